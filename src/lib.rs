@@ -1,19 +1,18 @@
 //! Ensemble Poll: asks many AI models one question. Each model votes for one option, and the poll stops
 //! when the confidence threshold is reached.
 //!
-//! The kernel (`ep-kernel`) defines polls and tools; the catalogue (`ep-tools`) holds the
-//! operations. This package holds the surfaces ([`surface`]), the documents rendered from them
-//! ([`documents`]) and the wiring. `docs/architecture.md` gives an overview.
+//! The kernel (`ep-kernel`) defines polls and tools; the catalogue (`ep-tools`) holds the operations. This package
+//! serves them: [`protocols`] for programs, [`web`] for people, [`payments`] for money, [`documents`] for readers of
+//! both. [`app`] assembles the service. `docs/architecture.md` gives an overview.
 
-pub mod clock;
+pub mod app;
+pub mod cli;
 pub mod config;
-pub mod connections;
 pub mod documents;
-pub mod limiter;
-pub mod pages;
-pub mod server;
+pub mod http;
+pub mod layout;
+pub mod payments;
+pub mod protocols;
 pub mod site;
-pub mod surface;
 pub mod telemetry;
-mod unread;
-pub mod wiring;
+pub mod web;

@@ -12,5 +12,5 @@ fn main() -> ExitCode {
     // (`cargo bench --bench service -- streams` with and without).
     #[cfg(target_os = "linux")]
     let _ = rustix::thread::disable_transparent_huge_pages(true);
-    ensemble_poll::surface::cli::main()
+    ensemble_poll::cli::main()
 }

@@ -8,8 +8,9 @@ use axum::Router;
 use axum::body::{Body, Bytes};
 use axum::extract::{ConnectInfo, Path};
 use axum::http::{Method, Request};
+use ensemble_poll::app::{assemble, server};
+use ensemble_poll::config;
 use ensemble_poll::documents::DOCUMENTS;
-use ensemble_poll::{config, server, wiring};
 use http_body_util::BodyExt;
 use reqwest::Client;
 use tower::ServiceExt;
@@ -34,7 +35,7 @@ pub(crate) async fn run() {
         _ => None,
     };
     let config = config::load(variable).expect("settings");
-    let service = wiring::assemble(&config, wiring::Environment::system()).await.expect("a service");
+    let service = assemble::service(&config, assemble::Environment::system()).await.expect("a service");
     let router = server::router(&service, &config);
     let settings = [("EP_CONTACT", "help@example.com"), ("EP_RATE_LIMIT_PUBLIC_PER_MINUTE", "1000000000")];
     let other = tempfile::tempdir().expect("a folder");

@@ -36,12 +36,12 @@ async fn measure(engine: &str, variables: &[(&str, &str)]) {
     let user = ["admin", "create-user", "--email", "bench@example.com", "--json"];
     let key = ep_json_with(&data, &user, variables)["api_key"].as_str().expect("a key").to_owned();
     let mut limited = vec![
-        ("EP_LOG", "warn,ensemble_poll::server=info"),
+        ("EP_LOG", "warn,ensemble_poll::app::server=info"),
         ("EP_RATE_LIMIT_PER_MINUTE", "1000000"),
         ("EP_RATE_LIMIT_ANONYMOUS_PER_MINUTE", "1000000"),
     ];
     limited.extend(variables);
-    let mut unlimited = vec![("EP_LOG", "warn,ensemble_poll::server=info")];
+    let mut unlimited = vec![("EP_LOG", "warn,ensemble_poll::app::server=info")];
     unlimited.extend(variables);
     let (limited, unlimited) = (Server::start(&data, &limited), Server::start(&data, &unlimited));
     let client = Client::builder().tcp_nodelay(true).no_proxy().build().expect("a client");

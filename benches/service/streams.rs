@@ -78,7 +78,7 @@ async fn measure(upstream: &str, kind: Kind) -> f64 {
     let key = ep_json(&data, &user)["api_key"].as_str().expect("a key").to_owned();
     let variables = [
         ("EP_UPSTREAM_URL", upstream),
-        ("EP_LOG", "warn,ensemble_poll::server=info"),
+        ("EP_LOG", "warn,ensemble_poll::app::server=info"),
         ("EP_MAX_CONNECTIONS", "0"),
         ("EP_RATE_LIMIT_PUBLIC_PER_MINUTE", "0"),
     ];

@@ -6,7 +6,7 @@ use std::cell::RefCell;
 use std::convert::Infallible;
 
 use axum::body::Bytes;
-use ensemble_poll::surface::cli::event_stream::read_events;
+use ensemble_poll::cli::event_stream::read_events;
 use ep_kernel::fault::Kind;
 use futures::executor::block_on;
 use futures::stream;

@@ -9,8 +9,9 @@ use axum::Router;
 use axum::body::Body;
 use axum::http::Request;
 use axum::http::header::{AUTHORIZATION, CONTENT_TYPE, HOST};
-use ensemble_poll::wiring::{self, Environment};
-use ensemble_poll::{config, server};
+use ensemble_poll::app::assemble::{self, Environment};
+use ensemble_poll::app::server;
+use ensemble_poll::config;
 use ep_polling::money::MicroUsd;
 use libfuzzer_sys::fuzz_target;
 use serde_json::Value;
@@ -42,7 +43,7 @@ static SERVICE: LazyLock<Service> = LazyLock::new(|| {
         |name: &str| variables.iter().find(|(known, _)| *known == name).map(|(_, value)| value.clone());
     let config = config::load(variable).expect("settings");
     let (router, key) = runtime.block_on(async {
-        let service = wiring::assemble(&config, Environment::system()).await.expect("a service");
+        let service = assemble::service(&config, Environment::system()).await.expect("a service");
         let accounts = &service.app.accounts;
         let email = "fuzz@example.com".parse().expect("an address");
         let user = accounts.create_user(email, MicroUsd::STARTER_CREDIT).await.expect("an account");

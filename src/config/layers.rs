@@ -334,7 +334,7 @@ mod tests {
         ]);
         let config = config.unwrap();
         assert_eq!((config.server.listen.port(), config.server.trusted_proxies.len()), (9, 2));
-        assert_eq!(config.billing.mode, super::super::BillingMode::Off);
+        assert_eq!(config.billing.mode, crate::config::BillingMode::Off);
         let error = with(&[("EP_RATE_LIMIT_PER_MINUTE", "many")]).unwrap_err().to_string();
         assert_eq!(error, "EP_RATE_LIMIT_PER_MINUTE must be a whole number");
         for origin in ["app.example", "localhost:3000", "https://a.example,null"] {

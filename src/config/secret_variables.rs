@@ -75,7 +75,7 @@ mod tests {
     use super::super::layers::load;
     use super::*;
 
-    fn with(variables: &[(&str, &str)]) -> Result<super::super::Config, ConfigError> {
+    fn with(variables: &[(&str, &str)]) -> Result<crate::config::Config, ConfigError> {
         load(|name| variables.iter().find(|(known, _)| *known == name).map(|(_, value)| (*value).to_owned()))
     }
 

@@ -8,7 +8,8 @@ use ep_tools::polls::PollCompleted;
 use schemars::JsonSchema;
 use serde_json::{Map, Value, json};
 
-use super::openapi::{self, Schemas, Side};
+use super::openapi;
+use super::openapi::{Schemas, Side};
 use super::{Document, Form, Site, json_text, owner};
 use crate::site::{Route, RouteKind};
 

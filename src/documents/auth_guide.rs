@@ -2,7 +2,8 @@
 
 use askama::Template;
 
-use super::prose::{self, Prose};
+use super::prose;
+use super::prose::Prose;
 use super::{Document, Form, MARKDOWN};
 
 /// The name of the guide.

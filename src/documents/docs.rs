@@ -13,7 +13,7 @@ use super::{
     API_REFERENCE, ASYNCAPI, DOCS, Document, Form, MARKDOWN as MARKDOWN_TYPE, OPENAPI, Site, openapi, prose,
     tool_reference,
 };
-use crate::pages::{Layout, Section, text, title};
+use crate::layout::{Layout, Section, text, title};
 use crate::site::RouteKind;
 use crate::site::names::MCP_PAGE;
 
@@ -38,14 +38,14 @@ pub(super) const MARKDOWN: Document =
         .unlisted();
 
 #[derive(Template)]
-#[template(path = "docs.html")]
+#[template(path = "documents/docs.html")]
 struct Page<'a> {
     page: Layout<'a>,
     inner: Content,
 }
 
 #[derive(Template)]
-#[template(path = "docs.md")]
+#[template(path = "documents/docs.md")]
 struct PageText {
     inner: Content,
 }

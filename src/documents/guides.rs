@@ -14,7 +14,7 @@ use ep_tools::keys::FundKey;
 use super::page::{HTML, Page};
 use super::skills::SKILL;
 use super::{AUTH_GUIDE, Document, Form, MARKDOWN, Offer, Site, error_reference};
-use crate::pages::title;
+use crate::layout::title;
 
 /// The guide to clients.
 pub(super) const CLIENTS: &str = include_str!("../../docs/clients.md");

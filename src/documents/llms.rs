@@ -3,7 +3,8 @@
 use askama::Template;
 
 use super::guides::{CONNECT, OAUTH, PACE, WEBHOOKS};
-use super::prose::{self, Prose};
+use super::prose;
+use super::prose::Prose;
 use super::skills::SKILL;
 use super::{Document, Form, Site, error_reference, tool_reference};
 

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use url::{Host, Url};
 
 use super::{Document, Form, LOGO, Site, json_text};
-use crate::surface::mcp;
+use crate::protocols::mcp;
 
 /// The name of the card's document.
 pub(super) const CARD_NAME: &str = "mcp_server_card";

@@ -6,10 +6,11 @@ use axum::body::Bytes;
 use ep_identity::FLOW_LIFETIME;
 
 use super::page::{About, HTML};
-use super::prose::{self, Prose};
+use super::prose;
+use super::prose::Prose;
 use super::{Document, Form, MARKDOWN as MARKDOWN_TYPE, Site};
 use crate::config::{Content, Limits, Operator};
-use crate::pages::one_line;
+use crate::layout::one_line;
 
 const ABOUT_PAGE: About = About {
     title: "About",

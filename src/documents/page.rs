@@ -5,7 +5,7 @@ use axum::body::Bytes;
 use axum::http::header::{HeaderName, LINK};
 
 use super::Site;
-use crate::pages::{Article, Layout, own};
+use crate::layout::{Article, Layout, own};
 
 /// The media type of pages.
 pub const HTML: &str = "text/html; charset=utf-8";

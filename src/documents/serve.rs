@@ -12,7 +12,7 @@ use ep_kernel::fault::{Fault, Kind};
 use ep_polling::time::Timestamp;
 
 use super::{AliasPaths, Changes, DOCUMENTS, Document, Form, Site};
-use crate::pages::protect;
+use crate::layout::protect;
 use crate::site::{Route, RouteKind};
 
 /// Returns the routes of every served document.

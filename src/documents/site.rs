@@ -20,9 +20,9 @@ use url::Url;
 
 use super::{Changes, DOCUMENTS, Document, Form, Offer, PollPrice, serve};
 use crate::config::{Config, Content, Limits, Operator, Sessions};
+use crate::http::Rendered;
 use crate::site::names::{DASHBOARD, DEPOSIT, FUNDS};
 use crate::site::{Route, RouteKind};
-use crate::surface::http::Rendered;
 
 /// The settings that documents depend on.
 #[derive(Debug, Clone)]

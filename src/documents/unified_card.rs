@@ -9,10 +9,10 @@ use serde_json::{Map, Value, json};
 
 use super::routing_descriptions::credentials;
 use super::{AGENT_CARD, ASYNCAPI, Document, Form, OPENAPI, Site, json_text, mcp_card};
+use crate::http::SESSION_COOKIE;
+use crate::protocols::mcp;
 use crate::site::ProtectedResource;
 use crate::site::names::{DEPOSIT, LOGIN};
-use crate::surface::http::SESSION_COOKIE;
-use crate::surface::mcp;
 
 pub(super) const NAME: &str = "unified_agent_card";
 

@@ -1,6 +1,6 @@
 //! Base data for documents, protocols and pages: routes and protocols as data, and their names.
 //!
-//! Nothing here handles a request. `surface/routes.rs` binds handlers to routes.
+//! Nothing here handles a request. `app/routes.rs` binds handlers to routes.
 
 pub mod deposit;
 pub mod names;

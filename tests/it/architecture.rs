@@ -89,26 +89,27 @@ fn dependencies_point_inwards() {
     forbid("crates/store/src", &["axum", "rmcp", "reqwest", "ep_upstream", "ep_tools"]);
     forbid("src", &["sqlx::"]);
     // Routes and protocols are data, which anything may read.
-    forbid("src/site", &["crate::documents", "crate::pages", "crate::surface", "axum"]);
-    forbid("src/surface/a2a", &["rmcp"]);
-    for folder in ["src/surface/rest", "src/surface/http", "src/surface/cli", "src/documents"] {
+    forbid(
+        "src/site",
+        &["crate::documents", "crate::layout", "crate::http", "crate::web", "crate::protocols", "axum"],
+    );
+    forbid("src/protocols/a2a", &["rmcp"]);
+    for folder in ["src/protocols/rest", "src/http", "src/cli", "src/documents"] {
         forbid(folder, &["rmcp", "jsonrpsee"]);
     }
     // Operations use only the ports of their context.
     forbid("tools", &["ep_kernel::app", "ep_kernel::guard", "UserStore", "KeyStore", "Ledger"]);
     // Surfaces leave access, limits and idempotency to the guard and dispatch.
-    for folder in ["src/surface/rest", "src/surface/a2a", "src/surface/mcp"] {
-        forbid(folder, &[".admits(", "limiter", "app.idempotency", "accounts."]);
-    }
+    forbid("src/protocols", &[".admits(", "limiter", "app.idempotency", "accounts."]);
 }
 
 #[test]
 fn paths_appear_only_in_the_tables() {
     // Operations declare their paths in their specifications, protocols in tables, documents in declarations.
     let tables = [
-        "src/surface/a2a/mod.rs",
-        "src/surface/mcp/mod.rs",
-        "src/surface/web/mod.rs",
+        "src/protocols/a2a/mod.rs",
+        "src/protocols/mcp/mod.rs",
+        "src/web/mod.rs",
         "src/documents/mod.rs",
         "src/site/names.rs",
     ];
@@ -166,9 +167,7 @@ fn kernel_modules_have_no_cycles() {
 #[test]
 fn surfaces_name_no_operation() {
     let names: Vec<&str> = ep_tools::TOOLS.iter().map(|entry| entry.spec.name).collect();
-    for folder in
-        ["src/surface/rest", "src/surface/a2a", "src/surface/mcp", "src/surface/http", "src/documents"]
-    {
+    for folder in ["src/protocols", "src/http", "src/documents"] {
         forbid(folder, &names);
     }
 }

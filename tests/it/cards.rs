@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use ensemble_poll::clock::SystemClock;
+use ensemble_poll::app::clock::SystemClock;
 use ep_kernel::caller::UserId;
 use ep_kernel::ports::Clock;
 use ep_kernel::testing::{ManualClock, SeededEntropy};

@@ -2,8 +2,8 @@
 
 use std::collections::{BTreeSet, HashSet};
 
+use ensemble_poll::app::routes;
 use ensemble_poll::documents::SiteSettings;
-use ensemble_poll::surface::routes;
 use ep_kernel::fault::Kind;
 use ep_kernel::tool::{Agents, Entry, Method, Task};
 use ep_tools::TOOLS;

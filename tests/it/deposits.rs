@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use ensemble_poll::clock::SystemClock;
+use ensemble_poll::app::clock::SystemClock;
 use ep_kernel::caller::UserId;
 use ep_kernel::ports::Clock;
 use ep_kernel::testing::{ManualClock, SeededEntropy};

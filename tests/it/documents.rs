@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
+use ensemble_poll::app::routes;
 use ensemble_poll::documents::{API_REFERENCE, DOCS, DOCUMENTS, Document, OPENAPI, SiteSettings};
-use ensemble_poll::surface::routes;
 use ep_kernel::signing::SigningKeys;
 use ep_polling::time::Timestamp;
 

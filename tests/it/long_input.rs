@@ -4,7 +4,7 @@
 use std::convert::Infallible;
 
 use axum::body::Bytes;
-use ensemble_poll::surface::cli::event_stream::read_events;
+use ensemble_poll::cli::event_stream::read_events;
 use futures::stream;
 use reqwest::Method;
 use serde_json::json;

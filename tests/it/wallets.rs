@@ -84,7 +84,7 @@ async fn wallets_of_every_library_sign_in() {
 /// Returns the current time in RFC 3339.
 fn now() -> String {
     use ep_kernel::ports::Clock;
-    ensemble_poll::clock::SystemClock.now().to_string()
+    ensemble_poll::app::clock::SystemClock.now().to_string()
 }
 
 #[tokio::test]

@@ -10,11 +10,11 @@ use askama::Template;
 use axum::body::Bytes;
 use serde_json::Value;
 
-use self::markup::Markup;
 use super::page::{HTML, bytes, layout};
 use super::{API_REFERENCE, Document, Form, OPENAPI, Site, tool_reference};
-use crate::pages::{Layout, below};
+use crate::layout::{Layout, below};
 use crate::site::{Route, RouteKind};
+use markup::Markup;
 
 pub(super) const DOCUMENT: Document = Document::new(
     API_REFERENCE,
@@ -32,7 +32,7 @@ pub(super) const MARKDOWN: Document = Document::new(
 .unlisted();
 
 #[derive(Template)]
-#[template(path = "reference.html")]
+#[template(path = "documents/api_reference/reference.html")]
 struct Reference<'a> {
     page: Layout<'a>,
     version: &'a str,

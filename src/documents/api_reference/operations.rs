@@ -4,7 +4,7 @@ use serde_json::{Map, Value};
 
 use super::markup::Markup;
 use super::schemas;
-use crate::pages::below as prose;
+use crate::layout::below as prose;
 
 /// The operations of one tag.
 pub(super) struct Group<'a> {

@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use super::markup::Markup;
-use crate::pages::below as prose;
+use crate::layout::below as prose;
 
 /// Writes every schema with its fields.
 pub(super) fn section(page: &mut Markup, description: &Value) {

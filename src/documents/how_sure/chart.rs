@@ -38,7 +38,7 @@ const NAME_STEP: f64 = 19.0;
 
 /// The template of a chart.
 #[derive(Template)]
-#[template(path = "chart.html")]
+#[template(path = "documents/how_sure/chart.html")]
 pub(super) struct ChartTemplate<'a> {
     chart: &'a Chart,
     width: f64,

@@ -9,11 +9,12 @@ use axum::body::Bytes;
 use ep_polling::stopping::{Evidence, Rule};
 use ep_polling::threshold::Threshold;
 
-use self::chart::{Chart, Line};
-use self::figures::{Figures, Set};
 use super::page::{About, HTML};
-use super::prose::{self, Prose};
+use super::prose;
+use super::prose::Prose;
 use super::{Document, Form, MARKDOWN as MARKDOWN_TYPE, Site};
+use chart::{Chart, Line};
+use figures::{Figures, Set};
 
 const PAGE: About = About {
     title: "How sure a result is",

@@ -8,11 +8,12 @@ use ep_kernel::method::Method;
 use ep_kernel::tool::{Access, Effect, Rate};
 use serde_json::{Value, json};
 
-use super::super::DOCUMENTS;
-use super::headers::{self, CHALLENGE, RETRY_AFTER};
+use super::headers;
+use super::headers::{CHALLENGE, RETRY_AFTER};
 use super::pieces::Pieces;
 use super::schemas::Side;
 use super::success::any_of;
+use crate::documents::DOCUMENTS;
 use crate::site::names::{MCP_PAGE, MODELS_MARKDOWN, MODELS_PAGE};
 use crate::site::{Route, RouteKind};
 

@@ -9,17 +9,17 @@ use serde_json::{Value, json};
 
 use super::schemas::{Schemas, Side};
 use super::success::last_and_interim;
-use crate::surface::rest::{COMPLETE, ERROR, RUNNING};
+use crate::protocols::rest::{COMPLETE, ERROR, RUNNING};
 
 /// An event: its name, summary and payload schema.
-pub(in super::super) struct Event {
-    pub(in super::super) name: &'static str,
-    pub(in super::super) summary: &'static str,
-    pub(in super::super) data: Value,
+pub(in crate::documents) struct Event {
+    pub(in crate::documents) name: &'static str,
+    pub(in crate::documents) summary: &'static str,
+    pub(in crate::documents) data: Value,
 }
 
 /// Returns the events of an operation's stream, in order.
-pub(in super::super) fn events(schemas: &mut Schemas, entry: &Entry) -> Vec<Event> {
+pub(in crate::documents) fn events(schemas: &mut Schemas, entry: &Entry) -> Vec<Event> {
     let whole = schemas.add(entry.output().as_value(), Side::Response);
     let (last, interim) = last_and_interim(schemas, &whole);
     let mut events = vec![

@@ -18,11 +18,11 @@ mod tags;
 use axum::body::Bytes;
 use serde_json::{Map, Value, json};
 
-use self::operation::Described;
-use self::pieces::Pieces;
 use super::{Document, Form, Site};
-use crate::surface::http::MAX_BODY;
+use crate::http::MAX_BODY;
 use ep_kernel::idempotency::STORED_FOR;
+use operation::Described;
+use pieces::Pieces;
 
 pub(super) use events::events;
 pub(super) use paths::{placeholders, shown};

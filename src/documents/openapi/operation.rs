@@ -7,11 +7,13 @@ use ep_kernel::tool::{Access, Entry, Rest};
 use serde_json::{Map, Value, json};
 
 use super::headers::LOCATION;
-use super::parameters::{self, IDEMPOTENCY_KEY, IF_NONE_MATCH, LAST_EVENT};
+use super::parameters;
+use super::parameters::{IDEMPOTENCY_KEY, IF_NONE_MATCH, LAST_EVENT};
 use super::paths::{Endpoint, placeholders};
 use super::pieces::Pieces;
 use super::schemas::Side;
-use super::success::{self, Success, any_of};
+use super::success;
+use super::success::{Success, any_of};
 use super::{errors, routes, security, tags};
 use crate::site::{Route, RouteKind};
 

@@ -4,7 +4,7 @@ use std::collections::HashSet;
 
 use ep_kernel::method::Method;
 
-use super::super::Site;
+use crate::documents::Site;
 use crate::site::{Route, RouteKind};
 
 /// A method on a path and every route that serves it. There are several routes if callers with and without a
@@ -28,7 +28,7 @@ const PLACEHOLDERS: [(&str, &str, &str); 5] = [
 ];
 
 /// Returns the parameters of a path: the router's name and the interface's name of each.
-pub(in super::super) fn placeholders(path: &str) -> Vec<(&str, &str)> {
+pub(in crate::documents) fn placeholders(path: &str) -> Vec<(&str, &str)> {
     let parts: Vec<&str> = path.split('/').collect();
     let named = |(place, part): (usize, &&'_ str)| -> Option<(usize, usize, usize)> {
         Some((place, part.find('{')? + 1, part.find('}')?))
@@ -44,7 +44,7 @@ pub(in super::super) fn placeholders(path: &str) -> Vec<(&str, &str)> {
 }
 
 /// Returns a path with the interface's parameter names.
-pub(in super::super) fn shown(path: &str) -> String {
+pub(in crate::documents) fn shown(path: &str) -> String {
     placeholders(path).into_iter().fold(path.to_owned(), |path, (member, name)| {
         path.replace(&format!("{{{member}}}"), &format!("{{{name}}}"))
     })

@@ -7,9 +7,9 @@ use ep_kernel::schema;
 use schemars::{JsonSchema, Schema};
 use serde_json::{Value, json};
 
-use super::super::Site;
 use super::schemas::{Schemas, Side};
 use super::{headers, parameters, security};
+use crate::documents::Site;
 
 /// The components that operations refer to.
 pub(super) struct Pieces<'a> {

@@ -4,13 +4,14 @@ use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
 
-use super::super::{DOCUMENTS, Document};
 use super::headers::{CACHING, LOCATION, SET_COOKIE};
 use super::operation::{Body, Part};
-use super::parameters::{self, IDEMPOTENCY_KEY, IF_NONE_MATCH};
+use super::parameters;
+use super::parameters::{IDEMPOTENCY_KEY, IF_NONE_MATCH};
 use super::pieces::Pieces;
 use super::schemas::Side;
 use super::success::{Success, any_of};
+use crate::documents::{DOCUMENTS, Document};
 use crate::site::deposit::{DepositReceipt, DepositRequest, PaymentRequired};
 use crate::site::names::LOGOUT;
 use crate::site::protocol::JSON;

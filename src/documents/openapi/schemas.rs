@@ -12,14 +12,14 @@ const DEFINITIONS: &str = "#/$defs/";
 /// The side of a call that a schema is for. A type that is serialized and deserialized differently has two
 /// schemas.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(in super::super) enum Side {
+pub(in crate::documents) enum Side {
     Request,
     Response,
 }
 
 /// Schemas by name.
 #[derive(Default)]
-pub(in super::super) struct Schemas {
+pub(in crate::documents) struct Schemas {
     by_name: BTreeMap<String, Value>,
     /// Each schema with its definitions, to recognize equal schemas.
     whole: BTreeMap<String, String>,
@@ -28,7 +28,7 @@ pub(in super::super) struct Schemas {
 impl Schemas {
     /// Adds a type's schema from schemars with its definitions, and returns a reference to it. Schemas without a
     /// title are returned inline.
-    pub(in super::super) fn add(&mut self, schema: &Value, side: Side) -> Value {
+    pub(in crate::documents) fn add(&mut self, schema: &Value, side: Side) -> Value {
         let mut root = schema.clone();
         let Some(members) = root.as_object_mut() else { return json!({}) };
         let definitions = match members.remove("$defs") {
@@ -52,13 +52,13 @@ impl Schemas {
     }
 
     /// Returns the schema that a reference points to, or the schema itself if it is not a reference.
-    pub(in super::super) fn get<'a>(&'a self, schema: &'a Value) -> &'a Value {
+    pub(in crate::documents) fn get<'a>(&'a self, schema: &'a Value) -> &'a Value {
         let name = schema["$ref"].as_str().and_then(|reference| reference.strip_prefix(HOME));
         name.and_then(|name| self.by_name.get(name)).unwrap_or(schema)
     }
 
     /// Returns all schemas as an object.
-    pub(in super::super) fn into_value(self) -> Value {
+    pub(in crate::documents) fn into_value(self) -> Value {
         self.by_name.into_iter().collect()
     }
 
@@ -79,7 +79,7 @@ impl Schemas {
 }
 
 /// Returns a reference to the schema with this name.
-pub(in super::super) fn reference(name: &str) -> Value {
+pub(in crate::documents) fn reference(name: &str) -> Value {
     json!({ "$ref": format!("{HOME}{name}") })
 }
 

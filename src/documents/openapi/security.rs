@@ -4,15 +4,15 @@ use ep_kernel::key_terms::KeyScope;
 use ep_kernel::tool::Access;
 use serde_json::{Value, json};
 
-use super::super::{Site, openid_url};
-use crate::surface::http::SESSION_COOKIE;
+use crate::documents::{Site, openid_url};
+use crate::http::SESSION_COOKIE;
 
 const KEY: &str = "apiKey";
 const SESSION: &str = "session";
 const TOKEN: &str = "openId";
 
 /// Returns the security schemes of this service.
-pub(in super::super) fn schemes(site: &Site) -> Value {
+pub(in crate::documents) fn schemes(site: &Site) -> Value {
     let mut schemes = json!({
         KEY: {
             "type": "http",
@@ -38,7 +38,7 @@ pub(in super::super) fn schemes(site: &Site) -> Value {
 }
 
 /// Returns the alternative credentials of a route; empty if the route ignores credentials.
-pub(in super::super) fn alternatives(site: &Site, access: Access) -> Vec<Value> {
+pub(in crate::documents) fn alternatives(site: &Site, access: Access) -> Vec<Value> {
     let mut alternatives = Vec::new();
     if access.key {
         alternatives.push(json!({ KEY: [] }));

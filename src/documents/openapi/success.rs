@@ -5,7 +5,8 @@ use ep_kernel::tool::{Access, Effect, Entry, Rest, Task};
 use serde_json::{Value, json};
 
 use super::events;
-use super::headers::{self, CACHING, LOCATION, REPLAYED, RETRY_AFTER};
+use super::headers;
+use super::headers::{CACHING, LOCATION, REPLAYED, RETRY_AFTER};
 use super::pieces::Pieces;
 use super::schemas::{Schemas, Side, reference};
 

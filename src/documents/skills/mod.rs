@@ -8,9 +8,10 @@ use axum::body::Bytes;
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 
-use self::install_paths::{HOMES, ROOT_FILES, TOOL_DIRS};
-use super::prose::{self, Prose};
+use super::prose;
+use super::prose::Prose;
 use super::{AliasPaths, Document, Form, MARKDOWN, Site, json_text};
+use install_paths::{HOMES, ROOT_FILES, TOOL_DIRS};
 
 /// The skill's name, which is part of its paths.
 macro_rules! skill {

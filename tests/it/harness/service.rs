@@ -4,12 +4,12 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
+use ensemble_poll::app::assemble::{self, Environment};
+use ensemble_poll::app::connections::ConnectionLimits;
+use ensemble_poll::app::server;
 use ensemble_poll::config::{self, Config};
-use ensemble_poll::connections::ConnectionLimits;
 use ensemble_poll::documents::Site;
-use ensemble_poll::server;
-use ensemble_poll::surface::web::Usdc;
-use ensemble_poll::wiring::{self, Environment};
+use ensemble_poll::payments::Usdc;
 use ep_kernel::answer::SessionChange;
 use ep_kernel::app::App;
 use ep_kernel::caller::{KeyId, UserId};
@@ -176,7 +176,7 @@ impl Service {
             environment.entropy = entropy;
             clock
         });
-        let assembled = wiring::assemble(&config, environment).await.unwrap();
+        let assembled = assemble::service(&config, environment).await.unwrap();
         assembled.start_background_work();
         let (app, site) = (Arc::clone(&assembled.app), Arc::clone(&assembled.site));
         let usdc = assembled.usdc.clone();

@@ -1,0 +1,483 @@
+//! Assembles the service: turns settings and an environment into a running [`App`].
+
+mod payments;
+mod sign_in;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use anyhow::Context;
+use ep_identity::{Oidc, Provider};
+use ep_kernel::account_data::AccountData;
+use ep_kernel::accounts::{self, Accounts};
+use ep_kernel::api_key::Pepper;
+use ep_kernel::app::{App, Pushes};
+use ep_kernel::ctx::{DatabaseHealth, Settings, ToolPorts};
+use ep_kernel::executor::{self, PollExecutor, PollLimits};
+use ep_kernel::fault::Fault;
+use ep_kernel::feedback::Feedback;
+use ep_kernel::guard::{Guard, Limits, log_suppressed_failures};
+use ep_kernel::idempotency::Idempotency;
+use ep_kernel::key_uses::KeyUses;
+use ep_kernel::keys::Keys;
+use ep_kernel::links::Links;
+use ep_kernel::ports::{Clock, Entropy, Limiter, Models, WebhookSender};
+use ep_kernel::reputation::Reputation;
+use ep_kernel::sealing::Sealer;
+use ep_kernel::signing::SigningKeys;
+use ep_kernel::tasks::Tasks;
+use ep_kernel::tool::Entry;
+use ep_kernel::webhooks::{self, WebhookSecrets, Webhooks};
+use ep_outgoing::{HttpClients, HttpWebhooks, Node, PublicTargets};
+use ep_payments::StripeWebhooks;
+use ep_store::{DatabaseUrl, Store, StoreOptions};
+use ep_tools::polls::PollCompleted;
+use ep_upstream::{Demo, DemoConfig, FreeLimit, NotConfigured, Upstream, UpstreamConfig};
+use secrecy::{ExposeSecret, SecretSlice};
+
+use super::clock::{SystemClock, SystemEntropy};
+use super::limiter::MemoryLimiter;
+use super::routes;
+use crate::config;
+use crate::config::{BillingMode, Config, ConfigError};
+use crate::documents;
+use crate::documents::Site;
+use crate::payments::Usdc;
+use crate::protocols::a2a;
+
+/// The service's environment; tests replace it.
+pub struct Environment {
+    /// Source of the current time.
+    pub clock: Arc<dyn Clock>,
+    /// Source of randomness.
+    pub entropy: Arc<dyn Entropy>,
+    /// Factory of HTTP client builders.
+    pub http: HttpClients,
+    /// The available operations.
+    pub tools: &'static [Entry],
+    /// True if outputs link to the service even without a base URL; false if nothing listens.
+    pub links: bool,
+}
+
+impl Environment {
+    /// Returns the system clock, system randomness and all operations.
+    pub fn system() -> Self {
+        Self {
+            clock: Arc::new(SystemClock),
+            entropy: Arc::new(SystemEntropy),
+            http: HttpClients::default(),
+            tools: &ep_tools::TOOLS,
+            links: true,
+        }
+    }
+}
+
+/// The assembled service and its resources.
+pub struct Assembled {
+    /// The service.
+    pub app: Arc<App>,
+    /// The routes, and the documents that describe them.
+    pub site: Arc<Site>,
+    /// The identity provider, if configured.
+    pub provider: Option<Provider>,
+    /// Signs people in at the provider, if the service is its client.
+    pub oidc: Option<Arc<Oidc>>,
+    /// Parses Stripe webhooks, if card payments are enabled.
+    pub stripe: Option<Arc<StripeWebhooks>>,
+    /// USDC deposits, if configured.
+    pub usdc: Option<Usdc>,
+    store: Arc<Store>,
+    lease: Duration,
+    /// Retention of anonymous polls; `None` stores them forever.
+    keep_anonymous: Option<Duration>,
+}
+
+/// AssemblyContext inputs of the assembly steps.
+struct AssemblyContext<'a> {
+    config: &'a Config,
+    secret: &'a [u8],
+    store: &'a Store,
+    clock: &'a Arc<dyn Clock>,
+    entropy: &'a Arc<dyn Entropy>,
+    /// HTTP client for all servers except the models'.
+    client: reqwest::Client,
+    /// The chain's node, if configured.
+    node: Option<Node>,
+}
+
+/// Opens the database, configures the models and assembles the service. Starts no background work.
+pub async fn service(config: &Config, environment: Environment) -> anyhow::Result<Assembled> {
+    let Environment { clock, entropy, http, tools, links } = environment;
+    let url: DatabaseUrl = config.database_url()?.expose_secret().parse()?;
+    let secret = secret_key(config, &url, &*entropy).await?;
+    let secret = secret.expose_secret();
+    let store =
+        ep_store::connect(&url, StoreOptions::default()).await.context("failed to open the database")?;
+    let tasks = Tasks::default();
+    let models = models(config, &store, &clock, &tasks, http.clone())?;
+    let lease = config.lease();
+    let limits = PollLimits { running: config.polls.max_running, waiting: config.polls.max_waiting };
+    let ports = executor::Ports {
+        polls: store.polls(),
+        changes: store.poll_changes(),
+        models: Arc::clone(&models),
+        clock: Arc::clone(&clock),
+        entropy: Arc::clone(&entropy),
+        tasks: tasks.clone(),
+    };
+    let accounts = accounts::Ports {
+        users: store.users(),
+        ledger: store.ledger(),
+        operator: store.operator(),
+        clock: Arc::clone(&clock),
+        entropy: Arc::clone(&entropy),
+    };
+    let accounts = Arc::new(Accounts::new(accounts));
+    let pepper = Pepper::derive(secret);
+    let keys = Arc::new(Keys::new(store.keys(), Arc::clone(&clock), Arc::clone(&entropy), pepper));
+    let client = http.builder().build()?;
+    let node =
+        config.rpc_url()?.map(|url| Ok::<_, ConfigError>(Node::new(client.clone(), url, config.chain_id()?)));
+    let node = node.transpose()?;
+    let shared =
+        AssemblyContext { config, secret, store: &store, clock: &clock, entropy: &entropy, client, node };
+    let sign_in = sign_in::assemble(&shared, &keys)?;
+    let card = payments::card(&shared);
+    let limiter = store.limiter().unwrap_or_else(|| Arc::new(MemoryLimiter::default()) as Arc<dyn Limiter>);
+    let settings = documents::SiteSettings {
+        since: Some(clock.now()),
+        signing: Some(Arc::new(SigningKeys::derive(secret, config.server.card_key))),
+        ..documents::SiteSettings::new(config)
+    };
+    let site = Arc::new(routes::site(settings, tools).with_clock(Arc::clone(&clock)));
+    let provider = sign_in::provider(&shared, &tasks)?;
+    let oidc =
+        provider.as_ref().map(|provider| sign_in::oidc(&shared, &site, provider)).transpose()?.flatten();
+    let tokens =
+        provider.as_ref().map(|provider| sign_in::access_tokens(&shared, &site, provider, &sign_in.sign_ups));
+    let usdc = payments::usdc(&shared, &site, &sign_in.sign_ups)?;
+    let links = links || !config.server.base_url.is_empty();
+    let settings = Settings {
+        billing: config.billing.mode == BillingMode::Prepaid,
+        poll_deadline: config.poll_deadline(),
+        mcp_wait: Duration::from_millis(config.polls.mcp_wait_ms),
+        version: env!("CARGO_PKG_VERSION"),
+        commit: option_env!("EP_GIT_COMMIT"),
+    };
+    let polls = PollExecutor::new(ports, lease, config.poll_deadline(), limits);
+    let links = Arc::new(if links { site.links.clone() } else { Links::default() });
+    let targets = PublicTargets::new(config.webhooks.allowed_networks.clone());
+    let sender: Arc<dyn WebhookSender> = Arc::new(HttpWebhooks::new(targets, &http)?);
+    let webhooks = webhooks(&shared, &sender, &polls, &links);
+    let app = App {
+        ports: Arc::new(ToolPorts {
+            settings: Arc::new(settings),
+            links,
+            clock: Arc::clone(&clock),
+            models,
+            polls,
+            history: store.history(),
+            feedback: Feedback::new(store.feedback(), Arc::clone(&clock), Arc::clone(&entropy)),
+            reputation: Reputation::new(store.reputation(), Arc::clone(&clock)),
+            account_data: AccountData::new(store.account_data(), Arc::clone(&clock)),
+            balances: store.balances(),
+            keys: Arc::clone(&keys),
+            profiles: store.profiles(),
+            confirmations: store.confirmations(),
+            wallets: Arc::new(sign_in.wallets),
+            cards: Arc::new(card.cards),
+            webhooks,
+            health: DatabaseHealth::new(store.polls()),
+        }),
+        guard: Guard {
+            limits: Limits {
+                account: config.limits.per_minute,
+                anonymous: config.limits.anonymous_per_minute,
+                sign_in: config.limits.sign_in_per_minute,
+                free: config.limits.free_per_minute,
+                results: config.limits.results_per_minute,
+                public: config.limits.public_per_minute,
+            },
+            limiter,
+            keys,
+            sessions: sign_in.sessions,
+            balances: store.balances(),
+            tokens,
+            clock: Arc::clone(&clock),
+            key_uses: KeyUses::default(),
+        },
+        agent_tasks: store.agent_tasks(),
+        agent_pushes: Pushes {
+            store: store.agent_pushes(),
+            sender,
+            sealer: Sealer::derive(secret, "agent pushes"),
+        },
+        idempotency: Idempotency {
+            store: store.idempotency(),
+            clock,
+            entropy: Arc::clone(&entropy),
+            sealer: Sealer::derive(secret, "idempotent replies"),
+            lease,
+        },
+        request_states: Sealer::derive(secret, "request states"),
+        sign_ups: sign_in.sign_ups,
+        accounts,
+        entropy,
+        tasks,
+    };
+    let days = config.polls.keep_anonymous_days;
+    let keep_anonymous = (days > 0).then(|| Duration::from_hours(24 * u64::from(days)));
+    Ok(Assembled {
+        app: Arc::new(app),
+        site,
+        provider,
+        oidc,
+        stripe: card.webhooks,
+        usdc,
+        store: Arc::new(store),
+        lease,
+        keep_anonymous,
+    })
+}
+
+/// Returns the secret key. Creates one only for a new database, because a new key invalidates every API key.
+async fn secret_key(
+    config: &Config,
+    url: &DatabaseUrl,
+    entropy: &dyn Entropy,
+) -> anyhow::Result<SecretSlice<u8>> {
+    if let Some(key) = config::secret_key(config)? {
+        return Ok(key);
+    }
+    let in_use = ep_store::is_in_use(url, &StoreOptions::default()).await;
+    let in_use = in_use.context("failed to open the database")?;
+    // A process that starts concurrently creates its key before its database.
+    if let Some(key) = config::secret_key(config)? {
+        return Ok(key);
+    }
+    if in_use {
+        return Err(ConfigError::secret_key_missing(config, url).into());
+    }
+    Ok(config::create_secret_key(config, entropy)?)
+}
+
+/// Returns the webhooks that notify accounts of finished polls.
+fn webhooks(
+    shared: &AssemblyContext<'_>,
+    sender: &Arc<dyn WebhookSender>,
+    polls: &PollExecutor,
+    links: &Arc<Links>,
+) -> Arc<Webhooks> {
+    let links = Arc::clone(links);
+    let ports = webhooks::Ports {
+        store: shared.store.webhooks(),
+        sender: Arc::clone(sender),
+        polls: polls.clone(),
+        clock: Arc::clone(shared.clock),
+        entropy: Arc::clone(shared.entropy),
+        secrets: WebhookSecrets::derive(shared.secret),
+        describe: Box::new(move |state| PollCompleted::json(&links, state)),
+    };
+    Arc::new(Webhooks::new(ports))
+}
+
+fn models(
+    config: &Config,
+    store: &Store,
+    clock: &Arc<dyn Clock>,
+    tasks: &Tasks,
+    http: HttpClients,
+) -> anyhow::Result<Arc<dyn Models>> {
+    let settings = &config.upstream;
+    let presets_path = Some(settings.presets.clone()).filter(|path| !path.as_os_str().is_empty());
+    if settings.url.is_empty() {
+        return Ok(match settings.demo {
+            config::Demo::Auto => {
+                let demo = DemoConfig { latency_scale: settings.demo_pace, presets_path };
+                Arc::new(Demo::new(&demo, Arc::clone(clock))?)
+            }
+            config::Demo::Off => Arc::new(NotConfigured),
+        });
+    }
+    let per_minute = std::num::NonZeroU32::new(settings.requests_per_minute);
+    let free = match u32::try_from(settings.free_requests_per_minute) {
+        Ok(limit) => std::num::NonZeroU32::new(limit).map_or(FreeLimit::Unlimited, FreeLimit::PerMinute),
+        Err(_) => FreeLimit::Known,
+    };
+    let key = Some(settings.api_key.clone()).filter(|key| !key.expose_secret().is_empty());
+    let upstream = UpstreamConfig {
+        base_url: settings.url.clone(),
+        api_key: key,
+        public_url: Some(config.base_url()),
+        presets_path,
+        model_timeout: Duration::from_millis(settings.timeout_ms),
+        max_concurrent: settings.max_concurrent,
+        requests_per_minute: per_minute,
+        free_requests_per_minute: free,
+        treat_unpriced_as_free: settings.unpriced_is_free,
+        http,
+        ..UpstreamConfig::default()
+    };
+    Ok(Arc::new(Upstream::new(
+        upstream,
+        store.upstream_cache(),
+        Arc::clone(clock),
+        tasks.tracker(),
+        tasks.token(),
+    )?))
+}
+
+impl Assembled {
+    /// Starts the background tasks: resume polls, refresh the issuer's keys, record heartbeats and key uses, reconcile
+    /// payments, deliver notifications, and delete expired data.
+    pub fn start_background_work(&self) {
+        self.app.ports.polls.share_changes();
+        self.every(
+            "resume polls",
+            self.lease / 2,
+            |app| async move { app.ports.polls.resume().await.map(drop) },
+        );
+        self.every(
+            "store key uses",
+            Duration::from_secs(15),
+            |app| async move { write_key_uses(&app).await },
+        );
+        self.every("check the database", Duration::from_secs(10), |app| async move {
+            app.ports.health.check().await
+        });
+        self.every("count ended polls", Duration::from_secs(5), |app| async move {
+            app.ports.reputation.count_polls().await
+        });
+        self.every("record a heartbeat", Duration::from_secs(20), |app| async move {
+            app.ports.reputation.beat().await
+        });
+        self.every("delete old heartbeats", Duration::from_hours(1), |app| async move {
+            app.ports.reputation.sweep().await
+        });
+        self.every("report suppressed failures", Duration::from_secs(1), |_| {
+            log_suppressed_failures();
+            std::future::ready(Ok(()))
+        });
+        self.every("remove idle callers", Duration::from_secs(10), |app| {
+            app.guard.limiter.sweep();
+            std::future::ready(Ok(()))
+        });
+        self.every("delete expired idempotency records", Duration::from_mins(10), |app| async move {
+            app.idempotency.sweep().await
+        });
+        self.every("reconcile card payments", Duration::from_mins(5), |app| async move {
+            app.ports.cards.reconcile().await.map(drop)
+        });
+        if let Some(usdc) = self.usdc.clone() {
+            self.reconcile_deposits(usdc);
+        }
+        if let Some(provider) = self.provider.clone() {
+            self.every("refresh the issuer's keys", Duration::from_mins(5), move |_| {
+                let provider = provider.clone();
+                async move { provider.renew().await }
+            });
+        }
+        let (webhooks, tasks) = (Arc::clone(&self.app.ports.webhooks), self.app.tasks.clone());
+        self.app.tasks.spawn(webhooks.run(tasks));
+        let pushes = a2a::send_pushes(Arc::clone(&self.app), self.site.tools, self.app.tasks.clone());
+        self.app.tasks.spawn(pushes);
+        self.every("delete old notifications", Duration::from_hours(1), |app| async move {
+            app.ports.webhooks.sweep().await
+        });
+        self.every("delete abandoned tasks", Duration::from_hours(1), |app| async move {
+            let before = app.ports.clock.now().before(KEEP_ABANDONED_TASKS);
+            Ok(app.agent_tasks.delete_abandoned(before).await.map(drop)?)
+        });
+        self.every("delete ended sessions", Duration::from_mins(10), |app| async move {
+            app.guard.sessions.sweep().await?;
+            app.accounts.forget_starter_credits().await
+        });
+        let store = Arc::clone(&self.store);
+        self.every("delete cancellations of ended polls", Duration::from_hours(1), move |_| {
+            let store = Arc::clone(&store);
+            async move { Ok(store.delete_cancellations().await.map(drop)?) }
+        });
+        if let Some(keep) = self.keep_anonymous {
+            let store = Arc::clone(&self.store);
+            self.every("delete old anonymous polls", Duration::from_hours(1), move |app| {
+                let store = Arc::clone(&store);
+                async move { delete_anonymous_polls(&app, &store, keep).await }
+            });
+        }
+    }
+
+    /// Reconciles USDC deposits with unknown outcome, and compares settled ones with the chain.
+    fn reconcile_deposits(&self, usdc: Usdc) {
+        let deposits = usdc.deposits;
+        self.every("reconcile deposits", Duration::from_secs(10), {
+            let deposits = Arc::clone(&deposits);
+            move |_| {
+                let deposits = Arc::clone(&deposits);
+                async move { deposits.reconcile().await.map(drop) }
+            }
+        });
+        // Recent deposits are compared often, because recent blocks are replaced most often.
+        for (period, past) in [(15, Duration::from_hours(6)), (24 * 60, Duration::from_hours(24 * 30))] {
+            let deposits = Arc::clone(&deposits);
+            self.every("compare deposits with the chain", Duration::from_mins(period), move |_| {
+                let deposits = Arc::clone(&deposits);
+                async move { deposits.compare_recent(past).await.map(drop) }
+            });
+        }
+    }
+
+    fn every<F>(&self, name: &'static str, period: Duration, work: impl Fn(Arc<App>) -> F + Send + 'static)
+    where
+        F: Future<Output = Result<(), Fault>> + Send + 'static,
+    {
+        let app = Arc::clone(&self.app);
+        self.app.tasks.every(name, period, move || work(Arc::clone(&app)));
+    }
+
+    /// Stops the service. Running polls have until `deadline` to end; the next start resumes the rest.
+    pub async fn stop(self, deadline: tokio::time::Instant) {
+        let grace = deadline.saturating_duration_since(tokio::time::Instant::now());
+        let ended = self.app.tasks.shut_down(grace).await;
+        let polls = &self.app.ports.polls;
+        if !ended {
+            tracing::warn!(
+                polls = polls.running(),
+                "stopping with running polls; another process or the next start resumes them"
+            );
+        }
+        if let Err(fault) = polls.release().await {
+            tracing::warn!(error = %fault, "failed to release leases; they will expire");
+        }
+        if let Err(fault) = write_key_uses(&self.app).await {
+            tracing::debug!(error = %fault, "failed to store key uses");
+        }
+        self.store.close().await;
+    }
+}
+
+/// Retention of agent tasks that never received a question.
+const KEEP_ABANDONED_TASKS: Duration = Duration::from_hours(24 * 7);
+
+/// Deletes anonymous polls in small batches, so that other writers wait only briefly.
+async fn delete_anonymous_polls(app: &App, store: &Store, keep: Duration) -> Result<(), Fault> {
+    const AT_ONCE: u32 = 20;
+    const AT_MOST: u64 = 10_000;
+    let before = app.ports.clock.now().before(keep);
+    let mut deleted = 0;
+    loop {
+        let some = store.delete_anonymous_polls(before, AT_ONCE).await?;
+        deleted += some;
+        if some < u64::from(AT_ONCE) || deleted >= AT_MOST {
+            break;
+        }
+    }
+    if deleted > 0 {
+        tracing::info!(deleted, "old anonymous polls deleted");
+    }
+    Ok(())
+}
+
+async fn write_key_uses(app: &App) -> Result<(), Fault> {
+    let uses = app.guard.key_uses.take();
+    if uses.is_empty() { Ok(()) } else { app.ports.keys.record_uses(&uses).await }
+}

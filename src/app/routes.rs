@@ -1,0 +1,71 @@
+//! The table of all routes, and their handlers.
+//!
+//! The router, `Allow`, documents, links and the tests of access and faults are derived from the table. Tools,
+//! documents and the modules of protocols and pages declare their own paths.
+
+use std::borrow::Cow;
+use std::collections::HashMap;
+
+use ep_kernel::method::Method;
+use ep_kernel::tool::Entry;
+use futures::FutureExt;
+
+use crate::documents;
+use crate::documents::{Site, SiteSettings};
+use crate::http::{AppState, Handler};
+use crate::protocols::{a2a, mcp};
+use crate::site::{Route, RouteKind};
+use crate::web;
+
+/// Builds the site for these settings and operations. Its documents know every route.
+pub fn site(settings: SiteSettings, tools: &'static [Entry]) -> Site {
+    let site = Site::new(settings, tools);
+    let routes = table(&site);
+    site.with_routes(routes)
+}
+
+/// Returns every route for these operations and settings.
+fn table(site: &Site) -> Vec<Route> {
+    let mut routes: Vec<Route> =
+        site.tools.iter().flat_map(|entry| operations(entry, site.settings.keys_read_account)).collect();
+    routes.extend(mcp::ROUTES.iter().cloned());
+    routes.extend(a2a::endpoints().into_iter().map(|(route, _)| route));
+    routes.extend(web::endpoints().map(|(route, _)| route));
+    routes.extend(documents::routes(site));
+    routes
+}
+
+/// Returns the routes of an operation: its REST binding and its event stream, if it has them.
+fn operations(entry: &'static Entry, keys_read_account: bool) -> impl Iterator<Item = Route> {
+    let page = web::page_of(entry.spec.name);
+    let rest = entry.spec.rest.map(|rest| {
+        let route = Route::operation(entry, rest, false, keys_read_account);
+        Route { page, ..route }
+    });
+    let stream = entry.spec.stream.map(|rest| Route::operation(entry, rest, true, keys_read_account));
+    rest.into_iter().chain(stream)
+}
+
+/// Handlers of routes that are not operations, by method and path.
+pub struct Handlers(HashMap<(Method, Cow<'static, str>), Handler>);
+
+impl Handlers {
+    /// Collects the handlers of a service.
+    pub fn new(state: &AppState) -> Self {
+        let endpoints = mcp::endpoints(&state.app, state.tools, &state.web)
+            .chain(a2a::endpoints())
+            .chain(web::endpoints())
+            .map(|(route, handler)| ((route.method, route.path), handler));
+        Self(endpoints.collect())
+    }
+
+    /// Returns the handler of a route that is not an operation.
+    pub fn of(&self, route: &Route) -> Option<Handler> {
+        if let RouteKind::Document(index) = route.kind {
+            return Some(Handler::new(move |exchange, admission| {
+                web::document(index, exchange, admission).boxed()
+            }));
+        }
+        self.0.get(&(route.method, route.path.clone())).cloned()
+    }
+}

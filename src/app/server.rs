@@ -1,0 +1,337 @@
+//! The HTTP server: one router, one listener, a graceful shutdown.
+
+use std::convert::Infallible;
+use std::fmt::Display;
+use std::io::Write;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::time::Duration;
+
+use anyhow::Context as _;
+use axum::Router;
+use axum::body::Body;
+use axum::extract::ConnectInfo;
+use axum::http::header::HeaderName;
+use axum::http::{Method, Request, Response};
+use axum::middleware::{from_fn_with_state, map_response};
+use hyper::body::Incoming;
+use hyper::server::conn::http1;
+use hyper::service::Service;
+use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
+use hyper_util::server::conn::auto;
+use hyper_util::server::graceful::GracefulConnection;
+use hyper_util::service::TowerToHyperService;
+use tokio::net::{TcpListener, TcpStream};
+use tokio::time::Instant;
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
+use tower::ServiceExt;
+use tower_http::catch_panic::CatchPanicLayer;
+use tower_http::cors::{AllowOrigin, CorsLayer};
+
+use super::assemble;
+use super::assemble::{Assembled, Environment};
+use super::connections::{ConnectionLimits, Connections, OpenRequests};
+use super::router;
+use super::unread;
+use super::unread::UnreadBody;
+use crate::config::Config;
+use crate::documents::Site;
+use crate::http::{AppState, Stopping, WebAccess, compression, finish_response, panicked, weaken_tag};
+use crate::telemetry;
+use crate::web::result::{KeptPages, Pictures};
+
+/// Returns the router with all routes and layers.
+pub fn router(service: &Assembled, config: &Config) -> Router {
+    let state = AppState {
+        app: Arc::clone(&service.app),
+        tools: service.site.tools,
+        site: Arc::clone(&service.site),
+        proxies: config.server.trusted_proxies.clone().into(),
+        web: WebAccess::new(config),
+        provider: service.provider.clone(),
+        oidc: service.oidc.clone(),
+        stripe: service.stripe.clone(),
+        kept_pages: KeptPages::default(),
+        pictures: Pictures::default(),
+        example: Arc::default(),
+        usdc: service.usdc.clone(),
+        accepts_user_ids: config.accounts.mcp_accept_user_id,
+    };
+    let cors = cors(state.web.clone(), Arc::clone(&service.site));
+    router::router(&state, &service.site)
+        .layer(CatchPanicLayer::custom(panicked))
+        .layer(cors)
+        .layer(from_fn_with_state(state.clone(), finish_response))
+        .layer(compression())
+        .layer(map_response(weaken_tag))
+        .with_state(state)
+}
+
+/// Serves until `stop` resolves, then lets open requests and running polls end.
+pub async fn serve(config: &Config, stop: impl Future<Output = ()> + Send + 'static) -> anyhow::Result<()> {
+    let metrics = match config.telemetry.metrics_listen.as_str() {
+        "" => None,
+        address => {
+            let address =
+                address.parse().context("EP_METRICS_LISTEN must be an address such as 127.0.0.1:9090")?;
+            Some((telemetry::listen(address, "EP_METRICS_LISTEN").await?, telemetry::start_metrics()?))
+        }
+    };
+    config.check_usdc_node()?;
+    let service = assemble::service(config, Environment::system()).await?;
+    let listener = telemetry::listen(config.server.listen, "EP_LISTEN or --listen").await?;
+    service.start_background_work();
+    let app = Arc::clone(&service.app);
+    if let Some((listener, handle)) = metrics {
+        tracing::info!(address = %listener.local_addr()?, "metrics at /metrics");
+        telemetry::serve_metrics(listener, handle, &app.tasks);
+    }
+    tracing::info!(address = %listener.local_addr()?, base_url = app.ports.links.base_url(), "listening");
+    let grace = Duration::from_secs(config.server.shutdown_grace_s);
+    let stopping = async move {
+        stop.await;
+        tracing::info!("stopping: no new requests are accepted; waiting for running polls");
+    };
+    let limits = ConnectionLimits::new(config).within_open_files();
+    let router = router(&service, config);
+    let finish = async |deadline| service.stop(deadline).await;
+    serve_on(listener, router, limits, stopping, grace, finish).await;
+    tracing::info!("stopped");
+    Ok(())
+}
+
+/// Interval of HTTP/2 pings.
+const PING_INTERVAL: Duration = Duration::from_secs(75);
+/// Time limit for the graceful shutdown of a silent connection.
+const CLOSE_TIMEOUT: Duration = Duration::from_secs(1);
+/// Response to a connection beyond the limits.
+const TOO_MANY_CONNECTIONS: &[u8] = b"HTTP/1.1 503 Service Unavailable\r\ncontent-type: application/json\r\n\
+    content-length: 85\r\nretry-after: 5\r\nconnection: close\r\n\r\n\
+    {\"error\":\"too many connections are open; reuse one, or try again in a few seconds\"}\r\n";
+
+/// Serves a router on a listener until `stop` resolves. Open requests then have `grace` to end, and `finish`, given
+/// the end of that grace, stops the rest. Meanwhile new connections are accepted, but only probes succeed on them.
+pub async fn serve_on(
+    listener: TcpListener,
+    router: Router,
+    limits: ConnectionLimits,
+    stop: impl Future<Output = ()> + Send + 'static,
+    grace: Duration,
+    finish: impl AsyncFnOnce(Instant),
+) {
+    let http = Arc::new(Http::new());
+    let (stopping, tracker) = (CancellationToken::new(), TaskTracker::new());
+    let (stopped, late_tracker) = (CancellationToken::new(), TaskTracker::new());
+    let connections = Connections::new(limits);
+    let ended = async {
+        stop.await;
+        let deadline = Instant::now() + grace;
+        stopping.cancel();
+        tracker.close();
+        drop(tokio::time::timeout_at(deadline, tracker.wait()).await);
+        finish(deadline).await;
+    };
+    let mut ended = std::pin::pin!(ended);
+    let mut failing = false;
+    loop {
+        let accepted = tokio::select! {
+            accepted = listener.accept() => accepted,
+            () = &mut ended => break,
+        };
+        let (stream, peer) = match accepted {
+            Ok(accepted) => {
+                failing = false;
+                accepted
+            }
+            Err(error) => {
+                // Usually too many open files: wait for connections to close. Log it once.
+                if !failing {
+                    tracing::warn!(error = %error, "failed to accept connections");
+                }
+                failing = true;
+                tokio::time::sleep(Duration::from_millis(50)).await;
+                continue;
+            }
+        };
+        let permit = match connections.admit(peer.ip()) {
+            Ok(permit) => permit,
+            Err(exceeded) => {
+                metrics::counter!("ep_connections_refused_total", "limit" => exceeded.limit()).increment(1);
+                refuse(stream);
+                continue;
+            }
+        };
+        // Otherwise, a response in two writes waits for the peer's delayed acknowledgement.
+        if let Err(error) = stream.set_nodelay(true) {
+            tracing::debug!(error = %error, "failed to set TCP_NODELAY");
+        }
+        let is_late = stopping.is_cancelled();
+        let (tracker, until) = if is_late { (&late_tracker, &stopped) } else { (&tracker, &stopping) };
+        let requests = OpenRequests::default();
+        let (router, begun, discarding) = (router.clone(), requests.clone(), tracker.clone());
+        let (shutdown, begun_stopping) = (until.clone(), stopping.clone());
+        let service = tower::service_fn(move |mut request: Request<Incoming>| {
+            request.extensions_mut().insert(ConnectInfo(peer));
+            if begun_stopping.is_cancelled() {
+                let state = if is_late { Stopping::Refusing } else { Stopping::Finishing };
+                request.extensions_mut().insert(state);
+            }
+            let (unread, request) = UnreadBody::watch(request);
+            let (open, answered) = (begun.begin(), router.clone().oneshot(request));
+            let (discarding, shutdown) = (discarding.clone(), shutdown.clone());
+            async move {
+                let mut response = answered.await?;
+                if let Some(body) = unread.and_then(|unread| unread.take(&mut response)) {
+                    discarding.spawn(shutdown.run_until_cancelled_owned(unread::discard(body)));
+                }
+                Ok(response.map(|body| open.until_written(body)))
+            }
+        });
+        let service = TowerToHyperService::new(service);
+        let (http, connections, stopping) = (Arc::clone(&http), Arc::clone(&connections), until.clone());
+        tracker.spawn(async move {
+            let _permit = permit;
+            let silent = std::pin::pin!(requests.idle_timeout(&connections.limits));
+            http.serve(stream, service, &stopping, silent).await;
+        });
+    }
+    drop(listener);
+    stopped.cancel();
+    late_tracker.close();
+    drop(tokio::time::timeout(CLOSE_TIMEOUT, late_tracker.wait()).await);
+}
+
+/// Configuration of HTTP connections.
+struct Http {
+    first: http1::Builder,
+    any: auto::Builder<TokioExecutor>,
+}
+
+impl Http {
+    fn new() -> Self {
+        let (mut first, mut any) = (http1::Builder::new(), auto::Builder::new(TokioExecutor::new()));
+        // `OpenRequests::idle_timeout` closes silent connections of every protocol.
+        first.header_read_timeout(None);
+        any.http1().header_read_timeout(None);
+        any.http2().timer(TokioTimer::new()).keep_alive_interval(Some(PING_INTERVAL));
+        Self { first, any }
+    }
+
+    /// Serves one connection until it ends, the service stops, or it has been `silent` for too long.
+    async fn serve<S>(
+        &self,
+        stream: TcpStream,
+        service: S,
+        stopping: &CancellationToken,
+        mut silent: Pin<&mut impl Future<Output = ()>>,
+    ) where
+        S: Service<Request<Incoming>, Response = Response<Body>, Error = Infallible, Future: Send + 'static>,
+    {
+        let is_http1 = tokio::select! {
+            is_http1 = is_http1(&stream) => is_http1,
+            () = stopping.cancelled() => return,
+            () = &mut silent => return metrics::counter!("ep_connections_silent_total").increment(1),
+        };
+        let stream = TokioIo::new(stream);
+        if is_http1 {
+            finish(Box::pin(self.first.serve_connection(stream, service)), stopping, silent).await;
+        } else {
+            finish(Box::pin(self.any.serve_connection(stream, service)), stopping, silent).await;
+        }
+    }
+}
+
+/// True if a connection certainly uses HTTP/1: HTTP/2 begins with `PRI` (RFC 9113, section 3.4), unlike every method.
+/// Peeking without reading saves half of the buffer of such connections.
+async fn is_http1(stream: &TcpStream) -> bool {
+    let mut first = [0; 2];
+    let peeked = stream.peek(&mut first).await;
+    peeked.is_ok_and(|length| !b"PR".starts_with(&first[..length]))
+}
+
+async fn finish<C>(
+    mut connection: Pin<Box<C>>,
+    stopping: &CancellationToken,
+    silent: Pin<&mut impl Future<Output = ()>>,
+) where
+    C: GracefulConnection<Error: Display>,
+{
+    let ended = tokio::select! {
+        ended = &mut connection => ended,
+        () = stopping.cancelled() => {
+            connection.as_mut().graceful_shutdown();
+            connection.await
+        }
+        () = silent => {
+            metrics::counter!("ep_connections_silent_total").increment(1);
+            // GOAWAY tells HTTP/2 clients which requests will not be processed (RFC 9113 §6.8).
+            connection.as_mut().graceful_shutdown();
+            tokio::time::timeout(CLOSE_TIMEOUT, connection).await.unwrap_or(Ok(()))
+        }
+    };
+    if let Err(error) = ended {
+        tracing::debug!(error = %error, "a connection ended with an error");
+    }
+}
+
+/// Sends the error to a connection beyond the limits, if that does not block.
+fn refuse(stream: TcpStream) {
+    let written = stream.into_std().and_then(|mut stream| stream.write_all(TOO_MANY_CONNECTIONS));
+    if let Err(error) = written {
+        tracing::debug!(error = %error, "failed to send the error to a connection beyond the limits");
+    }
+}
+
+/// Returns the CORS layer, without cookies. The headers are listed, because `*` does not cover Authorization
+/// (Fetch, section 4.9).
+fn cors(web: WebAccess, site: Arc<Site>) -> CorsLayer {
+    let allowed = [
+        "authorization",
+        "content-type",
+        "accept",
+        "idempotency-key",
+        "if-none-match",
+        "x-machine-client",
+        "mcp-protocol-version",
+        "mcp-session-id",
+        "mcp-method",
+        "mcp-name",
+        "x-mcp-toolsets",
+        "last-event-id",
+        "a2a-version",
+        "a2a-extensions",
+        "payment-signature",
+        "x-payment",
+    ];
+    let exposed = [
+        "x-request-id",
+        "ratelimit",
+        "ratelimit-policy",
+        "ratelimit-limit",
+        "ratelimit-remaining",
+        "ratelimit-reset",
+        "idempotency-key",
+        "idempotent-replayed",
+        "retry-after",
+        "www-authenticate",
+        "etag",
+        "location",
+        "payment-required",
+        "payment-response",
+        "x-payment-response",
+    ];
+    let origin = if web.is_open() {
+        AllowOrigin::any()
+    } else {
+        AllowOrigin::predicate(move |origin, parts| {
+            web.allows(origin.as_bytes()) || site.is_open(parts.uri.path()) || web.is_public_read(parts)
+        })
+    };
+    CorsLayer::new()
+        .allow_origin(origin)
+        .allow_methods([Method::GET, Method::HEAD, Method::POST, Method::DELETE])
+        .allow_headers(allowed.map(HeaderName::from_static))
+        .expose_headers(exposed.map(HeaderName::from_static))
+        .max_age(Duration::from_hours(1))
+}

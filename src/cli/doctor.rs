@@ -1,0 +1,172 @@
+//! `ep doctor`: asks each model of a roster a control question and reports results, latency and cost.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use ep_polling::ballot::{BallotMode, BallotViews, ModelAnswer, NoVote};
+use ep_polling::money::{MicroUsd, SpendBasis};
+use ep_polling::order::Seed;
+use ep_polling::roster::{Member, ModelChoice, ModelNames, ModelSource};
+use futures::StreamExt;
+use serde::Serialize;
+use tokio::time::Instant;
+
+use super::printable::printable;
+use super::target::GRACE;
+use super::{End, print};
+use crate::app::assemble;
+use crate::app::assemble::Environment;
+use crate::config::Config;
+
+#[derive(clap::Args)]
+pub(super) struct Arguments {
+    /// Preset: fast_and_cheap, generalist, frontier_generalist, budget, code, free …
+    #[arg(long, default_value = "fast_and_cheap", conflicts_with = "models")]
+    preset: String,
+    /// Model id, replacing the preset; * matches any text; at least two models in total
+    #[arg(long = "model", value_name = "ID")]
+    models: Vec<String>,
+    /// Model id to exclude; * matches any text; may be repeated
+    #[arg(long, value_name = "ID")]
+    exclude: Vec<String>,
+    /// Maximum models asked at once
+    #[arg(long, default_value_t = 8, value_parser = clap::value_parser!(u16).range(1..=512))]
+    at_once: u16,
+    /// Time limit per model, in seconds
+    #[arg(long, default_value_t = 60, value_parser = clap::value_parser!(u64).range(1..=600))]
+    timeout: u64,
+    /// Print only one JSON object per model
+    #[arg(long)]
+    json: bool,
+}
+
+const QUESTION: &str = "Which of these is a colour?";
+const OPTIONS: [&str; 3] = ["Blue", "Seven", "Tuesday"];
+/// Index of the correct option.
+const EXPECTED: usize = 0;
+
+/// Result of one model.
+#[derive(Serialize)]
+struct Finding<'a> {
+    model: &'a str,
+    /// The chosen option; null without a vote.
+    vote: Option<&'static str>,
+    expected: bool,
+    ballot_mode: Option<BallotMode>,
+    reasoned: Option<bool>,
+    latency_ms: u64,
+    /// True if the model has no listed price: its cost is known only if the upstream reports it.
+    unpriced: bool,
+    /// Cost in USD; null if unknown.
+    cost_usd: Option<f64>,
+    cost_basis: SpendBasis,
+    /// Reason for the missing vote.
+    error: Option<String>,
+}
+
+impl<'a> Finding<'a> {
+    fn new(member: &'a Member, answer: &ModelAnswer, took: Duration) -> Self {
+        let error = |no_vote: &NoVote| format!("{}: {}", no_vote.reason.as_str(), no_vote.detail);
+        let chosen = answer.vote.as_ref().ok().copied();
+        let unpriced = member.price.is_none();
+        // A failed call to an unpriced model may have been charged.
+        let basis = match answer.spend.basis {
+            SpendBasis::Reported => SpendBasis::Reported,
+            _ if unpriced => SpendBasis::Unknown,
+            basis => basis,
+        };
+        Self {
+            model: member.model.as_str(),
+            vote: chosen.and_then(|option| OPTIONS.get(option).copied()),
+            expected: chosen == Some(EXPECTED),
+            ballot_mode: answer.casting.map(|casting| casting.mode),
+            reasoned: answer.casting.and_then(|casting| casting.reasoned),
+            latency_ms: took.as_millis() as u64,
+            unpriced,
+            cost_usd: (basis != SpendBasis::Unknown).then(|| answer.spend.amount.as_usd()),
+            cost_basis: basis,
+            error: answer.vote.as_ref().err().map(error),
+        }
+    }
+
+    fn line(&self, width: usize) -> String {
+        let model = printable(self.model);
+        let (mode, reasoned) = (
+            self.ballot_mode.map_or("-", BallotMode::as_str),
+            match self.reasoned {
+                Some(true) => "reasons",
+                Some(false) => "no reasoning",
+                None => "-",
+            },
+        );
+        let cost = match self.cost_usd {
+            Some(cost) => format!("${cost:.6}"),
+            None if self.unpriced => "unpriced".to_owned(),
+            None => "cost unknown".to_owned(),
+        };
+        let result = match (self.vote, &self.error) {
+            (Some(_), _) if self.expected => "right".to_owned(),
+            (Some(vote), _) => format!("wrong ({vote})"),
+            (None, error) => format!("no vote: {}", printable(error.as_deref().unwrap_or_default())),
+        };
+        let seconds = self.latency_ms as f64 / 1e3;
+        format!("{model:width$}  {mode:12}  {reasoned:12}  {seconds:>6.1} s  {cost:>12}  {result}")
+    }
+}
+
+pub(super) async fn run(config: &Config, arguments: Arguments) -> anyhow::Result<End> {
+    let names = |names: &[String]| (!names.is_empty()).then(|| ModelNames::new(names)).transpose();
+    let source = names(&arguments.models)?.map_or(ModelSource::Preset(arguments.preset), ModelSource::Named);
+    let choice = ModelChoice { source, exclude: names(&arguments.exclude)? };
+    let service = assemble::service(config, Environment::system()).await?;
+    let models = Arc::clone(&service.app.ports.models);
+    let roster = models.roster(&choice).await?;
+    if !arguments.json && roster.simulated {
+        eprintln!("These models are simulated: set EP_UPSTREAM_URL or OPENROUTER_API_KEY to test real ones.");
+    }
+    let members = roster.members();
+    let seed = Seed::new(service.app.entropy.bytes());
+    let (question, options) = (QUESTION.into(), OPTIONS.map(str::to_owned));
+    let views = BallotViews::new(seed, &question, &options);
+    let within = Duration::from_secs(arguments.timeout);
+    let ask = async |(position, member): (usize, &Member)| {
+        let asked = Instant::now();
+        let answer = models.vote(member, &views.at(position), within.into()).await;
+        (position, answer, asked.elapsed())
+    };
+    let mut answers = futures::stream::iter(members.iter().enumerate())
+        .map(ask)
+        .buffer_unordered(usize::from(arguments.at_once));
+    let width = members.iter().map(|member| member.model.as_str().len()).max().unwrap_or(0);
+    let (mut votes, mut right, mut unknown, mut cost) = (0_usize, 0_usize, 0_usize, MicroUsd::ZERO);
+    let unpriced = members.iter().filter(|member| member.price.is_none()).count();
+    while let Some((position, answer, took)) = answers.next().await {
+        let finding = Finding::new(&members[position], &answer, took);
+        votes += usize::from(finding.vote.is_some());
+        right += usize::from(finding.expected);
+        unknown += usize::from(finding.cost_usd.is_none());
+        cost = cost.plus(answer.spend.amount);
+        print(&if arguments.json { serde_json::to_string(&finding)? } else { finding.line(width) })?;
+    }
+    drop(answers);
+    if !arguments.json {
+        let unknown =
+            if unknown > 0 { format!(", not counting {unknown} of unknown cost") } else { String::new() };
+        print(&format!(
+            "\n{votes} of {} models voted, {right} of them as expected. Cost: {cost}{unknown}.",
+            members.len()
+        ))?;
+        if unpriced > 0 {
+            print(&format!(
+                "{unpriced} of them have no listed price, which does not mean free. Prepaid polls exclude such models \
+                 unless EP_UPSTREAM_UNPRICED_FREE is true."
+            ))?;
+        }
+        if votes < members.len() {
+            print("Exclude the others with --exclude, or try again: failures can be temporary.")?;
+        }
+    }
+    let all = votes == members.len();
+    service.stop(Instant::now() + GRACE).await;
+    Ok(if all { End::Done } else { End::Code(1) })
+}

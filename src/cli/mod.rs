@@ -1,0 +1,255 @@
+//! The command line.
+
+mod admin;
+mod backup;
+mod call;
+mod doctor;
+pub mod event_stream;
+mod hints;
+mod poll;
+mod printable;
+mod remote;
+mod show;
+mod target;
+
+use std::io::Write;
+use std::process::ExitCode;
+use std::time::Duration;
+
+use clap::{Parser, Subcommand};
+use ep_kernel::fault::Fault;
+use tokio::time::Instant;
+
+use crate::app::assemble;
+use crate::app::assemble::Environment;
+use crate::app::server;
+use crate::config;
+use crate::config::{Config, ConfigError, Telemetry};
+use crate::{documents, telemetry};
+use printable::printable;
+
+/// Asks many AI models one question and stops as soon as further votes are unlikely to change the outcome
+#[derive(Parser)]
+#[command(name = "ep", version, about, max_term_width = 100)]
+struct Ep {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    /// Ask the models a question
+    Poll(poll::Arguments),
+    /// Serve HTTP: REST, MCP and A2A
+    Serve(Serve),
+    /// Serve MCP on standard input and output
+    Mcp {
+        /// Toolsets to list, separated by commas: core, all, read-only
+        #[arg(long, default_value = "core")]
+        toolsets: String,
+    },
+    /// Call any operation by name
+    Call(call::Arguments),
+    /// Test each model with a control question: result, latency and cost
+    Doctor(doctor::Arguments),
+    /// Manage accounts, keys and money
+    #[command(subcommand)]
+    Admin(admin::Command),
+    /// Copy the SQLite database to a new file, also while the service runs
+    Backup(backup::Arguments),
+    /// Create or upgrade the database and exit
+    Migrate,
+    /// Print all settings with their defaults and documentation
+    Config,
+    /// Write the rendered files of the repository
+    Render {
+        /// Compare instead of writing; fail if a file is stale
+        #[arg(long)]
+        check: bool,
+    },
+}
+
+#[derive(clap::Args)]
+struct Serve {
+    /// Address to listen on
+    #[arg(long, value_name = "ADDRESS")]
+    listen: Option<std::net::SocketAddr>,
+    /// Public base URL
+    #[arg(long, value_name = "URL")]
+    base_url: Option<String>,
+    /// Database URL: sqlite://path or postgres://…
+    #[arg(long, value_name = "URL")]
+    database_url: Option<String>,
+}
+
+/// Expected end of a command.
+pub(crate) enum End {
+    /// Success.
+    Done,
+    /// A specific exit code.
+    Code(u8),
+}
+
+/// Exit code after Ctrl-C, as in shells.
+pub(crate) const INTERRUPTED: u8 = 130;
+
+/// Parses the arguments and runs the command.
+pub fn main() -> ExitCode {
+    let Ep { command } = Ep::parse();
+    // Installs rustls with ring for all TLS clients of this process. Fails only if a provider is already installed.
+    let _ = rustls::crypto::ring::default_provider().install_default();
+    let runtime = match tokio::runtime::Builder::new_multi_thread().enable_all().build() {
+        Ok(runtime) => runtime,
+        Err(error) => {
+            eprintln!("ep: {error}");
+            return ExitCode::FAILURE;
+        }
+    };
+    let ended = runtime.block_on(run(command));
+    runtime.shutdown_timeout(Duration::from_millis(200));
+    match ended {
+        Ok(End::Done) => ExitCode::SUCCESS,
+        Ok(End::Code(code)) => ExitCode::from(code),
+        Err(error) => {
+            eprintln!("ep: {}", printable(&format!("{error:#}")));
+            ExitCode::from(exit_code(&error))
+        }
+    }
+}
+
+async fn run(command: Command) -> anyhow::Result<End> {
+    if let Command::Render { check } = command {
+        return render(check);
+    }
+    if let Command::Config = command {
+        print(config::DEFAULTS.trim_end())?;
+        return Ok(End::Done);
+    }
+    let config = config::load(|name| std::env::var(name).ok());
+    if let Command::Serve(flags) = command {
+        return serve(config, flags).await;
+    }
+    let config = config?;
+    match command {
+        Command::Poll(arguments) => poll::run(&quietly(config), arguments).await,
+        Command::Call(arguments) => call::run(&quietly(config), arguments).await,
+        Command::Doctor(arguments) => doctor::run(&quietly(config), arguments).await,
+        Command::Backup(arguments) => backup::run(&quietly(config), arguments).await,
+        Command::Admin(command) => admin::run(&quietly(config), command).await,
+        Command::Mcp { toolsets } => {
+            let config = quietly(config);
+            let environment = Environment { links: false, ..Environment::system() };
+            let service = assemble::service(&config, environment).await?;
+            service.start_background_work();
+            Box::pin(crate::protocols::mcp::serve_stdio(service.app.clone(), service.site.tools, &toolsets))
+                .await?;
+            // The host has gone: the next process resumes unfinished work.
+            service.stop(Instant::now() + STDIO_GRACE).await;
+            Ok(End::Done)
+        }
+        Command::Migrate => {
+            let config = quietly(config);
+            let service = assemble::service(&config, Environment::system()).await?;
+            service.stop(Instant::now() + target::GRACE).await;
+            eprintln!("the database is up to date");
+            Ok(End::Done)
+        }
+        Command::Serve(_) | Command::Render { .. } | Command::Config => Ok(End::Done),
+    }
+}
+
+/// Time for background tasks of `ep mcp` to end after its host has closed the input.
+const STDIO_GRACE: Duration = Duration::from_millis(200);
+
+/// Serves until a signal. If the log is JSON, a failure is logged, so that every line can be parsed.
+async fn serve(config: Result<Config, ConfigError>, flags: Serve) -> anyhow::Result<End> {
+    let telemetry = match &config {
+        Ok(config) => config.telemetry.clone(),
+        // The settings are invalid: use only the log settings of the environment.
+        Err(_) => Telemetry::from_environment(|name| std::env::var(name).ok()),
+    };
+    let started = telemetry::start_logging(&telemetry);
+    if started.is_err() {
+        telemetry::start_logging(&Telemetry { log: "info".into(), ..telemetry.clone() })?;
+    }
+    let served = async {
+        started?;
+        let mut config = config?;
+        if let Some(listen) = flags.listen {
+            config.server.listen = listen;
+        }
+        config.server.base_url = flags.base_url.unwrap_or(config.server.base_url);
+        config.check_base_url()?;
+        config.database.url = flags.database_url.map_or(config.database.url, Into::into);
+        hints::banner(&config).await;
+        server::serve(&config, stop_signal()).await
+    };
+    match served.await {
+        Ok(()) => Ok(End::Done),
+        Err(error) if telemetry::is_json(telemetry.log_format) => {
+            tracing::error!(error = %format!("{error:#}"), "the server failed");
+            Ok(End::Code(exit_code(&error)))
+        }
+        Err(error) => Err(error),
+    }
+}
+
+/// Returns the exit code of a failure. A fault has its own code; any other error is unexpected.
+fn exit_code(error: &anyhow::Error) -> u8 {
+    error.downcast_ref::<Fault>().map_or(1, |fault| fault.kind().row().exit)
+}
+
+/// Logs only warnings, for commands used by people, unless `EP_LOG` is set.
+fn quietly(mut config: Config) -> Config {
+    if std::env::var_os("EP_LOG").is_none() {
+        config.telemetry.log = "warn".into();
+    }
+    config.telemetry.log_format = match config.telemetry.log_format {
+        config::LogFormat::Auto => config::LogFormat::Text,
+        chosen => chosen,
+    };
+    if let Err(error) = telemetry::start_logging(&config.telemetry) {
+        eprintln!("ep: logging: {error}");
+    }
+    config
+}
+
+fn render(check: bool) -> anyhow::Result<End> {
+    let root = std::env::current_dir()?;
+    anyhow::ensure!(root.join("well-known/owner.json").exists(), "run this in the repository's root folder");
+    let config = config::load(|name| (name == "EP_CONFIG").then(|| "/dev/null".to_owned()))?;
+    let base_url = documents::EXAMPLE_URL.into();
+    let mut settings = documents::SiteSettings { base_url, ..documents::SiteSettings::new(&config) };
+    settings.offer.models = documents::Models::Upstream;
+    let site = crate::app::routes::site(settings, &ep_tools::TOOLS);
+    if !check {
+        documents::write(&site, &root)?;
+        return Ok(End::Done);
+    }
+    let stale = documents::stale(&site, &root);
+    for file in &stale {
+        eprintln!("{file} is stale; run `ep render`");
+    }
+    Ok(if stale.is_empty() { End::Done } else { End::Code(1) })
+}
+
+/// Writes a line to standard output with control characters escaped. A closed pipe is not an error.
+fn print(line: &str) -> std::io::Result<()> {
+    match writeln!(std::io::stdout(), "{}", printable(line)) {
+        Err(error) if error.kind() == std::io::ErrorKind::BrokenPipe => Ok(()),
+        written => written,
+    }
+}
+
+/// Resolves on Ctrl-C or SIGTERM.
+async fn stop_signal() {
+    use tokio::signal::unix::{SignalKind, signal};
+    let Ok(mut terminate) = signal(SignalKind::terminate()) else {
+        drop(tokio::signal::ctrl_c().await);
+        return;
+    };
+    tokio::select! {
+        _ = tokio::signal::ctrl_c() => {}
+        _ = terminate.recv() => {}
+    }
+}

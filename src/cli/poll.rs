@@ -1,0 +1,160 @@
+//! `ep poll`: asks a question, for people and scripts.
+
+use ep_kernel::event::{MAX_EVENTS, PollEvent, Progress};
+use ep_kernel::tool::{Entry, Tool};
+use ep_tools::polls::PollQuestion;
+use ep_tools::results::GetPollResult;
+use serde_json::{Map, Value, json};
+use tokio::sync::mpsc;
+
+use super::show;
+use super::show::Live;
+use super::target::Target;
+use super::{End, INTERRUPTED, hints, print};
+use crate::config::Config;
+
+#[derive(clap::Args)]
+pub(super) struct Arguments {
+    /// Question to ask
+    question: String,
+    /// Option to vote for; repeat for 2 to 10 options
+    #[arg(short, long = "option", value_name = "OPTION")]
+    options: Vec<String>,
+    /// Preset: fast_and_cheap, generalist, frontier_generalist, budget, code, free …
+    #[arg(long)]
+    preset: Option<String>,
+    /// Model id, replacing the preset; * matches any text; may be repeated
+    #[arg(long = "model", value_name = "ID")]
+    models: Vec<String>,
+    /// Model id to exclude; * matches any text; may be repeated
+    #[arg(long, value_name = "ID")]
+    exclude: Vec<String>,
+    /// Settings profile: conservative, balanced, quick
+    #[arg(long)]
+    profile: Option<String>,
+    /// Confidence in the whole roster's outcome for stopping early, from 0 to 1 (default 0.95)
+    #[arg(long, value_name = "NUMBER", value_parser = finite)]
+    threshold: Option<f64>,
+    /// Maximum cost in USD (default 1)
+    #[arg(long, value_name = "USD", value_parser = finite)]
+    max_cost: Option<f64>,
+    /// Pace: thrifty, balanced or fast
+    #[arg(long)]
+    pace: Option<String>,
+    /// Make the result readable only by its owner
+    #[arg(long)]
+    private: bool,
+    /// Validate and price the poll without calling a model
+    #[arg(long)]
+    dry_run: bool,
+    /// Print only the result as JSON
+    #[arg(long)]
+    json: bool,
+    /// URL of a server to use, with the key in EP_API_KEY; by default runs in this process
+    #[arg(long, value_name = "URL")]
+    server: Option<String>,
+}
+
+/// Parses a finite number, which JSON can represent.
+fn finite(text: &str) -> Result<f64, &'static str> {
+    text.parse().ok().filter(|number: &f64| number.is_finite()).ok_or("must be a finite number")
+}
+
+impl Arguments {
+    fn input(&self) -> Value {
+        let list = |names: &[String]| (!names.is_empty()).then(|| json!(names));
+        let given = [
+            ("preset", self.preset.clone().map(Value::from)),
+            ("models", list(&self.models)),
+            ("exclude", list(&self.exclude)),
+            ("profile", self.profile.clone().map(Value::from)),
+            ("confidence_threshold", self.threshold.map(Value::from)),
+            ("max_cost_usd", self.max_cost.map(Value::from)),
+            ("pace", self.pace.clone().map(Value::from)),
+            ("private", self.private.then_some(Value::Bool(true))),
+            ("dry_run", self.dry_run.then_some(Value::Bool(true))),
+        ];
+        let mut input: Map<String, Value> =
+            given.into_iter().filter_map(|(name, value)| Some((name.to_owned(), value?))).collect();
+        input.insert("question".into(), json!(self.question));
+        input.insert("options".into(), json!(self.options));
+        Value::Object(input)
+    }
+}
+
+pub(super) async fn run(config: &Config, arguments: Arguments) -> anyhow::Result<End> {
+    let entry = entry_of::<PollQuestion>()?;
+    if arguments.server.is_none() && !arguments.json {
+        hints::before_a_poll(config).await;
+    }
+    let target = Target::new(config, arguments.server.as_deref()).await?;
+    let (steps, mut received) = mpsc::channel(MAX_EVENTS);
+    let mut live = Live::new(!arguments.json);
+    let answer = {
+        let mut asked = std::pin::pin!(target.call(entry, arguments.input(), Some(steps)));
+        let mut cancelled = false;
+        loop {
+            tokio::select! {
+                biased;
+                Some(step) = received.recv() => show_step(&mut live, step),
+                answer = &mut asked => break answer,
+                _ = tokio::signal::ctrl_c() => {
+                    // The first Ctrl-C ends the poll with the votes so far; the second one exits immediately.
+                    let ended = !cancelled && match live.poll_id().zip(target.app()) {
+                        Some((id, app)) => app.ports.polls.cancel(id).await.unwrap_or(false),
+                        None => false,
+                    };
+                    if !ended {
+                        live.clear();
+                        eprintln!("interrupted{}", if target.app().is_none() { "; the poll continues on the server" } else { "" });
+                        return Ok(End::Code(INTERRUPTED));
+                    }
+                    cancelled = true;
+                }
+            }
+        }
+        .map(|answer| (answer, cancelled))
+    };
+    live.clear();
+    let answer = match answer {
+        // Without a key, a server asks its free models; the public result contains all votes.
+        Ok((free, cancelled)) if free.get("theme").is_some() => {
+            let result = json!({ "poll_id": free["poll_id"] });
+            target.call(entry_of::<GetPollResult>()?, result, None).await.map(|result| (result, cancelled))
+        }
+        other => other,
+    };
+    let here = target.app().is_some();
+    target.close().await;
+    let (answer, cancelled) = answer?;
+    if arguments.json {
+        print(&serde_json::to_string_pretty(&answer)?)?;
+    } else {
+        show::result(&answer, here)?;
+    }
+    Ok(if cancelled { End::Code(INTERRUPTED) } else { exit(&answer) })
+}
+
+fn entry_of<T: Tool>() -> anyhow::Result<&'static Entry> {
+    ep_tools::find(T::SPEC.name).ok_or_else(|| anyhow::anyhow!("the catalogue lacks {}", T::SPEC.name))
+}
+
+fn show_step(live: &mut Live, step: Progress) {
+    match serde_json::from_value(step.data) {
+        Ok(PollEvent::Started(started)) => live.started(&started),
+        Ok(PollEvent::Vote(vote)) => live.vote(&vote),
+        Err(error) => tracing::debug!(error = %error, "failed to parse a progress step"),
+    }
+}
+
+/// Returns the exit code: 0 for a winner, 3 for a tie, 4 for no votes, 2 for a dry run with errors.
+fn exit(answer: &Value) -> End {
+    if answer.get("valid") == Some(&Value::Bool(false)) {
+        return End::Code(2);
+    }
+    match answer.get("outcome").and_then(Value::as_str) {
+        Some("tie") if answer["is_tie"] == true => End::Code(3),
+        Some("no_votes") if answer["winning_option"].is_null() => End::Code(4),
+        _ => End::Done,
+    }
+}

@@ -1,0 +1,92 @@
+//! Calls operations in this process or on a server.
+
+use std::net::{IpAddr, Ipv4Addr};
+use std::sync::Arc;
+use std::time::Duration;
+
+use ep_kernel::answer::{Answer, Body};
+use ep_kernel::app::App;
+use ep_kernel::caller::RequestId;
+use ep_kernel::dispatch::{Call, dispatch};
+use ep_kernel::event::{Progress, ProgressSink};
+use ep_kernel::fault::Fault;
+use ep_kernel::guard::{Admission, Credential, Request};
+use ep_kernel::tool::Entry;
+use serde_json::Value;
+use tokio::sync::mpsc::Sender;
+use tokio::time::Instant;
+
+use super::remote::Remote;
+use crate::app::assemble;
+use crate::app::assemble::{Assembled, Environment};
+use crate::config::Config;
+
+/// Time that a command waits for background tasks before it exits.
+pub(super) const GRACE: Duration = Duration::from_secs(5);
+
+/// Target of operation calls.
+pub(super) enum Target {
+    /// In this process, as the operator.
+    InProcess(Box<Assembled>),
+    /// At a server.
+    Server(Remote),
+}
+
+impl Target {
+    /// Selects the server if a URL is given, else this process.
+    pub(super) async fn new(config: &Config, server: Option<&str>) -> anyhow::Result<Self> {
+        match server {
+            Some(url) => Ok(Self::Server(Remote::new(url)?)),
+            None => Ok(Self::InProcess(Box::new(assemble::service(config, Environment::system()).await?))),
+        }
+    }
+
+    /// Calls an operation and sends its progress. A text body is returned as a JSON string.
+    pub(super) async fn call(
+        &self,
+        entry: &'static Entry,
+        input: Value,
+        steps: Option<Sender<Progress>>,
+    ) -> Result<Value, Fault> {
+        match self {
+            Self::InProcess(service) => call_in_process(&service.app, entry, input, steps).await,
+            Self::Server(remote) => remote.call(entry, input, steps).await,
+        }
+    }
+
+    /// Returns the in-process service, if used.
+    pub(super) const fn app(&self) -> Option<&Arc<App>> {
+        match self {
+            Self::InProcess(service) => Some(&service.app),
+            Self::Server(_) => None,
+        }
+    }
+
+    /// Stops the in-process service, waiting briefly for background tasks.
+    pub(super) async fn close(self) {
+        if let Self::InProcess(service) = self {
+            service.stop(Instant::now() + GRACE).await;
+        }
+    }
+}
+
+async fn call_in_process(
+    app: &Arc<App>,
+    entry: &'static Entry,
+    input: Value,
+    steps: Option<Sender<Progress>>,
+) -> Result<Value, Fault> {
+    let request = Request {
+        surface: "cli",
+        request_id: RequestId::from_random(app.entropy.bytes()),
+        credential: Credential::Admitted(Admission::LOCAL),
+        address: IpAddr::V4(Ipv4Addr::LOCALHOST),
+    };
+    let progress = steps.map(|steps| ProgressSink::new(move |step| drop(steps.try_send(step))));
+    let call = Call { progress, ..Call::new(request) };
+    let Answer { value, presentation } = dispatch(app, entry, call, Ok(input)).await.result?.answer;
+    Ok(match presentation.body {
+        Body::Text(text) => Value::String(text),
+        Body::Json => value,
+    })
+}

@@ -1,0 +1,152 @@
+//! State of HTTP handlers.
+
+use std::sync::Arc;
+
+use axum::body::Body;
+use axum::extract::RawPathParams;
+use axum::extract::rejection::RawPathParamsRejection;
+use axum::http::{Request, Response};
+use ep_identity::{Oidc, Provider};
+use ep_kernel::app::App;
+use ep_kernel::fault::Fault;
+use ep_kernel::guard::{Admission, Credential, Request as GuardRequest};
+use ep_kernel::links::Links;
+use ep_kernel::tool::{Entry, SessionChange};
+use ep_payments::StripeWebhooks;
+use futures::future::BoxFuture;
+use ipnet::IpNet;
+use secrecy::ExposeSecret;
+
+use super::{RequestHead, WebAccess};
+use crate::documents::Site;
+use crate::payments::Usdc;
+use crate::web::result::{KeptPages, Pictures};
+use crate::web::start::Example;
+
+/// State shared by all handlers.
+#[derive(Clone)]
+pub struct AppState {
+    /// The service.
+    pub app: Arc<App>,
+    /// All operations.
+    pub tools: &'static [Entry],
+    /// The routes, and the documents that describe them.
+    pub site: Arc<Site>,
+    /// Proxies whose forwarded headers are trusted.
+    pub proxies: Arc<[IpNet]>,
+    /// Allowed hosts and origins.
+    pub web: WebAccess,
+    /// The identity provider, if configured.
+    pub provider: Option<Provider>,
+    /// Signs people in at the provider, if the service is its client.
+    pub oidc: Option<Arc<Oidc>>,
+    /// Parses Stripe webhooks, if card payments are enabled.
+    pub stripe: Option<Arc<StripeWebhooks>>,
+    /// Cached pages of finished polls.
+    pub kept_pages: KeptPages,
+    /// Images of polls.
+    pub pictures: Pictures,
+    /// The example poll of the start page.
+    pub example: Arc<Example>,
+    /// USDC deposits, if configured.
+    pub usdc: Option<Usdc>,
+    /// True if the operator allows the id of a user in place of a key, where a protocol accepts it.
+    pub accepts_user_ids: bool,
+}
+
+impl AppState {
+    /// Ends the session of the request after a new one has begun, which signs out every other holder of the earlier
+    /// cookie.
+    pub async fn end_earlier_session(&self, head: &RequestHead) {
+        if let Credential::Session(earlier) = &head.credential
+            && let Err(fault) = self.app.guard.sessions.end(earlier).await
+        {
+            tracing::warn!(error = %fault, "failed to end an earlier session; it stays valid until it expires");
+        }
+    }
+
+    /// Begins a new session in the requesting browser and ends its earlier session, because others may have that
+    /// cookie. For a request from another website, ends the new session at once and sets no cookie.
+    pub async fn begin_session(&self, head: &RequestHead, session: &mut Option<SessionChange>) {
+        if head.may_set_cookie {
+            if session.is_some() {
+                self.end_earlier_session(head).await;
+            }
+        } else if let Some(SessionChange::Start { token, .. }) = session.take()
+            && let Err(fault) = self.app.guard.sessions.end(&token).await
+        {
+            tracing::warn!(error = %fault, "failed to end an unused session; it stays valid until it expires");
+        }
+    }
+
+    /// Returns the credential of a request to an endpoint that accepts the id of a user.
+    pub fn credential_or_user_id(&self, head: &RequestHead) -> Credential {
+        match &head.credential {
+            Credential::Bearer(token) if self.accepts_user_ids => {
+                let user = token.expose_secret().parse();
+                user.map_or_else(|_| head.credential.clone(), Credential::UserId)
+            }
+            credential => credential.clone(),
+        }
+    }
+
+    /// Returns the absolute links of the site.
+    pub fn links(&self) -> &Links {
+        &self.app.ports.links
+    }
+}
+
+/// Marks requests to a stopping service, in the request extensions.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Stopping {
+    /// The connection was already open: its requests are still served.
+    Finishing,
+    /// The connection is new: only probes are served.
+    Refusing,
+}
+
+/// The path parameters, or a rejection if their escapes are not UTF-8.
+pub type PathParams = Result<RawPathParams, RawPathParamsRejection>;
+
+/// The response of a handler.
+pub type Answered = BoxFuture<'static, Result<Response<Body>, Fault>>;
+
+/// Handles the requests of a route that the guard has admitted.
+#[derive(Clone)]
+pub struct Handler(Arc<dyn Fn(Exchange, Admission) -> Answered + Send + Sync>);
+
+impl Handler {
+    /// A handler that calls this function.
+    pub fn new(handle: impl Fn(Exchange, Admission) -> Answered + Send + Sync + 'static) -> Self {
+        Self(Arc::new(handle))
+    }
+
+    /// Handles one request.
+    pub fn handle(&self, exchange: Exchange, admission: Admission) -> Answered {
+        (self.0)(exchange, admission)
+    }
+}
+
+/// One request on its way to a handler.
+pub struct Exchange {
+    /// State shared by all handlers.
+    pub state: AppState,
+    /// The request head, parsed once.
+    pub head: RequestHead,
+    /// The path parameters.
+    pub params: PathParams,
+    /// The request.
+    pub request: Request<Body>,
+}
+
+impl RequestHead {
+    /// Returns the request for the guard, with this credential.
+    pub fn guarded(&self, surface: &'static str, credential: Credential) -> GuardRequest {
+        GuardRequest { surface, request_id: self.request_id, credential, address: self.address }
+    }
+
+    /// Returns a further call of an admitted request, which is not counted again.
+    pub fn admitted(&self, surface: &'static str, admission: Admission) -> GuardRequest {
+        self.guarded(surface, Credential::Admitted(admission))
+    }
+}

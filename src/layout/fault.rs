@@ -1,0 +1,208 @@
+//! Pages for refusals and failures.
+
+use askama::Template;
+use ep_kernel::fault::{Fault, Kind};
+
+use super::Layout;
+use super::own;
+use crate::documents;
+use crate::documents::Site;
+use crate::site::names::{DASHBOARD, FUNDS, HOME, LOGIN_PAGE};
+
+/// A fault as a page.
+#[derive(Template)]
+#[template(path = "layout/fault.html")]
+pub struct FaultPage<'a> {
+    page: Layout<'a>,
+    inner: Content,
+}
+
+/// A fault in Markdown.
+#[derive(Template)]
+#[template(path = "layout/fault.md")]
+struct FaultText<'a> {
+    inner: &'a Content,
+}
+
+struct Content {
+    status: u16,
+    title: String,
+    message: String,
+    wait: Option<u64>,
+    actions: Vec<Action>,
+    request_id: String,
+}
+
+/// A fault in the frame of another website: one line.
+#[derive(Template)]
+#[template(path = "layout/fault_embedded.html")]
+struct EmbeddedFault<'a> {
+    page: &'a Layout<'a>,
+    message: &'a str,
+}
+
+/// A remedy for a fault.
+pub(crate) struct Action {
+    pub(crate) text: String,
+    pub(crate) url: Option<String>,
+}
+
+/// Lists the remedies for a fault. `wanted` is the page that was requested.
+pub(crate) fn actions(fault: &Fault, site: &Site, wanted: Option<&str>) -> Vec<Action> {
+    let links = &site.links;
+    let page = |text: &str, name: &str, behind: &str| Action {
+        text: text.to_owned(),
+        url: Some(format!("{}{behind}", own(&links.url(name, &[])))),
+    };
+    match fault.kind() {
+        Kind::Unauthenticated => {
+            let behind = wanted.map_or_else(String::new, return_to);
+            return vec![
+                page("Sign in, and come back.", LOGIN_PAGE, &behind),
+                page("Ask the free models, without an account.", HOME, ""),
+            ];
+        }
+        Kind::InsufficientBalance => {
+            let cheaper = |text: &str| Action { text: text.to_owned(), url: None };
+            return if site.settings.offer.takes_payments() {
+                vec![
+                    page("Add funds to your account.", DASHBOARD, FUNDS),
+                    cheaper("Or choose a cheaper panel: free models, where available, cost nothing."),
+                ]
+            } else {
+                let contact = match site.settings.operator.contact.as_str() {
+                    "" => "the operator",
+                    contact => contact,
+                };
+                vec![
+                    cheaper("Choose free models, where available: they cost nothing."),
+                    cheaper(&format!("Or ask {contact} for credit: no way to pay is set up here.")),
+                ]
+            };
+        }
+        Kind::UnknownRoute => {
+            let near = readable(fault)
+                .map(|(_, url)| Action { text: format!("Did you mean {url}?"), url: Some(url) });
+            let known = [
+                page("Go to the start page.", HOME, ""),
+                page("Look into the documentation.", documents::DOCS, ""),
+            ];
+            return near.chain(known).collect();
+        }
+        Kind::NotFound => {
+            let mut own: Vec<Action> =
+                readable(fault).map(|(text, url)| Action { text: text.to_owned(), url: Some(url) }).collect();
+            if own.is_empty() {
+                let behind = wanted.map_or_else(String::new, return_to);
+                own.push(page("Sign in, if it is yours.", LOGIN_PAGE, &behind));
+            }
+            own.push(page("Ask a question of your own.", HOME, ""));
+            return own;
+        }
+        Kind::MethodNotAllowed => {
+            return vec![
+                page("Ask a question.", HOME, ""),
+                page("Read the documentation.", documents::DOCS, ""),
+            ];
+        }
+        _ => {}
+    }
+    let known = fault.problem(links, "").recovery_actions.into_iter();
+    // The page shows a countdown instead.
+    let actions = known.filter(|action| action.action != "wait").map(|action| Action {
+        // Only programs can follow actions with other methods.
+        url: action.href.map(|url| own(&url)).filter(|_| action.method.as_deref() == Some("GET")),
+        text: action.description,
+    });
+    actions.collect()
+}
+
+/// Returns the descriptions and paths of the fault's actions that a browser can follow.
+fn readable(fault: &Fault) -> impl Iterator<Item = (&str, String)> {
+    let with_get = fault.actions().iter().filter(|action| action.method.as_deref() == Some("GET"));
+    with_get.filter_map(|action| Some((action.description.as_str(), own(action.href.as_deref()?))))
+}
+
+/// Returns the title of a fault's page.
+fn title(fault: &Fault) -> &'static str {
+    match fault.kind() {
+        Kind::MethodNotAllowed => "This address is for programs",
+        kind => kind.row().title,
+    }
+}
+
+/// Describes the fault for people. Details about credentials are left out because they are meant for programs.
+pub(crate) fn message(fault: &Fault) -> String {
+    if fault.rejects_credential() {
+        "Your session has ended.".to_owned()
+    } else if fault.asks_for_credential() {
+        "This needs an account: sign in first.".to_owned()
+    } else if fault.kind() == Kind::RateLimited {
+        // The page shows a countdown.
+        "This service takes only so many requests from one visitor in a minute, and these were more."
+            .to_owned()
+    } else if fault.kind() == Kind::MethodNotAllowed {
+        "A browser cannot open it as a page.".to_owned()
+    } else {
+        let known = fault.message();
+        // The agent card and the API are for programs. The nearest path is shown as a link.
+        let end = match fault.kind() {
+            Kind::UnknownRoute => known.rfind("; did you mean ").or_else(|| known.rfind("; see ")),
+            // The remedies are listed below the message.
+            Kind::InsufficientBalance => known.find("; "),
+            _ => known.find("; see "),
+        };
+        capitalized(&known[..end.unwrap_or(known.len())])
+    }
+}
+
+/// Returns the query that makes the sign-in page return to this path and query.
+pub fn return_to(path: &str) -> String {
+    format!(
+        "?{}",
+        url::form_urlencoded::Serializer::new(String::new()).append_pair("return_to", path).finish()
+    )
+}
+
+impl<'a> FaultPage<'a> {
+    /// Creates the page of a fault. `wanted` is the path and query of the requested page.
+    pub fn new(site: &'a Site, fault: &Fault, request_id: String, wanted: Option<&str>) -> Self {
+        let row = fault.kind().row();
+        let inner = Content {
+            status: row.http,
+            message: message(fault),
+            wait: fault.retry_after_seconds(),
+            actions: actions(fault, site, wanted),
+            request_id,
+            title: title(fault).to_owned(),
+        };
+        let page = Layout::new(site, inner.title.clone(), inner.message.clone());
+        Self { page: Layout { noindex: true, ..page }, inner }
+    }
+
+    /// Renders the page for the frame of another website.
+    pub fn embedded(&self, fault: &Fault) -> askama::Result<String> {
+        let message = match fault.kind() {
+            Kind::NotFound => "We can't find this poll. It may be private or deleted.",
+            _ => self.inner.message.as_str(),
+        };
+        EmbeddedFault { page: &self.page, message }.render()
+    }
+
+    /// Renders the page as Markdown.
+    pub fn markdown(&self) -> askama::Result<String> {
+        FaultText { inner: &self.inner }.render()
+    }
+}
+
+/// Returns the text with its first letter in upper case.
+pub(crate) fn capitalized(text: &str) -> String {
+    let mut chars = text.chars();
+    chars.next().map_or_else(String::new, |first| first.to_uppercase().chain(chars).collect())
+}
+
+/// Returns the text with its first letter in lower case.
+pub(crate) fn uncapitalized(text: &str) -> String {
+    let mut chars = text.chars();
+    chars.next().map_or_else(String::new, |first| first.to_lowercase().chain(chars).collect())
+}

@@ -1,0 +1,131 @@
+//! The common layout of pages: head, navigation, articles, error pages and Markdown.
+
+mod article;
+#[cfg(test)]
+mod colours;
+mod fault;
+mod markdown;
+
+use askama::Error;
+use axum::http::HeaderMap;
+use axum::http::header::{CONTENT_SECURITY_POLICY, HeaderName, HeaderValue, REFERRER_POLICY};
+use serde_json::Value;
+
+use crate::documents;
+use crate::documents::Site;
+
+pub use article::Article;
+pub(crate) use fault::{Action, actions, capitalized, message, uncapitalized};
+pub use fault::{FaultPage, return_to};
+pub use markdown::{Section, below, one_line, text, title};
+
+/// Security headers of pages, in addition to those of every response: all content from this origin, nothing
+/// inline, no framing (OWASP ASVS 5.0, 3.4).
+const HEADERS: [(HeaderName, &str); 3] = [
+    (
+        CONTENT_SECURITY_POLICY,
+        "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; \
+         manifest-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'",
+    ),
+    (REFERRER_POLICY, "strict-origin-when-cross-origin"),
+    (HeaderName::from_static("permissions-policy"), "camera=(), geolocation=(), microphone=()"),
+];
+
+/// Adds the security headers of a page that every website may show in a frame.
+pub fn protect_embedded(headers: &mut HeaderMap) {
+    protect(headers);
+    let policy = HEADERS[0].1.replace("frame-ancestors 'none'", "frame-ancestors *");
+    if let Ok(policy) = HeaderValue::try_from(policy) {
+        headers.insert(CONTENT_SECURITY_POLICY, policy);
+    }
+}
+
+/// Returns the security headers of pages.
+pub const fn protection() -> [(HeaderName, &'static str); 3] {
+    HEADERS
+}
+
+/// Adds the security headers of pages to a response.
+pub fn protect(headers: &mut HeaderMap) {
+    headers.extend(HEADERS.map(|(name, value)| (name, HeaderValue::from_static(value))));
+}
+
+/// A page for a single visit.
+pub trait Renders {
+    /// Renders the page as HTML.
+    fn html(&self) -> askama::Result<String>;
+    /// Renders the page as Markdown.
+    fn markdown(&self) -> askama::Result<String>;
+    /// True if the visitor is not signed in: the response then clears the cookie of an expired session.
+    fn is_for_nobody(&self) -> bool {
+        false
+    }
+}
+
+/// Data of the layout. Templates see it as `page`.
+pub struct Layout<'a> {
+    /// The site.
+    pub site: &'a Site,
+    /// The page's title.
+    pub title: String,
+    /// Description of the page in one sentence.
+    pub description: String,
+    /// Canonical URL, if the page has one.
+    pub canonical: Option<String>,
+    /// URL of the Markdown version.
+    pub markdown: Option<String>,
+    /// True if search engines are asked not to list the page.
+    pub noindex: bool,
+    /// The service's name.
+    pub name: String,
+    /// The operator of the service.
+    pub operator: &'a str,
+    /// URL of the logo.
+    pub logo: String,
+    /// URL of the start page.
+    pub home: String,
+}
+
+impl<'a> Layout<'a> {
+    /// Creates a layout with this title and description.
+    pub fn new(site: &'a Site, title: String, description: String) -> Self {
+        let name = documents::owner()["name"].as_str().unwrap_or_default().to_owned();
+        Self {
+            title: format!("{title} · {name}"),
+            description,
+            canonical: None,
+            markdown: None,
+            noindex: false,
+            name,
+            operator: &site.settings.operator.name,
+            logo: own(&site.links.url(documents::LOGO, &[])),
+            home: own(&format!("{}/", site.settings.base_url)),
+            site,
+        }
+    }
+
+    /// Returns the URL of an asset.
+    pub fn asset(&self, name: &str) -> askama::Result<String> {
+        documents::asset_url(self.site, name).map(|url| own(&url)).ok_or_else(|| missing("asset", name))
+    }
+
+    /// Returns the URL of a document.
+    pub fn url(&self, name: &str) -> askama::Result<String> {
+        self.site.url_of(name).map(|url| own(&url)).ok_or_else(|| missing("document", name))
+    }
+}
+
+/// Encodes JSON-LD for a script element: the text cannot end the element (WHATWG HTML, section 4.12.1.3).
+pub fn linked_data(value: &Value) -> String {
+    value.to_string().replace('<', "\\u003c").replace('>', "\\u003e").replace('&', "\\u0026")
+}
+
+/// Removes the origin from a URL of this service, because the page may be open under another origin.
+pub fn own(url: &str) -> String {
+    let path = url.split_once("://").and_then(|(_, rest)| rest.find('/').map(|start| &rest[start..]));
+    path.unwrap_or(url).to_owned()
+}
+
+fn missing(what: &str, name: &str) -> Error {
+    Error::Custom(format!("there is no {what} called {name}").into())
+}

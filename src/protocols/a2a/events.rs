@@ -1,0 +1,229 @@
+//! The event stream of a task, for `SendStreamingMessage` and `SubscribeToTask`.
+//!
+//! First the task, then a status update per vote, then its result and its last status. A refusal before the first
+//! event is an ordinary error.
+
+use std::time::Duration;
+
+use ep_kernel::answer::Answer;
+use ep_kernel::event::{MAX_EVENTS, Progress};
+use ep_kernel::fault::Fault;
+use ep_kernel::ports::TaskState;
+use futures::stream::BoxStream;
+use futures::{FutureExt, StreamExt};
+use serde_json::{Value, json};
+use tokio::sync::mpsc;
+use tokio::time::Instant;
+
+use super::conversation::Conversation;
+use super::dialect::Dialect;
+use super::errors::Refusal;
+use super::message::Sent;
+use super::operations::task_id;
+use super::request::AgentRequest;
+use super::sending::{SendOutcome, begin};
+use super::task::{History, View};
+use crate::http::{Step, Steps, received};
+
+/// The events of a task, in its dialect.
+pub(super) type Events = BoxStream<'static, Result<Value, Refusal>>;
+
+/// `SendStreamingMessage`, `message/stream`.
+pub(super) async fn send(agent: &AgentRequest, params: &Value, dialect: Dialect) -> Result<Events, Refusal> {
+    let sent = Sent::read(params, dialect)?;
+    let view = View { dialect, history: History::of(sent.history_of(), dialect)?, artifacts: true };
+    match begin(agent, &sent).await? {
+        SendOutcome::Answer(message) => Ok(frames(vec![dialect.message_event(message)])),
+        SendOutcome::Task(conversation) => follow(agent, *conversation, view).await,
+    }
+}
+
+/// `SubscribeToTask`, `tasks/resubscribe`: future events only.
+pub(super) async fn subscribe(
+    agent: &AgentRequest,
+    params: &Value,
+    dialect: Dialect,
+) -> Result<Events, Refusal> {
+    let id = task_id(params)?;
+    let conversation = agent.task(id).await?;
+    if conversation.task.state.is_final() {
+        let text = format!("task {id} has ended; read it instead of subscribing");
+        return Err(Refusal::Unsupported(text));
+    }
+    let view = View { dialect, history: History::of(params, dialect)?, artifacts: true };
+    // Since 1.0 a subscription lasts until the task ends, even while the task waits for input.
+    if conversation.task.state == TaskState::InputRequired && dialect == Dialect::V1 {
+        return Ok(wait(agent.clone(), conversation, view));
+    }
+    follow(agent, conversation, view).await
+}
+
+/// Poll interval for changes of a task without a poll, because any process can receive its next message.
+const CHECK_INTERVAL: Duration = Duration::from_secs(1);
+/// Time limit for watching such a task; then its client must subscribe again.
+const WATCH_LIMIT: Duration = Duration::from_hours(1);
+
+/// Returns the events of a task that waits for its client.
+fn wait(agent: AgentRequest, mut conversation: Conversation, view: View) -> Events {
+    let first = view.dialect.task_event(view.task(&conversation, None));
+    let (events, queue) = mpsc::channel(MAX_EVENTS);
+    let (tasks, stopping) = (agent.state.app.tasks.clone(), agent.state.app.tasks.token());
+    tasks.spawn(async move {
+        let until = Instant::now() + WATCH_LIMIT;
+        while Instant::now() < until {
+            tokio::select! {
+                () = tokio::time::sleep(CHECK_INTERVAL) => {}
+                () = events.closed() => return,
+                () = stopping.cancelled() => return,
+            }
+            let found = match agent.find(&conversation.task.id).await {
+                Ok(Some(task)) if task.revision == conversation.task.revision => continue,
+                Ok(Some(task)) => Conversation::of(task),
+                // The task no longer exists.
+                Ok(None) => return,
+                Err(_) => continue,
+            };
+            conversation = found;
+            if conversation.task.poll.is_some() {
+                return forward(follow(&agent, conversation, view).await, &events).await;
+            }
+            if conversation.said.opening.is_none() {
+                let is_final = conversation.task.state.is_final();
+                let status = view.status(&conversation, None);
+                let event = view.status_event(&conversation, status, is_final, None);
+                if events.send(Ok(event)).await.is_err() || is_final {
+                    return;
+                }
+            }
+        }
+    });
+    futures::stream::iter([Ok(first)]).chain(received(queue)).boxed()
+}
+
+async fn forward(from: Result<Events, Refusal>, to: &mpsc::Sender<Result<Value, Refusal>>) {
+    match from {
+        Ok(mut from) => {
+            while let Some(event) = from.next().await {
+                if to.send(event).await.is_err() {
+                    return;
+                }
+            }
+        }
+        Err(refusal) => drop(to.send(Err(refusal)).await),
+    }
+}
+
+async fn follow(agent: &AgentRequest, mut conversation: Conversation, view: View) -> Result<Events, Refusal> {
+    let now = agent.answer(&conversation, Some(Duration::ZERO)).await?;
+    let (Some(poll), Some(answer)) = (conversation.task.poll.clone(), &now) else {
+        return Ok(only(&conversation, None, view));
+    };
+    if answer.presentation.interim.is_none() {
+        return Ok(only(&conversation, Some(answer), view));
+    }
+    let seen = answer.value["answered"].as_u64();
+    let first = view.dialect.task_event(View { artifacts: false, ..view }.task(&conversation, Some(answer)));
+    let (steps, queue) = Steps::queue();
+    let (follower, sink) = (agent.clone(), steps.sink());
+    let done = async move { follower.follow_after(&poll, seen, sink).await };
+    // The content is already parsed, and the copy would stay in memory as long as the stream.
+    conversation.task.content = String::new();
+    steps.carry_out(&agent.state.app.tasks, done.boxed(), true);
+    let rest = received(queue).flat_map(move |step| futures::stream::iter(events(&conversation, view, step)));
+    Ok(futures::stream::iter([Ok(first)]).chain(rest).boxed())
+}
+
+/// Returns the events of a task that waits or has ended.
+fn only(conversation: &Conversation, answer: Option<&Answer>, view: View) -> Events {
+    let mut events = vec![view.dialect.task_event(view.task(conversation, answer))];
+    // Clients of 0.3 wait for a status that is marked as final.
+    if view.dialect != Dialect::V1 {
+        events.push(view.status_event(conversation, view.status(conversation, answer), true, None));
+    }
+    frames(events)
+}
+
+fn frames(events: Vec<Value>) -> Events {
+    futures::stream::iter(events.into_iter().map(Ok)).boxed()
+}
+
+/// Converts a step of the poll to events of its task.
+fn events(
+    conversation: &Conversation,
+    view: View,
+    step: Step<Result<Answer, Fault>>,
+) -> Vec<Result<Value, Refusal>> {
+    let done = match step {
+        Step::Progress(step) if step.id == 0 => return Vec::new(),
+        Step::Progress(step) => {
+            let Progress { id, message, data, .. } = *step;
+            let status = view.working(conversation, &message, id);
+            return vec![Ok(view.status_event(conversation, status, false, Some(data)))];
+        }
+        Step::End(done) => *done,
+    };
+    match done {
+        Err(fault) => vec![Err(fault.into())],
+        Ok(answer) => {
+            let status = view.status(conversation, Some(&answer));
+            let last = view.status_event(conversation, status, true, None);
+            if answer.presentation.interim.is_some() {
+                // The task continues, but the client has reached the maximum wait.
+                return vec![Ok(last)];
+            }
+            vec![Ok(view.artifact_event(conversation, &answer)), Ok(last)]
+        }
+    }
+}
+
+impl View {
+    fn status_event(
+        &self,
+        conversation: &Conversation,
+        status: Value,
+        last: bool,
+        metadata: Option<Value>,
+    ) -> Value {
+        let mut update = json!({
+            "taskId": self.id(conversation), "contextId": conversation.task.context, "status": status,
+        });
+        if let Some(metadata) = metadata {
+            update["metadata"] = metadata;
+        }
+        if self.dialect != Dialect::V1 {
+            update["final"] = last.into();
+        }
+        self.dialect.update_event("statusUpdate", "status-update", update)
+    }
+
+    fn artifact_event(&self, conversation: &Conversation, answer: &Answer) -> Value {
+        let update = json!({
+            "taskId": self.id(conversation),
+            "contextId": conversation.task.context,
+            "artifact": self.artifact(conversation, answer),
+            "append": false,
+            "lastChunk": true,
+        });
+        self.dialect.update_event("artifactUpdate", "artifact-update", update)
+    }
+}
+
+impl Dialect {
+    /// Wraps a task as an event, or as a result of sending a message.
+    pub(super) fn task_event(self, task: Value) -> Value {
+        if self.is_proto() { json!({ "task": task }) } else { task }
+    }
+
+    /// Wraps a message as an event, or as a result of sending a message.
+    pub(super) fn message_event(self, message: Value) -> Value {
+        if self.is_proto() { json!({ "message": message }) } else { message }
+    }
+
+    fn update_event(self, name: &str, kind: &str, mut update: Value) -> Value {
+        if self.is_proto() {
+            return json!({ name: update });
+        }
+        update["kind"] = kind.into();
+        update
+    }
+}

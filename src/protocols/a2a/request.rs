@@ -1,0 +1,178 @@
+//! An agent's request, after the guard has admitted its caller.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, OnceLock};
+use std::time::Duration;
+
+use axum::http::HeaderMap;
+use ep_kernel::answer::Answer;
+use ep_kernel::caller::UserId;
+use ep_kernel::dispatch::{Call, dispatch};
+use ep_kernel::event::ProgressSink;
+use ep_kernel::fault::{Fault, Kind};
+use ep_kernel::guard::Admission;
+use ep_kernel::ports::{AgentTask, AgentTasks};
+use ep_kernel::tool::{Effect, Entry, Task};
+use ep_polling::poll_id::PollId;
+use ep_polling::time::Timestamp;
+use serde_json::{Value, json};
+
+use super::conversation::Conversation;
+use super::fixtures;
+use super::message::skill_for;
+use super::payment;
+use crate::http::{AppState, RequestHead};
+use crate::payments::Usdc;
+
+/// Context of the protocol's methods.
+#[derive(Clone)]
+pub(super) struct AgentRequest {
+    pub(super) state: AppState,
+    pub(super) head: RequestHead,
+    pub(super) admission: Admission,
+    /// True after an operation was called, which has checked the caller's allowance.
+    dispatched: Arc<AtomicBool>,
+    /// The fault of an access token with insufficient scope.
+    narrow: Arc<OnceLock<Fault>>,
+    /// Payment support, if the client has activated the x402 extension and payments are enabled.
+    pub(super) payments: Option<Usdc>,
+}
+
+impl AgentRequest {
+    pub(super) async fn new(
+        state: AppState,
+        head: RequestHead,
+        admission: Admission,
+        headers: &HeaderMap,
+    ) -> Result<Self, Fault> {
+        let admission = fixtures::admitted(&state, admission).await?;
+        let asks = state.site.settings.offer.usdc.is_some() && payment::asks(headers);
+        let payments = state.usdc.clone().filter(|_| asks);
+        Ok(Self { state, head, admission, dispatched: Arc::default(), narrow: Arc::default(), payments })
+    }
+
+    /// Returns the request with this payment support.
+    pub(super) fn paying(&self, payments: Option<Usdc>) -> Self {
+        Self { payments, ..self.clone() }
+    }
+
+    /// Returns the callable operations.
+    pub(super) fn tools(&self) -> &'static [Entry] {
+        self.state.tools
+    }
+
+    pub(super) fn now(&self) -> Timestamp {
+        self.state.app.ports.clock.now()
+    }
+
+    /// Returns the caller's account.
+    pub(super) fn owner(&self) -> Result<UserId, Fault> {
+        let missing = || Fault::new(Kind::Unauthenticated, "tasks belong to accounts: send an API key");
+        self.admission.caller.user().ok_or_else(missing)
+    }
+
+    pub(super) fn tasks(&self) -> &dyn AgentTasks {
+        &*self.state.app.agent_tasks
+    }
+
+    /// Returns the caller's task with this id.
+    pub(super) async fn task(&self, id: &str) -> Result<Conversation, Fault> {
+        let found = self.find(id).await?;
+        found.map(Conversation::of).ok_or_else(|| {
+            let shown: String = id.chars().filter(|c| !c.is_control()).take(64).collect();
+            Fault::new(Kind::NotFound, format!("there is no task {shown} of this account"))
+        })
+    }
+
+    /// Returns the caller's task with this id, if it exists.
+    pub(super) async fn find(&self, id: &str) -> Result<Option<AgentTask>, Fault> {
+        if id.chars().any(char::is_control) {
+            return Ok(None);
+        }
+        Ok(self.tasks().find(self.owner()?, id).await?)
+    }
+
+    /// Calls an operation; `key` is the idempotency key if there is no `Idempotency-Key` header.
+    pub(super) async fn dispatch(
+        &self,
+        entry: &'static Entry,
+        input: Value,
+        key: Option<String>,
+        wait_limit: Option<Duration>,
+    ) -> Result<Answer, Fault> {
+        self.dispatched.store(true, Ordering::Relaxed);
+        let call = Call {
+            idempotency_key: self.head.idempotency_key.clone().or(key),
+            wait_limit,
+            ..Call::new(self.head.admitted("a2a", self.admission.clone()))
+        };
+        let done = dispatch(&self.state.app, entry, call, Ok(input)).await.result;
+        self.noted(done.map(|done| done.answer))
+    }
+
+    /// Rejects a caller if the scope of its key or token does not cover an effect.
+    pub(super) fn check_scope(&self, effect: Effect) -> Result<(), Fault> {
+        self.noted(self.admission.check_scope(effect))
+    }
+
+    /// Records a fault that must set the response's status.
+    fn noted<T>(&self, result: Result<T, Fault>) -> Result<T, Fault> {
+        if let Err(fault) = &result
+            && fault.missing_scope().is_some()
+        {
+            // Only the first fault is needed.
+            let _ = self.narrow.set(fault.clone());
+        }
+        result
+    }
+
+    /// Follows a poll to its end, or until the wait limit.
+    pub(super) async fn follow(&self, poll: &PollId, wait_limit: Option<Duration>) -> Result<Answer, Fault> {
+        self.watch(json!({ "poll_id": poll }), wait_limit, None).await
+    }
+
+    /// Follows a poll, starting after this many events.
+    pub(super) async fn follow_after(
+        &self,
+        poll: &PollId,
+        seen: Option<u64>,
+        progress: ProgressSink,
+    ) -> Result<Answer, Fault> {
+        self.watch(json!({ "poll_id": poll, "after": seen }), None, Some(progress)).await
+    }
+
+    async fn watch(
+        &self,
+        input: Value,
+        wait_limit: Option<Duration>,
+        progress: Option<ProgressSink>,
+    ) -> Result<Answer, Fault> {
+        let entry = skill_for(self.tools(), Task::Follow);
+        let entry = entry.ok_or_else(|| Fault::internal("no operation follows polls"))?;
+        self.dispatched.store(true, Ordering::Relaxed);
+        let request = self.head.admitted("a2a", self.admission.clone());
+        let call = Call { wait_limit, progress, ..Call::new(request) };
+        dispatch(&self.state.app, entry, call, Ok(input)).await.result.map(|done| done.answer)
+    }
+
+    /// Returns the current output for a task; `None` while it has no poll.
+    pub(super) async fn answer(
+        &self,
+        conversation: &Conversation,
+        wait_limit: Option<Duration>,
+    ) -> Result<Option<Answer>, Fault> {
+        match &conversation.task.poll {
+            Some(poll) => self.follow(poll, wait_limit).await.map(Some),
+            None => Ok(None),
+        }
+    }
+
+    /// Rejects a caller without allowance, unless an operation has checked it already. Also rejects an access token
+    /// with insufficient scope, because its client reads the response's status (RFC 6750 §3.1).
+    pub(super) fn check_caller(&self) -> Result<(), Fault> {
+        if let Some(fault) = self.narrow.get() {
+            return Err(fault.clone());
+        }
+        if self.dispatched.load(Ordering::Relaxed) { Ok(()) } else { self.admission.check_allowance() }
+    }
+}

@@ -1,0 +1,362 @@
+//! `tools/call`: runs an operation and returns its progress and result.
+
+use std::net::{IpAddr, Ipv4Addr};
+use std::sync::{Arc, OnceLock};
+use std::time::Duration;
+
+use axum::http::request::Parts;
+use ep_kernel::answer::Answer;
+use ep_kernel::caller::RequestId;
+use ep_kernel::dispatch::{Call, Dispatched, dispatch};
+use ep_kernel::event::{MAX_EVENTS, Progress, ProgressSink};
+use ep_kernel::fault::{Fault, Kind};
+use ep_kernel::guard::{Admission, Credential, Guarded, Request};
+use ep_kernel::schema::is_empty;
+use ep_kernel::tool::{Entry, Latency, Task};
+use futures::FutureExt;
+use futures::future::BoxFuture;
+use rmcp::RoleServer;
+use rmcp::model::{
+    CallToolRequestParams, CallToolResponse, CallToolResult, ContentBlock, CreateTaskResult, ErrorCode,
+    ErrorData, JsonObject, ProtocolVersion, Tool,
+};
+use rmcp::service::RequestContext;
+use serde_json::{Value, json};
+use tokio::sync::mpsc;
+use tokio_util::sync::CancellationToken;
+
+use super::catalogue::{DETAIL, IDEMPOTENCY_KEY, INCLUDE, INCLUDE_DETAIL};
+use super::confirm::Confirmation;
+use super::fixtures;
+use super::handler::{Handler, StdioCalls, Transport};
+use super::output::ERROR;
+use super::resources;
+use super::stream::{Handover, Next, OngoingCall};
+use super::tasks;
+use super::toolset::Toolset;
+use crate::http::RequestHead;
+
+/// Context of an HTTP request besides its message.
+#[derive(Clone)]
+pub(super) struct RequestScope {
+    /// The caller and the remaining allowance.
+    pub(super) admission: Admission,
+    /// The request head.
+    pub(super) head: RequestHead,
+    /// True if the client accepts an event stream.
+    pub(super) streams: bool,
+    /// The requested tools.
+    pub(super) toolset: Toolset,
+    /// Set by the called operation; true if its result repeats an earlier one.
+    pub(super) replayed: Arc<OnceLock<bool>>,
+    /// Slot that hands a call with progress over to an event stream.
+    pub(super) handover: Option<Handover>,
+}
+
+/// Source of a call, over any transport.
+pub(super) struct CallSource {
+    pub(super) request: Request,
+    /// The `Idempotency-Key` header; the argument of that name takes precedence.
+    idempotency_key: Option<String>,
+    streams: bool,
+    pub(super) toolset: Toolset,
+    replayed: Arc<OnceLock<bool>>,
+    handover: Option<Handover>,
+}
+
+impl Handler {
+    /// Returns the source of a call.
+    pub(super) fn source(&self, context: &RequestContext<RoleServer>) -> Result<CallSource, ErrorData> {
+        if let Transport::Stdio(StdioCalls { toolset, .. }) = self.transport() {
+            let request = Request {
+                surface: "mcp_stdio",
+                request_id: RequestId::from_random(self.app().entropy.bytes()),
+                credential: Credential::Admitted(Admission::LOCAL),
+                address: IpAddr::V4(Ipv4Addr::LOCALHOST),
+            };
+            let replayed = Arc::default();
+            let source = CallSource {
+                request,
+                idempotency_key: None,
+                streams: true,
+                toolset: *toolset,
+                replayed,
+                handover: None,
+            };
+            return Ok(source);
+        }
+        let scope =
+            context.extensions.get::<Parts>().and_then(|parts| parts.extensions.get::<RequestScope>());
+        let Some(RequestScope { admission, head, streams, toolset, replayed, handover }) = scope.cloned()
+        else {
+            let message = "internal error: the request's scope is missing";
+            return Err(ErrorData::new(ErrorCode::INTERNAL_ERROR, message, None));
+        };
+        let request = head.admitted("mcp", admission);
+        Ok(CallSource {
+            request,
+            idempotency_key: head.idempotency_key,
+            streams,
+            toolset,
+            replayed,
+            handover,
+        })
+    }
+
+    pub(super) async fn call(
+        &self,
+        params: CallToolRequestParams,
+        context: &RequestContext<RoleServer>,
+    ) -> Result<CallToolResponse, ErrorData> {
+        if let Some(answer) = fixtures::call(&params, context).await {
+            return answer;
+        }
+        let source = self.source(context)?;
+        let Some((entry, tool)) = self.catalogue().find(&params.name) else {
+            return Err(self.unknown_tool(&params.name));
+        };
+        if !source.toolset.allows(entry) {
+            let message = format!("{} changes something, and this connection is read-only", params.name);
+            return Err(ErrorData::new(ErrorCode(Kind::Forbidden.row().mcp), message, None));
+        }
+        let request_id = source.request.request_id;
+        let mut arguments = params.arguments.clone().unwrap_or_default();
+        let key = take_key(&mut arguments).or(source.idempotency_key);
+        let detailed = match read_arguments(entry, tool, &mut arguments) {
+            Ok(detailed) => detailed,
+            Err(fault) => return Ok(self.refusal(&fault, request_id).into()),
+        };
+        let done = source.handover.as_ref().and_then(Handover::done);
+        if entry.spec.task == Task::Start && done.is_none() {
+            match self.confirm(entry, &params, &source.request, context).await {
+                Ok(Confirmation::Proceed) => {}
+                Ok(Confirmation::AskFirst(question)) => return Ok(question.into()),
+                Err(fault) => return Ok(self.refusal(&fault, request_id).into()),
+            }
+        }
+        // Sessions of older versions always read a call's result as its content.
+        let as_task = entry.spec.task == Task::Start
+            && is_modern(context)
+            && context.client_capabilities().is_some_and(|capabilities| capabilities.supports_tasks());
+        let done = if let Some(done) = done {
+            done
+        } else {
+            let (sink, steps) = progress(context, source.streams);
+            let cancelled = match self.transport() {
+                Transport::Stdio(calls) => calls.withdrawn.child_token(),
+                Transport::Http => CancellationToken::new(),
+            };
+            let call = Call {
+                idempotency_key: key.filter(|_| !entry.spec.effect.read_only()),
+                wait_limit: match entry.spec.latency {
+                    // A client with a task polls it later.
+                    Latency::Models if as_task => Some(Duration::ZERO),
+                    Latency::Models => Some(self.app().ports.settings.mcp_wait),
+                    Latency::Instant => None,
+                },
+                without_votes: !detailed,
+                progress: sink,
+                withdrawn: cancelled.clone(),
+                ..Call::new(source.request.clone())
+            };
+            let dispatched =
+                self.tracked(dispatch(self.app(), entry, call, Ok(Value::Object(arguments))), request_id);
+            let cancel_on_drop = self.disconnecting_cancels(context).then_some(&cancelled);
+            let call = OngoingCall::new(dispatched, steps, context.meta.get_progress_token(), cancel_on_drop);
+            if let Some(handover) = source.handover.filter(|_| entry.spec.latency == Latency::Models) {
+                handover.begin(call);
+                return Ok(CallToolResult::success(Vec::new()).into());
+            }
+            run(call, context).await?
+        };
+        let is_replay = done.result.as_ref().map_or_else(Fault::is_replayed, |done| done.replayed);
+        // Set once, because each request makes one call.
+        let _ = source.replayed.set(is_replay);
+        let answer = match done.result {
+            Ok(done) => Ok(done.answer),
+            Err(fault) => match self.fund(&fault, &params, &source.request, context) {
+                Ok(Some(question)) => return Ok(question.into()),
+                Ok(None) => self.running_poll(fault, source.request).await,
+                Err(refused) => Err(refused),
+            },
+        };
+        Ok(match answer {
+            Ok(answer) if as_task && answer.presentation.interim.is_some() => {
+                CreateTaskResult::new(tasks::task_of(&answer)).into()
+            }
+            Ok(answer) => result(entry, answer, detailed).into(),
+            Err(fault) => self.refusal(&fault, request_id).into(),
+        })
+    }
+
+    /// A call that ends even if nobody waits for it, where the end of the program waits for it.
+    fn tracked(
+        &self,
+        call: BoxFuture<'static, Guarded<Dispatched>>,
+        request_id: RequestId,
+    ) -> BoxFuture<'static, Guarded<Dispatched>> {
+        let Transport::Stdio(calls) = self.transport() else { return call };
+        let call = calls.ongoing.spawn(call);
+        let ended = call.map(move |ended| {
+            ended.unwrap_or_else(|error| Guarded {
+                request_id,
+                result: Err(Fault::internal(error)),
+                allowance: None,
+            })
+        });
+        ended.boxed()
+    }
+
+    /// Whether a request whose client has disconnected is taken back: since 2026-07-28 closing the response is how it is
+    /// cancelled over HTTP; before, it was not. On standard input a notification says so.
+    fn disconnecting_cancels(&self, context: &RequestContext<RoleServer>) -> bool {
+        matches!(self.transport(), Transport::Stdio(_)) || is_modern(context)
+    }
+
+    /// Returns the open poll for a repeated request while the first one is still in progress.
+    async fn running_poll(&self, fault: Fault, request: Request) -> Result<Answer, Fault> {
+        let poll = fault.poll().filter(|_| fault.kind() == Kind::InProgress);
+        match (poll, self.catalogue().for_task(Task::Follow)) {
+            (Some(poll), Some(entry)) => self.ask(entry, json!({ "poll_id": poll }), request).await,
+            _ => Err(fault),
+        }
+    }
+
+    /// Calls a read-only operation without waiting.
+    pub(super) async fn ask(
+        &self,
+        entry: &'static Entry,
+        input: Value,
+        request: Request,
+    ) -> Result<Answer, Fault> {
+        let call = Call { wait_limit: Some(Duration::ZERO), ..Call::new(request) };
+        let done = dispatch(self.app(), entry, call, Ok(input)).await;
+        done.result.map(|done| done.answer)
+    }
+
+    fn unknown_tool(&self, name: &str) -> ErrorData {
+        let name: String = name.chars().take(64).collect();
+        let known: Vec<&str> = self.catalogue().entries().map(|entry| entry.spec.name).collect();
+        let code = ErrorCode(Kind::InvalidInput.row().mcp);
+        ErrorData::new(code, format!("there is no tool {name}; the tools are {}", known.join(", ")), None)
+    }
+
+    /// Returns a fault as a result that the model can read and act on.
+    fn refusal(&self, fault: &Fault, request_id: RequestId) -> CallToolResult {
+        let problem = fault.problem(&self.app().ports.links, &request_id.to_string());
+        let mut result = CallToolResult::error(vec![ContentBlock::text(fault.message())]);
+        result.structured_content = Some(json!({ ERROR: problem }));
+        result
+    }
+}
+
+/// Converts an output to a result. Structured content holds its brief form, which is all that some clients show their
+/// model. Text holds its summary and facts, or else the value. A link leads to its poll.
+pub(super) fn result(entry: &Entry, answer: Answer, detailed: bool) -> CallToolResult {
+    let Answer { mut value, presentation } = answer;
+    let detail = if detailed { value.get(DETAIL).map(ToString::to_string) } else { None };
+    if let Some(members) = value.as_object_mut().filter(|_| !detailed) {
+        members.shift_remove(DETAIL);
+    }
+    entry.brief.apply(&mut value);
+    let text = match presentation.summary {
+        Some(summary) => {
+            [Some(summary), presentation.facts].into_iter().flatten().collect::<Vec<_>>().join("\n")
+        }
+        None => value.to_string(),
+    };
+    let texts = [Some(text), detail].into_iter().flatten().map(ContentBlock::text);
+    let link = presentation.task_id.as_deref().map(resources::link);
+    let mut result = CallToolResult::success(texts.chain(link).collect());
+    result.structured_content = Some(value);
+    result
+}
+
+/// True for a request of version 2026-07-28 or newer, which contains its version.
+fn is_modern(context: &RequestContext<RoleServer>) -> bool {
+    let modern = |version: ProtocolVersion| version.as_str() >= ProtocolVersion::V_2026_07_28.as_str();
+    context.meta.protocol_version().is_some_and(modern)
+}
+
+/// Removes the arguments that the operation does not take and rejects unknown ones. Returns true if single votes are
+/// requested. One fault lists all errors.
+fn read_arguments(entry: &Entry, tool: &Tool, arguments: &mut JsonObject) -> Result<bool, Fault> {
+    let detailed = wants_detail(arguments);
+    let listed = tool.input_schema.get("properties");
+    let own: Vec<&str> = [INCLUDE, IDEMPOTENCY_KEY]
+        .into_iter()
+        .filter(|name| listed.is_some_and(|listed| listed.get(name).is_some()))
+        .collect();
+    match (detailed, entry.refuse_unknown(arguments, &own)) {
+        (Ok(detailed), Ok(())) => Ok(detailed),
+        (Ok(_), Err(unknown)) => Err(unknown),
+        (Err(wrong), Err(unknown)) => Err(wrong.and(unknown)),
+        (Err(wrong), Ok(())) => Err(entry.check(arguments).err().into_iter().fold(wrong, Fault::and)),
+    }
+}
+
+/// True if single votes are requested.
+fn wants_detail(arguments: &mut JsonObject) -> Result<bool, Fault> {
+    // The name of the argument before it became a list.
+    let earlier = match take_given(arguments, INCLUDE_DETAIL) {
+        None => false,
+        Some(Value::Bool(wanted)) => wanted,
+        Some(_) => return Err(Fault::invalid(INCLUDE_DETAIL, "must be true or false")),
+    };
+    let named = match take_given(arguments, INCLUDE) {
+        None => Vec::new(),
+        Some(Value::Array(named)) => named,
+        Some(one) => vec![one],
+    };
+    match named.iter().find(|name| *name != DETAIL) {
+        Some(_) => Err(Fault::invalid(INCLUDE, format!("must be a list of what to add: [\"{DETAIL}\"]"))),
+        None => Ok(earlier || !named.is_empty()),
+    }
+}
+
+/// Removes an argument and returns it, unless it is empty.
+fn take_given(arguments: &mut JsonObject, name: &str) -> Option<Value> {
+    arguments.remove(name).filter(|value| !is_empty(value))
+}
+
+fn take_key(arguments: &mut JsonObject) -> Option<String> {
+    match take_given(arguments, IDEMPOTENCY_KEY)? {
+        Value::String(key) => Some(key),
+        // The key's own check rejects empty keys.
+        _ => Some(String::new()),
+    }
+}
+
+/// Returns a progress sink if the client requested progress and can receive it, and the steps sent to it.
+fn progress(
+    context: &RequestContext<RoleServer>,
+    streams: bool,
+) -> (Option<ProgressSink>, mpsc::Receiver<Box<Progress>>) {
+    // Boxed, because a queue has room for dozens at once.
+    let (steps, received) = mpsc::channel(MAX_EVENTS);
+    let wanted = streams && context.meta.get_progress_token().is_some();
+    (wanted.then(|| ProgressSink::new(move |step| drop(steps.try_send(Box::new(step))))), received)
+}
+
+/// Runs a call and forwards its progress.
+async fn run(
+    mut call: OngoingCall,
+    context: &RequestContext<RoleServer>,
+) -> Result<Guarded<Dispatched>, ErrorData> {
+    loop {
+        let next = tokio::select! {
+            next = call.next() => next,
+            () = context.ct.cancelled() => {
+                return Err(ErrorData::new(ErrorCode::INTERNAL_ERROR, "cancelled", None));
+            }
+        };
+        match next {
+            Next::End(done) => return Ok(*done),
+            Next::Step(note) => {
+                if let Err(error) = context.peer.notify_progress(note).await {
+                    tracing::debug!(error = %error, "failed to send progress");
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,29 @@
+//! The response to GET at the endpoint: a page in HTML or Markdown.
+
+use axum::body::Body;
+use axum::http::Response;
+use axum::http::header::{ALLOW, HeaderValue, VARY};
+use ep_kernel::fault::{Fault, Kind};
+use ep_kernel::guard::Admission;
+use futures::FutureExt;
+use futures::future::BoxFuture;
+
+use crate::documents::{reads_html, serve_named, wants_markdown};
+use crate::http::{Exchange, fault};
+use crate::site::names::MCP_PAGE;
+
+/// Serves the page in HTML or Markdown; other clients get the error that the endpoint accepts only POST.
+pub(super) fn serve(exchange: Exchange, _: Admission) -> BoxFuture<'static, Result<Response<Body>, Fault>> {
+    let (headers, site) = (exchange.request.headers(), &exchange.state.site);
+    let response = if wants_markdown(headers) || reads_html(headers) {
+        serve_named(site, MCP_PAGE, headers)
+    } else {
+        let message = "send one JSON-RPC request with POST; GET opens no event stream. For instructions, send \
+                       Accept: text/html or text/markdown";
+        let mut refused = fault(Fault::new(Kind::MethodNotAllowed, message));
+        refused.headers_mut().insert(ALLOW, HeaderValue::from_static("OPTIONS, POST"));
+        refused.headers_mut().insert(VARY, HeaderValue::from_static("accept"));
+        Ok(refused)
+    };
+    std::future::ready(response).boxed()
+}

@@ -1,0 +1,222 @@
+//! Calls with progress over HTTP: an event stream of notifications that ends with the response.
+//!
+//! rmcp allocates queues and tasks of 50 KiB for every waiting request. So rmcp only validates such a request, and
+//! this module runs the call. When the call has ended, rmcp receives the same request again and writes its response.
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use axum::body::{Body, Bytes};
+use axum::http::header::{ACCEPT, CONTENT_TYPE, HOST, HeaderMap, HeaderName, HeaderValue, ORIGIN};
+use axum::http::request::Parts;
+use axum::http::{Request, Response};
+use axum::response::sse::Event;
+use ep_kernel::dispatch::Dispatched;
+use ep_kernel::event::Progress;
+use ep_kernel::guard::Guarded;
+use futures::StreamExt;
+use futures::future::BoxFuture;
+use rmcp::model::{ErrorCode, ProgressNotificationParam, ProgressToken};
+use serde_json::value::RawValue;
+use serde_json::{Map, Value, json};
+use tokio::sync::mpsc;
+use tokio_util::sync::{CancellationToken, DropGuard};
+
+use super::Service;
+use super::call::RequestScope;
+use crate::http::event_stream;
+
+/// Maximum response size, in bytes: far above any poll's.
+const MAX_RESPONSE: usize = 16 * 1024 * 1024;
+
+/// A call in progress.
+pub(super) struct OngoingCall {
+    dispatched: BoxFuture<'static, Guarded<Dispatched>>,
+    steps: mpsc::Receiver<Box<Progress>>,
+    token: Option<ProgressToken>,
+    /// Cancels the request if the call is dropped before its end.
+    cancel_on_drop: Option<DropGuard>,
+    done: Option<Box<Guarded<Dispatched>>>,
+}
+
+/// Next event of a call.
+pub(super) enum Next {
+    Step(ProgressNotificationParam),
+    End(Box<Guarded<Dispatched>>),
+}
+
+impl OngoingCall {
+    pub(super) fn new(
+        dispatched: BoxFuture<'static, Guarded<Dispatched>>,
+        steps: mpsc::Receiver<Box<Progress>>,
+        token: Option<ProgressToken>,
+        cancel_on_drop: Option<&CancellationToken>,
+    ) -> Self {
+        let cancel_on_drop = cancel_on_drop.map(|token| token.clone().drop_guard());
+        Self { dispatched, steps, token, cancel_on_drop, done: None }
+    }
+
+    /// Returns the next step, or the result after the last step.
+    pub(super) async fn next(&mut self) -> Next {
+        loop {
+            let step = if self.done.is_some() {
+                self.steps.try_recv().ok()
+            } else {
+                tokio::select! {
+                    biased;
+                    Some(step) = self.steps.recv() => Some(step),
+                    done = &mut self.dispatched => {
+                        self.cancel_on_drop.take().map(DropGuard::disarm);
+                        self.done = Some(Box::new(done));
+                        continue;
+                    }
+                }
+            };
+            match (step, &self.token) {
+                (Some(step), Some(token)) => {
+                    let note = ProgressNotificationParam::new(token.clone(), f64::from(step.done));
+                    return Next::Step(note.with_total(f64::from(step.total)).with_message(step.message));
+                }
+                (Some(_), None) => {}
+                (None, _) => {
+                    if let Some(done) = self.done.take() {
+                        return Next::End(done);
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// Hands a call over between rmcp's two passes over a request.
+#[derive(Clone, Default)]
+pub(super) struct Handover(Arc<Mutex<HandoverState>>);
+
+#[derive(Default)]
+enum HandoverState {
+    #[default]
+    Nothing,
+    Begun(Box<OngoingCall>),
+    Done(Box<Guarded<Dispatched>>),
+}
+
+impl Handover {
+    fn swap(&self, handed: HandoverState) -> HandoverState {
+        std::mem::replace(&mut *self.0.lock().unwrap_or_else(PoisonError::into_inner), handed)
+    }
+
+    /// Hands a call over to the stream.
+    pub(super) fn begin(&self, call: OngoingCall) {
+        self.swap(HandoverState::Begun(Box::new(call)));
+    }
+
+    /// Returns the call's result on the second pass.
+    pub(super) fn done(&self) -> Option<Guarded<Dispatched>> {
+        match self.swap(HandoverState::Nothing) {
+            HandoverState::Done(done) => Some(*done),
+            _ => None,
+        }
+    }
+}
+
+/// True for a call that requests progress.
+pub(super) fn wants_progress(message: &Map<String, Value>) -> bool {
+    let token = message.get("params").and_then(|params| params.pointer("/_meta/progressToken"));
+    token.is_some() && message.get("method").is_some_and(|method| method == "tools/call")
+}
+
+/// A request that rmcp receives twice.
+pub(super) struct Repetition {
+    service: Arc<Service>,
+    parts: Parts,
+    body: Bytes,
+    id: Value,
+    handover: Handover,
+}
+
+impl Repetition {
+    /// Copies a request, so that its connection's read buffer can be freed.
+    pub(super) fn of(
+        service: &Arc<Service>,
+        parts: &Parts,
+        body: &[u8],
+        message: &Map<String, Value>,
+        scope: RequestScope,
+    ) -> Self {
+        let mut copy = Request::new(()).into_parts().0;
+        copy.method = parts.method.clone();
+        copy.uri = parts.uri.to_string().parse().unwrap_or_default();
+        let kept: Vec<_> = parts.headers.iter().filter(|(name, _)| is_read(name)).collect();
+        copy.headers = HeaderMap::with_capacity(kept.len());
+        for (name, value) in kept {
+            if let Some(value) = copied(value) {
+                copy.headers.append(name.clone(), value);
+            }
+        }
+        let handover = scope.handover.clone().unwrap_or_default();
+        copy.extensions.insert(scope);
+        Self {
+            service: service.clone(),
+            parts: copy,
+            body: Bytes::copy_from_slice(body),
+            id: message.get("id").cloned().unwrap_or_default(),
+            handover,
+        }
+    }
+
+    /// Returns the response of the call that rmcp handed over; `None` if there is none.
+    pub(super) async fn respond(self) -> Option<Response<Body>> {
+        let HandoverState::Begun(mut call) = self.handover.swap(HandoverState::Nothing) else { return None };
+        let first = match call.next().await {
+            Next::End(done) => return Some(self.answer(done).await),
+            Next::Step(note) => event(&note),
+        };
+        let rest = futures::stream::unfold(Some(Box::new((call, self))), |ongoing| async move {
+            let mut ongoing = ongoing?;
+            Some(match ongoing.0.next().await {
+                Next::Step(note) => (event(&note), Some(ongoing)),
+                Next::End(done) => (ongoing.1.last(done).await, None),
+            })
+        });
+        Some(event_stream(futures::stream::iter([first]).chain(rest)))
+    }
+
+    async fn answer(self, done: Box<Guarded<Dispatched>>) -> Response<Body> {
+        self.handover.swap(HandoverState::Done(done));
+        ask(&self.service, Request::from_parts(self.parts, Body::from(self.body))).await
+    }
+
+    /// Returns the response as the last event.
+    async fn last(self, done: Box<Guarded<Dispatched>>) -> Event {
+        let id = self.id.clone();
+        let body = axum::body::to_bytes(self.answer(done).await.into_body(), MAX_RESPONSE).await;
+        let response: Option<Box<RawValue>> = body.ok().and_then(|body| serde_json::from_slice(&body).ok());
+        let text = if let Some(response) = &response {
+            response.get().to_owned()
+        } else {
+            // rmcp responds in plain text while the service stops.
+            let error = json!({ "code": ErrorCode::INTERNAL_ERROR, "message": "the service is stopping" });
+            json!({ "jsonrpc": "2.0", "id": id, "error": error }).to_string()
+        };
+        Event::default().data(text)
+    }
+}
+
+/// Returns rmcp's response.
+pub(super) async fn ask(service: &Service, request: Request<Body>) -> Response<Body> {
+    // Boxed, because moving the future would copy several KiB.
+    Box::pin(service.handle(request)).await.map(Body::new)
+}
+
+/// True if rmcp reads this header: headers of the transport and of the protocol.
+fn is_read(name: &HeaderName) -> bool {
+    matches!(*name, HOST | ORIGIN | ACCEPT | CONTENT_TYPE) || name.as_str().starts_with("mcp-")
+}
+
+fn copied(value: &HeaderValue) -> Option<HeaderValue> {
+    HeaderValue::from_bytes(value.as_bytes()).ok()
+}
+
+fn event(note: &ProgressNotificationParam) -> Event {
+    let note = json!({ "jsonrpc": "2.0", "method": "notifications/progress", "params": note });
+    Event::default().data(note.to_string())
+}

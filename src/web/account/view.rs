@@ -1,0 +1,362 @@
+//! An account's page with its money, polls and keys, and the pages that follow its forms.
+
+use askama::Template;
+use ep_kernel::fault::Fault;
+use ep_kernel::key_label::KeyLabel;
+use ep_kernel::tool::Tool;
+use ep_tools::account::GetBalance;
+use serde_json::Value;
+
+use super::parts::{Balance, Keys, Past, Spending, User};
+use super::refusal::{Known, Refused};
+use crate::documents;
+use crate::documents::{Site, Way};
+use crate::http::Form;
+use crate::layout::Layout;
+use crate::layout::{Renders, own};
+use crate::site::deposit::DEPOSITS;
+use crate::site::names::{ACCOUNT_FORMS, DASHBOARD, DEPOSIT, LOGOUT, RESULT_PAGE};
+
+/// Placeholders for the API key in the examples.
+const KEY_VARIABLES: [&str; 2] = ["${EP_API_KEY}", "$EP_API_KEY"];
+
+/// Data of a request for an account's page.
+#[derive(Default)]
+pub struct AccountView<'a> {
+    /// Page number of the poll list, from 1.
+    pub page: u32,
+    /// Search words for questions.
+    pub search: &'a str,
+    /// The payment that the browser returns from; `no` if it was abandoned.
+    pub funded: &'a str,
+    /// Notice from the sign-in.
+    pub notice: &'a str,
+    /// Outcome of a form.
+    pub done: &'a str,
+    /// A newly created key.
+    pub created: Option<Value>,
+    /// The rejected form and its fault.
+    pub refused: Option<(&'static str, &'a Fault)>,
+    /// The submitted values of the rejected form.
+    pub typed: Option<&'a Form>,
+}
+
+/// Outputs of the operations.
+pub struct AccountData {
+    /// The account.
+    pub user: Value,
+    /// The balance.
+    pub balance: Value,
+    /// Spending by day.
+    pub spending: Value,
+    /// The running polls.
+    pub running: Value,
+    /// One page of all polls, with one extra entry if another page follows.
+    pub past: Value,
+    /// Number of polls per page.
+    pub listed: usize,
+    /// The API keys.
+    pub keys: Value,
+    /// The configuration of an MCP client.
+    pub mcp_config: String,
+    /// True if card payments are configured.
+    pub cards: bool,
+    /// True if USDC payments are configured.
+    pub usdc: bool,
+    /// Idempotency key of the forms on this page: submitting one twice runs it once.
+    pub nonce: String,
+    /// True if the refused form names a poll that was deleted recently.
+    pub is_deleted_poll: bool,
+}
+
+/// An account's page.
+#[derive(Template)]
+#[template(path = "web/account/account.html")]
+pub struct AccountPage<'a> {
+    page: Layout<'a>,
+    inner: Account,
+}
+
+/// An account's page in Markdown.
+#[derive(Template)]
+#[template(path = "web/account/account.md")]
+struct AccountText<'a> {
+    inner: &'a Account,
+}
+
+struct Account {
+    who: String,
+    notices: Vec<String>,
+    /// The outcome of a form and the section that shows it.
+    done: Option<(&'static str, &'static str)>,
+    created: Option<Created>,
+    refused: Option<Refused>,
+    balance: Balance,
+    spending: Spending,
+    running: Vec<Past>,
+    past: Vec<Past>,
+    search: String,
+    number: u32,
+    newer: Option<String>,
+    older: Option<String>,
+    keys: Keys,
+    charges: bool,
+    cards: bool,
+    usdc: bool,
+    /// The minimum and the maximum payment, in dollars.
+    least: u32,
+    most: u32,
+    nonce: String,
+    /// Maximum length of a key's label, in characters.
+    longest_label: usize,
+    /// The operator's contact address, if configured.
+    contact: Option<Contact>,
+    label: String,
+    scope: String,
+    amount: String,
+    /// The confirmation text of a deletion, and the submitted text.
+    name: String,
+    confirm: String,
+    forms: Addresses,
+}
+
+/// URLs of the forms, and URLs that scripts fetch.
+struct Addresses {
+    page: String,
+    keys: String,
+    revocation: String,
+    checkout: String,
+    cancellation: String,
+    poll_deletion: String,
+    export: String,
+    deletion: String,
+    deposit: String,
+    balance: String,
+    logout: String,
+}
+
+/// A new key with instructions.
+struct Created {
+    key: String,
+    label: String,
+    mcp_config: String,
+    ways: Vec<Way>,
+}
+
+/// The operator's contact address as a link.
+struct Contact {
+    text: String,
+    url: String,
+}
+
+impl Contact {
+    /// Links to a mailbox or a page; returns `None` if no contact is configured.
+    fn of(contact: &str) -> Option<Self> {
+        let text = contact.strip_prefix("mailto:").unwrap_or(contact);
+        let url = if text.contains("://") { text.to_owned() } else { format!("mailto:{text}") };
+        (!text.is_empty()).then(|| Self { text: text.to_owned(), url })
+    }
+}
+
+impl<'a> AccountPage<'a> {
+    /// Creates the page for this request.
+    pub fn new(site: &'a Site, view: AccountView<'_>, data: AccountData) -> serde_json::Result<Self> {
+        let AccountData { user, balance, spending, running, mut past, listed, keys, .. } = data;
+        let User { email } = serde_json::from_value(user)?;
+        let address = |name: &str| own(&site.links.url(name, &[]));
+        let forms = Addresses {
+            page: address(DASHBOARD),
+            keys: address(ACCOUNT_FORMS.keys),
+            revocation: address(ACCOUNT_FORMS.revocation),
+            checkout: address(ACCOUNT_FORMS.checkout),
+            cancellation: address(ACCOUNT_FORMS.cancellation),
+            poll_deletion: address(ACCOUNT_FORMS.poll_deletion),
+            export: address(ACCOUNT_FORMS.export),
+            deletion: address(ACCOUNT_FORMS.deletion),
+            deposit: address(DEPOSIT),
+            balance: address(GetBalance::SPEC.name),
+            logout: address(LOGOUT),
+        };
+        let more = past["results"].as_array().is_some_and(|past| past.len() > listed);
+        if let Some(past) = past["results"].as_array_mut() {
+            past.truncate(listed);
+        }
+        let place = |number: u32| {
+            let mut query = url::form_urlencoded::Serializer::new(String::new());
+            if !view.search.is_empty() {
+                query.append_pair("search", view.search);
+            }
+            format!("{}?{}#polls", forms.page, query.append_pair("page", &number.to_string()).finish())
+        };
+        let (newer, older) =
+            ((view.page > 1).then(|| place(view.page - 1)), more.then(|| place(view.page + 1)));
+        let typed = |form: &str, name: &str| {
+            let of_this = view.refused.is_some_and(|(refused, _)| refused == form);
+            view.typed.filter(|_| of_this).map(|typed| typed.text(name).to_owned()).unwrap_or_default()
+        };
+        let name = email.strip_suffix(WALLETS).unwrap_or(&email).to_owned();
+        let balance: Balance = serde_json::from_value(balance)?;
+        let keys = Keys::new(serde_json::from_value::<super::parts::KeyList>(keys)?.keys);
+        let revoked_key = typed(ACCOUNT_FORMS.revocation, "key_id");
+        let known = Known {
+            name: &name,
+            is_deleted_poll: data.is_deleted_poll,
+            is_revoked_key: keys.revoked.iter().any(|key| key.id == revoked_key),
+            has_balance: !balance.is_zero(),
+        };
+        let page_of = |id: &str| own(&site.links.url(RESULT_PAGE, &[("poll_id", id)]));
+        let inner = Account {
+            who: who(&email),
+            notices: notices(&view),
+            created: view.created.as_ref().map(|created| Created::new(site, created, &data.mcp_config)),
+            done: outcome(view.done),
+            refused: view.refused.map(|(form, fault)| Refused::new(form, fault, view.typed, &known)),
+            balance,
+            spending: serde_json::from_value(spending)?,
+            running: Past::all(running, page_of)?,
+            past: Past::all(past, page_of)?,
+            search: view.search.to_owned(),
+            number: view.page,
+            newer,
+            older,
+            keys,
+            charges: site.settings.offer.charges,
+            cards: data.cards,
+            usdc: data.usdc,
+            least: *DEPOSITS.start() / 100,
+            most: *DEPOSITS.end() / 100,
+            nonce: data.nonce,
+            longest_label: KeyLabel::MAX_CHARS,
+            contact: Contact::of(&site.settings.operator.contact),
+            label: typed(ACCOUNT_FORMS.keys, "label"),
+            scope: typed(ACCOUNT_FORMS.keys, "scope"),
+            amount: typed(ACCOUNT_FORMS.checkout, "amount"),
+            name,
+            confirm: typed(ACCOUNT_FORMS.deletion, "confirm"),
+            forms,
+        };
+        let about = "Balance, polls and API keys of your account.".to_owned();
+        Ok(Self {
+            page: Layout { noindex: true, ..Layout::new(site, "Your account".to_owned(), about) },
+            inner,
+        })
+    }
+
+    /// Returns the rejection of this form.
+    fn refused(&self, form: &str) -> Option<&Refused> {
+        self.inner.refused.as_ref().filter(|refused| refused.form == form)
+    }
+
+    /// True if a rejection concerns this field.
+    fn is_wrong(&self, field: &str) -> bool {
+        self.inner.refused.as_ref().is_some_and(|refused| refused.field.as_deref() == Some(field))
+    }
+
+    /// Returns the outcome of a form in this section.
+    fn done(&self, section: &str) -> Option<&'static str> {
+        self.inner.done.filter(|(concerned, _)| *concerned == section).map(|(_, text)| text)
+    }
+
+    fn keys(&self) -> Option<&Refused> {
+        self.refused(ACCOUNT_FORMS.keys)
+    }
+
+    fn revocation(&self) -> Option<&Refused> {
+        self.refused(ACCOUNT_FORMS.revocation)
+    }
+
+    fn checkout(&self) -> Option<&Refused> {
+        self.refused(ACCOUNT_FORMS.checkout)
+    }
+
+    fn cancellation(&self) -> Option<&Refused> {
+        self.refused(ACCOUNT_FORMS.cancellation)
+    }
+
+    fn poll_deletion(&self) -> Option<&Refused> {
+        self.refused(ACCOUNT_FORMS.poll_deletion)
+    }
+
+    fn export(&self) -> Option<&Refused> {
+        self.refused(ACCOUNT_FORMS.export)
+    }
+
+    fn deletion(&self) -> Option<&Refused> {
+        self.refused(ACCOUNT_FORMS.deletion)
+    }
+}
+
+impl Renders for AccountPage<'_> {
+    fn html(&self) -> askama::Result<String> {
+        self.render()
+    }
+
+    fn markdown(&self) -> askama::Result<String> {
+        AccountText { inner: &self.inner }.render()
+    }
+}
+
+impl Created {
+    fn new(site: &Site, created: &Value, mcp_config: &str) -> Self {
+        let text = |name: &str| created[name].as_str().unwrap_or_default().to_owned();
+        let key = text("key");
+        let with_key =
+            |text: &str| KEY_VARIABLES.iter().fold(text.to_owned(), |text, name| text.replace(name, &key));
+        let ways = documents::ways(site)
+            .into_iter()
+            .filter(|way| KEY_VARIABLES.iter().any(|name| way.command.contains(name)));
+        let ways = ways.map(|way| Way { command: with_key(&way.command), ..way });
+        Self {
+            mcp_config: with_key(&remote_servers(mcp_config)),
+            ways: ways.collect(),
+            label: text("label"),
+            key,
+        }
+    }
+}
+
+/// Removes local servers from an MCP client's configuration, because a key is for this service only.
+fn remote_servers(mcp_config: &str) -> String {
+    let Ok(mut config) = serde_json::from_str::<Value>(mcp_config) else { return mcp_config.to_owned() };
+    if let Some(servers) = config["mcpServers"].as_object_mut() {
+        servers.retain(|_, server| server.get("url").is_some());
+    }
+    format!("{config:#}")
+}
+
+/// Suffix of the placeholder address of a wallet's account.
+const WALLETS: &str = "@wallet.invalid";
+
+/// Names the signed-in account: an email address, or the wallet it belongs to.
+fn who(email: &str) -> String {
+    let wallet = email.strip_suffix(WALLETS);
+    wallet.map_or_else(|| email.to_owned(), |wallet| format!("wallet {wallet}"))
+}
+
+/// Returns the notices at the top of the page.
+fn notices(view: &AccountView<'_>) -> Vec<String> {
+    let funded = match view.funded {
+        "" => None,
+        "no" => Some("The payment was not made, and nothing was charged."),
+        _ => Some(
+            "Thank you. The payment is credited as soon as the card processor reports it, which takes seconds.",
+        ),
+    };
+    let notice = (view.notice == "no_starter_credit")
+        .then_some("No starter credit was given: today's have been used up. Everything else works.");
+    [funded, notice].into_iter().flatten().map(str::to_owned).collect()
+}
+
+/// Returns the outcome of a form and the section that shows it.
+fn outcome(done: &str) -> Option<(&'static str, &'static str)> {
+    match done {
+        "revoked" => Some(("keys", "The key is revoked. Programs that send it are refused.")),
+        "cancelled" => Some(("polls", "The poll was ended with the votes it had.")),
+        "deleted" => Some((
+            "polls",
+            "The poll is deleted. Its page answers \"not found\" from now on. Caches outside this service can show it \
+             for up to a day.",
+        )),
+        _ => None,
+    }
+}

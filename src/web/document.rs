@@ -1,0 +1,53 @@
+//! Documents, with current facts about the models.
+
+use std::time::Duration;
+
+use axum::body::Body;
+use axum::http::Response;
+use ep_kernel::fault::{Fault, Kind};
+use ep_kernel::guard::Admission;
+use ep_polling::roster::ModelChoice;
+use ep_tools::polls::{EstimatePoll, FREE_PRESET};
+
+use super::models::ask;
+use crate::documents;
+use crate::documents::{Changes, DOCUMENTS, PollPrice};
+use crate::http::{AppState, Exchange, RequestHead};
+
+/// Maximum wait for each fact. A document omits a fact that does not arrive in time.
+const PRICE_TIMEOUT: Duration = Duration::from_secs(2);
+
+/// Serves the document at this index of the table.
+pub async fn document(
+    index: usize,
+    exchange: Exchange,
+    admission: Admission,
+) -> Result<Response<Body>, Fault> {
+    let Exchange { state, head, request, .. } = exchange;
+    let (parts, _) = request.into_parts();
+    if DOCUMENTS[index].changes == Changes::WithModels {
+        if state.site.settings.offer.charges {
+            state.site.set_price(price(&state, &head, &admission).await);
+        }
+        state.site.set_free_models(has_free_models(&state).await);
+    }
+    documents::serve(&state.site, index, &parts.headers)
+}
+
+/// Returns true if models are available for free polls; `None` if the model list cannot be read.
+async fn has_free_models(state: &AppState) -> Option<bool> {
+    let free = ModelChoice::preset(FREE_PRESET);
+    let roster = tokio::time::timeout(PRICE_TIMEOUT, state.app.ports.models.roster(&free)).await.ok()?;
+    match roster {
+        Ok(_) => Some(true),
+        Err(fault) if fault.kind() == Kind::NotConfigured => Some(false),
+        Err(_) => None,
+    }
+}
+
+/// Estimates the price of a poll with default arguments; `None` if no models are available.
+async fn price(state: &AppState, head: &RequestHead, admission: &Admission) -> Option<PollPrice> {
+    let estimate = ask::<EstimatePoll>(state, head, admission);
+    let estimate = tokio::time::timeout(PRICE_TIMEOUT, estimate).await.ok()?.ok()?;
+    serde_json::from_value(estimate).ok()
+}

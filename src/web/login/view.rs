@@ -1,0 +1,66 @@
+//! The sign-in page.
+
+use askama::Template;
+use ep_kernel::tool::Tool;
+use ep_tools::wallets::{ChallengeWallet, VerifyWallet};
+
+use crate::documents::Site;
+use crate::layout::Layout;
+use crate::layout::return_to;
+use crate::layout::{Renders, own};
+use crate::site::names::LOGIN;
+
+/// The sign-in page.
+#[derive(Template)]
+#[template(path = "web/login/login.html")]
+pub struct LoginPage<'a> {
+    page: Layout<'a>,
+    inner: Ways,
+}
+
+/// The sign-in page in Markdown.
+#[derive(Template)]
+#[template(path = "web/login/login.md")]
+struct LoginText<'a> {
+    inner: &'a Ways,
+}
+
+/// The available ways to sign in.
+struct Ways {
+    /// URL that starts a sign-in at the identity provider, if one is configured.
+    provider: Option<String>,
+    /// URLs that issue a wallet's message and accept the signed message.
+    wallet: Option<(String, String)>,
+    /// Destination after the sign-in.
+    return_to: String,
+}
+
+impl<'a> LoginPage<'a> {
+    /// Creates the page for a visitor who wants to go to this path.
+    pub fn new(site: &'a Site, wanted: &str) -> Self {
+        let address = |name: &str| site.url_of(name).map(|url| own(&url));
+        let provider = address(LOGIN).filter(|_| site.settings.offer.sign_in);
+        let inner = Ways {
+            provider: provider.map(|url| format!("{url}{}", return_to(wanted))),
+            wallet: address(ChallengeWallet::SPEC.name).zip(address(VerifyWallet::SPEC.name)),
+            return_to: wanted.to_owned(),
+        };
+        let balance = if site.settings.offer.charges { "your balance, " } else { "" };
+        let about = format!("Sign in to see {balance}your polls and your API keys.");
+        Self { page: Layout { noindex: true, ..Layout::new(site, "Sign in".to_owned(), about) }, inner }
+    }
+}
+
+impl Renders for LoginPage<'_> {
+    fn html(&self) -> askama::Result<String> {
+        self.render()
+    }
+
+    fn markdown(&self) -> askama::Result<String> {
+        LoginText { inner: &self.inner }.render()
+    }
+
+    fn is_for_nobody(&self) -> bool {
+        true
+    }
+}

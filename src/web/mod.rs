@@ -1,0 +1,243 @@
+//! Routes for browsers (pages, forms, sign-in, sign-out), for webhooks and probes, and for proxied metadata.
+
+pub(crate) mod account;
+mod discovery;
+mod document;
+pub(crate) mod login;
+pub(crate) mod models;
+mod probes;
+pub(crate) mod result;
+pub(crate) mod start;
+
+use std::time::Duration;
+
+use axum::body::Body;
+use axum::http::header::{CACHE_CONTROL, HeaderValue, LOCATION};
+use axum::http::{Response, StatusCode};
+use ep_kernel::fault::Fault;
+use ep_kernel::guard::Admission;
+use ep_kernel::tool::{Rate, Tool};
+use ep_polling::poll_id::PollId;
+use ep_tools::results::GetPollResult;
+use futures::FutureExt;
+
+use crate::documents::reads_html;
+use crate::http::{Answered, Exchange, Handler};
+use crate::layout::own;
+use crate::payments;
+use crate::site::names::{
+    ACCOUNT_FORMS, ASK, CALLBACK, DASHBOARD, DASHBOARD_PATH, DEPOSIT, EMBED, HOME, LOGIN, LOGIN_PAGE,
+    LOGIN_PATH, LOGOUT, MODELS_MARKDOWN, MODELS_PAGE, OEMBED, RESULT_PAGE,
+};
+use crate::site::{Route, RouteKind};
+
+pub use document::document;
+pub use probes::stopping;
+
+/// Returns the page that shows an operation's output to people.
+pub fn page_of(operation: &str) -> Option<&'static str> {
+    (operation == GetPollResult::SPEC.name).then_some(RESULT_PAGE)
+}
+
+/// Redirects a browser from an operation to its page, unless the request has a query.
+pub fn to_page(route: &Route, exchange: &Exchange) -> Option<Response<Body>> {
+    let request = &exchange.request;
+    let page = route.page.filter(|_| request.method().is_safe() && reads_html(request.headers()))?;
+    let (_, id) = exchange.params.as_ref().ok()?.iter().next()?;
+    let id: PollId = id.parse().ok().filter(|_| request.uri().query().is_none())?;
+    let to = own(&exchange.state.links().url(page, &[("poll_id", id.as_str())]));
+    see_other(&to).ok()
+}
+
+/// Media types of a page that exists as HTML and Markdown.
+const HTML_AND_MARKDOWN: &[&str] = &["text/html", "text/markdown"];
+/// Deadline of a payment: longer than its verification and settlement on a chain.
+const PAYMENT_DEADLINE: Duration = Duration::from_secs(90);
+
+type HandlerFn = fn(Exchange, Admission) -> Answered;
+
+/// Handlers of pages, forms, redirects, webhooks, payments and probes. Each handler identifies its caller from the
+/// content of the request, not from its credential.
+static ENDPOINTS: [(Route, HandlerFn); 32] = [
+    (
+        page(LOGIN_PAGE, LOGIN_PATH, "The page where people sign in.")
+            .media_types(HTML_AND_MARKDOWN)
+            .query(&login::QUERY)
+            .personal(),
+        login::sign_in::show,
+    ),
+    (
+        page(DASHBOARD, DASHBOARD_PATH, "The page of the account that this browser is signed in to.")
+            .media_types(HTML_AND_MARKDOWN)
+            .query(&account::QUERY)
+            .personal(),
+        account::show,
+    ),
+    (form(ACCOUNT_FORMS.keys, "/dashboard/keys", "Creates an API key."), account::create_key),
+    (opened(ACCOUNT_FORMS.keys, "/dashboard/keys"), to_page_of_form),
+    (form(ACCOUNT_FORMS.revocation, "/dashboard/keys/revoke", "Revokes an API key."), account::revoke_key),
+    (opened(ACCOUNT_FORMS.revocation, "/dashboard/keys/revoke"), to_page_of_form),
+    (form(ACCOUNT_FORMS.checkout, "/dashboard/checkout", "Begins a payment by card."), account::checkout),
+    (opened(ACCOUNT_FORMS.checkout, "/dashboard/checkout"), to_page_of_form),
+    (form(ACCOUNT_FORMS.cancellation, "/dashboard/polls/cancel", "Cancels a poll."), account::cancel_poll),
+    (opened(ACCOUNT_FORMS.cancellation, "/dashboard/polls/cancel"), to_page_of_form),
+    (form(ACCOUNT_FORMS.poll_deletion, "/dashboard/polls/delete", "Deletes a poll."), account::data::delete_poll),
+    (opened(ACCOUNT_FORMS.poll_deletion, "/dashboard/polls/delete"), to_page_of_form),
+    (form(ACCOUNT_FORMS.export, "/dashboard/export", "Downloads the account's data."), account::data::export),
+    (opened(ACCOUNT_FORMS.export, "/dashboard/export"), to_page_of_form),
+    (form(ACCOUNT_FORMS.deletion, "/dashboard/delete", "Deletes the account."), account::data::delete_account),
+    (opened(ACCOUNT_FORMS.deletion, "/dashboard/delete"), account::gone),
+    (
+        page(HOME, "/", "The start page: what this service is, and a place to try it.")
+            .media_types(HTML_AND_MARKDOWN),
+        start::show,
+    ),
+    (form(ASK, "/ask", "Asks what the start page's form says."), start::ask),
+    (opened(ASK, "/ask"), to_page_of_form),
+    (
+        page(EMBED, "/embed/{poll_id}", "A poll for a frame of another website.")
+            .media_types(HTML_AND_MARKDOWN),
+        result::embed,
+    ),
+    (
+        page(MODELS_PAGE, "/models", "The models that vote, for people.")
+            .media_types(HTML_AND_MARKDOWN)
+            .query(&models::QUERY),
+        models::page,
+    ),
+    (
+        page(MODELS_MARKDOWN, "/models.md", "The models that vote, in Markdown.")
+            .media_types(&["text/markdown"])
+            .query(&models::QUERY),
+        models::markdown,
+    ),
+    (
+        page(OEMBED, "/oembed", "Describes the frame of a poll's page (oEmbed 1.0).")
+            .media_types(&["application/json"])
+            .query(&result::OEMBED_QUERY),
+        result::oembed,
+    ),
+    (
+        page(
+            RESULT_PAGE,
+            "/results/{poll_id}",
+            "The page of a poll, running or ended, for people; with .md behind the id its Markdown, with .csv its votes, \
+             with .png or .svg its picture.",
+        )
+        .media_types(&["text/html", "text/markdown", "text/csv", "image/png", "image/svg+xml"]),
+        result::result,
+    ),
+    (
+        Route::post(
+            DEPOSIT,
+            "/api/deposit",
+            RouteKind::Payment,
+            "Funds an account in USDC (x402, versions 1 and 2).",
+        )
+        .rate(Rate::Default)
+        .deadline(PAYMENT_DEADLINE),
+        payments::x402::handle,
+    ),
+    (
+        Route::get(
+            "openid_configuration",
+            "/.well-known/openid-configuration",
+            RouteKind::ProxiedDocument,
+            "What the identity provider says of itself (OpenID Connect Discovery).",
+        ),
+        discovery::pass_on,
+    ),
+    (
+        Route::post(
+            "stripe_webhook",
+            "/api/webhooks/stripe",
+            RouteKind::Webhook,
+            "Takes what Stripe reports of payments.",
+        )
+        .rate(Rate::Exempt),
+        payments::card::receive,
+    ),
+    (
+        redirect_to(LOGIN, "/api/auth/login", "Sends the browser to the identity provider.")
+            .rate(Rate::SignIn)
+            .query(&login::QUERY),
+        login::begin,
+    ),
+    (
+        redirect_to(
+            CALLBACK,
+            "/api/auth/callback",
+            "Takes the browser back from the identity provider, and signs it in.",
+        )
+        .rate(Rate::SignIn)
+        .query(&login::CALLBACK_QUERY),
+        login::finish,
+    ),
+    (redirect_to(LOGOUT, "/api/auth/logout", "Signs this browser out."), login::logout::handle),
+    (
+        probe("liveness", "/healthz", "Answers 200 while the process serves requests."),
+        probes::liveness,
+    ),
+    (
+        probe(
+            "readiness",
+            "/readyz",
+            "Answers 200 if requests can be served, and 503 while the database is not available or the service is stopping.",
+        ),
+        probes::readiness,
+    ),
+];
+
+/// Returns the routes with their handlers.
+pub fn endpoints() -> impl Iterator<Item = (Route, Handler)> {
+    ENDPOINTS.iter().map(|(route, handler)| (route.clone(), Handler::new(*handler)))
+}
+
+const fn probe(name: &'static str, path: &'static str, summary: &'static str) -> Route {
+    Route::get(name, path, RouteKind::Probe, summary).rate(Rate::Exempt)
+}
+
+const fn page(name: &'static str, path: &'static str, summary: &'static str) -> Route {
+    Route::get(name, path, RouteKind::Page, summary).rate(Rate::Results)
+}
+
+const fn form(name: &'static str, path: &'static str, summary: &'static str) -> Route {
+    Route::post(name, path, RouteKind::Form, summary).rate(Rate::Results)
+}
+
+/// Creates the route for a form's URL opened in a browser.
+const fn opened(name: &'static str, path: &'static str) -> Route {
+    Route::get(name, path, RouteKind::Form, "Leads to the page of this form.")
+}
+
+const fn redirect_to(name: &'static str, path: &'static str, summary: &'static str) -> Route {
+    Route::get(name, path, RouteKind::Redirect, summary)
+}
+
+fn to_page_of_form(exchange: Exchange, _: Admission) -> Answered {
+    let path = exchange.request.uri().path();
+    let page = if path.starts_with(DASHBOARD_PATH) { DASHBOARD_PATH } else { "/" };
+    std::future::ready(see_other(page)).boxed()
+}
+
+/// Returns the destination after sign-out.
+pub fn start_page(base_url: &str) -> String {
+    format!("{base_url}/")
+}
+
+/// Redirects a browser after a successful form, so that a reload does not submit it again.
+fn see_other(to: &str) -> Result<Response<Body>, Fault> {
+    let mut response = redirect(to)?;
+    *response.status_mut() = StatusCode::SEE_OTHER;
+    Ok(response)
+}
+
+/// Redirects a browser. The response must not be cached, because it belongs to one visit.
+fn redirect(to: &str) -> Result<Response<Body>, Fault> {
+    let mut response = Response::new(Body::empty());
+    *response.status_mut() = StatusCode::FOUND;
+    let to = HeaderValue::try_from(to).map_err(Fault::internal)?;
+    response.headers_mut().insert(LOCATION, to);
+    response.headers_mut().insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
+    Ok(response)
+}

@@ -1,0 +1,89 @@
+//! The page of the models.
+
+mod view;
+
+use askama::Template;
+use axum::body::{Body, Bytes};
+use axum::http::Response;
+use axum::http::header::{CACHE_CONTROL, CONTENT_TYPE, HeaderValue, VARY};
+use ep_kernel::dispatch::{Call, dispatch};
+use ep_kernel::fault::{Fault, Kind};
+use ep_kernel::guard::Admission;
+use ep_kernel::tool::Tool;
+use ep_tools::models::ListModels;
+use ep_tools::reputation::ListModelReputation;
+use futures::FutureExt;
+use futures::future::BoxFuture;
+use serde_json::{Value, json};
+
+use self::view::{ModelsAddresses, ModelsPage};
+use crate::documents::{HTML, MARKDOWN, wants_markdown};
+use crate::http::{AppState, EntityTag, Exchange, RequestHead};
+use crate::layout::protect;
+use crate::site::QueryParameter;
+use crate::site::names::{MODELS_MARKDOWN, MODELS_PAGE};
+
+/// Query parameters.
+pub(super) const QUERY: [QueryParameter; 2] = [
+    QueryParameter::text(
+        "sort",
+        "The column that the table is sorted by: `model`, `family`, `input`, `output`, `context`, `answers`, `time` or `majority`.",
+    ),
+    QueryParameter::text("preset", "Only models that this preset asks."),
+];
+
+/// Serves the page as HTML, or as Markdown if the client prefers it.
+pub(crate) fn page(
+    exchange: Exchange,
+    admission: Admission,
+) -> BoxFuture<'static, Result<Response<Body>, Fault>> {
+    let markdown = wants_markdown(exchange.request.headers());
+    shown(exchange, admission, markdown).boxed()
+}
+
+/// Serves the page as Markdown.
+pub(crate) fn markdown(
+    exchange: Exchange,
+    admission: Admission,
+) -> BoxFuture<'static, Result<Response<Body>, Fault>> {
+    shown(exchange, admission, true).boxed()
+}
+
+async fn shown(exchange: Exchange, admission: Admission, markdown: bool) -> Result<Response<Body>, Fault> {
+    let Exchange { state, head, request, .. } = exchange;
+    let request = request.into_parts().0;
+    let registry = ask::<ListModels>(&state, &head, &admission).await?;
+    let reputation = ask::<ListModelReputation>(&state, &head, &admission).await?;
+    let url = |name| state.links().url(name, &[]);
+    let addresses = ModelsAddresses { page: url(MODELS_PAGE), markdown: url(MODELS_MARKDOWN) };
+    let query = request.uri.query().unwrap_or_default();
+    let page = ModelsPage::new(&state.site, &registry, &reputation, addresses, query);
+    let page = page.map_err(Fault::internal)?;
+    let (text, media_type) = if markdown { (page.markdown(), MARKDOWN) } else { (page.render(), HTML) };
+    let bytes = Bytes::from(text.map_err(Fault::internal)?);
+    let tag = EntityTag::of(&bytes);
+    let mut response = Response::new(Body::from(bytes));
+    let headers = response.headers_mut();
+    headers.insert(CONTENT_TYPE, HeaderValue::from_static(media_type));
+    // The figures are cached for the same time.
+    headers.insert(CACHE_CONTROL, HeaderValue::from_static("public, max-age=300"));
+    headers.insert(VARY, HeaderValue::from_static("accept"));
+    protect(headers);
+    if let Some(tag) = tag {
+        tag.apply(&request.headers, &mut response);
+    }
+    Ok(response)
+}
+
+/// Calls an operation for its full list and returns the output.
+pub(super) async fn ask<T: Tool>(
+    state: &AppState,
+    head: &RequestHead,
+    admission: &Admission,
+) -> Result<Value, Fault> {
+    let entry = ep_tools::find(T::SPEC.name);
+    let entry = entry.ok_or_else(|| Fault::new(Kind::NotFound, "there is no such operation"))?;
+    let call = Call::new(head.admitted("web", admission.clone()));
+    let done = dispatch(&state.app, entry, call, Ok(json!({}))).await;
+    done.result.map(|done| done.answer.value)
+}

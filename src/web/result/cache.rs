@@ -1,0 +1,131 @@
+//! In-memory cache of pages that are the same for every visitor.
+
+use std::sync::{Arc, RwLock};
+use std::time::Duration;
+
+use ep_polling::time::Timestamp;
+use quick_cache::Weighter;
+use quick_cache::sync::Cache;
+
+use super::Shape;
+use crate::http::Rendered;
+
+/// Cache capacity in bytes.
+const CAPACITY: u64 = 32 << 20;
+/// Estimated overhead of a cache entry in bytes.
+const OVERHEAD: usize = 1024;
+/// Lifetime of a cache entry. Changes, such as the deletion of a poll, can stay invisible for this long.
+const LASTS: Duration = Duration::from_secs(60);
+
+/// Cache key of a poll's page.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct PageKey {
+    /// The poll's id, as it was requested.
+    pub id: String,
+    /// True for the version that other websites show in a frame.
+    pub embedded: bool,
+    /// The format of the page.
+    pub shape: Shape,
+}
+
+struct Kept {
+    page: Arc<Rendered>,
+    since: Timestamp,
+}
+
+#[derive(Clone)]
+struct Size;
+
+impl Weighter<PageKey, Arc<Kept>> for Size {
+    fn weight(&self, _: &PageKey, kept: &Arc<Kept>) -> u64 {
+        (kept.page.size() + OVERHEAD) as u64
+    }
+}
+
+/// A cache of the start page and of public pages of finished polls, in every format.
+#[derive(Clone)]
+pub struct KeptPages {
+    results: Arc<Cache<PageKey, Arc<Kept>, Size>>,
+    start: Arc<RwLock<Option<KeptStart>>>,
+}
+
+struct KeptStart {
+    html: String,
+    nonce: String,
+    since: Timestamp,
+}
+
+impl Default for KeptPages {
+    fn default() -> Self {
+        Self { results: Arc::new(Cache::with_weighter(1024, CAPACITY, Size)), start: Arc::default() }
+    }
+}
+
+impl KeptPages {
+    /// Returns a page that was cached less than a minute ago.
+    pub fn get(&self, key: &PageKey, now: Timestamp) -> Option<Arc<Rendered>> {
+        let kept = self.results.get(key)?;
+        (now.since(kept.since) < LASTS).then(|| Arc::clone(&kept.page))
+    }
+
+    /// Renews a cached page of any age for another minute. The caller has checked that its poll still exists.
+    pub fn renew(&self, key: &PageKey, now: Timestamp) -> Option<Arc<Rendered>> {
+        let page = Arc::clone(&self.results.get(key)?.page);
+        self.keep(key.clone(), Arc::clone(&page), now);
+        Some(page)
+    }
+
+    /// Caches a page that will not change.
+    pub fn keep(&self, key: PageKey, page: Arc<Rendered>, now: Timestamp) {
+        self.results.insert(key, Arc::new(Kept { page, since: now }));
+    }
+
+    /// Returns the start page for a visitor without an account, with this nonce in its form. Returns `None` if the
+    /// page was not cached within the last minute.
+    pub fn start(&self, nonce: &str, now: Timestamp) -> Option<String> {
+        let kept = self.start.read().ok()?;
+        let kept = kept.as_ref().filter(|kept| now.since(kept.since) < LASTS)?;
+        Some(kept.html.replacen(&kept.nonce, nonce, 1))
+    }
+
+    /// Caches the start page, which was rendered with this nonce.
+    pub fn keep_start(&self, html: String, nonce: String, now: Timestamp) {
+        if let Ok(mut kept) = self.start.write() {
+            *kept = Some(KeptStart { html, nonce, since: now });
+        }
+    }
+
+    /// Removes the start page from the cache.
+    pub fn forget_start(&self) {
+        if let Ok(mut kept) = self.start.write() {
+            *kept = None;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use axum::http::HeaderMap;
+
+    use super::*;
+
+    #[test]
+    fn pages_are_kept_for_a_minute() {
+        let pages = KeptPages::default();
+        let began = Timestamp::from_millis(0);
+        let key = PageKey { id: "EP-1".into(), embedded: false, shape: Shape::Page };
+        let page = Rendered::new("page".into(), HeaderMap::new());
+        pages.keep(key.clone(), Arc::new(page), began);
+        pages.keep_start("a form with n".into(), "n".into(), began);
+        let seconds = |count| began.after(Duration::from_secs(count));
+        assert!(pages.get(&key, seconds(59)).is_some() && pages.get(&key, seconds(60)).is_none());
+        let other = PageKey { embedded: true, ..key };
+        assert!(pages.get(&other, began).is_none() && pages.renew(&other, began).is_none());
+        let key = PageKey { embedded: false, ..other };
+        assert!(pages.renew(&key, seconds(90)).is_some() && pages.get(&key, seconds(100)).is_some());
+        assert_eq!(pages.start("m", seconds(59)).as_deref(), Some("a form with m"));
+        assert_eq!(pages.start("m", seconds(60)), None);
+        pages.forget_start();
+        assert_eq!(pages.start("m", began), None);
+    }
+}

@@ -1,0 +1,298 @@
+//! Pages of polls. Each page calls its operation through dispatch, like every other surface.
+
+mod cache;
+mod page;
+mod pictures;
+mod view;
+mod words;
+
+use std::sync::Arc;
+
+use askama::Template;
+use axum::body::{Body, Bytes};
+use axum::http::header::{CACHE_CONTROL, CONTENT_TYPE, HeaderValue, VARY};
+use axum::http::request::Parts;
+use axum::http::{HeaderMap, Response};
+use ep_kernel::answer::{Answer, Cache};
+use ep_kernel::dispatch::{Call, dispatch};
+use ep_kernel::fault::{Fault, Kind, RecoveryAction};
+use ep_kernel::guard::{Admission, Credential};
+use ep_kernel::method::Method;
+use ep_kernel::tool::Tool;
+use ep_polling::poll_id::PollId;
+use ep_tools::results::GetPollResult;
+use futures::FutureExt;
+use futures::future::BoxFuture;
+use serde::Deserialize;
+use serde_json::json;
+
+use self::cache::PageKey;
+use self::page::{Addresses, Shape};
+use crate::documents::wants_markdown;
+
+pub use self::cache::KeptPages;
+pub use self::page::ResultPage;
+pub use self::pictures::Pictures;
+pub(super) use self::view::View;
+pub(super) use self::words::quoted;
+use crate::http::{AppState, Exchange, PUBLIC_RESULT, Rendered, RequestHead};
+use crate::layout::{protect, protect_embedded};
+use crate::site::QueryParameter;
+use crate::site::names::{DASHBOARD, EMBED, OEMBED, RESULT_PAGE};
+
+/// Serves a poll's page as HTML or Markdown, its votes as CSV, or its picture.
+pub(crate) fn result(
+    exchange: Exchange,
+    admission: Admission,
+) -> BoxFuture<'static, Result<Response<Body>, Fault>> {
+    async move {
+        let (state, head, parts, part) = read_request(exchange);
+        let headers = &parts.headers;
+        let (id, shape) = Shape::of(&part);
+        let key = PageKey { id: id.to_owned(), embedded: false, shape: wanted(shape, headers) };
+        // Only the HTML page has an order and a filter.
+        let query = parts.uri.query().filter(|_| key.shape == Shape::Page).unwrap_or_default();
+        if let Some(kept) = kept(&state, &key, query) {
+            return Ok(kept.respond(headers));
+        }
+        let answer = read(&state, head.credential.clone(), &head, &admission, id).await?;
+        if let Some(kept) = renewed(&state, &key, query, &answer) {
+            return Ok(kept.respond(headers));
+        }
+        let page = page_of(&state, &answer, id, query)?;
+        let bytes: Bytes = match key.shape {
+            Shape::Csv => page.csv().map_err(Fault::internal)?.into(),
+            Shape::Png => state.pictures.png(page.card()).await?,
+            Shape::Svg => page.card().svg().into(),
+            Shape::Page => page.render().map_err(Fault::internal)?.into(),
+            Shape::Markdown => page.markdown().map_err(Fault::internal)?.into(),
+        };
+        Ok(shown(&state, headers, key, query, bytes, is_settled(&answer)))
+    }
+    .boxed()
+}
+
+/// Serves a poll for frames on other websites. A private poll is never shown, not even to its owner.
+pub(crate) fn embed(
+    exchange: Exchange,
+    admission: Admission,
+) -> BoxFuture<'static, Result<Response<Body>, Fault>> {
+    async move {
+        let (state, head, parts, id) = read_request(exchange);
+        let headers = &parts.headers;
+        let key = PageKey { id: id.clone(), embedded: true, shape: wanted(Shape::Page, headers) };
+        if let Some(kept) = kept(&state, &key, "") {
+            return Ok(kept.respond(headers));
+        }
+        let answer = read(&state, Credential::None, &head, &admission, &id).await?;
+        if let Some(kept) = renewed(&state, &key, "", &answer) {
+            return Ok(kept.respond(headers));
+        }
+        let page = page_of(&state, &answer, &id, "")?;
+        let text = if key.shape == Shape::Page { page.embedded() } else { page.markdown() }
+            .map_err(Fault::internal)?;
+        Ok(shown(&state, headers, key, "", text.into(), is_settled(&answer)))
+    }
+    .boxed()
+}
+
+/// Selects Markdown for clients that prefer it to HTML.
+fn wanted(shape: Shape, headers: &HeaderMap) -> Shape {
+    if shape == Shape::Page && wants_markdown(headers) { Shape::Markdown } else { shape }
+}
+
+/// Returns a recently cached page. Pages with a query are never cached.
+fn kept(state: &AppState, key: &PageKey, query: &str) -> Option<Arc<Rendered>> {
+    let now = state.app.ports.clock.now();
+    // The owner may have deleted the poll since.
+    let deleted = |id: PollId| state.app.ports.polls.is_deleted(&id);
+    if !query.is_empty() || key.id.parse().is_ok_and(deleted) {
+        return None;
+    }
+    state.kept_pages.get(key, now)
+}
+
+/// Renews the cached page of a poll that was read again and is settled.
+fn renewed(state: &AppState, key: &PageKey, query: &str, read: &Read) -> Option<Arc<Rendered>> {
+    let now = state.app.ports.clock.now();
+    (query.is_empty() && is_settled(read)).then(|| state.kept_pages.renew(key, now)).flatten()
+}
+
+/// Query parameters of an oEmbed request (oEmbed 1.0, section 2.2).
+pub(super) const OEMBED_QUERY: [QueryParameter; 4] = [
+    QueryParameter { required: true, ..QueryParameter::text("url", "The page of a poll.") },
+    QueryParameter {
+        schema: PIXELS,
+        ..QueryParameter::text("maxwidth", "The most that the frame may be wide, in pixels.")
+    },
+    QueryParameter {
+        schema: PIXELS,
+        ..QueryParameter::text("maxheight", "The most that it may be high, in pixels.")
+    },
+    QueryParameter {
+        schema: r#"{ "type": "string", "enum": ["json"] }"#,
+        ..QueryParameter::text("format", "Only json.")
+    },
+];
+
+const PIXELS: &str = r#"{ "type": "integer", "minimum": 0, "maximum": 65535 }"#;
+
+#[derive(Default, Deserialize)]
+struct OembedQuery {
+    url: Option<String>,
+    maxwidth: Option<u16>,
+    maxheight: Option<u16>,
+    format: Option<String>,
+}
+
+/// Serves the oEmbed description of a poll's frame (oEmbed 1.0).
+pub(crate) fn oembed(
+    exchange: Exchange,
+    admission: Admission,
+) -> BoxFuture<'static, Result<Response<Body>, Fault>> {
+    async move {
+        let (state, head, parts, _) = read_request(exchange);
+        let asked = axum::extract::Query::<OembedQuery>::try_from_uri(&parts.uri);
+        let asked =
+            asked.map_err(|_| Fault::invalid("maxwidth", "must be a number of pixels, like maxheight"))?.0;
+        if asked.format.is_some_and(|format| format != "json") {
+            return Err(Fault::invalid("format", "only json is written here"));
+        }
+        let pages = state.links().url(RESULT_PAGE, &[("poll_id", "")]);
+        let url = asked
+            .url
+            .ok_or_else(|| Fault::invalid("url", format!("url is missing: a page below {pages}")))?;
+        let nothing = || {
+            let text = format!("this url is not the page of a poll; those are below {pages}");
+            Fault::new(Kind::NotFound, text)
+        };
+        let path = url.split(['?', '#']).next().unwrap_or_default();
+        let (id, _) = Shape::of(path.strip_prefix(&pages).ok_or_else(nothing)?);
+        let id: PollId = id.parse().map_err(|_| Fault::no_such_poll(id))?;
+        let answer = read(&state, Credential::None, &head, &admission, id.as_str()).await?;
+        let described = page_of(&state, &answer, id.as_str(), "")?
+            .oembed(asked.maxwidth.map(u32::from), asked.maxheight.map(u32::from));
+        let settled = is_settled(&answer);
+        let (bytes, headers) =
+            (described.to_string().into(), headers_of("application/json", settled, protect));
+        Ok(if settled {
+            Rendered::new(bytes, headers).respond_plainly(&parts.headers)
+        } else {
+            unkept(bytes, headers)
+        })
+    }
+    .boxed()
+}
+
+/// Returns the head of a request and the last parameter of its path.
+fn read_request(exchange: Exchange) -> (AppState, RequestHead, Parts, String) {
+    let Exchange { state, head, params, request } = exchange;
+    let last = params.ok().and_then(|params| params.iter().last().map(|(_, value)| value.to_owned()));
+    (state, head, request.into_parts().0, last.unwrap_or_default())
+}
+
+pub(crate) fn page_of<'a>(
+    state: &'a AppState,
+    read: &Read,
+    id: &str,
+    query: &str,
+) -> Result<ResultPage<'a>, Fault> {
+    let of_poll = |name: &str| state.links().url(name, &[("poll_id", id)]);
+    let addresses = Addresses { page: of_poll(RESULT_PAGE), embed: of_poll(EMBED), oembed: of_poll(OEMBED) };
+    ResultPage::new(&state.site, &read.answer.value, addresses, read.private, query).map_err(Fault::internal)
+}
+
+/// True if a result is public and will not change.
+const fn is_settled(read: &Read) -> bool {
+    matches!(read.answer.presentation.cache, Cache::Immutable)
+}
+
+/// Responds with a page of a poll. A settled page has an entity tag, and is cached unless it has a query.
+fn shown(
+    state: &AppState,
+    request: &HeaderMap,
+    key: PageKey,
+    query: &str,
+    bytes: Bytes,
+    settled: bool,
+) -> Response<Body> {
+    let protect = if key.embedded { protect_embedded } else { protect };
+    let headers = headers_of(key.shape.media_type(), settled, protect);
+    if !settled {
+        return unkept(bytes, headers);
+    }
+    let page = Arc::new(Rendered::new(bytes, headers));
+    if query.is_empty() {
+        state.kept_pages.keep(key, Arc::clone(&page), state.app.ports.clock.now());
+    }
+    page.respond(request)
+}
+
+fn headers_of(media_type: &'static str, settled: bool, protect: fn(&mut HeaderMap)) -> HeaderMap {
+    let mut headers = HeaderMap::new();
+    headers.insert(CONTENT_TYPE, HeaderValue::from_static(media_type));
+    let cache = if settled { PUBLIC_RESULT } else { "no-store" };
+    headers.insert(CACHE_CONTROL, HeaderValue::from_static(cache));
+    headers.insert(VARY, HeaderValue::from_static("accept"));
+    protect(&mut headers);
+    headers
+}
+
+fn unkept(bytes: Bytes, headers: HeaderMap) -> Response<Body> {
+    let mut response = Response::new(Body::from(bytes));
+    *response.headers_mut() = headers;
+    response
+}
+
+/// A result that a visitor may read.
+pub(crate) struct Read {
+    pub(super) answer: Answer,
+    /// True if the result is private to the visitor.
+    pub(super) private: bool,
+}
+
+/// Reads a result without a credential first, then with this credential.
+pub(super) async fn read(
+    state: &AppState,
+    credential: Credential,
+    head: &RequestHead,
+    admission: &Admission,
+    id: &str,
+) -> Result<Read, Fault> {
+    let name = GetPollResult::SPEC.name;
+    let entry =
+        ep_tools::find(name).ok_or_else(|| Fault::new(Kind::NotFound, "there is no such operation"))?;
+    let ask = |request| dispatch(&state.app, entry, Call::new(request), Ok(json!({ "poll_id": id })));
+    match ask(head.admitted("web", admission.clone())).await.result {
+        Ok(done) => return Ok(Read { answer: done.answer, private: false }),
+        Err(fault) if fault.kind() == Kind::NotFound => {}
+        Err(fault) => return Err(fault),
+    }
+    let mut is_signed_in = false;
+    if !matches!(credential, Credential::None) {
+        let by_session = matches!(credential, Credential::Session(_));
+        match ask(head.guarded("web", credential)).await.result {
+            Err(fault) if fault.rejects_credential() => {}
+            Err(fault) if fault.kind() == Kind::NotFound => is_signed_in = by_session,
+            done => return done.map(|done| Read { answer: done.answer, private: true }),
+        }
+    }
+    // An invalid id is not repeated, because its characters could distort the message.
+    let poll = id.parse::<PollId>().map_or_else(|_| "such poll".to_owned(), |id| format!("poll {id}"));
+    if is_signed_in {
+        let text = format!("there is no {poll} that you may read. You may have deleted it");
+        let polls = format!("{}#polls", state.links().url(DASHBOARD, &[]));
+        let action = RecoveryAction::new(
+            "list_own_polls",
+            "See the polls of your account.",
+            Some((Method::Get, polls)),
+        );
+        return Err(Fault::new(Kind::NotFound, text).with_action(action));
+    }
+    Err(Fault::new(
+        Kind::NotFound,
+        format!(
+            "there is no {poll} that anyone may read; check the id, or sign in if it is a private one of yours"
+        ),
+    ))
+}

@@ -1,0 +1,400 @@
+//! Template data of a result.
+
+use std::collections::BTreeMap;
+
+use ep_polling::time::Timestamp;
+use ep_share_image::{Card, Status, is_rtl};
+use serde::Deserialize;
+use serde_json::Value;
+
+use super::page::Addresses;
+use super::words;
+use crate::documents::Site;
+use crate::layout::one_line;
+use crate::layout::own;
+
+/// The fields of the operation's output that the page shows.
+#[derive(Deserialize)]
+pub(crate) struct Poll {
+    poll_id: String,
+    pub(super) status: String,
+    question: Option<String>,
+    pub(super) options: Vec<String>,
+    pub(super) winning_option: Option<String>,
+    pub(super) is_tie: bool,
+    pub(super) confidence_threshold: Option<f64>,
+    pub(super) max_cost_usd: Option<f64>,
+    pub(super) termination_reason: Option<String>,
+    pub(super) models_skipped: u64,
+    pub(super) models_unused: u64,
+    pub(super) tally: BTreeMap<String, u64>,
+    votes: Vec<Vote>,
+    models_requested: u64,
+    pub(super) models_succeeded: u64,
+    pub(super) models_failed: u64,
+    created_at: Timestamp,
+    pub(super) confidence: f64,
+    pub(super) families: Option<Families>,
+    simulated: bool,
+    notices: Vec<String>,
+    pub(super) leader: Option<String>,
+    pub(super) answered: Option<u64>,
+    pub(super) roster_size: Option<u64>,
+}
+
+#[derive(Deserialize)]
+pub(crate) struct Families {
+    pub(super) heard: u64,
+    pub(super) effective: f64,
+}
+
+#[derive(Deserialize)]
+struct Vote {
+    model_id: String,
+    chosen_option: Option<String>,
+    latency_ms: u64,
+    error: Option<String>,
+    family: String,
+    option_order: Vec<usize>,
+}
+
+impl Poll {
+    /// True if the poll has not ended.
+    pub(crate) fn is_open(&self) -> bool {
+        matches!(self.status.as_str(), "running" | "queued")
+    }
+
+    /// Returns the number of models of a finished poll.
+    pub(crate) fn roster(&self) -> u64 {
+        self.models_requested + self.models_skipped
+    }
+
+    /// Returns the index of an option, which determines its letter and colour.
+    fn place(&self, option: &str) -> Option<usize> {
+        self.options.iter().position(|known| known == option)
+    }
+}
+
+/// Other URLs of the poll.
+pub(crate) struct Links {
+    pub(super) addresses: Addresses,
+    /// The result as JSON.
+    pub(super) json: String,
+    /// The event stream.
+    pub(super) events: String,
+}
+
+/// Returns the URL of an operation on this result's poll.
+pub(crate) fn url(site: &Site, operation: &str, result: &Value) -> String {
+    site.links.url(operation, &[("poll_id", result["poll_id"].as_str().unwrap_or_default())])
+}
+
+/// The order of the votes.
+#[derive(Default, Clone, Copy, PartialEq, Eq)]
+enum Order {
+    /// The order of arrival.
+    #[default]
+    Arrival,
+    Model,
+    Choice,
+    Time,
+}
+
+impl Order {
+    const ALL: [(Self, &str, &str); 4] = [
+        (Self::Arrival, "arrival", "As they came"),
+        (Self::Model, "model", "Model"),
+        (Self::Choice, "choice", "Vote"),
+        (Self::Time, "time", "Time"),
+    ];
+}
+
+/// The query of a request.
+#[derive(Default, Clone, Copy)]
+pub(crate) struct Query {
+    order: Order,
+    /// Shows only votes for this option.
+    option: Option<usize>,
+}
+
+impl Query {
+    /// Parses a query; unknown parameters are ignored.
+    pub(crate) fn read(query: &str) -> Self {
+        let mut read = Self::default();
+        for (name, value) in url::form_urlencoded::parse(query.as_bytes()) {
+            match &*name {
+                "sort" => {
+                    let known = Order::ALL.iter().find(|(_, word, _)| *word == value);
+                    read.order = known.map_or_else(Order::default, |(order, _, _)| *order);
+                }
+                "option" => {
+                    let number = value.parse::<usize>().ok();
+                    read.option = number.and_then(|number| number.checked_sub(1));
+                }
+                _ => {}
+            }
+        }
+        read
+    }
+
+    /// Returns the URL of the page with this order and filter.
+    fn href(self, address: &str) -> String {
+        let word =
+            Order::ALL.iter().find(|(order, _, _)| *order == self.order).map_or("", |(_, word, _)| word);
+        let sort = (self.order != Order::Arrival).then(|| format!("sort={word}"));
+        let option = self.option.map(|place| format!("option={}", place + 1));
+        let query: Vec<String> = sort.into_iter().chain(option).collect();
+        let mark = if query.is_empty() { "" } else { "?" };
+        format!("{}{mark}{}#votes", own(address), query.join("&"))
+    }
+}
+
+/// Template data of a result.
+pub struct View {
+    pub(crate) id: String,
+    pub(crate) question: String,
+    /// True if the question and its options read from right to left.
+    pub(crate) rtl: bool,
+    /// The question on one line, for a Markdown heading.
+    pub(crate) question_line: String,
+    pub(crate) sentence: String,
+    pub(crate) sure: String,
+    pub(crate) sure_in_short: String,
+    pub(crate) stopped: String,
+    pub(crate) heard: String,
+    pub(crate) progress: String,
+    pub(crate) running: bool,
+    pub(crate) private: bool,
+    pub(crate) simulated: bool,
+    /// Creation time in machine-readable and human-readable form.
+    pub(crate) created_at: String,
+    pub(crate) created: String,
+    pub(crate) notices: Vec<String>,
+    pub(crate) bars: Vec<Bar>,
+    pub(crate) votes: Vec<Row>,
+    /// True if there are votes, regardless of the filter.
+    pub(crate) has_votes: bool,
+    pub(crate) filters: Vec<Choice>,
+    pub(crate) columns: Vec<Choice>,
+    pub(crate) slots: Vec<Slot>,
+    pub(crate) address: String,
+    /// The page's URL without its origin.
+    pub(crate) path: String,
+    pub(crate) json: String,
+    pub(crate) json_path: String,
+    pub(crate) events: String,
+    /// HTML code of a frame for other websites.
+    pub(crate) frame: String,
+    embed: String,
+    /// URL of the frame's oEmbed description.
+    pub(crate) oembed: String,
+    raw: Vec<Vote>,
+}
+
+/// An option with its votes.
+pub struct Bar {
+    pub(crate) label: String,
+    /// The label for a cell of a Markdown table.
+    pub(crate) cell: String,
+    pub(crate) key: char,
+    pub(crate) colour: usize,
+    pub(crate) votes: u64,
+    /// Share of the votes in per cent.
+    pub(crate) share: u64,
+    pub(crate) winner: bool,
+}
+
+/// A vote in the table.
+pub struct Row {
+    pub(crate) model: String,
+    pub(crate) key: Option<char>,
+    pub(crate) colour: usize,
+    pub(crate) choice: String,
+    pub(crate) time: String,
+}
+
+/// A link to another order or filter.
+pub struct Choice {
+    pub(crate) href: String,
+    pub(crate) text: String,
+    pub(crate) current: bool,
+}
+
+/// Votes for options that were shown at one position.
+pub struct Slot {
+    pub(crate) place: usize,
+    pub(crate) votes: usize,
+}
+
+/// Returns a query string with this URL as the `url` parameter.
+fn url_query(address: &str) -> String {
+    url::form_urlencoded::Serializer::new(String::new()).append_pair("url", address).finish()
+}
+
+/// Returns the letter of an option.
+fn key(place: usize) -> char {
+    char::from_u32('A' as u32 + place as u32 % 26).unwrap_or('?')
+}
+
+impl View {
+    pub(crate) fn new(poll: Poll, links: Links, private: bool, query: &Query) -> Self {
+        let all: u64 = poll.tally.values().sum();
+        let bars = poll.options.iter().enumerate().map(|(place, label)| {
+            let votes = poll.tally.get(label).copied().unwrap_or_default();
+            Bar {
+                label: label.clone(),
+                cell: one_line(label),
+                key: key(place),
+                colour: place % 10,
+                votes,
+                share: (votes * 100 + all / 2).checked_div(all).unwrap_or_default(),
+                winner: poll.winning_option.as_ref() == Some(label),
+            }
+        });
+        let question = poll.question.clone().unwrap_or_default();
+        let mut view = Self {
+            id: poll.poll_id.clone(),
+            question_line: one_line(&question),
+            rtl: is_rtl(&question),
+            question,
+            sentence: words::sentence(&poll),
+            sure: words::sure(&poll),
+            sure_in_short: words::sure_in_short(&poll),
+            stopped: words::stopped(&poll),
+            heard: words::heard(&poll),
+            progress: words::progress(&poll),
+            running: poll.is_open(),
+            private,
+            simulated: poll.simulated,
+            created_at: poll.created_at.to_string(),
+            created: poll.created_at.calendar().strftime("%-d %B %Y, %H:%M UTC").to_string(),
+            notices: poll.notices.iter().map(|notice| words::notice(notice)).collect(),
+            bars: bars.collect(),
+            votes: rows(&poll, *query),
+            has_votes: !poll.votes.is_empty(),
+            filters: filters(&poll, *query, &links.addresses.page),
+            columns: columns(*query, &links.addresses.page),
+            slots: slots(&poll),
+            path: own(&links.addresses.page),
+            frame: String::new(),
+            embed: links.addresses.embed,
+            oembed: format!("{}?{}", links.addresses.oembed, url_query(&links.addresses.page)),
+            address: links.addresses.page,
+            json_path: own(&links.json),
+            json: links.json,
+            events: links.events,
+            raw: poll.votes,
+        };
+        let (width, height) = view.frame_size();
+        view.frame = view.frame_of(width, height);
+        view
+    }
+
+    /// Returns the width and height of a frame that shows most polls without scrolling, in CSS pixels.
+    pub(crate) fn frame_size(&self) -> (u32, u32) {
+        (600, 260 + 60 * self.bars.len() as u32)
+    }
+
+    /// Returns the HTML code of a frame of this size. The URL has no characters that need escaping in HTML.
+    pub(crate) fn frame_of(&self, width: u32, height: u32) -> String {
+        let embed = &self.embed;
+        format!(
+            "<iframe src=\"{embed}\" width=\"{width}\" height=\"{height}\" title=\"A poll of AI models\"></iframe>"
+        )
+    }
+
+    /// Returns the data of the poll's picture.
+    pub(crate) fn card(&self, service: &str, host: &str) -> Card {
+        let bar = |bar: &Bar| ep_share_image::Bar {
+            label: bar.label.clone(),
+            votes: u32::try_from(bar.votes).unwrap_or(u32::MAX),
+            share: bar.share as f64 / 100.0,
+            winner: bar.winner,
+        };
+        Card {
+            service: service.to_owned(),
+            host: host.to_owned(),
+            question: self.question.clone(),
+            bars: self.bars.iter().map(bar).collect(),
+            outcome: self.sentence.clone(),
+            confidence: self.sure_in_short.clone(),
+            simulated: self.simulated,
+            status: if self.running { Status::Running } else { Status::Ended },
+        }
+    }
+
+    pub(crate) fn csv(&self) -> Result<Vec<u8>, csv::Error> {
+        let mut lines = csv::Writer::from_writer(Vec::new());
+        lines.write_record(["model_id", "family", "chosen_option", "latency_ms", "error"])?;
+        for vote in &self.raw {
+            let time = vote.latency_ms.to_string();
+            let option = vote.chosen_option.as_deref().unwrap_or_default();
+            let error = vote.error.as_deref().unwrap_or_default();
+            let cells = [&vote.model_id, &vote.family, option, &time, error];
+            lines.write_record(cells.map(plain_cell))?;
+        }
+        lines.into_inner().map_err(|error| csv::Error::from(error.into_error()))
+    }
+}
+
+/// Escapes a cell that a spreadsheet would read as a formula (OWASP, "CSV Injection").
+fn plain_cell(text: &str) -> String {
+    let risky = text.starts_with(['=', '+', '-', '@', '\t', '\r']);
+    if risky { format!("'{text}") } else { text.to_owned() }
+}
+
+fn rows(poll: &Poll, query: Query) -> Vec<Row> {
+    let place = |vote: &Vote| vote.chosen_option.as_deref().and_then(|option| poll.place(option));
+    let wanted = |vote: &&Vote| query.option.is_none_or(|wanted| place(vote) == Some(wanted));
+    let mut votes: Vec<&Vote> = poll.votes.iter().filter(wanted).collect();
+    match query.order {
+        Order::Arrival => {}
+        Order::Model => votes.sort_by(|one, other| one.model_id.cmp(&other.model_id)),
+        Order::Choice => votes.sort_by_key(|vote| place(vote).unwrap_or(usize::MAX)),
+        Order::Time => votes.sort_by_key(|vote| vote.latency_ms),
+    }
+    let row = |vote: &Vote| {
+        let place = place(vote);
+        let failed = || format!("no vote: {}", vote.error.as_deref().unwrap_or("it did not answer"));
+        Row {
+            model: vote.model_id.clone(),
+            key: place.map(key),
+            colour: place.unwrap_or_default() % 10,
+            choice: vote.chosen_option.clone().unwrap_or_else(failed),
+            time: format!("{:.1} s", vote.latency_ms as f64 / 1000.0),
+        }
+    };
+    votes.into_iter().map(row).collect()
+}
+
+fn filters(poll: &Poll, query: Query, address: &str) -> Vec<Choice> {
+    let one = |option: Option<usize>, text: String| Choice {
+        href: Query { option, ..query }.href(address),
+        text,
+        current: query.option == option,
+    };
+    let options = poll.options.iter().enumerate();
+    let each = options.map(|(place, label)| one(Some(place), format!("{} {label}", key(place))));
+    std::iter::once(one(None, "All".to_owned())).chain(each).collect()
+}
+
+fn columns(query: Query, address: &str) -> Vec<Choice> {
+    let column = |(order, _, text): &(Order, &str, &str)| Choice {
+        href: Query { order: if query.order == *order { Order::Arrival } else { *order }, ..query }
+            .href(address),
+        text: (*text).to_owned(),
+        current: query.order == *order,
+    };
+    Order::ALL[1..].iter().map(column).collect()
+}
+
+fn slots(poll: &Poll) -> Vec<Slot> {
+    let chosen = |vote: &Vote| {
+        let option = poll.place(vote.chosen_option.as_deref()?)?;
+        vote.option_order.iter().position(|shown| *shown == option)
+    };
+    let places: Vec<usize> = poll.votes.iter().filter_map(chosen).collect();
+    let slot =
+        |place| Slot { place: place + 1, votes: places.iter().filter(|chosen| **chosen == place).count() };
+    (0..poll.options.len()).map(slot).collect()
+}

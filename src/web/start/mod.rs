@@ -1,0 +1,321 @@
+//! The start page and its form.
+
+mod view;
+
+use std::net::{IpAddr, Ipv4Addr};
+
+use askama::Template;
+use axum::body::Body;
+use axum::http::header::{CACHE_CONTROL, CONTENT_TYPE, HeaderValue, LINK, RETRY_AFTER, VARY};
+use axum::http::{Response, StatusCode};
+use ep_kernel::dispatch::{Call, Dispatched, admit, dispatch};
+use ep_kernel::event::StartedEvent;
+use ep_kernel::fault::{Fault, Kind};
+use ep_kernel::guard::{Admission, Credential};
+use ep_kernel::tool::{Entry, Said, Tool, Understood};
+use ep_polling::poll_id::PollId;
+use ep_polling::question::Question;
+use ep_tools::account::GetBalance;
+use ep_tools::polls::{ListProfiles, PollFree, PollQuestion, StartPoll};
+use futures::FutureExt;
+use futures::future::BoxFuture;
+use serde_json::{Map, Value, json};
+use sha2::{Digest, Sha256};
+
+use self::view::{Asked, StartPage, Visit, example_request};
+use super::result::{Read, page_of, read};
+use super::{RESULT_PAGE, see_other};
+use crate::documents::{HOME_MARKDOWN, HTML, home_links, serve_named, wants_markdown};
+
+pub use self::view::Example;
+use crate::http::{AppState, Exchange, Form, RequestHead, Step, Steps};
+use crate::layout::{own, protect};
+
+/// Shows the start page. If `again` names a poll, the form contains its question and options.
+pub(crate) fn show(
+    exchange: Exchange,
+    admission: Admission,
+) -> BoxFuture<'static, Result<Response<Body>, Fault>> {
+    async move {
+        let Exchange { state, head, request, .. } = exchange;
+        if wants_markdown(request.headers()) {
+            let mut response = serve_named(&state.site, HOME_MARKDOWN, request.headers())?;
+            response.headers_mut().append(VARY, HeaderValue::from_static("accept"));
+            return Ok(response);
+        }
+        if state.example.is_due(state.app.ports.clock.now()) {
+            state.app.tasks.spawn(answer_example(state.clone(), head.clone(), admission.clone()));
+        }
+        let query = request.uri().query().unwrap_or_default();
+        if query.is_empty() && matches!(head.credential, Credential::None) {
+            return first(&state, &head, &admission).await;
+        }
+        let query = Form::parse(query.as_bytes());
+        let asked = match query.text("again") {
+            "" => Asked::default(),
+            id => again(&state, &head, &admission, id).await?,
+        };
+        page(&state, &head, &admission, &asked, None).await
+    }
+    .boxed()
+}
+
+/// Serves the default page for visitors without an account: only the nonce differs between them.
+async fn first(state: &AppState, head: &RequestHead, admission: &Admission) -> Result<Response<Body>, Fault> {
+    let nonce = new_nonce(state);
+    if let Some(html) = state.kept_pages.start(&nonce, state.app.ports.clock.now()) {
+        return response(state, html);
+    }
+    let html = render(state, head, admission, &Asked::default(), None, nonce.clone()).await?;
+    state.kept_pages.keep_start(html.clone(), nonce, state.app.ports.clock.now());
+    response(state, html)
+}
+
+/// Opens the poll of the form and redirects to its page. The page shows a rejection beside the form.
+pub(crate) fn ask(
+    exchange: Exchange,
+    admission: Admission,
+) -> BoxFuture<'static, Result<Response<Body>, Fault>> {
+    async move {
+        let Exchange { state, head, request, .. } = exchange;
+        let (parts, body) = request.into_parts();
+        let asked = Asked::read(&Form::read(&parts.headers, body).await?);
+        match open(&state, &head, &asked).await {
+            Ok(id) => see_other(&own(&state.links().url(RESULT_PAGE, &[("poll_id", id.as_str())]))),
+            Err(refusal) => page(&state, &head, &admission, &asked, Some(&refusal)).await,
+        }
+    }
+    .boxed()
+}
+
+async fn page(
+    state: &AppState,
+    head: &RequestHead,
+    admission: &Admission,
+    asked: &Asked,
+    refused: Option<&Fault>,
+) -> Result<Response<Body>, Fault> {
+    let html = render(state, head, admission, asked, refused, new_nonce(state)).await?;
+    let mut response = response(state, html)?;
+    if let Some(refused) = refused {
+        *response.status_mut() = StatusCode::from_u16(refused.kind().row().http).map_err(Fault::internal)?;
+    }
+    if let Some(seconds) = refused.and_then(Fault::retry_after_seconds) {
+        response.headers_mut().insert(RETRY_AFTER, seconds.into());
+    }
+    Ok(response)
+}
+
+/// Generates the idempotency key of a page's form.
+fn new_nonce(state: &AppState) -> String {
+    hex::encode(state.app.entropy.bytes::<16>())
+}
+
+async fn render(
+    state: &AppState,
+    head: &RequestHead,
+    admission: &Admission,
+    asked: &Asked,
+    refused: Option<&Fault>,
+    nonce: String,
+) -> Result<String, Fault> {
+    let profiles = dispatch(
+        &state.app,
+        entry::<ListProfiles>()?,
+        Call::new(head.admitted("web", admission.clone())),
+        Ok(json!({})),
+    );
+    let mut profiles = profiles.await.result?.answer.value["profiles"].take();
+    // Cheapest profile first.
+    if let Some(profiles) = profiles.as_array_mut() {
+        profiles.reverse();
+    }
+    let visit = Visit {
+        asked,
+        nonce,
+        profiles: serde_json::from_value(profiles).map_err(Fault::internal)?,
+        balance: balance(state, head).await,
+        refused,
+        example: &state.example,
+    };
+    StartPage::new(&state.site, visit).render().map_err(Fault::internal)
+}
+
+fn response(state: &AppState, html: String) -> Result<Response<Body>, Fault> {
+    let mut response = Response::new(Body::from(html));
+    let headers = response.headers_mut();
+    headers.insert(CONTENT_TYPE, HeaderValue::from_static(HTML));
+    headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
+    headers.insert(VARY, HeaderValue::from_static("accept"));
+    headers.insert(LINK, HeaderValue::try_from(home_links(&state.site)).map_err(Fault::internal)?);
+    protect(headers);
+    Ok(response)
+}
+
+/// Returns the balance of the visitor's account; `None` without an account or a valid session.
+async fn balance(state: &AppState, head: &RequestHead) -> Option<String> {
+    if matches!(head.credential, Credential::None) {
+        return None;
+    }
+    let call = Call::new(head.guarded("web", head.credential.clone()));
+    let read = dispatch(&state.app, entry::<GetBalance>().ok()?, call, Ok(json!({}))).await.result.ok()?;
+    read.answer.value["balance"].as_str().map(str::to_owned)
+}
+
+fn entry<T: Tool>() -> Result<&'static Entry, Fault> {
+    let name = T::SPEC.name;
+    ep_tools::find(name).ok_or_else(|| Fault::new(Kind::NotFound, "there is no such operation"))
+}
+
+/// Fills in the form from an earlier poll.
+async fn again(
+    state: &AppState,
+    head: &RequestHead,
+    admission: &Admission,
+    id: &str,
+) -> Result<Asked, Fault> {
+    let Read { answer, private } = read(state, head.credential.clone(), head, admission, id).await?;
+    let result = answer.value;
+    let options = result["options"].as_array().into_iter().flatten().filter_map(Value::as_str);
+    Ok(Asked {
+        question: result["question"].as_str().unwrap_or_default().to_owned(),
+        options: options.collect::<Vec<_>>().join("\n"),
+        private,
+        ..Asked::default()
+    })
+}
+
+/// Opens a poll and returns its id without waiting for the result. Visitors with an account use its models; other
+/// visitors use the free models.
+async fn open(state: &AppState, head: &RequestHead, asked: &Asked) -> Result<PollId, Fault> {
+    let signed_in = !matches!(head.credential, Credential::None);
+    if signed_in || asked.needs_account() {
+        match start(state, head, asked).await {
+            // A visitor with an expired session asks the free models, unless the form requires an account.
+            Err(fault) if fault.rejects_credential() && !asked.needs_account() => {}
+            done => return done,
+        }
+    }
+    ask_free(state, head, free_question(asked), Some(key(asked))).await
+}
+
+async fn start(state: &AppState, head: &RequestHead, asked: &Asked) -> Result<PollId, Fault> {
+    let mut input = question(asked)?;
+    match asked.profile() {
+        Some(profile) => drop(input.insert("profile".into(), profile.into())),
+        None => drop(input.insert("preset".into(), "free".into())),
+    }
+    for (name, text) in [("confidence_threshold", &asked.confidence), ("max_cost_usd", &asked.max_cost)] {
+        if !text.is_empty() {
+            let number = text.trim_start_matches('$').parse::<f64>().ok().filter(|number| number.is_finite());
+            // The field's validation rejects other text. The text is passed unchanged, because an empty field
+            // counts as absent.
+            input.insert(name.into(), number.map_or_else(|| text.as_str().into(), Value::from));
+        }
+    }
+    if asked.private {
+        input.insert("private".into(), true.into());
+    }
+    let call =
+        Call { idempotency_key: Some(key(asked)), ..Call::new(head.guarded("web", head.credential.clone())) };
+    let done = dispatch(&state.app, entry::<StartPoll>()?, call, Ok(input.into())).await;
+    poll_of(done.result)
+}
+
+/// Opens a free poll without a credential, and returns as soon as the poll has started.
+async fn ask_free(
+    state: &AppState,
+    head: &RequestHead,
+    input: Map<String, Value>,
+    idempotency_key: Option<String>,
+) -> Result<PollId, Fault> {
+    let (steps, mut queue) = Steps::queue();
+    let call = Call {
+        idempotency_key,
+        progress: Some(steps.sink()),
+        ..Call::new(head.guarded("web", Credential::None))
+    };
+    let admitted = match admit(&state.app, entry::<PollFree>()?, call).await {
+        Ok(admitted) => admitted,
+        Err(refused) => return poll_of(refused.result),
+    };
+    steps.carry_out(&state.app.tasks, admitted.run(Ok(input.into())), false);
+    match queue.recv().await {
+        Some(Step::Progress(step)) => serde_json::from_value(step.data)
+            .map(|StartedEvent { poll_id, .. }| poll_id)
+            .map_err(Fault::internal),
+        Some(Step::End(done)) => poll_of(done.result),
+        None => Err(Fault::internal("the call ended without a result")),
+    }
+}
+
+/// Returns the poll of a call. A form that is submitted again while its poll is running leads to that poll.
+fn poll_of(done: Result<Dispatched, Fault>) -> Result<PollId, Fault> {
+    match done {
+        Ok(done) => {
+            let id = done.answer.value["poll_id"].as_str().and_then(|id| id.parse().ok());
+            id.ok_or_else(|| Fault::internal("an answer names no poll"))
+        }
+        Err(fault) if fault.kind() == Kind::InProgress => fault.poll().cloned().ok_or(fault),
+        Err(fault) => Err(fault),
+    }
+}
+
+/// Builds the input of a free poll: options from lines, from the question, or proposed by the service.
+fn free_question(asked: &Asked) -> Map<String, Value> {
+    let options: Vec<&str> = asked.option_lines().collect();
+    let name = if options.is_empty() && asked.question.contains('[') { "poll" } else { "question" };
+    let mut members = Map::from_iter([(name.to_owned(), Value::from(asked.question.as_str()))]);
+    if !options.is_empty() {
+        members.insert("options".to_owned(), options.into());
+    }
+    members
+}
+
+/// Builds the input of other polls. Without option lines, options are parsed from the question as for agents.
+fn question(asked: &Asked) -> Result<Map<String, Value>, Fault> {
+    if asked.option_lines().next().is_some() {
+        return Ok(free_question(asked));
+    }
+    let understood = entry::<PollQuestion>()?.understand(&Map::new(), Said::Words(&asked.question));
+    if let Some(Understood::Input(understood)) = understood {
+        return Ok(understood);
+    }
+    let (head, _) = asked.question.rsplit_once('[').unwrap_or((&asked.question, ""));
+    Question::new(head).map_err(|rule| Fault::invalid("question", rule.to_string()))?;
+    Err(Fault::invalid(
+        "options",
+        "options are missing and cannot be read from this question: write two to ten, one in each line",
+    ))
+}
+
+/// Returns the idempotency key of a form. The same form opens one poll; a changed form opens another.
+fn key(asked: &Asked) -> String {
+    let Asked { question, options, who, confidence, max_cost, private, nonce } = asked;
+    let mut digest = Sha256::new();
+    for part in [question, options, who, confidence, max_cost, &private.to_string(), nonce] {
+        digest.update(part.len().to_le_bytes());
+        digest.update(part);
+    }
+    hex::encode(digest.finalize())
+}
+
+/// Polls the example and shows its result. For a day, every replica gets the same poll for its idempotency key.
+async fn answer_example(state: AppState, head: RequestHead, admission: Admission) {
+    let head = RequestHead { address: IpAddr::V4(Ipv4Addr::LOCALHOST), credential: Credential::None, ..head };
+    let answered = async {
+        let input: Value = serde_json::from_str(example_request()).map_err(Fault::internal)?;
+        let call = Call {
+            idempotency_key: Some("start page example".to_owned()),
+            ..Call::new(head.guarded("web", Credential::None))
+        };
+        let id = poll_of(dispatch(&state.app, entry::<PollFree>()?, call, Ok(input)).await.result)?;
+        let answer = read(&state, Credential::None, &head, &admission, id.as_str()).await?;
+        state.example.show(page_of(&state, &answer, id.as_str(), "")?);
+        state.kept_pages.forget_start();
+        Ok::<_, Fault>(())
+    };
+    if let Err(fault) = answered.await {
+        tracing::debug!(error = %fault, "the example of the start page could not be answered");
+    }
+}
