@@ -30,7 +30,7 @@ fn table(site: &Site) -> Vec<Route> {
         site.tools.iter().flat_map(|entry| operations(entry, site.settings.keys_read_account)).collect();
     routes.extend(mcp::ROUTES.iter().cloned());
     routes.extend(a2a::endpoints().into_iter().map(|(route, _)| route));
-    routes.extend(web::endpoints().map(|(route, _)| route));
+    routes.extend(web::routes().cloned());
     routes.extend(documents::routes(site));
     routes
 }

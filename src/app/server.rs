@@ -39,7 +39,6 @@ use crate::config::Config;
 use crate::documents::Site;
 use crate::http::{AppState, Stopping, WebAccess, compression, finish_response, panicked, weaken_tag};
 use crate::telemetry;
-use crate::web::result::{KeptPages, Pictures};
 
 /// Returns the router with all routes and layers.
 pub fn router(service: &Assembled, config: &Config) -> Router {
@@ -52,9 +51,6 @@ pub fn router(service: &Assembled, config: &Config) -> Router {
         provider: service.provider.clone(),
         oidc: service.oidc.clone(),
         stripe: service.stripe.clone(),
-        kept_pages: KeptPages::default(),
-        pictures: Pictures::default(),
-        example: Arc::default(),
         usdc: service.usdc.clone(),
         accepts_user_ids: config.accounts.mcp_accept_user_id,
     };

@@ -20,8 +20,6 @@ use secrecy::ExposeSecret;
 use super::{RequestHead, WebAccess};
 use crate::documents::Site;
 use crate::payments::Usdc;
-use crate::web::result::{KeptPages, Pictures};
-use crate::web::start::Example;
 
 /// State shared by all handlers.
 #[derive(Clone)]
@@ -42,12 +40,6 @@ pub struct AppState {
     pub oidc: Option<Arc<Oidc>>,
     /// Parses Stripe webhooks, if card payments are enabled.
     pub stripe: Option<Arc<StripeWebhooks>>,
-    /// Cached pages of finished polls.
-    pub kept_pages: KeptPages,
-    /// Images of polls.
-    pub pictures: Pictures,
-    /// The example poll of the start page.
-    pub example: Arc<Example>,
     /// USDC deposits, if configured.
     pub usdc: Option<Usdc>,
     /// True if the operator allows the id of a user in place of a key, where a protocol accepts it.

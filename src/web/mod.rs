@@ -1,14 +1,15 @@
 //! Routes for browsers (pages, forms, sign-in, sign-out), for webhooks and probes, and for proxied metadata.
 
-pub(crate) mod account;
+mod account;
 mod discovery;
 mod document;
-pub(crate) mod login;
-pub(crate) mod models;
+mod login;
+mod models;
 mod probes;
-pub(crate) mod result;
-pub(crate) mod start;
+mod result;
+mod start;
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use axum::body::Body;
@@ -30,6 +31,9 @@ use crate::site::names::{
     LOGIN_PATH, LOGOUT, MODELS_MARKDOWN, MODELS_PAGE, OEMBED, RESULT_PAGE,
 };
 use crate::site::{Route, RouteKind};
+
+use self::result::{KeptPages, Pictures};
+use self::start::Example;
 
 pub use document::document;
 pub use probes::stopping;
@@ -54,7 +58,26 @@ const HTML_AND_MARKDOWN: &[&str] = &["text/html", "text/markdown"];
 /// Deadline of a payment: longer than its verification and settlement on a chain.
 const PAYMENT_DEADLINE: Duration = Duration::from_secs(90);
 
-type HandlerFn = fn(Exchange, Admission) -> Answered;
+/// State of pages that outlives a request.
+#[derive(Clone, Default)]
+pub(crate) struct PageState {
+    /// Cached pages of finished polls, and the start page.
+    pages: KeptPages,
+    /// Pictures of polls.
+    pictures: Pictures,
+    /// The example poll of the start page.
+    example: Arc<Example>,
+}
+
+/// A function that handles the requests of a route.
+#[derive(Clone, Copy)]
+enum HandlerFn {
+    /// Needs the request only.
+    Plain(fn(Exchange, Admission) -> Answered),
+    /// Also needs the state of pages.
+    WithState(fn(PageState, Exchange, Admission) -> Answered),
+}
+use HandlerFn::{Plain, WithState};
 
 /// Handlers of pages, forms, redirects, webhooks, payments and probes. Each handler identifies its caller from the
 /// content of the request, not from its credential.
@@ -64,58 +87,58 @@ static ENDPOINTS: [(Route, HandlerFn); 32] = [
             .media_types(HTML_AND_MARKDOWN)
             .query(&login::QUERY)
             .personal(),
-        login::sign_in::show,
+        Plain(login::sign_in::show),
     ),
     (
         page(DASHBOARD, DASHBOARD_PATH, "The page of the account that this browser is signed in to.")
             .media_types(HTML_AND_MARKDOWN)
             .query(&account::QUERY)
             .personal(),
-        account::show,
+        Plain(account::show),
     ),
-    (form(ACCOUNT_FORMS.keys, "/dashboard/keys", "Creates an API key."), account::create_key),
-    (opened(ACCOUNT_FORMS.keys, "/dashboard/keys"), to_page_of_form),
-    (form(ACCOUNT_FORMS.revocation, "/dashboard/keys/revoke", "Revokes an API key."), account::revoke_key),
-    (opened(ACCOUNT_FORMS.revocation, "/dashboard/keys/revoke"), to_page_of_form),
-    (form(ACCOUNT_FORMS.checkout, "/dashboard/checkout", "Begins a payment by card."), account::checkout),
-    (opened(ACCOUNT_FORMS.checkout, "/dashboard/checkout"), to_page_of_form),
-    (form(ACCOUNT_FORMS.cancellation, "/dashboard/polls/cancel", "Cancels a poll."), account::cancel_poll),
-    (opened(ACCOUNT_FORMS.cancellation, "/dashboard/polls/cancel"), to_page_of_form),
-    (form(ACCOUNT_FORMS.poll_deletion, "/dashboard/polls/delete", "Deletes a poll."), account::data::delete_poll),
-    (opened(ACCOUNT_FORMS.poll_deletion, "/dashboard/polls/delete"), to_page_of_form),
-    (form(ACCOUNT_FORMS.export, "/dashboard/export", "Downloads the account's data."), account::data::export),
-    (opened(ACCOUNT_FORMS.export, "/dashboard/export"), to_page_of_form),
-    (form(ACCOUNT_FORMS.deletion, "/dashboard/delete", "Deletes the account."), account::data::delete_account),
-    (opened(ACCOUNT_FORMS.deletion, "/dashboard/delete"), account::gone),
+    (form(ACCOUNT_FORMS.keys, "/dashboard/keys", "Creates an API key."), Plain(account::create_key)),
+    (opened(ACCOUNT_FORMS.keys, "/dashboard/keys"), Plain(to_page_of_form)),
+    (form(ACCOUNT_FORMS.revocation, "/dashboard/keys/revoke", "Revokes an API key."), Plain(account::revoke_key)),
+    (opened(ACCOUNT_FORMS.revocation, "/dashboard/keys/revoke"), Plain(to_page_of_form)),
+    (form(ACCOUNT_FORMS.checkout, "/dashboard/checkout", "Begins a payment by card."), Plain(account::checkout)),
+    (opened(ACCOUNT_FORMS.checkout, "/dashboard/checkout"), Plain(to_page_of_form)),
+    (form(ACCOUNT_FORMS.cancellation, "/dashboard/polls/cancel", "Cancels a poll."), Plain(account::cancel_poll)),
+    (opened(ACCOUNT_FORMS.cancellation, "/dashboard/polls/cancel"), Plain(to_page_of_form)),
+    (form(ACCOUNT_FORMS.poll_deletion, "/dashboard/polls/delete", "Deletes a poll."), Plain(account::data::delete_poll)),
+    (opened(ACCOUNT_FORMS.poll_deletion, "/dashboard/polls/delete"), Plain(to_page_of_form)),
+    (form(ACCOUNT_FORMS.export, "/dashboard/export", "Downloads the account's data."), Plain(account::data::export)),
+    (opened(ACCOUNT_FORMS.export, "/dashboard/export"), Plain(to_page_of_form)),
+    (form(ACCOUNT_FORMS.deletion, "/dashboard/delete", "Deletes the account."), Plain(account::data::delete_account)),
+    (opened(ACCOUNT_FORMS.deletion, "/dashboard/delete"), Plain(account::gone)),
     (
         page(HOME, "/", "The start page: what this service is, and a place to try it.")
             .media_types(HTML_AND_MARKDOWN),
-        start::show,
+        WithState(start::show),
     ),
-    (form(ASK, "/ask", "Asks what the start page's form says."), start::ask),
-    (opened(ASK, "/ask"), to_page_of_form),
+    (form(ASK, "/ask", "Asks what the start page's form says."), WithState(start::ask)),
+    (opened(ASK, "/ask"), Plain(to_page_of_form)),
     (
         page(EMBED, "/embed/{poll_id}", "A poll for a frame of another website.")
             .media_types(HTML_AND_MARKDOWN),
-        result::embed,
+        WithState(result::embed),
     ),
     (
         page(MODELS_PAGE, "/models", "The models that vote, for people.")
             .media_types(HTML_AND_MARKDOWN)
             .query(&models::QUERY),
-        models::page,
+        Plain(models::page),
     ),
     (
         page(MODELS_MARKDOWN, "/models.md", "The models that vote, in Markdown.")
             .media_types(&["text/markdown"])
             .query(&models::QUERY),
-        models::markdown,
+        Plain(models::markdown),
     ),
     (
         page(OEMBED, "/oembed", "Describes the frame of a poll's page (oEmbed 1.0).")
             .media_types(&["application/json"])
             .query(&result::OEMBED_QUERY),
-        result::oembed,
+        Plain(result::oembed),
     ),
     (
         page(
@@ -125,7 +148,7 @@ static ENDPOINTS: [(Route, HandlerFn); 32] = [
              with .png or .svg its picture.",
         )
         .media_types(&["text/html", "text/markdown", "text/csv", "image/png", "image/svg+xml"]),
-        result::result,
+        WithState(result::result),
     ),
     (
         Route::post(
@@ -136,7 +159,7 @@ static ENDPOINTS: [(Route, HandlerFn); 32] = [
         )
         .rate(Rate::Default)
         .deadline(PAYMENT_DEADLINE),
-        payments::x402::handle,
+        Plain(payments::x402::handle),
     ),
     (
         Route::get(
@@ -145,7 +168,7 @@ static ENDPOINTS: [(Route, HandlerFn); 32] = [
             RouteKind::ProxiedDocument,
             "What the identity provider says of itself (OpenID Connect Discovery).",
         ),
-        discovery::pass_on,
+        Plain(discovery::pass_on),
     ),
     (
         Route::post(
@@ -155,13 +178,13 @@ static ENDPOINTS: [(Route, HandlerFn); 32] = [
             "Takes what Stripe reports of payments.",
         )
         .rate(Rate::Exempt),
-        payments::card::receive,
+        Plain(payments::card::receive),
     ),
     (
         redirect_to(LOGIN, "/api/auth/login", "Sends the browser to the identity provider.")
             .rate(Rate::SignIn)
             .query(&login::QUERY),
-        login::begin,
+        Plain(login::begin),
     ),
     (
         redirect_to(
@@ -171,12 +194,12 @@ static ENDPOINTS: [(Route, HandlerFn); 32] = [
         )
         .rate(Rate::SignIn)
         .query(&login::CALLBACK_QUERY),
-        login::finish,
+        Plain(login::finish),
     ),
-    (redirect_to(LOGOUT, "/api/auth/logout", "Signs this browser out."), login::logout::handle),
+    (redirect_to(LOGOUT, "/api/auth/logout", "Signs this browser out."), Plain(login::logout::handle)),
     (
         probe("liveness", "/healthz", "Answers 200 while the process serves requests."),
-        probes::liveness,
+        Plain(probes::liveness),
     ),
     (
         probe(
@@ -184,13 +207,28 @@ static ENDPOINTS: [(Route, HandlerFn); 32] = [
             "/readyz",
             "Answers 200 if requests can be served, and 503 while the database is not available or the service is stopping.",
         ),
-        probes::readiness,
+        Plain(probes::readiness),
     ),
 ];
 
-/// Returns the routes with their handlers.
+/// Returns the routes.
+pub fn routes() -> impl Iterator<Item = &'static Route> {
+    ENDPOINTS.iter().map(|(route, _)| route)
+}
+
+/// Returns the routes with their handlers, which share the state of pages.
 pub fn endpoints() -> impl Iterator<Item = (Route, Handler)> {
-    ENDPOINTS.iter().map(|(route, handler)| (route.clone(), Handler::new(*handler)))
+    let state = PageState::default();
+    ENDPOINTS.iter().map(move |(route, handler)| {
+        let handler = match *handler {
+            Plain(handle) => Handler::new(handle),
+            WithState(handle) => {
+                let state = state.clone();
+                Handler::new(move |exchange, admission| handle(state.clone(), exchange, admission))
+            }
+        };
+        (route.clone(), handler)
+    })
 }
 
 const fn probe(name: &'static str, path: &'static str, summary: &'static str) -> Route {

@@ -20,6 +20,7 @@ use ep_kernel::guard::{Admission, Credential};
 use ep_kernel::method::Method;
 use ep_kernel::tool::Tool;
 use ep_polling::poll_id::PollId;
+use ep_polling::time::Timestamp;
 use ep_tools::results::GetPollResult;
 use futures::FutureExt;
 use futures::future::BoxFuture;
@@ -28,6 +29,7 @@ use serde_json::json;
 
 use self::cache::PageKey;
 use self::page::{Addresses, Shape};
+use super::PageState;
 use crate::documents::wants_markdown;
 
 pub use self::cache::KeptPages;
@@ -42,6 +44,7 @@ use crate::site::names::{DASHBOARD, EMBED, OEMBED, RESULT_PAGE};
 
 /// Serves a poll's page as HTML or Markdown, its votes as CSV, or its picture.
 pub(crate) fn result(
+    of_pages: PageState,
     exchange: Exchange,
     admission: Admission,
 ) -> BoxFuture<'static, Result<Response<Body>, Fault>> {
@@ -52,28 +55,31 @@ pub(crate) fn result(
         let key = PageKey { id: id.to_owned(), embedded: false, shape: wanted(shape, headers) };
         // Only the HTML page has an order and a filter.
         let query = parts.uri.query().filter(|_| key.shape == Shape::Page).unwrap_or_default();
-        if let Some(kept) = kept(&state, &key, query) {
+        if let Some(kept) = kept(&of_pages, &state, &key, query) {
             return Ok(kept.respond(headers));
         }
         let answer = read(&state, head.credential.clone(), &head, &admission, id).await?;
-        if let Some(kept) = renewed(&state, &key, query, &answer) {
+        if let Some(kept) = renewed(&of_pages, &state, &key, query, &answer) {
             return Ok(kept.respond(headers));
         }
         let page = page_of(&state, &answer, id, query)?;
         let bytes: Bytes = match key.shape {
             Shape::Csv => page.csv().map_err(Fault::internal)?.into(),
-            Shape::Png => state.pictures.png(page.card()).await?,
+            Shape::Png => of_pages.pictures.png(page.card()).await?,
             Shape::Svg => page.card().svg().into(),
             Shape::Page => page.render().map_err(Fault::internal)?.into(),
             Shape::Markdown => page.markdown().map_err(Fault::internal)?.into(),
         };
-        Ok(shown(&state, headers, key, query, bytes, is_settled(&answer)))
+        // Pages with a query are never cached.
+        let cache = query.is_empty().then(|| (&of_pages.pages, state.app.ports.clock.now()));
+        Ok(shown(cache, headers, key, bytes, is_settled(&answer)))
     }
     .boxed()
 }
 
 /// Serves a poll for frames on other websites. A private poll is never shown, not even to its owner.
 pub(crate) fn embed(
+    of_pages: PageState,
     exchange: Exchange,
     admission: Admission,
 ) -> BoxFuture<'static, Result<Response<Body>, Fault>> {
@@ -81,17 +87,18 @@ pub(crate) fn embed(
         let (state, head, parts, id) = read_request(exchange);
         let headers = &parts.headers;
         let key = PageKey { id: id.clone(), embedded: true, shape: wanted(Shape::Page, headers) };
-        if let Some(kept) = kept(&state, &key, "") {
+        if let Some(kept) = kept(&of_pages, &state, &key, "") {
             return Ok(kept.respond(headers));
         }
         let answer = read(&state, Credential::None, &head, &admission, &id).await?;
-        if let Some(kept) = renewed(&state, &key, "", &answer) {
+        if let Some(kept) = renewed(&of_pages, &state, &key, "", &answer) {
             return Ok(kept.respond(headers));
         }
         let page = page_of(&state, &answer, &id, "")?;
         let text = if key.shape == Shape::Page { page.embedded() } else { page.markdown() }
             .map_err(Fault::internal)?;
-        Ok(shown(&state, headers, key, "", text.into(), is_settled(&answer)))
+        let cache = Some((&of_pages.pages, state.app.ports.clock.now()));
+        Ok(shown(cache, headers, key, text.into(), is_settled(&answer)))
     }
     .boxed()
 }
@@ -102,20 +109,26 @@ fn wanted(shape: Shape, headers: &HeaderMap) -> Shape {
 }
 
 /// Returns a recently cached page. Pages with a query are never cached.
-fn kept(state: &AppState, key: &PageKey, query: &str) -> Option<Arc<Rendered>> {
+fn kept(of_pages: &PageState, state: &AppState, key: &PageKey, query: &str) -> Option<Arc<Rendered>> {
     let now = state.app.ports.clock.now();
     // The owner may have deleted the poll since.
     let deleted = |id: PollId| state.app.ports.polls.is_deleted(&id);
     if !query.is_empty() || key.id.parse().is_ok_and(deleted) {
         return None;
     }
-    state.kept_pages.get(key, now)
+    of_pages.pages.get(key, now)
 }
 
 /// Renews the cached page of a poll that was read again and is settled.
-fn renewed(state: &AppState, key: &PageKey, query: &str, read: &Read) -> Option<Arc<Rendered>> {
+fn renewed(
+    of_pages: &PageState,
+    state: &AppState,
+    key: &PageKey,
+    query: &str,
+    read: &Read,
+) -> Option<Arc<Rendered>> {
     let now = state.app.ports.clock.now();
-    (query.is_empty() && is_settled(read)).then(|| state.kept_pages.renew(key, now)).flatten()
+    (query.is_empty() && is_settled(read)).then(|| of_pages.pages.renew(key, now)).flatten()
 }
 
 /// Query parameters of an oEmbed request (oEmbed 1.0, section 2.2).
@@ -207,12 +220,11 @@ const fn is_settled(read: &Read) -> bool {
     matches!(read.answer.presentation.cache, Cache::Immutable)
 }
 
-/// Responds with a page of a poll. A settled page has an entity tag, and is cached unless it has a query.
+/// Responds with a page of a poll. A settled page has an entity tag, and goes into `cache` if there is one.
 fn shown(
-    state: &AppState,
+    cache: Option<(&KeptPages, Timestamp)>,
     request: &HeaderMap,
     key: PageKey,
-    query: &str,
     bytes: Bytes,
     settled: bool,
 ) -> Response<Body> {
@@ -222,8 +234,8 @@ fn shown(
         return unkept(bytes, headers);
     }
     let page = Arc::new(Rendered::new(bytes, headers));
-    if query.is_empty() {
-        state.kept_pages.keep(key, Arc::clone(&page), state.app.ports.clock.now());
+    if let Some((pages, now)) = cache {
+        pages.keep(key, Arc::clone(&page), now);
     }
     page.respond(request)
 }

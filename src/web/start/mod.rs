@@ -24,7 +24,7 @@ use sha2::{Digest, Sha256};
 
 use self::view::{Asked, StartPage, Visit, example_request};
 use super::result::{Read, page_of, read};
-use super::{RESULT_PAGE, see_other};
+use super::{PageState, RESULT_PAGE, see_other};
 use crate::documents::{HOME_MARKDOWN, HTML, home_links, serve_named, wants_markdown};
 
 pub use self::view::Example;
@@ -33,6 +33,7 @@ use crate::layout::{own, protect};
 
 /// Shows the start page. If `again` names a poll, the form contains its question and options.
 pub(crate) fn show(
+    of_pages: PageState,
     exchange: Exchange,
     admission: Admission,
 ) -> BoxFuture<'static, Result<Response<Body>, Fault>> {
@@ -43,36 +44,48 @@ pub(crate) fn show(
             response.headers_mut().append(VARY, HeaderValue::from_static("accept"));
             return Ok(response);
         }
-        if state.example.is_due(state.app.ports.clock.now()) {
-            state.app.tasks.spawn(answer_example(state.clone(), head.clone(), admission.clone()));
+        if of_pages.example.is_due(state.app.ports.clock.now()) {
+            state.app.tasks.spawn(answer_example(
+                of_pages.clone(),
+                state.clone(),
+                head.clone(),
+                admission.clone(),
+            ));
         }
         let query = request.uri().query().unwrap_or_default();
         if query.is_empty() && matches!(head.credential, Credential::None) {
-            return first(&state, &head, &admission).await;
+            return first(&of_pages, &state, &head, &admission).await;
         }
         let query = Form::parse(query.as_bytes());
         let asked = match query.text("again") {
             "" => Asked::default(),
             id => again(&state, &head, &admission, id).await?,
         };
-        page(&state, &head, &admission, &asked, None).await
+        page(&of_pages.example, &state, &head, &admission, &asked, None).await
     }
     .boxed()
 }
 
 /// Serves the default page for visitors without an account: only the nonce differs between them.
-async fn first(state: &AppState, head: &RequestHead, admission: &Admission) -> Result<Response<Body>, Fault> {
+async fn first(
+    of_pages: &PageState,
+    state: &AppState,
+    head: &RequestHead,
+    admission: &Admission,
+) -> Result<Response<Body>, Fault> {
     let nonce = new_nonce(state);
-    if let Some(html) = state.kept_pages.start(&nonce, state.app.ports.clock.now()) {
+    if let Some(html) = of_pages.pages.start(&nonce, state.app.ports.clock.now()) {
         return response(state, html);
     }
-    let html = render(state, head, admission, &Asked::default(), None, nonce.clone()).await?;
-    state.kept_pages.keep_start(html.clone(), nonce, state.app.ports.clock.now());
+    let html =
+        render(&of_pages.example, state, head, admission, &Asked::default(), None, nonce.clone()).await?;
+    of_pages.pages.keep_start(html.clone(), nonce, state.app.ports.clock.now());
     response(state, html)
 }
 
 /// Opens the poll of the form and redirects to its page. The page shows a rejection beside the form.
 pub(crate) fn ask(
+    of_pages: PageState,
     exchange: Exchange,
     admission: Admission,
 ) -> BoxFuture<'static, Result<Response<Body>, Fault>> {
@@ -82,20 +95,21 @@ pub(crate) fn ask(
         let asked = Asked::read(&Form::read(&parts.headers, body).await?);
         match open(&state, &head, &asked).await {
             Ok(id) => see_other(&own(&state.links().url(RESULT_PAGE, &[("poll_id", id.as_str())]))),
-            Err(refusal) => page(&state, &head, &admission, &asked, Some(&refusal)).await,
+            Err(refusal) => page(&of_pages.example, &state, &head, &admission, &asked, Some(&refusal)).await,
         }
     }
     .boxed()
 }
 
 async fn page(
+    example: &Example,
     state: &AppState,
     head: &RequestHead,
     admission: &Admission,
     asked: &Asked,
     refused: Option<&Fault>,
 ) -> Result<Response<Body>, Fault> {
-    let html = render(state, head, admission, asked, refused, new_nonce(state)).await?;
+    let html = render(example, state, head, admission, asked, refused, new_nonce(state)).await?;
     let mut response = response(state, html)?;
     if let Some(refused) = refused {
         *response.status_mut() = StatusCode::from_u16(refused.kind().row().http).map_err(Fault::internal)?;
@@ -112,6 +126,7 @@ fn new_nonce(state: &AppState) -> String {
 }
 
 async fn render(
+    example: &Example,
     state: &AppState,
     head: &RequestHead,
     admission: &Admission,
@@ -136,7 +151,7 @@ async fn render(
         profiles: serde_json::from_value(profiles).map_err(Fault::internal)?,
         balance: balance(state, head).await,
         refused,
-        example: &state.example,
+        example,
     };
     StartPage::new(&state.site, visit).render().map_err(Fault::internal)
 }
@@ -301,7 +316,7 @@ fn key(asked: &Asked) -> String {
 }
 
 /// Polls the example and shows its result. For a day, every replica gets the same poll for its idempotency key.
-async fn answer_example(state: AppState, head: RequestHead, admission: Admission) {
+async fn answer_example(of_pages: PageState, state: AppState, head: RequestHead, admission: Admission) {
     let head = RequestHead { address: IpAddr::V4(Ipv4Addr::LOCALHOST), credential: Credential::None, ..head };
     let answered = async {
         let input: Value = serde_json::from_str(example_request()).map_err(Fault::internal)?;
@@ -311,8 +326,8 @@ async fn answer_example(state: AppState, head: RequestHead, admission: Admission
         };
         let id = poll_of(dispatch(&state.app, entry::<PollFree>()?, call, Ok(input)).await.result)?;
         let answer = read(&state, Credential::None, &head, &admission, id.as_str()).await?;
-        state.example.show(page_of(&state, &answer, id.as_str(), "")?);
-        state.kept_pages.forget_start();
+        of_pages.example.show(page_of(&state, &answer, id.as_str(), "")?);
+        of_pages.pages.forget_start();
         Ok::<_, Fault>(())
     };
     if let Err(fault) = answered.await {
