@@ -2,7 +2,7 @@
 //! notifications are in flight. Every accepted poll ends once, each model is called at most once beyond the calls
 //! in flight, notifications are delivered at least once, and the books balance.
 //!
-//! `EP_TEST_SEED` repeats the decisions of a failed run, as far as the timing of the processes allows.
+//! `EP_TEST_KILLS` sets the number of kills in each of the eight lanes (`scripts/long/rounds`). `EP_TEST_SEED` repeats the decisions of a failed run, as far as the timing of the processes allows.
 
 mod callers;
 mod dice;
@@ -25,7 +25,7 @@ use proxy::Proxy;
 
 /// Concurrent lanes, each with a separate database.
 const LANES: u64 = 8;
-/// Kills in each lane.
+/// Kills in each lane, unless `EP_TEST_KILLS` is set.
 const KILLS: u64 = 13;
 /// Callers that start in each round.
 const CALLERS: u64 = 2;
@@ -52,7 +52,8 @@ async fn killed(lane: Arc<Lane>, replicas: usize, pauses: bool) {
     let mut callers = JoinSet::new();
     let mut processes: Vec<_> = (0..replicas).map(|replica| lane.serve(replica)).collect();
     lane.set_webhook().await;
-    for round in 0..KILLS {
+    let kills = std::env::var("EP_TEST_KILLS").map_or(KILLS, |kills| kills.parse().unwrap());
+    for round in 0..kills {
         lane.begin(&mut callers, CALLERS);
         match lane.dice.below(4) {
             0 => lane.dice.pause(0, 150).await,
