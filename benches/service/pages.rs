@@ -19,7 +19,8 @@ pub(crate) async fn run() {
     let process = Server::start(&data, &settings);
     let bare = BareServer::start(Bare::Document, "");
     let client = Client::builder().tcp_nodelay(true).no_proxy().build().expect("a client");
-    let asked = json!({ "question": "Is a tomato botanically a fruit?", "options": ["Yes", "No"] });
+    let asked =
+        json!({ "question": "Should a code base use tabs or spaces?", "options": ["Tabs", "Spaces"] });
     let poll = client.post(format!("{}/api/poll", process.url)).json(&asked).send().await.expect("a poll");
     let poll: Value = poll.json().await.expect("a result");
     let id = poll["poll_id"].as_str().expect("an id");

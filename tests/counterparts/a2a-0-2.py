@@ -48,8 +48,8 @@ async def run(request):
         got = (await call(client.get_task, GetTaskRequest, id=sent.id, historyLength=1)).root.result
         events = await stream(data)
         names = [event.result.kind for event in events]
-        asked = (await send({"text": "What is the capital of France?"})).root.result
-        completed = (await send({"text": "Paris, Lyon"}, task=asked.id)).root.result
+        asked = (await send({"text": "What is the best pizza topping?"})).root.result
+        completed = (await send({"text": "Basil, Olives"}, task=asked.id)).root.result
         running = (await send({"data": request["slow_question"]}, at_once=True)).root.result
         set_push, get_push = SetTaskPushNotificationConfigRequest, GetTaskPushNotificationConfigRequest
         config = {"id": "mine", "url": request["webhook"]}

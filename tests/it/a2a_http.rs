@@ -50,7 +50,7 @@ async fn tasks_are_sent_read_listed_and_cancelled() {
     let refused = client.send(cancel).await.expect(400)["error"].clone();
     assert_eq!((&refused["code"], &refused["status"]), (&json!(400), &json!("FAILED_PRECONDITION")));
     assert_eq!(refused["details"][0]["reason"], "TASK_NOT_CANCELABLE");
-    let waiting = json!({ "message": { "messageId": "w", "role": "ROLE_USER", "parts": [{ "text": "What is the capital of France?" }] } });
+    let waiting = json!({ "message": { "messageId": "w", "role": "ROLE_USER", "parts": [{ "text": "What is the best pizza topping?" }] } });
     let waiting = post(&client, "/message:send", &waiting).await.expect(200)["task"]["id"].clone();
     let cancelled = post(&client, &format!("/tasks/{}:cancel", waiting.as_str().unwrap()), &json!({})).await;
     assert_eq!(cancelled.expect(200)["status"]["state"], "TASK_STATE_CANCELED");
@@ -148,7 +148,7 @@ async fn binding_0_3_uses_its_protobuf_json() {
     let message = json!({ "kind": "message", "messageId": "m", "role": "user", "parts": [{ "kind": "data", "data": question(json!({})) }] });
     let again = post(&client, "/v1/message:send", &json!({ "message": message })).await.expect(200);
     assert_eq!((&again["id"], &again["kind"]), (&sent["id"], &json!("task")));
-    let stream = json!({ "message": { "messageId": "n", "role": "ROLE_USER", "content": [{ "text": "What is the capital of France?" }] } });
+    let stream = json!({ "message": { "messageId": "n", "role": "ROLE_USER", "content": [{ "text": "What is the best pizza topping?" }] } });
     let stream = post(&client, "/v1/message:stream", &stream).await.text;
     assert!(stream.contains("\"final\":true") && stream.contains("TASK_STATE_INPUT_REQUIRED"), "{stream}");
 }

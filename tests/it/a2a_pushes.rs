@@ -97,7 +97,7 @@ async fn rejected_deliveries_are_retried() {
 async fn only_the_owner_can_manage_push_configs() {
     let service = Setup::demo().boot().await;
     let (client, other) = (service.user().await, service.user().await);
-    let message = json!({ "messageId": "m1", "role": "ROLE_USER", "parts": [{ "text": "What is the capital of France?" }] });
+    let message = json!({ "messageId": "m1", "role": "ROLE_USER", "parts": [{ "text": "What is the best pizza topping?" }] });
     let sent = call(&client, "SendMessage", json!({ "message": message })).await;
     let task = sent["result"]["task"]["id"].clone();
     let place =

@@ -130,7 +130,7 @@ async fn non_poll_results_are_streamed() {
     let balance = ask("m1", json!({ "data": {} }));
     let frames = Events::of(&client, "SendStreamingMessage", &balance).await.rest().await;
     assert_eq!((frames.len(), &frames[0]["message"]["role"]), (1, &json!("ROLE_AGENT")));
-    let unclear = ask("m2", json!({ "text": "What is the capital of France?" }));
+    let unclear = ask("m2", json!({ "text": "What is the best pizza topping?" }));
     let frames = Events::of(&client, "SendStreamingMessage", &unclear).await.rest().await;
     assert_eq!(frames.len(), 1);
     assert_eq!(frames[0]["task"]["status"]["state"], "TASK_STATE_INPUT_REQUIRED");
@@ -146,7 +146,7 @@ async fn non_poll_results_are_streamed() {
     let asked = subscription.next().await.unwrap()["result"]["statusUpdate"].clone();
     assert_eq!(asked["status"]["state"], "TASK_STATE_INPUT_REQUIRED", "{asked}");
     answer["message"]["messageId"] = json!("m4");
-    answer["message"]["parts"] = json!([{ "text": "Paris, Lyon" }]);
+    answer["message"]["parts"] = json!([{ "text": "Basil, Olives" }]);
     client.rpc("/api/a2a", "SendMessage", answer).await.expect(200);
     let rest = subscription.rest().await;
     assert_eq!(rest.last().unwrap()["task"]["status"]["state"], "TASK_STATE_COMPLETED", "{rest:?}");
@@ -189,9 +189,9 @@ async fn resubscribing_returns_the_remaining_events_on_any_replica() {
         }
     }
     // A conversation that starts on one replica is completed on the other.
-    let unclear = ask("q", json!({ "text": "What is the capital of France?" }));
+    let unclear = ask("q", json!({ "text": "What is the best pizza topping?" }));
     let waiting = client.rpc("/api/a2a", "SendMessage", unclear).await.expect(200)["result"]["task"].clone();
-    let mut answer = ask("a", json!({ "text": "Paris, Lyon" }));
+    let mut answer = ask("a", json!({ "text": "Basil, Olives" }));
     answer["message"]["taskId"] = waiting["id"].clone();
     let done = elsewhere.rpc("/api/a2a", "SendMessage", answer).await.expect(200);
     assert_eq!(done["result"]["task"]["status"]["state"], "TASK_STATE_COMPLETED", "{done}");

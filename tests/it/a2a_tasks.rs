@@ -31,7 +31,7 @@ async fn sent(client: &Client, params: Value) -> Value {
 async fn missing_input_is_requested_and_completes_the_task(engine: Engine) {
     let service = Setup::demo().on(engine).boot().await;
     let (client, other) = (service.user().await, service.user().await);
-    let first = words("m1", "What is the capital of France?");
+    let first = words("m1", "What is the best pizza topping?");
     let task = sent(&client, first.clone()).await;
     assert_eq!(task["status"]["state"], "TASK_STATE_INPUT_REQUIRED", "{task}");
     let asked = &task["status"]["message"];
@@ -43,7 +43,7 @@ async fn missing_input_is_requested_and_completes_the_task(engine: Engine) {
     assert_eq!(listed["result"]["tasks"][0]["id"], task["id"]);
 
     // Other accounts do not find the task, and another context is rejected.
-    let answer = follow_up("m2", &task["id"], "Paris, Lyon or Nice");
+    let answer = follow_up("m2", &task["id"], "Basil, Olives or Onions");
     let foreign = call(&other, "SendMessage", answer.clone()).await;
     assert_eq!(foreign["error"]["code"], -32001, "{foreign}");
     let mut elsewhere = answer.clone();
@@ -61,7 +61,7 @@ async fn missing_input_is_requested_and_completes_the_task(engine: Engine) {
     assert_eq!((&done["id"], &done["contextId"]), (&task["id"], &task["contextId"]));
     assert_eq!(done["status"]["state"], "TASK_STATE_COMPLETED", "{done}");
     let poll = &done["artifacts"][0]["parts"][0]["data"];
-    assert_eq!(poll["options"], json!(["Paris", "Lyon", "Nice"]));
+    assert_eq!(poll["options"], json!(["Basil", "Olives", "Onions"]));
     let said: Vec<&str> = done["history"]
         .as_array()
         .unwrap()
@@ -96,8 +96,8 @@ async fn missing_input_is_requested_and_completes_the_task_on_postgres() {
 async fn concurrent_replies_to_one_task_open_one_poll() {
     let service = Setup::demo().boot().await;
     let client = service.user().await;
-    let task = sent(&client, words("m1", "What is the capital of France?")).await;
-    let answers = ["Paris, Lyon", "Paris, Nice", "Paris, Metz", "Paris, Lille"];
+    let task = sent(&client, words("m1", "What is the best pizza topping?")).await;
+    let answers = ["Basil, Olives", "Basil, Onions", "Basil, Ham", "Basil, Corn"];
     let sending = answers.iter().enumerate().map(|(number, words)| {
         let answer = follow_up(&format!("a{number}"), &task["id"], words);
         let client = client.clone();
@@ -116,12 +116,12 @@ async fn concurrent_replies_to_one_task_open_one_poll() {
 async fn task_with_long_messages_rejects_further_messages() {
     let service = Setup::demo().boot().await;
     let client = service.user().await;
-    let task = sent(&client, words("m0", "What is the capital of France?")).await;
+    let task = sent(&client, words("m0", "What is the best pizza topping?")).await;
     let noise = "no ".repeat(6_000);
     for number in 1..=4 {
         sent(&client, follow_up(&format!("m{number}"), &task["id"], &noise)).await;
     }
-    let refused = call(&client, "SendMessage", follow_up("m9", &task["id"], "Paris, Lyon")).await;
+    let refused = call(&client, "SendMessage", follow_up("m9", &task["id"], "Basil, Olives")).await;
     assert_eq!(refused["error"]["code"], -32004, "{refused}");
     let canceled = call(&client, "CancelTask", json!({ "id": task["id"] })).await;
     assert_eq!(canceled["result"]["status"]["state"], "TASK_STATE_CANCELED", "{canceled}");
@@ -133,16 +133,16 @@ async fn read_only_key_cannot_change_tasks() {
     let owner = service.user().await;
     let created = owner.post("/api/keys", &json!({ "scope": "read" })).await.expect(201);
     let reader = owner.with_key(created["key"].as_str().unwrap());
-    let task = sent(&owner, words("m1", "What is the capital of France?")).await;
+    let task = sent(&owner, words("m1", "What is the best pizza topping?")).await;
     let push = json!({ "taskId": task["id"], "id": "p", "url": "https://example.com/hook" });
     call(&owner, "CreateTaskPushNotificationConfig", push.clone()).await["result"]["id"].as_str().unwrap();
     let before = call(&reader, "GetTask", json!({ "id": task["id"] })).await["result"].clone();
     assert_eq!(before["status"], task["status"]);
 
     for (method, params) in [
-        ("SendMessage", words("m2", "What is the capital of Italy?")),
+        ("SendMessage", words("m2", "What is the best pasta sauce?")),
         ("SendMessage", follow_up("m3", &task["id"], "no")),
-        ("SendMessage", follow_up("m4", &task["id"], "Paris, Lyon")),
+        ("SendMessage", follow_up("m4", &task["id"], "Basil, Olives")),
         ("CancelTask", json!({ "id": task["id"] })),
         ("CreateTaskPushNotificationConfig", push),
         ("DeleteTaskPushNotificationConfig", json!({ "taskId": task["id"], "id": "p" })),
@@ -160,12 +160,12 @@ async fn read_only_key_cannot_change_tasks() {
 async fn task_waiting_for_input_can_be_cancelled() {
     let service = Setup::demo().boot().await;
     let client = service.user().await;
-    let task = sent(&client, words("m1", "What is the capital of France?")).await;
+    let task = sent(&client, words("m1", "What is the best pizza topping?")).await;
     for _ in 0..2 {
         let cancelled = call(&client, "CancelTask", json!({ "id": task["id"] })).await;
         assert_eq!(cancelled["result"]["status"]["state"], "TASK_STATE_CANCELED", "{cancelled}");
     }
-    let late = call(&client, "SendMessage", follow_up("m2", &task["id"], "Paris, Lyon")).await;
+    let late = call(&client, "SendMessage", follow_up("m2", &task["id"], "Basil, Olives")).await;
     assert_eq!(late["error"]["code"], -32004);
 }
 

@@ -12,7 +12,7 @@ use crate::harness::Setup;
 async fn texts_are_compressed_for_clients_that_accept_gzip() {
     let service = Setup::demo().boot().await;
     let client = service.anonymous();
-    let asked = json!({ "question": "Is a tomato a fruit?", "options": ["Yes", "No"] });
+    let asked = json!({ "question": "Is a hot dog a sandwich?", "options": ["Yes", "No"] });
     let poll = client.post("/api/poll", &asked).await.expect(200);
     let [page, embed] =
         ["results", "embed"].map(|page| format!("/{page}/{}", poll["poll_id"].as_str().unwrap()));

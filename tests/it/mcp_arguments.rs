@@ -74,8 +74,7 @@ async fn empty_optional_arguments_are_absent_on_every_surface() {
     }
     let made = client.post("/api/keys", &json!({ "label": null })).await.expect(201);
     assert_eq!(made["label"], client.post("/api/keys", &json!({})).await.expect(201)["label"]);
-    let free =
-        json!({ "question": "Is a tomato a fruit?", "options": null, "o": [], "theme": "", "private": null });
+    let free = json!({ "question": "Is a hot dog a sandwich?", "options": null, "o": [], "theme": "", "private": null });
     service.anonymous().post("/api/poll", &free).await.expect(200);
     // Requests with and without empty arguments are equal.
     let key = [("idempotency-key", "one")];
@@ -220,7 +219,7 @@ async fn structured_content_is_short_and_complete() {
     let client = service.user().await;
     let long: Vec<String> = (0..10).map(|n| format!("{n}{}", " or something else".repeat(11))).collect();
     // Such JSON has 3.2 bytes per token (o200k_base, `scripts/long/tokens`).
-    for (options, tokens) in [(json!(["Jupiter", "Saturn", "Earth"]), 200), (json!(long), 450)] {
+    for (options, tokens) in [(json!(["Tea", "Water", "Coffee"]), 200), (json!(long), 450)] {
         let text = "Which of them is the better one?";
         let asked = client.tool("poll_question", json!({ "question": text, "options": options })).await;
         let content = &asked["structuredContent"];

@@ -302,7 +302,7 @@ async fn documents_match_the_behaviour_of_the_routes() {
                 }
             }
         }
-        let free = json!({ "question": "Is a tomato a fruit?", "dry_run": true });
+        let free = json!({ "question": "Is a hot dog a sandwich?", "dry_run": true });
         let asks_free = client.post("/api/poll", &free).await.status == 200;
         let card = client.get("/api/agent-card").await.expect(200);
         if card["capabilities"]["polls_without_account"] != asks_free {

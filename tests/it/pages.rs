@@ -37,8 +37,7 @@ pub async fn walked(service: &Service, given: Value) {
 async fn pages_pass_the_browser_checks() {
     let service = Setup::demo().boot().await;
     let client = service.anonymous();
-    let plain =
-        asked(&client, "Which planet has the most known moons?", &["Jupiter", "Saturn", "Uranus"]).await;
+    let plain = asked(&client, "Which drink suits a long meeting best?", &["Tea", "Water", "Coffee"]).await;
     let script = "<script>alert(1)</script>";
     let right_to_left =
         asked(&client, &format!("ما هي عاصمة أستراليا؟ {script}"), &["سيدني", "كانبرا"]).await;
@@ -64,7 +63,7 @@ async fn pages_pass_the_browser_checks() {
 async fn lighthouse_reports_no_problems() {
     let service = Setup::demo().boot().await;
     let client = service.anonymous();
-    let id = asked(&client, "Which planet has the most known moons?", &["Jupiter", "Saturn"]).await;
+    let id = asked(&client, "Which drink suits a long meeting best?", &["Tea", "Water"]).await;
     let check = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/pages/lighthouse.mjs");
     let page = format!("/results/{id}");
     let run = Command::new(node()).arg(check).args([&service.url, "/", &page]).output().await.unwrap();
@@ -126,7 +125,7 @@ async fn poll_has_a_page_markdown_and_votes() {
 async fn only_browsers_are_redirected_to_the_page() {
     let service = Setup::demo().boot().await;
     let client = service.anonymous();
-    let id = asked(&client, "Is a tomato a fruit?", &["Yes", "No"]).await;
+    let id = asked(&client, "Is a hot dog a sandwich?", &["Yes", "No"]).await;
     let api = format!("/api/results/{id}");
     let sent = get(&client, &api, &[("accept", BROWSER)]).await;
     assert_eq!((sent.status, sent.header("location")), (303, format!("/results/{id}").as_str()));
@@ -153,7 +152,7 @@ async fn private_poll_page_requires_its_owner() {
         assert_eq!((page.status, page.header("cache-control")), (status, "no-store"));
     }
     // A session that has ended can read public polls.
-    let public = asked(&anyone, "Is a tomato a fruit?", &["Yes", "No"]).await;
+    let public = asked(&anyone, "Is a hot dog a sandwich?", &["Yes", "No"]).await;
     let page = get(&anyone, &format!("/results/{public}"), &[("cookie", "ep_session=ended")]).await;
     assert_eq!(page.status, 200, "{}", page.text);
 }
@@ -188,8 +187,8 @@ async fn errors_are_pages_for_browsers_and_json_for_programs() {
         let problem = get(&client, path, &[("accept", "application/problem+json, text/html")]).await;
         assert_eq!(problem.header("content-type"), "application/problem+json");
     }
-    asked(&client, "Is a tomato a fruit?", &["Yes", "No"]).await;
-    let body = json!({ "question": "Is a tomato a fruit?", "options": ["Yes", "No"] });
+    asked(&client, "Is a hot dog a sandwich?", &["Yes", "No"]).await;
+    let body = json!({ "question": "Is a hot dog a sandwich?", "options": ["Yes", "No"] });
     let limited = client.request(Method::POST, "/api/poll").header("accept", BROWSER).json(&body);
     let limited = client.send(limited).await;
     assert_eq!(limited.status, 429);
@@ -255,7 +254,7 @@ async fn poll_links_have_a_preview_picture() {
     let service = Setup::demo().boot().await;
     let (_, owner) = service.user_with(MicroUsd::new(5_000_000)).await;
     let client = service.anonymous();
-    let path = format!("/results/{}", asked(&client, "Is a tomato a fruit?", &["Yes", "No"]).await);
+    let path = format!("/results/{}", asked(&client, "Is a hot dog a sandwich?", &["Yes", "No"]).await);
     let page = client.get(&path).await;
     let address = format!("<meta property=\"og:image\" content=\"{}{path}.png\">", service.url);
     assert!(page.text.contains(&address), "{}", page.text);
@@ -276,7 +275,7 @@ async fn poll_links_have_a_preview_picture() {
     assert_eq!(known.status, 304);
     let drawn = client.get(&format!("{path}.svg")).await;
     assert_eq!(drawn.header("content-type"), "image/svg+xml");
-    assert!(drawn.text.starts_with("<svg") && drawn.text.contains("tomato"), "{}", drawn.text);
+    assert!(drawn.text.starts_with("<svg") && drawn.text.contains("sandwich"), "{}", drawn.text);
 
     let private = owner.poll(json!({ "private": true })).await.expect(200);
     let path = format!("/results/{}", private["poll_id"].as_str().unwrap());
@@ -292,7 +291,7 @@ async fn public_poll_can_be_embedded_by_other_websites() {
     let service = Setup::demo().boot().await;
     let (user, owner) = service.user_with(MicroUsd::new(5_000_000)).await;
     let client = service.anonymous();
-    let id = asked(&client, "Is a tomato a fruit?", &["Yes", "No"]).await;
+    let id = asked(&client, "Is a hot dog a sandwich?", &["Yes", "No"]).await;
     let page = client.get(&format!("/results/{id}")).await;
     let described = page.text.split("application/json+oembed\" href=\"").nth(1).unwrap();
     let described = described.split('"').next().unwrap().replace("&amp;", "&").replace(&service.url, "");

@@ -224,7 +224,7 @@ async fn how_sure_shows_the_committed_figures() {
         }
     }
     let id = client
-        .post("/api/poll", &json!({ "question": "Is a tomato a fruit?", "options": ["Yes", "No"] }))
+        .post("/api/poll", &json!({ "question": "Is a hot dog a sandwich?", "options": ["Yes", "No"] }))
         .await
         .expect(200)["poll_id"]
         .clone();

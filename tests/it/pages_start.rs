@@ -84,11 +84,11 @@ async fn form_polls_the_panel_of_an_account() {
             ("private", "yes"),
         ]
     };
-    let id = opened(&send(&client, &fields("Is a tomato a fruit?", "quick"), &signed_in).await);
+    let id = opened(&send(&client, &fields("Is a hot dog a sandwich?", "quick"), &signed_in).await);
     let result = owner.get(&format!("/api/results/{id}?costs=true")).await.expect(200);
     assert_eq!(result["max_cost_usd"], json!(0.5));
     client.get(&format!("/api/results/{id}")).await.refused(404);
-    assert_eq!(opened(&send(&client, &fields("Is a tomato a fruit?", "quick"), &signed_in).await), id);
+    assert_eq!(opened(&send(&client, &fields("Is a hot dog a sandwich?", "quick"), &signed_in).await), id);
 
     // Opened again, the form stays private.
     let again = client.request(Method::GET, &format!("/?again={id}"));
@@ -98,17 +98,17 @@ async fn form_polls_the_panel_of_an_account() {
 
     // Account-only settings are never silently dropped, even for the free models.
     for field in [("private", "yes"), ("max_cost", "0.5"), ("confidence", "0.8")] {
-        let fields = [("question", "Is a tomato a fruit?"), ("options", "Yes\nNo"), ("who", "free"), field];
+        let fields =
+            [("question", "Is a hot dog a sandwich?"), ("options", "Yes\nNo"), ("who", "free"), field];
         assert_eq!(
             send(&client, &fields, &[OWN, ("cookie", "ep_session=ended")]).await.status,
             401,
             "{field:?}"
         );
     }
-    let refused = send(&client, &fields("Is a tomato a vegetable?", "quick"), &[OWN]).await;
+    let refused = send(&client, &fields("Is a hot dog a taco?", "quick"), &[OWN]).await;
     assert_eq!(refused.status, 401);
-    for kept in
-        ["Is a tomato a vegetable?", "Yes\nNo", "value=\"0.5\"", "value=\"quick\" ", "Nothing was asked"]
+    for kept in ["Is a hot dog a taco?", "Yes\nNo", "value=\"0.5\"", "value=\"quick\" ", "Nothing was asked"]
     {
         assert!(refused.text.contains(kept), "{kept} is lost: {}", refused.text);
     }

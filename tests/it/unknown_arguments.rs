@@ -112,7 +112,7 @@ async fn an_idempotency_key_in_the_body_counts_as_the_header() {
     let streamed = client.post("/api/poll/stream", &keyed).await;
     assert_eq!(streamed.header("idempotency-key"), "order-7");
     let nobody = service.anonymous();
-    let free = json!({ "question": "Is a tomato a fruit?", "idempotency_key": "free-1" });
+    let free = json!({ "question": "Is a hot dog a sandwich?", "idempotency_key": "free-1" });
     let asked = async || nobody.post("/api/poll", &free).await.expect(200)["poll_id"].clone();
     assert_eq!(asked().await, asked().await);
     // A key that exists once is no second argument of an operation that refuses unknown ones.
@@ -163,7 +163,7 @@ async fn a_free_poll_says_what_has_no_effect() {
     let service = Setup::scripted(Script { models, ..Script::default() }).boot().await;
     let client = service.anonymous();
     let asked = json!({
-        "question": "Is a tomato a fruit?",
+        "question": "Is a hot dog a sandwich?",
         "num_models": 3,
         "max_cost_usd": 0.01,
         "preset": "free",
@@ -179,7 +179,7 @@ async fn a_free_poll_says_what_has_no_effect() {
     assert!(!notices.contains("preset has") && !notices.contains("trace_id"), "{notices}");
     let reasoning = reply["reasoning"].as_str().unwrap();
     assert!(reasoning.starts_with("1 free model voted"), "{reasoning}");
-    let dry = json!({ "question": "Is a tomato a fruit?", "num_models": 3, "dry_run": true });
+    let dry = json!({ "question": "Is a hot dog a sandwich?", "num_models": 3, "dry_run": true });
     let dry = client.post("/api/poll", &dry).await.expect(200);
     assert!(dry.to_string().contains("did you mean models?"), "{dry}");
 }

@@ -11,10 +11,10 @@ export const toolResult = (structuredContent, text = 'text for the model') =>
 
 export function finished(changes = {}) {
   return {
-    poll_id: ID, status: 'partial', outcome: 'Uranus', question: 'Which planet has the most known moons?',
-    options: ['Jupiter', 'Saturn', 'Uranus'], poll_type: 'fptp', winning_option: 'Uranus', is_tie: false,
+    poll_id: ID, status: 'partial', outcome: 'Coffee', question: 'Which drink suits a long meeting best?',
+    options: ['Tea', 'Water', 'Coffee'], poll_type: 'fptp', winning_option: 'Coffee', is_tie: false,
     confidence_threshold: 0.95, max_cost_usd: 1, early_terminated: true, termination_reason: 'confidence',
-    models_skipped: 33, models_unused: 0, tally: { Jupiter: 2, Saturn: 0, Uranus: 14 }, models_requested: 17,
+    models_skipped: 33, models_unused: 0, tally: { Tea: 2, Water: 0, Coffee: 14 }, models_requested: 17,
     models_succeeded: 16, models_failed: 1, timing: { gather_ms: 380, total_ms: 412 },
     created_at: '2026-11-21T12:00:00.000Z', confidence: 0.98894, families: { heard: 8, effective: 6.74 },
     preset: 'frontier_generalist', simulated: false,
@@ -36,18 +36,18 @@ export function votes() {
     error: chosen_option ? null : 'no answer in time', error_code: chosen_option ? null : 'timeout',
     family: model_id.split('/')[0], option_order: [0, 1, 2],
   })
-  const majority = Array.from({ length: 14 }, (_, index) => vote(`maker-${index % 6}/model-${index}`, 'Uranus'))
-  return [...majority, vote('other/first-dissenter', 'Jupiter'), vote('other/second-dissenter', 'Jupiter'), vote('slow/model', null)]
+  const majority = Array.from({ length: 14 }, (_, index) => vote(`maker-${index % 6}/model-${index}`, 'Coffee'))
+  return [...majority, vote('other/first-dissenter', 'Tea'), vote('other/second-dissenter', 'Tea'), vote('slow/model', null)]
 }
 
 export const TIE = finished({
-  status: 'success', outcome: 'tie', winning_option: null, is_tie: true, tally: { Jupiter: 6, Saturn: 2, Uranus: 6 },
+  status: 'success', outcome: 'tie', winning_option: null, is_tie: true, tally: { Tea: 6, Water: 2, Coffee: 6 },
   termination_reason: 'roster_exhausted', models_skipped: 0, models_requested: 14, models_succeeded: 14, models_failed: 0,
   confidence: 1, simulated: true, early_terminated: false, notices: [],
 })
 
 export const NO_VOTES = finished({
-  status: 'failed', outcome: 'no_votes', winning_option: null, tally: { Jupiter: 0, Saturn: 0, Uranus: 0 },
+  status: 'failed', outcome: 'no_votes', winning_option: null, tally: { Tea: 0, Water: 0, Coffee: 0 },
   models_requested: 5, models_succeeded: 0, models_failed: 5, models_skipped: 0, confidence: 0,
   termination_reason: 'roster_exhausted', families: { heard: 0, effective: 0 },
   notices: ['none of 5 models gave a vote (5 rejected)'],
@@ -56,8 +56,8 @@ export const NO_VOTES = finished({
 /** What poll_question answers before the poll has ended. */
 export function running(changes = {}) {
   return {
-    poll_id: ID, status: 'running', question: 'Which planet has the most known moons?',
-    tally: { Jupiter: 1, Saturn: 0, Uranus: 4 }, leader: 'Uranus', confidence: 0.61, answered: 6, roster_size: 50,
+    poll_id: ID, status: 'running', question: 'Which drink suits a long meeting best?',
+    tally: { Tea: 1, Water: 0, Coffee: 4 }, leader: 'Coffee', confidence: 0.61, answered: 6, roster_size: 50,
     notices: [], poll_after_ms: 700, result_url: URL, ...changes,
   }
 }

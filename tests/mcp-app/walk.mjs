@@ -131,19 +131,19 @@ const CHECKS = {
     assert.equal(app.info.name, 'ensemble-poll-result')
     assert.deepEqual(app.capabilities, { availableDisplayModes: ['inline'] })
     await host.expect('outcome', 'Waiting for the result')
-    await host.do('input', { arguments: { question: 'Which planet has the most known moons?', options: ['Jupiter', 'Uranus'] } })
-    await host.expect('question', 'Which planet has the most known moons?')
+    await host.do('input', { arguments: { question: 'Which drink suits a long meeting best?', options: ['Tea', 'Coffee'] } })
+    await host.expect('question', 'Which drink suits a long meeting best?')
     await host.shoot(host.page, 'waiting-700')
   },
 
   async finished(host) {
     await host.start()
     await host.show(finished({ costs: COSTS }))
-    await host.expect('outcome', 'Uranus')
+    await host.expect('outcome', 'Coffee')
     await host.expect('status', 'Finished')
     await host.expect('explanation', 'Most models agree: it won 14 of 16 votes; 2 went to other options.')
     await host.expect('caveat', 'Agreement is not truth: models share training data and make the same errors.')
-    await host.expect('tally', /Uranus\s+most votes:\s+14 votes · 88%\s+Jupiter\s+2 votes · 12%\s+Saturn\s+0 votes · 0%/)
+    await host.expect('tally', /Coffee\s+most votes:\s+14 votes · 88%\s+Tea\s+2 votes · 12%\s+Water\s+0 votes · 0%/)
     const facts = await host.text('facts')
     for (const words of [
       '98.8% (threshold 95%)', 'That the whole roster of 50 models would give this outcome, not that it is right.',
@@ -152,7 +152,7 @@ const CHECKS = {
     ]) assert.ok(facts.includes(words), `${words} is not in ${facts}`)
     await host.expect('notices', /1 of the 17 models that counted gave no vote/)
     await host.expect('source', 'EP-20261121-K4E0R5CZ1W · Nov 21, 2026')
-    await host.expect('announcement', 'Winner. Uranus. Most models agree: it won 14 of 16 votes; 2 went to other options.')
+    await host.expect('announcement', 'Winner. Coffee. Most models agree: it won 14 of 16 votes; 2 went to other options.')
     await host.hidden('simulated', 'progress', 'trouble', 'singles')
     assert.deepEqual((await host.seen()).calls, [])
     await host.shoot(host.page, 'finished-700')
@@ -186,9 +186,9 @@ const CHECKS = {
     await host.start()
     const win = (tally, changes) => finished({ tally, status: 'success', ...changes })
     const cases = [
-      [win({ Jupiter: 0, Saturn: 0, Uranus: 9 }), 'The models agree: all 9 that voted chose it.'],
-      [win({ Jupiter: 3, Saturn: 2, Uranus: 4 }), 'The models do not agree: it leads with 4 of 9 votes, which is no majority.'],
-      [win({ Jupiter: 0, Saturn: 0, Uranus: 1 }), 'The only model that voted chose it.'],
+      [win({ Tea: 0, Water: 0, Coffee: 9 }), 'The models agree: all 9 that voted chose it.'],
+      [win({ Tea: 3, Water: 2, Coffee: 4 }), 'The models do not agree: it leads with 4 of 9 votes, which is no majority.'],
+      [win({ Tea: 0, Water: 0, Coffee: 1 }), 'The only model that voted chose it.'],
       [NO_VOTES, 'No model gave a vote.'],
       [TIE, 'The models do not agree: 2 options have 6 of 14 votes each.'],
     ]
@@ -210,7 +210,7 @@ const CHECKS = {
   async refreshing(host) {
     await host.start()
     const steps = [
-      toolResult(running({ answered: 9, tally: { Jupiter: 2, Saturn: 0, Uranus: 6 }, simulated: true })),
+      toolResult(running({ answered: 9, tally: { Tea: 2, Water: 0, Coffee: 6 }, simulated: true })),
       { content: [{ type: 'text', text: 'too many requests' }], isError: true },
       toolResult(finished()),
     ]
@@ -261,7 +261,7 @@ const CHECKS = {
   async queued(host) {
     await host.start()
     host.onCall(() => toolResult(running()))
-    await host.show(running({ status: 'queued', queue_position: 3, tally: { Jupiter: 0, Saturn: 0, Uranus: 0 }, leader: null, answered: 0, confidence: 0 }))
+    await host.show(running({ status: 'queued', queue_position: 3, tally: { Tea: 0, Water: 0, Coffee: 0 }, leader: null, answered: 0, confidence: 0 }))
     await host.expect('outcome', 'Waiting for its turn')
     await host.expect('explanation', 'Number 3 in line.')
     await host.expect('status', 'Running')
@@ -285,7 +285,7 @@ const CHECKS = {
     await host.expect('singles-title', '2 models voted otherwise')
     assert.equal(await host.inside(() => document.activeElement.id), 'singles-title')
     const groups = await host.text('groups')
-    for (const words of ['Jupiter · 2 votes', 'other/first-dissenter', 'Uranus · 14 votes', 'No vote · 1 model', 'slow/model: timeout']) {
+    for (const words of ['Tea · 2 votes', 'other/first-dissenter', 'Coffee · 14 votes', 'No vote · 1 model', 'slow/model: timeout']) {
       assert.ok(groups.includes(words), `${words} is not in ${groups}`)
     }
     await host.hidden('show-votes')
@@ -318,7 +318,7 @@ const CHECKS = {
   async link(host) {
     await host.start()
     await host.show(finished({ result_url: 'javascript:alert(1)' }))
-    await host.expect('outcome', 'Uranus')
+    await host.expect('outcome', 'Coffee')
     await host.hidden('open-link')
     await host.show(finished())
     await host.app.locator('#open-link').click()
@@ -422,15 +422,15 @@ const CHECKS = {
     ]
     for (const message of odd) await host.do('raw', message)
     await host.show(finished())
-    await host.expect('outcome', 'Uranus')
+    await host.expect('outcome', 'Coffee')
   },
 
   async 'other windows'(host) {
     await host.start()
     await host.show(finished())
-    const params = toolResult(finished({ winning_option: 'Jupiter', outcome: 'Jupiter' }))
+    const params = toolResult(finished({ winning_option: 'Tea', outcome: 'Tea' }))
     await host.do('beside', { jsonrpc: '2.0', method: 'ui/notifications/tool-result', params })
     await pause(300)
-    await host.expect('outcome', 'Uranus')
+    await host.expect('outcome', 'Coffee')
   },
 }

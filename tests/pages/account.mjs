@@ -246,7 +246,7 @@ const CHECKS = {
     await page.waitForURL(/\/dashboard\?funded=cs_test_/)
     await balanceUntil(visitor, '$26.00')
 
-    for (const asked of ['Which planet has the most moons? [Jupiter, Saturn]', 'Is a tomato a fruit? [Yes, No]']) {
+    for (const asked of ['Which drink suits a long meeting best? [Tea, Water]', 'Is a hot dog a sandwich? [Yes, No]']) {
       await open(page, '/')
       await page.fill('#question', asked)
       // The estimate moves the elements below it.
@@ -260,9 +260,9 @@ const CHECKS = {
     }
     await open(page, '/dashboard')
     assert.equal(await page.locator('#history > li').count(), 2)
-    await page.getByLabel('Words of the question').fill('TOMATO')
+    await page.getByLabel('Words of the question').fill('SANDWICH')
     await page.getByRole('button', { name: 'Search' }).click()
-    await page.waitForURL(/search=TOMATO/)
+    await page.waitForURL(/search=SANDWICH/)
     assert.equal(await page.locator('#history > li').count(), 1)
     await open(page, '/dashboard')
     await holds(visitor, 'dashboard')
@@ -270,7 +270,7 @@ const CHECKS = {
     await open(page, '/dashboard')
 
     // A browser that has cached a result does not show it after the deletion.
-    const deleted = page.locator('#history > li', { hasText: 'tomato' })
+    const deleted = page.locator('#history > li', { hasText: 'sandwich' })
     const link = deleted.getByRole('link')
     const result = await link.evaluate(({ href }) => href)
     assert.equal((await page.goto(result)).status(), 200)

@@ -210,7 +210,7 @@ mod tests {
     #[test]
     fn options_are_derived_from_simple_forms_only() {
         let list = |options: &[&str]| Some(options.iter().map(ToString::to_string).collect::<Vec<_>>());
-        assert_eq!(proposed("Is a tomato a fruit?"), list(&["Yes", "No"]));
+        assert_eq!(proposed("Is a hot dog a sandwich?"), list(&["Yes", "No"]));
         assert_eq!(proposed("Tea or coffee?"), list(&["Tea", "coffee"]));
         assert_eq!(proposed("Should I use Rust or Go?"), list(&["Rust", "Go"]));
         assert_eq!(
@@ -218,7 +218,7 @@ mod tests {
             list(&["green tea", "black coffee"])
         );
         assert_eq!(proposed("Pick one: red, green, or blue?"), list(&["red", "green", "blue"]));
-        assert_eq!(proposed("What is the capital of France?"), None);
+        assert_eq!(proposed("What is the best pizza topping?"), None);
         assert_eq!(proposed("or"), None);
         assert_eq!(proposed("Is water wet or not?"), list(&["Yes", "No"]));
         assert_eq!(proposed("Should I use Rust, Go, or C?"), None);
@@ -244,14 +244,15 @@ mod tests {
         let input = |value: Value| Understood::Input(value.as_object().unwrap().clone());
         let both = json!({ "question": "Which is better, Rust or Go?", "options": ["Rust", "Go"] });
         assert_eq!(said(&json!({}), "Which is better, Rust or Go?"), input(both));
-        let question = json!({ "question": "What is the capital of France?" });
-        let Understood::Missing { known, ask } = said(&json!({}), "What is the capital of France?") else {
+        let question = json!({ "question": "What is the best pizza topping?" });
+        let Understood::Missing { known, ask } = said(&json!({}), "What is the best pizza topping?") else {
             panic!("options are missing")
         };
         assert_eq!(Value::Object(known), question);
         assert!(ask.contains("[Option A, Option B]"), "{ask}");
-        let answered = json!({ "question": "What is the capital of France?", "options": ["Paris", "Lyon"] });
-        for words in ["Paris, Lyon", "[Paris, Lyon]", "Paris or Lyon?", "- Paris\n- Lyon"] {
+        let answered =
+            json!({ "question": "What is the best pizza topping?", "options": ["Basil", "Olives"] });
+        for words in ["Basil, Olives", "[Basil, Olives]", "Basil or Olives?", "- Basil\n- Olives"] {
             assert_eq!(said(&question, words), input(answered.clone()), "{words}");
         }
         let other = json!({ "question": "Best drink of all?", "options": ["Tea", "Coffee"] });

@@ -29,9 +29,9 @@ pub fn card(question: &str, outcome: &str, bars: &[(&str, u32)]) -> Card {
 
 fn ordinary() -> Card {
     card(
-        "Which planet has the most moons?",
-        "Saturn won with 24 of 31 votes.",
-        &[("Jupiter", 6), ("Saturn", 24), ("Neptune", 1)],
+        "Which drink suits a long meeting best?",
+        "Water won with 24 of 31 votes.",
+        &[("Tea", 6), ("Water", 24), ("Juice", 1)],
     )
 }
 

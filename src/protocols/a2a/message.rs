@@ -309,7 +309,7 @@ mod tests {
     fn plain_words_ask_a_question() {
         for (text, options) in [
             ("Which is better, Rust or Go?", json!(["Rust", "Go"])),
-            ("Is a tomato a fruit?", json!(["Yes", "No"])),
+            ("Is a hot dog a sandwich?", json!(["Yes", "No"])),
             (" Best drink of all? [Tea, Coffee, Water] ", json!(["Tea", "Coffee", "Water"])),
         ] {
             let (name, Understood::Input(input)) = asked(&json!({ "text": text })).unwrap() else {
@@ -323,8 +323,8 @@ mod tests {
     fn missing_input_is_requested() {
         for part in [
             json!({ "text": "hello" }),
-            json!({ "text": "What is the capital of France?" }),
-            json!({ "data": { "question": "What is the capital of France?" } }),
+            json!({ "text": "What is the best pizza topping?" }),
+            json!({ "data": { "question": "What is the best pizza topping?" } }),
         ] {
             assert!(matches!(asked(&part).unwrap().1, Understood::Missing { .. }), "{part}");
         }
