@@ -197,7 +197,12 @@ const METRICS_TYPE: &str = "text/plain; version=0.0.4; charset=utf-8";
 pub async fn listen(address: SocketAddr, setting: &str) -> anyhow::Result<TcpListener> {
     TcpListener::bind(address).await.map_err(|error| {
         let advice = match error.kind() {
-            io::ErrorKind::AddrInUse => format!("stop the program that listens there, or change {setting}"),
+            io::ErrorKind::AddrInUse => {
+                let other = SocketAddr::new(address.ip(), address.port().checked_add(1).unwrap_or(8080));
+                format!(
+                    "stop the program that listens there, or set another address in {setting}, for example {other}"
+                )
+            }
             io::ErrorKind::PermissionDenied => {
                 format!("choose a port from 1024 on in {setting}, or run with CAP_NET_BIND_SERVICE")
             }

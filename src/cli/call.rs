@@ -1,37 +1,103 @@
-//! `ep call`: runs any operation by name, with JSON input and output.
+//! `ep call`: lists operations, and runs one by name with JSON input and output.
 
+use std::ffi::OsStr;
+
+use clap::CommandFactory as _;
+use clap::builder::{PossibleValue, TypedValueParser};
+use clap::error::ErrorKind;
 use ep_kernel::fault::{Fault, Kind};
-use ep_kernel::tool::Tool;
+use ep_kernel::tool::{Entry, Tool};
 use ep_tools::TOOLS;
 use ep_tools::service::{GetHealth, Working};
 use serde_json::{Value, json};
 
+use super::operation_help::operation_help;
 use super::target::Target;
-use super::{End, print};
+use super::{End, Ep, print};
 use crate::config::Config;
 
 #[derive(clap::Args)]
 pub(super) struct Arguments {
     /// Name of the operation; lists all operations if omitted
-    name: Option<String>,
+    #[arg(value_parser = OperationParser, hide_possible_values = true)]
+    name: Option<&'static Entry>,
     /// Input as a JSON object
     #[arg(default_value = "{}")]
     input: String,
-    /// URL of a server to call, with the key in EP_API_KEY; by default runs in this process
+    /// Server to call, with the key in EP_API_KEY [default: runs in this process]
     #[arg(long, value_name = "URL")]
     server: Option<String>,
+    /// Print help; after a name, the manual, arguments and an example of the operation
+    #[arg(short, long)]
+    help: bool,
+}
+
+impl Arguments {
+    /// True if no operation is called, so that settings are not needed.
+    pub(super) const fn only_prints(&self) -> bool {
+        self.help || self.name.is_none()
+    }
+}
+
+/// Parses the name of an operation, and lists all names for completions.
+#[derive(Clone)]
+struct OperationParser;
+
+impl TypedValueParser for OperationParser {
+    type Value = &'static Entry;
+
+    fn parse_ref(
+        &self,
+        command: &clap::Command,
+        _: Option<&clap::Arg>,
+        value: &OsStr,
+    ) -> Result<Self::Value, clap::Error> {
+        let name = value.to_string_lossy();
+        ep_tools::find(&name).ok_or_else(|| {
+            let message =
+                format!("there is no operation {name};{} `ep call` lists all operations\n", nearest(&name));
+            clap::Error::raw(ErrorKind::ValueValidation, message).with_cmd(command)
+        })
+    }
+
+    fn possible_values(&self) -> Option<Box<dyn Iterator<Item = PossibleValue> + '_>> {
+        Some(Box::new(TOOLS.iter().map(|entry| PossibleValue::new(entry.spec.name).help(entry.spec.title))))
+    }
+}
+
+/// Returns a hint with the most similar name, if one is similar.
+fn nearest(name: &str) -> String {
+    let similarity = |entry: &Entry| strsim::normalized_damerau_levenshtein(name, entry.spec.name);
+    let best = TOOLS.iter().max_by(|one, other| similarity(one).total_cmp(&similarity(other)));
+    best.filter(|entry| similarity(entry) > 0.6)
+        .map_or_else(String::new, |entry| format!(" did you mean {}?", entry.spec.name))
+}
+
+/// Prints the help of an operation or of the command, or the list of operations.
+pub(super) fn print_only(arguments: &Arguments) -> anyhow::Result<End> {
+    match (arguments.name, arguments.help) {
+        (Some(entry), _) => print(operation_help(entry).trim_end())?,
+        (None, true) => {
+            let mut ep = Ep::command();
+            ep.build();
+            if let Some(call) = ep.find_subcommand_mut("call") {
+                call.print_help()?;
+            }
+        }
+        (None, false) => {
+            let width = TOOLS.iter().map(|entry| entry.spec.name.len()).max().unwrap_or_default();
+            for entry in TOOLS.iter() {
+                print(&format!("{:width$}  {}", entry.spec.name, entry.spec.title))?;
+            }
+        }
+    }
+    Ok(End::Done)
 }
 
 pub(super) async fn run(config: &Config, arguments: Arguments) -> anyhow::Result<End> {
-    let Some(name) = arguments.name else {
-        for entry in TOOLS.iter() {
-            print(&format!("{:<18} {}", entry.spec.name, entry.spec.title))?;
-        }
-        return Ok(End::Done);
+    let Some(entry) = arguments.name else {
+        return print_only(&arguments);
     };
-    let entry = ep_tools::find(&name).ok_or_else(|| {
-        Fault::new(Kind::InvalidInput, format!("there is no operation {name}; `ep call` lists them"))
-    })?;
     let input: Value = serde_json::from_str(&arguments.input)
         .map_err(|error| Fault::new(Kind::MalformedJson, format!("the input is not JSON: {error}")))?;
     let target = Target::new(config, arguments.server.as_deref()).await?;

@@ -6,9 +6,11 @@ mod call;
 mod doctor;
 pub mod event_stream;
 mod hints;
+mod operation_help;
 mod poll;
 mod printable;
 mod remote;
+mod shell_files;
 mod show;
 mod target;
 
@@ -28,9 +30,9 @@ use crate::config::{Config, ConfigError, Telemetry};
 use crate::{documents, telemetry};
 use printable::printable;
 
-/// Asks many AI models one question and stops as soon as further votes are unlikely to change the outcome
+/// Ask many AI models one question. A poll stops as soon as more votes are unlikely to change its outcome
 #[derive(Parser)]
-#[command(name = "ep", version, about, max_term_width = 100)]
+#[command(name = "ep", version, max_term_width = 100)]
 struct Ep {
     #[command(subcommand)]
     command: Command,
@@ -48,7 +50,8 @@ enum Command {
         #[arg(long, default_value = "core")]
         toolsets: String,
     },
-    /// Call any operation by name
+    /// List all operations, call one by name, or print its manual (`ep call NAME --help`)
+    #[command(disable_help_flag = true)]
     Call(call::Arguments),
     /// Test each model with a control question: result, latency and cost
     Doctor(doctor::Arguments),
@@ -61,7 +64,11 @@ enum Command {
     Migrate,
     /// Print all settings with their defaults and documentation
     Config,
-    /// Write the rendered files of the repository
+    /// Print a script that completes `ep` commands in a shell
+    Completions(shell_files::Completions),
+    /// Write the manual pages of all commands to a folder
+    Man(shell_files::Man),
+    /// Write the rendered files of this repository (for contributors)
     Render {
         /// Compare instead of writing; fail if a file is stale
         #[arg(long)]
@@ -71,13 +78,13 @@ enum Command {
 
 #[derive(clap::Args)]
 struct Serve {
-    /// Address to listen on
+    /// Address to listen on, in place of EP_LISTEN [default: 127.0.0.1:8080]
     #[arg(long, value_name = "ADDRESS")]
     listen: Option<std::net::SocketAddr>,
-    /// Public base URL
+    /// Public base URL, the start of all links to this service, in place of EP_BASE_URL
     #[arg(long, value_name = "URL")]
     base_url: Option<String>,
-    /// Database URL: sqlite://path or postgres://…
+    /// Database URL, sqlite://path or postgres://…, in place of EP_DATABASE_URL
     #[arg(long, value_name = "URL")]
     database_url: Option<String>,
 }
@@ -121,9 +128,15 @@ async fn run(command: Command) -> anyhow::Result<End> {
     if let Command::Render { check } = command {
         return render(check);
     }
-    if let Command::Config = command {
-        print(config::DEFAULTS.trim_end())?;
-        return Ok(End::Done);
+    match &command {
+        Command::Config => {
+            print(config::DEFAULTS.trim_end())?;
+            return Ok(End::Done);
+        }
+        Command::Completions(arguments) => return shell_files::completions(arguments),
+        Command::Man(arguments) => return shell_files::man(arguments),
+        Command::Call(arguments) if arguments.only_prints() => return call::print_only(arguments),
+        _ => {}
     }
     let config = config::load(|name| std::env::var(name).ok());
     if let Command::Serve(flags) = command {
@@ -154,7 +167,12 @@ async fn run(command: Command) -> anyhow::Result<End> {
             eprintln!("the database is up to date");
             Ok(End::Done)
         }
-        Command::Serve(_) | Command::Render { .. } | Command::Config => Ok(End::Done),
+        // These have returned above.
+        Command::Serve(_)
+        | Command::Render { .. }
+        | Command::Config
+        | Command::Completions(_)
+        | Command::Man(_) => Ok(End::Done),
     }
 }
 

@@ -9,14 +9,14 @@ use serde_json::{Value, json};
 use crate::harness::Setup;
 
 /// Runs `ep` with only a data folder configured.
-fn ep(data: &Path, arguments: &[&str], variables: &[(&str, &str)]) -> Output {
+pub(super) fn ep(data: &Path, arguments: &[&str], variables: &[(&str, &str)]) -> Output {
     let mut command = Command::new(env!("CARGO_BIN_EXE_ep"));
     command.args(arguments).env_clear().env("EP_DATA_DIR", data).env("EP_DEMO_PACE", "0").current_dir(data);
     command.envs(variables.iter().copied()).output().unwrap()
 }
 
 #[track_caller]
-fn stdout(output: &Output, code: i32) -> String {
+pub(super) fn stdout(output: &Output, code: i32) -> String {
     let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
     assert_eq!(output.status.code(), Some(code), "{}{}", text(&output.stdout), text(&output.stderr));
     text(&output.stdout)

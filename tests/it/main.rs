@@ -28,6 +28,7 @@ mod cards;
 mod catalogue;
 mod client_contract;
 mod clocks;
+mod command_help;
 mod command_line;
 mod connections;
 mod counts;
