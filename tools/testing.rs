@@ -7,7 +7,6 @@ use std::time::Duration;
 use ep_identity::{Siwe, SiweSite};
 use ep_kernel::account_data::AccountData;
 use ep_kernel::accounts::{self, Accounts};
-use ep_kernel::answer::Answer;
 use ep_kernel::api_key::Pepper;
 use ep_kernel::caller::{Caller, RequestId, UserId};
 use ep_kernel::cards::Cards;
@@ -17,6 +16,7 @@ use ep_kernel::fault::Fault;
 use ep_kernel::feedback::Feedback;
 use ep_kernel::keys::Keys;
 use ep_kernel::links::Links;
+use ep_kernel::output::CallOutput;
 use ep_kernel::ports::{Clock, Entropy, Models, StarterCreditLimits};
 use ep_kernel::reputation::Reputation;
 use ep_kernel::sealing::Sealer;
@@ -148,7 +148,7 @@ impl Service {
     }
 
     /// Calls an operation as `dispatch` does after its checks.
-    pub async fn call<T: Tool>(&self, caller: &Caller, input: Value) -> Result<Answer, Fault> {
+    pub async fn call<T: Tool>(&self, caller: &Caller, input: Value) -> Result<CallOutput, Fault> {
         let request_id = RequestId::from_random(self.entropy.bytes());
         let entry = entry::<T>();
         let input = entry.without_empty(input);

@@ -21,7 +21,7 @@ fn main() {
     // The benches do not use TLS, but a client cannot be built without a provider.
     drop(rustls::crypto::ring::default_provider().install_default());
     let runtime = tokio::runtime::Runtime::new().expect("a runtime");
-    if let Some((what, argument)) = process::asked_to_be_bare() {
+    if let Some((what, argument)) = process::bare_server_argument() {
         return runtime.block_on(async {
             let router = match what {
                 process::Bare::Mcp => mcp::bare(&argument),

@@ -147,7 +147,7 @@ impl Drop for BareServer {
 }
 
 /// Returns the content and argument of the bare server, if this process was started as one.
-pub fn asked_to_be_bare() -> Option<(Bare, String)> {
+pub fn bare_server_argument() -> Option<(Bare, String)> {
     let what = match std::env::var(BARE).ok()?.as_str() {
         "mcp" => Bare::Mcp,
         "document" => Bare::Document,

@@ -2,17 +2,17 @@
 
 #![no_main]
 
-use ep_polling::ballot::AnswerForm;
+use ep_polling::ballot::ChoiceForm;
 use ep_upstream::testing::readers;
 use libfuzzer_sys::fuzz_target;
 
 const OPTIONS: [&str; 4] = ["Earth", "Mars", "Earthrise now", "No"];
 
 fuzz_target!(|body: &[u8]| {
-    for form in [AnswerForm::Text, AnswerForm::Letter] {
+    for form in [ChoiceForm::Text, ChoiceForm::Letter] {
         let vote = readers::vote(body, &OPTIONS, form);
         // The order of the options does not affect a vote by text.
-        if form == AnswerForm::Text {
+        if form == ChoiceForm::Text {
             let mut reversed = OPTIONS;
             reversed.reverse();
             let again = readers::vote(body, &reversed, form);

@@ -9,7 +9,7 @@ use ep_kernel::deposits::{ChainComparison, DepositStatus, TransactionHash};
 use ep_kernel::email::Email;
 use ep_kernel::fault::Fault;
 use ep_kernel::key_label::KeyLabel;
-use ep_kernel::ports::{CreditOutcome, IntegrityCheck, LockedOut};
+use ep_kernel::ports::{CreditOutcome, IntegrityCheck, RevokedCredentials};
 use ep_polling::money::{MicroUsd, Usd, UsdFigure};
 use ep_tools::account::whole_export;
 use ep_tools::keys::ListedKey;
@@ -266,7 +266,8 @@ async fn run_in(
             }
         }
         Command::RevokeAll { account } => {
-            let LockedOut { keys, sessions } = accounts.lock_out(account.find(accounts).await?).await?;
+            let RevokedCredentials { keys, sessions } =
+                accounts.lock_out(account.find(accounts).await?).await?;
             print(&format!("revoked {keys} keys, ended {sessions} sessions"))?;
         }
         Command::Freeze { account } => {

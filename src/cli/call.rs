@@ -8,7 +8,7 @@ use clap::error::ErrorKind;
 use ep_kernel::fault::{Fault, Kind};
 use ep_kernel::tool::{Entry, Tool};
 use ep_tools::TOOLS;
-use ep_tools::service::{GetHealth, Working};
+use ep_tools::service::{ComponentHealth, GetHealth};
 use serde_json::{Value, json};
 
 use super::operation_help::operation_help;
@@ -108,6 +108,6 @@ pub(super) async fn run(config: &Config, arguments: Arguments) -> anyhow::Result
         Value::String(text) => print(text)?,
         answer => print(&serde_json::to_string_pretty(answer)?)?,
     }
-    let is_down = entry.spec.name == GetHealth::SPEC.name && answer["db"] != json!(Working::Ok);
+    let is_down = entry.spec.name == GetHealth::SPEC.name && answer["db"] != json!(ComponentHealth::Ok);
     Ok(if is_down { End::Code(Kind::Unavailable.row().exit) } else { End::Done })
 }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use ep_polling::ballot::{BallotMode, BallotViews, ModelAnswer, NoVote};
+use ep_polling::ballot::{BallotMode, BallotViews, ModelResponse, NoVote};
 use ep_polling::money::{MicroUsd, SpendBasis};
 use ep_polling::order::Seed;
 use ep_polling::roster::{Member, ModelChoice, ModelNames, ModelSource};
@@ -65,12 +65,12 @@ struct Finding<'a> {
 }
 
 impl<'a> Finding<'a> {
-    fn new(member: &'a Member, answer: &ModelAnswer, took: Duration) -> Self {
+    fn new(member: &'a Member, response: &ModelResponse, took: Duration) -> Self {
         let error = |no_vote: &NoVote| format!("{}: {}", no_vote.reason.as_str(), no_vote.detail);
-        let chosen = answer.vote.as_ref().ok().copied();
+        let chosen = response.vote.as_ref().ok().copied();
         let unpriced = member.price.is_none();
         // A failed call to an unpriced model may have been charged.
-        let basis = match answer.spend.basis {
+        let basis = match response.spend.basis {
             SpendBasis::Reported => SpendBasis::Reported,
             _ if unpriced => SpendBasis::Unknown,
             basis => basis,
@@ -79,13 +79,13 @@ impl<'a> Finding<'a> {
             model: member.model.as_str(),
             vote: chosen.and_then(|option| OPTIONS.get(option).copied()),
             expected: chosen == Some(EXPECTED),
-            ballot_mode: answer.casting.map(|casting| casting.mode),
-            reasoned: answer.casting.and_then(|casting| casting.reasoned),
+            ballot_mode: response.casting.map(|casting| casting.mode),
+            reasoned: response.casting.and_then(|casting| casting.reasoned),
             latency_ms: took.as_millis() as u64,
             unpriced,
-            cost_usd: (basis != SpendBasis::Unknown).then(|| answer.spend.amount.as_usd()),
+            cost_usd: (basis != SpendBasis::Unknown).then(|| response.spend.amount.as_usd()),
             cost_basis: basis,
-            error: answer.vote.as_ref().err().map(error),
+            error: response.vote.as_ref().err().map(error),
         }
     }
 
@@ -131,24 +131,24 @@ pub(super) async fn run(config: &Config, arguments: Arguments) -> anyhow::Result
     let within = Duration::from_secs(arguments.timeout);
     let ask = async |(position, member): (usize, &Member)| {
         let asked = Instant::now();
-        let answer = models.vote(member, &views.at(position), within.into()).await;
-        (position, answer, asked.elapsed())
+        let response = models.vote(member, &views.at(position), within.into()).await;
+        (position, response, asked.elapsed())
     };
-    let mut answers = futures::stream::iter(members.iter().enumerate())
+    let mut responses = futures::stream::iter(members.iter().enumerate())
         .map(ask)
         .buffer_unordered(usize::from(arguments.at_once));
     let width = members.iter().map(|member| member.model.as_str().len()).max().unwrap_or(0);
     let (mut votes, mut right, mut unknown, mut cost) = (0_usize, 0_usize, 0_usize, MicroUsd::ZERO);
     let unpriced = members.iter().filter(|member| member.price.is_none()).count();
-    while let Some((position, answer, took)) = answers.next().await {
-        let finding = Finding::new(&members[position], &answer, took);
+    while let Some((position, response, took)) = responses.next().await {
+        let finding = Finding::new(&members[position], &response, took);
         votes += usize::from(finding.vote.is_some());
         right += usize::from(finding.expected);
         unknown += usize::from(finding.cost_usd.is_none());
-        cost = cost.plus(answer.spend.amount);
+        cost = cost.plus(response.spend.amount);
         print(&if arguments.json { serde_json::to_string(&finding)? } else { finding.line(width) })?;
     }
-    drop(answers);
+    drop(responses);
     if !arguments.json {
         let unknown =
             if unknown > 0 { format!(", not counting {unknown} of unknown cost") } else { String::new() };

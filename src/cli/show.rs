@@ -163,7 +163,7 @@ pub(super) fn result(answer: &Value, here: bool) -> anyhow::Result<()> {
 
 /// True if a vote is unknown, because its call failed or its output was truncated.
 fn has_unknown_vote(vote: &Value) -> bool {
-    Reason::deserialize(&vote["error_code"]).is_ok_and(|reason| !reason.is_complete_answer())
+    Reason::deserialize(&vote["error_code"]).is_ok_and(|reason| !reason.is_final_response())
 }
 
 fn tally(term: &Term, answer: &Value) -> anyhow::Result<()> {

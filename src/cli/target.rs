@@ -4,13 +4,13 @@ use std::net::{IpAddr, Ipv4Addr};
 use std::sync::Arc;
 use std::time::Duration;
 
-use ep_kernel::answer::{Answer, Body};
 use ep_kernel::app::App;
 use ep_kernel::caller::RequestId;
 use ep_kernel::dispatch::{Call, dispatch};
 use ep_kernel::event::{Progress, ProgressSink};
 use ep_kernel::fault::Fault;
 use ep_kernel::guard::{Admission, Credential, Request};
+use ep_kernel::output::{Body, CallOutput};
 use ep_kernel::tool::Entry;
 use serde_json::Value;
 use tokio::sync::mpsc::Sender;
@@ -84,7 +84,7 @@ async fn call_in_process(
     };
     let progress = steps.map(|steps| ProgressSink::new(move |step| drop(steps.try_send(step))));
     let call = Call { progress, ..Call::new(request) };
-    let Answer { value, presentation } = dispatch(app, entry, call, Ok(input)).await.result?.answer;
+    let CallOutput { value, presentation } = dispatch(app, entry, call, Ok(input)).await.result?.output;
     Ok(match presentation.body {
         Body::Text(text) => Value::String(text),
         Body::Json => value,

@@ -63,7 +63,7 @@ fn text(site: &Site) -> String {
         let _ = write!(text, "**{caution}**\n\n");
     }
     text.push_str("## Ask\n\n");
-    for Way { intro, command } in ways(site) {
+    for AskMethod { intro, command } in ways(site) {
         let _ = write!(text, "{intro}\n\n```sh\n{command}\n```\n\n");
     }
     text.push_str("## Operations\n\n");
@@ -86,7 +86,7 @@ fn path<'a>(site: &Site, url: &'a str) -> &'a str {
 }
 
 /// A way to ask a question.
-pub struct Way {
+pub struct AskMethod {
     /// The intended users, in a few words that end with a colon.
     pub intro: String,
     /// The command to run, or the configuration to add.
@@ -94,12 +94,12 @@ pub struct Way {
 }
 
 /// Returns the ways to ask for programs: without an account, with a key, over MCP and over A2A.
-pub fn ways(site: &Site) -> Vec<Way> {
+pub fn ways(site: &Site) -> Vec<AskMethod> {
     let asks = |entry: &&Entry| entry.spec.effect == Effect::Consult;
     let free = site.tools.iter().filter(asks).find(|entry| entry.spec.access.anonymous);
     let paid = site.tools.iter().filter(asks).find(|entry| entry.spec.task == Task::Start);
     let with_key = " \\\n  -H \"Authorization: Bearer $EP_API_KEY\"";
-    let way = |intro: &str, command: String| Way { intro: intro.to_owned(), command };
+    let way = |intro: &str, command: String| AskMethod { intro: intro.to_owned(), command };
     let free = free
         .and_then(|entry| curl(site, entry, ""))
         .map(|command| way("Without an account, where free open-weight models are available:", command));

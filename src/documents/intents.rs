@@ -2,7 +2,7 @@
 
 use axum::body::Bytes;
 use ep_kernel::tool::{Agents, Entry};
-use ep_tools::intents::{BESIDE, Beside, LANGUAGES};
+use ep_tools::intents::{LANGUAGES, NAMED_ROUTES, NamedRoute};
 use serde_json::{Map, Value, json};
 
 use super::{Document, Form, Site, json_text};
@@ -16,7 +16,7 @@ pub(super) const DOCUMENT: Document = Document::new(
 
 fn render(site: &Site) -> Option<Bytes> {
     let signatures = site.offered().filter(|entry| !entry.spec.intents.is_empty());
-    let beside = BESIDE.iter().filter_map(|beside| signature_of_route(site, beside));
+    let beside = NAMED_ROUTES.iter().filter_map(|beside| signature_of_route(site, beside));
     let intents: Vec<Value> = signatures.map(|entry| signature(site, entry)).chain(beside).collect();
     json_text(&json!({
         "json_schema_dialect": super::schemas::DIALECT,
@@ -27,7 +27,7 @@ fn render(site: &Site) -> Option<Bytes> {
 }
 
 /// Returns the signature of a route that is not an operation; `None` if this configuration does not have it.
-fn signature_of_route(site: &Site, beside: &Beside) -> Option<Value> {
+fn signature_of_route(site: &Site, beside: &NamedRoute) -> Option<Value> {
     let route = site.routes.iter().find(|route| route.name == beside.name)?;
     if site.settings.offer.lacks_route(route).is_some() {
         return None;

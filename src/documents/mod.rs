@@ -54,7 +54,7 @@ use serde_json::Value;
 pub use agent_card::{PAYMENTS as PAYMENTS_EXTENSION, extended as extended_agent_card};
 pub use assets::asset_url;
 pub use committed::{EXAMPLE_URL, stale, write};
-pub use home::{MARKDOWN_NAME as HOME_MARKDOWN, Way, links as home_links, ways};
+pub use home::{AskMethod, MARKDOWN_NAME as HOME_MARKDOWN, links as home_links, ways};
 pub use mirrors::AliasPaths;
 pub use negotiation::{reads_html, wants_markdown};
 pub use offer::{Models, Offer};

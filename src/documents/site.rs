@@ -8,7 +8,7 @@ use axum::body::Bytes;
 use axum::http::HeaderValue;
 use axum::http::request::Parts;
 use ep_kernel::fault::ADD_FUNDS;
-use ep_kernel::links::{Links, Way};
+use ep_kernel::links::{ActionRequest, Links};
 use ep_kernel::method::Method;
 use ep_kernel::ports::Clock;
 use ep_kernel::signing::SigningKeys;
@@ -99,8 +99,8 @@ impl SiteSettings {
 
     /// Returns the available ways to fund an account. Empty if polls are free; the operator if no payment rail is
     /// configured.
-    fn funding(&self, links: &Links) -> Vec<Way> {
-        let way = |description: &str, request: (Method, String), example: Option<Value>| Way {
+    fn funding(&self, links: &Links) -> Vec<ActionRequest> {
+        let way = |description: &str, request: (Method, String), example: Option<Value>| ActionRequest {
             action: "add_funds",
             description: description.to_owned(),
             request: Some(request),
@@ -132,7 +132,7 @@ impl SiteSettings {
             ways.push(way(text, (Method::Get, page), None));
         }
         if ways.is_empty() {
-            ways.push(Way {
+            ways.push(ActionRequest {
                 action: "ask_operator",
                 description: "Ask the operator to credit the account: no payment is configured here."
                     .to_owned(),

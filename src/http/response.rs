@@ -5,8 +5,8 @@ use axum::http::header::{
     CACHE_CONTROL, CONTENT_TYPE, HeaderName, HeaderValue, LOCATION, RETRY_AFTER, SET_COOKIE,
 };
 use axum::http::{HeaderMap, Response, StatusCode};
-use ep_kernel::answer::{Answer, Body as AnswerBody, Cache};
 use ep_kernel::fault::{Fault, whole_seconds};
+use ep_kernel::output::{Body as OutputBody, Cache, CallOutput};
 use ep_kernel::ports::Allowance;
 use ep_kernel::tool::Rest;
 use serde::Serialize;
@@ -66,12 +66,17 @@ pub fn json(status_code: u16, body: &impl Serialize) -> Response<Body> {
 }
 
 /// Returns an output with the status and cache headers of its REST binding. `request` holds the request headers.
-pub fn answer(request: &HeaderMap, rest: &Rest, answer: &Answer, base_url: &str) -> Response<Body> {
-    let presentation = &answer.presentation;
+pub fn operation_output(
+    request: &HeaderMap,
+    rest: &Rest,
+    output: &CallOutput,
+    base_url: &str,
+) -> Response<Body> {
+    let presentation = &output.presentation;
     let bytes = match (&presentation.body, rest.member) {
-        (AnswerBody::Text(text), _) => text.clone().into(),
-        (AnswerBody::Json, Some(member)) => bytes_of(&answer.value[member]),
-        (AnswerBody::Json, None) => bytes_of(&answer.value),
+        (OutputBody::Text(text), _) => text.clone().into(),
+        (OutputBody::Json, Some(member)) => bytes_of(&output.value[member]),
+        (OutputBody::Json, None) => bytes_of(&output.value),
     };
     let tag = match presentation.cache {
         Cache::NoStore => None,

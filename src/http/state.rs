@@ -101,20 +101,20 @@ pub enum Stopping {
 pub type PathParams = Result<RawPathParams, RawPathParamsRejection>;
 
 /// The response of a handler.
-pub type Answered = BoxFuture<'static, Result<Response<Body>, Fault>>;
+pub type HandlerFuture = BoxFuture<'static, Result<Response<Body>, Fault>>;
 
 /// Handles the requests of a route that the guard has admitted.
 #[derive(Clone)]
-pub struct Handler(Arc<dyn Fn(Exchange, Admission) -> Answered + Send + Sync>);
+pub struct Handler(Arc<dyn Fn(Exchange, Admission) -> HandlerFuture + Send + Sync>);
 
 impl Handler {
     /// A handler that calls this function.
-    pub fn new(handle: impl Fn(Exchange, Admission) -> Answered + Send + Sync + 'static) -> Self {
+    pub fn new(handle: impl Fn(Exchange, Admission) -> HandlerFuture + Send + Sync + 'static) -> Self {
         Self(Arc::new(handle))
     }
 
     /// Handles one request.
-    pub fn handle(&self, exchange: Exchange, admission: Admission) -> Answered {
+    pub fn handle(&self, exchange: Exchange, admission: Admission) -> HandlerFuture {
         (self.0)(exchange, admission)
     }
 }

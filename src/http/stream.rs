@@ -42,7 +42,7 @@ impl<T: Send + 'static> Steps<T> {
     }
 
     /// Runs the call in the background. A read-only call stops when the client disconnects.
-    pub fn carry_out(self, tasks: &Tasks, call: BoxFuture<'static, T>, only_reads: bool) {
+    pub fn run(self, tasks: &Tasks, call: BoxFuture<'static, T>, only_reads: bool) {
         let Self(steps) = self;
         tasks.spawn(async move {
             let done = tokio::select! {

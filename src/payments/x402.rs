@@ -9,7 +9,7 @@ use axum::http::{Response, StatusCode};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use ep_kernel::caller::{Caller, UserId};
-use ep_kernel::deposits::{DepositStatus, Deposited, Deposits, Taken, pending};
+use ep_kernel::deposits::{DepositOutcome, DepositStatus, Deposited, Deposits, pending};
 use ep_kernel::fault::{Fault, Kind};
 use ep_kernel::guard::Admission;
 use ep_kernel::idempotency::check_key;
@@ -62,13 +62,13 @@ pub(crate) fn handle(
         };
         let payment = match usdc.x402.payment(header, cents, state.app.ports.clock.now()) {
             Ok(payment) => payment,
-            Err(PayloadError::Refused(why)) => return Ok(refused(&usdc.x402, cents, &why.to_string())),
+            Err(PayloadError::Mismatch(why)) => return Ok(refused(&usdc.x402, cents, &why.to_string())),
             Err(error) => return Err(Fault::invalid("", error.to_string())),
         };
         let account = admission.caller.user();
         match usdc.take(&state.app.tasks, payment, admission.caller).await? {
-            Taken::Deposited(deposited) => Ok(received(&deposited, account, &usdc.x402.network())),
-            Taken::Refused(why) => Ok(refused(&usdc.x402, cents, &why.to_string())),
+            DepositOutcome::Deposited(deposited) => Ok(received(&deposited, account, &usdc.x402.network())),
+            DepositOutcome::Rejected(why) => Ok(refused(&usdc.x402, cents, &why.to_string())),
         }
     }
     .boxed()
@@ -85,7 +85,12 @@ pub struct Usdc {
 
 impl Usdc {
     /// Settles a payment, even if its client disconnects.
-    pub async fn take(&self, tasks: &Tasks, payment: Payment, caller: Caller) -> Result<Taken, Fault> {
+    pub async fn take(
+        &self,
+        tasks: &Tasks,
+        payment: Payment,
+        caller: Caller,
+    ) -> Result<DepositOutcome, Fault> {
         let (answer, answered) = oneshot::channel();
         let deposits = Arc::clone(&self.deposits);
         tasks.spawn(async move {

@@ -23,7 +23,7 @@ use ep_tools::results::GetPollResult;
 use futures::FutureExt;
 
 use crate::documents::reads_html;
-use crate::http::{Answered, Exchange, Handler};
+use crate::http::{Exchange, Handler, HandlerFuture};
 use crate::layout::own;
 use crate::payments;
 use crate::site::names::{
@@ -73,9 +73,9 @@ pub(crate) struct PageState {
 #[derive(Clone, Copy)]
 enum HandlerFn {
     /// Needs the request only.
-    Plain(fn(Exchange, Admission) -> Answered),
+    Plain(fn(Exchange, Admission) -> HandlerFuture),
     /// Also needs the state of pages.
-    WithState(fn(PageState, Exchange, Admission) -> Answered),
+    WithState(fn(PageState, Exchange, Admission) -> HandlerFuture),
 }
 use HandlerFn::{Plain, WithState};
 
@@ -252,7 +252,7 @@ const fn redirect_to(name: &'static str, path: &'static str, summary: &'static s
     Route::get(name, path, RouteKind::Redirect, summary)
 }
 
-fn to_page_of_form(exchange: Exchange, _: Admission) -> Answered {
+fn to_page_of_form(exchange: Exchange, _: Admission) -> HandlerFuture {
     let path = exchange.request.uri().path();
     let page = if path.starts_with(DASHBOARD_PATH) { DASHBOARD_PATH } else { "/" };
     std::future::ready(see_other(page)).boxed()

@@ -7,7 +7,7 @@ use ep_polling::money::MicroUsd;
 use ep_upstream::testing::Script;
 use serde_json::{Value, json};
 
-use crate::deposits::{World, assert_clean, balance};
+use crate::deposits::{PaymentSetup, assert_clean, balance};
 use crate::harness::{Client, Engine, Reply, Setup, Wallet, question};
 
 const URI: &str = "https://github.com/google-agentic-commerce/a2a-x402/blob/main/spec/v0.2";
@@ -65,7 +65,7 @@ fn payment_metadata(task: &Value) -> &Value {
 }
 
 /// Signs the payment that a task requests, with some fields changed.
-async fn signed(world: &World, task: &Value, wallet: &Wallet, changes: Value) -> Value {
+async fn signed(world: &PaymentSetup, task: &Value, wallet: &Wallet, changes: Value) -> Value {
     let required = &payment_metadata(task)["x402.payment.required"];
     let request = json!({
         "op": "sign", "version": required["x402Version"], "requirements": required["accepts"][0],
@@ -74,7 +74,7 @@ async fn signed(world: &World, task: &Value, wallet: &Wallet, changes: Value) ->
     world.payer.ask(request).await["payload"].clone()
 }
 
-async fn a_task_is_paid_for(world: &World, engine: Engine, version: Version) {
+async fn a_task_is_paid_for(world: &PaymentSetup, engine: Engine, version: Version) {
     let service = world.with_node(Setup::demo().on(engine)).boot().await;
     let (user, client) = service.user_with(MicroUsd::ZERO).await;
     let (_, other) = service.user_with(MicroUsd::ZERO).await;
@@ -173,14 +173,14 @@ async fn a_task_is_paid_for(world: &World, engine: Engine, version: Version) {
 
 #[tokio::test]
 async fn poll_above_the_balance_is_paid_through_its_task() {
-    let world = World::start().await;
+    let world = PaymentSetup::start().await;
     a_task_is_paid_for(&world, Engine::Sqlite, Version::V1).await;
     a_task_is_paid_for(&world, Engine::Postgres, Version::V03).await;
 }
 
 #[tokio::test]
 async fn retried_payment_counts_once_after_any_failure() {
-    let world = World::start().await;
+    let world = PaymentSetup::start().await;
     let service = world.with_node(Setup::demo()).boot().await;
     for failures in [
         json!({ "verify": ["500"] }),
@@ -209,7 +209,7 @@ async fn retried_payment_counts_once_after_any_failure() {
 
 #[tokio::test]
 async fn task_waits_for_payment_confirmations() {
-    let world = World::start().await;
+    let world = PaymentSetup::start().await;
     // More blocks than the chain mines during the test.
     let service = world.with_node(Setup::demo()).with("EP_X402_CONFIRMATIONS", "100").boot().await;
     let (_, client) = service.user_with(MicroUsd::ZERO).await;
@@ -236,7 +236,7 @@ async fn task_waits_for_payment_confirmations() {
 
 #[tokio::test]
 async fn stream_of_a_paid_task_ends_with_a_receipt() {
-    let world = World::start().await;
+    let world = PaymentSetup::start().await;
     let mut script = Script::divided_panel(8);
     script.default.latency = Duration::from_millis(300);
     let service = world.with_node(Setup::scripted(script)).boot().await;

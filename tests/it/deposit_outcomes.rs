@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 use sqlx::Connection;
 use tokio::process::Command;
 
-use crate::deposits::{World, assert_clean, balance, pay, pay_until_known};
+use crate::deposits::{PaymentSetup, assert_clean, balance, pay, pay_until_known};
 use crate::harness::{Engine, Service, Setup, Wallet, question};
 
 const FIVE: MicroUsd = MicroUsd::new(5_000_000);
@@ -35,7 +35,7 @@ async fn reconcile(service: &Service) -> usize {
     service.usdc.as_ref().unwrap().deposits.reconcile().await.unwrap()
 }
 
-async fn posted(service: &Service, world: &World, wallet: &Wallet) -> MicroUsd {
+async fn posted(service: &Service, world: &PaymentSetup, wallet: &Wallet) -> MicroUsd {
     let user = world.user_of(&service.anonymous(), wallet).await;
     service.app.accounts.balance(user).await.unwrap().posted
 }
@@ -45,32 +45,32 @@ async fn unknown(service: &Service) -> Vec<String> {
     service.app.accounts.audit(Duration::from_mins(1)).await.unwrap().unknown_deposits
 }
 
-async fn blocks(world: &World) -> u64 {
+async fn blocks(world: &PaymentSetup) -> u64 {
     world.chain.ask(json!({ "op": "blocks" })).await["number"].as_u64().unwrap()
 }
 
-async fn mine(world: &World, blocks: u64, seconds: u64) {
+async fn mine(world: &PaymentSetup, blocks: u64, seconds: u64) {
     world.chain.ask(json!({ "op": "mine", "blocks": blocks, "seconds": seconds })).await;
 }
 
 /// Replaces the blocks after this one with empty blocks.
-async fn drop_blocks_after(world: &World, block: u64) {
+async fn drop_blocks_after(world: &PaymentSetup, block: u64) {
     // The chain mines continuously, and the earlier blocks are empty.
     let depth = blocks(world).await - block + 2;
     world.chain.ask(json!({ "op": "reorganize", "depth": depth })).await;
 }
 
 /// Makes the facilitator fail all further settlements of a test.
-async fn break_facilitator(world: &World) {
+async fn break_facilitator(world: &PaymentSetup) {
     world.facilitator.fail(json!({ "settle": vec!["500"; 100] })).await;
 }
 
-async fn repair_facilitator(world: &World) {
+async fn repair_facilitator(world: &PaymentSetup) {
     world.facilitator.fail(json!({ "settle": [] })).await;
 }
 
 /// Submits a payment as a third party and returns the transaction's hash.
-async fn submit(world: &World, operation: &str, signed: &Value) -> String {
+async fn submit(world: &PaymentSetup, operation: &str, signed: &Value) -> String {
     let request = json!({
         "op": operation,
         "authorization": signed["payload"]["payload"]["authorization"],
@@ -85,7 +85,7 @@ fn header(signed: &Value) -> &str {
 
 #[tokio::test]
 async fn payment_with_unknown_outcome_is_never_marked_failed() {
-    let world = World::start().await;
+    let world = PaymentSetup::start().await;
     let files = tempfile::tempdir().unwrap();
     let database = format!("sqlite://{}", files.path().join("polls.db").display());
     let shared =
@@ -134,7 +134,7 @@ async fn payment_with_unknown_outcome_is_never_marked_failed() {
 
 #[tokio::test]
 async fn operator_settles_a_deposit_by_transaction() {
-    let world = World::start().await;
+    let world = PaymentSetup::start().await;
     let data = tempfile::tempdir().unwrap();
     let database = format!("sqlite://{}", data.path().join("ensemble-poll.db").display());
     let setup = world.without_node(Setup::demo()).with("EP_DATABASE_URL", database);
@@ -198,7 +198,7 @@ async fn operator_settles_a_deposit_by_transaction() {
 
 #[tokio::test]
 async fn only_a_block_after_expiry_proves_nonpayment() {
-    let world = World::start().await;
+    let world = PaymentSetup::start().await;
     let (setup, clock) = with_clock(world.with_node(Setup::demo()), 4);
     let service = setup.with("EP_X402_CONFIRMATIONS", "2").boot().await;
     let client = service.anonymous();
@@ -251,7 +251,7 @@ async fn only_a_block_after_expiry_proves_nonpayment() {
 
 #[tokio::test]
 async fn deposit_can_be_spent_after_enough_confirmations() {
-    let world = World::start().await;
+    let world = PaymentSetup::start().await;
     for engine in [Engine::Sqlite, Engine::Postgres] {
         // More blocks than the chain mines during the test.
         let setup = world.with_node(Setup::demo().on(engine)).with("EP_X402_CONFIRMATIONS", "100");
@@ -292,7 +292,7 @@ async fn deposit_can_be_spent_after_enough_confirmations() {
 
 #[tokio::test]
 async fn settled_deposit_removed_from_the_chain_freezes_the_account() {
-    let world = World::start().await;
+    let world = PaymentSetup::start().await;
     let (setup, clock) = with_clock(world.with_node(Setup::demo()), 5);
     let service = setup.boot().await;
     let client = service.anonymous();
@@ -338,7 +338,7 @@ async fn settled_deposit_removed_from_the_chain_freezes_the_account() {
 
 #[tokio::test]
 async fn forged_repeat_of_a_payment_reveals_nothing() {
-    let world = World::start().await;
+    let world = PaymentSetup::start().await;
     let service = world.with_node(Setup::demo()).boot().await;
     let client = service.anonymous();
     let wallet = world.wallet(10).await;
@@ -373,7 +373,7 @@ async fn forged_repeat_of_a_payment_reveals_nothing() {
 
 #[tokio::test]
 async fn payment_with_a_large_receipt_is_credited() {
-    let world = World::start().await;
+    let world = PaymentSetup::start().await;
     let service = world.with_node(Setup::demo()).boot().await;
     let client = service.anonymous();
     let wallet = world.wallet(5).await;
@@ -392,7 +392,7 @@ async fn payment_with_a_large_receipt_is_credited() {
 
 #[tokio::test]
 async fn one_payer_does_not_block_other_deposits() {
-    let world = World::start().await;
+    let world = PaymentSetup::start().await;
     let (setup, clock) = with_clock(world.with_node(Setup::demo()), 6);
     let service = setup.boot().await;
     let client = service.anonymous();
@@ -428,7 +428,7 @@ async fn one_payer_does_not_block_other_deposits() {
 
 #[tokio::test]
 async fn real_usdc_is_not_accepted_without_a_node() {
-    let world = World::start().await;
+    let world = PaymentSetup::start().await;
     let data = tempfile::tempdir().unwrap();
     let serve = |network: &str| {
         let mut command = Command::new(env!("CARGO_BIN_EXE_ep"));

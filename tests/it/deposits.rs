@@ -21,14 +21,14 @@ use crate::harness::{
 };
 
 /// Everything that a payment needs.
-pub struct World {
+pub struct PaymentSetup {
     pub chain: Chain,
     pub facilitator: Facilitator,
     pub payer: Payer,
     pub libraries: WalletLibraries,
 }
 
-impl World {
+impl PaymentSetup {
     pub async fn start() -> Self {
         let chain = Chain::start(84532).await;
         let facilitator = Facilitator::start(&chain).await;
@@ -127,7 +127,7 @@ pub async fn balance(client: &Client) -> Value {
 
 #[tokio::test]
 async fn real_clients_of_both_versions_pay() {
-    let world = World::start().await;
+    let world = PaymentSetup::start().await;
     let pay_to = world.fact("payTo");
     for (engine, paying) in [
         (Engine::Sqlite, "x402-fetch-v2"),
@@ -184,7 +184,7 @@ async fn real_clients_of_both_versions_pay() {
 
 #[tokio::test]
 async fn payment_is_credited_once_and_its_repeat_shows_no_key() {
-    let world = World::start().await;
+    let world = PaymentSetup::start().await;
     let service = world.with_node(Setup::demo()).boot().await;
     let client = service.anonymous();
     for version in [1, 2] {
@@ -223,7 +223,7 @@ async fn payment_is_credited_once_and_its_repeat_shows_no_key() {
 
 #[tokio::test]
 async fn payments_that_differ_from_the_request_move_no_money() {
-    let world = World::start().await;
+    let world = PaymentSetup::start().await;
     let service = world.with_node(Setup::demo()).boot().await;
     let client = service.anonymous();
     let wallet = world.wallet(100).await;
@@ -309,7 +309,7 @@ async fn payments_that_differ_from_the_request_move_no_money() {
 
 #[tokio::test]
 async fn facilitator_failures_cause_no_double_or_lost_payment() {
-    let world = World::start().await;
+    let world = PaymentSetup::start().await;
     for with_node in [true, false] {
         let service =
             if with_node { world.with_node(Setup::demo()) } else { world.without_node(Setup::demo()) };
@@ -365,7 +365,7 @@ async fn facilitator_failures_cause_no_double_or_lost_payment() {
 
 #[tokio::test]
 async fn authorization_settled_by_a_third_party_is_credited() {
-    let world = World::start().await;
+    let world = PaymentSetup::start().await;
     let service = world.with_node(Setup::demo()).boot().await;
     let client = service.anonymous();
     let wallet = world.wallet(10).await;
@@ -402,7 +402,7 @@ async fn authorization_settled_by_a_third_party_is_credited() {
 
 #[tokio::test]
 async fn abandoned_deposit_is_reconciled() {
-    let world = World::start().await;
+    let world = PaymentSetup::start().await;
     for engine in [Engine::Sqlite, Engine::Postgres] {
         // Signatures use the real time.
         let clock = Arc::new(ManualClock::at(SystemClock.now()));
@@ -436,7 +436,7 @@ async fn abandoned_deposit_is_reconciled() {
 /// Kills the process at different moments of a payment. The caller repeats the payment, and it is credited once.
 #[tokio::test]
 async fn kill_during_a_deposit() {
-    let world = World::start().await;
+    let world = PaymentSetup::start().await;
     let database = ep_store::testing::Postgres::start().unwrap().database().await.unwrap();
     let upstream = ScriptedUpstream::start(Script::panel(5)).unwrap();
     for database in [None, Some(database.url())] {

@@ -12,7 +12,7 @@ use reqwest::Method;
 use serde_json::{Value, json};
 use tokio::process::Command;
 
-use crate::deposits::World;
+use crate::deposits::PaymentSetup;
 use crate::harness::{
     Client, IdentityProvider, Reply, Service, Setup, Stripe, WalletLibraries, node, question,
 };
@@ -493,7 +493,7 @@ fn with_cards(setup: Setup, stripe: &Stripe) -> Setup {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn complete_account_walk_in_a_browser() {
-    let world = World::start().await;
+    let world = PaymentSetup::start().await;
     let (setup, url) = world.with_node(Setup::demo()).at_known_address();
     let stripe = Stripe::start(&url, &["whsec_new"]).await;
     let provider = IdentityProvider::start(&url, 0).await;

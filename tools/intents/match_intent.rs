@@ -14,8 +14,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::beside::{BESIDE, Beside};
-use super::matching::{Consequence, Fit, Index};
+use super::matching::{Index, IntentMatchScore, RequestEffect};
+use super::named_routes::{NAMED_ROUTES, NamedRoute};
 use crate::TOOLS;
 
 /// Finds operations for a sentence.
@@ -93,7 +93,7 @@ impl ToolOutput for Matches {
 /// All targets, and the index of their phrases.
 static INDEX: LazyLock<(Vec<Target>, Index)> = LazyLock::new(|| {
     let operations = TOOLS.iter().filter(|entry| !entry.spec.intents.is_empty()).map(Target::Operation);
-    let targets: Vec<Target> = operations.chain(BESIDE.iter().map(Target::Beside)).collect();
+    let targets: Vec<Target> = operations.chain(NAMED_ROUTES.iter().map(Target::NamedRoute)).collect();
     let index = Index::new(targets.iter().map(|target| (target.consequence(), target.phrases())));
     (targets, index)
 });
@@ -101,32 +101,32 @@ static INDEX: LazyLock<(Vec<Target>, Index)> = LazyLock::new(|| {
 /// A target of a match: an operation or a route.
 enum Target {
     Operation(&'static Entry),
-    Beside(&'static Beside),
+    NamedRoute(&'static NamedRoute),
 }
 
 impl Target {
     const fn name(&self) -> &'static str {
         match self {
             Self::Operation(entry) => entry.spec.name,
-            Self::Beside(beside) => beside.name,
+            Self::NamedRoute(route) => route.name,
         }
     }
 
     const fn title(&self) -> &'static str {
         match self {
             Self::Operation(entry) => entry.spec.title,
-            Self::Beside(beside) => beside.title,
+            Self::NamedRoute(route) => route.title,
         }
     }
 
-    const fn consequence(&self) -> Consequence {
+    const fn consequence(&self) -> RequestEffect {
         match self {
             Self::Operation(entry) => match entry.spec.effect {
-                Effect::Read | Effect::Disclose => Consequence::None,
-                Effect::Consult => Consequence::Consults,
-                Effect::Write { .. } | Effect::Stop | Effect::Destroy => Consequence::Changes,
+                Effect::Read | Effect::Disclose => RequestEffect::None,
+                Effect::Consult => RequestEffect::Consults,
+                Effect::Write { .. } | Effect::Stop | Effect::Destroy => RequestEffect::Changes,
             },
-            Self::Beside(beside) => beside.consequence,
+            Self::NamedRoute(route) => route.consequence,
         }
     }
 
@@ -134,7 +134,7 @@ impl Target {
     fn phrases(&self) -> Vec<&'static str> {
         let intents = match self {
             Self::Operation(entry) => entry.spec.intents,
-            Self::Beside(beside) => beside.intents,
+            Self::NamedRoute(route) => route.intents,
         };
         intents.iter().copied().chain([self.title(), self.name()]).collect()
     }
@@ -143,7 +143,7 @@ impl Target {
     fn request(&self, links: &Links) -> Option<(&'static str, String)> {
         let is_bound = match self {
             Self::Operation(entry) => entry.bindings().next().is_some(),
-            Self::Beside(beside) => links.has(beside.name),
+            Self::NamedRoute(route) => links.has(route.name),
         };
         let request = is_bound.then(|| links.request(self.name()));
         request.map(|(method, url)| (method.as_str(), url))
@@ -158,12 +158,12 @@ impl Target {
 }
 
 impl IntentMatch {
-    fn new(target: &Target, fit: Fit, links: &Links) -> Self {
+    fn new(target: &Target, fit: IntentMatchScore, links: &Links) -> Self {
         let request = target.request(links);
         Self {
             operation: target.name(),
             title: target.title(),
-            read_only: target.consequence() == Consequence::None,
+            read_only: target.consequence() == RequestEffect::None,
             score: (fit.score * 100.0).round() / 100.0,
             phrase: target.phrases().get(fit.phrase).copied().unwrap_or_default(),
             method: request.as_ref().map(|(method, _)| *method),

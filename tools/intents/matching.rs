@@ -12,7 +12,7 @@ use super::words::{
 
 /// A match between a text and a signature.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Fit {
+pub struct IntentMatchScore {
     /// The index of the signature.
     pub signature: usize,
     /// The index of its best-matching phrase.
@@ -23,7 +23,7 @@ pub struct Fit {
 
 /// The consequences of a request, which decide how clear a text must be.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Consequence {
+pub enum RequestEffect {
     /// Reads only.
     None,
     /// Asks models, which may cost money. The text may contain any question.
@@ -42,7 +42,7 @@ pub struct Index {
 }
 
 struct Signature {
-    consequence: Consequence,
+    consequence: RequestEffect,
     phrases: Vec<BTreeSet<String>>,
     /// The words of all phrases.
     words: BTreeSet<String>,
@@ -97,7 +97,7 @@ const NAMED: f64 = 0.3;
 /// The weight factor for known words in such a text.
 const BESIDE_CHOICE: f64 = 0.5;
 /// The relative weight of an unknown word in a text that names a subject of the service.
-const BESIDE: f64 = 0.2;
+const NAMED_ROUTES: f64 = 0.2;
 /// The weight of the best phrase in a score. The rest is the share of the text that the signature's words
 /// explain.
 const PHRASE: f64 = 0.6;
@@ -112,7 +112,7 @@ const MAX_WORDS: usize = 128;
 
 impl Index {
     /// Builds an index of signatures from their consequences and phrases.
-    pub fn new<'a>(signatures: impl IntoIterator<Item = (Consequence, Vec<&'a str>)>) -> Self {
+    pub fn new<'a>(signatures: impl IntoIterator<Item = (RequestEffect, Vec<&'a str>)>) -> Self {
         let prepared = signatures.into_iter().map(|(consequence, phrases)| {
             let phrases: Vec<BTreeSet<String>> =
                 phrases.into_iter().map(|phrase| words(phrase).into_iter().collect()).collect();
@@ -136,7 +136,7 @@ impl Index {
     }
 
     /// Returns the matching signatures, best first. Linear in the length of the text.
-    pub fn fits(&self, text: &str) -> Vec<Fit> {
+    pub fn fits(&self, text: &str) -> Vec<IntentMatchScore> {
         if is_foreign(text) {
             return Vec::new();
         }
@@ -150,12 +150,12 @@ impl Index {
                 score *= OTHER_SUBJECT;
             }
             let fits = score >= text.threshold && Self::is_clear(&text, signature, score);
-            fits.then_some(Fit { signature: index, phrase, score: score.min(1.0) })
+            fits.then_some(IntentMatchScore { signature: index, phrase, score: score.min(1.0) })
         };
-        let mut fits: Vec<Fit> = self.signatures.iter().enumerate().filter_map(fit).collect();
+        let mut fits: Vec<IntentMatchScore> = self.signatures.iter().enumerate().filter_map(fit).collect();
         let has_action = text.weights.keys().any(|word| is_action(word));
-        let rank = |fit: &Fit| match self.signatures[fit.signature].consequence {
-            Consequence::Changes if !has_action => fit.score * HARMLESS_FIRST,
+        let rank = |fit: &IntentMatchScore| match self.signatures[fit.signature].consequence {
+            RequestEffect::Changes if !has_action => fit.score * HARMLESS_FIRST,
             _ => fit.score,
         };
         fits.sort_by(|one, other| rank(other).total_cmp(&rank(one)));
@@ -169,23 +169,23 @@ impl Index {
         let explained = text.explained_by(signature) / text.strict_total;
         let other_action = text.weights.keys().any(|word| is_action(word) && !signature.words.contains(word));
         match signature.consequence {
-            Consequence::None => text.weights.contains_key(CHOICE) || explained >= EXPLAINED_BY_READS,
+            RequestEffect::None => text.weights.contains_key(CHOICE) || explained >= EXPLAINED_BY_READS,
             _ if text.is_suspicious => false,
-            Consequence::Consults => {
+            RequestEffect::Consults => {
                 let shared = text.weights.keys().filter(|word| signature.words.contains(*word));
                 let anchors = shared.filter(|word| !is_filler(word)).count();
                 let clear = if text.is_question { CLEARER_QUESTION } else { CLEAR };
                 text.weights.contains_key(CHOICE) || score >= SAME || (anchors >= 2 && score >= clear)
             }
-            Consequence::Changes => {
+            RequestEffect::Changes => {
                 let shared = text.weights.keys().filter(|word| signature.words.contains(*word));
                 let (clear, unknown) = if text.is_specific { (CLEAR, MAX_UNKNOWN) } else { (CLEARER, 0) };
                 let names_it = score >= SAME
                     || shared.clone().any(|word| is_thing(word) || MEANS.contains(&word.as_str()));
                 let acts = shared.filter(|word| !is_filler(word) && !is_thing(word)).count() > 0;
                 let is_clear = score >= clear && explained >= EXPLAINED && acts && !other_action;
-                let is_understood = !text.is_question && text.unknown <= unknown;
-                is_clear && names_it && is_understood && signature.core.iter().all(has)
+                let is_valid_input = !text.is_question && text.unknown <= unknown;
+                is_clear && names_it && is_valid_input && signature.core.iter().all(has)
             }
         }
     }
@@ -219,7 +219,7 @@ impl Index {
         let subjects: Vec<String> = words.iter().filter(|word| is_subject(word)).cloned().collect();
         let unknown = match (chooses, subjects.is_empty()) {
             (true, _) => NAMED,
-            (false, false) => BESIDE,
+            (false, false) => NAMED_ROUTES,
             (false, true) => 1.0,
         };
         let (mut strict_total, mut unknown_words) = (0.0, 0);
@@ -290,10 +290,10 @@ mod tests {
 
     fn index() -> Index {
         Index::new([
-            (Consequence::Changes, vec!["revoke a key", "my key has leaked"]),
-            (Consequence::Changes, vec!["cancel my poll", "stop the poll"]),
-            (Consequence::Consults, vec!["which is better, this or that?"]),
-            (Consequence::None, vec!["show my keys", "list the keys"]),
+            (RequestEffect::Changes, vec!["revoke a key", "my key has leaked"]),
+            (RequestEffect::Changes, vec!["cancel my poll", "stop the poll"]),
+            (RequestEffect::Consults, vec!["which is better, this or that?"]),
+            (RequestEffect::None, vec!["show my keys", "list the keys"]),
         ])
     }
 

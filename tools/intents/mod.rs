@@ -1,9 +1,9 @@
 //! Intents: finds the operation for a sentence.
 
-mod beside;
 mod match_intent;
 mod matching;
+mod named_routes;
 mod words;
 
-pub use beside::{BESIDE, Beside};
 pub use match_intent::{LANGUAGES, MatchIntent};
+pub use named_routes::{NAMED_ROUTES, NamedRoute};

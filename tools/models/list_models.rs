@@ -17,13 +17,13 @@ pub struct ListModels;
 /// The model registry and its freshness.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(transparent)]
-pub struct Listed {
+pub struct ModelList {
     registry: Registry,
     #[serde(skip)]
     fresh_for: Duration,
 }
 
-impl ToolOutput for Listed {
+impl ToolOutput for ModelList {
     fn presentation(&self) -> Presentation {
         Presentation::shared(self.fresh_for)
     }
@@ -61,12 +61,12 @@ impl Tool for ListModels {
         faults: &[Kind::NotConfigured, Kind::Unavailable],
     };
     type Input = Nothing;
-    type Output = Listed;
+    type Output = ModelList;
 
-    async fn call(cx: &Ctx, _: Nothing) -> Result<Listed, Fault> {
+    async fn call(cx: &Ctx, _: Nothing) -> Result<ModelList, Fault> {
         let registry = cx.models().registry().await?;
         let fresh_for = registry.cache_expires_at.since(cx.clock().now()).min(Duration::from_hours(1));
-        Ok(Listed { registry, fresh_for })
+        Ok(ModelList { registry, fresh_for })
     }
 }
 

@@ -2,7 +2,7 @@
 
 use ep_kernel::fault::Fault;
 use ep_kernel::schema;
-use ep_kernel::tool::{Said, Understood, with};
+use ep_kernel::tool::{MessageContent, ParsedInput, with};
 use ep_polling::options::FreeOptions;
 use ep_polling::question::{FreeQuestion, Question};
 use ep_polling::roster::ModelNames;
@@ -78,14 +78,14 @@ pub fn read(request: FreeRequest) -> Result<(FreeQuestion, FreeOptions), Fault> 
 
 /// Reads a poll request from an agent's message: its fields, `Question? [Option A, Option B]`, a question of
 /// a simple form, or the options for a known question.
-pub fn understand(known: &Map<String, Value>, said: Said<'_>) -> Understood {
+pub fn parse_input(known: &Map<String, Value>, said: MessageContent<'_>) -> ParsedInput {
     let members = match said {
-        Said::Members(said) => with(known, said),
-        Said::Words(words) => match words_after(known, words) {
+        MessageContent::Fields(said) => with(known, said),
+        MessageContent::Text(words) => match words_after(known, words) {
             Ok(said) => with(known, said),
             Err(fault) => {
                 let ask = format!("{fault}. Write Question? [Option A, Option B], or send a data part.");
-                return Understood::Missing { known: known.clone(), ask };
+                return ParsedInput::Missing { known: known.clone(), ask };
             }
         },
     };
@@ -98,9 +98,9 @@ pub fn understand(known: &Map<String, Value>, said: Said<'_>) -> Understood {
                 "Options are missing: which can be chosen for “{shown}”? Write them like this: [Option A, Option B]; \
                  or send a data part with options."
             );
-            Understood::Missing { known: members, ask }
+            ParsedInput::Missing { known: members, ask }
         }
-        _ => Understood::Input(members),
+        _ => ParsedInput::Input(members),
     }
 }
 
@@ -235,17 +235,17 @@ mod tests {
         assert!(combined("Best drink? [Tea]").is_err());
     }
 
-    fn said(known: &Value, words: &str) -> Understood {
-        understand(known.as_object().unwrap(), Said::Words(words))
+    fn said(known: &Value, words: &str) -> ParsedInput {
+        parse_input(known.as_object().unwrap(), MessageContent::Text(words))
     }
 
     #[test]
     fn plain_words_are_parsed_and_missing_fields_requested() {
-        let input = |value: Value| Understood::Input(value.as_object().unwrap().clone());
+        let input = |value: Value| ParsedInput::Input(value.as_object().unwrap().clone());
         let both = json!({ "question": "Which is better, Rust or Go?", "options": ["Rust", "Go"] });
         assert_eq!(said(&json!({}), "Which is better, Rust or Go?"), input(both));
         let question = json!({ "question": "What is the best pizza topping?" });
-        let Understood::Missing { known, ask } = said(&json!({}), "What is the best pizza topping?") else {
+        let ParsedInput::Missing { known, ask } = said(&json!({}), "What is the best pizza topping?") else {
             panic!("options are missing")
         };
         assert_eq!(Value::Object(known), question);
@@ -258,7 +258,7 @@ mod tests {
         let other = json!({ "question": "Best drink of all?", "options": ["Tea", "Coffee"] });
         assert_eq!(said(&question, "Best drink of all? [Tea, Coffee]"), input(other));
         for words in ["hi", "Best drink of all? [Tea"] {
-            assert!(matches!(said(&json!({}), words), Understood::Missing { .. }), "{words}");
+            assert!(matches!(said(&json!({}), words), ParsedInput::Missing { .. }), "{words}");
         }
     }
 }

@@ -6,7 +6,7 @@ use ep_kernel::ctx::Ctx;
 use ep_kernel::executor::{Billing, Opener};
 use ep_kernel::fault::{Fault, Kind};
 use ep_kernel::tool::{
-    Access, Agents, Cost, Effect, Latency, Rate, Rest, Said, Spec, Task, Tool, Understood,
+    Access, Agents, Cost, Effect, Latency, MessageContent, ParsedInput, Rate, Rest, Spec, Task, Tool,
 };
 use ep_kernel::webhook_url::WebhookUrl;
 use ep_polling::plan::Plan;
@@ -73,8 +73,8 @@ impl Tool for PollQuestion {
     type Input = RawPollRequest;
     type Output = PollReply;
 
-    fn understand(known: &Map<String, Value>, said: Said<'_>) -> Option<Understood> {
-        Some(free_form::understand(known, said))
+    fn parse_input(known: &Map<String, Value>, said: MessageContent<'_>) -> Option<ParsedInput> {
+        Some(free_form::parse_input(known, said))
     }
 
     fn check(input: Value) -> Result<(), Fault> {
@@ -98,7 +98,7 @@ impl Tool for PollQuestion {
         tokio::select! {
             state = follow(cx, &id, wait_limit) => Ok(reply(cx, &state?, misspelt)),
             // The client has cancelled and will not read the response.
-            () = cx.withdrawn(), if !lasts => {
+            () = cx.cancelled(), if !lasts => {
                 cx.polls().cancel(&id).await?;
                 let message = format!("the request was cancelled; poll {id} ends with the votes received so far");
                 Err(Fault::new(Kind::PollFailed, message).about(id))

@@ -21,7 +21,7 @@ use super::draft::PollType;
 use super::estimate::DryRun;
 use super::facts::{self, ResultText};
 use super::notices::owner_notices;
-use super::summary::{Families, Status, Summary, family};
+use super::summary::{FamilySpread, Status, Summary, family};
 
 /// The response of `poll_question`.
 #[derive(Debug, Serialize, JsonSchema)]
@@ -91,7 +91,7 @@ pub struct PollResponse {
     /// Models that did not respond count against it. 0 if it cannot be computed.
     pub confidence: f64,
     /// Distribution of the votes over model families: a weak proxy for independence.
-    pub families: Families,
+    pub families: FamilySpread,
     /// The preset that chose the models; null if the request named them.
     pub preset: Option<String>,
     /// The pace, which sets the number of calls in flight.

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use ep_kernel::executor::PollState;
 use ep_kernel::ports::{Closing, PastPoll, PollRecord};
 use ep_polling::ballot::Ballot;
-use ep_polling::stopping::FinalAnswer;
+use ep_polling::stopping::FinalResponse;
 use ep_polling::tally::{NamedTally, Outcome};
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -57,7 +57,7 @@ impl Status {
 /// Distribution of the votes over model families (maker and product line). It is a weak proxy for
 /// independence, because models of different families often make the same errors.
 #[derive(Debug, Clone, Copy, Serialize, JsonSchema)]
-pub struct Families {
+pub struct FamilySpread {
     /// Families with at least one vote.
     pub heard: u32,
     /// Effective number of families: the inverse Simpson index of votes per family. Not a number of
@@ -104,7 +104,7 @@ pub struct Summary {
     /// Confidence that the whole roster would give this outcome.
     pub confidence: f64,
     /// Distribution of the votes over model families.
-    pub families: Families,
+    pub families: FamilySpread,
 }
 
 impl Summary {
@@ -132,7 +132,7 @@ impl Summary {
 }
 
 fn unheard(state: &PollState) -> u32 {
-    state.ballots.iter().filter(|ballot| ballot.answer() == FinalAnswer::Unknown).count() as u32
+    state.ballots.iter().filter(|ballot| ballot.response() == FinalResponse::Unknown).count() as u32
 }
 
 /// Returns the family of the model that cast this ballot.
@@ -141,7 +141,7 @@ pub fn family<'a>(record: &'a PollRecord, ballot: &Ballot) -> &'a str {
 }
 
 /// Returns the distribution of the votes over model families.
-pub fn families(state: &PollState) -> Families {
+pub fn families(state: &PollState) -> FamilySpread {
     let mut sizes: HashMap<&str, u32> = HashMap::new();
     for ballot in state.ballots.iter().filter(|ballot| ballot.vote.is_ok()) {
         *sizes.entry(family(&state.record, ballot)).or_default() += 1;
@@ -149,5 +149,5 @@ pub fn families(state: &PollState) -> Families {
     let votes: f64 = sizes.values().copied().map(f64::from).sum();
     let squares: f64 = sizes.values().map(|&size| f64::from(size).powi(2)).sum();
     let effective = if squares > 0.0 { (votes * votes / squares * 100.0).round() / 100.0 } else { 0.0 };
-    Families { heard: sizes.len() as u32, effective }
+    FamilySpread { heard: sizes.len() as u32, effective }
 }

@@ -9,7 +9,7 @@ use ep_kernel::reputation::{Figures, MIN_VOTES};
 use ep_kernel::tool::{
     Access, Agents, Cost, Effect, Latency, Presentation, Rate, Rest, Spec, Task, Tool, ToolOutput,
 };
-use ep_polling::reputation::{ModelSums, Slot, SlotShare, WHOLE};
+use ep_polling::reputation::{BallotSlot, ModelSums, SlotShare, WHOLE};
 use ep_polling::roster::ModelId;
 use ep_polling::time::Timestamp;
 use schemars::JsonSchema;
@@ -106,7 +106,7 @@ pub struct FeedbackAgreement {
 }
 
 impl ModelReputation {
-    fn new(model: &ModelId, sums: &ModelSums, slots: Option<&BTreeMap<Slot, i64>>) -> Self {
+    fn new(model: &ModelId, sums: &ModelSums, slots: Option<&BTreeMap<BallotSlot, i64>>) -> Self {
         let enough = sums.votes >= MIN_VOTES;
         let of_calls = |count| mean(count, sums.calls).filter(|_| enough);
         Self {
@@ -130,7 +130,7 @@ impl ModelReputation {
 }
 
 impl SlotBias {
-    fn of(slots: &BTreeMap<Slot, i64>) -> Option<Self> {
+    fn of(slots: &BTreeMap<BallotSlot, i64>) -> Option<Self> {
         let first = SlotShare::of(slots, |slot| slot.slot == 0)?;
         let last = SlotShare::of(slots, |slot| slot.slot + 1 == slot.options)?;
         Some(Self {

@@ -23,7 +23,7 @@ use crate::polls::facts::ResultText;
 use crate::polls::follow::follow;
 use crate::polls::notices::notices;
 use crate::polls::reply::{Costs, PublicVote, RunningPoll, Timing, VoteResult, votes};
-use crate::polls::summary::{Families, Status, Summary, families};
+use crate::polls::summary::{FamilySpread, Status, Summary, families};
 
 /// Reads a result.
 pub struct GetPollResult;
@@ -98,7 +98,7 @@ pub struct PollResult {
     /// agreement among these models, not truth.
     pub confidence: f64,
     /// Distribution of the votes over model families: a weak proxy for independence.
-    pub families: Families,
+    pub families: FamilySpread,
     /// The preset that chose the models; null if the request named them.
     pub preset: Option<String>,
     /// True if the voters are simulated.
@@ -223,7 +223,7 @@ fn costs_are_the_owners(cx: &Ctx, state: &PollState) -> Fault {
 struct VoteCounts {
     tally: NamedTally,
     succeeded: u32,
-    families: Families,
+    families: FamilySpread,
     notices: Vec<String>,
 }
 

@@ -16,7 +16,7 @@ pub struct GetHealth;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 #[schemars(inline)]
-pub enum Working {
+pub enum ComponentHealth {
     /// It works.
     Ok,
     /// It does not.
@@ -30,7 +30,7 @@ pub struct Health {
     #[schemars(extend("const" = "ok"))]
     pub status: &'static str,
     /// The state of the database: `ok` if it can be read and written.
-    pub db: Working,
+    pub db: ComponentHealth,
     /// The version of the program. The OpenAPI document has the version of the interface.
     pub version: &'static str,
     /// The abbreviated commit of the build.
@@ -72,7 +72,7 @@ impl Tool for GetHealth {
     type Output = Health;
 
     async fn call(cx: &Ctx, _: Nothing) -> Result<Health, Fault> {
-        let db = if cx.health().check().await.is_ok() { Working::Ok } else { Working::Error };
+        let db = if cx.health().check().await.is_ok() { ComponentHealth::Ok } else { ComponentHealth::Error };
         let settings = cx.settings();
         let timestamp = cx.clock().now();
         Ok(Health { status: "ok", db, version: settings.version, git_commit: settings.commit, timestamp })

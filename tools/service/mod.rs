@@ -3,5 +3,5 @@
 mod get_health;
 mod list_errors;
 
-pub use get_health::{GetHealth, Working};
+pub use get_health::{ComponentHealth, GetHealth};
 pub use list_errors::ListErrors;

@@ -30,7 +30,7 @@ pub const FLOW_LIFETIME: Duration = Duration::from_mins(10);
 /// The cookie's name, which its encryption is bound to.
 const FLOW_COOKIE: &str = "ep_oidc";
 /// Maximum length of an ID token stored for signing out, in bytes.
-const MAX_KEPT_TOKEN: usize = 16 * 1024;
+const MAX_STORED_TOKEN: usize = 16 * 1024;
 
 /// The service as a client of its provider.
 #[derive(Debug, Clone)]
@@ -181,7 +181,7 @@ impl Oidc {
         Ok(ProviderSignIn {
             email: Email::of_subject(&issuer, &subject, checked.map(|email| email.as_str())),
             identity: Identity::Provider { issuer, subject },
-            id_token: Some(id_token.to_string()).filter(|token| token.len() <= MAX_KEPT_TOKEN),
+            id_token: Some(id_token.to_string()).filter(|token| token.len() <= MAX_STORED_TOKEN),
             return_to: flow.return_to,
         })
     }

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use ep_kernel::fault::{Fault, Kind};
 use ep_kernel::tasks::Tasks;
-use ep_outgoing::AnswerError;
+use ep_outgoing::ResponseError;
 use futures::FutureExt;
 use futures::future::BoxFuture;
 use openidconnect::core::{
@@ -26,7 +26,7 @@ use tokio::time::Instant;
 /// Timeout of a request to the provider.
 const TIMEOUT: Duration = Duration::from_secs(4);
 /// Maximum length of a response, in bytes.
-const MAX_ANSWER: usize = 1024 * 1024;
+const MAX_RESPONSE: usize = 1024 * 1024;
 /// Age from which [`Provider::renew`] fetches the metadata again.
 const FRESH: Duration = Duration::from_hours(1);
 /// Age up to which the metadata is used if the provider does not respond.
@@ -95,19 +95,19 @@ struct ProviderState {
 pub(crate) struct Http(Client);
 
 impl<'c> AsyncHttpClient<'c> for Http {
-    type Error = AnswerError;
-    type Future = BoxFuture<'c, Result<HttpResponse, AnswerError>>;
+    type Error = ResponseError;
+    type Future = BoxFuture<'c, Result<HttpResponse, ResponseError>>;
 
     fn call(&'c self, request: HttpRequest) -> Self::Future {
         async move {
-            let mut request = reqwest::Request::try_from(request).map_err(AnswerError::unreachable)?;
+            let mut request = reqwest::Request::try_from(request).map_err(ResponseError::unreachable)?;
             *request.timeout_mut() = Some(TIMEOUT);
-            let response = self.0.execute(request).await.map_err(AnswerError::unreachable)?;
+            let response = self.0.execute(request).await.map_err(ResponseError::unreachable)?;
             let (status, headers) = (response.status(), response.headers().clone());
-            let mut answer = HttpResponse::new(ep_outgoing::read(response, MAX_ANSWER).await?);
-            *answer.status_mut() = status;
-            *answer.headers_mut() = headers;
-            Ok(answer)
+            let mut response = HttpResponse::new(ep_outgoing::read(response, MAX_RESPONSE).await?);
+            *response.status_mut() = status;
+            *response.headers_mut() = headers;
+            Ok(response)
         }
         .boxed()
     }
@@ -120,14 +120,14 @@ struct Recorder<'h> {
 }
 
 impl<'c> AsyncHttpClient<'c> for Recorder<'_> {
-    type Error = AnswerError;
-    type Future = BoxFuture<'c, Result<HttpResponse, AnswerError>>;
+    type Error = ResponseError;
+    type Future = BoxFuture<'c, Result<HttpResponse, ResponseError>>;
 
     fn call(&'c self, request: HttpRequest) -> Self::Future {
         async move {
-            let answer = self.http.call(request).await?;
-            self.first.get_or_init(|| answer.body().clone());
-            Ok(answer)
+            let response = self.http.call(request).await?;
+            self.first.get_or_init(|| response.body().clone());
+            Ok(response)
         }
         .boxed()
     }

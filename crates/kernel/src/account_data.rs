@@ -69,7 +69,7 @@ impl AccountData {
                 self.purge().await;
                 Ok(forfeited)
             }
-            AccountDeletionOutcome::Refused(obstacles) => Err(deletion_conflict(obstacles)),
+            AccountDeletionOutcome::Rejected(obstacles) => Err(deletion_conflict(obstacles)),
         }
     }
 

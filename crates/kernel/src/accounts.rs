@@ -10,8 +10,8 @@ use crate::caller::UserId;
 use crate::email::Email;
 use crate::fault::{Fault, Kind};
 use crate::ports::{
-    Audit, Balance, Clock, CreditOutcome, Entropy, Ledger, LockedOut, NewUser, StoreError, UserAdmin,
-    UserStore,
+    Audit, Balance, Clock, CreditOutcome, Entropy, Ledger, NewUser, RevokedCredentials, StoreError,
+    UserAdmin, UserStore,
 };
 use ep_polling::money::MicroUsd;
 
@@ -107,7 +107,7 @@ impl Accounts {
     }
 
     /// Revokes all keys of a user, and ends all sessions.
-    pub async fn lock_out(&self, user: UserId) -> Result<LockedOut, Fault> {
+    pub async fn lock_out(&self, user: UserId) -> Result<RevokedCredentials, Fault> {
         Ok(self.ports.operator.lock_out(user, self.ports.clock.now()).await?)
     }
 

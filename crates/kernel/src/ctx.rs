@@ -137,7 +137,7 @@ pub struct Ctx {
     pub request_ref: Option<String>,
     pub(crate) ports: Arc<ToolPorts>,
     pub(crate) progress: Option<ProgressSink>,
-    pub(crate) withdrawn: CancellationToken,
+    pub(crate) cancelled: CancellationToken,
     pub(crate) upstream_us: Arc<AtomicU64>,
 }
 
@@ -152,7 +152,7 @@ impl Ctx {
             request_ref: None,
             ports,
             progress: None,
-            withdrawn: CancellationToken::new(),
+            cancelled: CancellationToken::new(),
             upstream_us: Arc::default(),
         }
     }
@@ -259,8 +259,8 @@ impl Ctx {
     }
 
     /// Resolves when the caller cancels the request by leaving for good.
-    pub async fn withdrawn(&self) {
-        self.withdrawn.cancelled().await;
+    pub async fn cancelled(&self) {
+        self.cancelled.cancelled().await;
     }
 
     /// Reports a step to the caller, if it follows the progress.

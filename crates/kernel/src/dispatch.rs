@@ -12,7 +12,6 @@ use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 use tracing::Instrument;
 
-use crate::answer::Answer;
 use crate::app::App;
 use crate::ctx::Ctx;
 use crate::event::ProgressSink;
@@ -20,6 +19,7 @@ use crate::fault::{Fault, Kind};
 use crate::guard::{Admission, Admitted, Guarded, INSTANT, Policy, Request, bounded};
 use crate::idempotency::Claimed;
 use crate::method::Method;
+use crate::output::CallOutput;
 use crate::tool::{Access, Entry, Latency};
 
 /// A call from a surface.
@@ -37,7 +37,7 @@ pub struct Call {
     /// Receiver of progress reports.
     pub progress: Option<ProgressSink>,
     /// Cancelled when the caller disconnects, if the protocol defines that as cancelling the request.
-    pub withdrawn: CancellationToken,
+    pub cancelled: CancellationToken,
 }
 
 impl Call {
@@ -50,7 +50,7 @@ impl Call {
             wait_limit: None,
             without_votes: false,
             progress: None,
-            withdrawn: CancellationToken::new(),
+            cancelled: CancellationToken::new(),
         }
     }
 }
@@ -59,7 +59,7 @@ impl Call {
 #[derive(Debug)]
 pub struct Dispatched {
     /// The output.
-    pub answer: Answer,
+    pub output: CallOutput,
     /// True if it repeats the output of an earlier, identical request.
     pub replayed: bool,
 }
@@ -104,7 +104,7 @@ pub async fn admit(
     entry: &'static Entry,
     call: Call,
 ) -> Result<AdmittedCall, Guarded<Dispatched>> {
-    let Call { request, only, idempotency_key, wait_limit, without_votes, progress, withdrawn } = call;
+    let Call { request, only, idempotency_key, wait_limit, without_votes, progress, cancelled } = call;
     let deadline = match entry.spec.latency {
         Latency::Instant => INSTANT,
         Latency::Models => app.ports.settings.poll_deadline + MARGIN,
@@ -121,7 +121,7 @@ pub async fn admit(
         request_ref: None,
         ports: Arc::clone(&app.ports),
         progress,
-        withdrawn,
+        cancelled,
         upstream_us: admitted.upstream_us(),
     };
     Ok(AdmittedCall { app: Arc::clone(app), entry, admitted, idempotency_key, cx })
@@ -147,8 +147,8 @@ impl AdmittedCall {
         let posted = entry.spec.rest.is_some_and(|rest| rest.method == Method::Post);
         let idempotency_key = idempotency_key.filter(|_| !reads || posted);
         if reads && idempotency_key.is_none() {
-            let answer = entry.run(cx, input);
-            return admitted.run(async { Ok(Dispatched { answer: answer.await?, replayed: false }) }).boxed();
+            let output = entry.run(cx, input);
+            return admitted.run(async { Ok(Dispatched { output: output.await?, replayed: false }) }).boxed();
         }
         // An operation with side effects or a key runs to its end even if its client disconnects.
         let tasks = app.tasks.clone();
@@ -181,7 +181,7 @@ async fn once(
     input: Value,
     deadline: Duration,
 ) -> Result<Dispatched, Fault> {
-    let fresh = |answer| Dispatched { answer, replayed: false };
+    let fresh = |output| Dispatched { output, replayed: false };
     let Some(key) = key else { return bounded(deadline, entry.run(cx, input)).await.map(fresh) };
     match app.idempotency.claim(entry.spec.name, &cx.caller, &key, &input).await? {
         Claimed::New(claim) => {
@@ -192,7 +192,7 @@ async fn once(
             result.map(fresh)
         }
         Claimed::Running(request_ref) => Err(still_running(&app, &request_ref).await),
-        Claimed::Replay(reply) => reply.map(|answer| Dispatched { answer, replayed: true }),
+        Claimed::Replay(reply) => reply.map(|output| Dispatched { output, replayed: true }),
     }
 }
 

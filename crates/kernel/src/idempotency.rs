@@ -14,10 +14,10 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 
-use crate::answer::{Answer, Presentation};
 use crate::caller::Caller;
 use crate::canonical;
 use crate::fault::{Fault, Kind, StoredFault};
+use crate::output::{CallOutput, Presentation};
 use crate::ports::{ClaimRecord, ClaimState, Clock, Entropy, IdempotencyStore};
 use crate::sealing::Sealer;
 
@@ -61,12 +61,16 @@ pub enum Claimed {
     /// The same request is running; this is its [`Claim::request_ref`].
     Running(String),
     /// The request has already run; this is its reply.
-    Replay(Box<Result<Answer, Fault>>),
+    Replay(Box<Result<CallOutput, Fault>>),
 }
 
 #[derive(Serialize, Deserialize)]
 enum StoredReply {
-    Answer { value: Value, presentation: Box<Presentation> },
+    #[serde(alias = "Answer")]
+    Output {
+        value: Value,
+        presentation: Box<Presentation>,
+    },
     Fault(StoredFault),
 }
 
@@ -146,10 +150,10 @@ impl Idempotency {
     }
 
     /// Stores the reply, or releases the claim if the reply must not be stored.
-    pub async fn finish(&self, claim: Claim, reply: &Result<Answer, Fault>) {
+    pub async fn finish(&self, claim: Claim, reply: &Result<CallOutput, Fault>) {
         let stored = match reply {
-            Ok(Answer { presentation, .. }) if presentation.interim.is_some() => Some(PENDING.to_owned()),
-            Ok(answer) => self.write(answer, &claim).ok(),
+            Ok(CallOutput { presentation, .. }) if presentation.interim.is_some() => Some(PENDING.to_owned()),
+            Ok(output) => self.write(output, &claim).ok(),
             Err(fault) if fault.kind().is_ours() || is_temporary(fault.kind()) => None,
             Err(fault) => serde_json::to_string(&StoredReply::Fault(fault.into())).ok(),
         };
@@ -168,11 +172,11 @@ impl Idempotency {
         Ok(self.store.sweep(self.clock.now()).await.map(drop)?)
     }
 
-    fn write(&self, answer: &Answer, claim: &Claim) -> Result<String, Fault> {
-        let Answer { value, mut presentation } = answer.clone();
+    fn write(&self, output: &CallOutput, claim: &Claim) -> Result<String, Fault> {
+        let CallOutput { value, mut presentation } = output.clone();
         let sensitive = presentation.sensitive;
         let value = presentation.repeated.take().unwrap_or(value);
-        let reply = StoredReply::Answer { value, presentation: Box::new(presentation) };
+        let reply = StoredReply::Output { value, presentation: Box::new(presentation) };
         let text = serde_json::to_string(&reply).map_err(Fault::internal)?;
         if !sensitive {
             return Ok(text);
@@ -183,7 +187,7 @@ impl Idempotency {
 
     /// Reads a stored reply. One that holds a secret is returned to the credential of the first request alone: another
     /// one of the account may be more limited.
-    fn read(&self, stored: &str, scope: &str, credential: &str) -> Result<Result<Answer, Fault>, Fault> {
+    fn read(&self, stored: &str, scope: &str, credential: &str) -> Result<Result<CallOutput, Fault>, Fault> {
         let opened;
         let text = match stored.strip_prefix(SEALED) {
             Some(sealed) => {
@@ -199,7 +203,9 @@ impl Idempotency {
             None => stored,
         };
         Ok(match serde_json::from_str(text).map_err(Fault::internal)? {
-            StoredReply::Answer { value, presentation } => Ok(Answer { value, presentation: *presentation }),
+            StoredReply::Output { value, presentation } => {
+                Ok(CallOutput { value, presentation: *presentation })
+            }
             StoredReply::Fault(fault) => Err(fault.into()),
         })
     }

@@ -6,7 +6,6 @@
 
 pub mod account_data;
 pub mod accounts;
-pub mod answer;
 pub mod api_key;
 pub mod app;
 pub mod caller;
@@ -30,6 +29,7 @@ pub mod keys;
 pub mod links;
 pub mod log_limit;
 pub mod method;
+pub mod output;
 pub mod ports;
 pub mod reputation;
 pub mod schema;

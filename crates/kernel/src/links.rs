@@ -8,7 +8,7 @@ use crate::method::Method;
 
 /// A request that achieves a goal, for example to fund an account.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Way {
+pub struct ActionRequest {
     /// Stable name of the action.
     pub action: &'static str,
     /// The instruction as a sentence.
@@ -29,7 +29,7 @@ pub struct Links {
     /// Absolute URLs of external pages.
     pages: HashMap<String, String>,
     /// Ways to achieve each goal in this configuration.
-    ways: HashMap<&'static str, Vec<Way>>,
+    ways: HashMap<&'static str, Vec<ActionRequest>>,
     /// Names of routes without a use in this configuration.
     unavailable: HashSet<String>,
 }
@@ -55,13 +55,13 @@ impl Links {
     }
 
     /// Sets the ways to achieve a goal. An empty list means that this service offers none.
-    pub fn with_ways(mut self, goal: &'static str, ways: Vec<Way>) -> Self {
+    pub fn with_ways(mut self, goal: &'static str, ways: Vec<ActionRequest>) -> Self {
         self.ways.insert(goal, ways);
         self
     }
 
     /// Returns the ways to achieve a goal; `None` for an unknown goal.
-    pub fn ways(&self, goal: &str) -> Option<&[Way]> {
+    pub fn ways(&self, goal: &str) -> Option<&[ActionRequest]> {
         self.ways.get(goal).map(Vec::as_slice)
     }
 

@@ -128,10 +128,10 @@ mod tests {
 
     /// Returns its number of calls.
     #[derive(Default)]
-    struct Slow(AtomicU32);
+    struct SlowStore(AtomicU32);
 
     #[async_trait]
-    impl ReputationStore for Slow {
+    impl ReputationStore for SlowStore {
         async fn count_polls(&self, _: u32) -> Result<u32, StoreError> {
             Ok(0)
         }
@@ -155,7 +155,7 @@ mod tests {
 
     #[tokio::test]
     async fn concurrent_callers_share_figures_for_five_minutes() {
-        let (store, clock) = (Arc::new(Slow::default()), Arc::new(ManualClock::default()));
+        let (store, clock) = (Arc::new(SlowStore::default()), Arc::new(ManualClock::default()));
         let reputation = Reputation::new(store.clone(), clock.clone());
         for (passed, polls) in [(0, 0), (299, 0), (1, 1), (1, 1)] {
             clock.advance(Duration::from_secs(passed));

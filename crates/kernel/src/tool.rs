@@ -19,15 +19,15 @@ use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 
-use crate::answer::Answer;
 use crate::caller::Caller;
 use crate::ctx::Ctx;
 use crate::fault::{Fault, Kind};
 use crate::key_terms::KeyScope;
+use crate::output::CallOutput;
 use crate::schema;
 
-pub use crate::answer::{Body, Brief, Cache, Presentation, SessionChange, ToolOutput};
 pub use crate::method::Method;
+pub use crate::output::{Body, Brief, Cache, Presentation, SessionChange, ToolOutput};
 
 /// One operation.
 pub trait Tool: 'static {
@@ -41,10 +41,10 @@ pub trait Tool: 'static {
     const NEEDS_ACCOUNT: bool = false;
     /// Reads the input from an agent's message, for protocols with messages. `known` is the input from
     /// earlier messages. Returns `None` if the operation does not understand plain text.
-    fn understand(known: &Map<String, Value>, said: Said<'_>) -> Option<Understood> {
+    fn parse_input(known: &Map<String, Value>, said: MessageContent<'_>) -> Option<ParsedInput> {
         match said {
-            Said::Members(said) => Some(Understood::Input(with(known, said))),
-            Said::Words(_) => None,
+            MessageContent::Fields(said) => Some(ParsedInput::Input(with(known, said))),
+            MessageContent::Text(_) => None,
         }
     }
     /// Validates an input as far as possible without a caller.
@@ -57,16 +57,16 @@ pub trait Tool: 'static {
 
 /// The content of an agent's message.
 #[derive(Debug, Clone)]
-pub enum Said<'a> {
+pub enum MessageContent<'a> {
     /// Fields of the input.
-    Members(Map<String, Value>),
+    Fields(Map<String, Value>),
     /// Plain text.
-    Words(&'a str),
+    Text(&'a str),
 }
 
 /// The input read from a message.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Understood {
+pub enum ParsedInput {
     /// The input is complete.
     Input(Map<String, Value>),
     /// Fields are missing.
@@ -379,10 +379,10 @@ pub struct Entry {
     input: CachedSchema,
     request: CachedSchema,
     output: CachedSchema,
-    understand: fn(&Map<String, Value>, Said<'_>) -> Option<Understood>,
+    parse_input: fn(&Map<String, Value>, MessageContent<'_>) -> Option<ParsedInput>,
     extended: fn() -> Vec<String>,
     check: fn(Value) -> Result<(), Fault>,
-    run: fn(Ctx, Value) -> BoxFuture<'static, Result<Answer, Fault>>,
+    run: fn(Ctx, Value) -> BoxFuture<'static, Result<CallOutput, Fault>>,
 }
 
 /// A schema generated at its first use.
@@ -487,9 +487,9 @@ impl Entry {
         (self.check)(self.without_empty(Value::Object(input.clone())))
     }
 
-    /// Reads the input from an agent's message: see [`Tool::understand`].
-    pub fn understand(&self, known: &Map<String, Value>, said: Said<'_>) -> Option<Understood> {
-        (self.understand)(known, said)
+    /// Reads the input from an agent's message: see [`Tool::parse_input`].
+    pub fn parse_input(&self, known: &Map<String, Value>, said: MessageContent<'_>) -> Option<ParsedInput> {
+        (self.parse_input)(known, said)
     }
 
     /// Returns the REST binding and the event stream, if any.
@@ -499,7 +499,7 @@ impl Entry {
 
     /// Decodes the input and runs the operation. Surfaces call [`dispatch`](crate::dispatch::dispatch)
     /// instead, which checks everything else first.
-    pub fn run(&self, cx: Ctx, input: Value) -> BoxFuture<'static, Result<Answer, Fault>> {
+    pub fn run(&self, cx: Ctx, input: Value) -> BoxFuture<'static, Result<CallOutput, Fault>> {
         (self.run)(cx, input)
     }
 }
@@ -513,7 +513,7 @@ pub const fn entry<T: Tool>() -> Entry {
         input: CachedSchema::new(schema::input::<T::Input>),
         request: CachedSchema::new(request::<T>),
         output: CachedSchema::new(schema::output::<T::Output>),
-        understand: T::understand,
+        parse_input: T::parse_input,
         extended: schema::extended::<T::Input>,
         check: T::check,
         run: run::<T>,
@@ -529,11 +529,11 @@ fn request<T: Tool>() -> Schema {
     schema
 }
 
-fn run<T: Tool>(cx: Ctx, input: Value) -> BoxFuture<'static, Result<Answer, Fault>> {
+fn run<T: Tool>(cx: Ctx, input: Value) -> BoxFuture<'static, Result<CallOutput, Fault>> {
     async move {
         let output = T::call(&cx, schema::decode::<T::Input>(input)?).await?;
         let value = serde_json::to_value(&output).map_err(Fault::internal)?;
-        Ok(Answer { value, presentation: output.presentation() })
+        Ok(CallOutput { value, presentation: output.presentation() })
     }
     .boxed()
 }

@@ -9,7 +9,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 use tokio::sync::OnceCell;
 
-use crate::answers::{self, AnswerError};
+use crate::responses::{self, ResponseError};
 
 /// The time limit of one request.
 const TIMEOUT: Duration = Duration::from_secs(5);
@@ -34,7 +34,7 @@ pub struct Node {
 pub enum NodeError {
     /// The node is unreachable, or its response is too long.
     #[error(transparent)]
-    Unread(#[from] AnswerError),
+    Transport(#[from] ResponseError),
     /// The response has an unexpected form.
     #[error("the node's response is not the expected JSON-RPC")]
     Unreadable,
@@ -43,7 +43,7 @@ pub enum NodeError {
     Reverted,
     /// The node rejected the call.
     #[error("the node rejected the call with code {0}")]
-    Refused(i64),
+    Rejected(i64),
     /// The node serves another chain.
     #[error("the node serves chain {0}, which is not the configured chain")]
     OtherChain(u64),
@@ -86,15 +86,15 @@ impl Node {
     pub async fn call(&self, method: &str, params: Value) -> Result<Value, NodeError> {
         let request = json!({ "jsonrpc": "2.0", "id": 1, "method": method, "params": params });
         let send = self.client.post(self.url.expose_secret()).timeout(TIMEOUT).json(&request).send();
-        let response = send.await.map_err(AnswerError::unreachable)?;
-        let body = answers::read(response, MAX_RESPONSE).await?;
+        let response = send.await.map_err(ResponseError::unreachable)?;
+        let body = responses::read(response, MAX_RESPONSE).await?;
         match serde_json::from_slice(&body) {
             Ok(RpcResponse { error: Some(error), .. })
                 if error.code == REVERTED || error.message.contains("revert") =>
             {
                 Err(NodeError::Reverted)
             }
-            Ok(RpcResponse { error: Some(error), .. }) => Err(NodeError::Refused(error.code)),
+            Ok(RpcResponse { error: Some(error), .. }) => Err(NodeError::Rejected(error.code)),
             Ok(RpcResponse { result, error: None }) => Ok(result),
             Err(_) => Err(NodeError::Unreadable),
         }

@@ -10,7 +10,7 @@
 use std::hint::black_box;
 use std::time::{Duration, Instant};
 
-use ep_polling::stopping::{Evidence, Responses, Rule, answers_needed, decide, p_value};
+use ep_polling::stopping::{Evidence, Responses, Rule, decide, p_value, responses_needed};
 use ep_polling::threshold::Threshold;
 
 const REPEATS: u32 = 1000;
@@ -62,7 +62,7 @@ fn main() {
     for roster in [25, 50, 150] {
         let evidence = Evidence { leader: 0, rival: 0, remaining: roster };
         show(&format!("first wave: answers_needed, N = {roster}, a new threshold"), || {
-            black_box(answers_needed(&rule(0.9 + f64::from(roster) * 1e-4), black_box(evidence)));
+            black_box(responses_needed(&rule(0.9 + f64::from(roster) * 1e-4), black_box(evidence)));
         });
     }
     for members in [50, 150] {
@@ -81,7 +81,7 @@ fn main() {
         });
         show(&format!("{members} times answers_needed in a split poll"), || {
             split_poll(members, true, |responses| {
-                _ = black_box(answers_needed(&balanced, responses.overall().evidence));
+                _ = black_box(responses_needed(&balanced, responses.overall().evidence));
             });
         });
     }

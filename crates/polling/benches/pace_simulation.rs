@@ -11,7 +11,7 @@
 #[path = "../tests/stopping/simulation.rs"]
 mod simulation;
 
-use ep_polling::stopping::{Pace, Responses, Rule, answers_needed};
+use ep_polling::stopping::{Pace, Responses, Rule, responses_needed};
 use ep_polling::threshold::Threshold;
 use rand::SeedableRng;
 use rand::seq::SliceRandom;
@@ -66,13 +66,13 @@ const POLICIES: [Policy; 13] = [
     ("max(k, 12)", |k, _| k.max(12)),
     ("ceil(1.25 k)", |k, _| (k * 5).div_ceil(4)),
     ("ceil(1.5 k)", |k, _| (k * 3).div_ceil(2)),
-    ("balanced: 2 k", |k, unanswered| Pace::Balanced.in_flight(k, unanswered)),
+    ("balanced: 2 k", |k, open_responses| Pace::Balanced.in_flight(k, open_responses)),
     ("3 k", |k, _| k * 3),
     ("k + 2", |k, _| k + 2),
     ("k + 4", |k, _| k + 4),
     ("k + 8", |k, _| k + 8),
-    ("k + unanswered / 8", |k, unanswered| k + unanswered.div_ceil(8)),
-    ("fast: all", |_, unanswered| unanswered),
+    ("k + unanswered / 8", |k, open_responses| k + open_responses.div_ceil(8)),
+    ("fast: all", |_, open_responses| open_responses),
 ];
 
 #[derive(Clone, Copy, Default)]
@@ -93,7 +93,7 @@ fn measure(scenario: &Scenario, rule: &Rule, policy: fn(u32, u32) -> u32) -> Mea
         let members = scenario.members(&mut rng);
         let in_flight = |responses: &Responses| {
             let standing = standing(responses);
-            policy(answers_needed(rule, standing), standing.remaining) as usize
+            policy(responses_needed(rule, standing), standing.remaining) as usize
         };
         let run = run(&members, scenario.options, rule, in_flight);
         sum.calls += run.calls as f64;

@@ -20,7 +20,7 @@ use std::fs::File;
 use std::path::Path;
 use std::process::ExitCode;
 
-use ep_polling::stopping::{Decision, Evidence, FinalAnswer, Responses, Rule, decide, locked, p_value};
+use ep_polling::stopping::{Decision, Evidence, FinalResponse, Responses, Rule, decide, locked, p_value};
 use ep_polling::tally::Tally;
 use ep_polling::threshold::Threshold;
 use rand::seq::SliceRandom;
@@ -191,7 +191,7 @@ fn replay(votes: &RecordedVotes, stop: impl Fn(&Responses) -> Option<Option<usiz
     for _ in 0..rounds {
         for answers in votes.questions.values() {
             let mut answers = answers.clone();
-            let full_answer = Tally::of(votes.options, answers.iter().copied()).leader();
+            let full_outcome = Tally::of(votes.options, answers.iter().copied()).leader();
             answers.shuffle(&mut rng);
             let mut responses = Responses::new(votes.options, answers.len());
             for answer in answers {
@@ -205,7 +205,7 @@ fn replay(votes: &RecordedVotes, stop: impl Fn(&Responses) -> Option<Option<usiz
                 };
                 if let Some(option) = named {
                     calls += responses.launched();
-                    agreed += usize::from(option == full_answer);
+                    agreed += usize::from(option == full_outcome);
                     break;
                 }
             }
@@ -285,11 +285,11 @@ fn replay_failing(
     let (mut calls, mut wrong) = (0, 0);
     for _ in 0..rounds {
         for answers in votes.questions.values() {
-            let full_answer = Tally::of(votes.options, answers.iter().copied()).leader();
+            let full_outcome = Tally::of(votes.options, answers.iter().copied()).leader();
             let mut members: Vec<(Option<usize>, bool)> = answers
                 .iter()
                 .map(|answer| {
-                    let can_fail = !dissent_only || *answer != full_answer;
+                    let can_fail = !dissent_only || *answer != full_outcome;
                     (*answer, can_fail && share > 0.0 && rng.random_bool(share))
                 })
                 .collect();
@@ -300,8 +300,8 @@ fn replay_failing(
                 responses.record(
                     position,
                     match failed {
-                        FailureTreatment::NoVote if fails => FinalAnswer::NoVote,
-                        _ if fails => FinalAnswer::Unknown,
+                        FailureTreatment::NoVote if fails => FinalResponse::NoVote,
+                        _ if fails => FinalResponse::Unknown,
                         _ => answer.into(),
                     },
                 );
@@ -316,7 +316,7 @@ fn replay_failing(
                 ends.then(|| (standing.leader, p_value(evidence)))
             });
             calls += responses.launched();
-            wrong += usize::from(claimed.is_some_and(|(option, p)| p <= 0.05 && option != full_answer));
+            wrong += usize::from(claimed.is_some_and(|(option, p)| p <= 0.05 && option != full_outcome));
         }
     }
     let polls = (rounds * votes.questions.len()) as f64;

@@ -48,14 +48,14 @@ fn run(arguments: &Arguments) -> Result<Summary, Box<dyn Error>> {
     let rule = Rule::for_threshold(Threshold::new(arguments.threshold)?);
     let mut summary = Summary { members: votes.models, ..Summary::default() };
     for answers in votes.questions.values() {
-        let full_answer = Tally::of(votes.options, answers.iter().copied()).leader();
+        let full_outcome = Tally::of(votes.options, answers.iter().copied()).leader();
         for order in 0..arguments.orders {
             let mut answers = answers.clone();
             seed(order).shuffle(&mut answers);
             let (decision, calls) = poll(&answers, votes.options, &rule);
             summary.polls += 1;
             summary.calls += calls;
-            summary.agreed += usize::from(decision.option == full_answer);
+            summary.agreed += usize::from(decision.option == full_outcome);
             *summary.ends.entry(decision.reason.as_str()).or_default() += 1;
         }
     }

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::order::Seed;
 use super::roster::ModelId;
-use super::stopping::FinalAnswer;
+use super::stopping::FinalResponse;
 use super::text::comparison_key;
 use crate::money::Spend;
 
@@ -19,7 +19,7 @@ pub struct BallotView {
     /// The options in the order shown.
     pub choices: Vec<Choice>,
     /// The form in which the model names its choice.
-    pub answer: AnswerForm,
+    pub answer: ChoiceForm,
     /// A random number in the delimiters around question and options, which makes them unpredictable.
     pub delimiter_mark: u32,
 }
@@ -35,19 +35,19 @@ pub struct Choice {
 
 /// The form in which a model names its choice.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum AnswerForm {
+pub enum ChoiceForm {
     /// The option's text.
     Text,
     /// The letter of the position at which the option is shown, from `A`.
     Letter,
 }
 
-impl AnswerForm {
+impl ChoiceForm {
     /// The longest option that models are asked to repeat, in bytes of UTF-8. A byte is at most one token, so
     /// the option fits the smallest token limit of a response.
     pub const MAX_TEXT_BYTES: usize = 200;
 
-    /// Returns [`AnswerForm::Text`], or [`AnswerForm::Letter`] if an option is longer than
+    /// Returns [`ChoiceForm::Text`], or [`ChoiceForm::Letter`] if an option is longer than
     /// [`MAX_TEXT_BYTES`](Self::MAX_TEXT_BYTES), contains a character that JSON escapes, or differs from
     /// another only in case. Some servers truncate values at escaped characters (see
     /// `examples/ballot-forms`).
@@ -70,13 +70,13 @@ pub struct BallotViews<'p> {
     seed: Seed,
     question: &'p Arc<str>,
     options: &'p [String],
-    answer: AnswerForm,
+    answer: ChoiceForm,
 }
 
 impl<'p> BallotViews<'p> {
     /// Creates the views of a poll with this question and these options.
     pub fn new(seed: Seed, question: &'p Arc<str>, options: &'p [String]) -> Self {
-        Self { seed, question, options, answer: AnswerForm::for_options(options) }
+        Self { seed, question, options, answer: ChoiceForm::for_options(options) }
     }
 
     /// Returns the view of the member at `position` of the dispatch order.
@@ -148,7 +148,7 @@ impl Reason {
     /// and the confidence counts it for the strongest rival. A truncated response is unknown, because the
     /// service sets the token limit. So is a rejected call, because an account without credit says nothing
     /// about the model.
-    pub const fn is_complete_answer(self) -> bool {
+    pub const fn is_final_response(self) -> bool {
         match self {
             Self::Refused | Self::Unparsable | Self::Conflicting => true,
             Self::Timeout
@@ -221,7 +221,7 @@ pub struct Casting {
 
 /// The result of asking one model.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ModelAnswer {
+pub struct ModelResponse {
     /// The option chosen (from 0, in the caller's order), or the reason for a missing vote.
     pub vote: Result<usize, NoVote>,
     /// The form of the response; `None` without a response.
@@ -259,11 +259,11 @@ pub struct Ballot {
 
 impl Ballot {
     /// Returns the ballot's input to the stopping rule.
-    pub fn answer(&self) -> FinalAnswer {
+    pub fn response(&self) -> FinalResponse {
         match &self.vote {
-            Ok(option) => FinalAnswer::Vote(*option),
-            Err(no_vote) if no_vote.reason.is_complete_answer() => FinalAnswer::NoVote,
-            Err(_) => FinalAnswer::Unknown,
+            Ok(option) => FinalResponse::Vote(*option),
+            Err(no_vote) if no_vote.reason.is_final_response() => FinalResponse::NoVote,
+            Err(_) => FinalResponse::Unknown,
         }
     }
 }
@@ -281,13 +281,13 @@ mod tests {
 
     #[test]
     fn models_repeat_the_text_unless_it_is_long_or_ambiguous() {
-        let form = |texts: &[&str]| AnswerForm::for_options(&options(texts));
-        assert_eq!(form(&["C", "C++", "C#"]), AnswerForm::Text);
-        assert_eq!(form(&["yes", "Yes"]), AnswerForm::Letter);
-        assert_eq!(form(&["a", &"x".repeat(200)]), AnswerForm::Text);
-        assert_eq!(form(&["a", &"語".repeat(67)]), AnswerForm::Letter);
-        assert_eq!(form(&["a", "the \"b\""]), AnswerForm::Letter);
-        assert_eq!(form(&["C:\\", "D:"]), AnswerForm::Letter);
+        let form = |texts: &[&str]| ChoiceForm::for_options(&options(texts));
+        assert_eq!(form(&["C", "C++", "C#"]), ChoiceForm::Text);
+        assert_eq!(form(&["yes", "Yes"]), ChoiceForm::Letter);
+        assert_eq!(form(&["a", &"x".repeat(200)]), ChoiceForm::Text);
+        assert_eq!(form(&["a", &"語".repeat(67)]), ChoiceForm::Letter);
+        assert_eq!(form(&["a", "the \"b\""]), ChoiceForm::Letter);
+        assert_eq!(form(&["C:\\", "D:"]), ChoiceForm::Letter);
     }
 
     proptest! {

@@ -84,7 +84,7 @@ sums! {
 
 /// A position on a ballot, and the number of options shown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Slot {
+pub struct BallotSlot {
     /// The number of options.
     pub options: u32,
     /// The position, from 0.
@@ -99,7 +99,7 @@ pub struct Sums {
     /// Statistics of each model.
     pub models: BTreeMap<ModelId, ModelSums>,
     /// Votes of each model by the ballot position of the chosen option.
-    pub slots: BTreeMap<ModelId, BTreeMap<Slot, i64>>,
+    pub slots: BTreeMap<ModelId, BTreeMap<BallotSlot, i64>>,
 }
 
 /// Judgements of accounts about a poll's outcome.
@@ -218,7 +218,7 @@ impl Sums {
             }
         }
         if let Some(slot) = ballot.option_order.iter().position(|&shown| shown == option) {
-            let slot = Slot { options: ballot.option_order.len() as u32, slot: slot as u32 };
+            let slot = BallotSlot { options: ballot.option_order.len() as u32, slot: slot as u32 };
             *self.slots.entry(ballot.model.clone()).or_default().entry(slot).or_default() += 1;
         }
     }
@@ -271,7 +271,7 @@ pub struct SlotShare {
 impl SlotShare {
     /// Returns the preference for the positions that `selects` accepts, or `None` without votes.
     /// Each poll draws the option order anew, so each of `k` positions is expected to get one vote in `k`.
-    pub fn of(slots: &BTreeMap<Slot, i64>, selects: impl Fn(Slot) -> bool) -> Option<Self> {
+    pub fn of(slots: &BTreeMap<BallotSlot, i64>, selects: impl Fn(BallotSlot) -> bool) -> Option<Self> {
         let (mut votes, mut here, mut expected, mut variance) = (0, 0, 0.0, 0.0);
         for (&slot, &count) in slots {
             let chance = 1.0 / f64::from(slot.options.max(1));
@@ -306,7 +306,10 @@ mod tests {
 
     #[test]
     fn a_model_that_always_chooses_the_first_position_has_the_full_excess() {
-        let first = BTreeMap::from([(Slot { options: 2, slot: 0 }, 50), (Slot { options: 4, slot: 0 }, 50)]);
+        let first = BTreeMap::from([
+            (BallotSlot { options: 2, slot: 0 }, 50),
+            (BallotSlot { options: 4, slot: 0 }, 50),
+        ]);
         let share = SlotShare::of(&first, |slot| slot.slot == 0).unwrap();
         assert_eq!((share.votes, share.excess), (100, 0.625));
         assert!(share.margin < 0.1);

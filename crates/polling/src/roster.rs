@@ -45,7 +45,7 @@ pub struct Member {
 }
 
 /// The maximum number of charged responses per member: the first, and one after an unusable first one.
-pub const PAID_ANSWERS: u32 = 2;
+pub const PAID_RESPONSES: u32 = 2;
 /// Prompt tokens added by the second request: the unusable response and the error in it.
 const REPAIR_TOKENS: u64 = 600;
 
@@ -55,7 +55,7 @@ impl Member {
     pub fn worst_case(&self, prompt_tokens: u64) -> Option<MicroUsd> {
         let output = u64::from(self.output_tokens);
         self.price.map(|price| {
-            price.of(PAID_ANSWERS, prompt_tokens * u64::from(PAID_ANSWERS) + REPAIR_TOKENS, output * 3)
+            price.of(PAID_RESPONSES, prompt_tokens * u64::from(PAID_RESPONSES) + REPAIR_TOKENS, output * 3)
         })
     }
 }

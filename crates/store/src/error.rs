@@ -201,7 +201,7 @@ pub(crate) struct FileLost;
 
 impl From<FileLost> for StoreError {
     fn from(lost: FileLost) -> Self {
-        Self::Refused(Box::new(lost))
+        Self::Rejected(Box::new(lost))
     }
 }
 

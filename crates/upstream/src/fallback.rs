@@ -272,7 +272,7 @@ impl ModelFallback<'_> {
     }
 
     /// Records that a response at this level followed or ignored the requested format.
-    pub(crate) fn note_answer(&self, at: FallbackLevel, followed_form: bool) {
+    pub(crate) fn record_response(&self, at: FallbackLevel, followed_form: bool) {
         self.change(|profile| {
             if profile.level != at || at == FallbackLevel::Prose {
                 return;

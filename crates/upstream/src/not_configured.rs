@@ -2,8 +2,8 @@
 
 use async_trait::async_trait;
 use ep_kernel::fault::{Fault, Kind};
-use ep_kernel::ports::{Abandon, Models, Registry, Wanted};
-use ep_polling::ballot::{BallotView, ModelAnswer, NoVote, Reason};
+use ep_kernel::ports::{AbandonPolicy, CallLimits, Models, Registry};
+use ep_polling::ballot::{BallotView, ModelResponse, NoVote, Reason};
 use ep_polling::money::Spend;
 use ep_polling::roster::{Member, ModelChoice, Roster};
 
@@ -40,12 +40,12 @@ impl Models for NotConfigured {
         Err(Self::fault())
     }
 
-    async fn vote(&self, _: &Member, _: &BallotView, _: Wanted) -> ModelAnswer {
+    async fn vote(&self, _: &Member, _: &BallotView, _: CallLimits) -> ModelResponse {
         let vote = Err(NoVote::new(Reason::Rejected, "no model upstream is configured"));
-        ModelAnswer { vote, spend: Spend::NOTHING, casting: None, answered_by: None }
+        ModelResponse { vote, spend: Spend::NOTHING, casting: None, answered_by: None }
     }
 
-    fn abandon(&self, _: &Member) -> Abandon {
-        Abandon::HangUp
+    fn abandon(&self, _: &Member) -> AbandonPolicy {
+        AbandonPolicy::Cancel
     }
 }

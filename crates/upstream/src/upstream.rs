@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use ep_kernel::fault::Fault;
-use ep_kernel::ports::{Abandon, Clock, Models, Registry, UpstreamCache, Wanted};
-use ep_polling::ballot::{BallotView, ModelAnswer};
+use ep_kernel::ports::{AbandonPolicy, CallLimits, Clock, Models, Registry, UpstreamCache};
+use ep_polling::ballot::{BallotView, ModelResponse};
 use ep_polling::roster::{Member, ModelChoice, Roster};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
@@ -122,7 +122,7 @@ impl Models for Upstream {
         self.presets.roster(choice, &snapshot, self.context())
     }
 
-    async fn vote(&self, member: &Member, view: &BallotView, wanted: Wanted) -> ModelAnswer {
+    async fn vote(&self, member: &Member, view: &BallotView, limits: CallLimits) -> ModelResponse {
         let span = tracing::info_span!(
             "vote",
             model = %member.model,
@@ -134,12 +134,16 @@ impl Models for Upstream {
             let snapshot = self.model_list.snapshot_if_known().await;
             let listed = snapshot.as_deref().and_then(|snapshot| snapshot.get(&member.model));
             let capabilities = listed.map_or(Capabilities::UNKNOWN, |listed| listed.capabilities);
-            self.voting.vote(member, view, capabilities, wanted).await
+            self.voting.vote(member, view, capabilities, limits).await
         };
         vote.instrument(span).await
     }
 
-    fn abandon(&self, member: &Member) -> Abandon {
-        if member.price.is_some_and(|price| !price.is_free()) { Abandon::Drain } else { Abandon::HangUp }
+    fn abandon(&self, member: &Member) -> AbandonPolicy {
+        if member.price.is_some_and(|price| !price.is_free()) {
+            AbandonPolicy::Drain
+        } else {
+            AbandonPolicy::Cancel
+        }
     }
 }

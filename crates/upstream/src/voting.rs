@@ -4,14 +4,14 @@
 //! Most votes take one request. If the server does not support the format of the request, it is sent again at
 //! a lower fallback level. If the upstream is busy, the vote waits and retries. If the response names no
 //! option, the model is asked once more. Every response that was or may have been charged counts as a paid
-//! answer; the maximum per vote is [`PAID_ANSWERS`].
+//! answer; the maximum per vote is [`PAID_RESPONSES`].
 
 use std::sync::Arc;
 use std::time::Duration;
 
-use ep_kernel::ports::Wanted;
-use ep_polling::ballot::{BallotMode, BallotView, Casting, ModelAnswer, NoVote, Reason};
-use ep_polling::roster::{Member, PAID_ANSWERS};
+use ep_kernel::ports::CallLimits;
+use ep_polling::ballot::{BallotMode, BallotView, Casting, ModelResponse, NoVote, Reason};
+use ep_polling::roster::{Member, PAID_RESPONSES};
 use secrecy::{ExposeSecret, SecretString};
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
@@ -22,7 +22,7 @@ use crate::chat::request::VoteRequest;
 use crate::chat::response::Completion;
 use crate::chat::{Chat, RawResponse, TransportError};
 use crate::fallback::{FallbackLevel, FallbackLevels, ModelFallback};
-use crate::parsing::{self, AnswerContent, ParsedVote};
+use crate::parsing::{self, ParsedVote, ResponseContent};
 use crate::rate_limit::RateLimits;
 
 /// Maximum number of waits for a busy upstream, per vote.
@@ -71,7 +71,7 @@ struct Vote<'v> {
     /// The deadline of this model. Its time starts when its first request may be sent.
     model_deadline: Option<Instant>,
     cost: VoteCost,
-    paid_answers: u32,
+    paid_responses: u32,
     requests: u32,
     waits: u32,
     reconnected: bool,
@@ -99,9 +99,9 @@ impl Voting {
         member: &Member,
         view: &BallotView,
         capabilities: Capabilities,
-        wanted: Wanted,
-    ) -> ModelAnswer {
-        let poll_deadline = Instant::now() + wanted.within.min(MAX_DURATION);
+        limits: CallLimits,
+    ) -> ModelResponse {
+        let poll_deadline = Instant::now() + limits.within.min(MAX_DURATION);
         let mut vote = Vote {
             voting: self,
             member,
@@ -109,10 +109,10 @@ impl Voting {
             capabilities,
             fallback: self.fallback.of_model(&member.model, capabilities.first_level).await,
             poll_deadline,
-            dropped: wanted.dropped,
+            dropped: limits.dropped,
             model_deadline: None,
             cost: VoteCost::new(member.price),
-            paid_answers: 0,
+            paid_responses: 0,
             requests: 0,
             waits: 0,
             reconnected: false,
@@ -126,7 +126,7 @@ impl Voting {
             span.record("failure", no_vote.reason.as_str());
             tracing::debug!(reason = no_vote.reason.as_str(), detail = no_vote.detail, "no vote");
         }
-        ModelAnswer {
+        ModelResponse {
             vote: result,
             casting: vote.casting,
             spend: vote.cost.total(),
@@ -142,21 +142,21 @@ impl Voting {
 impl Vote<'_> {
     async fn run(&mut self) -> Result<usize, NoVote> {
         let mut level = self.fallback.profile().level;
-        let mut bad_answer: Option<String> = None;
+        let mut unusable_response: Option<String> = None;
         loop {
             let deadline = self.wait_for_rate_limit().await?;
             self.requests += 1;
             tracing::Span::current().record("fallback_level", level.as_str());
-            let first_answer = self.paid_answers == 0;
+            let first_response = self.paid_responses == 0;
             let request = VoteRequest {
                 model: self.member.model.as_str(),
                 view: self.view,
                 level,
                 profile: self.fallback.profile(),
-                max_tokens: self.member.output_tokens.saturating_mul(if first_answer { 1 } else { 2 }),
+                max_tokens: self.member.output_tokens.saturating_mul(if first_response { 1 } else { 2 }),
                 lowest_effort: self.capabilities.lowest_effort,
                 is_openrouter: self.voting.is_openrouter,
-                bad_answer: bad_answer.as_deref(),
+                unusable_response: unusable_response.as_deref(),
             };
             let step = match self.voting.chat.send(request.body(), deadline, &self.dropped).await {
                 Ok(response) => self.after_response(&response, &request),
@@ -168,7 +168,7 @@ impl Vote<'_> {
                     return Err(NoVote::new(Reason::Rejected, "the upstream rejected every request format"));
                 }
                 NextStep::AskAgain(next) => level = next,
-                NextStep::Repair(next, bad) => (level, bad_answer) = (next, Some(bad)),
+                NextStep::Repair(next, bad) => (level, unusable_response) = (next, Some(bad)),
                 NextStep::Wait(next, wait, otherwise) => {
                     self.wait(wait, otherwise).await?;
                     level = next;
@@ -225,7 +225,7 @@ impl Vote<'_> {
         let wait = wait + max_jitter.mul_f64(fastrand::f64());
         self.waits += 1;
         if self.waits > MAX_WAITS
-            || self.paid_answers >= PAID_ANSWERS
+            || self.paid_responses >= PAID_RESPONSES
             || Instant::now() + wait >= self.deadline()
         {
             return Err(otherwise);
@@ -240,7 +240,7 @@ impl Vote<'_> {
         use TransportError::{BeforeResponse, Cancelled, Connect, DuringResponse, NoSlot, Timeout, TooLong};
         if matches!(error, BeforeResponse | DuringResponse | TooLong | Timeout) {
             self.cost.add_unreported();
-            self.paid_answers += 1;
+            self.paid_responses += 1;
         }
         let (reason, detail) = match error {
             Connect => (Reason::Unreachable, "the upstream could not be reached"),
@@ -258,7 +258,7 @@ impl Vote<'_> {
             }
         };
         let retry = matches!(error, Connect | BeforeResponse) && !self.reconnected;
-        if retry && self.paid_answers < PAID_ANSWERS {
+        if retry && self.paid_responses < PAID_RESPONSES {
             self.reconnected = true;
             return NextStep::AskAgain(level);
         }
@@ -268,13 +268,13 @@ impl Vote<'_> {
     fn after_response(&mut self, response: &RawResponse, request: &VoteRequest<'_>) -> NextStep {
         if response.status >= 400 {
             let usage = Completion::read(&response.body).and_then(|body| body.usage());
-            self.paid_answers += u32::from(self.cost.add_failure(response.cost, usage));
+            self.paid_responses += u32::from(self.cost.add_failure(response.cost, usage));
             let error = UpstreamError::from_body(response.status, &response.body, response.retry_after);
             return self.after_upstream_error(&error, request);
         }
         let Some(completion) = Completion::read(&response.body).filter(|_| response.status < 300) else {
             self.cost.add_unreported();
-            self.paid_answers += 1;
+            self.paid_responses += 1;
             let text = match response.status {
                 300..400 => {
                     "the upstream redirects; the operator should configure the URL that it redirects to"
@@ -285,12 +285,12 @@ impl Vote<'_> {
         };
         let choice = completion.choice();
         if let Some(error) = completion.error(choice.as_ref()) {
-            self.paid_answers += u32::from(self.cost.add_failure(response.cost, completion.usage()));
+            self.paid_responses += u32::from(self.cost.add_failure(response.cost, completion.usage()));
             let error = UpstreamError::from_member(error, response.retry_after);
             return self.after_upstream_error(&error, request);
         }
-        self.cost.add_answer(response.cost, completion.usage());
-        self.paid_answers += 1;
+        self.cost.add_response(response.cost, completion.usage());
+        self.paid_responses += 1;
         let (upstream, level) = (Arc::clone(self.voting.chat.label()), request.level.as_str());
         metrics::counter!("ep_upstream_rungs_total", "upstream" => upstream, "rung" => level).increment(1);
         self.answered_by = completion
@@ -308,9 +308,9 @@ impl Vote<'_> {
             // refusal.
             content.text = None;
         }
-        match parsing::parse(&content, self.view, request.answer_form()) {
+        match parsing::parse(&content, self.view, request.choice_form()) {
             ParsedVote::Vote(option) => {
-                self.fallback.note_answer(request.level, has_requested_form(request.level, &content));
+                self.fallback.record_response(request.level, has_requested_form(request.level, &content));
                 NextStep::Finish(Ok(option))
             }
             // A text that was cut off while it compared the options contains no choice yet.
@@ -336,7 +336,7 @@ impl Vote<'_> {
 
     fn after_unusable_answer(
         &mut self,
-        content: &AnswerContent<'_>,
+        content: &ResponseContent<'_>,
         cut_off: bool,
         request: &VoteRequest<'_>,
     ) -> NextStep {
@@ -351,7 +351,7 @@ impl Vote<'_> {
         // a tool call would only write more text.
         let text_instead_of_call = has_text && request.level.has_tool() && content.calls.is_empty();
         if cut_off && !text_instead_of_call {
-            return self.ask_if_allowed(NextStep::AskAgain(request.level), no_vote);
+            return self.retry_if_allowed(NextStep::AskAgain(request.level), no_vote);
         }
         let bad = if has_text { &text } else { content.calls.first().unwrap_or(&text) };
         self.repair(request.level, bad.to_string(), no_vote)
@@ -359,15 +359,15 @@ impl Vote<'_> {
 
     /// Handles a response that ignored the requested format: asks for a better one, unless that could exceed
     /// the maximum number of paid answers.
-    fn repair(&mut self, level: FallbackLevel, bad_answer: String, otherwise: NoVote) -> NextStep {
-        self.fallback.note_answer(level, false);
+    fn repair(&mut self, level: FallbackLevel, unusable_response: String, otherwise: NoVote) -> NextStep {
+        self.fallback.record_response(level, false);
         let next = self.fallback.profile().repair_level(level);
-        self.ask_if_allowed(NextStep::Repair(next, bad_answer), otherwise)
+        self.retry_if_allowed(NextStep::Repair(next, unusable_response), otherwise)
     }
 
     /// Returns this step, or `otherwise` if the step could exceed the maximum number of paid answers.
-    fn ask_if_allowed(&self, step: NextStep, otherwise: NoVote) -> NextStep {
-        if self.paid_answers < PAID_ANSWERS { step } else { NextStep::Finish(Err(otherwise)) }
+    fn retry_if_allowed(&self, step: NextStep, otherwise: NoVote) -> NextStep {
+        if self.paid_responses < PAID_RESPONSES { step } else { NextStep::Finish(Err(otherwise)) }
     }
 
     fn after_upstream_error(&mut self, error: &UpstreamError<'_>, request: &VoteRequest<'_>) -> NextStep {
@@ -383,11 +383,11 @@ impl Vote<'_> {
             RetryAction::AskWithout(unsupported) => {
                 let next = self.fallback.note_unsupported(request.level, unsupported);
                 let otherwise = no_vote(Reason::Rejected, "rejected the request format");
-                self.ask_if_allowed(NextStep::AskAgain(next), otherwise)
+                self.retry_if_allowed(NextStep::AskAgain(next), otherwise)
             }
             RetryAction::AskWithoutTool => {
                 self.cost.add_unreported();
-                self.paid_answers += 1;
+                self.paid_responses += 1;
                 let detail = "the model did not call the tool";
                 self.repair(request.level, String::new(), NoVote::new(Reason::Unparsable, detail))
             }
@@ -399,7 +399,7 @@ impl Vote<'_> {
                 // level.
                 let breaks = status == 500 && request.level.has_tool() && self.waits > 0;
                 let next = if breaks {
-                    self.fallback.note_answer(request.level, false);
+                    self.fallback.record_response(request.level, false);
                     self.fallback.profile().repair_level(request.level)
                 } else {
                     request.level
@@ -428,7 +428,7 @@ impl Vote<'_> {
 }
 
 /// Returns the form of a response to a request at this level.
-fn ballot_mode(level: FallbackLevel, content: &AnswerContent<'_>) -> BallotMode {
+fn ballot_mode(level: FallbackLevel, content: &ResponseContent<'_>) -> BallotMode {
     match level {
         FallbackLevel::Required | FallbackLevel::Object if has_requested_form(level, content) => {
             BallotMode::ForcedTool
@@ -440,7 +440,7 @@ fn ballot_mode(level: FallbackLevel, content: &AnswerContent<'_>) -> BallotMode 
 }
 
 /// Returns true if a response has the requested format.
-fn has_requested_form(level: FallbackLevel, content: &AnswerContent<'_>) -> bool {
+fn has_requested_form(level: FallbackLevel, content: &ResponseContent<'_>) -> bool {
     match level {
         FallbackLevel::Required | FallbackLevel::Object | FallbackLevel::Auto => !content.calls.is_empty(),
         FallbackLevel::Schema => {

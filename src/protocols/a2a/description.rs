@@ -17,7 +17,7 @@ pub(super) fn json_rpc() -> Description {
         about: "",
         bodies: vec![rpc_request()],
         body_required: true,
-        responses: vec![answer(vec![(JSON, rpc_response()), (EVENTS, message_event())])],
+        responses: vec![success(vec![(JSON, rpc_response()), (EVENTS, message_event())])],
         error: rpc_error(),
         placeholder: id(),
     }
@@ -29,7 +29,7 @@ pub(super) fn tasks_send() -> Description {
         about: "",
         bodies: vec![agent_message(), rpc_request()],
         body_required: true,
-        responses: vec![answer(vec![(JSON, json!({ "type": "object" }))])],
+        responses: vec![success(vec![(JSON, json!({ "type": "object" }))])],
         error: rpc_error(),
         placeholder: id(),
     }
@@ -54,7 +54,7 @@ pub(super) fn http(operation: HttpOperation) -> Description {
         about: about(operation),
         bodies: body.into_iter().collect(),
         body_required,
-        responses: vec![answer(content)],
+        responses: vec![success(content)],
         error: ErrorResponse { name: "Agent", schema: agent_error(), media_types: &[A2A_JSON] },
         placeholder: id(),
     }
@@ -77,7 +77,7 @@ const fn about(operation: HttpOperation) -> &'static str {
     }
 }
 
-const fn answer(content: Vec<(&'static str, Value)>) -> Response {
+const fn success(content: Vec<(&'static str, Value)>) -> Response {
     Response { status: 200, description: "The answer.", content }
 }
 

@@ -30,7 +30,7 @@ const MAX_RESPONSE: usize = 16 * 1024 * 1024;
 
 /// `POST /api/a2a`.
 pub fn serve(exchange: Exchange, admission: Admission) -> BoxFuture<'static, Result<Response<Body>, Fault>> {
-    answer(exchange, admission).boxed()
+    respond(exchange, admission).boxed()
 }
 
 /// `POST /api/a2a/tasks/send`: a bare request or a JSON-RPC envelope; the response has the same form.
@@ -38,10 +38,10 @@ pub fn serve_tasks_send(
     exchange: Exchange,
     admission: Admission,
 ) -> BoxFuture<'static, Result<Response<Body>, Fault>> {
-    answer_tasks_send(exchange, admission).boxed()
+    tasks_send(exchange, admission).boxed()
 }
 
-async fn answer(exchange: Exchange, admission: Admission) -> Result<Response<Body>, Fault> {
+async fn respond(exchange: Exchange, admission: Admission) -> Result<Response<Body>, Fault> {
     let Exchange { state, head, request, .. } = exchange;
     let (parts, body) = request.into_parts();
     let agent = AgentRequest::new(state, head, admission, &parts.headers).await?;
@@ -132,7 +132,7 @@ fn reply(body: &RawValue) -> Response<Body> {
     response
 }
 
-async fn answer_tasks_send(exchange: Exchange, admission: Admission) -> Result<Response<Body>, Fault> {
+async fn tasks_send(exchange: Exchange, admission: Admission) -> Result<Response<Body>, Fault> {
     let Exchange { state, head, request, .. } = exchange;
     let (parts, body) = request.into_parts();
     let body = read_body(&parts.headers, body).await?;

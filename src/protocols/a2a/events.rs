@@ -5,9 +5,9 @@
 
 use std::time::Duration;
 
-use ep_kernel::answer::Answer;
 use ep_kernel::event::{MAX_EVENTS, Progress};
 use ep_kernel::fault::Fault;
+use ep_kernel::output::CallOutput;
 use ep_kernel::ports::TaskState;
 use futures::stream::BoxStream;
 use futures::{FutureExt, StreamExt};
@@ -33,7 +33,7 @@ pub(super) async fn send(agent: &AgentRequest, params: &Value, dialect: Dialect)
     let sent = Sent::read(params, dialect)?;
     let view = View { dialect, history: History::of(sent.history_of(), dialect)?, artifacts: true };
     match begin(agent, &sent).await? {
-        SendOutcome::Answer(message) => Ok(frames(vec![dialect.message_event(message)])),
+        SendOutcome::Output(message) => Ok(frames(vec![dialect.message_event(message)])),
         SendOutcome::Task(conversation) => follow(agent, *conversation, view).await,
     }
 }
@@ -114,31 +114,31 @@ async fn forward(from: Result<Events, Refusal>, to: &mpsc::Sender<Result<Value, 
 }
 
 async fn follow(agent: &AgentRequest, mut conversation: Conversation, view: View) -> Result<Events, Refusal> {
-    let now = agent.answer(&conversation, Some(Duration::ZERO)).await?;
-    let (Some(poll), Some(answer)) = (conversation.task.poll.clone(), &now) else {
+    let now = agent.output(&conversation, Some(Duration::ZERO)).await?;
+    let (Some(poll), Some(output)) = (conversation.task.poll.clone(), &now) else {
         return Ok(only(&conversation, None, view));
     };
-    if answer.presentation.interim.is_none() {
-        return Ok(only(&conversation, Some(answer), view));
+    if output.presentation.interim.is_none() {
+        return Ok(only(&conversation, Some(output), view));
     }
-    let seen = answer.value["answered"].as_u64();
-    let first = view.dialect.task_event(View { artifacts: false, ..view }.task(&conversation, Some(answer)));
+    let seen = output.value["answered"].as_u64();
+    let first = view.dialect.task_event(View { artifacts: false, ..view }.task(&conversation, Some(output)));
     let (steps, queue) = Steps::queue();
     let (follower, sink) = (agent.clone(), steps.sink());
     let done = async move { follower.follow_after(&poll, seen, sink).await };
     // The content is already parsed, and the copy would stay in memory as long as the stream.
     conversation.task.content = String::new();
-    steps.carry_out(&agent.state.app.tasks, done.boxed(), true);
+    steps.run(&agent.state.app.tasks, done.boxed(), true);
     let rest = received(queue).flat_map(move |step| futures::stream::iter(events(&conversation, view, step)));
     Ok(futures::stream::iter([Ok(first)]).chain(rest).boxed())
 }
 
 /// Returns the events of a task that waits or has ended.
-fn only(conversation: &Conversation, answer: Option<&Answer>, view: View) -> Events {
-    let mut events = vec![view.dialect.task_event(view.task(conversation, answer))];
+fn only(conversation: &Conversation, output: Option<&CallOutput>, view: View) -> Events {
+    let mut events = vec![view.dialect.task_event(view.task(conversation, output))];
     // Clients of 0.3 wait for a status that is marked as final.
     if view.dialect != Dialect::V1 {
-        events.push(view.status_event(conversation, view.status(conversation, answer), true, None));
+        events.push(view.status_event(conversation, view.status(conversation, output), true, None));
     }
     frames(events)
 }
@@ -151,7 +151,7 @@ fn frames(events: Vec<Value>) -> Events {
 fn events(
     conversation: &Conversation,
     view: View,
-    step: Step<Result<Answer, Fault>>,
+    step: Step<Result<CallOutput, Fault>>,
 ) -> Vec<Result<Value, Refusal>> {
     let done = match step {
         Step::Progress(step) if step.id == 0 => return Vec::new(),
@@ -164,14 +164,14 @@ fn events(
     };
     match done {
         Err(fault) => vec![Err(fault.into())],
-        Ok(answer) => {
-            let status = view.status(conversation, Some(&answer));
+        Ok(output) => {
+            let status = view.status(conversation, Some(&output));
             let last = view.status_event(conversation, status, true, None);
-            if answer.presentation.interim.is_some() {
+            if output.presentation.interim.is_some() {
                 // The task continues, but the client has reached the maximum wait.
                 return vec![Ok(last)];
             }
-            vec![Ok(view.artifact_event(conversation, &answer)), Ok(last)]
+            vec![Ok(view.artifact_event(conversation, &output)), Ok(last)]
         }
     }
 }
@@ -196,11 +196,11 @@ impl View {
         self.dialect.update_event("statusUpdate", "status-update", update)
     }
 
-    fn artifact_event(&self, conversation: &Conversation, answer: &Answer) -> Value {
+    fn artifact_event(&self, conversation: &Conversation, output: &CallOutput) -> Value {
         let update = json!({
             "taskId": self.id(conversation),
             "contextId": conversation.task.context,
-            "artifact": self.artifact(conversation, answer),
+            "artifact": self.artifact(conversation, output),
             "append": false,
             "lastChunk": true,
         });

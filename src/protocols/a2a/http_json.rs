@@ -52,7 +52,7 @@ pub enum HttpOperation {
 }
 
 /// Handles a request of the binding; `older` selects version 0.3.
-pub(super) async fn answer(
+pub(super) async fn handle(
     exchange: Exchange,
     admission: Admission,
     operation: HttpOperation,
@@ -73,35 +73,37 @@ pub(super) async fn answer(
         if older && has_kinds(&sent) {
             dialect = Dialect::V03;
         }
-        carry_out(&agent, operation, verb.as_deref(), &sent, dialect).await
+        run(&agent, operation, verb.as_deref(), &sent, dialect).await
     };
     let answered = answered.await;
     agent.check_caller()?;
     let mut response = match answered {
-        Ok(Answered::Value(value)) => respond(&parts.headers, 200, &value),
-        Ok(Answered::Events(events)) => stream(events, Arc::clone(&agent.state.app.ports.links)),
+        Ok(HttpOutput::Value(value)) => respond(&parts.headers, 200, &value),
+        Ok(HttpOutput::Events(events)) => stream(events, Arc::clone(&agent.state.app.ports.links)),
         Err(refusal) => refuse(&parts.headers, &refusal, agent.state.links()),
     };
     payment::confirm(&agent, &parts.headers, &mut response);
     Ok(response)
 }
 
-enum Answered {
+enum HttpOutput {
     Value(Value),
     Events(Events),
 }
 
-async fn carry_out(
+async fn run(
     agent: &AgentRequest,
     operation: HttpOperation,
     verb: Option<&str>,
     sent: &Value,
     dialect: Dialect,
-) -> Result<Answered, Refusal> {
+) -> Result<HttpOutput, Refusal> {
     let action = match (operation, verb) {
-        (HttpOperation::Stream, _) => return events::send(agent, sent, dialect).await.map(Answered::Events),
+        (HttpOperation::Stream, _) => {
+            return events::send(agent, sent, dialect).await.map(HttpOutput::Events);
+        }
         (HttpOperation::Read | HttpOperation::Act, Some("subscribe")) => {
-            return events::subscribe(agent, sent, dialect).await.map(Answered::Events);
+            return events::subscribe(agent, sent, dialect).await.map(HttpOutput::Events);
         }
         (HttpOperation::Send, _) => Action::Send,
         (HttpOperation::List, _) => Action::List,
@@ -117,7 +119,7 @@ async fn carry_out(
         (HttpOperation::DeletePush, _) => Action::Push(PushAction::Delete),
         (HttpOperation::ExtendedCard, _) => Action::ExtendedCard,
     };
-    methods::act(agent, action, sent, dialect).await.map(Answered::Value)
+    methods::act(agent, action, sent, dialect).await.map(HttpOutput::Value)
 }
 
 /// Returns the fields of a query. Numbers and booleans stay text.

@@ -2,7 +2,7 @@
 
 use ep_kernel::fault::{Fault, Kind};
 use ep_kernel::schema::is_empty;
-use ep_kernel::tool::{Agents, Entry, Said, Task, Understood};
+use ep_kernel::tool::{Agents, Entry, MessageContent, ParsedInput, Task};
 use serde_json::{Map, Value};
 
 use super::dialect::Dialect;
@@ -16,7 +16,7 @@ pub(super) type Tools = &'static [Entry];
 #[derive(Debug)]
 pub(super) struct SkillCall {
     pub(super) entry: &'static Entry,
-    pub(super) understood: Understood,
+    pub(super) understood: ParsedInput,
 }
 
 /// A message as sent, validated for its dialect.
@@ -135,9 +135,11 @@ impl<'a> Sent<'a> {
                 let entry = named.or(begun).map_or_else(|| default_skill(tools, &data), Ok)?;
                 refuse_misplaced(&data)?;
                 entry.refuse_unknown(&data, &[]).map_err(Refusal::Fault)?;
-                (Some(entry), Said::Members(data))
+                (Some(entry), MessageContent::Fields(data))
             }
-            (None, Some(words)) => (named.or_else(|| skill_for(tools, Task::Start)), Said::Words(words)),
+            (None, Some(words)) => {
+                (named.or_else(|| skill_for(tools, Task::Start)), MessageContent::Text(words))
+            }
             (None, None) => {
                 self.understandable()?;
                 let text = format!("message.parts hold no JSON object: {advice}");
@@ -145,7 +147,7 @@ impl<'a> Sent<'a> {
             }
         };
         let asked = entry.and_then(|entry| {
-            let understood = entry.understand(known, said)?;
+            let understood = entry.parse_input(known, said)?;
             Some(SkillCall { entry, understood })
         });
         asked.ok_or_else(|| invalid("message.parts", &format!("message.parts hold no JSON object: {advice}")))
@@ -280,14 +282,14 @@ mod tests {
     use super::*;
     use serde_json::json;
 
-    fn asked(part: &Value) -> Result<(&'static str, Understood), Refusal> {
+    fn asked(part: &Value) -> Result<(&'static str, ParsedInput), Refusal> {
         let params = json!({ "message": { "role": "user", "messageId": "1", "parts": [part] } });
         let sent = Sent::read(&params, Dialect::V03)?;
         sent.skill_call(&ep_tools::TOOLS, &Map::new()).map(|asked| (asked.entry.spec.name, asked.understood))
     }
 
-    fn input(value: &Value) -> Understood {
-        Understood::Input(value.as_object().unwrap().clone())
+    fn input(value: &Value) -> ParsedInput {
+        ParsedInput::Input(value.as_object().unwrap().clone())
     }
 
     #[test]
@@ -312,7 +314,7 @@ mod tests {
             ("Is a hot dog a sandwich?", json!(["Yes", "No"])),
             (" Best drink of all? [Tea, Coffee, Water] ", json!(["Tea", "Coffee", "Water"])),
         ] {
-            let (name, Understood::Input(input)) = asked(&json!({ "text": text })).unwrap() else {
+            let (name, ParsedInput::Input(input)) = asked(&json!({ "text": text })).unwrap() else {
                 panic!("{text}")
             };
             assert_eq!((name, &input["options"]), ("poll_question", &options));
@@ -326,7 +328,7 @@ mod tests {
             json!({ "text": "What is the best pizza topping?" }),
             json!({ "data": { "question": "What is the best pizza topping?" } }),
         ] {
-            assert!(matches!(asked(&part).unwrap().1, Understood::Missing { .. }), "{part}");
+            assert!(matches!(asked(&part).unwrap().1, ParsedInput::Missing { .. }), "{part}");
         }
     }
 

@@ -31,7 +31,7 @@ use ep_kernel::method::Method::{self, Delete, Get, Post};
 use ep_kernel::tool::Rate;
 use futures::FutureExt;
 
-use crate::http::{Answered, Handler};
+use crate::http::{Handler, HandlerFuture};
 use crate::site::protocol::{Description, ErrorFormat};
 use crate::site::{ProtectedResource, Protocol, ProtocolRoute, Route, RouteKind};
 use endpoint::{serve, serve_tasks_send};
@@ -100,8 +100,8 @@ pub fn endpoints() -> Vec<(Route, Handler)> {
         let HttpEndpoint { method, path, operation, older } = *endpoint;
         let opens_polls = matches!(operation, HttpOperation::Send | HttpOperation::Stream);
         let route = route(method, "a2a_http", path, ProtocolRoute { opens_polls, ..HTTP_JSON });
-        let handler = move |exchange, admission| -> Answered {
-            http_json::answer(exchange, admission, operation, older).boxed()
+        let handler = move |exchange, admission| -> HandlerFuture {
+            http_json::handle(exchange, admission, operation, older).boxed()
         };
         (route, Handler::new(handler))
     }));

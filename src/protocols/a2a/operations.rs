@@ -31,12 +31,12 @@ pub(super) async fn send(agent: &AgentRequest, params: &Value, dialect: Dialect)
     let sent = Sent::read(params, dialect)?;
     let view = View { dialect, history: History::of(sent.history_of(), dialect)?, artifacts: true };
     match begin(agent, &sent).await? {
-        SendOutcome::Answer(answer) if dialect == Dialect::Legacy => Ok(Reply::Task(answer)),
-        SendOutcome::Answer(answer) => Ok(Reply::Message(answer)),
+        SendOutcome::Output(output) if dialect == Dialect::Legacy => Ok(Reply::Task(output)),
+        SendOutcome::Output(output) => Ok(Reply::Message(output)),
         SendOutcome::Task(conversation) => {
             let wait_limit = sent.at_once().then_some(Duration::ZERO);
-            let answer = agent.answer(&conversation, wait_limit).await?;
-            Ok(Reply::Task(view.task(&conversation, answer.as_ref())))
+            let output = agent.output(&conversation, wait_limit).await?;
+            Ok(Reply::Task(view.task(&conversation, output.as_ref())))
         }
     }
 }
@@ -47,8 +47,8 @@ pub(super) async fn get(agent: &AgentRequest, params: &Value, dialect: Dialect) 
     let conversation = agent.task(id).await?;
     let dialect = dialect_of(&conversation, id, dialect);
     let view = View { dialect, history: History::of(params, dialect)?, artifacts: true };
-    let answer = agent.answer(&conversation, Some(Duration::ZERO)).await?;
-    Ok(view.task(&conversation, answer.as_ref()))
+    let output = agent.output(&conversation, Some(Duration::ZERO)).await?;
+    Ok(view.task(&conversation, output.as_ref()))
 }
 
 /// `CancelTask`, `tasks/cancel`.
@@ -133,8 +133,8 @@ pub(super) async fn list(agent: &AgentRequest, params: &Value, dialect: Dialect)
     let mut tasks = Vec::with_capacity(found.tasks.len());
     for task in found.tasks {
         let conversation = Conversation::of(task);
-        let answer = if artifacts { agent.answer(&conversation, Some(Duration::ZERO)).await? } else { None };
-        tasks.push(view.task(&conversation, answer.as_ref()));
+        let output = if artifacts { agent.output(&conversation, Some(Duration::ZERO)).await? } else { None };
+        tasks.push(view.task(&conversation, output.as_ref()));
     }
     Ok(page(&tasks, &next, size, found.total))
 }

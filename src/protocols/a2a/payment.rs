@@ -5,10 +5,10 @@
 
 use axum::http::header::{HeaderName, HeaderValue};
 use axum::http::{HeaderMap, Response};
-use ep_kernel::deposits::{DepositStatus, Taken, confirming};
+use ep_kernel::deposits::{DepositOutcome, DepositStatus, confirming};
 use ep_kernel::fault::Fault;
-use ep_kernel::ports::NotPaid;
-use ep_payments::{PayloadError, PaymentRefused};
+use ep_kernel::ports::PaymentRejection;
+use ep_payments::{PayloadError, PaymentMismatch};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
@@ -179,20 +179,22 @@ impl Payments {
         let network = named.and_then(Value::as_str).map_or_else(|| usdc.x402.network(), str::to_owned);
         let parsed = match usdc.x402.payment_of(payment, cents, agent.now()) {
             Ok(parsed) => parsed,
-            Err(PayloadError::Refused(why)) => return Ok(self.refuse(code(why), &why.to_string(), &network)),
+            Err(PayloadError::Mismatch(why)) => {
+                return Ok(self.refuse(code(why), &why.to_string(), &network));
+            }
             Err(error) => return Err(invalid(&member(PAYLOAD), &error.to_string())),
         };
         let caller = agent.admission.caller.clone();
         match usdc.take(&agent.state.app.tasks, parsed, caller).await? {
-            Taken::Deposited(deposited) if Some(deposited.user) != agent.admission.caller.user() => {
+            DepositOutcome::Deposited(deposited) if Some(deposited.user) != agent.admission.caller.user() => {
                 let why = "the payment was made to another account";
                 Ok(self.refuse("DUPLICATE_NONCE", why, &network))
             }
             // The poll is charged to the account, so the deposit must be credited first.
-            Taken::Deposited(deposited) if deposited.status == DepositStatus::Confirming => {
+            DepositOutcome::Deposited(deposited) if deposited.status == DepositStatus::Confirming => {
                 Err(confirming().into())
             }
-            Taken::Deposited(deposited) => {
+            DepositOutcome::Deposited(deposited) => {
                 let receipt = json!({
                     "success": true,
                     "transaction": deposited.transaction,
@@ -204,7 +206,7 @@ impl Payments {
                 }
                 Ok(PaymentOutcome::Credited)
             }
-            Taken::Refused(why) => Ok(self.refuse(code_of(why), &why.to_string(), &network)),
+            DepositOutcome::Rejected(why) => Ok(self.refuse(code_of(why), &why.to_string(), &network)),
         }
     }
 
@@ -216,20 +218,20 @@ impl Payments {
 }
 
 /// Error codes of section 9.1 of the extension.
-const fn code_of(why: NotPaid) -> &'static str {
+const fn code_of(why: PaymentRejection) -> &'static str {
     match why {
-        NotPaid::Funds => "INSUFFICIENT_FUNDS",
-        NotPaid::Signature => "INVALID_SIGNATURE",
-        NotPaid::Expired | NotPaid::ExpiredUnused => "EXPIRED_PAYMENT",
-        NotPaid::Used => "DUPLICATE_NONCE",
-        NotPaid::NotAccepted => "SETTLEMENT_FAILED",
+        PaymentRejection::Funds => "INSUFFICIENT_FUNDS",
+        PaymentRejection::Signature => "INVALID_SIGNATURE",
+        PaymentRejection::Expired | PaymentRejection::ExpiredUnused => "EXPIRED_PAYMENT",
+        PaymentRejection::Used => "DUPLICATE_NONCE",
+        PaymentRejection::NotAccepted => "SETTLEMENT_FAILED",
     }
 }
 
-const fn code(why: PaymentRefused) -> &'static str {
+const fn code(why: PaymentMismatch) -> &'static str {
     match why {
-        PaymentRefused::Network => "NETWORK_MISMATCH",
-        PaymentRefused::Amount => "INVALID_AMOUNT",
-        PaymentRefused::Payee | PaymentRefused::Asset | PaymentRefused::Lifetime => "INVALID_PAYMENT",
+        PaymentMismatch::Network => "NETWORK_MISMATCH",
+        PaymentMismatch::Amount => "INVALID_AMOUNT",
+        PaymentMismatch::Payee | PaymentMismatch::Asset | PaymentMismatch::Lifetime => "INVALID_PAYMENT",
     }
 }

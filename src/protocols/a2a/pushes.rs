@@ -14,7 +14,7 @@ use ep_kernel::dispatch::{Call, dispatch};
 use ep_kernel::fault::{Fault, Kind};
 use ep_kernel::guard::{Admission, Credential, Request};
 use ep_kernel::ports::{
-    AgentPush, AgentTask, Attempted, Entropy, MAX_PUSHES, NotDelivered, PreparedNotification, StoreError,
+    AgentPush, AgentTask, AttemptOutcome, Entropy, MAX_PUSHES, NotDelivered, PreparedNotification, StoreError,
 };
 use ep_kernel::tasks::Tasks;
 use ep_kernel::tool::{Effect, Entry, Task};
@@ -310,7 +310,11 @@ impl Outbox for PushOutbox {
         Ok(self.app.agent_pushes.sender.send(&prepared).await)
     }
 
-    async fn attempted(&self, (push, _): &(AgentPush, u32), attempted: &Attempted) -> Result<(), StoreError> {
+    async fn attempted(
+        &self,
+        (push, _): &(AgentPush, u32),
+        attempted: &AttemptOutcome,
+    ) -> Result<(), StoreError> {
         self.app.agent_pushes.store.push_attempted(&push.id, attempted).await
     }
 }
@@ -318,7 +322,7 @@ impl Outbox for PushOutbox {
 impl PushOutbox {
     /// Returns the task as its owner sees it.
     async fn shown(&self, conversation: Conversation, dialect: Dialect) -> Result<Value, Fault> {
-        let answer = match (&conversation.task.poll, skill_for(self.tools, Task::Follow)) {
+        let output = match (&conversation.task.poll, skill_for(self.tools, Task::Follow)) {
             (Some(poll), Some(entry)) => {
                 let request = Request {
                     surface: "a2a",
@@ -328,16 +332,16 @@ impl PushOutbox {
                 };
                 let call = Call { wait_limit: Some(SHOWN_WITHIN), ..Call::new(request) };
                 let done = dispatch(&self.app, entry, call, Ok(json!({ "poll_id": poll }))).await;
-                let answer = done.result?.answer;
-                if answer.presentation.interim.is_some() {
+                let output = done.result?.output;
+                if output.presentation.interim.is_some() {
                     let text = format!("poll {poll} has ended, but is not shown as ended yet");
                     return Err(Fault::new(Kind::Unavailable, text));
                 }
-                Some(answer)
+                Some(output)
             }
             _ => None,
         };
         let view = View { dialect, history: History::Whole, artifacts: true };
-        Ok(view.task(&conversation, answer.as_ref()))
+        Ok(view.task(&conversation, output.as_ref()))
     }
 }

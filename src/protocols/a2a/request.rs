@@ -5,12 +5,12 @@ use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use axum::http::HeaderMap;
-use ep_kernel::answer::Answer;
 use ep_kernel::caller::UserId;
 use ep_kernel::dispatch::{Call, dispatch};
 use ep_kernel::event::ProgressSink;
 use ep_kernel::fault::{Fault, Kind};
 use ep_kernel::guard::Admission;
+use ep_kernel::output::CallOutput;
 use ep_kernel::ports::{AgentTask, AgentTasks};
 use ep_kernel::tool::{Effect, Entry, Task};
 use ep_polling::poll_id::PollId;
@@ -99,7 +99,7 @@ impl AgentRequest {
         input: Value,
         key: Option<String>,
         wait_limit: Option<Duration>,
-    ) -> Result<Answer, Fault> {
+    ) -> Result<CallOutput, Fault> {
         self.dispatched.store(true, Ordering::Relaxed);
         let call = Call {
             idempotency_key: self.head.idempotency_key.clone().or(key),
@@ -107,7 +107,7 @@ impl AgentRequest {
             ..Call::new(self.head.admitted("a2a", self.admission.clone()))
         };
         let done = dispatch(&self.state.app, entry, call, Ok(input)).await.result;
-        self.noted(done.map(|done| done.answer))
+        self.noted(done.map(|done| done.output))
     }
 
     /// Rejects a caller if the scope of its key or token does not cover an effect.
@@ -127,7 +127,11 @@ impl AgentRequest {
     }
 
     /// Follows a poll to its end, or until the wait limit.
-    pub(super) async fn follow(&self, poll: &PollId, wait_limit: Option<Duration>) -> Result<Answer, Fault> {
+    pub(super) async fn follow(
+        &self,
+        poll: &PollId,
+        wait_limit: Option<Duration>,
+    ) -> Result<CallOutput, Fault> {
         self.watch(json!({ "poll_id": poll }), wait_limit, None).await
     }
 
@@ -137,7 +141,7 @@ impl AgentRequest {
         poll: &PollId,
         seen: Option<u64>,
         progress: ProgressSink,
-    ) -> Result<Answer, Fault> {
+    ) -> Result<CallOutput, Fault> {
         self.watch(json!({ "poll_id": poll, "after": seen }), None, Some(progress)).await
     }
 
@@ -146,21 +150,21 @@ impl AgentRequest {
         input: Value,
         wait_limit: Option<Duration>,
         progress: Option<ProgressSink>,
-    ) -> Result<Answer, Fault> {
+    ) -> Result<CallOutput, Fault> {
         let entry = skill_for(self.tools(), Task::Follow);
         let entry = entry.ok_or_else(|| Fault::internal("no operation follows polls"))?;
         self.dispatched.store(true, Ordering::Relaxed);
         let request = self.head.admitted("a2a", self.admission.clone());
         let call = Call { wait_limit, progress, ..Call::new(request) };
-        dispatch(&self.state.app, entry, call, Ok(input)).await.result.map(|done| done.answer)
+        dispatch(&self.state.app, entry, call, Ok(input)).await.result.map(|done| done.output)
     }
 
     /// Returns the current output for a task; `None` while it has no poll.
-    pub(super) async fn answer(
+    pub(super) async fn output(
         &self,
         conversation: &Conversation,
         wait_limit: Option<Duration>,
-    ) -> Result<Option<Answer>, Fault> {
+    ) -> Result<Option<CallOutput>, Fault> {
         match &conversation.task.poll {
             Some(poll) => self.follow(poll, wait_limit).await.map(Some),
             None => Ok(None),

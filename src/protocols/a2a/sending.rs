@@ -2,11 +2,11 @@
 
 use std::time::Duration;
 
-use ep_kernel::answer::Answer;
 use ep_kernel::canonical;
 use ep_kernel::fault::{Fault, Kind};
+use ep_kernel::output::CallOutput;
 use ep_kernel::ports::{AgentTask, StoreError, TaskState};
-use ep_kernel::tool::{Effect, Entry, Task, Understood};
+use ep_kernel::tool::{Effect, Entry, ParsedInput, Task};
 use ep_polling::poll_id::PollId;
 use ep_polling::time::Timestamp;
 use serde_json::{Map, Value, json};
@@ -29,7 +29,7 @@ pub(super) enum SendOutcome {
     /// A task.
     Task(Box<Conversation>),
     /// The output of an operation without a task, in its dialect.
-    Answer(Value),
+    Output(Value),
 }
 
 /// Lease of a message that is opening a poll, for the case that its process dies.
@@ -48,7 +48,7 @@ pub(super) async fn begin(agent: &AgentRequest, sent: &Sent<'_>) -> Result<SendO
 
 async fn take(agent: &AgentRequest, sent: &Sent<'_>, modes: Modes) -> Result<SendOutcome, Refusal> {
     if let Some(reply) = fixtures::reply(sent, &agent.head.request_id.to_string())? {
-        return Ok(SendOutcome::Answer(reply));
+        return Ok(SendOutcome::Output(reply));
     }
     let existing = existing(agent, sent).await?;
     if let Some(known) = &existing
@@ -78,28 +78,28 @@ async fn take(agent: &AgentRequest, sent: &Sent<'_>, modes: Modes) -> Result<Sen
     let payments = agent.payments.clone().filter(|_| sent.dialect != Dialect::Legacy);
     let opening = Opening { agent: agent.paying(payments), existing, said, modes, names };
     match understood {
-        Understood::Missing { ask, .. } if sent.dialect == Dialect::Legacy => {
+        ParsedInput::Missing { ask, .. } if sent.dialect == Dialect::Legacy => {
             Err(invalid("message.parts", &format!("message.parts: {ask}")))
         }
-        Understood::Missing { ask, .. }
+        ParsedInput::Missing { ask, .. }
             if entry.spec.effect == Effect::Read && agent.admission.check_scope(Effect::Consult).is_err() =>
         {
             Err(invalid("message.parts", &ask))
         }
-        Understood::Missing { known, ask } => {
+        ParsedInput::Missing { known, ask } => {
             opening.ask(known, &ask).await.map(|asked| SendOutcome::Task(Box::new(asked)))
         }
-        Understood::Input(input) if entry.spec.task != Task::Start => {
+        ParsedInput::Input(input) if entry.spec.task != Task::Start => {
             let key = opening.names.key.clone();
-            let answer = agent.dispatch(entry, Value::Object(input), key, None).await?;
-            Ok(SendOutcome::Answer(shown(agent, sent, modes, &answer)))
+            let output = agent.dispatch(entry, Value::Object(input), key, None).await?;
+            Ok(SendOutcome::Output(shown(agent, sent, modes, &output)))
         }
-        Understood::Input(input) => {
+        ParsedInput::Input(input) => {
             let tasks = agent.state.app.tasks.clone();
             let opened = tasks.spawn(async move { opening.open(entry, input).await });
             match opened.await.map_err(Fault::internal)?? {
                 Opened::Task(task) => Ok(SendOutcome::Task(Box::new(task))),
-                Opened::Answer(answer) => Ok(SendOutcome::Answer(shown(agent, sent, modes, &answer))),
+                Opened::Output(output) => Ok(SendOutcome::Output(shown(agent, sent, modes, &output))),
             }
         }
     }
@@ -116,7 +116,7 @@ async fn pay(
     let entry = skill_for(agent.tools(), Task::Start);
     let entry = entry.ok_or_else(|| Fault::internal("no operation starts polls"))?;
     let input = known.said.known.clone();
-    let names = Names::of(agent, sent, entry, &Understood::Input(input.clone()));
+    let names = Names::of(agent, sent, entry, &ParsedInput::Input(input.clone()));
     let said = stored(sent.message, sent.context, sent.dialect);
     let modes = known.said.modes;
     let agent = agent.paying(agent.state.usdc.clone());
@@ -128,7 +128,7 @@ async fn pay(
             let opening = Opening { agent, existing: Some(known), said, modes, names };
             return match opening.open(entry, input).await? {
                 Opened::Task(task) => Ok(task),
-                Opened::Answer(_) => Err(Fault::internal("a paid poll has no task").into()),
+                Opened::Output(_) => Err(Fault::internal("a paid poll has no task").into()),
             };
         }
         known.said.messages.push(said.clone());
@@ -207,10 +207,10 @@ struct Names {
 }
 
 impl Names {
-    fn of(agent: &AgentRequest, sent: &Sent<'_>, entry: &Entry, understood: &Understood) -> Self {
+    fn of(agent: &AgentRequest, sent: &Sent<'_>, entry: &Entry, understood: &ParsedInput) -> Self {
         let input = match understood {
-            Understood::Input(input) => input,
-            Understood::Missing { known, .. } => known,
+            ParsedInput::Input(input) => input,
+            ParsedInput::Missing { known, .. } => known,
         };
         let of_message = sent.client_id.or(sent.id).filter(|_| !fixtures::is_fixture(sent.message));
         let of_message = of_message.map(|id| digest(&json!([id, entry.spec.name, input])));
@@ -258,7 +258,7 @@ struct Opening {
 
 enum Opened {
     Task(Conversation),
-    Answer(Answer),
+    Output(CallOutput),
 }
 
 impl Opening {
@@ -308,20 +308,20 @@ impl Opening {
         }
         let key = self.names.key.clone();
         let sent = Value::Object(input.clone());
-        let answer = self.agent.dispatch(entry, sent, key, Some(Duration::ZERO)).await;
-        let poll = match &answer {
-            Ok(answer) => answer.presentation.task_id.as_deref().and_then(|id| id.parse().ok()),
+        let output = self.agent.dispatch(entry, sent, key, Some(Duration::ZERO)).await;
+        let poll = match &output {
+            Ok(output) => output.presentation.task_id.as_deref().and_then(|id| id.parse().ok()),
             // The same message is already in progress.
             Err(fault) => fault.poll().filter(|_| fault.kind() == Kind::InProgress).cloned(),
         };
         let Some(poll): Option<PollId> = poll else {
-            if let Err(fault) = &answer
+            if let Err(fault) = &output
                 && let Some(cents) = payment::due(&self.agent, fault)
             {
                 return self.ask_for_payment(input, cents).await.map(Opened::Task);
             }
             self.release().await;
-            return Ok(Opened::Answer(answer?));
+            return Ok(Opened::Output(output?));
         };
         let begun = self.existing.is_none();
         let mut conversation = match self.existing.clone() {
@@ -403,14 +403,14 @@ impl Opening {
 }
 
 /// Returns an output without a task, in its dialect.
-fn shown(agent: &AgentRequest, sent: &Sent<'_>, modes: Modes, answer: &Answer) -> Value {
+fn shown(agent: &AgentRequest, sent: &Sent<'_>, modes: Modes, output: &CallOutput) -> Value {
     let fallback = agent.head.request_id.to_string();
     match sent.dialect {
         Dialect::Legacy => {
-            let id = sent.client_id.or(answer.presentation.task_id.as_deref()).unwrap_or(&fallback);
+            let id = sent.client_id.or(output.presentation.task_id.as_deref()).unwrap_or(&fallback);
             let now: Timestamp = agent.now();
-            legacy_task(id, modes, sent.context.unwrap_or(id), answer, now)
+            legacy_task(id, modes, sent.context.unwrap_or(id), output, now)
         }
-        dialect => message(dialect, modes, &fallback, sent.context, answer),
+        dialect => message(dialect, modes, &fallback, sent.context, output),
     }
 }

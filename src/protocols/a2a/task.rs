@@ -1,6 +1,6 @@
 //! Tasks and messages in each dialect.
 
-use ep_kernel::answer::Answer;
+use ep_kernel::output::CallOutput;
 use ep_kernel::ports::TaskState;
 use ep_polling::time::Timestamp;
 use serde_json::{Map, Value, json};
@@ -184,15 +184,15 @@ impl View {
     }
 
     /// Returns a task, with the output of its operation if it has one.
-    pub(super) fn task(&self, conversation: &Conversation, answer: Option<&Answer>) -> Value {
+    pub(super) fn task(&self, conversation: &Conversation, output: Option<&CallOutput>) -> Value {
         let Self { dialect, .. } = *self;
         let Conversation { task, said } = conversation;
         let id = self.id(conversation);
-        let mut shown = json!({ "id": id, "status": self.status(conversation, answer) });
+        let mut shown = json!({ "id": id, "status": self.status(conversation, output) });
         let context_name = if dialect == Dialect::Legacy { "sessionId" } else { "contextId" };
         shown[context_name] = task.context.as_str().into();
-        if let Some(answer) = answer.filter(|_| self.artifacts) {
-            shown["artifacts"] = json!([self.artifact(conversation, answer)]);
+        if let Some(output) = output.filter(|_| self.artifacts) {
+            shown["artifacts"] = json!([self.artifact(conversation, output)]);
         }
         if dialect == Dialect::V03 {
             shown["kind"] = "task".into();
@@ -210,10 +210,10 @@ impl View {
     }
 
     /// Returns the status of a task.
-    pub(super) fn status(&self, conversation: &Conversation, answer: Option<&Answer>) -> Value {
+    pub(super) fn status(&self, conversation: &Conversation, output: Option<&CallOutput>) -> Value {
         let Self { dialect, .. } = *self;
         let Conversation { task, said } = conversation;
-        let (state, since) = match answer.map(|answer| &answer.presentation) {
+        let (state, since) = match output.map(|output| &output.presentation) {
             None => (task.state, task.since),
             Some(shown) => {
                 let state = match shown.interim {
@@ -230,7 +230,7 @@ impl View {
         if state == TaskState::InputRequired {
             status["message"] =
                 said.messages.last().map_or(Value::Null, |message| echo(message, id, &task.context, dialect));
-        } else if let Some(summary) = answer.and_then(|answer| answer.presentation.summary.as_ref()) {
+        } else if let Some(summary) = output.and_then(|output| output.presentation.summary.as_ref()) {
             let parts = json!([dialect.text_part(summary)]);
             status["message"] =
                 says(dialect, &format!("{id}-status"), (Some(id), Some(&task.context)), parts);
@@ -259,9 +259,9 @@ impl View {
     }
 
     /// Returns an output as the single artifact of a task.
-    pub(super) fn artifact(&self, conversation: &Conversation, answer: &Answer) -> Value {
+    pub(super) fn artifact(&self, conversation: &Conversation, output: &CallOutput) -> Value {
         let prescribed = fixtures::parts(conversation, self.dialect);
-        let own = || parts(self.dialect, conversation.said.modes, answer);
+        let own = || parts(self.dialect, conversation.said.modes, output);
         self.artifact_of(if prescribed.is_empty() { own() } else { prescribed })
     }
 
@@ -279,27 +279,33 @@ pub(super) fn message(
     modes: Modes,
     id: &str,
     context: Option<&str>,
-    answer: &Answer,
+    output: &CallOutput,
 ) -> Value {
-    says(dialect, id, (None, context), parts(dialect, modes, answer).into())
+    says(dialect, id, (None, context), parts(dialect, modes, output).into())
 }
 
 /// Returns an output without a task in the legacy protocol, where every result is a task.
-pub(super) fn legacy_task(id: &str, modes: Modes, context: &str, answer: &Answer, now: Timestamp) -> Value {
+pub(super) fn legacy_task(
+    id: &str,
+    modes: Modes,
+    context: &str,
+    output: &CallOutput,
+    now: Timestamp,
+) -> Value {
     let view = View { dialect: Dialect::Legacy, history: History::Last(0), artifacts: true };
     let state = Dialect::Legacy.state(TaskState::Completed);
-    let since = answer.presentation.since.unwrap_or(now);
+    let since = output.presentation.since.unwrap_or(now);
     json!({
         "id": id,
         "sessionId": context,
         "status": { "state": state, "timestamp": since },
-        "artifacts": [view.artifact_of(parts(Dialect::Legacy, modes, answer))],
+        "artifacts": [view.artifact_of(parts(Dialect::Legacy, modes, output))],
     })
 }
 
-fn parts(dialect: Dialect, modes: Modes, answer: &Answer) -> Vec<Value> {
-    let summary = answer.presentation.summary.as_ref();
-    let data = (modes.json || summary.is_none()).then(|| dialect.data_part(&answer.value));
+fn parts(dialect: Dialect, modes: Modes, output: &CallOutput) -> Vec<Value> {
+    let summary = output.presentation.summary.as_ref();
+    let data = (modes.json || summary.is_none()).then(|| dialect.data_part(&output.value));
     let text = summary.filter(|_| modes.text).map(|summary| dialect.text_part(summary));
     [data, text].into_iter().flatten().collect()
 }

@@ -5,12 +5,12 @@ use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use axum::http::request::Parts;
-use ep_kernel::answer::Answer;
 use ep_kernel::caller::RequestId;
 use ep_kernel::dispatch::{Call, Dispatched, dispatch};
 use ep_kernel::event::{MAX_EVENTS, Progress, ProgressSink};
 use ep_kernel::fault::{Fault, Kind};
 use ep_kernel::guard::{Admission, Credential, Guarded, Request};
+use ep_kernel::output::CallOutput;
 use ep_kernel::schema::is_empty;
 use ep_kernel::tool::{Entry, Latency, Task};
 use futures::FutureExt;
@@ -31,7 +31,7 @@ use super::fixtures;
 use super::handler::{Handler, StdioCalls, Transport};
 use super::output::ERROR;
 use super::resources;
-use super::stream::{Handover, Next, OngoingCall};
+use super::stream::{CallEvent, Handover, OngoingCall};
 use super::tasks;
 use super::toolset::Toolset;
 use crate::http::RequestHead;
@@ -108,8 +108,8 @@ impl Handler {
         params: CallToolRequestParams,
         context: &RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, ErrorData> {
-        if let Some(answer) = fixtures::call(&params, context).await {
-            return answer;
+        if let Some(output) = fixtures::call(&params, context).await {
+            return output;
         }
         let source = self.source(context)?;
         let Some((entry, tool)) = self.catalogue().find(&params.name) else {
@@ -143,7 +143,7 @@ impl Handler {
         } else {
             let (sink, steps) = progress(context, source.streams);
             let cancelled = match self.transport() {
-                Transport::Stdio(calls) => calls.withdrawn.child_token(),
+                Transport::Stdio(calls) => calls.cancelled.child_token(),
                 Transport::Http => CancellationToken::new(),
             };
             let call = Call {
@@ -156,7 +156,7 @@ impl Handler {
                 },
                 without_votes: !detailed,
                 progress: sink,
-                withdrawn: cancelled.clone(),
+                cancelled: cancelled.clone(),
                 ..Call::new(source.request.clone())
             };
             let dispatched =
@@ -172,19 +172,19 @@ impl Handler {
         let is_replay = done.result.as_ref().map_or_else(Fault::is_replayed, |done| done.replayed);
         // Set once, because each request makes one call.
         let _ = source.replayed.set(is_replay);
-        let answer = match done.result {
-            Ok(done) => Ok(done.answer),
+        let output = match done.result {
+            Ok(done) => Ok(done.output),
             Err(fault) => match self.fund(&fault, &params, &source.request, context) {
                 Ok(Some(question)) => return Ok(question.into()),
                 Ok(None) => self.running_poll(fault, source.request).await,
                 Err(refused) => Err(refused),
             },
         };
-        Ok(match answer {
-            Ok(answer) if as_task && answer.presentation.interim.is_some() => {
-                CreateTaskResult::new(tasks::task_of(&answer)).into()
+        Ok(match output {
+            Ok(output) if as_task && output.presentation.interim.is_some() => {
+                CreateTaskResult::new(tasks::task_of(&output)).into()
             }
-            Ok(answer) => result(entry, answer, detailed).into(),
+            Ok(output) => result(entry, output, detailed).into(),
             Err(fault) => self.refusal(&fault, request_id).into(),
         })
     }
@@ -214,7 +214,7 @@ impl Handler {
     }
 
     /// Returns the open poll for a repeated request while the first one is still in progress.
-    async fn running_poll(&self, fault: Fault, request: Request) -> Result<Answer, Fault> {
+    async fn running_poll(&self, fault: Fault, request: Request) -> Result<CallOutput, Fault> {
         let poll = fault.poll().filter(|_| fault.kind() == Kind::InProgress);
         match (poll, self.catalogue().for_task(Task::Follow)) {
             (Some(poll), Some(entry)) => self.ask(entry, json!({ "poll_id": poll }), request).await,
@@ -228,10 +228,10 @@ impl Handler {
         entry: &'static Entry,
         input: Value,
         request: Request,
-    ) -> Result<Answer, Fault> {
+    ) -> Result<CallOutput, Fault> {
         let call = Call { wait_limit: Some(Duration::ZERO), ..Call::new(request) };
         let done = dispatch(self.app(), entry, call, Ok(input)).await;
-        done.result.map(|done| done.answer)
+        done.result.map(|done| done.output)
     }
 
     fn unknown_tool(&self, name: &str) -> ErrorData {
@@ -252,8 +252,8 @@ impl Handler {
 
 /// Converts an output to a result. Structured content holds its brief form, which is all that some clients show their
 /// model. Text holds its summary and facts, or else the value. A link leads to its poll.
-pub(super) fn result(entry: &Entry, answer: Answer, detailed: bool) -> CallToolResult {
-    let Answer { mut value, presentation } = answer;
+pub(super) fn result(entry: &Entry, output: CallOutput, detailed: bool) -> CallToolResult {
+    let CallOutput { mut value, presentation } = output;
     let detail = if detailed { value.get(DETAIL).map(ToString::to_string) } else { None };
     if let Some(members) = value.as_object_mut().filter(|_| !detailed) {
         members.shift_remove(DETAIL);
@@ -351,8 +351,8 @@ async fn run(
             }
         };
         match next {
-            Next::End(done) => return Ok(*done),
-            Next::Step(note) => {
+            CallEvent::End(done) => return Ok(*done),
+            CallEvent::Progress(note) => {
                 if let Err(error) = context.peer.notify_progress(note).await {
                     tracing::debug!(error = %error, "failed to send progress");
                 }

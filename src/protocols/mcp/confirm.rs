@@ -59,8 +59,8 @@ impl Handler {
             return Ok(Confirmation::Proceed);
         }
         let subject = format!("{CONFIRM} {user} {}", digest(&params.name, &arguments));
-        if let Some(answer) = self.answer(params, CONFIRM, &subject)? {
-            let agreed = answer["action"] == "accept" && answer["content"][CONFIRM] == true;
+        if let Some(response) = self.input_response(params, CONFIRM, &subject)? {
+            let agreed = response["action"] == "accept" && response["content"][CONFIRM] == true;
             let text = format!("no model was asked: spending up to {most} was not confirmed");
             return if agreed { Ok(Confirmation::Proceed) } else { Err(Fault::new(Kind::Forbidden, text)) };
         }
@@ -95,7 +95,7 @@ impl Handler {
         }
         let arguments = params.arguments.clone().unwrap_or_default();
         let subject = format!("{FUND} {user} {}", digest(&params.name, &arguments));
-        if self.answer(params, FUND, &subject)?.is_some() {
+        if self.input_response(params, FUND, &subject)?.is_some() {
             return Ok(None);
         }
         let params = json!({ "mode": "url", "message": fault.message(), "url": page });
@@ -116,8 +116,8 @@ impl Handler {
         priced
             .retain(|name, _| name != super::catalogue::IDEMPOTENCY_KEY && name != super::catalogue::INCLUDE);
         priced.insert("dry_run".to_owned(), Value::Bool(true));
-        let answer = self.ask(entry, Value::Object(priced), request.clone()).await?;
-        let most = answer.value.pointer("/estimates/cost_usd_at_most").cloned().unwrap_or_default();
+        let dry_run = self.ask(entry, Value::Object(priced), request.clone()).await?;
+        let most = dry_run.value.pointer("/estimates/cost_usd_at_most").cloned().unwrap_or_default();
         Ok(serde_json::from_value::<UsdFigure>(most).ok().map(UsdFigure::ceil_micro))
     }
 
@@ -132,14 +132,16 @@ impl Handler {
     }
 
     /// Returns the user's response to this question about this request, if it arrived in time.
-    fn answer<'a>(
+    fn input_response<'a>(
         &self,
         params: &'a CallToolRequestParams,
         name: &str,
         subject: &str,
     ) -> Result<Option<&'a Value>, Fault> {
-        let answer = params.input_responses.as_ref().and_then(|responses| responses.get(name));
-        let (Some(answer), Some(state)) = (answer, params.request_state.as_deref()) else { return Ok(None) };
+        let response = params.input_responses.as_ref().and_then(|responses| responses.get(name));
+        let (Some(response), Some(state)) = (response, params.request_state.as_deref()) else {
+            return Ok(None);
+        };
         let changed = |_| {
             let text = "requestState does not match this request; send it with unchanged arguments";
             Fault::new(Kind::InvalidInput, text)
@@ -147,7 +149,7 @@ impl Handler {
         let app = self.app();
         let until = app.request_states.open(state, subject).map_err(changed)?;
         let in_time = until.parse().is_ok_and(|until| app.ports.clock.now() < Timestamp::from_millis(until));
-        Ok(in_time.then_some(answer))
+        Ok(in_time.then_some(response))
     }
 }
 

@@ -153,8 +153,8 @@ fn ask(
     state: Option<&str>,
     declared: &ClientCapabilities,
 ) -> Result<CallToolResponse, ErrorData> {
-    let answer = |key: &str, member: &str| responses?.get(key)?.pointer(member).cloned();
-    let named = answer("user_name", "/content/name").and_then(|name| name.as_str().map(str::to_owned));
+    let response = |key: &str, member: &str| responses?.get(key)?.pointer(member).cloned();
+    let named = response("user_name", "/content/name").and_then(|name| name.as_str().map(str::to_owned));
     let done = |said: String| {
         typed::<CallToolResult>(json!({ "resultType": "complete", "content": [text(&said)] })).map(Into::into)
     };
@@ -163,16 +163,16 @@ fn ask(
             Some(name) => done(format!("Hello, {name}!")),
             None => required(json!({ "user_name": form("What is your name?", "name", "string") }), None),
         },
-        "test_input_required_result_sampling" => match answer("capital_question", "/content/text") {
+        "test_input_required_result_sampling" => match response("capital_question", "/content/text") {
             Some(said) => done(said.to_string()),
             None => required(json!({ "capital_question": sample("What is the capital of France?") }), None),
         },
-        "test_input_required_result_list_roots" => match answer("client_roots", "/roots") {
+        "test_input_required_result_list_roots" => match response("client_roots", "/roots") {
             Some(roots) => done(format!("roots: {roots}")),
             None => required(json!({ "client_roots": roots() }), None),
         },
         "test_input_required_result_request_state" | "test_input_required_result_tampered_state" => {
-            match (state, answer("confirm", "/content/ok")) {
+            match (state, response("confirm", "/content/ok")) {
                 (Some(state), Some(_)) => opened(state).and_then(|_| done("state-ok".to_owned())),
                 (Some(state), None) => opened(state).and_then(|_| confirm()),
                 (None, _) => confirm(),
@@ -181,7 +181,7 @@ fn ask(
         "test_input_required_result_multiple_inputs" => {
             let all =
                 ["/content/name", "/content", "/roots"].iter().zip(["user_name", "greeting", "client_roots"]);
-            if state.is_some() && all.into_iter().all(|(member, key)| answer(key, member).is_some()) {
+            if state.is_some() && all.into_iter().all(|(member, key)| response(key, member).is_some()) {
                 opened(state.unwrap_or_default())?;
                 return done("all answered".to_owned());
             }
@@ -193,11 +193,11 @@ fn ask(
             required(asked, Some("several"))
         }
         "test_input_required_result_multi_round" => match state.map(opened).transpose()?.as_deref() {
-            Some("one") if answer("step1", "/content").is_some() => required(
+            Some("one") if response("step1", "/content").is_some() => required(
                 json!({ "step2": form("Step 2: What is your favorite color?", "color", "string") }),
                 Some("two"),
             ),
-            Some("two") if answer("step2", "/content").is_some() => done("both steps done".to_owned()),
+            Some("two") if response("step2", "/content").is_some() => done("both steps done".to_owned()),
             _ => required(
                 json!({ "step1": form("Step 1: What is your name?", "name", "string") }),
                 Some("one"),

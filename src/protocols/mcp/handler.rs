@@ -61,7 +61,7 @@ pub(super) struct StdioCalls {
     /// The tools that it wants.
     pub(super) toolset: Toolset,
     /// Cancelled when the client has gone: its calls are withdrawn.
-    pub(super) withdrawn: CancellationToken,
+    pub(super) cancelled: CancellationToken,
     /// The calls that have not ended.
     pub(super) ongoing: TaskTracker,
 }
@@ -205,8 +205,8 @@ impl ServerHandler for Handler {
         request: GetPromptRequestParams,
         _: RequestContext<RoleServer>,
     ) -> Result<GetPromptResponse, ErrorData> {
-        if let Some(answer) = fixtures::prompt(&request) {
-            return answer;
+        if let Some(response) = fixtures::prompt(&request) {
+            return response;
         }
         let mut result = prompts::filled(&request.name, &request.arguments.unwrap_or_default())?;
         self.stamp(&mut result.meta);

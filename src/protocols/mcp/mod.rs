@@ -40,7 +40,7 @@ use rmcp::transport::streamable_http_server::{StreamableHttpServerConfig, Stream
 use serde_json::{Map, Value, json};
 
 use crate::http;
-use crate::http::{Answered, Exchange, MAX_BODY, WebAccess, read_bytes, replayed};
+use crate::http::{Exchange, HandlerFuture, MAX_BODY, WebAccess, read_bytes, replayed};
 use crate::site::names::MCP_PAGE;
 use crate::site::protocol;
 use crate::site::protocol::{
@@ -50,7 +50,7 @@ use crate::site::{ProtectedResource, Protocol, ProtocolRoute, Route, RouteKind};
 use call::RequestScope;
 use envelope::{complete_headers, plain_errors_as_json, read_message};
 use handler::{Handler, Transport};
-use stream::{Handover, Repetition, ask, wants_progress};
+use stream::{Handover, RepeatedRequest, ask, wants_progress};
 use toolset::{TOOLSETS, Toolset};
 
 pub use introduction::{Introduction, introduction};
@@ -103,7 +103,7 @@ pub fn endpoints(
     web: &WebAccess,
 ) -> impl Iterator<Item = (Route, http::Handler)> {
     let endpoint = Endpoint::new(app, tools, web);
-    let serve = http::Handler::new(move |exchange, admission| -> Answered {
+    let serve = http::Handler::new(move |exchange, admission| -> HandlerFuture {
         endpoint.clone().serve(exchange, admission).boxed()
     });
     let page = http::Handler::new(page::serve);
@@ -176,7 +176,7 @@ impl Endpoint {
         let again = scope
             .handover
             .is_some()
-            .then(|| Repetition::of(&self.service, &parts, &bytes, &message, scope.clone()));
+            .then(|| RepeatedRequest::of(&self.service, &parts, &bytes, &message, scope.clone()));
         parts.extensions.insert(scope);
         let mut answered = ask(&self.service, Request::from_parts(parts, Body::from(bytes))).await;
         if let Some(again) = again

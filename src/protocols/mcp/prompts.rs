@@ -103,11 +103,11 @@ impl Handler {
         let request = self.source(context)?.request;
         let Some(entry) = self.catalogue().for_task(Task::List) else { return Ok(Vec::new()) };
         // A caller without an account has no polls.
-        let Ok(answer) = self.ask(entry, json!({ "limit": POLLS_OFFERED }), request).await else {
+        let Ok(output) = self.ask(entry, json!({ "limit": POLLS_OFFERED }), request).await else {
             return Ok(Vec::new());
         };
         let polls =
-            answer.value.get("polls").and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
+            output.value.get("polls").and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
         let id = |poll: &Value| poll.get("poll_id").and_then(Value::as_str).map(str::to_owned);
         Ok(polls.iter().filter_map(id).collect())
     }

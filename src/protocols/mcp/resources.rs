@@ -1,7 +1,7 @@
 //! Resources: the guide, the result page, and every poll that the caller may read.
 
-use ep_kernel::answer::Answer;
 use ep_kernel::fault::{Fault, Kind};
+use ep_kernel::output::CallOutput;
 use ep_kernel::tool::{Entry, Task};
 use rmcp::RoleServer;
 use rmcp::model::{ContentBlock, ErrorData, Resource, ResourceContents, ResourceTemplate};
@@ -73,7 +73,7 @@ impl Handler {
         };
         let source = self.source(context)?;
         let read = self.ask(entry, json!({ "poll_id": id }), source.request).await;
-        read.map(|answer| poll(uri, &answer)).map_err(|fault| refused(uri, &fault))
+        read.map(|output| poll(uri, &output)).map_err(|fault| refused(uri, &fault))
     }
 }
 
@@ -85,8 +85,8 @@ fn guide<'a>(tools: impl Iterator<Item = &'a Entry>) -> ResourceContents {
 }
 
 /// Returns a poll as Markdown and as JSON.
-fn poll(uri: &str, answer: &Answer) -> Vec<ResourceContents> {
-    let Answer { value, presentation } = answer;
+fn poll(uri: &str, output: &CallOutput) -> Vec<ResourceContents> {
+    let CallOutput { value, presentation } = output;
     let question = value.get("question").and_then(Value::as_str).unwrap_or_default();
     let paragraphs =
         [Some(format!("# {question}")), presentation.summary.clone(), presentation.facts.clone()];

@@ -29,7 +29,7 @@ const WITHDRAWAL: Duration = Duration::from_millis(300);
 pub async fn serve_stdio(app: Arc<App>, tools: &'static [Entry], toolsets: &str) -> anyhow::Result<()> {
     let calls = StdioCalls {
         toolset: Toolset::named(toolsets)?,
-        withdrawn: CancellationToken::new(),
+        cancelled: CancellationToken::new(),
         ongoing: TaskTracker::new(),
     };
     let handler = Handler::new(app, tools, Transport::Stdio(calls.clone()));
@@ -49,7 +49,7 @@ pub async fn serve_stdio(app: Arc<App>, tools: &'static [Entry], toolsets: &str)
         quit = running.waiting() => quit.map(drop),
         () = drained => Ok(()),
     };
-    calls.withdrawn.cancel();
+    calls.cancelled.cancel();
     calls.ongoing.close();
     if tokio::time::timeout(WITHDRAWAL, calls.ongoing.wait()).await.is_err() {
         tracing::debug!(calls = calls.ongoing.len(), "calls go on in the next process");

@@ -39,8 +39,8 @@ pub(super) struct OngoingCall {
 }
 
 /// Next event of a call.
-pub(super) enum Next {
-    Step(ProgressNotificationParam),
+pub(super) enum CallEvent {
+    Progress(ProgressNotificationParam),
     End(Box<Guarded<Dispatched>>),
 }
 
@@ -56,7 +56,7 @@ impl OngoingCall {
     }
 
     /// Returns the next step, or the result after the last step.
-    pub(super) async fn next(&mut self) -> Next {
+    pub(super) async fn next(&mut self) -> CallEvent {
         loop {
             let step = if self.done.is_some() {
                 self.steps.try_recv().ok()
@@ -74,12 +74,14 @@ impl OngoingCall {
             match (step, &self.token) {
                 (Some(step), Some(token)) => {
                     let note = ProgressNotificationParam::new(token.clone(), f64::from(step.done));
-                    return Next::Step(note.with_total(f64::from(step.total)).with_message(step.message));
+                    return CallEvent::Progress(
+                        note.with_total(f64::from(step.total)).with_message(step.message),
+                    );
                 }
                 (Some(_), None) => {}
                 (None, _) => {
                     if let Some(done) = self.done.take() {
-                        return Next::End(done);
+                        return CallEvent::End(done);
                     }
                 }
             }
@@ -125,7 +127,7 @@ pub(super) fn wants_progress(message: &Map<String, Value>) -> bool {
 }
 
 /// A request that rmcp receives twice.
-pub(super) struct Repetition {
+pub(super) struct RepeatedRequest {
     service: Arc<Service>,
     parts: Parts,
     body: Bytes,
@@ -133,7 +135,7 @@ pub(super) struct Repetition {
     handover: Handover,
 }
 
-impl Repetition {
+impl RepeatedRequest {
     /// Copies a request, so that its connection's read buffer can be freed.
     pub(super) fn of(
         service: &Arc<Service>,
@@ -167,20 +169,20 @@ impl Repetition {
     pub(super) async fn respond(self) -> Option<Response<Body>> {
         let HandoverState::Begun(mut call) = self.handover.swap(HandoverState::Nothing) else { return None };
         let first = match call.next().await {
-            Next::End(done) => return Some(self.answer(done).await),
-            Next::Step(note) => event(&note),
+            CallEvent::End(done) => return Some(self.respond_to(done).await),
+            CallEvent::Progress(note) => event(&note),
         };
         let rest = futures::stream::unfold(Some(Box::new((call, self))), |ongoing| async move {
             let mut ongoing = ongoing?;
             Some(match ongoing.0.next().await {
-                Next::Step(note) => (event(&note), Some(ongoing)),
-                Next::End(done) => (ongoing.1.last(done).await, None),
+                CallEvent::Progress(note) => (event(&note), Some(ongoing)),
+                CallEvent::End(done) => (ongoing.1.last(done).await, None),
             })
         });
         Some(event_stream(futures::stream::iter([first]).chain(rest)))
     }
 
-    async fn answer(self, done: Box<Guarded<Dispatched>>) -> Response<Body> {
+    async fn respond_to(self, done: Box<Guarded<Dispatched>>) -> Response<Body> {
         self.handover.swap(HandoverState::Done(done));
         ask(&self.service, Request::from_parts(self.parts, Body::from(self.body))).await
     }
@@ -188,7 +190,7 @@ impl Repetition {
     /// Returns the response as the last event.
     async fn last(self, done: Box<Guarded<Dispatched>>) -> Event {
         let id = self.id.clone();
-        let body = axum::body::to_bytes(self.answer(done).await.into_body(), MAX_RESPONSE).await;
+        let body = axum::body::to_bytes(self.respond_to(done).await.into_body(), MAX_RESPONSE).await;
         let response: Option<Box<RawValue>> = body.ok().and_then(|body| serde_json::from_slice(&body).ok());
         let text = if let Some(response) = &response {
             response.get().to_owned()

@@ -3,8 +3,8 @@
 //! A task is a poll, and has the poll's id. It belongs to the calling account, survives restarts, and is stored as
 //! long as its poll.
 
-use ep_kernel::answer::Answer;
 use ep_kernel::fault::{Fault, Kind};
+use ep_kernel::output::CallOutput;
 use ep_kernel::tool::Task as Role;
 use rmcp::RoleServer;
 use rmcp::model::{DetailedTask, ErrorCode, ErrorData, GetTaskResult, Task, TaskPayload, TaskStatus};
@@ -15,8 +15,8 @@ use super::call::result;
 use super::handler::Handler;
 
 /// Returns the state of a task.
-pub(super) fn task_of(answer: &Answer) -> Task {
-    let Answer { value, presentation } = answer;
+pub(super) fn task_of(output: &CallOutput) -> Task {
+    let CallOutput { value, presentation } = output;
     let changed = presentation.since.map(|since| since.to_string()).unwrap_or_default();
     let created =
         value.get("created_at").and_then(Value::as_str).map_or_else(|| changed.clone(), str::to_owned);
@@ -39,14 +39,14 @@ impl Handler {
         id: &str,
         context: &RequestContext<RoleServer>,
     ) -> Result<GetTaskResult, ErrorData> {
-        let answer = self.on_task(Role::Follow, id, context).await?.map_err(|fault| refused(&fault))?;
-        let task = task_of(&answer);
+        let output = self.on_task(Role::Follow, id, context).await?.map_err(|fault| refused(&fault))?;
+        let task = task_of(&output);
         let payload = match task.status {
             TaskStatus::Working => TaskPayload::Working,
             TaskStatus::Cancelled => TaskPayload::Cancelled,
             _ => {
                 let entry = self.catalogue().for_task(Role::Follow).ok_or_else(no_tasks)?;
-                let result = serde_json::to_value(result(entry, answer, false));
+                let result = serde_json::to_value(result(entry, output, false));
                 let result = result.map_err(|error| refused(&Fault::internal(error)))?;
                 TaskPayload::Completed { result: result.as_object().cloned().unwrap_or_default() }
             }
@@ -80,7 +80,7 @@ impl Handler {
         role: Role,
         id: &str,
         context: &RequestContext<RoleServer>,
-    ) -> Result<Result<Answer, Fault>, ErrorData> {
+    ) -> Result<Result<CallOutput, Fault>, ErrorData> {
         let source = self.source(context)?;
         let Some(entry) = self.catalogue().for_task(role) else {
             return Err(no_tasks());

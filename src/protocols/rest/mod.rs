@@ -13,7 +13,7 @@ use ep_kernel::schema::is_empty;
 use ep_kernel::tool::Rest;
 use serde_json::{Map, Value};
 
-use crate::http::{AppState, Exchange, answer, counted, fault, read_json, replayed};
+use crate::http::{AppState, Exchange, counted, fault, operation_output, read_json, replayed};
 use crate::site::Route;
 use bind::with_path;
 
@@ -56,7 +56,7 @@ pub async fn serve(binding: &Binding, route: &Route, exchange: Exchange) -> Resp
     }
     let mut done = dispatch(&state.app, binding.entry, call, input).await;
     if let Ok(done) = &mut done.result {
-        state.begin_session(&head, &mut done.answer.presentation.session).await;
+        state.begin_session(&head, &mut done.output.presentation.session).await;
     }
     with_key(respond(&state, &parts.headers, &binding.rest, done), key_in_body)
 }
@@ -117,8 +117,8 @@ fn after_last_event(binding: &Binding, headers: &HeaderMap, mut input: Value) ->
 /// Returns the response to a finished call.
 fn respond(state: &AppState, request: &HeaderMap, rest: &Rest, done: Guarded<Dispatched>) -> Response<Body> {
     let response = match done.result {
-        Ok(Dispatched { answer: value, replayed: again }) => {
-            let mut response = answer(request, rest, &value, state.links().base_url());
+        Ok(Dispatched { output, replayed: again }) => {
+            let mut response = operation_output(request, rest, &output, state.links().base_url());
             if again {
                 replayed(&mut response);
             }

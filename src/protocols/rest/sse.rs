@@ -8,13 +8,13 @@ use std::sync::Arc;
 use axum::body::Body;
 use axum::http::{HeaderMap, Response};
 use axum::response::sse::Event;
-use ep_kernel::answer::Answer;
 use ep_kernel::caller::RequestId;
 use ep_kernel::dispatch::{Call, Dispatched, admit};
 use ep_kernel::event::StartedEvent;
 use ep_kernel::fault::Fault;
 use ep_kernel::guard::Guarded;
 use ep_kernel::links::Links;
+use ep_kernel::output::CallOutput;
 use futures::StreamExt;
 use serde::Serialize;
 use serde_json::Value;
@@ -46,10 +46,10 @@ pub(super) async fn stream(
     };
     let allowance = admitted.admission().allowance;
     let only_reads = binding.entry.spec.effect.read_only();
-    steps.carry_out(&state.app.tasks, admitted.run(input), only_reads);
+    steps.run(&state.app.tasks, admitted.run(input), only_reads);
     let first = match queue.recv().await {
         // Errors and dry runs get a plain response, not a stream; a finished poll gets its last event.
-        Some(Step::End(done)) if !done.result.as_ref().is_ok_and(|done| is_poll(&done.answer)) => {
+        Some(Step::End(done)) if !done.result.as_ref().is_ok_and(|done| is_poll(&done.output)) => {
             return respond(state, request, &binding.rest, *done);
         }
         Some(step) => step,
@@ -61,7 +61,7 @@ pub(super) async fn stream(
     };
     let is_replay = replay.is_some();
     let start = match replay {
-        Some(done) => started(state, &done.answer).await,
+        Some(done) => started(state, &done.output).await,
         None => None,
     };
     let links = Arc::clone(&state.app.ports.links);
@@ -76,24 +76,24 @@ pub(super) async fn stream(
 
 /// Returns the first event for a replayed poll, or `None` if the poll cannot be read. The stream then still has its
 /// last event.
-async fn started(state: &AppState, answer: &Answer) -> Option<Event> {
-    let poll = answer.presentation.task_id.as_deref()?.parse().ok()?;
-    let result_url = answer.value["result_url"].as_str().map(ToOwned::to_owned);
+async fn started(state: &AppState, output: &CallOutput) -> Option<Event> {
+    let poll = output.presentation.task_id.as_deref()?.parse().ok()?;
+    let result_url = output.value["result_url"].as_str().map(ToOwned::to_owned);
     let event = state.app.ports.polls.started(&poll, result_url).await.ok()??;
     Some(write(StartedEvent::NAME, Some(0), &event))
 }
 
-fn is_poll(answer: &Answer) -> bool {
-    answer.presentation.task_id.is_some()
+fn is_poll(output: &CallOutput) -> bool {
+    output.presentation.task_id.is_some()
 }
 
 fn event(links: &Links, request_id: RequestId, step: Step<Guarded<Dispatched>>) -> Event {
     match step {
         Step::Progress(step) => write(step.event, Some(step.id), &step.data),
         Step::End(done) => match done.result {
-            Ok(Dispatched { answer, .. }) => {
-                let name = if answer.presentation.interim.is_some() { RUNNING } else { COMPLETE };
-                write(name, None, &answer.value)
+            Ok(Dispatched { output, .. }) => {
+                let name = if output.presentation.interim.is_some() { RUNNING } else { COMPLETE };
+                write(name, None, &output.value)
             }
             Err(refusal) => write(ERROR, None, &refusal.problem(links, &request_id.to_string())),
         },

@@ -86,14 +86,14 @@ impl<'a> Visitor<'a> {
             },
         };
         let admission = admitted.admission().clone();
-        let user = admitted.run(Ok(json!({}))).await.result?.answer.value;
+        let user = admitted.run(Ok(json!({}))).await.result?.output.value;
         Ok(Some(Self { state, head, admission, user }))
     }
 
     /// Calls an operation and returns its output.
     pub(super) async fn ask<T: Tool>(&self, input: Value) -> Result<Value, Fault> {
         let call = Call::new(self.head.admitted("web", self.admission.clone()));
-        Ok(dispatch(&self.state.app, entry::<T>()?, call, Ok(input)).await.result?.answer.value)
+        Ok(dispatch(&self.state.app, entry::<T>()?, call, Ok(input)).await.result?.output.value)
     }
 
     /// Runs an operation once per submitted form. A repeated submission returns the first output.
@@ -116,7 +116,7 @@ impl<'a> Visitor<'a> {
             match done {
                 // The form was submitted twice, and the first submission is still in progress.
                 Err(fault) if fault.kind() == Kind::InProgress && repeats < REPEATS.0 => repeats += 1,
-                done => return Ok(done?.answer.value),
+                done => return Ok(done?.output.value),
             }
             tokio::time::sleep(REPEATS.1).await;
         }
@@ -205,7 +205,7 @@ pub(super) enum Done {
 pub(super) async fn sent(
     exchange: Exchange,
     name: &'static str,
-    carry_out: impl AsyncFnOnce(&Visitor<'_>, &Form) -> Result<Done, Fault>,
+    run: impl AsyncFnOnce(&Visitor<'_>, &Form) -> Result<Done, Fault>,
 ) -> Result<Response<Body>, Fault> {
     let Exchange { state, head, request, .. } = exchange;
     let (parts, body) = request.into_parts();
@@ -228,7 +228,7 @@ pub(super) async fn sent(
         Err(fault) => return Err(fault),
     };
     let view = AccountView { page: 1, ..AccountView::default() };
-    match carry_out(&visitor, &form).await {
+    match run(&visitor, &form).await {
         Ok(Done::Elsewhere(to)) => see_other(&format!("{DASHBOARD_PATH}{to}")),
         Ok(Done::Key(key)) => {
             let view = AccountView { created: Some(key), ..view };

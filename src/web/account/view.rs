@@ -10,7 +10,7 @@ use serde_json::Value;
 use super::parts::{Balance, Keys, Past, Spending, User};
 use super::refusal::{Known, Refused};
 use crate::documents;
-use crate::documents::{Site, Way};
+use crate::documents::{AskMethod, Site};
 use crate::http::Form;
 use crate::layout::Layout;
 use crate::layout::{Renders, own};
@@ -140,7 +140,7 @@ struct Created {
     key: String,
     label: String,
     mcp_config: String,
-    ways: Vec<Way>,
+    ways: Vec<AskMethod>,
 }
 
 /// The operator's contact address as a link.
@@ -305,7 +305,7 @@ impl Created {
         let ways = documents::ways(site)
             .into_iter()
             .filter(|way| KEY_VARIABLES.iter().any(|name| way.command.contains(name)));
-        let ways = ways.map(|way| Way { command: with_key(&way.command), ..way });
+        let ways = ways.map(|way| AskMethod { command: with_key(&way.command), ..way });
         Self {
             mcp_config: with_key(&remote_servers(mcp_config)),
             ways: ways.collect(),

@@ -85,5 +85,5 @@ pub(super) async fn ask<T: Tool>(
     let entry = entry.ok_or_else(|| Fault::new(Kind::NotFound, "there is no such operation"))?;
     let call = Call::new(head.admitted("web", admission.clone()));
     let done = dispatch(&state.app, entry, call, Ok(json!({}))).await;
-    done.result.map(|done| done.answer.value)
+    done.result.map(|done| done.output.value)
 }

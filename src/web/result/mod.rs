@@ -13,11 +13,11 @@ use axum::body::{Body, Bytes};
 use axum::http::header::{CACHE_CONTROL, CONTENT_TYPE, HeaderValue, VARY};
 use axum::http::request::Parts;
 use axum::http::{HeaderMap, Response};
-use ep_kernel::answer::{Answer, Cache};
 use ep_kernel::dispatch::{Call, dispatch};
 use ep_kernel::fault::{Fault, Kind, RecoveryAction};
 use ep_kernel::guard::{Admission, Credential};
 use ep_kernel::method::Method;
+use ep_kernel::output::{Cache, CallOutput};
 use ep_kernel::tool::Tool;
 use ep_polling::poll_id::PollId;
 use ep_polling::time::Timestamp;
@@ -191,7 +191,7 @@ pub(crate) fn oembed(
         Ok(if settled {
             Rendered::new(bytes, headers).respond_plainly(&parts.headers)
         } else {
-            unkept(bytes, headers)
+            uncached(bytes, headers)
         })
     }
     .boxed()
@@ -212,12 +212,12 @@ pub(crate) fn page_of<'a>(
 ) -> Result<ResultPage<'a>, Fault> {
     let of_poll = |name: &str| state.links().url(name, &[("poll_id", id)]);
     let addresses = Addresses { page: of_poll(RESULT_PAGE), embed: of_poll(EMBED), oembed: of_poll(OEMBED) };
-    ResultPage::new(&state.site, &read.answer.value, addresses, read.private, query).map_err(Fault::internal)
+    ResultPage::new(&state.site, &read.output.value, addresses, read.private, query).map_err(Fault::internal)
 }
 
 /// True if a result is public and will not change.
 const fn is_settled(read: &Read) -> bool {
-    matches!(read.answer.presentation.cache, Cache::Immutable)
+    matches!(read.output.presentation.cache, Cache::Immutable)
 }
 
 /// Responds with a page of a poll. A settled page has an entity tag, and goes into `cache` if there is one.
@@ -231,7 +231,7 @@ fn shown(
     let protect = if key.embedded { protect_embedded } else { protect };
     let headers = headers_of(key.shape.media_type(), settled, protect);
     if !settled {
-        return unkept(bytes, headers);
+        return uncached(bytes, headers);
     }
     let page = Arc::new(Rendered::new(bytes, headers));
     if let Some((pages, now)) = cache {
@@ -250,7 +250,7 @@ fn headers_of(media_type: &'static str, settled: bool, protect: fn(&mut HeaderMa
     headers
 }
 
-fn unkept(bytes: Bytes, headers: HeaderMap) -> Response<Body> {
+fn uncached(bytes: Bytes, headers: HeaderMap) -> Response<Body> {
     let mut response = Response::new(Body::from(bytes));
     *response.headers_mut() = headers;
     response
@@ -258,7 +258,7 @@ fn unkept(bytes: Bytes, headers: HeaderMap) -> Response<Body> {
 
 /// A result that a visitor may read.
 pub(crate) struct Read {
-    pub(super) answer: Answer,
+    pub(super) output: CallOutput,
     /// True if the result is private to the visitor.
     pub(super) private: bool,
 }
@@ -276,7 +276,7 @@ pub(super) async fn read(
         ep_tools::find(name).ok_or_else(|| Fault::new(Kind::NotFound, "there is no such operation"))?;
     let ask = |request| dispatch(&state.app, entry, Call::new(request), Ok(json!({ "poll_id": id })));
     match ask(head.admitted("web", admission.clone())).await.result {
-        Ok(done) => return Ok(Read { answer: done.answer, private: false }),
+        Ok(done) => return Ok(Read { output: done.output, private: false }),
         Err(fault) if fault.kind() == Kind::NotFound => {}
         Err(fault) => return Err(fault),
     }
@@ -286,7 +286,7 @@ pub(super) async fn read(
         match ask(head.guarded("web", credential)).await.result {
             Err(fault) if fault.rejects_credential() => {}
             Err(fault) if fault.kind() == Kind::NotFound => is_signed_in = by_session,
-            done => return done.map(|done| Read { answer: done.answer, private: true }),
+            done => return done.map(|done| Read { output: done.output, private: true }),
         }
     }
     // An invalid id is not repeated, because its characters could distort the message.

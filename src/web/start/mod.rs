@@ -12,7 +12,7 @@ use ep_kernel::dispatch::{Call, Dispatched, admit, dispatch};
 use ep_kernel::event::StartedEvent;
 use ep_kernel::fault::{Fault, Kind};
 use ep_kernel::guard::{Admission, Credential};
-use ep_kernel::tool::{Entry, Said, Tool, Understood};
+use ep_kernel::tool::{Entry, MessageContent, ParsedInput, Tool};
 use ep_polling::poll_id::PollId;
 use ep_polling::question::Question;
 use ep_tools::account::GetBalance;
@@ -45,7 +45,7 @@ pub(crate) fn show(
             return Ok(response);
         }
         if of_pages.example.is_due(state.app.ports.clock.now()) {
-            state.app.tasks.spawn(answer_example(
+            state.app.tasks.spawn(poll_example(
                 of_pages.clone(),
                 state.clone(),
                 head.clone(),
@@ -140,7 +140,7 @@ async fn render(
         Call::new(head.admitted("web", admission.clone())),
         Ok(json!({})),
     );
-    let mut profiles = profiles.await.result?.answer.value["profiles"].take();
+    let mut profiles = profiles.await.result?.output.value["profiles"].take();
     // Cheapest profile first.
     if let Some(profiles) = profiles.as_array_mut() {
         profiles.reverse();
@@ -174,7 +174,7 @@ async fn balance(state: &AppState, head: &RequestHead) -> Option<String> {
     }
     let call = Call::new(head.guarded("web", head.credential.clone()));
     let read = dispatch(&state.app, entry::<GetBalance>().ok()?, call, Ok(json!({}))).await.result.ok()?;
-    read.answer.value["balance"].as_str().map(str::to_owned)
+    read.output.value["balance"].as_str().map(str::to_owned)
 }
 
 fn entry<T: Tool>() -> Result<&'static Entry, Fault> {
@@ -189,8 +189,8 @@ async fn again(
     admission: &Admission,
     id: &str,
 ) -> Result<Asked, Fault> {
-    let Read { answer, private } = read(state, head.credential.clone(), head, admission, id).await?;
-    let result = answer.value;
+    let Read { output, private } = read(state, head.credential.clone(), head, admission, id).await?;
+    let result = output.value;
     let options = result["options"].as_array().into_iter().flatten().filter_map(Value::as_str);
     Ok(Asked {
         question: result["question"].as_str().unwrap_or_default().to_owned(),
@@ -254,7 +254,7 @@ async fn ask_free(
         Ok(admitted) => admitted,
         Err(refused) => return poll_of(refused.result),
     };
-    steps.carry_out(&state.app.tasks, admitted.run(Ok(input.into())), false);
+    steps.run(&state.app.tasks, admitted.run(Ok(input.into())), false);
     match queue.recv().await {
         Some(Step::Progress(step)) => serde_json::from_value(step.data)
             .map(|StartedEvent { poll_id, .. }| poll_id)
@@ -268,8 +268,8 @@ async fn ask_free(
 fn poll_of(done: Result<Dispatched, Fault>) -> Result<PollId, Fault> {
     match done {
         Ok(done) => {
-            let id = done.answer.value["poll_id"].as_str().and_then(|id| id.parse().ok());
-            id.ok_or_else(|| Fault::internal("an answer names no poll"))
+            let id = done.output.value["poll_id"].as_str().and_then(|id| id.parse().ok());
+            id.ok_or_else(|| Fault::internal("the output names no poll"))
         }
         Err(fault) if fault.kind() == Kind::InProgress => fault.poll().cloned().ok_or(fault),
         Err(fault) => Err(fault),
@@ -292,8 +292,8 @@ fn question(asked: &Asked) -> Result<Map<String, Value>, Fault> {
     if asked.option_lines().next().is_some() {
         return Ok(free_question(asked));
     }
-    let understood = entry::<PollQuestion>()?.understand(&Map::new(), Said::Words(&asked.question));
-    if let Some(Understood::Input(understood)) = understood {
+    let understood = entry::<PollQuestion>()?.parse_input(&Map::new(), MessageContent::Text(&asked.question));
+    if let Some(ParsedInput::Input(understood)) = understood {
         return Ok(understood);
     }
     let (head, _) = asked.question.rsplit_once('[').unwrap_or((&asked.question, ""));
@@ -316,7 +316,7 @@ fn key(asked: &Asked) -> String {
 }
 
 /// Polls the example and shows its result. For a day, every replica gets the same poll for its idempotency key.
-async fn answer_example(of_pages: PageState, state: AppState, head: RequestHead, admission: Admission) {
+async fn poll_example(of_pages: PageState, state: AppState, head: RequestHead, admission: Admission) {
     let head = RequestHead { address: IpAddr::V4(Ipv4Addr::LOCALHOST), credential: Credential::None, ..head };
     let answered = async {
         let input: Value = serde_json::from_str(example_request()).map_err(Fault::internal)?;
@@ -325,8 +325,8 @@ async fn answer_example(of_pages: PageState, state: AppState, head: RequestHead,
             ..Call::new(head.guarded("web", Credential::None))
         };
         let id = poll_of(dispatch(&state.app, entry::<PollFree>()?, call, Ok(input)).await.result)?;
-        let answer = read(&state, Credential::None, &head, &admission, id.as_str()).await?;
-        of_pages.example.show(page_of(&state, &answer, id.as_str(), "")?);
+        let result = read(&state, Credential::None, &head, &admission, id.as_str()).await?;
+        of_pages.example.show(page_of(&state, &result, id.as_str(), "")?);
         of_pages.pages.forget_start();
         Ok::<_, Fault>(())
     };

@@ -15,7 +15,7 @@ use serde::Deserialize;
 use serde_json::json;
 
 use crate::documents;
-use crate::documents::{HOME_MARKDOWN, Site, Way};
+use crate::documents::{AskMethod, HOME_MARKDOWN, Site};
 use crate::http::Form;
 use crate::layout::Layout;
 use crate::layout::{Action, actions, capitalized, message};
@@ -38,7 +38,7 @@ pub struct StartPage<'a> {
     balance: Option<String>,
     refused: Option<Refused>,
     example: Option<&'a View>,
-    ways: Vec<Way>,
+    ways: Vec<AskMethod>,
     tagline: String,
     description: String,
     estimates: String,

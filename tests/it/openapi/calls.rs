@@ -4,20 +4,20 @@ use ensemble_poll::documents::OPENAPI;
 use ep_polling::money::MicroUsd;
 
 use super::{folder, python, run_in};
-use crate::deposits::World;
+use crate::deposits::PaymentSetup;
 use crate::harness::{IdentityProvider, Service, Setup, Stripe};
 
 /// A service with every feature: cards, deposits and an identity provider.
-struct Whole {
+struct FullService {
     service: Service,
     _stripe: Stripe,
     _provider: IdentityProvider,
-    _world: World,
+    _world: PaymentSetup,
 }
 
-impl Whole {
+impl FullService {
     async fn start() -> Self {
-        let world = World::start().await;
+        let world = PaymentSetup::start().await;
         let (setup, url) = world.with_node(Setup::demo()).at_known_address();
         let stripe = Stripe::start(&url, &["whsec_new"]).await;
         let provider = IdentityProvider::start(&url, 0).await;
@@ -78,14 +78,14 @@ async fn calls_every_operation_but(
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn responses_match_the_description_with_a_key() {
-    let whole = Whole::start().await;
+    let whole = FullService::start().await;
     let (_, user) = whole.service.user_with(MicroUsd::new(1_000_000_000)).await;
     calls_every_operation_but(&whole.service, "apiKey", ("bearer", &user.key.unwrap()), &[]).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn responses_match_the_description_with_a_session() {
-    let whole = Whole::start().await;
+    let whole = FullService::start().await;
     let (user, _) = whole.service.user_with(MicroUsd::new(1_000_000_000)).await;
     let cookie = whole.service.cookie(user).await;
     let (_, value) = cookie.split_once('=').unwrap();

@@ -8,7 +8,7 @@ use serde_json::Value;
 use tokio::process::Command;
 
 use super::{SKILL, text};
-use crate::deposits::World;
+use crate::deposits::PaymentSetup;
 use crate::harness::{Service, Setup, WalletLibraries, node};
 
 /// Returns the fenced blocks of a language.
@@ -95,7 +95,7 @@ async fn instructions_command_polls() {
 
 #[tokio::test]
 async fn auth_md_commands_get_a_key() {
-    let world = World::start().await;
+    let world = PaymentSetup::start().await;
     let service = world.with_node(Setup::demo()).boot().await;
     let answers = answers(&service, "/auth.md").await;
     let [free, challenge, payment, keys, limited] = answers.as_slice() else { panic!("{answers:?}") };

@@ -17,8 +17,8 @@ use crate::fault::{Fault, Kind};
 use crate::identity::WalletAddress;
 use crate::keys::IssuedKey;
 use crate::ports::{
-    BegunDeposit, Clock, DepositState, DepositStore, Entropy, NewDeposit, NotPaid, Outcome, Payment,
-    PaymentNetwork, Received, StoredDeposit, Transfer, Verdict,
+    BegunDeposit, Clock, DepositState, DepositStore, Entropy, NewDeposit, Outcome, Payment, PaymentNetwork,
+    PaymentRejection, Received, StoredDeposit, Transfer, Verification,
 };
 use crate::sign_in::SignUps;
 use ep_polling::money::MicroUsd;
@@ -96,11 +96,11 @@ pub struct Deposited {
 
 /// Outcome of taking a payment.
 #[derive(Debug)]
-pub enum Taken {
+pub enum DepositOutcome {
     /// The transfer is on the chain.
     Deposited(Box<Deposited>),
     /// Not settled; the payer may sign a new payment.
-    Refused(NotPaid),
+    Rejected(PaymentRejection),
 }
 
 impl Deposits {
@@ -127,9 +127,9 @@ impl Deposits {
 
     /// Accepts a payment once, for the caller's account, or the payer's if the caller has none.
     /// [`Kind::Unavailable`] while the outcome is unknown.
-    pub async fn take(&self, payment: Payment, caller: &Caller) -> Result<Taken, Fault> {
-        if let Verdict::Refused(why) = self.verify(&payment).await? {
-            return Ok(Taken::Refused(why));
+    pub async fn take(&self, payment: Payment, caller: &Caller) -> Result<DepositOutcome, Fault> {
+        if let Verification::Rejected(why) = self.verify(&payment).await? {
+            return Ok(DepositOutcome::Rejected(why));
         }
         // Only the request that settles a payment can show the first key of a new account.
         let Some(_in_flight) = self.reserve(&payment.reference) else { return Err(pending()) };
@@ -139,23 +139,24 @@ impl Deposits {
         let id = DepositId::from_random(self.entropy.bytes());
         let (since, created_at) = (self.network.position().await?, self.clock.now());
         let deposit = NewDeposit { id, payment, user: caller.user(), since, created_at };
-        let look_at = created_at.after(RECONCILE_AFTER);
-        if let BegunDeposit::Known(known) = self.store.begin_deposit(&deposit, look_at).await? {
+        let reconcile_at = created_at.after(RECONCILE_AFTER);
+        if let BegunDeposit::Known(known) = self.store.begin_deposit(&deposit, reconcile_at).await? {
             return self.again(*known).await;
         }
         let outcome = self.network.settle(&deposit.payment, since).await;
-        self.finish(&StoredDeposit { deposit, state: DepositState::Settling, looks: 0 }, outcome, true).await
+        self.finish(&StoredDeposit { deposit, state: DepositState::Settling, attempts: 0 }, outcome, true)
+            .await
     }
 
     /// Verifies a payment before any response: it repeats a stored one with the same signature, or the
     /// network accepts it. The network rejects a payment that another request settled meanwhile, so the store
     /// is read again.
-    async fn verify(&self, payment: &Payment) -> Result<Verdict, Fault> {
+    async fn verify(&self, payment: &Payment) -> Result<Verification, Fault> {
         if self.is_stored(payment).await? {
-            return Ok(Verdict::Valid);
+            return Ok(Verification::Valid);
         }
         match self.network.verify(payment).await? {
-            Verdict::Refused(_) if self.is_stored(payment).await? => Ok(Verdict::Valid),
+            Verification::Rejected(_) if self.is_stored(payment).await? => Ok(Verification::Valid),
             verdict => Ok(verdict),
         }
     }
@@ -167,7 +168,7 @@ impl Deposits {
 
     /// Responds to a repeated payment. Never returns the first key: a payment is public on the chain, so anyone can
     /// repeat it.
-    async fn again(&self, known: StoredDeposit) -> Result<Taken, Fault> {
+    async fn again(&self, known: StoredDeposit) -> Result<DepositOutcome, Fault> {
         let StoredDeposit { deposit, state, .. } = &known;
         match state {
             DepositState::Settled(received) => Ok(repeated(deposit, received, DepositStatus::Settled)),
@@ -175,13 +176,16 @@ impl Deposits {
                 let mut outcome = self.network.look_up(&deposit.payment, deposit.since).await;
                 if let Outcome::Unused { .. } = outcome {
                     // Nothing has moved, so this is a first attempt again.
-                    let look_at = self.clock.now().after(RECONCILE_AFTER);
-                    let BegunDeposit::New = self.store.begin_deposit(deposit, look_at).await? else {
+                    let reconcile_at = self.clock.now().after(RECONCILE_AFTER);
+                    let BegunDeposit::New = self.store.begin_deposit(deposit, reconcile_at).await? else {
                         return Err(pending());
                     };
                     outcome = self.network.settle(&deposit.payment, deposit.since).await;
-                    let known =
-                        StoredDeposit { deposit: deposit.clone(), state: DepositState::Settling, looks: 0 };
+                    let known = StoredDeposit {
+                        deposit: deposit.clone(),
+                        state: DepositState::Settling,
+                        attempts: 0,
+                    };
                     return self.finish(&known, outcome, false).await;
                 }
                 self.finish(&known, outcome, false).await
@@ -190,7 +194,7 @@ impl Deposits {
             | DepositState::Unknown
             | DepositState::Confirming(_)
             | DepositState::Vanished(_) => {
-                let outcome = self.look_or_settle(deposit).await;
+                let outcome = self.find_or_settle(deposit).await;
                 self.finish(&known, outcome, false).await
             }
         }
@@ -198,7 +202,7 @@ impl Deposits {
 
     /// Looks a payment up, and settles it again if it is still unused. A rejection is not final: an earlier
     /// attempt may still be settled until the authorization expires.
-    async fn look_or_settle(&self, deposit: &NewDeposit) -> Outcome {
+    async fn find_or_settle(&self, deposit: &NewDeposit) -> Outcome {
         match self.network.look_up(&deposit.payment, deposit.since).await {
             Outcome::Unused { .. } => match self.network.settle(&deposit.payment, deposit.since).await {
                 Outcome::NotMoved(_) => Outcome::Unknown,
@@ -209,12 +213,17 @@ impl Deposits {
     }
 
     /// Records an outcome, and returns the result for the sender of the payment.
-    async fn finish(&self, known: &StoredDeposit, outcome: Outcome, is_first: bool) -> Result<Taken, Fault> {
+    async fn finish(
+        &self,
+        known: &StoredDeposit,
+        outcome: Outcome,
+        is_first: bool,
+    ) -> Result<DepositOutcome, Fault> {
         match outcome {
             Outcome::Moved(transfer) => self.credit(known, &transfer, is_first).await,
             Outcome::NotMoved(why) => {
                 self.fail(known, why).await?;
-                Ok(Taken::Refused(why))
+                Ok(DepositOutcome::Rejected(why))
             }
             Outcome::Unused { .. } | Outcome::Unknown => {
                 self.postpone(known).await?;
@@ -233,12 +242,13 @@ impl Deposits {
         known: &StoredDeposit,
         transfer: &Transfer,
         is_first: bool,
-    ) -> Result<Taken, Fault> {
+    ) -> Result<DepositOutcome, Fault> {
         let NewDeposit { id, payment, user: account, .. } = &known.deposit;
         let (payer, key) = self.sign_ups.draw_payer(payment.payer, is_first);
         let now = self.clock.now();
-        let look_at = now.after(CONFIRM_AFTER);
-        let credited = self.store.credit_deposit(&payment.reference, transfer, &payer, now, look_at).await?;
+        let reconcile_at = now.after(CONFIRM_AFTER);
+        let credited =
+            self.store.credit_deposit(&payment.reference, transfer, &payer, now, reconcile_at).await?;
         if credited.credited {
             metrics::counter!("ep_usdc_deposits_total").increment(1);
             tracing::info!(deposit = %id, amount = %payment.amount, "account funded in USDC");
@@ -249,7 +259,7 @@ impl Deposits {
             (false, true) if account.is_none() => self.sign_ups.first_key_of(credited.user).await?,
             (false, _) => None,
         };
-        Ok(Taken::Deposited(Box::new(Deposited {
+        Ok(DepositOutcome::Deposited(Box::new(Deposited {
             id: *id,
             status: if credited.is_settled { DepositStatus::Settled } else { DepositStatus::Confirming },
             amount: payment.amount,
@@ -264,9 +274,9 @@ impl Deposits {
 
     /// Records that no money has moved. Unless the chain proves it, the deposit is looked up again after its
     /// authorization has expired.
-    async fn fail(&self, known: &StoredDeposit, why: NotPaid) -> Result<(), Fault> {
+    async fn fail(&self, known: &StoredDeposit, why: PaymentRejection) -> Result<(), Fault> {
         let reference = &known.deposit.payment.reference;
-        let is_proven = matches!(why, NotPaid::ExpiredUnused | NotPaid::Used);
+        let is_proven = matches!(why, PaymentRejection::ExpiredUnused | PaymentRejection::Used);
         if let DepositState::Vanished(_) = known.state {
             // The operator decides about its credit.
             return Ok(self.store.postpone_deposit(reference, false, None).await?);
@@ -287,23 +297,23 @@ impl Deposits {
                 "outcome of a deposit is unknown; retrying later, or run `ep admin settle-deposit`"
             );
         }
-        let look_at = next_look(now, known);
-        Ok(self.store.postpone_deposit(&payment.reference, is_unknown, Some(look_at)).await?)
+        let reconcile_at = next_reconciliation(now, known);
+        Ok(self.store.postpone_deposit(&payment.reference, is_unknown, Some(reconcile_at)).await?)
     }
 }
 
 /// Returns the time of the next look-up after an unsuccessful one.
-fn next_look(now: Timestamp, known: &StoredDeposit) -> Timestamp {
+fn next_reconciliation(now: Timestamp, known: &StoredDeposit) -> Timestamp {
     let (first, longest) = match known.state {
         DepositState::Confirming(_) => (CONFIRM_AFTER, RECONCILE_AFTER),
         DepositState::Failed => (RECONCILE_AFTER, LONGEST_WAIT_FAILED),
         _ => (RECONCILE_AFTER, LONGEST_WAIT),
     };
-    now.after(first.saturating_mul(1 << known.looks.min(16)).min(longest))
+    now.after(first.saturating_mul(1 << known.attempts.min(16)).min(longest))
 }
 
-fn repeated(deposit: &NewDeposit, received: &Received, status: DepositStatus) -> Taken {
-    Taken::Deposited(Box::new(Deposited {
+fn repeated(deposit: &NewDeposit, received: &Received, status: DepositStatus) -> DepositOutcome {
+    DepositOutcome::Deposited(Box::new(Deposited {
         id: deposit.id,
         status,
         amount: deposit.payment.amount,

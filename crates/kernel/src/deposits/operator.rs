@@ -1,9 +1,9 @@
 //! The operator's decisions about deposits of unknown outcome.
 
-use super::{Deposited, Deposits, Taken};
+use super::{DepositOutcome, Deposited, Deposits};
 use crate::caller::DepositId;
 use crate::fault::{Fault, Kind};
-use crate::ports::{DepositState, NotPaid, Outcome, StoredDeposit, Transfer};
+use crate::ports::{DepositState, Outcome, PaymentRejection, StoredDeposit, Transfer};
 
 /// The hash of a transaction: `0x` and 64 hexadecimal digits, in lower case.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -58,8 +58,8 @@ impl Deposits {
             Transfer { transaction: transaction.as_str().to_owned(), block: None, is_final: true }
         };
         match self.credit(&known, &transfer, false).await? {
-            Taken::Deposited(deposited) => Ok(*deposited),
-            Taken::Refused(why) => Err(Fault::new(Kind::Conflict, why.to_string())),
+            DepositOutcome::Deposited(deposited) => Ok(*deposited),
+            DepositOutcome::Rejected(why) => Err(Fault::new(Kind::Conflict, why.to_string())),
         }
     }
 
@@ -83,7 +83,9 @@ impl Deposits {
                 return conflict(format!("this deposit was paid by transaction {}", transfer.transaction));
             }
             Outcome::NotMoved(why) => why,
-            Outcome::Unused { at: None } if self.clock.now() > payment.valid_before => NotPaid::NotAccepted,
+            Outcome::Unused { at: None } if self.clock.now() > payment.valid_before => {
+                PaymentRejection::NotAccepted
+            }
             Outcome::Unused { .. } => {
                 let text = "this deposit can still be paid; try again a few minutes after its authorization has expired";
                 return conflict(text.to_owned());

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use futures::StreamExt;
 
-use super::{Deposits, Taken};
+use super::{DepositOutcome, Deposits};
 use crate::fault::{Fault, Kind};
 use crate::ports::{DepositState, StoredDeposit};
 
@@ -40,10 +40,10 @@ impl Deposits {
         let outcome = match known.state {
             // Its payer was informed that nothing has moved, so nothing is settled for it.
             DepositState::Failed => self.network.look_up(&deposit.payment, deposit.since).await,
-            _ => self.look_or_settle(deposit).await,
+            _ => self.find_or_settle(deposit).await,
         };
         match self.finish(known, outcome, false).await {
-            Ok(Taken::Deposited(_)) if matches!(known.state, DepositState::Vanished(_)) => {
+            Ok(DepositOutcome::Deposited(_)) if matches!(known.state, DepositState::Vanished(_)) => {
                 tracing::warn!(
                     deposit = %deposit.id,
                     "the transaction of a vanished deposit is on the chain again; unfreeze its account"

@@ -26,7 +26,7 @@ use crate::caller::{CappedKey, UserId};
 use crate::event::StartedEvent;
 use crate::fault::{Fault, Kind};
 use crate::ports::{
-    Adopted, CLOCKS_APART, Change, Clock, Entropy, Epoch, Lease, Models, NewPoll, Opened, PollChanges,
+    AdoptedPoll, CLOCKS_APART, Change, Clock, Entropy, Epoch, Lease, Models, NewPoll, Opened, PollChanges,
     PollRecord, PollStore, StoreError,
 };
 use crate::tasks::Tasks;
@@ -36,7 +36,7 @@ use ep_polling::order::Seed;
 use ep_polling::plan::{Draft, Plan};
 use ep_polling::poll_id::PollId;
 use ep_polling::roster::Roster;
-use ep_polling::stopping::{Evidence, Rule, answers_needed};
+use ep_polling::stopping::{Evidence, Rule, responses_needed};
 
 pub use follow::Follow;
 pub use live::PollState;
@@ -167,7 +167,7 @@ impl PollExecutor {
     pub fn first_wave(plan: &Plan) -> usize {
         let members = plan.roster.len() as u32;
         let standing = Evidence { leader: 0, rival: 0, remaining: members };
-        answers_needed(&Rule::for_threshold(plan.threshold), standing) as usize
+        responses_needed(&Rule::for_threshold(plan.threshold), standing) as usize
     }
 
     /// Opens a poll and starts it, now or when its turn comes. Each `request_ref` opens only one poll.
@@ -377,7 +377,7 @@ impl PollExecutor {
         Ok(count)
     }
 
-    async fn resume_one(&self, adopted: &Adopted, until: Instant) -> Result<(), StoreError> {
+    async fn resume_one(&self, adopted: &AdoptedPoll, until: Instant) -> Result<(), StoreError> {
         let inner = &self.0;
         let now = Instant::now();
         let Some(record) = inner.polls.poll(&adopted.id).await? else { return Ok(()) };

@@ -53,7 +53,7 @@ impl<'a> EventProjection<'a> {
         let position = ballot.position as usize;
         // A model with a ballot was called, and so was every model before it.
         while self.responses.launched() <= position && self.responses.launch().is_some() {}
-        self.responses.record(position, ballot.answer());
+        self.responses.record(position, ballot.response());
         if let Ok(option) = ballot.vote {
             self.tally.count(option);
         }

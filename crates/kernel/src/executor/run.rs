@@ -21,11 +21,11 @@ use futures::stream::{FuturesUnordered, StreamExt};
 use tokio::time::{Instant, sleep_until, timeout};
 use tokio_util::sync::CancellationToken;
 
-use crate::ports::{Abandon, Models, StoreError, Wanted};
-use ep_polling::ballot::{Ballot, BallotViews, ModelAnswer, NoVote, Reason};
+use crate::ports::{AbandonPolicy, CallLimits, Models, StoreError};
+use ep_polling::ballot::{Ballot, BallotViews, ModelResponse, NoVote, Reason};
 use ep_polling::money::{MicroUsd, Spend};
 use ep_polling::plan::Plan;
-use ep_polling::stopping::{Decision, Responses, Rule, TerminationReason, answers_needed, decide};
+use ep_polling::stopping::{Decision, Responses, Rule, TerminationReason, decide, responses_needed};
 
 /// Records ballots before they count.
 #[async_trait]
@@ -68,7 +68,7 @@ impl Future for Call {
 struct Reply {
     position: usize,
     option_order: Vec<usize>,
-    answer: ModelAnswer,
+    response: ModelResponse,
     launched: Instant,
     finished: Instant,
 }
@@ -101,7 +101,7 @@ pub struct Run<'a> {
     started: Instant,
     deadline: Instant,
     first_launch: Option<Instant>,
-    last_answer: Instant,
+    last_response: Instant,
     busy: Vec<(Instant, Instant)>,
     /// Cancelled when the poll ends, so that no further model is called.
     dropped: CancellationToken,
@@ -128,7 +128,7 @@ impl<'a> Run<'a> {
             started: now,
             deadline: now,
             first_launch: None,
-            last_answer: now,
+            last_response: now,
             busy: Vec::new(),
             dropped: CancellationToken::new(),
             unused_calls: None,
@@ -148,7 +148,7 @@ impl<'a> Run<'a> {
         let now = Instant::now();
         self.deadline = deadline;
         if self.first_launch.is_none() {
-            (self.started, self.last_answer) = (now, now);
+            (self.started, self.last_response) = (now, now);
         }
         if now >= deadline && !self.has_finished() {
             self.gather_late().await;
@@ -215,18 +215,18 @@ impl<'a> Run<'a> {
 
     /// Launches the calls that pace and budget allow. Returns `true` if the budget blocks the next call.
     fn launch(&mut self) -> bool {
-        let unanswered = (self.responses.roster() - self.responses.completed()) as u32;
+        let open_responses = (self.responses.roster() - self.responses.completed()) as u32;
         // In the second half of its time, a poll keeps all remaining calls in flight.
         let hurried = Instant::now() >= self.half_time();
-        let wanted = if hurried {
-            unanswered
+        let in_flight = if hurried {
+            open_responses
         } else {
             self.plan
                 .pace
-                .in_flight(answers_needed(&self.rule, self.responses.overall().evidence), unanswered)
+                .in_flight(responses_needed(&self.rule, self.responses.overall().evidence), open_responses)
         };
         let mut reserved: MicroUsd = self.calls.iter().map(|call| call.worst).sum();
-        while (self.calls.len() as u32) < wanted {
+        while (self.calls.len() as u32) < in_flight {
             let next = self.responses.launched();
             if next == self.responses.roster() {
                 return false;
@@ -253,11 +253,11 @@ impl<'a> Run<'a> {
         let member = self.plan.roster[position].clone();
         let models = Arc::clone(self.models);
         let within = self.deadline.saturating_duration_since(launched);
-        let wanted = Wanted { within, dropped: self.dropped.clone() };
+        let limits = CallLimits { within, dropped: self.dropped.clone() };
         let reply = async move {
-            let answer = models.vote(&member, &view, wanted).await;
+            let response = models.vote(&member, &view, limits).await;
             let finished = Instant::now();
-            Reply { position, option_order: view.option_order(), answer, launched, finished }
+            Reply { position, option_order: view.option_order(), response, launched, finished }
         };
         Call { position, worst, reply: reply.boxed() }
     }
@@ -307,14 +307,14 @@ impl<'a> Run<'a> {
         let finished = Instant::now();
         let silent = NoVote::new(Reason::Deadline, "no answer before the poll's deadline");
         for Call { position, .. } in std::mem::take(&mut self.calls) {
-            let answer = ModelAnswer {
+            let response = ModelResponse {
                 vote: Err(silent.clone()),
                 casting: None,
                 spend: Spend::UNKNOWN,
                 answered_by: None,
             };
             let option_order = self.views.at(position).option_order();
-            self.arrived.push(Reply { position, option_order, answer, launched: self.started, finished });
+            self.arrived.push(Reply { position, option_order, response, launched: self.started, finished });
         }
     }
 
@@ -348,25 +348,25 @@ impl<'a> Run<'a> {
     }
 
     fn ballot(&mut self, reply: Reply) -> Ballot {
-        let Reply { position, option_order, answer, launched, finished } = reply;
-        self.last_answer = self.last_answer.max(finished);
+        let Reply { position, option_order, response, launched, finished } = reply;
+        self.last_response = self.last_response.max(finished);
         self.busy.push((launched, finished));
         Ballot {
             seq: (self.ballots.len() + self.unrecorded.len() + 1) as u32,
             position: position as u32,
             model: self.plan.roster[position].model.clone(),
-            vote: answer.vote,
-            casting: answer.casting,
+            vote: response.vote,
+            casting: response.casting,
             option_order,
             latency_ms: (finished - launched).as_millis() as u32,
             at_ms: (finished - self.started).as_millis() as u32,
-            spend: charged(self.plan, position, answer.spend),
-            answered_by: answer.answered_by,
+            spend: charged(self.plan, position, response.spend),
+            answered_by: response.answered_by,
         }
     }
 
     fn tally(&mut self, ballot: Ballot) {
-        self.responses.record(ballot.position as usize, ballot.answer());
+        self.responses.record(ballot.position as usize, ballot.response());
         self.spent = self.spent.plus(ballot.spend.amount);
         self.ballots.push(ballot);
     }
@@ -395,14 +395,15 @@ impl<'a> Run<'a> {
     fn finish(&mut self, decision: Decision, cancelled: bool) -> Finished {
         self.dropped.cancel();
         let unused = (self.calls.len() + self.arrived.len()) as u32;
-        let drains = |call: &Call| self.models.abandon(&self.plan.roster[call.position]) == Abandon::Drain;
+        let drains =
+            |call: &Call| self.models.abandon(&self.plan.roster[call.position]) == AbandonPolicy::Drain;
         self.calls = std::mem::take(&mut self.calls).into_iter().filter(drains).collect();
         Finished {
             decision,
             cancelled,
             gather: self
                 .first_launch
-                .map(|first| self.last_answer.saturating_duration_since(first))
+                .map(|first| self.last_response.saturating_duration_since(first))
                 .unwrap_or_default(),
             upstream: covered(self.busy.clone()),
             ballots: std::mem::take(&mut self.ballots),
@@ -431,7 +432,7 @@ impl<'a> Run<'a> {
     /// Waits for the unused calls and returns their total cost. Their responses are not votes.
     pub async fn drain(&mut self) -> MicroUsd {
         self.gather().await;
-        self.arrived.iter().map(|reply| charged(self.plan, reply.position, reply.answer.spend).amount).sum()
+        self.arrived.iter().map(|reply| charged(self.plan, reply.position, reply.response.spend).amount).sum()
     }
 
     fn half_time(&self) -> Instant {

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::{Fault, FieldFault, Recovery};
-use crate::links::{Links, Way};
+use crate::links::{ActionRequest, Links};
 use crate::method::Method;
 
 /// The default error body.
@@ -99,8 +99,8 @@ impl RecoveryAction {
     }
 }
 
-impl From<Way> for RecoveryAction {
-    fn from(way: Way) -> Self {
+impl From<ActionRequest> for RecoveryAction {
+    fn from(way: ActionRequest) -> Self {
         Self { example: way.example, ..Self::new(way.action, way.description, way.request) }
     }
 }

@@ -151,7 +151,7 @@ pub enum AccountDeletionOutcome {
         forfeited: MicroUsd,
     },
     /// Obstacles remain; nothing changed.
-    Refused(DeletionObstacles),
+    Rejected(DeletionObstacles),
 }
 
 /// The obstacles to deleting an account.
@@ -206,7 +206,7 @@ pub trait AccountDataStore: Send + Sync {
     /// Deletes the personal data of an account, in one transaction: its address, identities, sessions,
     /// webhook, notifications, agent tasks, feedback and the labels of its keys. Its keys are revoked. Its
     /// polls and ledger entries stay under its id, and deposits under the payer's address. Returns
-    /// [`AccountDeletionOutcome::Refused`] while one of the [`DeletionObstacles`] remains. Acknowledged once
+    /// [`AccountDeletionOutcome::Rejected`] while one of the [`DeletionObstacles`] remains. Acknowledged once
     /// a power loss cannot undo it.
     async fn delete_account(&self, deletion: AccountDeletion) -> Result<AccountDeletionOutcome, StoreError>;
 

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 
-use super::{Attempted, StoreError};
+use super::{AttemptOutcome, StoreError};
 use crate::caller::UserId;
 use crate::webhook_url::WebhookUrl;
 
@@ -55,5 +55,5 @@ pub trait AgentPushes: Send + Sync {
     ) -> Result<Vec<(AgentPush, u32)>, StoreError>;
 
     /// Stores the outcome of an attempt.
-    async fn push_attempted(&self, id: &str, attempted: &Attempted) -> Result<(), StoreError>;
+    async fn push_attempted(&self, id: &str, attempted: &AttemptOutcome) -> Result<(), StoreError>;
 }

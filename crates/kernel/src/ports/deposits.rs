@@ -26,7 +26,7 @@ pub struct Payment {
 
 /// Reason why a payment moved no money.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-pub enum NotPaid {
+pub enum PaymentRejection {
     /// The payer's balance is too low.
     #[error("the payer has insufficient USDC")]
     Funds,
@@ -49,11 +49,11 @@ pub enum NotPaid {
 
 /// Result of a verification.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Verdict {
+pub enum Verification {
     /// The payment can be settled.
     Valid,
     /// The payment cannot be settled.
-    Refused(NotPaid),
+    Rejected(PaymentRejection),
 }
 
 /// A USDC transfer that settled a payment.
@@ -73,7 +73,7 @@ pub enum Outcome {
     /// The money has moved.
     Moved(Transfer),
     /// The money has not moved, and this attempt will not move it.
-    NotMoved(NotPaid),
+    NotMoved(PaymentRejection),
     /// The authorization is unused and can still be used.
     Unused {
         /// The latest block known to the node. `None` without a node.
@@ -98,7 +98,7 @@ pub enum Presence {
 #[async_trait]
 pub trait PaymentNetwork: Send + Sync {
     /// Verifies a payment. Fails if the outcome is unknown; the payment is unchanged then.
-    async fn verify(&self, payment: &Payment) -> Result<Verdict, Fault>;
+    async fn verify(&self, payment: &Payment) -> Result<Verification, Fault>;
 
     /// Returns true if both are the same payment with the same signature, in any version of the protocol.
     fn repeats(&self, stored: &Payment, given: &Payment) -> bool;
@@ -175,7 +175,7 @@ pub struct StoredDeposit {
     /// The stage.
     pub state: DepositState,
     /// Number of unsuccessful look-ups in this stage.
-    pub looks: u32,
+    pub attempts: u32,
 }
 
 /// Result of starting a deposit.
@@ -205,12 +205,12 @@ pub struct CreditedDeposit {
 /// Stores deposits. Changes are acknowledged once a power loss cannot undo them.
 #[async_trait]
 pub trait DepositStore: Send + Sync {
-    /// Starts a deposit, unless one with this payment exists that has not failed. `look_at` is the time of
+    /// Starts a deposit, unless one with this payment exists that has not failed. `reconcile_at` is the time of
     /// its first reconciliation.
     async fn begin_deposit(
         &self,
         deposit: &NewDeposit,
-        look_at: Timestamp,
+        reconcile_at: Timestamp,
     ) -> Result<BegunDeposit, StoreError>;
 
     /// Returns the deposit with this payment.
@@ -221,19 +221,19 @@ pub trait DepositStore: Send + Sync {
 
     /// Records the transfer of a deposit. If the transfer is final, credits the deposit's account, or the
     /// payer's, once; `payer` creates the payer's account if it is missing. A transfer that is not final is
-    /// looked up again at `look_at`.
+    /// looked up again at `reconcile_at`.
     async fn credit_deposit(
         &self,
         reference: &str,
         transfer: &Transfer,
         payer: &NewSignUp,
         at: Timestamp,
-        look_at: Timestamp,
+        reconcile_at: Timestamp,
     ) -> Result<CreditedDeposit, StoreError>;
 
     /// Records that the money has not moved, unless the account was credited. The deposit is looked up again
-    /// at `look_at`, or never.
-    async fn fail_deposit(&self, reference: &str, look_at: Option<Timestamp>) -> Result<(), StoreError>;
+    /// at `reconcile_at`, or never.
+    async fn fail_deposit(&self, reference: &str, reconcile_at: Option<Timestamp>) -> Result<(), StoreError>;
 
     /// Counts an unsuccessful look-up and sets the time of the next one. `is_unknown` turns
     /// [`DepositState::Settling`] into [`DepositState::Unknown`].
@@ -241,11 +241,11 @@ pub trait DepositStore: Send + Sync {
         &self,
         reference: &str,
         is_unknown: bool,
-        look_at: Option<Timestamp>,
+        reconcile_at: Option<Timestamp>,
     ) -> Result<(), StoreError>;
 
     /// Marks a settled deposit as vanished and freezes its account. Returns false if it is not settled.
-    async fn vanish_deposit(&self, reference: &str, look_at: Timestamp) -> Result<bool, StoreError>;
+    async fn vanish_deposit(&self, reference: &str, reconcile_at: Timestamp) -> Result<bool, StoreError>;
 
     /// Returns due deposits: at most `limit`, and at most `per_payer` of one payer. Every payer's first
     /// deposit comes before any payer's second.

@@ -43,8 +43,8 @@ pub use cards::{
 pub use confirmations::Confirmations;
 pub use credentials::{ProvenToken, TokenVerifier};
 pub use deposits::{
-    BegunDeposit, CreditedDeposit, DepositState, DepositStore, NewDeposit, NotPaid, Outcome, Payment,
-    PaymentNetwork, Presence, Received, StoredDeposit, Transfer, Verdict,
+    BegunDeposit, CreditedDeposit, DepositState, DepositStore, NewDeposit, Outcome, Payment, PaymentNetwork,
+    PaymentRejection, Presence, Received, StoredDeposit, Transfer, Verification,
 };
 pub use feedback::{
     FeedbackEntry, FeedbackStore, MAX_LISTED_FEEDBACK, NewFeedback, OwnFeedback, PollFeedback,
@@ -56,11 +56,13 @@ pub use keys::{
     StoredKey,
 };
 pub use ledger::{Audit, Balance, Balances, CreditOutcome, Ledger};
-pub use models::{Abandon, Models, Registry, Variant, VariantPricing, Wanted};
-pub use operator::{IdentityRecord, LockedOut, MAX_LISTED_USERS, TransferRecord, UserAdmin, UserRecord};
+pub use models::{AbandonPolicy, CallLimits, Models, Registry, Variant, VariantPricing};
+pub use operator::{
+    IdentityRecord, MAX_LISTED_USERS, RevokedCredentials, TransferRecord, UserAdmin, UserRecord,
+};
 pub use poll_changes::{Change, MAX_ANNOUNCED, PollChange, PollChanges};
 pub use polls::{
-    Adopted, Closing, Epoch, Lease, NewPoll, Opened, PollDeletion, PollProgress, PollRecord, PollStore,
+    AdoptedPoll, Closing, Epoch, Lease, NewPoll, Opened, PollDeletion, PollProgress, PollRecord, PollStore,
 };
 pub use reputation::{Heartbeats, ReputationStore, minute};
 pub use sessions::{NewSession, SessionStore, StoredSession};
@@ -68,8 +70,8 @@ pub use upstreams::{CachedModelList, SavedFallbackLevel, UpstreamCache};
 pub use users::{MAX_USERS_OF_EMAIL, NewSignUp, NewUser, Profiles, SignedUp, StarterCreditLimits, UserStore};
 pub use wallets::{MessageError, WalletMessage, WalletMessages};
 pub use webhooks::{
-    Attempted, DueNotification, NotDelivered, NotificationRecord, NotificationState, PreparedNotification,
-    Webhook, WebhookSecretNumber, WebhookSender, WebhookStore,
+    AttemptOutcome, DueNotification, NotDelivered, NotificationRecord, NotificationState,
+    PreparedNotification, Webhook, WebhookSecretNumber, WebhookSender, WebhookStore,
 };
 
 use crate::fault::{Fault, Kind};
@@ -165,7 +167,7 @@ pub enum StoreError {
     UnknownForm,
     /// The database rejected the operation; nothing was changed.
     #[error("the database rejected the operation")]
-    Refused(#[source] Box<dyn std::error::Error + Send + Sync>),
+    Rejected(#[source] Box<dyn std::error::Error + Send + Sync>),
     /// The database could not be reached, or violated the contract of its port.
     #[error("the database failed")]
     Failed(#[source] Box<dyn std::error::Error + Send + Sync>),
@@ -212,7 +214,7 @@ impl From<StoreError> for Fault {
                  again in a few seconds to reach a server of the newer version",
             )
             .retry_after(Duration::from_secs(5)),
-            StoreError::Refused(source) | StoreError::Failed(source) => Fault::new(
+            StoreError::Rejected(source) | StoreError::Failed(source) => Fault::new(
                 Kind::Unavailable,
                 "the database is not available; try again in a moment",
             )

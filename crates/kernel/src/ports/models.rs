@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use tokio_util::sync::CancellationToken;
 
 use crate::fault::Fault;
-use ep_polling::ballot::{BallotView, ModelAnswer};
+use ep_polling::ballot::{BallotView, ModelResponse};
 use ep_polling::roster::{Member, ModelChoice, Roster};
 use ep_polling::time::Timestamp;
 
@@ -67,23 +67,23 @@ pub struct VariantPricing {
 
 /// The handling of a call with an unneeded response.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Abandon {
+pub enum AbandonPolicy {
     /// Cancel the call. This saves the upstream work, and the call is not charged.
-    HangUp,
+    Cancel,
     /// Wait for the response. The call is charged either way, and only the response states the cost.
     Drain,
 }
 
 /// The time for which a response is wanted.
 #[derive(Debug, Clone)]
-pub struct Wanted {
+pub struct CallLimits {
     /// Time limit from now.
     pub within: Duration,
     /// Cancelled when the poll has ended, so the response is no longer needed.
     pub dropped: CancellationToken,
 }
 
-impl From<Duration> for Wanted {
+impl From<Duration> for CallLimits {
     fn from(within: Duration) -> Self {
         Self { within, dropped: CancellationToken::new() }
     }
@@ -105,11 +105,11 @@ pub trait Models: Send + Sync {
     /// errors of [`Models::registry`].
     async fn roster(&self, choice: &ModelChoice) -> Result<Roster, Fault>;
 
-    /// Requests a vote from one model within the limits of `wanted`, with fallback levels, one repair and
+    /// Requests a vote from one model within the limits of `limits`, with fallback levels, one repair and
     /// retries. Never fails: a failure is a response without a vote. After cancellation no further request is
     /// sent; one already sent is waited for.
-    async fn vote(&self, member: &Member, view: &BallotView, wanted: Wanted) -> ModelAnswer;
+    async fn vote(&self, member: &Member, view: &BallotView, limits: CallLimits) -> ModelResponse;
 
     /// Returns the handling of an unneeded call to this member.
-    fn abandon(&self, member: &Member) -> Abandon;
+    fn abandon(&self, member: &Member) -> AbandonPolicy;
 }

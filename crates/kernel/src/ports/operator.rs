@@ -59,7 +59,7 @@ pub struct TransferRecord {
 
 /// The numbers of revoked credentials.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct LockedOut {
+pub struct RevokedCredentials {
     /// API keys.
     pub keys: u64,
     /// Browser sessions.
@@ -95,7 +95,7 @@ pub trait UserAdmin: Send + Sync {
     ) -> Result<CreditOutcome, StoreError>;
 
     /// Revokes all keys of a user, and ends all sessions.
-    async fn lock_out(&self, user: UserId, at: Timestamp) -> Result<LockedOut, StoreError>;
+    async fn lock_out(&self, user: UserId, at: Timestamp) -> Result<RevokedCredentials, StoreError>;
 
     /// Moves all identities of one account to another, and ends the sessions of the first. Money, keys and
     /// polls stay with the first account. Returns the number of identities moved.

@@ -100,7 +100,7 @@ pub enum PollDeletion {
 
 /// A newly adopted poll.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Adopted {
+pub struct AdoptedPoll {
     /// The poll's id.
     pub id: PollId,
     /// The epoch of the new lease.
@@ -229,7 +229,7 @@ pub trait PollStore: Send + Sync {
     /// closed polls never settled. Each poll goes to only one worker, in a new epoch. A lease that ends later
     /// than any correct clock allows counts as ended: see [`Lease::longest`]. Polls of an unknown format are
     /// skipped.
-    async fn adopt(&self, lease: &Lease, ago: Duration, limit: u32) -> Result<Vec<Adopted>, StoreError>;
+    async fn adopt(&self, lease: &Lease, ago: Duration, limit: u32) -> Result<Vec<AdoptedPoll>, StoreError>;
 
     /// Extends the leases on these polls to `lasts` from now, if they are still of these epochs, and returns
     /// their ids. Zero ends them.

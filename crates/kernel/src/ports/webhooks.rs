@@ -45,7 +45,7 @@ pub struct DueNotification {
 
 /// The outcome of an attempt.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Attempted {
+pub enum AttemptOutcome {
     /// Delivered to the receiver.
     Delivered,
     /// To be retried.
@@ -116,7 +116,7 @@ pub trait WebhookStore: Send + Sync {
     ) -> Result<Vec<DueNotification>, StoreError>;
 
     /// Stores the outcome of an attempt.
-    async fn attempted(&self, poll: &PollId, attempted: &Attempted) -> Result<(), StoreError>;
+    async fn attempted(&self, poll: &PollId, attempted: &AttemptOutcome) -> Result<(), StoreError>;
 
     /// Returns the newest notifications of an account, newest first.
     async fn notifications_of(&self, user: UserId, limit: u32)

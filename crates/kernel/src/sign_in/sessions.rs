@@ -6,9 +6,9 @@ use std::time::Duration;
 
 use secrecy::{ExposeSecret, SecretString};
 
-use crate::answer::SessionChange;
 use crate::caller::UserId;
 use crate::fault::{Fault, Kind};
+use crate::output::SessionChange;
 use crate::ports::{CLOCKS_APART, Clock, Entropy, NewSession, SessionStore, StoreError, StoredSession};
 use crate::sealing::Sealer;
 use crate::session_token::TokenHash;

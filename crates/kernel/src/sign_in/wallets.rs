@@ -3,13 +3,13 @@
 use std::sync::Arc;
 
 use super::{ChallengeNonces, Sessions, SignUps, SignedIn};
-use crate::answer::SessionChange;
 use crate::caller::{Caller, KeyId, UserId};
 use crate::email::Email;
 use crate::fault::{Fault, Kind};
 use crate::identity::{Identity, Purpose, WalletAddress};
 use crate::key_label::KeyLabel;
 use crate::keys::{IssuedKey, Keys};
+use crate::output::SessionChange;
 use crate::ports::{Clock, Entropy, SessionStore, UserStore, WalletMessage, WalletMessages};
 use ep_polling::time::Timestamp;
 

@@ -10,7 +10,7 @@ use tokio::task::JoinSet;
 
 use crate::caller::UserId;
 use crate::fault::Fault;
-use crate::ports::{Attempted, Entropy, NotDelivered, StoreError};
+use crate::ports::{AttemptOutcome, Entropy, NotDelivered, StoreError};
 use crate::tasks::Tasks;
 
 /// Delay after each attempt: a little less than a day in total.
@@ -68,7 +68,7 @@ pub trait Outbox: Send + Sync + 'static {
     async fn send(&self, due: &Self::Due) -> Result<Result<(), NotDelivered>, Fault>;
 
     /// Stores the outcome of an attempt.
-    async fn attempted(&self, due: &Self::Due, attempted: &Attempted) -> Result<(), StoreError>;
+    async fn attempted(&self, due: &Self::Due, attempted: &AttemptOutcome) -> Result<(), StoreError>;
 }
 
 /// Delivers until the service stops, then waits for running attempts. `wake` signals that notifications may
@@ -129,20 +129,20 @@ fn register_metrics<O: Outbox>() {
 async fn attempt<O: Outbox>(outbox: &O, due: &O::Due) {
     let (about, attempts) = O::attempt(due);
     let attempted = match outbox.send(due).await {
-        Ok(Ok(())) => Attempted::Delivered,
+        Ok(Ok(())) => AttemptOutcome::Delivered,
         Ok(Err(failure)) => next_step(outbox.entropy(), attempts, failure),
         // Retried once the claim has expired.
         Err(fault) => return tracing::warn!(about, error = %fault, "failed to prepare a notification"),
     };
     let outcome = match &attempted {
-        Attempted::Delivered => DELIVERED,
-        Attempted::Again { .. } => AGAIN,
-        Attempted::Failed { .. } => FAILED,
+        AttemptOutcome::Delivered => DELIVERED,
+        AttemptOutcome::Again { .. } => AGAIN,
+        AttemptOutcome::Failed { .. } => FAILED,
     };
     metrics::counter!(O::COUNTER, "outcome" => outcome).increment(1);
     match &attempted {
-        Attempted::Delivered => tracing::debug!(about, attempts, "notification delivered"),
-        Attempted::Again { error, .. } | Attempted::Failed { error } => {
+        AttemptOutcome::Delivered => tracing::debug!(about, attempts, "notification delivered"),
+        AttemptOutcome::Again { error, .. } | AttemptOutcome::Failed { error } => {
             tracing::info!(about, attempts, outcome, error, "notification not delivered");
         }
     }
@@ -152,14 +152,14 @@ async fn attempt<O: Outbox>(outbox: &O, due: &O::Due) {
 }
 
 /// Returns the outcome of a failed attempt: a retry or the final failure.
-fn next_step(entropy: &dyn Entropy, attempts: u32, failure: NotDelivered) -> Attempted {
+fn next_step(entropy: &dyn Entropy, attempts: u32, failure: NotDelivered) -> AttemptOutcome {
     let NotDelivered { error, gone, retry_after } = failure;
     let delay = (attempts as usize).checked_sub(1).and_then(|before| RETRY_DELAYS.get(before));
-    let Some(delay) = delay.filter(|_| !gone) else { return Attempted::Failed { error } };
+    let Some(delay) = delay.filter(|_| !gone) else { return AttemptOutcome::Failed { error } };
     let [random] = entropy.bytes();
     let delay = *delay + delay.mul_f64(f64::from(random) / 2560.0);
     let requested = retry_after.unwrap_or_default().min(MAX_REQUESTED_DELAY);
-    Attempted::Again { error, after: delay.max(requested) }
+    AttemptOutcome::Again { error, after: delay.max(requested) }
 }
 
 /// The running attempts.

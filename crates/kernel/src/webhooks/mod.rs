@@ -17,7 +17,7 @@ use crate::caller::UserId;
 use crate::executor::{PollExecutor, PollState};
 use crate::fault::Fault;
 use crate::ports::{
-    Attempted, Clock, DueNotification, Entropy, NotDelivered, NotificationRecord, StoreError, Webhook,
+    AttemptOutcome, Clock, DueNotification, Entropy, NotDelivered, NotificationRecord, StoreError, Webhook,
     WebhookSender, WebhookStore,
 };
 use crate::tasks::Tasks;
@@ -125,7 +125,7 @@ impl Outbox for Webhooks {
         &*self.ports.entropy
     }
 
-    async fn attempted(&self, due: &DueNotification, attempted: &Attempted) -> Result<(), StoreError> {
+    async fn attempted(&self, due: &DueNotification, attempted: &AttemptOutcome) -> Result<(), StoreError> {
         self.ports.store.attempted(&due.poll, attempted).await
     }
 

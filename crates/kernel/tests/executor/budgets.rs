@@ -61,8 +61,8 @@ proptest! {
             let (finished, unused) = finish_and_drain(&plan, &script, Vec::new(), plan.budget.amount()).await;
             let spent: MicroUsd = finished.ballots.iter().map(|ballot| ballot.spend.amount).sum();
             assert!(spent.plus(unused) <= plan.budget.amount(), "{spent} and {unused} of {}", plan.budget.amount());
-            let asked = script.asked.lock().unwrap().len();
-            assert_eq!(spent.plus(unused).micro(), case.costs.min(worst).micro() * asked as i64);
+            let called = script.called.lock().unwrap().len();
+            assert_eq!(spent.plus(unused).micro(), case.costs.min(worst).micro() * called as i64);
         });
     }
 }

@@ -20,8 +20,8 @@ async fn no_model_is_called_twice() {
         let known: Vec<String> = prior.iter().map(|ballot| ballot.model.to_string()).collect();
         let script = Arc::new(case.script());
         let resumed = finish(&plan, &script, prior.clone(), plan.budget.amount()).await;
-        let asked = script.asked.lock().unwrap().clone();
-        assert!(asked.iter().all(|model| !known.contains(model)), "after {recorded}");
+        let called = script.called.lock().unwrap().clone();
+        assert!(called.iter().all(|model| !known.contains(model)), "after {recorded}");
         assert_eq!(resumed.ballots[..prior.len()], prior[..]);
         assert_eq!(resumed.decision.standing, whole.decision.standing);
         let mut positions: Vec<u32> = resumed.ballots.iter().map(|ballot| ballot.position).collect();
@@ -39,5 +39,5 @@ async fn a_decided_poll_calls_no_model() {
     let script = Arc::new(case.script());
     let resumed = finish(&plan, &script, whole.ballots.clone(), plan.budget.amount()).await;
     assert_eq!(resumed.decision.reason, TerminationReason::Confidence);
-    assert!(script.asked.lock().unwrap().is_empty());
+    assert!(script.called.lock().unwrap().is_empty());
 }

@@ -26,8 +26,8 @@ fn long(members: usize, takes: u64) -> (Case, Arc<Script>, Arc<Database>) {
     (case, script, Arc::default())
 }
 
-fn asked(script: &Script) -> usize {
-    script.asked.lock().unwrap().len()
+fn called(script: &Script) -> usize {
+    script.called.lock().unwrap().len()
 }
 
 #[tokio::test(start_paused = true)]
@@ -44,7 +44,7 @@ async fn a_poll_survives_every_failing_write() {
         let mut positions: Vec<u32> = stored.iter().map(|ballot| ballot.position).collect();
         positions.sort_unstable();
         assert_eq!(positions, (0..30).collect::<Vec<_>>());
-        assert_eq!(asked(&script), 30, "the process calls no model twice, {fails_every}");
+        assert_eq!(called(&script), 30, "the process calls no model twice, {fails_every}");
     }
 }
 
@@ -60,7 +60,7 @@ async fn an_opening_with_a_lost_response_is_found_and_run() {
     };
     let (opened, ()) = tokio::join!(replica.executor.open(case.plan(), Opener::default()), heals);
     replica.ended(&opened.unwrap()).await;
-    assert_eq!(asked(&script), 10);
+    assert_eq!(called(&script), 10);
 }
 
 #[tokio::test(start_paused = true)]
@@ -83,7 +83,7 @@ async fn a_poll_with_a_failed_response_is_closed_unless_its_request_can_be_repea
         let rows: Vec<_> = database.rows().values().cloned().collect();
         assert!(rows[0].record.settled, "{request_ref:?}");
         let expected = if request_ref.is_some() { 10 } else { 0 };
-        assert_eq!((rows.len(), rows[0].ballots.len(), asked(&script)), (1, expected, expected));
+        assert_eq!((rows.len(), rows[0].ballots.len(), called(&script)), (1, expected, expected));
     }
 }
 
@@ -117,7 +117,7 @@ async fn a_stalled_replica_stops_calling_models_and_another_one_finishes() {
     let id = slow.executor.open(case.plan(), Opener::default()).await.unwrap();
     sleep(Duration::from_secs(7)).await;
     let in_flight = script.in_flight.load(Ordering::SeqCst);
-    assert!(in_flight > 0 && asked(&script) < 50, "the poll must be under way");
+    assert!(in_flight > 0 && called(&script) < 50, "the poll must be under way");
     slow.store.stalled.send_replace(true);
     other.resumes();
     let watching = slow.executor.follow(&id).await.unwrap().unwrap();
@@ -126,7 +126,7 @@ async fn a_stalled_replica_stops_calling_models_and_another_one_finishes() {
     sleep(LEASE).await;
     let row = database.row(&id);
     assert_eq!((row.ballots.len(), row.epoch), (50, Epoch::new(2)));
-    let lost = asked(&script) - 50;
+    let lost = called(&script) - 50;
     assert!(lost <= in_flight, "{lost} more calls than members, {in_flight} were in flight");
     // Watchers at the slow replica receive the end from the database.
     let mut watching = watching;
@@ -143,14 +143,14 @@ async fn a_lease_that_ended_unnoticed_is_renewed() {
     sleep(Duration::from_secs(7)).await;
     replica.store.stalled.send_replace(true);
     sleep(LEASE + Duration::from_secs(5)).await;
-    let calls = asked(&script);
+    let calls = called(&script);
     sleep(LEASE).await;
-    assert_eq!(asked(&script), calls, "no model is called without a lease");
+    assert_eq!(called(&script), calls, "no model is called without a lease");
     replica.store.stalled.send_replace(false);
     replica.ended(&id).await;
     let row = database.row(&id);
     assert_eq!((row.ballots.len(), row.epoch, row.record.settled), (50, Epoch::FIRST, true));
-    assert_eq!(asked(&script), 50, "responses that arrived meanwhile count");
+    assert_eq!(called(&script), 50, "responses that arrived meanwhile count");
 }
 
 fn billed() -> Opener {
@@ -178,7 +178,7 @@ async fn after_a_pause_responses_in_flight_count_and_are_charged_as_reported() {
         pause(&replica).await;
         let closing = replica.ended(&id).await;
         let row = database.row(&id);
-        assert_eq!((row.ballots.len(), asked(&script)), (40, 40), "{resumes}");
+        assert_eq!((row.ballots.len(), called(&script)), (40, 40), "{resumes}");
         assert_eq!(
             (row.captured.unwrap().micro(), closing.unused_calls_cost),
             (40 * 50, Some(MicroUsd::ZERO))
@@ -199,7 +199,7 @@ async fn responses_in_flight_count_even_after_the_deadline() {
     replica.store.stalled.send_replace(false);
     replica.ended(&id).await;
     let row = database.row(&id);
-    assert_eq!((row.ballots.len(), asked(&script)), (40, 40));
+    assert_eq!((row.ballots.len(), called(&script)), (40, 40));
     assert!(row.ballots.iter().all(|ballot| ballot.vote.is_ok()));
     assert_eq!(row.captured.unwrap().micro(), 40 * 50);
 }
@@ -225,7 +225,7 @@ async fn unused_calls_are_charged_as_reported(interrupt: impl AsyncFn(&Replica))
     replica.ended(&id).await;
     sleep(LEASE * 3).await;
     let row = database.row(&id);
-    assert_eq!((row.ballots.len(), asked(&script), row.captured.unwrap().micro()), (7, 50, 50 * 50));
+    assert_eq!((row.ballots.len(), called(&script), row.captured.unwrap().micro()), (7, 50, 50 * 50));
     assert_eq!(row.record.closing.unwrap().unused_calls, 43);
 }
 
@@ -261,7 +261,7 @@ async fn an_adopted_poll_is_released_by_a_process_that_missed_the_end_of_its_lea
     assert_eq!(successor.executor.resume().await.unwrap(), 1);
     successor.ended(&id).await;
     assert_eq!(database.row(&id).ballots.len(), 30);
-    assert!(asked(&script) <= 30 + in_flight, "{} calls", asked(&script));
+    assert!(called(&script) <= 30 + in_flight, "{} calls", called(&script));
 }
 
 #[tokio::test(start_paused = true)]
@@ -287,13 +287,13 @@ async fn a_poll_past_its_deadline_is_closed_with_its_votes_so_far() {
     sleep(Duration::from_secs(8)).await;
     dead.executor.release().await.unwrap();
     sleep(Duration::from_hours(72)).await;
-    let (had, calls) = (database.row(&id).ballots.len(), asked(&script));
+    let (had, calls) = (database.row(&id).ballots.len(), called(&script));
     assert!(had > 0);
     let successor = Replica::new(2, &database, &script);
     successor.executor.resume().await.unwrap();
     let closing = successor.ended(&id).await;
     assert_eq!((closing.reason, database.row(&id).ballots.len()), (None, had));
-    assert_eq!(asked(&script), calls, "no further model is called");
+    assert_eq!(called(&script), calls, "no further model is called");
     assert!(database.row(&id).record.settled);
 }
 
@@ -338,10 +338,10 @@ async fn a_stopping_service_runs_its_polls_until_its_grace_period_ends() {
     assert!(!stopping.tasks.shut_down(grace).await, "the poll takes longer");
     assert_eq!(database.row(&id).epoch, Epoch::FIRST, "no other process has run it meanwhile");
     stopping.executor.release().await.unwrap();
-    let calls = asked(&script);
+    let calls = called(&script);
     sleep(LEASE / 2).await;
     assert_eq!((stopping.executor.running(), database.row(&id).epoch), (0, Epoch::new(2)));
-    assert!(asked(&script) > calls, "the other one calls the models that have not responded");
+    assert!(called(&script) > calls, "the other one calls the models that have not responded");
     other.ended(&id).await;
     let models: HashSet<_> = database.row(&id).ballots.iter().map(|ballot| ballot.position).collect();
     assert_eq!(models.len(), 40);
@@ -387,12 +387,12 @@ async fn calls_lost_in_the_middle_of_a_poll_are_charged_by_estimate() {
         .unwrap();
     sleep(Duration::from_secs(1)).await;
     dead.executor.release().await.unwrap();
-    assert_eq!((database.row(&id).ballots.len(), asked(&script)), (13, 20));
+    assert_eq!((database.row(&id).ballots.len(), called(&script)), (13, 20));
     let successor = Replica::new(2, &database, &script);
     assert_eq!(successor.executor.resume().await.unwrap(), 1);
     let closing = successor.ended(&id).await;
     // Seven were called twice: both the received and the lost responses are charged.
-    assert_eq!((database.row(&id).ballots.len(), asked(&script)), (20, 27));
+    assert_eq!((database.row(&id).ballots.len(), called(&script)), (20, 27));
     let lost = 7 * plan.charged(0, ep_polling::money::Spend::UNKNOWN).amount.micro();
     assert_eq!(closing.unused_calls_cost.unwrap().micro(), lost);
     assert_eq!(database.row(&id).captured.unwrap().micro(), 20 * 50 + lost);
@@ -406,23 +406,23 @@ async fn a_poll_is_cancelled_in_any_process() {
     let (runs, cancels) = (Replica::new(1, &database, &script), Replica::new(2, &database, &script));
     let id = runs.executor.open(case.plan(), Opener::default()).await.unwrap();
     sleep(Duration::from_secs(5)).await;
-    let before = asked(&script);
+    let before = called(&script);
     assert!(cancels.executor.cancel(&id).await.unwrap());
     let since = Instant::now();
     let closing = runs.ended(&id).await;
     assert!(since.elapsed() <= Duration::from_secs(1), "{:?}", since.elapsed());
-    assert_eq!((closing.reason, closing.cancelled, asked(&script)), (None, true, before));
+    assert_eq!((closing.reason, closing.cancelled, called(&script)), (None, true, before));
     assert!(cancels.executor.cancel(&id).await.unwrap(), "the cancellation ended it");
 
     let id = runs.executor.open(case.plan(), Opener::default()).await.unwrap();
     sleep(Duration::from_secs(5)).await;
-    let before = asked(&script);
+    let before = called(&script);
     runs.store.down.store(true, Ordering::SeqCst);
     assert!(cancels.executor.cancel(&id).await.unwrap());
     sleep(LEASE + Duration::from_secs(1)).await;
-    let during = asked(&script);
+    let during = called(&script);
     // The first poll may be settled late, too.
     assert!(cancels.executor.resume().await.unwrap() >= 1);
     assert!(cancels.ended(&id).await.cancelled);
-    assert_eq!(asked(&script), during, "of {before}");
+    assert_eq!(called(&script), during, "of {before}");
 }

@@ -9,7 +9,7 @@ use std::time::Duration;
 use async_trait::async_trait;
 use ep_kernel::executor::{PollExecutor, PollLimits, Ports};
 use ep_kernel::ports::{
-    Adopted, Closing, Epoch, Lease, NewPoll, Opened, PollChange, PollChanges, PollDeletion, PollProgress,
+    AdoptedPoll, Closing, Epoch, Lease, NewPoll, Opened, PollChange, PollChanges, PollDeletion, PollProgress,
     PollRecord, PollStore, StoreError,
 };
 use ep_kernel::tasks::Tasks;
@@ -248,7 +248,7 @@ impl PollStore for Connection {
         self.reads.fetch_add(1, Ordering::SeqCst);
         Ok(self.database.rows()[id].ballots.iter().filter(|ballot| ballot.seq > after).cloned().collect())
     }
-    async fn adopt(&self, lease: &Lease, ago: Duration, limit: u32) -> Result<Vec<Adopted>, StoreError> {
+    async fn adopt(&self, lease: &Lease, ago: Duration, limit: u32) -> Result<Vec<AdoptedPoll>, StoreError> {
         self.up().await?;
         let now = Instant::now();
         let mut rows = self.database.rows();
@@ -258,7 +258,7 @@ impl PollStore for Connection {
             row.lease_until = now + lease.lasts;
             row.worker.clone_from(&lease.worker);
             let left = row.deadline.map(|deadline| deadline.saturating_duration_since(now));
-            Adopted { id: row.record.id.clone(), epoch: row.epoch, left }
+            AdoptedPoll { id: row.record.id.clone(), epoch: row.epoch, left }
         });
         Ok(adopted.collect())
     }

@@ -14,7 +14,7 @@ async fn unanimity_stops_by_confidence_after_the_fewest_calls() {
     let (finished, script, _) = Case::new(&vec![Some(1); 50]).run().await;
     assert_eq!(finished.decision.reason, TerminationReason::Confidence);
     assert_eq!(finished.decision.option, Some(1));
-    assert_eq!(script.asked.lock().unwrap().len(), 7, "the first wave for 50 models at 0.95");
+    assert_eq!(script.called.lock().unwrap().len(), 7, "the first wave for 50 models at 0.95");
     assert_eq!(finished.unused_calls, 0);
     assert!(finished.decision.confidence() >= 0.95);
 }
@@ -87,7 +87,7 @@ async fn unneeded_calls_are_counted_separately() {
     }
     let script = Arc::new(script);
     let finished = finish(&plan, &script, Vec::new(), plan.budget.amount()).await;
-    assert_eq!(script.asked.lock().unwrap().len(), 50);
+    assert_eq!(script.called.lock().unwrap().len(), 50);
     assert_eq!((finished.ballots.len(), finished.unused_calls), (10, 40));
 }
 
@@ -96,9 +96,9 @@ async fn models_are_called_strictly_in_the_drawn_order() {
     let votes: Vec<Option<usize>> = (0..40).map(|i| Some(i % 2)).collect();
     let (_, script, plan) = Case::new(&votes).run().await;
     let order: Vec<String> = plan.roster.iter().map(|member| member.model.to_string()).collect();
-    let asked = script.asked.lock().unwrap().clone();
-    assert_eq!(asked, order[..asked.len()]);
-    assert_ne!(asked[..10], (0..10).map(|i| format!("m{i}")).collect::<Vec<_>>()[..], "the order is drawn");
+    let called = script.called.lock().unwrap().clone();
+    assert_eq!(called, order[..called.len()]);
+    assert_ne!(called[..10], (0..10).map(|i| format!("m{i}")).collect::<Vec<_>>()[..], "the order is drawn");
 }
 
 #[tokio::test(start_paused = true)]

@@ -50,14 +50,14 @@ async fn accounts_take_turns_and_a_full_queue_rejects_polls() {
     assert_eq!(position(&replica, &second).await, Some(2));
     assert_eq!(position(&replica, &third).await, Some(3));
     assert_eq!(position(&replica, &other).await, Some(2));
-    assert_eq!(script.asked.lock().unwrap().len(), 0);
+    assert_eq!(script.called.lock().unwrap().len(), 0);
     sleep(Duration::from_secs(1)).await;
-    assert_eq!(script.asked.lock().unwrap().len(), 3, "one poll runs");
+    assert_eq!(script.called.lock().unwrap().len(), 3, "one poll runs");
     replica.ended(&other).await;
     assert!(database.row(&third).record.closing.is_none(), "the other account was served first");
     replica.ended(&third).await;
     assert_eq!(database.rows().len(), 4, "a rejected poll is not opened");
-    assert_eq!(script.asked.lock().unwrap().len(), 12);
+    assert_eq!(script.called.lock().unwrap().len(), 12);
 }
 
 #[tokio::test(start_paused = true)]

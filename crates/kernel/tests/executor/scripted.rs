@@ -8,8 +8,8 @@ use std::time::Duration;
 use async_trait::async_trait;
 use ep_kernel::executor::run::{Finished, Recorder, Run};
 use ep_kernel::fault::{Fault, Kind};
-use ep_kernel::ports::{Abandon, Models, Registry, StoreError, Wanted};
-use ep_polling::ballot::{Ballot, BallotView, ModelAnswer, NoVote, Reason};
+use ep_kernel::ports::{AbandonPolicy, CallLimits, Models, Registry, StoreError};
+use ep_polling::ballot::{Ballot, BallotView, ModelResponse, NoVote, Reason};
 use ep_polling::budget::Budget;
 use ep_polling::money::{MicroUsd, PicoUsd, Price, Spend, SpendBasis};
 use ep_polling::options::Options;
@@ -36,8 +36,8 @@ pub struct Line {
 #[derive(Default)]
 pub struct Script {
     pub lines: HashMap<String, Line>,
-    pub abandon: Option<Abandon>,
-    pub asked: Mutex<Vec<String>>,
+    pub abandon: Option<AbandonPolicy>,
+    pub called: Mutex<Vec<String>>,
     pub in_flight: AtomicUsize,
     pub most_in_flight: AtomicUsize,
 }
@@ -61,8 +61,13 @@ impl Models for Script {
     async fn roster(&self, _: &ModelChoice) -> Result<Roster, Fault> {
         Err(Fault::new(Kind::NotConfigured, "scripted"))
     }
-    async fn vote(&self, member: &Member, _: &BallotView, Wanted { within, .. }: Wanted) -> ModelAnswer {
-        self.asked.lock().unwrap().push(member.model.to_string());
+    async fn vote(
+        &self,
+        member: &Member,
+        _: &BallotView,
+        CallLimits { within, .. }: CallLimits,
+    ) -> ModelResponse {
+        self.called.lock().unwrap().push(member.model.to_string());
         let now = self.in_flight.fetch_add(1, Ordering::SeqCst) + 1;
         self.most_in_flight.fetch_max(now, Ordering::SeqCst);
         let line = self.lines[member.model.as_str()].clone();
@@ -75,19 +80,19 @@ impl Models for Script {
             Some(option) => Ok(option),
             None => Err(NoVote::new(Reason::Unparsable, "no option named")),
         };
-        ModelAnswer { vote, casting: None, spend, answered_by: None }
+        ModelResponse { vote, casting: None, spend, answered_by: None }
     }
-    fn abandon(&self, _: &Member) -> Abandon {
-        self.abandon.unwrap_or(Abandon::Drain)
+    fn abandon(&self, _: &Member) -> AbandonPolicy {
+        self.abandon.unwrap_or(AbandonPolicy::Drain)
     }
 }
 
 /// Records ballots in memory.
 #[derive(Default)]
-pub struct Book(pub Mutex<Vec<Ballot>>);
+pub struct BallotLog(pub Mutex<Vec<Ballot>>);
 
 #[async_trait]
-impl Recorder for Book {
+impl Recorder for BallotLog {
     async fn record(&self, ballots: &[Ballot]) -> Result<(), StoreError> {
         tokio::time::sleep(Duration::from_millis(2)).await;
         self.0.lock().unwrap().extend_from_slice(ballots);
@@ -179,7 +184,7 @@ pub async fn finish_and_drain(
     let models: Arc<dyn Models> = Arc::clone(script) as Arc<dyn Models>;
     let deadline = Instant::now() + Duration::from_millis(plan.deadline_ms);
     let mut run = Run::new(plan, ceiling, &models);
-    let (book, cancel) = (Book::default(), CancellationToken::new());
+    let (book, cancel) = (BallotLog::default(), CancellationToken::new());
     let finished = run.to_end(prior, deadline, &book, &cancel).await.unwrap();
     assert_eq!(run.is_drained(), run.estimate().is_zero());
     (finished, run.drain().await)

@@ -9,7 +9,7 @@ use async_trait::async_trait;
 use ep_kernel::caller::CheckoutId;
 use ep_kernel::fault::{Fault, Kind};
 use ep_kernel::ports::{CardEvent, CardProcessor, CheckoutPage, NewCheckout};
-use ep_outgoing::AnswerError;
+use ep_outgoing::ResponseError;
 use reqwest::{Client, RequestBuilder, StatusCode};
 use secrecy::{ExposeSecret, SecretString};
 use serde::Deserialize;
@@ -22,7 +22,7 @@ const API_VERSION: &str = "2026-10-28.endive";
 /// Timeout of a request.
 const TIMEOUT: Duration = Duration::from_secs(4);
 /// Maximum length of a response, in bytes.
-const MAX_ANSWER: usize = 256 * 1024;
+const MAX_RESPONSE: usize = 256 * 1024;
 /// Maximum number of requests for one page. Stripe processes them once, because they share an idempotency
 /// key.
 const ATTEMPTS: u32 = 3;
@@ -56,9 +56,9 @@ pub struct Stripe {
 #[derive(Debug, thiserror::Error)]
 enum StripeError {
     #[error(transparent)]
-    Unread(#[from] AnswerError),
+    Unread(#[from] ResponseError),
     #[error("Stripe responded with {0} ({1})")]
-    Refused(StatusCode, String),
+    Rejected(StatusCode, String),
     #[error("Stripe's response could not be parsed")]
     Unreadable,
 }
@@ -83,7 +83,7 @@ impl StripeError {
     fn is_transient(&self) -> bool {
         match self {
             Self::Unread(_) | Self::Unreadable => true,
-            Self::Refused(status, _) => status.is_server_error() || matches!(status.as_u16(), 409 | 429),
+            Self::Rejected(status, _) => status.is_server_error() || matches!(status.as_u16(), 409 | 429),
         }
     }
 }
@@ -97,16 +97,16 @@ impl Stripe {
     async fn send(&self, request: RequestBuilder) -> Result<Session, StripeError> {
         let key = self.config.secret_key.expose_secret();
         let request = request.bearer_auth(key).header("Stripe-Version", API_VERSION).timeout(TIMEOUT);
-        let response = request.send().await.map_err(AnswerError::unreachable)?;
+        let response = request.send().await.map_err(ResponseError::unreachable)?;
         let status = response.status();
-        let body = ep_outgoing::read(response, MAX_ANSWER).await?;
+        let body = ep_outgoing::read(response, MAX_RESPONSE).await?;
         if status.is_success() {
             return serde_json::from_slice(&body).map_err(|_| StripeError::Unreadable);
         }
         let ErrorBody { error: ErrorDetail { kind, code } } =
             serde_json::from_slice(&body).unwrap_or_default();
         let said: String = format!("{kind} {code}").chars().filter(char::is_ascii_graphic).take(80).collect();
-        Err(StripeError::Refused(status, said))
+        Err(StripeError::Rejected(status, said))
     }
 
     fn form(&self, checkout: &NewCheckout) -> Vec<(&'static str, String)> {

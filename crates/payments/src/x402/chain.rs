@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use ep_kernel::identity::WalletAddress;
-use ep_kernel::ports::{NotPaid, Outcome, Payment, Presence, StoredDeposit, Transfer};
+use ep_kernel::ports::{Outcome, Payment, PaymentRejection, Presence, StoredDeposit, Transfer};
 use ep_outgoing::{Node, NodeError, quantity};
 use ep_polling::time::Timestamp;
 use serde_json::{Value, json};
@@ -73,7 +73,7 @@ impl Chain {
             depth => self.block(&format!("{:#x}", latest.number.saturating_sub(depth))).await?,
         };
         Some(if last_final.at() > payment.valid_before {
-            Outcome::NotMoved(NotPaid::ExpiredUnused)
+            Outcome::NotMoved(PaymentRejection::ExpiredUnused)
         } else {
             Outcome::Unused { at: Some(latest.number) }
         })
@@ -230,7 +230,7 @@ impl Chain {
             let transaction = transaction.to_owned();
             return Some(Outcome::Moved(Transfer { transaction, block: Some(block), is_final }));
         }
-        Some(if is_final { Outcome::NotMoved(NotPaid::Used) } else { Outcome::Unknown })
+        Some(if is_final { Outcome::NotMoved(PaymentRejection::Used) } else { Outcome::Unknown })
     }
 }
 

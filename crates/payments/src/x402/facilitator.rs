@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use ep_kernel::deposits::TransactionHash;
 use ep_kernel::fault::{Fault, Kind};
-use ep_kernel::ports::{NotPaid, Outcome, Transfer, Verdict};
-use ep_outgoing::AnswerError;
+use ep_kernel::ports::{Outcome, PaymentRejection, Transfer, Verification};
+use ep_outgoing::ResponseError;
 use reqwest::Client;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
@@ -16,7 +16,7 @@ const VERIFY_TIMEOUT: Duration = Duration::from_secs(10);
 /// Timeout of a settlement: longer than the confirmation of a block.
 const SETTLE_TIMEOUT: Duration = Duration::from_secs(60);
 /// Maximum length of a response, in bytes.
-const MAX_ANSWER: usize = 64 * 1024;
+const MAX_RESPONSE: usize = 64 * 1024;
 
 /// Maximum length of an error code from a facilitator, in bytes.
 const MAX_REASON: usize = 80;
@@ -50,12 +50,12 @@ impl Facilitator {
         Self { client, url: url.trim_end_matches('/').to_owned() }
     }
 
-    pub(super) async fn verify(&self, request: &Value) -> Result<Verdict, Fault> {
+    pub(super) async fn verify(&self, request: &Value) -> Result<Verification, Fault> {
         match self.post::<Verified>("verify", request, VERIFY_TIMEOUT).await {
-            Ok(Some(Verified { is_valid: true, .. })) => Ok(Verdict::Valid),
-            Ok(Some(Verified { invalid_reason, .. })) => {
-                Ok(Verdict::Refused(refusal(invalid_reason.as_deref()).unwrap_or(NotPaid::NotAccepted)))
-            }
+            Ok(Some(Verified { is_valid: true, .. })) => Ok(Verification::Valid),
+            Ok(Some(Verified { invalid_reason, .. })) => Ok(Verification::Rejected(
+                refusal(invalid_reason.as_deref()).unwrap_or(PaymentRejection::NotAccepted),
+            )),
             Ok(None) => Err(unavailable()),
             Err(error) => {
                 tracing::warn!(error = %error, "failed to verify a payment with the x402 facilitator");
@@ -96,25 +96,25 @@ impl Facilitator {
         path: &str,
         request: &Value,
         timeout: Duration,
-    ) -> Result<Option<T>, AnswerError> {
+    ) -> Result<Option<T>, ResponseError> {
         let request = self.client.post(format!("{}/{path}", self.url)).json(request).timeout(timeout);
-        let response = request.send().await.map_err(AnswerError::unreachable)?;
-        let body = ep_outgoing::read(response, MAX_ANSWER).await?;
+        let response = request.send().await.map_err(ResponseError::unreachable)?;
+        let body = ep_outgoing::read(response, MAX_RESPONSE).await?;
         Ok(serde_json::from_slice(&body).ok())
     }
 }
 
 /// Maps a facilitator's error code to a rejection that happens before anything is sent, because facilitators
 /// use different codes. Returns `None` for other failures, and for free text.
-fn refusal(said: Option<&str>) -> Option<NotPaid> {
+fn refusal(said: Option<&str>) -> Option<PaymentRejection> {
     let said = said.filter(|said| said.len() <= MAX_REASON)?;
     let names = |word| said.contains(word);
     if names("insufficient_funds") || names("insufficient_balance") {
-        Some(NotPaid::Funds)
+        Some(PaymentRejection::Funds)
     } else if names("signature") {
-        Some(NotPaid::Signature)
+        Some(PaymentRejection::Signature)
     } else if names("valid_before") || names("valid_after") || names("expired") {
-        Some(NotPaid::Expired)
+        Some(PaymentRejection::Expired)
     } else {
         None
     }

@@ -13,7 +13,7 @@ use std::time::Duration;
 use async_trait::async_trait;
 use ep_kernel::fault::Fault;
 use ep_kernel::identity::WalletAddress;
-use ep_kernel::ports::{Outcome, Payment, PaymentNetwork, Presence, StoredDeposit, Verdict};
+use ep_kernel::ports::{Outcome, Payment, PaymentNetwork, Presence, StoredDeposit, Verification};
 use ep_outgoing::Node;
 use ep_polling::time::Timestamp;
 use reqwest::Client;
@@ -22,7 +22,7 @@ use serde_json::{Value, json};
 use self::chain::Chain;
 use self::facilitator::Facilitator;
 pub use self::offer::Offer;
-pub use self::payload::{PayloadError, PaymentRefused};
+pub use self::payload::{PayloadError, PaymentMismatch};
 
 /// Maximum time between signing and paying, in seconds.
 const MAX_TIMEOUT_S: u32 = 300;
@@ -131,7 +131,7 @@ impl X402 {
 
 #[async_trait]
 impl PaymentNetwork for X402 {
-    async fn verify(&self, payment: &Payment) -> Result<Verdict, Fault> {
+    async fn verify(&self, payment: &Payment) -> Result<Verification, Fault> {
         self.facilitator.verify(&self.request(payment)).await
     }
 

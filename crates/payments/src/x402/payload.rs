@@ -26,12 +26,12 @@ pub enum PayloadError {
     Malformed,
     /// The payment does not meet the requirements.
     #[error(transparent)]
-    Refused(#[from] PaymentRefused),
+    Mismatch(#[from] PaymentMismatch),
 }
 
 /// The mismatch between a payment and its requirements.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-pub enum PaymentRefused {
+pub enum PaymentMismatch {
     /// The chain differs.
     #[error("the payment is for another network")]
     Network,
@@ -114,23 +114,23 @@ pub(super) fn parse(
     match (x402_version, accepted) {
         (1, _) if scheme.as_deref() != Some("exact") => return Err(PayloadError::Malformed),
         (1, _) if network.is_none() || network.as_deref() != config.legacy_network() => {
-            return Err(PaymentRefused::Network.into());
+            return Err(PaymentMismatch::Network.into());
         }
         (2, Some(accepted)) => {
             if accepted.scheme != "exact" {
                 return Err(PayloadError::Malformed);
             }
             if accepted.network != config.network() {
-                return Err(PaymentRefused::Network.into());
+                return Err(PaymentMismatch::Network.into());
             }
             if !is(&accepted.asset, config.asset) {
-                return Err(PaymentRefused::Asset.into());
+                return Err(PaymentMismatch::Asset.into());
             }
             if !is(&accepted.pay_to, config.pay_to) {
-                return Err(PaymentRefused::Payee.into());
+                return Err(PaymentMismatch::Payee.into());
             }
             if accepted.amount != amount.micro().to_string() {
-                return Err(PaymentRefused::Amount.into());
+                return Err(PaymentMismatch::Amount.into());
             }
         }
         (1, _) => {}
@@ -143,14 +143,14 @@ pub(super) fn parse(
     let nonce = bytes_of(&nonce).filter(|nonce| nonce.len() == 32).ok_or(PayloadError::Malformed)?;
     bytes_of(&signature).filter(|bytes| !bytes.is_empty()).ok_or(PayloadError::Malformed)?;
     if address_of(&to).ok_or(PayloadError::Malformed)? != config.pay_to {
-        return Err(PaymentRefused::Payee.into());
+        return Err(PaymentMismatch::Payee.into());
     }
     if value != amount.micro().to_string() {
-        return Err(PaymentRefused::Amount.into());
+        return Err(PaymentMismatch::Amount.into());
     }
     let valid_before = Timestamp::from_millis(seconds.saturating_mul(1000));
     if valid_before > now.after(Duration::from_secs(MAX_TIMEOUT_S.into()) + SLACK) {
-        return Err(PaymentRefused::Lifetime.into());
+        return Err(PaymentMismatch::Lifetime.into());
     }
     Ok(Payment {
         reference: format!("{}{}:0x{}", config.reference_prefix(), payer.lower_case(), hex::encode(nonce)),

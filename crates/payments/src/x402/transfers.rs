@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use ep_kernel::identity::WalletAddress;
 use ep_kernel::ports::{DepositState, StoredDeposit};
-use ep_outgoing::{AnswerError, Node, NodeError};
+use ep_outgoing::{Node, NodeError, ResponseError};
 use serde_json::{Value, json};
 
 use super::chain::{BLOCKS_PER_SEARCH, TRANSFER, amount_of, known, lower, word};
@@ -73,7 +73,9 @@ impl<'a> Transfers<'a> {
                 "toBlock": format!("{until:#x}"),
             });
             match self.node.call("eth_getLogs", json!([filter])).await {
-                Err(NodeError::Refused(_) | NodeError::Unread(AnswerError::TooLong(_))) if blocks > 1 => {
+                Err(NodeError::Rejected(_) | NodeError::Transport(ResponseError::TooLong(_)))
+                    if blocks > 1 =>
+                {
                     blocks /= 2;
                 }
                 answer => break (until, known(answer)?),

@@ -10,7 +10,7 @@
 //! * [`Evidence`] and its [`p_value`]: the confidence, computed exactly (`bridge`, `dead_heat`).
 //! * [`Rule`]: the same comparison for one threshold, as a table look-up (`rule`).
 //! * [`Responses`]: the members asked, their responses, and the resulting evidence (`prefix`).
-//! * [`answers_needed`] and [`Pace`]: the number of calls to keep in flight (`waves`).
+//! * [`responses_needed`] and [`Pace`]: the number of calls to keep in flight (`waves`).
 //! * [`decide`]: the decision after every response, with its reason (`decision`).
 //!
 //! The [crate's documentation](crate) shows a complete loop and states the guarantee in full.
@@ -27,6 +27,6 @@ mod waves;
 pub use bridge::{Evidence, confidence, locked, p_value};
 pub use dead_heat::MAX_ROSTER;
 pub use decision::{Decision, TerminationReason, decide};
-pub use prefix::{FinalAnswer, HighestConfidence, Prefix, Responses, Standing, Stop};
+pub use prefix::{FinalResponse, HighestConfidence, Prefix, Responses, Standing, Stop};
 pub use rule::Rule;
-pub use waves::{Pace, answers_needed};
+pub use waves::{Pace, responses_needed};

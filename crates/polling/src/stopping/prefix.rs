@@ -16,7 +16,7 @@ use super::rule::Rule;
 /// type cannot check that.
 #[derive(Debug, Clone)]
 pub struct Responses {
-    members: Box<[Option<FinalAnswer>]>,
+    members: Box<[Option<FinalResponse>]>,
     launched: usize,
     completed: usize,
     unknown: usize,
@@ -26,7 +26,7 @@ pub struct Responses {
 
 /// The final response of one member.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum FinalAnswer {
+pub enum FinalResponse {
     /// A vote for this option, by index.
     Vote(usize),
     /// A response without a vote: a refusal, or an unreadable response. It is a final response like a vote.
@@ -36,7 +36,7 @@ pub enum FinalAnswer {
     Unknown,
 }
 
-impl From<Option<usize>> for FinalAnswer {
+impl From<Option<usize>> for FinalResponse {
     /// Converts a vote, or `None` for a member that responded without a vote.
     fn from(option: Option<usize>) -> Self {
         option.map_or(Self::NoVote, Self::Vote)
@@ -120,15 +120,15 @@ impl Responses {
     ///
     /// A member may respond before it is launched, if its response is known from an earlier run. Its vote
     /// counts for the standing at once, and as evidence once the member is launched.
-    pub fn record(&mut self, position: usize, answer: impl Into<FinalAnswer>) -> bool {
+    pub fn record(&mut self, position: usize, answer: impl Into<FinalResponse>) -> bool {
         let Some(member @ None) = self.members.get_mut(position) else { return false };
         let answer = match answer.into() {
-            FinalAnswer::Vote(option) if !self.counts.add(option) => FinalAnswer::NoVote,
+            FinalResponse::Vote(option) if !self.counts.add(option) => FinalResponse::NoVote,
             other => other,
         };
         *member = Some(answer);
         self.completed += 1;
-        self.unknown += usize::from(answer == FinalAnswer::Unknown);
+        self.unknown += usize::from(answer == FinalResponse::Unknown);
         self.in_flight -= usize::from(position < self.launched);
         true
     }
@@ -183,9 +183,9 @@ impl Responses {
         let mut unheard = 0;
         self.members.iter().take(self.launched).enumerate().filter_map(move |(position, response)| {
             match *response {
-                None | Some(FinalAnswer::Unknown) => unheard += 1,
-                Some(FinalAnswer::NoVote) => {}
-                Some(FinalAnswer::Vote(option)) => _ = counts.add(option),
+                None | Some(FinalResponse::Unknown) => unheard += 1,
+                Some(FinalResponse::NoVote) => {}
+                Some(FinalResponse::Vote(option)) => _ = counts.add(option),
             }
             let members = position + 1;
             let remaining = (self.members.len() - members) as u32;

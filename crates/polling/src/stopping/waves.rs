@@ -12,7 +12,7 @@ use super::rule::Rule;
 /// rival; `remaining` includes members in flight. No other sequence of responses stops sooner. A caller that
 /// keeps this many calls in flight, and updates the number after every response, makes exactly as many calls
 /// as one that asks one by one. (Checked by simulation of rosters up to 150; not proved.)
-pub fn answers_needed(rule: &Rule, standing: Evidence) -> u32 {
+pub fn responses_needed(rule: &Rule, standing: Evidence) -> u32 {
     let Evidence { leader, rival, remaining } = standing;
     (1..remaining)
         .find(|k| {
@@ -37,15 +37,15 @@ pub enum Pace {
 }
 
 impl Pace {
-    /// Returns the number of calls to keep in flight, given the result of [`answers_needed`] and the number
-    /// of members without a final response, in flight or not. The result is at most `unanswered`. A caller
+    /// Returns the number of calls to keep in flight, given the result of [`responses_needed`] and the number
+    /// of members without a final response, in flight or not. The result is at most `open_responses`. A caller
     /// may apply a lower limit.
-    pub fn in_flight(self, needed: u32, unanswered: u32) -> u32 {
+    pub fn in_flight(self, needed: u32, open_responses: u32) -> u32 {
         let calls = match self {
             Self::Thrifty => needed,
             Self::Balanced => needed.saturating_mul(2),
-            Self::Fast => unanswered,
+            Self::Fast => open_responses,
         };
-        calls.min(unanswered)
+        calls.min(open_responses)
     }
 }

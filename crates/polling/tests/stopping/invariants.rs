@@ -1,7 +1,7 @@
 //! Properties over random inputs.
 
 use crate::{evidence, rule};
-use ep_polling::stopping::{Evidence, Responses, answers_needed, locked, p_value};
+use ep_polling::stopping::{Evidence, Responses, locked, p_value, responses_needed};
 use proptest::prelude::*;
 
 fn any_evidence() -> impl Strategy<Value = Evidence> {
@@ -33,7 +33,7 @@ proptest! {
         let stops = rule(threshold).stops(state);
         prop_assert!(stops || !locked(state));
         let near = evidence(x % 200, y % 200, r % 200);
-        let calls = answers_needed(&rule(threshold), near);
+        let calls = responses_needed(&rule(threshold), near);
         prop_assert!(calls <= near.remaining && (calls > 0 || near.remaining == 0));
     }
 
@@ -63,7 +63,7 @@ proptest! {
             responses.record(position, *answer);
         }
         prop_assume!(!stopped(&responses));
-        let calls = answers_needed(&rule, responses.overall().evidence) as usize;
+        let calls = responses_needed(&rule, responses.overall().evidence) as usize;
         for answer in answers.iter().skip(known).take(calls.saturating_sub(1)) {
             let position = responses.launch().unwrap();
             responses.record(position, *answer);

@@ -1,7 +1,7 @@
 //! Reference values from independent computations, mostly as exact rationals.
 
 use crate::{evidence, rule};
-use ep_polling::stopping::{MAX_ROSTER, answers_needed, confidence, locked, p_value};
+use ep_polling::stopping::{MAX_ROSTER, confidence, locked, p_value, responses_needed};
 use ep_polling::threshold::Threshold;
 use std::sync::Arc;
 
@@ -114,7 +114,7 @@ fn first_waves_are_as_large_as_a_stop_needs() {
         (150, [3, 5, 6, 7, 10, 13]),
     ];
     for (roster, expected) in waves {
-        let found = thresholds.map(|threshold| answers_needed(&rule(threshold), evidence(0, 0, roster)));
+        let found = thresholds.map(|threshold| responses_needed(&rule(threshold), evidence(0, 0, roster)));
         assert_eq!(found, expected, "N = {roster}");
     }
 }

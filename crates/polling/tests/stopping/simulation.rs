@@ -1,6 +1,8 @@
 //! A poll in simulated time: members respond after a given latency, the stopping rule is the real one.
 
-use ep_polling::stopping::{Decision, Evidence, FinalAnswer, Pace, Responses, Rule, answers_needed, decide};
+use ep_polling::stopping::{
+    Decision, Evidence, FinalResponse, Pace, Responses, Rule, decide, responses_needed,
+};
 use rand::{Rng, RngExt};
 
 /// A member of the roster: its response and latency.
@@ -45,7 +47,7 @@ pub(crate) fn run(
         let (finished, position) = calls.swap_remove(next);
         now = finished;
         let Member { answer, unknown, .. } = members[position];
-        responses.record(position, if unknown { FinalAnswer::Unknown } else { answer.into() });
+        responses.record(position, if unknown { FinalResponse::Unknown } else { answer.into() });
     }
 }
 
@@ -72,7 +74,7 @@ pub(crate) fn standing(responses: &Responses) -> Evidence {
 /// Returns the number of calls in flight at this pace.
 pub(crate) fn in_flight(pace: Pace, rule: &Rule, responses: &Responses) -> usize {
     let standing = standing(responses);
-    pace.in_flight(answers_needed(rule, standing), standing.remaining) as usize
+    pace.in_flight(responses_needed(rule, standing), standing.remaining) as usize
 }
 
 /// Draws a time from a lognormal distribution, in seconds.

@@ -3,7 +3,7 @@
 use crate::exact::StopTable;
 use crate::simulation::{Member, in_flight, run};
 use crate::{LEVELS, evidence, rule};
-use ep_polling::stopping::FinalAnswer::{self, NoVote, Unknown, Vote};
+use ep_polling::stopping::FinalResponse::{self, NoVote, Unknown, Vote};
 use ep_polling::stopping::TerminationReason::{Budget, Confidence, MathematicalLock, RosterExhausted};
 use ep_polling::stopping::{Decision, Pace, Responses, decide, p_value};
 use ep_polling::tally::Tally;
@@ -15,7 +15,7 @@ use rand_chacha::ChaCha8Rng;
 const OPTIONS: usize = 4;
 
 /// Returns a poll whose members responded in dispatch order.
-fn polled(roster: usize, answers: &[FinalAnswer]) -> Responses {
+fn polled(roster: usize, answers: &[FinalResponse]) -> Responses {
     let mut responses = Responses::new(OPTIONS, roster);
     for answer in answers {
         let position = responses.launch().unwrap();
@@ -55,7 +55,7 @@ fn the_lock_counts_failed_calls_for_the_rival() {
 }
 
 /// Generates the members' responses, a success flag for each call, and an order of arrival.
-fn panels() -> impl Strategy<Value = (Vec<FinalAnswer>, Vec<bool>, Vec<usize>)> {
+fn panels() -> impl Strategy<Value = (Vec<FinalResponse>, Vec<bool>, Vec<usize>)> {
     let answer =
         prop_oneof![1 => Just(NoVote), 6 => (0..2_usize).prop_map(Vote), 2 => (0..OPTIONS).prop_map(Vote)];
     prop::collection::vec((answer, prop::bool::weighted(0.8)), 1..40).prop_flat_map(|members| {
@@ -65,7 +65,7 @@ fn panels() -> impl Strategy<Value = (Vec<FinalAnswer>, Vec<bool>, Vec<usize>)> 
     })
 }
 
-fn responded(answer: FinalAnswer, responded: bool) -> FinalAnswer {
+fn responded(answer: FinalResponse, responded: bool) -> FinalResponse {
     if responded { answer } else { Unknown }
 }
 
@@ -127,10 +127,10 @@ proptest! {
         for _ in &answers {
             responses.launch();
         }
-        let mut known_answers = vec![Unknown; answers.len()];
+        let mut known_responses = vec![Unknown; answers.len()];
         for position in order.into_iter().take(known) {
-            known_answers[position] = responded(answers[position], succeeds[position]);
-            responses.record(position, known_answers[position]);
+            known_responses[position] = responded(answers[position], succeeds[position]);
+            responses.record(position, known_responses[position]);
         }
         let Some(Decision { reason, option: Some(option), p, .. }) = decide(&responses, &rule(1.0), false) else {
             return Ok(());
@@ -138,7 +138,7 @@ proptest! {
         prop_assume!(p == 0.0);
         prop_assert!(matches!(reason, MathematicalLock | RosterExhausted));
         let full = |response_of: &dyn Fn(usize) -> Option<usize>| {
-            let votes = known_answers.iter().enumerate().map(|(member, answer)| match answer {
+            let votes = known_responses.iter().enumerate().map(|(member, answer)| match answer {
                 Vote(option) => Some(*option),
                 NoVote => None,
                 Unknown => response_of(member),
@@ -215,7 +215,7 @@ fn the_same_failures_counted_as_no_votes_would_err() {
     let stops = |x: u32, y: u32, r: u32| rule.stops(evidence(x, y, r));
     let (mut rng, mut wrong) = (ChaCha8Rng::seed_from_u64(1), [0, 0]);
     for _ in 0..500 {
-        let mut members: Vec<FinalAnswer> =
+        let mut members: Vec<FinalResponse> =
             [vec![Vote(0); 20], vec![Vote(1); 10], vec![Unknown; 10]].concat();
         members.shuffle(&mut rng);
         for (count, lost) in wrong.iter_mut().zip([NoVote, Unknown]) {

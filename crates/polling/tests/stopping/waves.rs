@@ -2,7 +2,7 @@
 
 use crate::simulation::{in_flight, members, run};
 use crate::{LEVELS, evidence, rule};
-use ep_polling::stopping::{Pace, Responses, answers_needed};
+use ep_polling::stopping::{Pace, Responses, responses_needed};
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
@@ -27,20 +27,20 @@ fn a_thrifty_poll_makes_exactly_the_calls_of_asking_one_by_one() {
 
 #[test]
 fn a_pace_never_exceeds_the_members_without_a_response() {
-    for unanswered in 0..=60 {
-        for calls in 0..=unanswered {
+    for open_responses in 0..=60 {
+        for calls in 0..=open_responses {
             let paces = [Pace::Thrifty, Pace::Balanced, Pace::Fast];
-            let [thrifty, balanced, fast] = paces.map(|pace| pace.in_flight(calls, unanswered));
-            assert_eq!((thrifty, fast), (calls, unanswered));
+            let [thrifty, balanced, fast] = paces.map(|pace| pace.in_flight(calls, open_responses));
+            assert_eq!((thrifty, fast), (calls, open_responses));
             assert!(thrifty <= balanced && balanced <= fast);
         }
     }
 }
 
 #[test]
-fn answers_needed_is_at_most_the_remaining_members() {
-    assert_eq!(answers_needed(&rule(0.95), evidence(5, 5, 0)), 0);
-    assert_eq!(answers_needed(&rule(0.95), evidence(5, 5, 1)), 1);
-    assert_eq!(answers_needed(&rule(0.95), evidence(2, 4, 1)), 1);
-    assert_eq!(answers_needed(&rule(1.0), evidence(0, 0, 1000)), 501);
+fn responses_needed_is_at_most_the_remaining_members() {
+    assert_eq!(responses_needed(&rule(0.95), evidence(5, 5, 0)), 0);
+    assert_eq!(responses_needed(&rule(0.95), evidence(5, 5, 1)), 1);
+    assert_eq!(responses_needed(&rule(0.95), evidence(2, 4, 1)), 1);
+    assert_eq!(responses_needed(&rule(1.0), evidence(0, 0, 1000)), 501);
 }

@@ -258,8 +258,8 @@ impl TryFrom<DepositRow> for StoredDeposit {
             since: row.since.unsigned_abs(),
             created_at: Timestamp::from_millis(row.created_at),
         };
-        let looks = u32::try_from(row.looks).unwrap_or(u32::MAX);
-        Ok(Self { deposit, state, looks })
+        let attempts = u32::try_from(row.looks).unwrap_or(u32::MAX);
+        Ok(Self { deposit, state, attempts })
     }
 }
 

@@ -2,7 +2,9 @@
 
 use std::time::Duration;
 
-use ep_kernel::ports::{Adopted, Closing, Epoch, PastEnd, PastPoll, PollProgress, PollRecord, StoreError};
+use ep_kernel::ports::{
+    AdoptedPoll, Closing, Epoch, PastEnd, PastPoll, PollProgress, PollRecord, StoreError,
+};
 use ep_polling::ballot::{Ballot, Casting, NoVote, Reason};
 use ep_polling::money::{MicroUsd, Spend, SpendBasis};
 use ep_polling::plan::PollForm;
@@ -249,7 +251,7 @@ pub(crate) fn past_poll(rows: &[PastPollRow]) -> Result<PastPoll, StoreError> {
     })
 }
 
-impl TryFrom<AdoptedRow> for Adopted {
+impl TryFrom<AdoptedRow> for AdoptedPoll {
     type Error = StoreError;
 
     fn try_from(row: AdoptedRow) -> Result<Self, StoreError> {

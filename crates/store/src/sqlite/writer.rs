@@ -90,22 +90,22 @@ impl Writer {
         work: impl TransactionBody<SqliteConnection, T>,
         is_statement: bool,
     ) -> Result<T, StoreError> {
-        let (reply, answer) = oneshot::channel();
+        let (reply, receiver) = oneshot::channel();
         let job = Job { work: Some(work), outcome: None, reply, is_statement };
-        self.submit(Message::Job(durability, Box::new(job)), answer).await
+        self.submit(Message::Job(durability, Box::new(job)), receiver).await
     }
 
     /// Inserts ballots, all or none, in one statement shared with other callers.
     pub(super) async fn insert_ballots(&self, elements: String) -> Result<(), StoreError> {
-        let (reply, answer) = oneshot::channel();
-        self.submit(Message::Ballots(NewBallots { elements, reply }), answer).await
+        let (reply, receiver) = oneshot::channel();
+        self.submit(Message::Ballots(NewBallots { elements, reply }), receiver).await
     }
 
     /// Truncates the write-ahead log to remove deleted data. Returns `false` if readers prevented it.
     pub(super) async fn truncate_log(&self) -> Result<bool, StoreError> {
         self.owes_truncation.store(true, Ordering::Relaxed);
-        let (reply, answer) = oneshot::channel();
-        let truncated = self.submit(Message::Truncate(reply), answer).await?;
+        let (reply, receiver) = oneshot::channel();
+        let truncated = self.submit(Message::Truncate(reply), receiver).await?;
         self.owes_truncation.store(!truncated, Ordering::Relaxed);
         Ok(truncated)
     }
@@ -118,11 +118,11 @@ impl Writer {
     async fn submit<T>(
         &self,
         message: Message,
-        answer: oneshot::Receiver<Result<T, StoreError>>,
+        receiver: oneshot::Receiver<Result<T, StoreError>>,
     ) -> Result<T, StoreError> {
         let answered = async {
             self.queue.send(message).await.map_err(|_| failed(Closed))?;
-            answer.await.map_err(|_| failed(Closed))?
+            receiver.await.map_err(|_| failed(Closed))?
         };
         tokio::time::timeout(self.timeout, answered).await.map_err(|_| failed(TimedOut))?
     }

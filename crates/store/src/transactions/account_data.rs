@@ -134,7 +134,7 @@ async fn delete_account<C: Connection>(
     let obstacles = obstacles(db, user, forfeit_balance).await?;
     let obstacles = DeletionObstacles { frozen: account.frozen != 0 && !by_operator, ..obstacles };
     if obstacles != DeletionObstacles::default() {
-        return Ok(AccountDeletionOutcome::Refused(obstacles));
+        return Ok(AccountDeletionOutcome::Rejected(obstacles));
     }
     feedback::erase(db, user).await?;
     operator::lock_out(db, user, at).await?;

@@ -5,7 +5,7 @@ use std::time::Duration;
 use async_trait::async_trait;
 
 use ep_kernel::caller::UserId;
-use ep_kernel::ports::{AgentPush, AgentPushes, Attempted, MAX_PUSHES, StoreError};
+use ep_kernel::ports::{AgentPush, AgentPushes, AttemptOutcome, MAX_PUSHES, StoreError};
 
 use super::Database;
 use super::webhooks::outcome;
@@ -47,7 +47,7 @@ impl<E: Engine> AgentPushes for Database<E> {
         due.into_iter().map(TryInto::try_into).collect()
     }
 
-    async fn push_attempted(&self, id: &str, attempted: &Attempted) -> Result<(), StoreError> {
+    async fn push_attempted(&self, id: &str, attempted: &AttemptOutcome) -> Result<(), StoreError> {
         let (state, error, after) = outcome(attempted);
         let values = values![id, state, error, after];
         self.0.execute(Durability::ProcessCrash, sql::PUSH_ATTEMPTED, values).await.map(drop)

@@ -175,7 +175,7 @@ async fn apply<C: Connection>(
     // A target amount may recur, if a refund fails and another one of the same amount follows.
     let reference = format!("stripe:{reference}:{changes}:{target}");
     let needed = MicroUsd::new(taken - of_service - of_account);
-    keys::take_back(db, user, on_keys, needed, &reference, at).await?;
+    keys::reclaim(db, user, on_keys, needed, &reference, at).await?;
     move_of_account(db, user, taken - of_service, &reference, at).await?;
     move_of_service(db, user, of_service, &reference, at).await?;
     Ok(true)

@@ -22,13 +22,13 @@ impl<E: Engine> DepositStore for Database<E> {
     async fn begin_deposit(
         &self,
         deposit: &NewDeposit,
-        look_at: Timestamp,
+        reconcile_at: Timestamp,
     ) -> Result<BegunDeposit, StoreError> {
         let begun = deposit.clone();
         let is_new = self
             .0
             .transact(Durability::PowerLoss, move |db| {
-                async move { begin(db, &begun, look_at).await }.boxed()
+                async move { begin(db, &begun, reconcile_at).await }.boxed()
             })
             .await?;
         if is_new {
@@ -56,18 +56,18 @@ impl<E: Engine> DepositStore for Database<E> {
         transfer: &Transfer,
         payer: &NewSignUp,
         at: Timestamp,
-        look_at: Timestamp,
+        reconcile_at: Timestamp,
     ) -> Result<CreditedDeposit, StoreError> {
         let (reference, transfer, payer) = (reference.to_owned(), transfer.clone(), payer.clone());
         self.0
             .transact(Durability::PowerLoss, move |db| {
-                async move { credit(db, &reference, &transfer, &payer, at, look_at).await }.boxed()
+                async move { credit(db, &reference, &transfer, &payer, at, reconcile_at).await }.boxed()
             })
             .await
     }
 
-    async fn fail_deposit(&self, reference: &str, look_at: Option<Timestamp>) -> Result<(), StoreError> {
-        let values = values![reference, look_at];
+    async fn fail_deposit(&self, reference: &str, reconcile_at: Option<Timestamp>) -> Result<(), StoreError> {
+        let values = values![reference, reconcile_at];
         self.0.execute(Durability::PowerLoss, sql::DEPOSIT_FAILED, values).await.map(drop)
     }
 
@@ -75,18 +75,18 @@ impl<E: Engine> DepositStore for Database<E> {
         &self,
         reference: &str,
         is_unknown: bool,
-        look_at: Option<Timestamp>,
+        reconcile_at: Option<Timestamp>,
     ) -> Result<(), StoreError> {
-        let values = values![reference, is_unknown, look_at];
+        let values = values![reference, is_unknown, reconcile_at];
         self.0.execute(Durability::PowerLoss, sql::POSTPONE_DEPOSIT, values).await.map(drop)
     }
 
-    async fn vanish_deposit(&self, reference: &str, look_at: Timestamp) -> Result<bool, StoreError> {
+    async fn vanish_deposit(&self, reference: &str, reconcile_at: Timestamp) -> Result<bool, StoreError> {
         let reference = reference.to_owned();
         self.0
             .transact(Durability::PowerLoss, move |db| {
                 async move {
-                    let values = values![&*reference, look_at];
+                    let values = values![&*reference, reconcile_at];
                     let user: Option<IdRow> = db.fetch_optional(sql::VANISH_DEPOSIT, values).await?;
                     let Some(user) = user else { return Ok(false) };
                     ledger::freeze(db, rows::user_id(&user.id)?, true).await?;
@@ -124,7 +124,7 @@ impl<E: Engine> DepositStore for Database<E> {
 async fn begin<C: Connection>(
     db: &mut C,
     NewDeposit { id, payment, user, since, created_at }: &NewDeposit,
-    look_at: Timestamp,
+    reconcile_at: Timestamp,
 ) -> Result<bool, StoreError> {
     if let Some(user) = user {
         ledger::lock_live(db, *user).await?;
@@ -141,7 +141,7 @@ async fn begin<C: Connection>(
         payment.valid_before,
         since,
         *created_at,
-        look_at,
+        reconcile_at,
     ];
     Ok(db.execute(sql::BEGIN_DEPOSIT, values).await? == 1)
 }
@@ -154,7 +154,7 @@ async fn credit<C: Connection>(
     transfer: &Transfer,
     payer: &NewSignUp,
     at: Timestamp,
-    look_at: Timestamp,
+    reconcile_at: Timestamp,
 ) -> Result<CreditedDeposit, StoreError> {
     let row: Option<DepositRow> = db.fetch_optional(sql::LOCK_DEPOSIT, values![reference]).await?;
     let StoredDeposit { deposit, state, .. } = row.ok_or(StoreError::NotFound("deposit"))?.try_into()?;
@@ -181,8 +181,8 @@ async fn credit<C: Connection>(
         (false, false) => "confirming",
     };
     let block = block.map(|block| i64::try_from(block).unwrap_or(i64::MAX));
-    let look_at = (!is_final).then_some(look_at);
-    let values = values![reference, status, &**transaction, block, user, look_at];
+    let reconcile_at = (!is_final).then_some(reconcile_at);
+    let values = values![reference, status, &**transaction, block, user, reconcile_at];
     exactly_one(db.execute(sql::DEPOSIT_RECEIVED, values).await?)?;
     let credited = *is_final && !was_credited;
     if credited {

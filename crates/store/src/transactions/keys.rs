@@ -228,7 +228,7 @@ pub(super) async fn available_on_keys<C: Connection>(
 }
 
 /// Debits an amount from pre-funded keys with these available balances.
-pub(super) async fn take_back<C: Connection>(
+pub(super) async fn reclaim<C: Connection>(
     db: &mut C,
     funder: UserId,
     on_keys: Vec<(UserId, MicroUsd)>,

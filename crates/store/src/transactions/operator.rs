@@ -7,8 +7,8 @@ use futures::FutureExt;
 
 use ep_kernel::caller::UserId;
 use ep_kernel::ports::{
-    CreditOutcome, IdentityRecord, IntegrityCheck, LockedOut, MAX_LISTED_USERS, StoreError, UserAdmin,
-    UserRecord,
+    CreditOutcome, IdentityRecord, IntegrityCheck, MAX_LISTED_USERS, RevokedCredentials, StoreError,
+    UserAdmin, UserRecord,
 };
 use ep_polling::money::MicroUsd;
 use ep_polling::time::Timestamp;
@@ -57,7 +57,7 @@ impl<E: Engine> UserAdmin for Database<E> {
             .await
     }
 
-    async fn lock_out(&self, user: UserId, at: Timestamp) -> Result<LockedOut, StoreError> {
+    async fn lock_out(&self, user: UserId, at: Timestamp) -> Result<RevokedCredentials, StoreError> {
         self.0.transact(Durability::PowerLoss, move |db| lock_out(db, user, at).boxed()).await
     }
 
@@ -101,8 +101,8 @@ pub(super) async fn lock_out<C: Connection>(
     db: &mut C,
     user: UserId,
     at: Timestamp,
-) -> Result<LockedOut, StoreError> {
-    Ok(LockedOut {
+) -> Result<RevokedCredentials, StoreError> {
+    Ok(RevokedCredentials {
         keys: keys::revoke_all(db, user, at).await?,
         sessions: db.execute(sql::END_SESSIONS, values![user]).await?,
     })

@@ -6,7 +6,7 @@ use async_trait::async_trait;
 use futures::FutureExt;
 
 use ep_kernel::ports::{
-    Adopted, Closing, Epoch, Lease, NewPoll, Opened, PollDeletion, PollProgress, PollRecord, PollStore,
+    AdoptedPoll, Closing, Epoch, Lease, NewPoll, Opened, PollDeletion, PollProgress, PollRecord, PollStore,
     StoreError,
 };
 use ep_kernel::webhook_url::WebhookUrl;
@@ -93,7 +93,7 @@ impl<E: Engine> PollStore for Database<E> {
         self.0.ballots(id, after).await
     }
 
-    async fn adopt(&self, lease: &Lease, ago: Duration, limit: u32) -> Result<Vec<Adopted>, StoreError> {
+    async fn adopt(&self, lease: &Lease, ago: Duration, limit: u32) -> Result<Vec<AdoptedPoll>, StoreError> {
         // Leases lost in a power loss are claimed again.
         let values = values![&*lease.worker, lease.lasts, ago, limit, Lease::longest(lease.lasts)];
         let adopted: Vec<AdoptedRow> =

@@ -11,7 +11,7 @@ use ep_kernel::idempotency::reply_of_deleted_poll;
 use ep_kernel::ports::{Heartbeats, PollDeletion, ReputationStore, StoreError};
 use ep_polling::ballot::Ballot;
 use ep_polling::poll_id::PollId;
-use ep_polling::reputation::{self, Judgements, Slot, Sums};
+use ep_polling::reputation::{self, BallotSlot, Judgements, Sums};
 use ep_polling::roster::ModelId;
 use ep_polling::time::Timestamp;
 
@@ -247,7 +247,7 @@ async fn stored_sums<C: Connection>(db: &mut C, from: bool) -> Result<Sums, Stor
         sums.add(&one);
     }
     for row in db.fetch_all::<SlotSumsRow>(sql::SLOT_SUMS, range).await? {
-        let slot = Slot { options: row.options as u32, slot: row.slot as u32 };
+        let slot = BallotSlot { options: row.options as u32, slot: row.slot as u32 };
         *sums.slots.entry(ModelId::new(row.model)).or_default().entry(slot).or_default() += row.votes;
     }
     Ok(sums)

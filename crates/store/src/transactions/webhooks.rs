@@ -5,7 +5,9 @@ use std::time::Duration;
 use async_trait::async_trait;
 
 use ep_kernel::caller::UserId;
-use ep_kernel::ports::{Attempted, DueNotification, NotificationRecord, StoreError, Webhook, WebhookStore};
+use ep_kernel::ports::{
+    AttemptOutcome, DueNotification, NotificationRecord, StoreError, Webhook, WebhookStore,
+};
 use ep_kernel::webhook_url::WebhookUrl;
 use ep_polling::poll_id::PollId;
 use ep_polling::time::Timestamp;
@@ -53,7 +55,7 @@ impl<E: Engine> WebhookStore for Database<E> {
         due.into_iter().map(TryInto::try_into).collect()
     }
 
-    async fn attempted(&self, poll: &PollId, attempted: &Attempted) -> Result<(), StoreError> {
+    async fn attempted(&self, poll: &PollId, attempted: &AttemptOutcome) -> Result<(), StoreError> {
         let (state, error, after) = outcome(attempted);
         let values = values![poll, state, error, after];
         self.0.execute(Durability::ProcessCrash, sql::ATTEMPTED, values).await.map(drop)
@@ -75,10 +77,10 @@ impl<E: Engine> WebhookStore for Database<E> {
 }
 
 /// Returns the state, error and delay that result from an attempt.
-pub(super) fn outcome(attempted: &Attempted) -> (&'static str, Option<&str>, Duration) {
+pub(super) fn outcome(attempted: &AttemptOutcome) -> (&'static str, Option<&str>, Duration) {
     match attempted {
-        Attempted::Delivered => ("delivered", None, Duration::ZERO),
-        Attempted::Again { error, after } => ("waiting", Some(error), *after),
-        Attempted::Failed { error } => ("failed", Some(error), Duration::ZERO),
+        AttemptOutcome::Delivered => ("delivered", None, Duration::ZERO),
+        AttemptOutcome::Again { error, after } => ("waiting", Some(error), *after),
+        AttemptOutcome::Failed { error } => ("failed", Some(error), Duration::ZERO),
     }
 }

@@ -82,9 +82,9 @@ async fn an_account_with_open_polls_or_payments_is_not_deleted(db: TestDatabase)
     let deposit = deposit_for(Some(user));
     db.deposits.begin_deposit(&deposit, at(0)).await.unwrap();
     let wanted = DeletionObstacles { polls: 2, checkouts: 1, deposits: 1, balance: usd(900), frozen: false };
-    assert_eq!(delete(&db, user, false).await, AccountDeletionOutcome::Refused(wanted));
+    assert_eq!(delete(&db, user, false).await, AccountDeletionOutcome::Rejected(wanted));
     let unconfirmed = DeletionObstacles { balance: usd(0), ..wanted };
-    assert_eq!(delete(&db, user, true).await, AccountDeletionOutcome::Refused(unconfirmed));
+    assert_eq!(delete(&db, user, true).await, AccountDeletionOutcome::Rejected(unconfirmed));
     let feedback = db.store.account_data().feedback_after(user, "", 9).await.unwrap();
     assert_eq!(feedback.len(), 1, "a rejected deletion changes nothing");
 
@@ -96,12 +96,12 @@ async fn an_account_with_open_polls_or_payments_is_not_deleted(db: TestDatabase)
     let watched = DeletionObstacles { deposits: 1, ..DeletionObstacles::default() };
     assert_eq!(
         delete(&db, user, true).await,
-        AccountDeletionOutcome::Refused(watched),
+        AccountDeletionOutcome::Rejected(watched),
         "it can still be credited"
     );
     db.deposits.fail_deposit(&deposit.payment.reference, None).await.unwrap();
     let left = DeletionObstacles { balance: usd(940), ..DeletionObstacles::default() };
-    assert_eq!(delete(&db, user, false).await, AccountDeletionOutcome::Refused(left));
+    assert_eq!(delete(&db, user, false).await, AccountDeletionOutcome::Rejected(left));
     assert_eq!(delete(&db, user, true).await, AccountDeletionOutcome::Deleted { forfeited: usd(940) });
     assert_eq!(delete(&db, user, false).await, AccountDeletionOutcome::Deleted { forfeited: usd(0) });
     assert!(db.store.account_data().feedback_after(user, "", 9).await.unwrap().is_empty());
@@ -120,7 +120,7 @@ async fn a_frozen_account_is_deleted_by_the_operator_alone(db: TestDatabase) {
     let user = db.user(1_000).await;
     db.store.operator().freeze(user, true).await.unwrap();
     let frozen = DeletionObstacles { frozen: true, ..DeletionObstacles::default() };
-    assert_eq!(delete(&db, user, true).await, AccountDeletionOutcome::Refused(frozen));
+    assert_eq!(delete(&db, user, true).await, AccountDeletionOutcome::Rejected(frozen));
     delete_account(&db, user, at(9)).await;
     db.assert_consistent().await;
 }

@@ -9,7 +9,7 @@ use ep_kernel::fault::Kind;
 use ep_kernel::identity::Identity;
 use ep_kernel::key_terms::KeyTerms;
 use ep_kernel::keys::Keys;
-use ep_kernel::ports::{CreditOutcome, Epoch, KeyOwner, LockedOut, MAX_ACTIVE_KEYS, NewSession};
+use ep_kernel::ports::{CreditOutcome, Epoch, KeyOwner, MAX_ACTIVE_KEYS, NewSession, RevokedCredentials};
 use ep_kernel::session_token::TokenHash;
 use ep_kernel::testing::{ManualClock, SeededEntropy};
 
@@ -175,8 +175,8 @@ async fn users_are_listed_frozen_and_locked_out(db: TestDatabase) {
     let hash = TokenHash::of("token");
     let session = NewSession { hash: hash.clone(), user: users[0], created_at: at(0), provider_token: None };
     db.sessions.start_session(&session).await.unwrap();
-    assert_eq!(accounts.lock_out(users[0]).await.unwrap(), LockedOut { keys: 2, sessions: 1 });
-    assert_eq!(accounts.lock_out(users[0]).await.unwrap(), LockedOut { keys: 0, sessions: 0 });
+    assert_eq!(accounts.lock_out(users[0]).await.unwrap(), RevokedCredentials { keys: 2, sessions: 1 });
+    assert_eq!(accounts.lock_out(users[0]).await.unwrap(), RevokedCredentials { keys: 0, sessions: 0 });
     assert_eq!(keys.owner(&issued.key).await.unwrap(), None);
     assert_eq!(db.sessions.session(&hash).await.unwrap(), None);
 

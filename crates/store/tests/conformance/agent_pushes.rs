@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use ep_kernel::caller::UserId;
-use ep_kernel::ports::{AgentPush, AgentTask, Attempted, MAX_PUSHES, TaskState};
+use ep_kernel::ports::{AgentPush, AgentTask, AttemptOutcome, MAX_PUSHES, TaskState};
 use ep_kernel::webhook_url::WebhookUrl;
 
 use crate::test_database::{TestDatabase, at, delete_account, tamper};
@@ -93,14 +93,14 @@ async fn configs_of_ended_tasks_are_due_until_delivery(db: TestDatabase) {
     assert!(due(9, &[]).await.is_empty(), "they are claimed");
     pass(LASTS).await;
     assert_eq!(due(9, &[]).await.iter().map(|(_, attempts)| *attempts).collect::<Vec<_>>(), [2, 2]);
-    pushes.push_attempted("ended-a-id", &Attempted::Delivered).await.unwrap();
-    let again = Attempted::Again { error: "the receiver responded with 500".into(), after: 5 * LASTS };
+    pushes.push_attempted("ended-a-id", &AttemptOutcome::Delivered).await.unwrap();
+    let again = AttemptOutcome::Again { error: "the receiver responded with 500".into(), after: 5 * LASTS };
     pushes.push_attempted("ended-b-id", &again).await.unwrap();
     pass(4 * LASTS).await;
     assert!(due(9, &[]).await.is_empty());
     pass(LASTS).await;
     assert_eq!(due(9, &[]).await, [("ended-b-id".to_owned(), 3)]);
-    pushes.push_attempted("ended-b-id", &Attempted::Failed { error: "gone".into() }).await.unwrap();
+    pushes.push_attempted("ended-b-id", &AttemptOutcome::Failed { error: "gone".into() }).await.unwrap();
     pass(99 * LASTS).await;
     assert!(due(9, &[]).await.is_empty());
     // A replaced config is due again.

@@ -149,7 +149,7 @@ async fn due_deposits_alternate_between_payers(db: TestDatabase) {
     assert_eq!(state(&db, &second).await, Some(DepositState::Settling));
     db.deposits.postpone_deposit(reference, true, Some(at(30))).await.unwrap();
     let known = db.deposits.deposit_by_id(second.id).await.unwrap().unwrap();
-    assert_eq!((known.state, known.looks), (DepositState::Unknown, 2));
+    assert_eq!((known.state, known.attempts), (DepositState::Unknown, 2));
     assert!(!due(&db, 29, 99, 2).await.contains(&second.id));
     assert!(due(&db, 30, 99, 2).await.contains(&second.id));
     let audit = db.ledger.audit(crate::test_database::SETTLED_WITHIN).await.unwrap();

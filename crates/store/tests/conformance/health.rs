@@ -47,12 +47,15 @@ async fn a_moved_file_is_detected() {
     let open = async || db.polls.open(&new_poll(None, None), &lease("worker", 60_000)).await;
     // Writes that a restart would lose are rejected, even before the first ping.
     for _ in 0..2 {
-        assert!(matches!(open().await, Err(StoreError::Refused(_))));
+        assert!(matches!(open().await, Err(StoreError::Rejected(_))));
         let poll = new_poll(None, None).id;
-        assert!(matches!(db.polls.poll(&poll).await, Err(StoreError::Refused(_))), "reads are rejected, too");
+        assert!(
+            matches!(db.polls.poll(&poll).await, Err(StoreError::Rejected(_))),
+            "reads are rejected, too"
+        );
         let ballots = db.polls.record(&poll, Epoch::FIRST, &ballots(1..=1)).await;
-        assert!(matches!(ballots, Err(StoreError::Refused(_))), "{ballots:?}");
-        assert!(matches!(db.polls.ping().await, Err(StoreError::Refused(_))));
+        assert!(matches!(ballots, Err(StoreError::Rejected(_))), "{ballots:?}");
+        assert!(matches!(db.polls.ping().await, Err(StoreError::Rejected(_))));
     }
     fs::rename(&away, file).unwrap();
     open().await.unwrap();
@@ -60,8 +63,8 @@ async fn a_moved_file_is_detected() {
     // Another file under its name is not accepted.
     fs::remove_file(file).unwrap();
     fs::write(file, "").unwrap();
-    assert!(matches!(open().await, Err(StoreError::Refused(_))));
-    assert!(matches!(db.polls.ping().await, Err(StoreError::Refused(_))));
+    assert!(matches!(open().await, Err(StoreError::Rejected(_))));
+    assert!(matches!(db.polls.ping().await, Err(StoreError::Rejected(_))));
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -70,7 +73,7 @@ async fn a_deleted_log_is_detected() {
     db.polls.open(&new_poll(None, None), &lease("worker", 60_000)).await.unwrap();
     fs::remove_file(format!("{}-wal", db.url.strip_prefix("sqlite://").unwrap())).unwrap();
     let opened = db.polls.open(&new_poll(None, None), &lease("worker", 60_000)).await;
-    assert!(matches!(opened, Err(StoreError::Refused(_))), "{opened:?}");
+    assert!(matches!(opened, Err(StoreError::Rejected(_))), "{opened:?}");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -8,12 +8,12 @@ use async_trait::async_trait;
 use ep_kernel::executor::{Billing, Opener, PollExecutor, PollLimits, PollState, Ports};
 use ep_kernel::fault::{Fault, Kind};
 use ep_kernel::ports::{
-    Abandon, Adopted, Closing, Epoch, Lease, Models, NewPoll, Opened, PollDeletion, PollProgress, PollRecord,
-    PollStore, Registry, StoreError, Wanted,
+    AbandonPolicy, AdoptedPoll, CallLimits, Closing, Epoch, Lease, Models, NewPoll, Opened, PollDeletion,
+    PollProgress, PollRecord, PollStore, Registry, StoreError,
 };
 use ep_kernel::tasks::Tasks;
 use ep_kernel::testing::{ManualClock, SeededEntropy};
-use ep_polling::ballot::{Ballot, BallotView, ModelAnswer};
+use ep_polling::ballot::{Ballot, BallotView, ModelResponse};
 use ep_polling::money::{MicroUsd, PicoUsd, Price, Settlement, Spend, SpendBasis};
 use ep_polling::plan::Plan;
 use ep_polling::poll_id::PollId;
@@ -61,17 +61,17 @@ impl Models for Voters {
     async fn roster(&self, _: &ModelChoice) -> Result<Roster, Fault> {
         Err(Fault::new(Kind::NotConfigured, "scripted"))
     }
-    async fn vote(&self, member: &Member, _: &BallotView, _: Wanted) -> ModelAnswer {
+    async fn vote(&self, member: &Member, _: &BallotView, _: CallLimits) -> ModelResponse {
         let number = self.asked.fetch_add(1, Ordering::SeqCst);
         self.in_flight.fetch_add(1, Ordering::SeqCst);
         sleep(self.takes).await;
         self.in_flight.fetch_sub(1, Ordering::SeqCst);
         let _ = member;
         let spend = Spend { amount: usd(COST), basis: SpendBasis::Reported };
-        ModelAnswer { vote: Ok(number % 2), spend, answered_by: None, casting: None }
+        ModelResponse { vote: Ok(number % 2), spend, answered_by: None, casting: None }
     }
-    fn abandon(&self, _: &Member) -> Abandon {
-        Abandon::Drain
+    fn abandon(&self, _: &Member) -> AbandonPolicy {
+        AbandonPolicy::Drain
     }
 }
 
@@ -160,7 +160,7 @@ impl PollStore for Connection {
         self.stall().await;
         self.store.ballots(id, after).await
     }
-    async fn adopt(&self, lease: &Lease, ago: Duration, limit: u32) -> Result<Vec<Adopted>, StoreError> {
+    async fn adopt(&self, lease: &Lease, ago: Duration, limit: u32) -> Result<Vec<AdoptedPoll>, StoreError> {
         self.stall().await;
         self.respond(self.store.adopt(lease, ago, limit).await)
     }

@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 use std::time::Duration;
 
-use ep_kernel::ports::{Adopted, Epoch, NewPoll, StoreError};
+use ep_kernel::ports::{AdoptedPoll, Epoch, NewPoll, StoreError};
 use ep_polling::money::Settlement;
 use ep_polling::poll_id::PollId;
 use futures::future::join_all;
@@ -34,11 +34,11 @@ async fn open(db: &TestDatabase, lasts: u64) -> NewPoll {
     poll
 }
 
-async fn adopt(db: &TestDatabase) -> Vec<Adopted> {
+async fn adopt(db: &TestDatabase) -> Vec<AdoptedPoll> {
     db.polls.adopt(&lease("successor", 60_000), Duration::ZERO, 10).await.unwrap()
 }
 
-fn ids(adopted: &[Adopted]) -> HashSet<PollId> {
+fn ids(adopted: &[AdoptedPoll]) -> HashSet<PollId> {
     adopted.iter().map(|adopted| adopted.id.clone()).collect()
 }
 

@@ -7,7 +7,7 @@ use ep_kernel::ports::{
 use ep_polling::ballot::{Ballot, NoVote, Reason};
 use ep_polling::money::Settlement;
 use ep_polling::poll_id::PollId;
-use ep_polling::reputation::{Slot, Sums};
+use ep_polling::reputation::{BallotSlot, Sums};
 use ep_polling::roster::ModelId;
 use futures::future::join_all;
 use rand::{RngExt, SeedableRng};
@@ -151,7 +151,7 @@ async fn public_polls_are_counted_once_by_concurrent_processes(db: TestDatabase)
     assert_eq!((first.decided, first.with_outcome, first.judged), (10, 10, 0));
     assert_eq!(
         stored.slots[&ModelId::new("maker/some-model-0")],
-        [(Slot { options: 3, slot: 1 }, 10)].into()
+        [(BallotSlot { options: 3, slot: 1 }, 10)].into()
     );
     let failing = &stored.models[&ModelId::new("maker/some-model-2")];
     assert_eq!((failing.calls, failing.votes, failing.priced, failing.unreadable), (10, 0, 0, 0));

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use ep_kernel::caller::UserId;
 use ep_kernel::ports::{
-    Attempted, DueNotification, Epoch, NewPoll, NotificationState, Opened, Webhook, WebhookSecretNumber,
+    AttemptOutcome, DueNotification, Epoch, NewPoll, NotificationState, Opened, Webhook, WebhookSecretNumber,
 };
 use ep_kernel::webhook_url::WebhookUrl;
 use ep_polling::money::Settlement;
@@ -111,7 +111,7 @@ async fn an_attempt_is_repeated_if_requested_or_lost(db: TestDatabase) {
     // The process that made the first attempt has died.
     pass(&db, LASTS).await;
     assert_eq!(due(&db).await[0].attempts, 2);
-    let again = Attempted::Again { error: "the receiver responded with 500".into(), after: 5 * LASTS };
+    let again = AttemptOutcome::Again { error: "the receiver responded with 500".into(), after: 5 * LASTS };
     webhooks.attempted(&poll, &again).await.unwrap();
     pass(&db, 4 * LASTS).await;
     assert!(due(&db).await.is_empty());
@@ -120,7 +120,7 @@ async fn an_attempt_is_repeated_if_requested_or_lost(db: TestDatabase) {
     assert_eq!(record.last_error.as_deref(), Some("the receiver responded with 500"));
     pass(&db, LASTS).await;
     assert_eq!(due(&db).await[0].attempts, 3);
-    webhooks.attempted(&poll, &Attempted::Delivered).await.unwrap();
+    webhooks.attempted(&poll, &AttemptOutcome::Delivered).await.unwrap();
     pass(&db, 100 * LASTS).await;
     assert!(due(&db).await.is_empty());
     // A late report of an attempt presumed dead changes nothing.
@@ -130,7 +130,7 @@ async fn an_attempt_is_repeated_if_requested_or_lost(db: TestDatabase) {
 
     let poll = ended(&db, Some(user), Some("https://a.example/")).await;
     assert_eq!(due(&db).await.len(), 1);
-    webhooks.attempted(&poll, &Attempted::Failed { error: "gone".into() }).await.unwrap();
+    webhooks.attempted(&poll, &AttemptOutcome::Failed { error: "gone".into() }).await.unwrap();
     pass(&db, 100 * LASTS).await;
     assert!(due(&db).await.is_empty());
     let records = webhooks.notifications_of(user, 9).await.unwrap();
@@ -181,7 +181,7 @@ async fn old_notifications_and_those_of_erased_accounts_are_deleted(db: TestData
         ended(&db, Some(user), None).await;
     }
     let delivered = ended(&db, Some(other), None).await;
-    webhooks.attempted(&delivered, &Attempted::Delivered).await.unwrap();
+    webhooks.attempted(&delivered, &AttemptOutcome::Delivered).await.unwrap();
     assert_eq!(webhooks.delete_old_notifications(at(7)).await.unwrap(), 0);
     assert_eq!(webhooks.delete_old_notifications(at(8)).await.unwrap(), 1);
 

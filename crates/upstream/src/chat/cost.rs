@@ -19,7 +19,7 @@ impl VoteCost {
     }
 
     /// Adds a response with the figures in its header and its `usage` object.
-    pub(crate) fn add_answer(&mut self, header: Option<UsdFigure>, usage: Option<Usage>) {
+    pub(crate) fn add_response(&mut self, header: Option<UsdFigure>, usage: Option<Usage>) {
         match self.figure(header, usage) {
             Some(spend) => self.add(spend),
             None => self.add_unreported(),
@@ -92,7 +92,7 @@ mod tests {
         };
         let total = |price, header, usage| {
             let mut cost = VoteCost::new(price);
-            cost.add_answer(header, usage);
+            cost.add_response(header, usage);
             let Spend { amount, basis } = cost.total();
             (amount.micro(), basis)
         };

@@ -5,7 +5,7 @@
 
 use std::fmt::Write as _;
 
-use ep_polling::ballot::{AnswerForm, BallotView};
+use ep_polling::ballot::{BallotView, ChoiceForm};
 
 use crate::fallback::FallbackLevel;
 use crate::parsing::letter;
@@ -16,10 +16,10 @@ pub(crate) const TOOL: &str = "vote";
 pub(crate) const TOOL_DESCRIPTION: &str = "Cast your one vote.";
 
 /// The description of the tool's argument.
-pub(crate) const fn option_description(form: AnswerForm) -> &'static str {
+pub(crate) const fn option_description(form: ChoiceForm) -> &'static str {
     match form {
-        AnswerForm::Text => "The option you choose.",
-        AnswerForm::Letter => "The letter of the option you choose.",
+        ChoiceForm::Text => "The option you choose.",
+        ChoiceForm::Letter => "The letter of the option you choose.",
     }
 }
 
@@ -28,7 +28,7 @@ pub(crate) const fn option_description(form: AnswerForm) -> &'static str {
 pub(crate) const SYSTEM: &str = "Answer the question by voting for one of the options.";
 
 /// Builds the user message: question, options, and the instruction for this fallback level.
-pub(crate) fn user(view: &BallotView, form: AnswerForm, level: FallbackLevel) -> String {
+pub(crate) fn user(view: &BallotView, form: ChoiceForm, level: FallbackLevel) -> String {
     let options: usize = view.choices.iter().map(|choice| choice.text.len() + 4).sum();
     let mut text = String::with_capacity(view.question.len() + options + 320);
     let mark = view.delimiter_mark;
@@ -39,8 +39,8 @@ pub(crate) fn user(view: &BallotView, form: AnswerForm, level: FallbackLevel) ->
     );
     for (index, choice) in view.choices.iter().enumerate() {
         let _ = match form {
-            AnswerForm::Text => writeln!(text, "- {}", choice.text),
-            AnswerForm::Letter => writeln!(text, "{}: {}", letter(index), choice.text),
+            ChoiceForm::Text => writeln!(text, "- {}", choice.text),
+            ChoiceForm::Letter => writeln!(text, "{}: {}", letter(index), choice.text),
         };
     }
     let _ = write!(text, "</options-{mark:08x}>");
@@ -52,10 +52,10 @@ pub(crate) fn user(view: &BallotView, form: AnswerForm, level: FallbackLevel) ->
 }
 
 /// Returns the instruction for this level. It is empty for a forced call, because the tool is sufficient.
-fn instruction(level: FallbackLevel, form: AnswerForm) -> String {
+fn instruction(level: FallbackLevel, form: ChoiceForm) -> String {
     let value = match form {
-        AnswerForm::Text => "text",
-        AnswerForm::Letter => "letter",
+        ChoiceForm::Text => "text",
+        ChoiceForm::Letter => "letter",
     };
     match level {
         FallbackLevel::Required | FallbackLevel::Object => String::new(),
@@ -72,18 +72,18 @@ fn instruction(level: FallbackLevel, form: AnswerForm) -> String {
 }
 
 /// Maximum length of an unusable response that is sent back to the model, in bytes.
-const MAX_BAD_ANSWER: usize = 300;
+const MAX_UNUSABLE_RESPONSE: usize = 300;
 
 /// Returns the start of an unusable response, which is sent back to the model as its own message.
-pub(crate) fn bad_answer(answer: &str) -> String {
-    match answer[..answer.floor_char_boundary(MAX_BAD_ANSWER)].trim() {
+pub(crate) fn unusable_response(answer: &str) -> String {
+    match answer[..answer.floor_char_boundary(MAX_UNUSABLE_RESPONSE)].trim() {
         "" => "(nothing)".to_owned(),
         text => text.to_owned(),
     }
 }
 
 /// Returns the user message after the unusable response.
-pub(crate) fn repair(level: FallbackLevel, form: AnswerForm) -> String {
+pub(crate) fn repair(level: FallbackLevel, form: ChoiceForm) -> String {
     let how = instruction(level, form);
     format!("That could not be read as a vote for one of the options. {how}").trim_end().to_owned()
 }
@@ -100,7 +100,7 @@ mod tests {
         BallotView {
             question: question.into(),
             choices: vec![choice("Earth", 1), choice("Mars", 0)],
-            answer: AnswerForm::Text,
+            answer: ChoiceForm::Text,
             delimiter_mark: 0x0bad_cafe,
         }
     }
@@ -108,18 +108,18 @@ mod tests {
     #[test]
     fn the_user_message_has_the_measured_form() {
         assert_eq!(
-            user(&view("Which is blue?"), AnswerForm::Text, FallbackLevel::Required),
+            user(&view("Which is blue?"), ChoiceForm::Text, FallbackLevel::Required),
             "<question-0badcafe>\nWhich is blue?\n</question-0badcafe>\n\n\
              <options-0badcafe>\n- Earth\n- Mars\n</options-0badcafe>"
         );
-        let lettered = user(&view("Which?"), AnswerForm::Letter, FallbackLevel::Schema);
+        let lettered = user(&view("Which?"), ChoiceForm::Letter, FallbackLevel::Schema);
         assert!(lettered.contains("\nA: Earth\nB: Mars\n"), "{lettered}");
     }
 
     #[test]
     fn instructions_stay_within_the_token_limit_of_plans() {
         // Four bytes of English text are more than one token; the tool schema has fewer than 500 bytes.
-        let bytes = SYSTEM.len() + user(&view(""), AnswerForm::Letter, FallbackLevel::Auto).len() + 500;
+        let bytes = SYSTEM.len() + user(&view(""), ChoiceForm::Letter, FallbackLevel::Auto).len() + 500;
         assert!((bytes as u64) < 4 * INSTRUCTION_TOKENS, "{bytes}");
     }
 }

@@ -1,6 +1,6 @@
 //! The body of a vote request.
 
-use ep_polling::ballot::{AnswerForm, BallotView, Choice};
+use ep_polling::ballot::{BallotView, Choice, ChoiceForm};
 use serde::ser::SerializeSeq;
 use serde::{Serialize, Serializer};
 
@@ -22,13 +22,13 @@ pub(crate) struct VoteRequest<'a> {
     /// True if the upstream is OpenRouter, which accepts routing preferences.
     pub(crate) is_openrouter: bool,
     /// The unusable response that this request follows.
-    pub(crate) bad_answer: Option<&'a str>,
+    pub(crate) unusable_response: Option<&'a str>,
 }
 
 impl VoteRequest<'_> {
     /// Returns the form of options that the model should respond with.
-    pub(crate) fn answer_form(&self) -> AnswerForm {
-        if self.profile.sends(OptionalParameter::TextValues) { self.view.answer } else { AnswerForm::Letter }
+    pub(crate) fn choice_form(&self) -> ChoiceForm {
+        if self.profile.sends(OptionalParameter::TextValues) { self.view.answer } else { ChoiceForm::Letter }
     }
 
     /// Returns true if the request sends this parameter.
@@ -41,7 +41,7 @@ impl VoteRequest<'_> {
                 OptionalParameter::Strict => self.level != FallbackLevel::Prose,
                 OptionalParameter::Reasoning => self.lowest_effort.is_some() && !self.turns_reasoning_off(),
                 OptionalParameter::TextValues => {
-                    self.level != FallbackLevel::Prose && self.view.answer == AnswerForm::Text
+                    self.level != FallbackLevel::Prose && self.view.answer == ChoiceForm::Text
                 }
                 OptionalParameter::MaxTokens | OptionalParameter::System => true,
                 OptionalParameter::Provider => self.is_openrouter,
@@ -55,7 +55,7 @@ impl VoteRequest<'_> {
 
     /// Serializes the body as JSON.
     pub(crate) fn body(&self) -> Vec<u8> {
-        let form = self.answer_form();
+        let form = self.choice_form();
         let mut user = prompt::user(self.view, form, self.level);
         let mut messages = Vec::with_capacity(4);
         if self.sends(OptionalParameter::System) {
@@ -65,8 +65,8 @@ impl VoteRequest<'_> {
         }
         messages.push(Message { role: "user", content: &user });
         let repair;
-        if let Some(bad) = self.bad_answer {
-            repair = (prompt::bad_answer(bad), prompt::repair(self.level, form));
+        if let Some(bad) = self.unusable_response {
+            repair = (prompt::unusable_response(bad), prompt::repair(self.level, form));
             messages.push(Message { role: "assistant", content: &repair.0 });
             messages.push(Message { role: "user", content: &repair.1 });
         }
@@ -230,11 +230,11 @@ struct OneOf<'a> {
 
 struct Values<'a> {
     choices: &'a [Choice],
-    form: AnswerForm,
+    form: ChoiceForm,
 }
 
 impl<'a> Schema<'a> {
-    fn new(choices: &'a [Choice], form: AnswerForm) -> Self {
+    fn new(choices: &'a [Choice], form: ChoiceForm) -> Self {
         let values = Values { choices, form };
         let option = OneOf { kind: "string", description: prompt::option_description(form), values };
         let properties = Properties { option };
@@ -247,8 +247,8 @@ impl Serialize for Values<'_> {
         let mut list = serializer.serialize_seq(Some(self.choices.len()))?;
         for (index, choice) in self.choices.iter().enumerate() {
             match self.form {
-                AnswerForm::Text => list.serialize_element(&choice.text)?,
-                AnswerForm::Letter => list.serialize_element(&letter(index))?,
+                ChoiceForm::Text => list.serialize_element(&choice.text)?,
+                ChoiceForm::Letter => list.serialize_element(&letter(index))?,
             }
         }
         list.end()

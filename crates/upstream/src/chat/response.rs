@@ -7,7 +7,7 @@ use ep_polling::money::UsdFigure;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
-use crate::parsing::AnswerContent;
+use crate::parsing::ResponseContent;
 
 type Raw<'a> = Option<&'a RawValue>;
 
@@ -177,8 +177,8 @@ impl<'a> CompletionChoice<'a> {
     }
 
     /// Returns the parts that can contain a vote.
-    pub(crate) fn content(&self) -> AnswerContent<'a> {
-        let Some(message) = &self.message else { return AnswerContent::default() };
+    pub(crate) fn content(&self) -> ResponseContent<'a> {
+        let Some(message) = &self.message else { return ResponseContent::default() };
         let mut calls = Vec::new();
         let mut call = |function: Function<'a>| {
             calls.extend(function.arguments.map(|raw| text(Some(raw)).unwrap_or(Cow::Borrowed(raw.get()))));
@@ -196,7 +196,7 @@ impl<'a> CompletionChoice<'a> {
         {
             call(function);
         }
-        AnswerContent { calls, text: message.content.and_then(joined_text) }
+        ResponseContent { calls, text: message.content.and_then(joined_text) }
     }
 }
 

@@ -15,8 +15,8 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use ep_kernel::fault::Fault;
-use ep_kernel::ports::{Abandon, Clock, Models, Registry, Wanted};
-use ep_polling::ballot::{BallotView, ModelAnswer, NoVote, Reason};
+use ep_kernel::ports::{AbandonPolicy, CallLimits, Clock, Models, Registry};
+use ep_polling::ballot::{BallotView, ModelResponse, NoVote, Reason};
 use ep_polling::money::{Spend, SpendBasis};
 use ep_polling::roster::{Member, ModelChoice, ModelId, Roster};
 use ep_polling::time::Timestamp;
@@ -139,9 +139,9 @@ impl Models for Demo {
         self.presets.roster(choice, &self.snapshot, CONTEXT)
     }
 
-    async fn vote(&self, member: &Member, view: &BallotView, wanted: Wanted) -> ModelAnswer {
-        let within = wanted.within;
-        let no_vote = |reason, detail| ModelAnswer {
+    async fn vote(&self, member: &Member, view: &BallotView, limits: CallLimits) -> ModelResponse {
+        let within = limits.within;
+        let no_vote = |reason, detail| ModelResponse {
             vote: Err(NoVote::new(reason, detail)),
             spend: Spend::NOTHING,
             casting: None,
@@ -165,10 +165,10 @@ impl Models for Demo {
             None => preferred_option(member, view)
                 .ok_or_else(|| NoVote::new(Reason::Unparsable, "the question has no options (simulated)")),
         };
-        ModelAnswer { vote, spend, casting: None, answered_by: None }
+        ModelResponse { vote, spend, casting: None, answered_by: None }
     }
 
-    fn abandon(&self, _: &Member) -> Abandon {
-        Abandon::HangUp
+    fn abandon(&self, _: &Member) -> AbandonPolicy {
+        AbandonPolicy::Cancel
     }
 }

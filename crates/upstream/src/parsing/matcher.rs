@@ -2,7 +2,7 @@
 
 use std::cell::OnceCell;
 
-use ep_polling::ballot::{AnswerForm, BallotView};
+use ep_polling::ballot::{BallotView, ChoiceForm};
 
 use super::choice_set::ChoiceSet;
 use super::words::{occurrences, words};
@@ -10,7 +10,7 @@ use super::words::{occurrences, words};
 /// The options of a ballot view, and the form in which the model should name them.
 pub(crate) struct ChoiceMatcher<'v> {
     view: &'v BallotView,
-    form: AnswerForm,
+    form: ChoiceForm,
     /// The words of every option, computed on first use, because most responses repeat an option exactly.
     texts: OnceCell<Vec<Vec<String>>>,
 }
@@ -33,22 +33,22 @@ const NEGATIONS: &[&str] =
 const SHORT_TEXT: usize = 3;
 
 impl<'v> ChoiceMatcher<'v> {
-    pub(crate) fn new(view: &'v BallotView, form: AnswerForm) -> Self {
+    pub(crate) fn new(view: &'v BallotView, form: ChoiceForm) -> Self {
         Self { view, form, texts: OnceCell::new() }
     }
 
     /// Returns the index of the choice with exactly this value, which is the usual case.
     pub(crate) fn exact(&self, value: &str) -> Option<usize> {
         match self.form {
-            AnswerForm::Text => self.view.choices.iter().position(|choice| choice.text == value),
-            AnswerForm::Letter => self.letter_of(value),
+            ChoiceForm::Text => self.view.choices.iter().position(|choice| choice.text == value),
+            ChoiceForm::Letter => self.letter_of(value),
         }
     }
 
     /// Returns the index of the choice with this letter; `None` if the letter was not shown.
     fn letter_of(&self, value: &str) -> Option<usize> {
         let mut chars = value.chars();
-        let (Some(first), None, AnswerForm::Letter) = (chars.next(), chars.next(), self.form) else {
+        let (Some(first), None, ChoiceForm::Letter) = (chars.next(), chars.next(), self.form) else {
             return None;
         };
         (0..self.view.choices.len()).find(|&index| letter(index).eq_ignore_ascii_case(&first))
@@ -175,11 +175,11 @@ mod tests {
     use super::*;
 
     fn value(texts: &[&str], value: &str) -> Option<usize> {
-        ChoiceMatcher::new(&view(texts), AnswerForm::Text).any_value(value, true).only()
+        ChoiceMatcher::new(&view(texts), ChoiceForm::Text).any_value(value, true).only()
     }
 
     fn lettered(texts: &[&str], value: &str) -> Option<usize> {
-        ChoiceMatcher::new(&view(texts), AnswerForm::Letter).any_value(value, true).only()
+        ChoiceMatcher::new(&view(texts), ChoiceForm::Letter).any_value(value, true).only()
     }
 
     #[test]
@@ -227,7 +227,7 @@ mod tests {
     #[test]
     fn a_cut_off_text_is_a_vote_only_if_no_other_option_starts_with_it() {
         let view = view(&["Earth", "Earthrise", "Mars"]);
-        let matcher = ChoiceMatcher::new(&view, AnswerForm::Text);
+        let matcher = ChoiceMatcher::new(&view, ChoiceForm::Text);
         assert!(matcher.any_value("Earth", false).is_empty(), "it may be the start of `Earthrise`");
         assert!(matcher.any_value("Mar", false).is_empty());
         assert!(matcher.any_value("", false).is_empty());

@@ -14,7 +14,7 @@ mod words;
 
 use std::borrow::Cow;
 
-use ep_polling::ballot::{AnswerForm, BallotView};
+use ep_polling::ballot::{BallotView, ChoiceForm};
 use serde::Deserialize;
 
 use choice_set::ChoiceSet;
@@ -35,7 +35,7 @@ pub(crate) enum ParsedVote {
 
 /// The parts of a response that can contain a vote.
 #[derive(Debug, Default)]
-pub(crate) struct AnswerContent<'a> {
+pub(crate) struct ResponseContent<'a> {
     /// The arguments of every tool call, regardless of the tool's name.
     pub(crate) calls: Vec<Cow<'a, str>>,
     /// The text of the message.
@@ -55,7 +55,7 @@ fn tail(text: &str) -> &str {
 
 /// Parses the vote in a response to this ballot view in this form. Takes time linear in the length of the
 /// response.
-pub(crate) fn parse(content: &AnswerContent<'_>, view: &BallotView, form: AnswerForm) -> ParsedVote {
+pub(crate) fn parse(content: &ResponseContent<'_>, view: &BallotView, form: ChoiceForm) -> ParsedVote {
     let matcher = ChoiceMatcher::new(view, form);
     let mut found = ChoiceSet::NONE;
     for arguments in content.calls.iter().take(MAX_CALLS) {
@@ -103,7 +103,7 @@ mod tests {
     fn call(arguments: &[&str]) -> ParsedVote {
         let calls = arguments.iter().map(|text| Cow::Borrowed(*text)).collect();
         let view = view(&["Earth", "Mars", "Earthrise"]);
-        parse(&AnswerContent { calls, text: None }, &view, AnswerForm::Text)
+        parse(&ResponseContent { calls, text: None }, &view, ChoiceForm::Text)
     }
 
     #[test]
@@ -144,10 +144,10 @@ mod tests {
     fn letters_are_parsed_if_they_were_requested() {
         let view = view(&["Earth", "Mars"]);
         let read = |arguments: &'static str, form| {
-            parse(&AnswerContent { calls: vec![Cow::Borrowed(arguments)], text: None }, &view, form)
+            parse(&ResponseContent { calls: vec![Cow::Borrowed(arguments)], text: None }, &view, form)
         };
-        assert_eq!(read(r#"{"option":"B"}"#, AnswerForm::Letter), ParsedVote::Vote(1));
-        assert_eq!(read(r#"{"option":"Earth"}"#, AnswerForm::Letter), ParsedVote::Vote(0));
-        assert_eq!(read(r#"{"option":"B"}"#, AnswerForm::Text), ParsedVote::Missing);
+        assert_eq!(read(r#"{"option":"B"}"#, ChoiceForm::Letter), ParsedVote::Vote(1));
+        assert_eq!(read(r#"{"option":"Earth"}"#, ChoiceForm::Letter), ParsedVote::Vote(0));
+        assert_eq!(read(r#"{"option":"B"}"#, ChoiceForm::Text), ParsedVote::Missing);
     }
 }

@@ -2,21 +2,21 @@
 
 use std::borrow::Cow;
 
-use ep_polling::ballot::AnswerForm;
+use ep_polling::ballot::ChoiceForm;
 use proptest::prelude::*;
 
 use super::testing::view;
-use super::{AnswerContent, ParsedVote, parse};
+use super::{ParsedVote, ResponseContent, parse};
 
 const OPTIONS: [&str; 4] = ["Earth", "Mars", "Earthrise now", "No"];
-const FORMS: [AnswerForm; 2] = [AnswerForm::Text, AnswerForm::Letter];
+const FORMS: [ChoiceForm; 2] = [ChoiceForm::Text, ChoiceForm::Letter];
 
-fn as_text(text: &str, form: AnswerForm) -> ParsedVote {
-    parse(&AnswerContent { calls: Vec::new(), text: Some(Cow::Borrowed(text)) }, &view(&OPTIONS), form)
+fn as_text(text: &str, form: ChoiceForm) -> ParsedVote {
+    parse(&ResponseContent { calls: Vec::new(), text: Some(Cow::Borrowed(text)) }, &view(&OPTIONS), form)
 }
 
-fn as_call(arguments: &str, form: AnswerForm) -> ParsedVote {
-    let content = AnswerContent { calls: vec![Cow::Borrowed(arguments)], text: None };
+fn as_call(arguments: &str, form: ChoiceForm) -> ParsedVote {
+    let content = ResponseContent { calls: vec![Cow::Borrowed(arguments)], text: None };
     parse(&content, &view(&OPTIONS), form)
 }
 
@@ -49,8 +49,8 @@ proptest! {
     ) {
         prop_assume!(!names_a_text(&before) && !names_a_text(&after));
         let value = format!("{}Mars{}", before.replace('\n', " "), after.replace('\n', " "));
-        prop_assert_eq!(as_text(&format!("{before}Mars{after}"), AnswerForm::Text), ParsedVote::Vote(1));
-        prop_assert_eq!(as_call(&format!("{{\"option\":\"{value}\"}}"), AnswerForm::Text), ParsedVote::Vote(1));
+        prop_assert_eq!(as_text(&format!("{before}Mars{after}"), ChoiceForm::Text), ParsedVote::Vote(1));
+        prop_assert_eq!(as_call(&format!("{{\"option\":\"{value}\"}}"), ChoiceForm::Text), ParsedVote::Vote(1));
     }
 
     #[test]

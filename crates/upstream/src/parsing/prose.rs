@@ -121,13 +121,13 @@ pub(crate) fn without_reasoning(text: &str) -> Cow<'_, str> {
 
 #[cfg(test)]
 mod tests {
-    use ep_polling::ballot::AnswerForm;
+    use ep_polling::ballot::ChoiceForm;
 
     use super::super::testing::view;
     use super::*;
 
     fn vote(text: &str) -> Option<usize> {
-        from_text(text, &ChoiceMatcher::new(&view(&["Earth", "Mars", "Venus"]), AnswerForm::Text)).only()
+        from_text(text, &ChoiceMatcher::new(&view(&["Earth", "Mars", "Venus"]), ChoiceForm::Text)).only()
     }
 
     #[test]
@@ -182,7 +182,7 @@ mod tests {
     #[test]
     fn letters_in_prose_count_only_if_they_stand_alone() {
         let view = view(&["Earth", "Mars", "Venus"]);
-        let vote = |text: &str| from_text(text, &ChoiceMatcher::new(&view, AnswerForm::Letter)).only();
+        let vote = |text: &str| from_text(text, &ChoiceMatcher::new(&view, ChoiceForm::Letter)).only();
         for text in ["B", "(B)", "Answer: B", "B: Mars", "I compared A, B and C.\n\nB", "**Answer:** B) Mars"]
         {
             assert_eq!(vote(text), Some(1), "{text}");

@@ -1,6 +1,6 @@
 //! Ballot views for the tests of this module.
 
-use ep_polling::ballot::{AnswerForm, BallotView, Choice};
+use ep_polling::ballot::{BallotView, Choice, ChoiceForm};
 
 /// Returns a view of these options in this order.
 pub(super) fn view(texts: &[&str]) -> BallotView {
@@ -8,7 +8,7 @@ pub(super) fn view(texts: &[&str]) -> BallotView {
     BallotView {
         question: "Which?".into(),
         choices: texts.iter().enumerate().map(choice).collect(),
-        answer: AnswerForm::Text,
+        answer: ChoiceForm::Text,
         delimiter_mark: 0x1234_abcd,
     }
 }

@@ -3,7 +3,7 @@
 use std::collections::{HashMap, HashSet};
 
 use ep_kernel::ports::{Variant, VariantPricing};
-use ep_polling::ballot::AnswerForm;
+use ep_polling::ballot::ChoiceForm;
 use ep_polling::money::{Price, UsdFigure};
 use ep_polling::roster::{Member, ModelId};
 use ep_polling::time::Timestamp;
@@ -21,7 +21,7 @@ type Raw<'a> = Option<&'a RawValue>;
 const OUTPUT_TOKENS: u32 = 256;
 const REASONING_OUTPUT_TOKENS: u32 = 1024;
 // A repeated option needs at most one token per byte; the rest is for the JSON around it.
-const _: () = assert!(OUTPUT_TOKENS as usize >= AnswerForm::MAX_TEXT_BYTES + 50);
+const _: () = assert!(OUTPUT_TOKENS as usize >= ChoiceForm::MAX_TEXT_BYTES + 50);
 
 /// A chat model of a list.
 #[derive(Debug, Clone)]

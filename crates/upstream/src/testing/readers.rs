@@ -1,6 +1,6 @@
 //! Parsers of upstream data, for fuzzing and for tests of their run time.
 
-use ep_polling::ballot::{AnswerForm, BallotView, Choice};
+use ep_polling::ballot::{BallotView, Choice, ChoiceForm};
 use ep_polling::time::Timestamp;
 
 use crate::chat::error::{UpstreamError, public_text};
@@ -9,7 +9,7 @@ use crate::parsing::{ParsedVote, parse};
 use crate::registry::listing;
 
 /// Parses the body of a completion as a vote. Returns the index of the chosen option, if any.
-pub fn vote(body: &[u8], options: &[&str], form: AnswerForm) -> Option<usize> {
+pub fn vote(body: &[u8], options: &[&str], form: ChoiceForm) -> Option<usize> {
     let choices = options.iter().enumerate();
     let view = BallotView {
         question: "".into(),

@@ -52,7 +52,7 @@ pub struct Behaviour {
     /// Maximum additional latency, which varies by request.
     pub jitter: Duration,
     /// The model named in responses, if it is not its own id.
-    pub answers_as: Option<String>,
+    pub reported_model: Option<String>,
 }
 
 impl Default for Behaviour {
@@ -62,7 +62,7 @@ impl Default for Behaviour {
             billing: Billing::Tokens(120, 12),
             latency: Duration::ZERO,
             jitter: Duration::ZERO,
-            answers_as: None,
+            reported_model: None,
         }
     }
 }
@@ -139,7 +139,7 @@ pub enum Form {
     /// Responds with this text (a template) instead.
     Ignored(&'static str),
     /// Rejects the request with this status and message.
-    Refused(u16, &'static str),
+    Rejected(u16, &'static str),
 }
 
 impl Forms {
@@ -158,7 +158,7 @@ impl Forms {
         required: Form::Ignored(
             "<tool_call>\n{\"name\": \"vote\", \"arguments\": {\"option\": \"{value}\"}}\n</tool_call>",
         ),
-        object: Form::Refused(
+        object: Form::Rejected(
             400,
             "Invalid tool_choice type: 'object'. Supported string values: none, auto, required",
         ),
@@ -174,37 +174,37 @@ impl Forms {
     };
     /// llama.cpp without a chat template for tools.
     pub const LLAMA_CPP_BARE: Self = Self {
-        required: Form::Refused(500, "tools param requires --jinja flag"),
-        object: Form::Refused(500, "tools param requires --jinja flag"),
-        auto: Form::Refused(500, "tools param requires --jinja flag"),
+        required: Form::Rejected(500, "tools param requires --jinja flag"),
+        object: Form::Rejected(500, "tools param requires --jinja flag"),
+        auto: Form::Rejected(500, "tools param requires --jinja flag"),
         schema: Form::Obeyed,
     };
     /// A reasoning model that supports no forced tool call.
     pub const THINKING: Self = Self {
-        required: Form::Refused(400, "Thinking mode does not support this tool_choice"),
-        object: Form::Refused(400, "Thinking mode does not support this tool_choice"),
+        required: Form::Rejected(400, "Thinking mode does not support this tool_choice"),
+        object: Form::Rejected(400, "Thinking mode does not support this tool_choice"),
         auto: Form::Obeyed,
         schema: Form::Obeyed,
     };
     /// A router whose providers support no forced tool call.
     pub const NO_FORCED_CHOICE: Self = Self {
-        required: Form::Refused(404, "No endpoints found that support the provided 'tool_choice' value."),
-        object: Form::Refused(404, "No endpoints found that support the provided 'tool_choice' value."),
+        required: Form::Rejected(404, "No endpoints found that support the provided 'tool_choice' value."),
+        object: Form::Rejected(404, "No endpoints found that support the provided 'tool_choice' value."),
         auto: Form::Obeyed,
         schema: Form::Obeyed,
     };
     /// A router whose providers support no tools.
     pub const NO_TOOLS: Self = Self {
-        required: Form::Refused(404, "No endpoints found that support tool use."),
-        object: Form::Refused(404, "No endpoints found that support tool use."),
-        auto: Form::Refused(404, "No endpoints found that support tool use."),
+        required: Form::Rejected(404, "No endpoints found that support tool use."),
+        object: Form::Rejected(404, "No endpoints found that support tool use."),
+        auto: Form::Rejected(404, "No endpoints found that support tool use."),
         schema: Form::Obeyed,
     };
     /// vLLM started without a parser for tool calls.
     pub const VLLM_BARE: Self = Self {
-        required: Form::Refused(400, "tool_choice=\"required\" requires --tool-call-parser to be set"),
+        required: Form::Rejected(400, "tool_choice=\"required\" requires --tool-call-parser to be set"),
         object: Form::Obeyed,
-        auto: Form::Refused(
+        auto: Form::Rejected(
             400,
             "\"auto\" tool choice requires --enable-auto-tool-choice and --tool-call-parser to be set",
         ),
@@ -212,10 +212,10 @@ impl Forms {
     };
     /// A server that supports only text.
     pub const TEXT_ONLY: Self = Self {
-        required: Form::Refused(400, "this model does not support tools"),
-        object: Form::Refused(400, "this model does not support tools"),
-        auto: Form::Refused(400, "this model does not support tools"),
-        schema: Form::Refused(400, "response_format of type json_schema is not supported"),
+        required: Form::Rejected(400, "this model does not support tools"),
+        object: Form::Rejected(400, "this model does not support tools"),
+        auto: Form::Rejected(400, "this model does not support tools"),
+        schema: Form::Rejected(400, "response_format of type json_schema is not supported"),
     };
 }
 

@@ -310,7 +310,7 @@ fn obey(
         Form::Ignored(template) => {
             completion(behaviour, request, &AssistantMessage::text(&chosen.fill(template)), "stop")
         }
-        Form::Refused(status, message) => error(status, message),
+        Form::Rejected(status, message) => error(status, message),
     }
 }
 
@@ -402,7 +402,7 @@ fn completion<M: Serialize>(
         id: "chatcmpl-1",
         object: "chat.completion",
         created: 1_767_225_600,
-        model: behaviour.answers_as.as_deref().unwrap_or(&request.model),
+        model: behaviour.reported_model.as_deref().unwrap_or(&request.model),
         choices: [Choice { index: 0, message, finish_reason: finish }],
         usage,
     };

@@ -120,7 +120,7 @@ async fn an_instruction_in_the_question_stays_within_its_delimiters() {
 #[tokio::test]
 async fn a_response_of_another_model_names_it() {
     let mut script = Script::default();
-    script.default.answers_as = Some("m-2026-01".to_owned());
+    script.default.reported_model = Some("m-2026-01".to_owned());
     let fixture = Fixture::new(script);
     assert_eq!(vote(&fixture.upstream()).await.answered_by.as_deref(), Some("m-2026-01"));
     let fixture = Fixture::new(Script::default());

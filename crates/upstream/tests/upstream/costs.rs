@@ -1,6 +1,6 @@
 //! The cost of a vote, and the source of the figure.
 
-use ep_kernel::ports::{Abandon, Models as _};
+use ep_kernel::ports::{AbandonPolicy, Models as _};
 use ep_polling::money::{Price, Spend, SpendBasis};
 use ep_polling::roster::Member;
 use ep_upstream::testing::{Action, Behaviour, Billing, Forms, Script};
@@ -72,7 +72,7 @@ async fn at_most_two_responses_are_paid() {
 async fn calls_to_paid_models_are_drained() {
     let fixture = Fixture::new(Script::default());
     let upstream = fixture.upstream();
-    assert_eq!(upstream.abandon(&priced("m")), Abandon::Drain);
-    assert_eq!(upstream.abandon(&member("m")), Abandon::HangUp);
-    assert_eq!(upstream.abandon(&Member { price: Some(Price::FREE), ..member("m") }), Abandon::HangUp);
+    assert_eq!(upstream.abandon(&priced("m")), AbandonPolicy::Drain);
+    assert_eq!(upstream.abandon(&member("m")), AbandonPolicy::Cancel);
+    assert_eq!(upstream.abandon(&Member { price: Some(Price::FREE), ..member("m") }), AbandonPolicy::Cancel);
 }

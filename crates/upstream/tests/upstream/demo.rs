@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use ep_kernel::ports::Models as _;
-use ep_polling::ballot::{BallotViews, ModelAnswer};
+use ep_polling::ballot::{BallotViews, ModelResponse};
 use ep_polling::money::SpendBasis;
 use ep_polling::order::Seed;
 use ep_polling::roster::ModelChoice;
@@ -19,7 +19,7 @@ fn demo() -> Demo {
     Demo::new(&config, Arc::new(ManualClock::at(NOW))).unwrap()
 }
 
-async fn poll(demo: &Demo, question: &str, seed: u8) -> Vec<ModelAnswer> {
+async fn poll(demo: &Demo, question: &str, seed: u8) -> Vec<ModelResponse> {
     let options = ["Tea".to_owned(), "Coffee".to_owned(), "Water".to_owned()];
     let mut answers = Vec::new();
     for (position, member) in

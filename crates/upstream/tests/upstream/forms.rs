@@ -53,7 +53,7 @@ async fn a_form_ignored_twice_falls_back() {
 async fn a_repair_skips_rejected_forms() {
     let forms = Forms {
         required: Form::Ignored("I cannot say."),
-        schema: Form::Refused(400, "response_format is not supported"),
+        schema: Form::Rejected(400, "response_format is not supported"),
         ..Forms::ALL
     };
     let fixture = Fixture::with_actions([Action::Obey(forms)]);
@@ -82,7 +82,7 @@ async fn fallback_levels_survive_a_restart() {
 
 #[tokio::test]
 async fn a_server_that_fails_on_forced_calls_gets_a_lower_level() {
-    let breaks = Form::Refused(500, "Value is not callable: null");
+    let breaks = Form::Rejected(500, "Value is not callable: null");
     let forms = Forms { required: breaks, object: breaks, auto: breaks, ..Forms::ALL };
     assert_eq!(
         asked(forms, 3).await,
@@ -111,17 +111,17 @@ async fn a_fallback_level_expires_after_a_day() {
     let upstream = fixture.upstream();
     assert_eq!(vote(&upstream).await.vote, Ok(FIRST));
     fixture.settle().await;
-    let asked_next = async |upstream: &Upstream| {
+    let next_form = async |upstream: &Upstream| {
         let before = fixture.server.calls("m");
         assert_eq!(vote(upstream).await.vote, Ok(FIRST));
         fixture.server.received("m")[before].requested_form
     };
     fixture.clock.advance(Duration::from_hours(23));
-    assert_eq!(asked_next(&upstream).await, Auto);
+    assert_eq!(next_form(&upstream).await, Auto);
     fixture.clock.advance(Duration::from_hours(1));
-    assert_eq!(asked_next(&fixture.upstream()).await, Required, "after a restart, too");
-    assert_eq!(asked_next(&upstream).await, Required);
-    assert_eq!(asked_next(&upstream).await, Auto, "the new level stays in use");
+    assert_eq!(next_form(&fixture.upstream()).await, Required, "after a restart, too");
+    assert_eq!(next_form(&upstream).await, Required);
+    assert_eq!(next_form(&upstream).await, Auto, "the new level stays in use");
 }
 
 /// Returns an entry of the model list with these additional fields.

@@ -1,7 +1,7 @@
 //! Upstream data is parsed in linear time. A quadratic parser would need hours for a repeated unit of text up
 //! to the maximum length of a body.
 
-use ep_polling::ballot::AnswerForm;
+use ep_polling::ballot::ChoiceForm;
 use ep_upstream::testing::readers;
 use proptest::prelude::*;
 use serde_json::json;
@@ -10,7 +10,7 @@ const LONGEST: usize = 1024 * 1024;
 const OPTIONS: [&str; 4] = ["Earth", "Mars", "Earthrise now", "No"];
 
 fn vote(body: &str) {
-    for form in [AnswerForm::Text, AnswerForm::Letter] {
+    for form in [ChoiceForm::Text, ChoiceForm::Letter] {
         readers::vote(body.as_bytes(), &OPTIONS, form);
     }
 }

@@ -17,7 +17,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use ep_kernel::ports::Models as _;
-use ep_polling::ballot::{AnswerForm, BallotView, Choice, ModelAnswer, Reason};
+use ep_polling::ballot::{BallotView, Choice, ChoiceForm, ModelResponse, Reason};
 use ep_polling::money::{PicoUsd, Price};
 use ep_polling::roster::{Member, ModelId};
 use ep_polling::time::Timestamp;
@@ -88,7 +88,7 @@ fn view() -> BallotView {
     BallotView {
         question: "Which planet is blue?".into(),
         choices: vec![choice("Mars", 1), choice("Earth", 0), choice("Venus", 2)],
-        answer: AnswerForm::Text,
+        answer: ChoiceForm::Text,
         delimiter_mark: 0x1234_abcd,
     }
 }
@@ -112,7 +112,7 @@ fn priced(model: &str) -> Member {
 
 const LONG: Duration = Duration::from_secs(20);
 
-async fn vote(upstream: &Upstream) -> ModelAnswer {
+async fn vote(upstream: &Upstream) -> ModelResponse {
     upstream.vote(&member("m"), &view(), LONG.into()).await
 }
 

@@ -52,14 +52,14 @@ impl Brief {
 
 /// The output of one call, to be presented by a surface.
 #[derive(Debug, Clone)]
-pub struct Answer {
+pub struct CallOutput {
     /// The output as JSON, sent by MCP and A2A.
     pub value: Value,
     /// The presentation by surfaces.
     pub presentation: Presentation,
 }
 
-impl From<Value> for Answer {
+impl From<Value> for CallOutput {
     fn from(value: Value) -> Self {
         Self { value, presentation: Presentation::default() }
     }

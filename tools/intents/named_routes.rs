@@ -1,25 +1,25 @@
 //! Routes that are not operations, but can be matched by intent.
 
-use super::matching::Consequence;
+use super::matching::RequestEffect;
 
 /// A route that is not an operation, with its trigger phrases.
-pub struct Beside {
+pub struct NamedRoute {
     /// The name of its route.
     pub name: &'static str,
     /// Its display name.
     pub title: &'static str,
     /// Effect of a request to it.
-    pub consequence: Consequence,
+    pub consequence: RequestEffect,
     /// Trigger phrases.
     pub intents: &'static [&'static str],
 }
 
 /// All such routes, in listing order.
-pub const BESIDE: [Beside; 6] = [
-    Beside {
+pub const NAMED_ROUTES: [NamedRoute; 6] = [
+    NamedRoute {
         name: "deposit",
         title: "Deposit USDC",
-        consequence: Consequence::Changes,
+        consequence: RequestEffect::Changes,
         intents: &[
             "deposit USDC",
             "how can I deposit USDC",
@@ -28,10 +28,10 @@ pub const BESIDE: [Beside; 6] = [
             "an on-chain deposit of USDC into my account",
         ],
     },
-    Beside {
+    NamedRoute {
         name: "login",
         title: "Log in with a browser",
-        consequence: Consequence::None,
+        consequence: RequestEffect::None,
         intents: &[
             "log in",
             "log in with a browser",
@@ -40,10 +40,10 @@ pub const BESIDE: [Beside; 6] = [
             "how do I sign in",
         ],
     },
-    Beside {
+    NamedRoute {
         name: "logout",
         title: "Log out",
-        consequence: Consequence::Changes,
+        consequence: RequestEffect::Changes,
         intents: &[
             "log me out",
             "sign out",
@@ -52,10 +52,10 @@ pub const BESIDE: [Beside; 6] = [
             "log out of this session",
         ],
     },
-    Beside {
+    NamedRoute {
         name: "openapi",
         title: "Read the OpenAPI description",
-        consequence: Consequence::None,
+        consequence: RequestEffect::None,
         intents: &[
             "where is the OpenAPI description",
             "the OpenAPI spec of this API",
@@ -64,10 +64,10 @@ pub const BESIDE: [Beside; 6] = [
             "the schema of the REST API",
         ],
     },
-    Beside {
+    NamedRoute {
         name: "node_spec",
         title: "Read the node specifications",
-        consequence: Consequence::None,
+        consequence: RequestEffect::None,
         intents: &[
             "node specifications",
             "which nodes are there for a workflow graph",
@@ -76,10 +76,10 @@ pub const BESIDE: [Beside; 6] = [
             "nodes for a workflow editor",
         ],
     },
-    Beside {
+    NamedRoute {
         name: "surfaces",
         title: "List the surfaces",
-        consequence: Consequence::None,
+        consequence: RequestEffect::None,
         intents: &[
             "which surfaces are there",
             "list the surfaces of this service",
