@@ -156,8 +156,10 @@ pub(super) enum Command {
         #[command(flatten)]
         account: Account,
     },
-    /// Delete an account's personal data, as `delete_account` does; its polls and ledger entries stay under its id,
-    /// and deposits under the payer's address, which is public on the chain
+    /// Delete an account's personal data, as `delete_account` does
+    ///
+    /// Polls and ledger entries stay under the account's id. Deposits stay under the payer's address, which is public
+    /// on the chain.
     DeleteUser {
         #[command(flatten)]
         account: Account,

@@ -42,9 +42,9 @@ struct Ep {
 enum Command {
     /// Ask the models a question
     Poll(poll::Arguments),
-    /// Serve HTTP: REST, MCP and A2A
+    /// Start the server: web pages, REST, MCP and A2A
     Serve(Serve),
-    /// Serve MCP on standard input and output
+    /// Serve MCP on standard input and output, for an agent on this machine
     Mcp {
         /// Toolsets to list, separated by commas: core, all, read-only
         #[arg(long, default_value = "core")]
@@ -58,9 +58,9 @@ enum Command {
     /// Manage accounts, keys and money
     #[command(subcommand)]
     Admin(admin::Command),
-    /// Copy the SQLite database to a new file, also while the service runs
+    /// Copy the SQLite database to a new file, even while the service runs
     Backup(backup::Arguments),
-    /// Create or upgrade the database and exit
+    /// Create or upgrade the database, and exit
     Migrate,
     /// Print all settings with their defaults and documentation
     Config,
