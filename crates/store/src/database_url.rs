@@ -6,7 +6,7 @@ use std::str::FromStr;
 
 use sqlx::postgres::PgConnectOptions;
 
-use crate::error::ConnectError;
+use crate::connect_error::{ConnectError, without_password};
 
 /// A database URL: `sqlite://<file>`, `sqlite::memory:` (a temporary file) or
 /// `postgres://<user>@<host>/<database>`. Displayed without its password.
@@ -63,16 +63,6 @@ impl fmt::Debug for DatabaseUrl {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "DatabaseUrl({self})")
     }
-}
-
-/// Returns a server's URL without its password.
-pub(crate) fn without_password(server: &PgConnectOptions) -> String {
-    let host = match server.get_socket() {
-        Some(socket) => socket.display().to_string(),
-        None => server.get_host().to_owned(),
-    };
-    let (user, port) = (server.get_username(), server.get_port());
-    format!("postgres://{user}@{host}:{port}/{}", server.get_database().unwrap_or(user))
 }
 
 #[cfg(test)]

@@ -1,107 +1,10 @@
 //! Database errors, mapped once for both engines.
 
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use ep_kernel::ports::StoreError;
 use sqlx::error::ErrorKind;
-use sqlx::migrate::MigrateError;
-use sqlx::postgres::PgConnectOptions;
-
-use crate::database_url::without_password;
-
-/// The error of opening a database. Messages include a remedy and no password.
-#[derive(Debug, thiserror::Error)]
-pub enum ConnectError {
-    /// The URL is not valid.
-    #[error("invalid database URL: {0}")]
-    Url(&'static str),
-    /// Failed to create the folder of the database file.
-    #[error(
-        "failed to create the database folder {}: create it, make it writable, or choose another folder",
-        folder.display()
-    )]
-    Folder {
-        /// The folder.
-        folder: PathBuf,
-        /// The cause.
-        source: io::Error,
-    },
-    /// Failed to open the database file.
-    #[error("failed to open {} as an SQLite database: check that it is one and that it is writable, or choose another file", file.display())]
-    File {
-        /// The file.
-        file: PathBuf,
-        /// The cause.
-        source: Box<dyn std::error::Error + Send + Sync>,
-    },
-    /// Failed to use the server.
-    #[error("failed to use {server}: {advice}")]
-    Server {
-        /// The server, without its password.
-        server: String,
-        /// The remedy.
-        advice: String,
-        /// The cause.
-        source: Box<dyn std::error::Error + Send + Sync>,
-    },
-    /// Failed to migrate the database.
-    #[error("failed to migrate the database: {advice}")]
-    Migration {
-        /// The remedy.
-        advice: String,
-        /// The cause.
-        source: Box<dyn std::error::Error + Send + Sync>,
-    },
-}
-
-impl ConnectError {
-    pub(crate) fn file(file: &Path, source: sqlx::Error) -> Self {
-        Self::File { file: file.to_owned(), source: source.into() }
-    }
-
-    pub(crate) fn server(server: &PgConnectOptions, source: sqlx::Error) -> Self {
-        let code = source.as_database_error().and_then(sqlx::error::DatabaseError::code);
-        let advice = match (code.as_deref(), &source) {
-            (Some("28P01" | "28000"), _) => "it refuses the login: correct the user or the password in the \
-                                             database URL, or allow the login in pg_hba.conf"
-                .to_owned(),
-            (Some("3D000"), _) => format!(
-                "the database does not exist: create it (createdb {}) or correct its name",
-                server.get_database().unwrap_or(server.get_username())
-            ),
-            (Some("42501"), _) => "the user may not create tables: grant it CREATE on the schema".to_owned(),
-            (Some("53300"), _) => "no free connection: raise max_connections on the server".to_owned(),
-            (_, sqlx::Error::Io(_) | sqlx::Error::PoolTimedOut) => {
-                "no response: start the server, or correct the host and the port in the database URL"
-                    .to_owned()
-            }
-            (_, sqlx::Error::Tls(_)) => {
-                "no encrypted connection could be made: correct sslmode and sslrootcert in \
-                                         the database URL"
-                    .to_owned()
-            }
-            _ => format!("{source}"),
-        };
-        Self::Server { server: without_password(server), advice, source: source.into() }
-    }
-
-    pub(crate) fn migration(source: MigrateError) -> Self {
-        let advice = match &source {
-            MigrateError::VersionMissing(version) => format!(
-                "a newer release migrated it to {version}: run that release, or restore an earlier backup"
-            ),
-            MigrateError::VersionMismatch(version) => format!(
-                "migration {version} differs from the one applied to this database: run the release that applied it"
-            ),
-            MigrateError::Dirty(version) => {
-                format!("migration {version} did not finish: restore an earlier backup")
-            }
-            other => format!("{other}"),
-        };
-        Self::Migration { advice, source: source.into() }
-    }
-}
 
 /// The error of backing up a database. Messages include a remedy and no password.
 #[derive(Debug, thiserror::Error)]

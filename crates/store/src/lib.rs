@@ -9,6 +9,7 @@
 //! `transactions`). The modules of the engines contain what differs: how connections are opened and shared,
 //! how a transaction begins and commits, how ballots are inserted and read.
 
+mod connect_error;
 mod database_url;
 mod engine;
 mod error;
@@ -36,8 +37,9 @@ use ep_polling::time::Timestamp;
 use futures::FutureExt;
 use futures::future::BoxFuture;
 
+pub use connect_error::ConnectError;
 pub use database_url::DatabaseUrl;
-pub use error::{BackupError, ConnectError};
+pub use error::BackupError;
 
 use database_url::Location;
 use engine::Engine;

@@ -13,8 +13,9 @@ use sqlx::pool::PoolConnection;
 use sqlx::postgres::{PgConnectOptions, PgPoolOptions, PgRow};
 use sqlx::{ConnectOptions, Connection, PgConnection, PgPool, Postgres as Driver};
 
+use crate::connect_error::ConnectError;
 use crate::engine::{Durability, Engine, Record, SNAPSHOT_TIMEOUT, TransactionBody, query};
-use crate::error::{ConnectError, TimedOut, database_error, failed};
+use crate::error::{TimedOut, database_error, failed};
 use crate::statements::PING;
 use crate::value::Value;
 use crate::{StoreOptions, migrations};

@@ -19,8 +19,9 @@ use sqlx::sqlite::{SqliteConnectOptions, SqliteJournalMode, SqliteRow};
 use sqlx::{ConnectOptions, Connection as _, Sqlite as Driver, SqliteConnection};
 use tempfile::TempDir;
 
+use crate::connect_error::ConnectError;
 use crate::engine::{Connection, Durability, Engine, Record, SNAPSHOT_TIMEOUT, TransactionBody, query};
-use crate::error::{ConnectError, database_error};
+use crate::error::database_error;
 use crate::statements::PING;
 use crate::value::{Value, values};
 use crate::{StoreOptions, migrations};

@@ -14,7 +14,7 @@ use ep_kernel::ports::{
 use ep_polling::money::MicroUsd;
 use ep_polling::time::Timestamp;
 
-use super::{Database, feedback, ledger, operator, reputation, users};
+use super::{Database, accounts, feedback, operator, reputation, transfers, users};
 use crate::engine::{Connection, Durability, Engine};
 use crate::rows::{
     self, AccountRecordRow, CheckoutRecordRow, CountRow, DepositRecordRow, FeedbackRow, FundsRow,
@@ -130,7 +130,7 @@ async fn delete_account<C: Connection>(
 ) -> Result<AccountDeletionOutcome, StoreError> {
     // The reputation sums are locked before any account.
     reputation::lock(db).await?;
-    let account = ledger::lock(db, user).await?;
+    let account = accounts::lock(db, user).await?;
     let obstacles = obstacles(db, user, forfeit_balance).await?;
     let obstacles = DeletionObstacles { frozen: account.frozen != 0 && !by_operator, ..obstacles };
     if obstacles != DeletionObstacles::default() {
@@ -138,10 +138,10 @@ async fn delete_account<C: Connection>(
     }
     feedback::erase(db, user).await?;
     operator::lock_out(db, user, at).await?;
-    let forfeited = MicroUsd::new(ledger::lock(db, user).await?.available);
+    let forfeited = MicroUsd::new(accounts::lock(db, user).await?.available);
     if forfeited > MicroUsd::ZERO {
         let reference = format!("forfeit:{user}:{}", at.millis());
-        ledger::debit(db, user, sql::FORFEITED_ACCOUNT, forfeited, &reference, at).await?;
+        transfers::debit(db, user, sql::FORFEITED_ACCOUNT, forfeited, &reference, at).await?;
     }
     let identities: Vec<IdentityRow> = db.fetch_all(sql::IDENTITIES, values![user, user]).await?;
     for statement in [

@@ -10,7 +10,7 @@ use ep_kernel::ports::{
 use ep_polling::money::MicroUsd;
 use ep_polling::time::Timestamp;
 
-use super::{Database, exactly_one, keys, ledger};
+use super::{Database, accounts, exactly_one, keys, ledger};
 use crate::engine::{Connection, Durability, Engine};
 use crate::rows::{self, IdRow, OpenCheckoutRow, WaitingReversalRow};
 use crate::statements as sql;
@@ -86,7 +86,7 @@ impl<E: Engine> CheckoutStore for Database<E> {
 /// Stores a payment that is about to begin. The account is locked first, so that none begins once it is deleted.
 async fn add<C: Connection>(db: &mut C, checkout: NewCheckout) -> Result<(), StoreError> {
     let NewCheckout { id, user, amount, created_at } = checkout;
-    ledger::lock_live(db, user).await?;
+    accounts::lock_live(db, user).await?;
     let values = values![id, user, MicroUsd::from(amount), created_at];
     db.execute(sql::ADD_CHECKOUT, values).await.map(drop)
 }
@@ -161,7 +161,7 @@ async fn apply<C: Connection>(
 ) -> Result<bool, StoreError> {
     let WaitingReversalRow { reference, user_id, applied, bad_debt, changes, target } = row;
     let user = rows::user_id(user_id)?;
-    let of_account = ledger::lock(db, user).await?.available;
+    let of_account = accounts::lock(db, user).await?.available;
     // A positive amount is debited. A negative one is credited, after the service's bad debt is repaid.
     let taken = target - applied;
     let on_keys = if taken > of_account { keys::available_on_keys(db, user).await? } else { Vec::new() };
@@ -215,7 +215,7 @@ async fn move_of_service<C: Connection>(
     let transfer = values![format!("{reference}:bad_debt"), from, to, debt.abs(), at];
     exactly_one(db.execute(sql::ADD_TRANSFER, transfer).await?)?;
     if debt > 0 {
-        ledger::freeze(db, user, true).await?;
+        accounts::freeze(db, user, true).await?;
     }
     Ok(())
 }

@@ -10,7 +10,7 @@ use ep_kernel::ports::{
 };
 use ep_polling::time::Timestamp;
 
-use super::{Database, exactly_one, ledger, users};
+use super::{Database, accounts, exactly_one, ledger, users};
 use crate::engine::{Connection, Durability, Engine};
 use crate::error::{UnexpectedData, failed};
 use crate::rows::{self, DepositRow, IdRow};
@@ -89,7 +89,7 @@ impl<E: Engine> DepositStore for Database<E> {
                     let values = values![&*reference, reconcile_at];
                     let user: Option<IdRow> = db.fetch_optional(sql::VANISH_DEPOSIT, values).await?;
                     let Some(user) = user else { return Ok(false) };
-                    ledger::freeze(db, rows::user_id(&user.id)?, true).await?;
+                    accounts::freeze(db, rows::user_id(&user.id)?, true).await?;
                     Ok(true)
                 }
                 .boxed()
@@ -127,7 +127,7 @@ async fn begin<C: Connection>(
     reconcile_at: Timestamp,
 ) -> Result<bool, StoreError> {
     if let Some(user) = user {
-        ledger::lock_live(db, *user).await?;
+        accounts::lock_live(db, *user).await?;
     }
     let since = i64::try_from(*since).unwrap_or(i64::MAX);
     let (payer, reference) = (payment.payer.lower_case(), &*payment.reference);

@@ -6,7 +6,7 @@ use ep_polling::money::{Hold, MicroUsd};
 use ep_polling::poll_id::PollId;
 use ep_polling::time::Timestamp;
 
-use super::{day, exactly_one, keys, ledger};
+use super::{accounts, day, exactly_one, transfers};
 use crate::engine::Connection;
 use crate::rows::{self, AvailableRow, EndedHoldRow, KeySpendingRow};
 use crate::statements as sql;
@@ -80,7 +80,7 @@ pub(super) async fn capture<C: Connection>(
         exactly_one(db.execute(sql::ADD_TRANSFER, transfer).await?)?;
     }
     if let Some(funder) = funder {
-        ledger::lock(db, funder).await?;
+        accounts::lock(db, funder).await?;
     }
     exactly_one(db.execute(sql::RELEASE_AND_DEBIT, values![account, held, captured]).await?)?;
     if let (Some(key), Some(day)) = (key_id, day) {
@@ -88,7 +88,7 @@ pub(super) async fn capture<C: Connection>(
         exactly_one(db.execute(sql::REDUCE_KEY_SPENDING, values![&*key, day, released]).await?)?;
     }
     match funder {
-        Some(funder) => keys::return_funds(db, account, funder, &format!("return:{poll}"), at).await,
+        Some(funder) => transfers::return_funds(db, account, funder, &format!("return:{poll}"), at).await,
         None => Ok(()),
     }
 }

@@ -14,7 +14,7 @@ use ep_kernel::ports::{
 use ep_polling::money::MicroUsd;
 use ep_polling::time::Timestamp;
 
-use super::{Database, day, ledger, users};
+use super::{Database, accounts, day, transfers};
 use crate::engine::{Connection, Durability, Engine};
 use crate::rows::{self, FundsRow, IdRow, KeyOwnerRow, StoredKeyRow};
 use crate::statements as sql;
@@ -93,7 +93,7 @@ pub(super) async fn add<C: Connection>(
     counts_for: UserId,
 ) -> Result<Added, StoreError> {
     let NewKey { id, user, hash, prefix, label, terms, creator, created_at } = key;
-    ledger::lock_live(db, counts_for).await?;
+    accounts::lock_live(db, counts_for).await?;
     let creator: Option<IdRow> = match creator {
         Creator::Key(key) => db.fetch_optional(sql::ACTIVE_KEY, values![*key, *created_at]).await?,
         Creator::Session => db.fetch_optional(sql::ANY_SESSION_OF, values![counts_for]).await?,
@@ -136,12 +136,12 @@ async fn add_funded<C: Connection>(
     key: &NewKey,
     KeyAccount { funder, amount, email }: &KeyAccount,
 ) -> Result<Added, StoreError> {
-    may_spend(db, *funder).await?;
-    users::create_account(db, key.user, email, Some(*funder), key.created_at).await?;
+    accounts::may_spend(db, *funder).await?;
+    accounts::create(db, key.user, email, Some(*funder), key.created_at).await?;
     let added = add(db, key, *funder).await?;
     if added == Added::Active {
         let reference = format!("fund:{}", key.id);
-        ledger::move_funds(db, *funder, key.user, *amount, &reference, key.created_at).await?;
+        transfers::move_funds(db, *funder, key.user, *amount, &reference, key.created_at).await?;
     }
     Ok(added)
 }
@@ -154,21 +154,13 @@ async fn fund<C: Connection>(
     reference: &str,
     at: Timestamp,
 ) -> Result<KeyFunds, StoreError> {
-    may_spend(db, funder).await?;
+    accounts::may_spend(db, funder).await?;
     let account: Option<IdRow> = db.fetch_optional(sql::FUNDED_ACCOUNT, values![key, funder, at]).await?;
     let account = rows::user_id(&account.ok_or(StoreError::NotFound("pre-funded key"))?.id)?;
-    ledger::lock(db, account).await?;
-    ledger::move_funds(db, funder, account, amount, reference, at).await?;
+    accounts::lock(db, account).await?;
+    transfers::move_funds(db, funder, account, amount, reference, at).await?;
     let funds: FundsRow = db.fetch_one(sql::FUNDS, values![account]).await?;
     Ok(funds.into())
-}
-
-/// Locks an account; fails if it is frozen.
-async fn may_spend<C: Connection>(db: &mut C, user: UserId) -> Result<(), StoreError> {
-    match ledger::lock(db, user).await?.frozen {
-        0 => Ok(()),
-        _ => Err(StoreError::Frozen),
-    }
 }
 
 async fn revoke<C: Connection>(
@@ -177,7 +169,7 @@ async fn revoke<C: Connection>(
     key: KeyId,
     at: Timestamp,
 ) -> Result<bool, StoreError> {
-    ledger::lock(db, user).await?;
+    accounts::lock(db, user).await?;
     let revoked: Option<IdRow> = db.fetch_optional(sql::REVOKE_KEY, values![key, user, at]).await?;
     match revoked {
         Some(IdRow { id }) => return_from(db, &id, user, at).await.map(|()| true),
@@ -192,7 +184,7 @@ pub(super) async fn revoke_all<C: Connection>(
     user: UserId,
     at: Timestamp,
 ) -> Result<u64, StoreError> {
-    ledger::lock(db, user).await?;
+    accounts::lock(db, user).await?;
     let revoked: Vec<IdRow> = db.fetch_all(sql::REVOKE_KEYS, values![user, at]).await?;
     for IdRow { id } in &revoked {
         return_from(db, id, user, at).await?;
@@ -211,7 +203,7 @@ async fn return_from<C: Connection>(
     if account == funder {
         return Ok(());
     }
-    return_funds(db, account, funder, &format!("return:{account}"), at).await
+    transfers::return_funds(db, account, funder, &format!("return:{account}"), at).await
 }
 
 /// Returns the available balances of the pre-funded keys of a locked account, and locks their accounts.
@@ -222,7 +214,7 @@ pub(super) async fn available_on_keys<C: Connection>(
     let mut accounts = Vec::new();
     for IdRow { id } in db.fetch_all(sql::FUNDED_BY, values![funder]).await? {
         let account = rows::user_id(&id)?;
-        accounts.push((account, MicroUsd::new(ledger::lock(db, account).await?.available)));
+        accounts.push((account, MicroUsd::new(accounts::lock(db, account).await?.available)));
     }
     Ok(accounts)
 }
@@ -239,26 +231,9 @@ pub(super) async fn reclaim<C: Connection>(
     for (account, available) in on_keys {
         let amount = available.min(needed);
         if !amount.is_zero() {
-            ledger::move_funds(db, account, funder, amount, &format!("{reference}:{account}"), at).await?;
+            transfers::move_funds(db, account, funder, amount, &format!("{reference}:{account}"), at).await?;
             needed = needed.minus(amount);
         }
     }
     Ok(())
-}
-
-/// Returns the available balance of a revoked pre-funded key to its funder. The funder's account must be
-/// locked.
-pub(super) async fn return_funds<C: Connection>(
-    db: &mut C,
-    account: UserId,
-    funder: UserId,
-    reference: &str,
-    at: Timestamp,
-) -> Result<(), StoreError> {
-    let active: Option<IdRow> = db.fetch_optional(sql::IS_ACTIVE, values![account]).await?;
-    let left = MicroUsd::new(ledger::lock(db, account).await?.available);
-    if active.is_some() || left.is_zero() {
-        return Ok(());
-    }
-    ledger::move_funds(db, account, funder, left, reference, at).await.map(drop)
 }

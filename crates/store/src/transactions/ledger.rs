@@ -10,9 +10,9 @@ use ep_kernel::ports::{Audit, Balance, Balances, CreditOutcome, Lease, Ledger, S
 use ep_polling::money::MicroUsd;
 use ep_polling::time::Timestamp;
 
-use super::{Database, keys, reputation};
+use super::{Database, accounts, reputation, transfers};
 use crate::engine::{Connection, Durability, Engine};
-use crate::rows::{self, AuditSizeRow, AvailableRow, BalanceRow, IdRow, TransferRow};
+use crate::rows::{self, AuditSizeRow, BalanceRow, IdRow};
 use crate::statements as sql;
 use crate::value::{Value, values};
 
@@ -69,102 +69,19 @@ pub(super) async fn credit_from<C: Connection>(
 ) -> Result<CreditOutcome, StoreError> {
     let transfer = values![reference, source, user, amount, at];
     if db.execute(sql::ADD_TRANSFER, transfer).await? == 0 {
-        return made_before(db, reference, source, &user.to_string(), amount).await;
+        return transfers::made_before(db, reference, source, &user.to_string(), amount).await;
     }
     let funder: Option<IdRow> = db.fetch_optional(sql::FUNDER, values![user]).await?;
     let funder = funder.map(|funder| rows::user_id(&funder.id)).transpose()?;
     if let Some(funder) = funder {
-        lock(db, funder).await?;
+        accounts::lock(db, funder).await?;
     }
-    add(db, user, amount).await?;
+    transfers::add(db, user, amount).await?;
     if let Some(funder) = funder {
         // The key may have been revoked since.
-        keys::return_funds(db, user, funder, &format!("return:{reference}"), at).await?;
+        transfers::return_funds(db, user, funder, &format!("return:{reference}"), at).await?;
     }
     Ok(CreditOutcome::Credited)
-}
-
-/// Locks an account until the transaction ends.
-pub(super) async fn lock<C: Connection>(db: &mut C, user: UserId) -> Result<AvailableRow, StoreError> {
-    let account: Option<AvailableRow> = db.fetch_optional(C::AVAILABLE, values![user]).await?;
-    account.ok_or(StoreError::NotFound("account"))
-}
-
-/// Locks an account until the transaction ends. [`StoreError::NotFound`] if it was deleted: a request that was admitted
-/// before the deletion must not begin anything new.
-pub(super) async fn lock_live<C: Connection>(db: &mut C, user: UserId) -> Result<AvailableRow, StoreError> {
-    let account = lock(db, user).await?;
-    if account.deleted == 0 { Ok(account) } else { Err(StoreError::NotFound("account")) }
-}
-
-/// Freezes or unfreezes an account and those of its pre-funded keys. Locks the account before the others.
-pub(super) async fn freeze<C: Connection>(db: &mut C, user: UserId, frozen: bool) -> Result<(), StoreError> {
-    lock(db, user).await?;
-    db.execute(sql::FREEZE, values![user, frozen]).await.map(drop)
-}
-
-/// Moves an amount between two accounts, once per reference, if the first has enough available.
-pub(super) async fn move_funds<C: Connection>(
-    db: &mut C,
-    from: UserId,
-    to: UserId,
-    amount: MicroUsd,
-    reference: &str,
-    at: Timestamp,
-) -> Result<CreditOutcome, StoreError> {
-    let debited = debit(db, from, &to.to_string(), amount, reference, at).await?;
-    if debited == CreditOutcome::Credited {
-        add(db, to, amount).await?;
-    }
-    Ok(debited)
-}
-
-/// Adds an amount to the posted balance of an account.
-async fn add<C: Connection>(db: &mut C, user: UserId, amount: MicroUsd) -> Result<(), StoreError> {
-    if db.execute(sql::CREDIT, values![user, amount]).await? == 0 {
-        lock(db, user).await?;
-        return Err(StoreError::BalanceLimit);
-    }
-    Ok(())
-}
-
-/// Moves an available amount from an account to an account of the service or of another user, once per
-/// reference.
-pub(super) async fn debit<C: Connection>(
-    db: &mut C,
-    from: UserId,
-    to: &str,
-    amount: MicroUsd,
-    reference: &str,
-    at: Timestamp,
-) -> Result<CreditOutcome, StoreError> {
-    let AvailableRow { available, .. } = lock(db, from).await?;
-    let transfer = values![reference, from, to, amount, at];
-    if db.execute(sql::ADD_TRANSFER, transfer).await? == 0 {
-        return made_before(db, reference, &from.to_string(), to, amount).await;
-    }
-    match db.execute(sql::DEBIT, values![from, amount]).await? {
-        0 => Err(StoreError::InsufficientBalance { available: MicroUsd::new(available), needed: amount }),
-        _ => Ok(CreditOutcome::Credited),
-    }
-}
-
-/// Returns `true` if a transfer with this reference exists; fails if it differs from this one.
-pub(super) async fn made_before<C: Connection>(
-    db: &mut C,
-    reference: &str,
-    from: &str,
-    to: &str,
-    amount: MicroUsd,
-) -> Result<CreditOutcome, StoreError> {
-    let earlier: TransferRow = db.fetch_one(sql::TRANSFER, values![reference]).await?;
-    if earlier.credit_account != to || earlier.debit_account != from {
-        Err(StoreError::Conflict("this reference was already used for another account; use a new one"))
-    } else if earlier.amount != amount.micro() {
-        Err(StoreError::Conflict("this reference was already used for another amount; use a new one"))
-    } else {
-        Ok(CreditOutcome::AlreadyCredited)
-    }
 }
 
 async fn audit<C: Connection>(db: &mut C, settled_within: Duration) -> Result<Audit, StoreError> {

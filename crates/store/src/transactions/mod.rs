@@ -13,6 +13,7 @@
 //! then the counted state of a poll, then its feedback.
 
 mod account_data;
+mod accounts;
 mod agent_pushes;
 mod agent_tasks;
 mod checkouts;
@@ -27,6 +28,7 @@ mod operator;
 pub(crate) mod polls;
 pub(crate) mod reputation;
 mod sessions;
+mod transfers;
 mod upstreams;
 mod users;
 mod webhooks;

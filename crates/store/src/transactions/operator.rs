@@ -13,7 +13,7 @@ use ep_kernel::ports::{
 use ep_polling::money::MicroUsd;
 use ep_polling::time::Timestamp;
 
-use super::{Database, keys, ledger};
+use super::{Database, accounts, keys, transfers};
 use crate::engine::{Connection, Durability, Engine};
 use crate::rows::{self, IdentityRow, UserRow};
 use crate::statements as sql;
@@ -38,7 +38,7 @@ impl<E: Engine> UserAdmin for Database<E> {
     }
 
     async fn freeze(&self, user: UserId, frozen: bool) -> Result<(), StoreError> {
-        self.0.transact(Durability::PowerLoss, move |db| ledger::freeze(db, user, frozen).boxed()).await
+        self.0.transact(Durability::PowerLoss, move |db| accounts::freeze(db, user, frozen).boxed()).await
     }
 
     async fn debit(
@@ -51,7 +51,7 @@ impl<E: Engine> UserAdmin for Database<E> {
         let reference = reference.to_owned();
         self.0
             .transact(Durability::PowerLoss, move |db| {
-                async move { ledger::debit(db, user, sql::CREDITS_ACCOUNT, amount, &reference, at).await }
+                async move { transfers::debit(db, user, sql::CREDITS_ACCOUNT, amount, &reference, at).await }
                     .boxed()
             })
             .await
@@ -65,7 +65,7 @@ impl<E: Engine> UserAdmin for Database<E> {
         self.0
             .transact(Durability::PowerLoss, move |db| {
                 async move {
-                    ledger::lock(db, into).await?;
+                    accounts::lock(db, into).await?;
                     db.execute(sql::END_SESSIONS, values![from]).await?;
                     db.execute(sql::MOVE_IDENTITIES, values![from, into]).await
                 }

@@ -7,7 +7,7 @@ use ep_kernel::ports::{NewSession, SessionStore, StoreError, StoredSession};
 use ep_kernel::session_token::TokenHash;
 use ep_polling::time::Timestamp;
 
-use super::{Database, ledger};
+use super::{Database, accounts};
 use crate::engine::{Connection, Durability, Engine};
 use crate::rows::SessionRow;
 use crate::statements as sql;
@@ -57,7 +57,7 @@ impl<E: Engine> SessionStore for Database<E> {
 /// Stores a session. The account is locked first, so that none begins once it is deleted.
 async fn start<C: Connection>(db: &mut C, session: &NewSession) -> Result<(), StoreError> {
     let NewSession { hash, user, created_at, provider_token } = session;
-    ledger::lock_live(db, *user).await?;
+    accounts::lock_live(db, *user).await?;
     let values = values![hash.as_str(), *user, *created_at, provider_token.as_deref()];
     db.execute(sql::START_SESSION, values).await.map(drop)
 }

@@ -13,7 +13,7 @@ use ep_kernel::session_token::TokenHash;
 use ep_polling::money::MicroUsd;
 use ep_polling::time::Timestamp;
 
-use super::{Database, day, keys, ledger};
+use super::{Database, accounts, day, keys, ledger};
 use crate::engine::{Connection, Durability, Engine};
 use crate::error::failed;
 use crate::rows::{self, ConfirmationRow, EmailRow, IdRow};
@@ -99,19 +99,7 @@ pub(super) fn deleted_identity(kind: &str, issuer: &str, subject: &str) -> Strin
 }
 
 async fn create<C: Connection>(db: &mut C, user: &NewUser) -> Result<(), StoreError> {
-    create_account(db, user.id, &user.email, None, user.created_at).await
-}
-
-/// Adds a user and its account.
-pub(super) async fn create_account<C: Connection>(
-    db: &mut C,
-    id: UserId,
-    email: &Email,
-    funder: Option<UserId>,
-    at: Timestamp,
-) -> Result<(), StoreError> {
-    db.execute(sql::ADD_USER, values![id, email.as_str(), at]).await?;
-    db.execute(sql::ADD_ACCOUNT, values![id, funder]).await.map(drop)
+    accounts::create(db, user.id, &user.email, None, user.created_at).await
 }
 
 async fn give_starter_credit<C: Connection>(db: &mut C, user: &NewUser) -> Result<(), StoreError> {

@@ -1,0 +1,93 @@
+//! Transfers between accounts, each made once per reference.
+
+use ep_kernel::caller::UserId;
+use ep_kernel::ports::{CreditOutcome, StoreError};
+use ep_polling::money::MicroUsd;
+use ep_polling::time::Timestamp;
+
+use super::accounts;
+use crate::engine::Connection;
+use crate::rows::{AvailableRow, IdRow, TransferRow};
+use crate::statements as sql;
+use crate::value::values;
+
+/// Moves an amount between two accounts, once per reference, if the first has enough available.
+pub(super) async fn move_funds<C: Connection>(
+    db: &mut C,
+    from: UserId,
+    to: UserId,
+    amount: MicroUsd,
+    reference: &str,
+    at: Timestamp,
+) -> Result<CreditOutcome, StoreError> {
+    let debited = debit(db, from, &to.to_string(), amount, reference, at).await?;
+    if debited == CreditOutcome::Credited {
+        add(db, to, amount).await?;
+    }
+    Ok(debited)
+}
+
+/// Adds an amount to the posted balance of an account.
+pub(super) async fn add<C: Connection>(db: &mut C, user: UserId, amount: MicroUsd) -> Result<(), StoreError> {
+    if db.execute(sql::CREDIT, values![user, amount]).await? == 0 {
+        accounts::lock(db, user).await?;
+        return Err(StoreError::BalanceLimit);
+    }
+    Ok(())
+}
+
+/// Moves an available amount from an account to an account of the service or of another user, once per
+/// reference.
+pub(super) async fn debit<C: Connection>(
+    db: &mut C,
+    from: UserId,
+    to: &str,
+    amount: MicroUsd,
+    reference: &str,
+    at: Timestamp,
+) -> Result<CreditOutcome, StoreError> {
+    let AvailableRow { available, .. } = accounts::lock(db, from).await?;
+    let transfer = values![reference, from, to, amount, at];
+    if db.execute(sql::ADD_TRANSFER, transfer).await? == 0 {
+        return made_before(db, reference, &from.to_string(), to, amount).await;
+    }
+    match db.execute(sql::DEBIT, values![from, amount]).await? {
+        0 => Err(StoreError::InsufficientBalance { available: MicroUsd::new(available), needed: amount }),
+        _ => Ok(CreditOutcome::Credited),
+    }
+}
+
+/// Returns `true` if a transfer with this reference exists; fails if it differs from this one.
+pub(super) async fn made_before<C: Connection>(
+    db: &mut C,
+    reference: &str,
+    from: &str,
+    to: &str,
+    amount: MicroUsd,
+) -> Result<CreditOutcome, StoreError> {
+    let earlier: TransferRow = db.fetch_one(sql::TRANSFER, values![reference]).await?;
+    if earlier.credit_account != to || earlier.debit_account != from {
+        Err(StoreError::Conflict("this reference was already used for another account; use a new one"))
+    } else if earlier.amount != amount.micro() {
+        Err(StoreError::Conflict("this reference was already used for another amount; use a new one"))
+    } else {
+        Ok(CreditOutcome::AlreadyCredited)
+    }
+}
+
+/// Returns the available balance of a revoked pre-funded key to its funder. The funder's account must be
+/// locked.
+pub(super) async fn return_funds<C: Connection>(
+    db: &mut C,
+    account: UserId,
+    funder: UserId,
+    reference: &str,
+    at: Timestamp,
+) -> Result<(), StoreError> {
+    let active: Option<IdRow> = db.fetch_optional(sql::IS_ACTIVE, values![account]).await?;
+    let left = MicroUsd::new(accounts::lock(db, account).await?.available);
+    if active.is_some() || left.is_zero() {
+        return Ok(());
+    }
+    move_funds(db, account, funder, left, reference, at).await.map(drop)
+}
