@@ -4,10 +4,11 @@ use std::sync::Arc;
 
 use ep_kernel::identity::WalletAddress;
 use ep_kernel::ports::{Outcome, Payment, PaymentRejection, Presence, StoredDeposit, Transfer};
-use ep_outgoing::{Node, NodeError, quantity};
+use ep_outgoing::{Node, quantity};
 use ep_polling::time::Timestamp;
 use serde_json::{Value, json};
 
+use super::logs::{BLOCKS_PER_SEARCH, TRANSFER, amount_of, known, lower, word};
 use super::transfers::{Transfers, block_of};
 use super::{MAX_TIMEOUT_S, SLACK, X402Config, payload};
 
@@ -17,10 +18,6 @@ const AUTHORIZATION_STATE: &str = "0xe94a0102";
 const AUTHORIZATION_USED: &str = "0x98de503528ee59b575ef0c0a2576a82497bfc029a5685b209e9ec333479b10a5";
 /// The event `AuthorizationCanceled(address,bytes32)` of EIP-3009.
 const AUTHORIZATION_CANCELED: &str = "0x1cdd46ff242716cdaa72d159d339a485b3438398348d68f09d7c8c0a59353d81";
-/// The event `Transfer(address,address,uint256)` of ERC-20.
-pub(super) const TRANSFER: &str = "0xddf252ad1be2c89b69c2b068fc378daa952ba7f163c4a11628f55a4df523b3ef";
-/// Blocks per search, because nodes limit the range.
-pub(super) const BLOCKS_PER_SEARCH: u64 = 2000;
 /// Maximum number of searches per payment. An authorization is valid for minutes, on chains with up to a
 /// dozen blocks a second.
 const SEARCHES: u32 = 6;
@@ -251,26 +248,6 @@ fn pays(payment: &Payment, payee: WalletAddress, logs: &[&Value]) -> Option<bool
             && topic(transfer, 2) == to
             && amount_of(transfer) == u128::try_from(payment.amount.micro()).ok(),
     )
-}
-
-/// Parses the amount of a transfer's log.
-pub(super) fn amount_of(log: &Value) -> Option<u128> {
-    u128::from_str_radix(lower(&log["data"]).strip_prefix("0x")?, 16).ok()
-}
-
-/// Returns a string in lower case, or an empty string for other values.
-pub(super) fn lower(value: &Value) -> String {
-    value.as_str().unwrap_or("").to_ascii_lowercase()
-}
-
-/// Returns the node's result, or logs its error and returns `None`.
-pub(super) fn known<T>(answer: Result<T, NodeError>) -> Option<T> {
-    answer.map_err(|error| tracing::warn!(error = %error, "failed to query the chain about a payment")).ok()
-}
-
-/// Formats an address as a word of the contract ABI, in hexadecimal.
-pub(super) fn word(address: WalletAddress) -> String {
-    format!("{:0>64}", hex::encode(address.bytes()))
 }
 
 /// Returns the nonce of a payment's authorization, in hexadecimal: the last part of its reference.

@@ -3,6 +3,7 @@
 
 mod chain;
 mod facilitator;
+mod logs;
 mod offer;
 mod payload;
 mod transfers;

@@ -7,7 +7,7 @@ use ep_kernel::ports::{DepositState, StoredDeposit};
 use ep_outgoing::{Node, NodeError, ResponseError};
 use serde_json::{Value, json};
 
-use super::chain::{BLOCKS_PER_SEARCH, TRANSFER, amount_of, known, lower, word};
+use super::logs::{BLOCKS_PER_SEARCH, TRANSFER, amount_of, known, lower, word};
 use super::payload;
 
 /// A transfer's transaction, payer topic and amount.
