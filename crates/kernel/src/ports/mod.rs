@@ -3,6 +3,7 @@
 //! Each trait documents its contract. One conformance suite tests every database against it.
 
 mod account_data;
+mod account_record;
 mod agent_pushes;
 mod agent_tasks;
 mod cards;
@@ -30,9 +31,10 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 
-pub use account_data::{
-    AccountDataStore, AccountDeletion, AccountDeletionOutcome, AccountRecord, CheckoutRecord,
-    DeletionObstacles, DepositRecord, IntegrityCheck, NumberedTransfer, SessionRecord, TaskRecord,
+pub use account_data::{AccountDataStore, AccountDeletion, AccountDeletionOutcome, DeletionObstacles};
+pub use account_record::{
+    AccountRecord, CheckoutRecord, DepositRecord, IdentityRecord, NumberedTransfer, SessionRecord,
+    TaskRecord, TransferRecord,
 };
 pub use agent_pushes::{AgentPush, AgentPushes, MAX_PUSHES};
 pub use agent_tasks::{AgentTask, AgentTasks, TaskFilter, TaskPage, TaskState};
@@ -57,9 +59,7 @@ pub use keys::{
 };
 pub use ledger::{Audit, Balance, Balances, CreditOutcome, Ledger};
 pub use models::{AbandonPolicy, CallLimits, Models, Registry, Variant, VariantPricing};
-pub use operator::{
-    IdentityRecord, MAX_LISTED_USERS, RevokedCredentials, TransferRecord, UserAdmin, UserRecord,
-};
+pub use operator::{IntegrityCheck, MAX_LISTED_USERS, RevokedCredentials, UserAdmin, UserRecord};
 pub use poll_changes::{Change, MAX_ANNOUNCED, PollChange, PollChanges};
 pub use polls::{
     AdoptedPoll, Closing, Epoch, Lease, NewPoll, Opened, PollDeletion, PollProgress, PollRecord, PollStore,

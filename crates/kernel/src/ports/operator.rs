@@ -1,16 +1,24 @@
 //! The operator's view of accounts.
 
 use async_trait::async_trait;
-use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::{CreditOutcome, IntegrityCheck, StoreError};
+use super::{CreditOutcome, IdentityRecord, StoreError};
 use crate::caller::UserId;
 use ep_polling::money::MicroUsd;
 use ep_polling::time::Timestamp;
 
 /// Maximum number of users per page.
 pub const MAX_LISTED_USERS: u32 = 100;
+
+/// Depth of a check of stored data.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum IntegrityCheck {
+    /// Every page and every row.
+    Quick,
+    /// Also every index against its table.
+    Full,
+}
 
 /// A user as shown to the operator.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -25,36 +33,6 @@ pub struct UserRecord {
     pub frozen: bool,
     /// The identities that sign in to the account.
     pub identities: Vec<IdentityRecord>,
-}
-
-/// An identity that signs in to an account.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
-#[schemars(inline)]
-pub struct IdentityRecord {
-    /// `wallet` or `oidc`.
-    pub kind: String,
-    /// The provider's issuer URL; empty for a wallet.
-    pub issuer: String,
-    /// The wallet's address, or the user's id at the provider.
-    pub subject: String,
-    /// The time of the first sign-in.
-    pub created_at: Timestamp,
-}
-
-/// A transfer of an account.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
-#[schemars(inline)]
-pub struct TransferRecord {
-    /// The purpose of the transfer.
-    pub reference: String,
-    /// The account that paid.
-    pub from: String,
-    /// The account that was paid.
-    pub to: String,
-    /// The amount, in micro-USD.
-    pub amount_micro_usd: i64,
-    /// The time of the transfer.
-    pub at: Timestamp,
 }
 
 /// The numbers of revoked credentials.
