@@ -2,6 +2,7 @@
 //!
 //! `default.toml` is embedded and parsed as the actual defaults, so its documentation cannot drift from them.
 
+mod error;
 mod layers;
 mod networks;
 mod secret;
@@ -17,7 +18,8 @@ use ipnet::IpNet;
 use secrecy::{ExposeSecret, SecretString};
 use serde::Deserialize;
 
-pub use layers::{ConfigError, DEFAULTS, load};
+pub use error::ConfigError;
+pub use layers::{DEFAULTS, load};
 pub use secret::{create_secret_key, key_file, secret_key};
 pub use secret_variables::read_variable;
 

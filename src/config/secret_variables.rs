@@ -4,7 +4,7 @@ use std::fs;
 use std::io;
 use std::path::Path;
 
-use super::ConfigError;
+use super::error::ConfigError;
 
 /// Secret variables. Each can be read from a file.
 pub(super) const SECRETS: &[&str] = &[
