@@ -25,13 +25,13 @@ use serde_json::{Value, json};
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
+use super::call_result::result;
 use super::catalogue::{DETAIL, IDEMPOTENCY_KEY, INCLUDE, INCLUDE_DETAIL};
 use super::confirm::Confirmation;
 use super::fixtures;
 use super::handler::{Handler, StdioCalls, Transport};
+use super::ongoing::{CallEvent, Handover, OngoingCall};
 use super::output::ERROR;
-use super::resources;
-use super::stream::{CallEvent, Handover, OngoingCall};
 use super::tasks;
 use super::toolset::Toolset;
 use crate::http::RequestHead;
@@ -248,28 +248,6 @@ impl Handler {
         result.structured_content = Some(json!({ ERROR: problem }));
         result
     }
-}
-
-/// Converts an output to a result. Structured content holds its brief form, which is all that some clients show their
-/// model. Text holds its summary and facts, or else the value. A link leads to its poll.
-pub(super) fn result(entry: &Entry, output: CallOutput, detailed: bool) -> CallToolResult {
-    let CallOutput { mut value, presentation } = output;
-    let detail = if detailed { value.get(DETAIL).map(ToString::to_string) } else { None };
-    if let Some(members) = value.as_object_mut().filter(|_| !detailed) {
-        members.shift_remove(DETAIL);
-    }
-    entry.brief.apply(&mut value);
-    let text = match presentation.summary {
-        Some(summary) => {
-            [Some(summary), presentation.facts].into_iter().flatten().collect::<Vec<_>>().join("\n")
-        }
-        None => value.to_string(),
-    };
-    let texts = [Some(text), detail].into_iter().flatten().map(ContentBlock::text);
-    let link = presentation.task_id.as_deref().map(resources::link);
-    let mut result = CallToolResult::success(texts.chain(link).collect());
-    result.structured_content = Some(value);
-    result
 }
 
 /// True for a request of version 2026-07-28 or newer, which contains its version.

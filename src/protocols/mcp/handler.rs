@@ -1,4 +1,4 @@
-//! The protocol's server side, over the operation table.
+//! State of the protocol's server side, shared by all requests.
 
 use std::sync::Arc;
 
@@ -7,40 +7,15 @@ use base64::engine::general_purpose::STANDARD as BASE64;
 use ep_kernel::app::App;
 use ep_kernel::ctx::ToolPorts;
 use ep_kernel::tool::Entry;
-use rmcp::model::{
-    CacheScope, CallToolRequestParams, CallToolResponse, CancelTaskParams, CompleteRequestParams,
-    CompleteResult, CustomRequest, CustomResult, DiscoverResult, ErrorCode, ErrorData,
-    GetPromptRequestParams, GetPromptResponse, GetTaskParams, GetTaskResult, Icon, Implementation,
-    ListPromptsResult, ListResourceTemplatesResult, ListResourcesResult, ListToolsResult, MetaObject,
-    PaginatedRequestParams, ReadResourceRequestParams, ReadResourceResponse, ReadResourceResult,
-    ServerConfig, Tool, UpdateTaskParams,
-};
-use rmcp::service::RequestContext;
-use rmcp::{RoleServer, ServerHandler};
+use rmcp::model::{Icon, Implementation, MetaObject, ServerConfig};
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use super::catalogue::{Catalogue, ServiceFacts};
+use super::introduction;
 use super::toolset::Toolset;
-use super::{fixtures, introduction, prompts, resources};
 
-/// Cache lifetime of lists and fixed resources, in milliseconds.
-const CACHE_MS: u64 = 300_000;
-/// Methods with required parameters, and their parameters.
-const WITH_PARAMETERS: &[(&str, &str)] = &[
-    ("tools/call", "an object with name (text) and, where the tool takes any, arguments (an object)"),
-    ("prompts/get", "an object with name (text) and, where the prompt takes any, arguments (an object)"),
-    ("resources/read", "an object with uri (text)"),
-    ("completion/complete", "an object with ref and argument (an object with name and value, both text)"),
-    ("tasks/get", "an object with taskId (text)"),
-    ("tasks/cancel", "an object with taskId (text)"),
-    ("tasks/update", "an object with taskId (text) and inputResponses (an object)"),
-    (
-        "initialize",
-        "an object with protocolVersion (text), capabilities (an object) and clientInfo (an object)",
-    ),
-];
 /// The service's icon.
 const ICON: &str = include_str!("../../../well-known/logo.svg");
 /// Metadata key for the server's name on results.
@@ -114,180 +89,12 @@ impl Handler {
         &self.0.transport
     }
 
+    pub(super) fn config(&self) -> &ServerConfig {
+        &self.0.config
+    }
+
     /// Adds the server's name to a result.
-    fn stamp(&self, meta: &mut Option<MetaObject>) {
+    pub(super) fn stamp(&self, meta: &mut Option<MetaObject>) {
         meta.get_or_insert_default().insert(SERVER_INFO.into(), self.0.stamp.clone());
-    }
-}
-
-impl ServerHandler for Handler {
-    fn get_info(&self) -> ServerConfig {
-        self.0.config.clone()
-    }
-
-    async fn discover(&self, _: RequestContext<RoleServer>) -> Result<DiscoverResult, ErrorData> {
-        let versions = self.supported_protocol_versions().into_owned();
-        Ok(DiscoverResult::from_server_info(versions, self.get_info())
-            .with_ttl_ms(CACHE_MS)
-            .with_cache_scope(CacheScope::Public))
-    }
-
-    async fn list_tools(
-        &self,
-        _: Option<PaginatedRequestParams>,
-        context: RequestContext<RoleServer>,
-    ) -> Result<ListToolsResult, ErrorData> {
-        let has_account = matches!(self.0.transport, Transport::Http);
-        let mut tools = self.0.catalogue.list(self.source(&context)?.toolset, has_account);
-        tools.retain(|tool| self.app().ports.links.offers(&tool.name));
-        tools.extend(fixtures::tools().cloned());
-        // A header can select the toolset, so one client's list must not be cached for another.
-        let mut result = ListToolsResult::with_all_items(tools)
-            .with_ttl_ms(CACHE_MS)
-            .with_cache_scope(CacheScope::Private);
-        self.stamp(&mut result.meta);
-        Ok(result)
-    }
-
-    fn get_tool(&self, name: &str) -> Option<Tool> {
-        fixtures::tool(name).or_else(|| self.0.catalogue.find(name).map(|(_, tool)| tool)).cloned()
-    }
-
-    async fn call_tool(
-        &self,
-        request: CallToolRequestParams,
-        context: RequestContext<RoleServer>,
-    ) -> Result<CallToolResponse, ErrorData> {
-        // Boxed, because rmcp moves the enclosing futures several times.
-        let mut response = Box::pin(self.call(request, &context)).await?;
-        match &mut response {
-            CallToolResponse::Complete(result) => self.stamp(&mut result.meta),
-            CallToolResponse::Task(result) => self.stamp(&mut result.meta),
-            CallToolResponse::InputRequired(result) => self.stamp(&mut result.meta),
-            _ => {}
-        }
-        Ok(response)
-    }
-
-    /// Unknown methods and invalid parameters.
-    async fn on_custom_request(
-        &self,
-        request: CustomRequest,
-        context: RequestContext<RoleServer>,
-    ) -> Result<CustomResult, ErrorData> {
-        let method: String = request.method.chars().take(64).collect();
-        let known = WITH_PARAMETERS.iter().find(|(name, _)| *name == method);
-        // Since 2026-07-28 there is no handshake.
-        let modern = context.meta.protocol_version().is_some();
-        Err(match known {
-            Some((name, params)) if !(modern && *name == "initialize") => {
-                ErrorData::invalid_params(format!("the params of {name} must be {params}"), None)
-            }
-            _ => ErrorData::new(ErrorCode::METHOD_NOT_FOUND, format!("there is no method {method}"), None),
-        })
-    }
-
-    async fn list_prompts(
-        &self,
-        _: Option<PaginatedRequestParams>,
-        _: RequestContext<RoleServer>,
-    ) -> Result<ListPromptsResult, ErrorData> {
-        let prompts = prompts::listed();
-        let mut result = ListPromptsResult::with_all_items(prompts)
-            .with_ttl_ms(CACHE_MS)
-            .with_cache_scope(CacheScope::Public);
-        self.stamp(&mut result.meta);
-        Ok(result)
-    }
-
-    async fn get_prompt(
-        &self,
-        request: GetPromptRequestParams,
-        _: RequestContext<RoleServer>,
-    ) -> Result<GetPromptResponse, ErrorData> {
-        if let Some(response) = fixtures::prompt(&request) {
-            return response;
-        }
-        let mut result = prompts::filled(&request.name, &request.arguments.unwrap_or_default())?;
-        self.stamp(&mut result.meta);
-        Ok(result.into())
-    }
-
-    async fn list_resources(
-        &self,
-        _: Option<PaginatedRequestParams>,
-        _: RequestContext<RoleServer>,
-    ) -> Result<ListResourcesResult, ErrorData> {
-        let resources = resources::listed();
-        let mut result = ListResourcesResult::with_all_items(resources)
-            .with_ttl_ms(CACHE_MS)
-            .with_cache_scope(CacheScope::Public);
-        self.stamp(&mut result.meta);
-        Ok(result)
-    }
-
-    async fn list_resource_templates(
-        &self,
-        _: Option<PaginatedRequestParams>,
-        _: RequestContext<RoleServer>,
-    ) -> Result<ListResourceTemplatesResult, ErrorData> {
-        let mut result = ListResourceTemplatesResult::with_all_items(resources::templates())
-            .with_ttl_ms(CACHE_MS)
-            .with_cache_scope(CacheScope::Public);
-        self.stamp(&mut result.meta);
-        Ok(result)
-    }
-
-    async fn read_resource(
-        &self,
-        request: ReadResourceRequestParams,
-        context: RequestContext<RoleServer>,
-    ) -> Result<ReadResourceResponse, ErrorData> {
-        let contents = self.read(&request.uri, &context).await?;
-        // Polls change, and are not readable by everyone.
-        let (ttl_ms, scope) = if resources::is_fixed(&request.uri) {
-            (CACHE_MS, CacheScope::Public)
-        } else {
-            (0, CacheScope::Private)
-        };
-        let mut result = ReadResourceResult::new(contents).with_ttl_ms(ttl_ms).with_cache_scope(scope);
-        self.stamp(&mut result.meta);
-        Ok(result.into())
-    }
-
-    async fn complete(
-        &self,
-        request: CompleteRequestParams,
-        context: RequestContext<RoleServer>,
-    ) -> Result<CompleteResult, ErrorData> {
-        let mut result = CompleteResult::new(self.completions(&request, &context).await?);
-        self.stamp(&mut result.meta);
-        Ok(result)
-    }
-
-    async fn get_task(
-        &self,
-        request: GetTaskParams,
-        context: RequestContext<RoleServer>,
-    ) -> Result<GetTaskResult, ErrorData> {
-        let mut result = self.read_task(&request.task_id, &context).await?;
-        self.stamp(&mut result.meta);
-        Ok(result)
-    }
-
-    async fn update_task(
-        &self,
-        request: UpdateTaskParams,
-        context: RequestContext<RoleServer>,
-    ) -> Result<(), ErrorData> {
-        self.update_task_of(&request.task_id, &context).await
-    }
-
-    async fn cancel_task(
-        &self,
-        request: CancelTaskParams,
-        context: RequestContext<RoleServer>,
-    ) -> Result<(), ErrorData> {
-        self.stop_task(&request.task_id, &context).await
     }
 }

@@ -7,6 +7,7 @@
 
 mod app;
 mod call;
+mod call_result;
 mod catalogue;
 mod confirm;
 mod envelope;
@@ -14,10 +15,12 @@ mod envelope;
 mod fixtures;
 mod handler;
 mod introduction;
+mod ongoing;
 mod output;
 mod page;
 mod prompts;
 mod resources;
+mod server;
 mod stdio;
 mod stream;
 mod tasks;
@@ -50,7 +53,8 @@ use crate::site::{ProtectedResource, Protocol, ProtocolRoute, Route, RouteKind};
 use call::RequestScope;
 use envelope::{complete_headers, plain_errors_as_json, read_message};
 use handler::{Handler, Transport};
-use stream::{Handover, RepeatedRequest, ask, wants_progress};
+use ongoing::Handover;
+use stream::{RepeatedRequest, ask, wants_progress};
 use toolset::{TOOLSETS, Toolset};
 
 pub use introduction::{Introduction, introduction};

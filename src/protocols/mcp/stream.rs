@@ -3,7 +3,7 @@
 //! rmcp allocates queues and tasks of 50 KiB for every waiting request. So rmcp only validates such a request, and
 //! this module runs the call. When the call has ended, rmcp receives the same request again and writes its response.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 use axum::body::{Body, Bytes};
 use axum::http::header::{ACCEPT, CONTENT_TYPE, HOST, HeaderMap, HeaderName, HeaderValue, ORIGIN};
@@ -11,114 +11,19 @@ use axum::http::request::Parts;
 use axum::http::{Request, Response};
 use axum::response::sse::Event;
 use ep_kernel::dispatch::Dispatched;
-use ep_kernel::event::Progress;
 use ep_kernel::guard::Guarded;
 use futures::StreamExt;
-use futures::future::BoxFuture;
-use rmcp::model::{ErrorCode, ProgressNotificationParam, ProgressToken};
+use rmcp::model::{ErrorCode, ProgressNotificationParam};
 use serde_json::value::RawValue;
 use serde_json::{Map, Value, json};
-use tokio::sync::mpsc;
-use tokio_util::sync::{CancellationToken, DropGuard};
 
 use super::Service;
 use super::call::RequestScope;
+use super::ongoing::{CallEvent, Handover};
 use crate::http::event_stream;
 
 /// Maximum response size, in bytes: far above any poll's.
 const MAX_RESPONSE: usize = 16 * 1024 * 1024;
-
-/// A call in progress.
-pub(super) struct OngoingCall {
-    dispatched: BoxFuture<'static, Guarded<Dispatched>>,
-    steps: mpsc::Receiver<Box<Progress>>,
-    token: Option<ProgressToken>,
-    /// Cancels the request if the call is dropped before its end.
-    cancel_on_drop: Option<DropGuard>,
-    done: Option<Box<Guarded<Dispatched>>>,
-}
-
-/// Next event of a call.
-pub(super) enum CallEvent {
-    Progress(ProgressNotificationParam),
-    End(Box<Guarded<Dispatched>>),
-}
-
-impl OngoingCall {
-    pub(super) fn new(
-        dispatched: BoxFuture<'static, Guarded<Dispatched>>,
-        steps: mpsc::Receiver<Box<Progress>>,
-        token: Option<ProgressToken>,
-        cancel_on_drop: Option<&CancellationToken>,
-    ) -> Self {
-        let cancel_on_drop = cancel_on_drop.map(|token| token.clone().drop_guard());
-        Self { dispatched, steps, token, cancel_on_drop, done: None }
-    }
-
-    /// Returns the next step, or the result after the last step.
-    pub(super) async fn next(&mut self) -> CallEvent {
-        loop {
-            let step = if self.done.is_some() {
-                self.steps.try_recv().ok()
-            } else {
-                tokio::select! {
-                    biased;
-                    Some(step) = self.steps.recv() => Some(step),
-                    done = &mut self.dispatched => {
-                        self.cancel_on_drop.take().map(DropGuard::disarm);
-                        self.done = Some(Box::new(done));
-                        continue;
-                    }
-                }
-            };
-            match (step, &self.token) {
-                (Some(step), Some(token)) => {
-                    let note = ProgressNotificationParam::new(token.clone(), f64::from(step.done));
-                    return CallEvent::Progress(
-                        note.with_total(f64::from(step.total)).with_message(step.message),
-                    );
-                }
-                (Some(_), None) => {}
-                (None, _) => {
-                    if let Some(done) = self.done.take() {
-                        return CallEvent::End(done);
-                    }
-                }
-            }
-        }
-    }
-}
-
-/// Hands a call over between rmcp's two passes over a request.
-#[derive(Clone, Default)]
-pub(super) struct Handover(Arc<Mutex<HandoverState>>);
-
-#[derive(Default)]
-enum HandoverState {
-    #[default]
-    Nothing,
-    Begun(Box<OngoingCall>),
-    Done(Box<Guarded<Dispatched>>),
-}
-
-impl Handover {
-    fn swap(&self, handed: HandoverState) -> HandoverState {
-        std::mem::replace(&mut *self.0.lock().unwrap_or_else(PoisonError::into_inner), handed)
-    }
-
-    /// Hands a call over to the stream.
-    pub(super) fn begin(&self, call: OngoingCall) {
-        self.swap(HandoverState::Begun(Box::new(call)));
-    }
-
-    /// Returns the call's result on the second pass.
-    pub(super) fn done(&self) -> Option<Guarded<Dispatched>> {
-        match self.swap(HandoverState::Nothing) {
-            HandoverState::Done(done) => Some(*done),
-            _ => None,
-        }
-    }
-}
 
 /// True for a call that requests progress.
 pub(super) fn wants_progress(message: &Map<String, Value>) -> bool {
@@ -167,7 +72,7 @@ impl RepeatedRequest {
 
     /// Returns the response of the call that rmcp handed over; `None` if there is none.
     pub(super) async fn respond(self) -> Option<Response<Body>> {
-        let HandoverState::Begun(mut call) = self.handover.swap(HandoverState::Nothing) else { return None };
+        let mut call = self.handover.begun()?;
         let first = match call.next().await {
             CallEvent::End(done) => return Some(self.respond_to(done).await),
             CallEvent::Progress(note) => event(&note),
@@ -183,7 +88,7 @@ impl RepeatedRequest {
     }
 
     async fn respond_to(self, done: Box<Guarded<Dispatched>>) -> Response<Body> {
-        self.handover.swap(HandoverState::Done(done));
+        self.handover.end(done);
         ask(&self.service, Request::from_parts(self.parts, Body::from(self.body))).await
     }
 

@@ -11,7 +11,7 @@ use rmcp::model::{DetailedTask, ErrorCode, ErrorData, GetTaskResult, Task, TaskP
 use rmcp::service::RequestContext;
 use serde_json::{Value, json};
 
-use super::call::result;
+use super::call_result::result;
 use super::handler::Handler;
 
 /// Returns the state of a task.
