@@ -4,10 +4,11 @@ use ep_kernel::ports::AgentTask;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
-use super::message::{Sent, member};
+use super::fields::member;
+use super::message_form::stored;
 use super::modes::Modes;
-use super::payment::Payments;
-use super::task::stored;
+use super::payments::Payments;
+use super::sent::Sent;
 
 /// A task and its messages.
 #[derive(Debug, Clone)]

@@ -2,8 +2,8 @@
 
 use serde_json::{Value, json};
 
+use super::fields::MAX_ID;
 use super::http_json::HttpOperation;
-use super::message::MAX_ID;
 use crate::site::protocol::{
     Description, EVENTS, ErrorResponse, JSON, Response, message_event, rpc_error, rpc_request, rpc_response,
 };

@@ -21,7 +21,6 @@ use super::errors::Refusal;
 use super::events;
 use super::methods::{METHODS, Streaming, read_params, unknown};
 use super::operations::{Reply, send};
-use super::payment;
 use super::request::AgentRequest;
 use crate::http::{Exchange, event_stream, json as json_response, malformed_body, read_body};
 
@@ -57,7 +56,7 @@ async fn respond(exchange: Exchange, admission: Admission) -> Result<Response<Bo
         Ok(request) if Streaming::of(&request.method).is_some() => {
             let mut response = stream(&agent, &parts.headers, &request).await;
             agent.check_caller()?;
-            payment::confirm(&agent, &parts.headers, &mut response);
+            agent.confirm_payments(&parts.headers, &mut response);
             return Ok(response);
         }
         Ok(request) => match check_version(&parts.headers) {
@@ -68,7 +67,7 @@ async fn respond(exchange: Exchange, admission: Admission) -> Result<Response<Bo
     };
     agent.check_caller()?;
     let mut response = reply(&response);
-    payment::confirm(&agent, &parts.headers, &mut response);
+    agent.confirm_payments(&parts.headers, &mut response);
     Ok(response)
 }
 

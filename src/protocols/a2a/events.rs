@@ -18,10 +18,10 @@ use tokio::time::Instant;
 use super::conversation::Conversation;
 use super::dialect::Dialect;
 use super::errors::Refusal;
-use super::message::Sent;
-use super::operations::task_id;
+use super::fields::task_id;
 use super::request::AgentRequest;
 use super::sending::{SendOutcome, begin};
+use super::sent::Sent;
 use super::task::{History, View};
 use crate::http::{Step, Steps, received};
 

@@ -17,8 +17,9 @@ use serde_json::{Map, Value, json};
 use super::conversation::Conversation;
 use super::dialect::Dialect;
 use super::errors::Refusal;
-use super::message::{Sent, member};
-use super::task::{in_dialect, says};
+use super::fields::member;
+use super::message_form::{in_dialect, says};
+use super::sent::Sent;
 use crate::http::AppState;
 
 /// Access to sending messages: the kits have no credentials.

@@ -18,10 +18,9 @@ use super::envelope::check_version;
 use super::errors::Refusal;
 use super::events;
 use super::events::Events;
-use super::message::{invalid, member};
+use super::fields::{invalid, member};
 use super::methods;
 use super::methods::Action;
-use super::payment;
 use super::pushes::PushAction;
 use super::request::AgentRequest;
 use crate::http::{Exchange, PathParams, event_stream, json as json_response, read_json};
@@ -82,7 +81,7 @@ pub(super) async fn handle(
         Ok(HttpOutput::Events(events)) => stream(events, Arc::clone(&agent.state.app.ports.links)),
         Err(refusal) => refuse(&parts.headers, &refusal, agent.state.links()),
     };
-    payment::confirm(&agent, &parts.headers, &mut response);
+    agent.confirm_payments(&parts.headers, &mut response);
     Ok(response)
 }
 

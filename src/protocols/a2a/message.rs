@@ -7,7 +7,9 @@ use serde_json::{Map, Value};
 
 use super::dialect::Dialect;
 use super::errors::Refusal;
+use super::fields::invalid;
 use super::fixtures;
+use super::sent::Sent;
 
 /// All operations.
 pub(super) type Tools = &'static [Entry];
@@ -19,105 +21,7 @@ pub(super) struct SkillCall {
     pub(super) understood: ParsedInput,
 }
 
-/// A message as sent, validated for its dialect.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Sent<'a> {
-    pub(super) dialect: Dialect,
-    pub(super) params: &'a Value,
-    pub(super) message: &'a Value,
-    pub(super) parts: &'a [Value],
-    /// The message's id.
-    pub(super) id: Option<&'a str>,
-    /// The task of the message.
-    pub(super) task: Option<&'a str>,
-    /// The client's own task id, in dialects where clients choose ids.
-    pub(super) client_id: Option<&'a str>,
-    /// The context id.
-    pub(super) context: Option<&'a str>,
-    pub(super) configuration: &'a Value,
-}
-
-/// Default for missing values.
-static NOTHING: Value = Value::Null;
-
-impl<'a> Sent<'a> {
-    /// Reads the parameters of a method that sends a message.
-    pub(super) fn read(params: &'a Value, dialect: Dialect) -> Result<Self, Refusal> {
-        if !params.is_object() {
-            return Err(invalid("params", "params must be an object"));
-        }
-        let message = match member(params, "message", "request") {
-            None => return Err(invalid("message", "message is missing")),
-            Some(message) if message.is_object() => message,
-            Some(other) => {
-                let given = json_type(other);
-                return Err(invalid(
-                    "message",
-                    &format!("must be an object with role and parts, not {given}"),
-                ));
-            }
-        };
-        let role = message.get("role").and_then(Value::as_str);
-        let fits = match dialect {
-            Dialect::V1 | Dialect::V03Rest => matches!(role, Some("ROLE_USER" | "ROLE_AGENT")),
-            Dialect::V03 => matches!(role, Some("user" | "agent")),
-            Dialect::Legacy => matches!(role, None | Some("user" | "agent")),
-        };
-        if !fits {
-            return Err(invalid(
-                "message.role",
-                &format!("must be {}", dialect.role(super::dialect::Role::User)),
-            ));
-        }
-        let id = identifier(message, "message.messageId", ("messageId", "message_id"))?;
-        if id.is_none() && dialect != Dialect::Legacy {
-            return Err(invalid("message.messageId", "must be a non-empty string"));
-        }
-        let parts = match member(message, "parts", "content").and_then(Value::as_array) {
-            Some(parts) if !parts.is_empty() => parts,
-            _ => return Err(invalid("message.parts", "must be a list with at least one part")),
-        };
-        let configuration = member(params, "configuration", "configuration").unwrap_or(&NOTHING);
-        if !configuration.is_null() && !configuration.is_object() {
-            return Err(invalid("configuration", "must be an object"));
-        }
-        let (task, client_id, context) = match dialect {
-            Dialect::Legacy => (
-                None,
-                identifier(params, "id", ("id", "id"))?,
-                identifier(params, "sessionId", ("sessionId", "session_id"))?,
-            ),
-            _ => (
-                identifier(message, "message.taskId", ("taskId", "task_id"))?,
-                None,
-                identifier(message, "message.contextId", ("contextId", "context_id"))?,
-            ),
-        };
-        Ok(Self { dialect, params, message, parts, id, task, client_id, context, configuration })
-    }
-
-    /// Returns the object with the requested history length.
-    pub(super) fn history_of(&self) -> &'a Value {
-        if self.dialect == Dialect::Legacy { self.params } else { self.configuration }
-    }
-
-    /// True if the client wants the response before the task has ended.
-    pub(super) fn at_once(&self) -> bool {
-        member(self.configuration, "returnImmediately", "return_immediately") == Some(&Value::Bool(true))
-            || self.configuration.get("blocking") == Some(&Value::Bool(false))
-    }
-
-    /// Rejects a message without any part of a supported kind.
-    pub(super) fn understandable(&self) -> Result<(), Refusal> {
-        let read =
-            |part: &Value| !part.is_object() || part.get("text").is_some() || part.get("data").is_some();
-        if self.parts.iter().any(read) {
-            return Ok(());
-        }
-        let text = "only text and data parts are supported: send a data part, or a text part holding JSON";
-        Err(Refusal::ContentType(text.to_owned()))
-    }
-
+impl Sent<'_> {
     /// Returns the skill and its input, merged with input from earlier messages. The input is the first part with a
     /// JSON object, as data or as text, or else the plain text.
     pub(super) fn skill_call(&self, tools: Tools, known: &Map<String, Value>) -> Result<SkillCall, Refusal> {
@@ -168,50 +72,6 @@ fn refuse_misplaced(data: &Map<String, Value>) -> Result<(), Refusal> {
     let misplaced = ADVICE.iter().filter(|(name, _)| given(name));
     let faults = misplaced.map(|(name, advice)| Fault::invalid(*name, *advice));
     faults.reduce(Fault::and).map_or(Ok(()), |fault| Err(fault.into()))
-}
-
-/// The type of a JSON value, with its article.
-const fn json_type(value: &Value) -> &'static str {
-    match value {
-        Value::Null => "null",
-        Value::Bool(_) => "a boolean",
-        Value::Number(_) => "a number",
-        Value::String(_) => "a string",
-        Value::Array(_) => "a list",
-        Value::Object(_) => "an object",
-    }
-}
-
-/// Returns the refusal of an invalid field.
-pub(super) fn invalid(field: &str, detail: &str) -> Refusal {
-    Refusal::Fault(Fault::invalid(field, detail))
-}
-
-/// Maximum length of a client's id, in characters.
-pub(super) const MAX_ID: usize = 256;
-
-/// Reads an id chosen by the client; an empty one counts as missing.
-pub(super) fn identifier<'a>(
-    object: &'a Value,
-    field: &str,
-    (name, other): (&str, &str),
-) -> Result<Option<&'a str>, Refusal> {
-    match member(object, name, other) {
-        None => Ok(None),
-        Some(Value::String(id)) if id.is_empty() => Ok(None),
-        Some(Value::String(id)) if id.chars().count() <= MAX_ID && !id.chars().any(char::is_control) => {
-            Ok(Some(id))
-        }
-        Some(_) => Err(invalid(
-            field,
-            &format!("must be a non-empty string of at most {MAX_ID} characters, without control characters"),
-        )),
-    }
-}
-
-/// Returns a field by its camelCase or its other name; the protocol's own parsers accept both.
-pub(super) fn member<'a>(object: &'a Value, name: &str, other: &str) -> Option<&'a Value> {
-    object.get(name).or_else(|| object.get(other)).filter(|value| !value.is_null())
 }
 
 /// Returns the first text part, unless it looks like malformed JSON.
@@ -330,14 +190,6 @@ mod tests {
         ] {
             assert!(matches!(asked(&part).unwrap().1, ParsedInput::Missing { .. }), "{part}");
         }
-    }
-
-    #[test]
-    fn ids_are_limited_in_length() {
-        for id in [json!(7), json!("a\u{0}b"), json!("x".repeat(257)), json!({})] {
-            assert!(identifier(&json!({ "id": id }), "id", ("id", "id")).is_err(), "{id}");
-        }
-        assert_eq!(identifier(&json!({ "id": "" }), "id", ("id", "id")).unwrap(), None);
     }
 
     #[test]

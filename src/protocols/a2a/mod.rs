@@ -12,17 +12,22 @@ mod endpoint;
 mod envelope;
 mod errors;
 mod events;
+mod fields;
 #[cfg_attr(not(feature = "conformance-fixtures"), path = "no_fixtures.rs")]
 mod fixtures;
 mod http_json;
 mod message;
+mod message_form;
 mod methods;
 mod modes;
 mod operations;
 mod payment;
+mod payment_extension;
+mod payments;
 mod pushes;
 mod request;
 mod sending;
+mod sent;
 mod task;
 
 use std::time::Duration;

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::errors::Refusal;
-use super::message::{invalid, member};
+use super::fields::{invalid, member};
 
 /// The accepted output modes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]

@@ -8,7 +8,7 @@ use serde_json::{Map, Value};
 use super::conversation::Conversation;
 use super::dialect::Dialect;
 use super::errors::Refusal;
-use super::message::Sent;
+use super::sent::Sent;
 use crate::http::AppState;
 
 /// Access to sending messages.

@@ -14,9 +14,11 @@ use serde_json::{Value, json};
 use super::conversation::Conversation;
 use super::dialect::Dialect;
 use super::errors::Refusal;
-use super::message::{Sent, identifier, invalid, member, skill_for};
+use super::fields::{identifier, invalid, member, task_id};
+use super::message::skill_for;
 use super::request::AgentRequest;
 use super::sending::{SendOutcome, begin};
+use super::sent::Sent;
 use super::task::{History, View};
 
 /// Result of sending a message.
@@ -77,11 +79,6 @@ pub(super) async fn cancel(agent: &AgentRequest, params: &Value, dialect: Dialec
         }
     }
     get(agent, params, dialect).await
-}
-
-/// Returns the task id from the parameters.
-pub(super) fn task_id(params: &Value) -> Result<&str, Refusal> {
-    identifier(params, "id", ("id", "name"))?.ok_or_else(|| invalid("id", "id is missing: name the task"))
 }
 
 /// Returns the dialect for showing a task: a task requested by the client's own id uses the dialect with such ids.

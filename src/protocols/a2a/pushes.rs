@@ -26,7 +26,8 @@ use serde_json::{Value, json};
 use super::conversation::Conversation;
 use super::dialect::Dialect;
 use super::errors::Refusal;
-use super::message::{identifier, invalid, member, skill_for};
+use super::fields::{identifier, invalid, member, task_id};
+use super::message::skill_for;
 use super::request::AgentRequest;
 use super::task::{History, View};
 
@@ -184,7 +185,7 @@ pub(super) async fn act(
     let task = match identifier(params, "taskId", ("taskId", "task_id"))? {
         Some(task) => task,
         // 0.3 names the task `id` if the configuration has its own id.
-        None if dialect != Dialect::V1 => super::operations::task_id(params)?,
+        None if dialect != Dialect::V1 => task_id(params)?,
         None => return Err(invalid("taskId", "taskId is missing: name the task")),
     };
     let task = agent.task(task).await?.task;

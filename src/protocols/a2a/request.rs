@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
-use axum::http::HeaderMap;
+use axum::http::{HeaderMap, Response};
 use ep_kernel::caller::UserId;
 use ep_kernel::dispatch::{Call, dispatch};
 use ep_kernel::event::ProgressSink;
@@ -20,7 +20,7 @@ use serde_json::{Value, json};
 use super::conversation::Conversation;
 use super::fixtures;
 use super::message::skill_for;
-use super::payment;
+use super::payment_extension;
 use crate::http::{AppState, RequestHead};
 use crate::payments::Usdc;
 
@@ -46,7 +46,7 @@ impl AgentRequest {
         headers: &HeaderMap,
     ) -> Result<Self, Fault> {
         let admission = fixtures::admitted(&state, admission).await?;
-        let asks = state.site.settings.offer.usdc.is_some() && payment::asks(headers);
+        let asks = state.site.settings.offer.usdc.is_some() && payment_extension::asks(headers);
         let payments = state.usdc.clone().filter(|_| asks);
         Ok(Self { state, head, admission, dispatched: Arc::default(), narrow: Arc::default(), payments })
     }
@@ -54,6 +54,13 @@ impl AgentRequest {
     /// Returns the request with this payment support.
     pub(super) fn paying(&self, payments: Option<Usdc>) -> Self {
         Self { payments, ..self.clone() }
+    }
+
+    /// Confirms the active payment extension in a response.
+    pub(super) fn confirm_payments<B>(&self, request: &HeaderMap, response: &mut Response<B>) {
+        if self.payments.is_some() {
+            payment_extension::confirm(request, response);
+        }
     }
 
     /// Returns the callable operations.

@@ -15,14 +15,17 @@ use sha2::{Digest, Sha256};
 use super::conversation::{Content, Conversation, MAX_CONTENT, MAX_MESSAGES};
 use super::dialect::Dialect;
 use super::errors::Refusal;
+use super::fields::{invalid, member};
 use super::fixtures;
-use super::message::{Sent, SkillCall, invalid, skill_for};
+use super::message::{SkillCall, skill_for};
+use super::message_form::stored;
 use super::modes::Modes;
 use super::payment;
 use super::payment::{PaymentMessage, PaymentOutcome};
 use super::pushes::PushConfig;
 use super::request::AgentRequest;
-use super::task::{legacy_task, message, stored};
+use super::sent::Sent;
+use super::task::{legacy_task, message};
 
 /// Result of an incoming message.
 pub(super) enum SendOutcome {
@@ -123,7 +126,7 @@ async fn pay(
     // A paid poll is opened even if the client disconnects.
     let tasks = agent.state.app.tasks.clone();
     let paid = tasks.spawn(async move {
-        let paid = known.said.payments.take(&agent, step).await?;
+        let paid = payment::take(&mut known.said.payments, &agent, step).await?;
         if let PaymentOutcome::Credited = paid {
             let opening = Opening { agent, existing: Some(known), said, modes, names };
             return match opening.open(entry, input).await? {
@@ -134,7 +137,8 @@ async fn pay(
         known.said.messages.push(said.clone());
         known.task.since = agent.now();
         if let PaymentOutcome::Failed(code, why) = paid {
-            if let Some((text, metadata)) = known.said.payments.failed(&agent, code, &why) {
+            if let Some((text, metadata)) = known.said.payments.failed(agent.state.usdc.as_ref(), code, &why)
+            {
                 known.ask_with(&text, metadata);
             }
         } else {
@@ -235,7 +239,7 @@ fn opening_name(agent: &AgentRequest, sent: &Sent<'_>) -> Option<String> {
 
 fn message_name(sent: &Sent<'_>) -> Option<String> {
     let parts = stored(sent.message, None, sent.dialect);
-    let mut parts = super::message::member(&parts, "parts", "content").cloned().unwrap_or_default();
+    let mut parts = member(&parts, "parts", "content").cloned().unwrap_or_default();
     // The same content in another dialect gets the same name.
     for part in parts.as_array_mut().into_iter().flatten().filter_map(Value::as_object_mut) {
         part.retain(|name, _| matches!(name.as_str(), "text" | "data"));
@@ -348,7 +352,8 @@ impl Opening {
         conversation.said.opening = None;
         conversation.said.known = input;
         conversation.task.since = self.agent.now();
-        if let Some((text, metadata)) = conversation.said.payments.ask(&self.agent, cents) {
+        let usdc = self.agent.state.usdc.as_ref();
+        if let Some((text, metadata)) = conversation.said.payments.ask(usdc, cents) {
             conversation.ask_with(&text, metadata);
         }
         self.store(conversation, begun).await
