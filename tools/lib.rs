@@ -14,8 +14,11 @@ pub mod feedback;
 pub mod intents;
 pub mod keys;
 pub mod models;
+mod paging;
+mod poll_access;
 pub mod polls;
 pub mod reputation;
+mod result_link;
 pub mod results;
 pub mod service;
 #[cfg(test)]

@@ -19,7 +19,7 @@ use serde::Serialize;
 
 use crate::feedback::ListedFeedback;
 use crate::keys::ListedKey;
-use crate::results::MAX_LIMIT;
+use crate::paging::{MAX_LIMIT, PollCursor, malformed_cursor};
 use crate::webhooks::Notification;
 
 /// A page of an account's stored data.
@@ -180,7 +180,7 @@ impl ExportedVote {
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum ExportCursor {
     Transfers(i64),
-    Polls(Option<(Timestamp, PollId)>),
+    Polls(Option<PollCursor>),
     Feedback(String),
     Notifications(String),
     Tasks(String),
@@ -191,7 +191,7 @@ impl fmt::Display for ExportCursor {
         match self {
             Self::Transfers(number) => write!(f, "transfers.{number}"),
             Self::Polls(None) => f.write_str("polls."),
-            Self::Polls(Some((at, id))) => write!(f, "polls.{}.{id}", at.millis()),
+            Self::Polls(Some(cursor)) => write!(f, "polls.{cursor}"),
             Self::Feedback(poll) => write!(f, "feedback.{poll}"),
             Self::Notifications(poll) => write!(f, "notifications.{poll}"),
             Self::Tasks(task) => write!(f, "tasks.{task}"),
@@ -203,20 +203,15 @@ impl FromStr for ExportCursor {
     type Err = Fault;
 
     fn from_str(cursor: &str) -> Result<Self, Fault> {
-        let wrong = || Fault::invalid("cursor", "must be the next_cursor of an earlier page");
-        let (list, key) = cursor.split_once('.').ok_or_else(wrong)?;
+        let (list, key) = cursor.split_once('.').ok_or_else(malformed_cursor)?;
         Ok(match list {
-            "transfers" => Self::Transfers(key.parse().map_err(|_| wrong())?),
+            "transfers" => Self::Transfers(key.parse().map_err(|_| malformed_cursor())?),
             "polls" if key.is_empty() => Self::Polls(None),
-            "polls" => {
-                let (at, id) = key.split_once('.').ok_or_else(wrong)?;
-                let at = Timestamp::from_millis(at.parse().map_err(|_| wrong())?);
-                Self::Polls(Some((at, id.parse().map_err(|_| wrong())?)))
-            }
+            "polls" => Self::Polls(Some(key.parse()?)),
             "feedback" => Self::Feedback(key.to_owned()),
             "notifications" => Self::Notifications(key.to_owned()),
             "tasks" => Self::Tasks(key.to_owned()),
-            _ => return Err(wrong()),
+            _ => return Err(malformed_cursor()),
         })
     }
 }
@@ -298,14 +293,15 @@ async fn fill(
             read
         }
         ExportCursor::Polls(after) => {
-            let after = after.as_ref().map(|(at, id)| (*at, id));
+            let after = after.as_ref().map(|after| (after.at, &after.id));
             let found = ports.history.polls_after(user, room, after).await?;
             for poll in &found {
                 // The poll may have been deleted in the meantime.
                 let state = ports.polls.stored(&poll.id).await?;
                 export.polls.extend(state.as_ref().map(Into::into));
             }
-            let last = found.last().map(|poll| ExportCursor::Polls(Some((poll.created_at, poll.id.clone()))));
+            let last = found.last().map(|poll| PollCursor { at: poll.created_at, id: poll.id.clone() });
+            let last = last.map(|last| ExportCursor::Polls(Some(last)));
             (found.len(), last)
         }
         ExportCursor::Feedback(after) => {

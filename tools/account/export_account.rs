@@ -7,7 +7,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::export::{AccountExport, export_page};
-use crate::results::{MAX_LIMIT, check_limit, default_limit};
+use crate::paging::{MAX_LIMIT, check_limit, default_limit};
 
 /// Exports an account.
 pub struct ExportAccount;

@@ -10,11 +10,11 @@ use ep_kernel::ctx::Ctx;
 use ep_kernel::executor::PollState;
 use ep_kernel::fault::{Fault, Kind};
 
-use crate::results;
+use crate::poll_access::readable;
 
 /// Returns the poll with this id. Fails for private polls, even for their owners, because feedback is public.
 async fn poll(cx: &Ctx, id: &str) -> Result<PollState, Fault> {
-    let state = results::readable(cx, id).await?;
+    let state = readable(cx, id).await?;
     if state.record.plan.private {
         let id = &state.record.id;
         return Err(Fault::new(

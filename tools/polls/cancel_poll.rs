@@ -7,8 +7,8 @@ use ep_kernel::fault::{Fault, Kind};
 use ep_kernel::tool::{Access, Agents, Cost, Effect, Latency, Rate, Rest, Spec, Task, Tool};
 
 use super::follow::follow;
-use super::get_poll_status::{PollQuery, PollStatus};
-use crate::results::owned;
+use super::get_poll_status::PollStatus;
+use super::poll_query::PollQuery;
 
 /// Ends a poll early and keeps its votes.
 pub struct CancelPoll;
@@ -47,7 +47,7 @@ impl Tool for CancelPoll {
     type Output = PollStatus;
 
     async fn call(cx: &Ctx, query: PollQuery) -> Result<PollStatus, Fault> {
-        let state = owned(cx, &query.poll_id).await?;
+        let state = query.read(cx).await?;
         if state.record.closing.as_ref().is_some_and(|closing| closing.cancelled) {
             return Ok(PollStatus::of(cx, &state));
         }

@@ -11,7 +11,7 @@ use serde::Serialize;
 use serde_json::Value;
 
 use super::summary::{Status, Summary};
-use crate::results::url_of;
+use crate::result_link::url_of;
 
 /// A notification (Standard Webhooks 1.0.0, "Payload structure").
 #[derive(Debug, Serialize, JsonSchema)]

@@ -7,7 +7,7 @@ use ep_polling::poll_id::PollId;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::results::owned;
+use crate::poll_access::owned;
 
 /// Deletes a poll.
 pub struct DeletePoll;

@@ -13,6 +13,7 @@ use ep_polling::stopping::Pace;
 use ep_polling::threshold::Threshold;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
 use super::profile::Profile;
 
@@ -90,6 +91,11 @@ pub struct PollRequest {
 }
 
 impl PollRequest {
+    /// Rejects an input that is not a poll request.
+    pub fn check(input: Value) -> Result<(), Fault> {
+        schema::decode::<Self>(input)?.draft().map(drop)
+    }
+
     /// Builds the draft. Its models are not looked up yet.
     pub fn draft(self) -> Result<Draft, Fault> {
         let question = self.question.or(self.prompt).ok_or_else(|| {

@@ -10,7 +10,6 @@ use serde_json::{Map, Value, json};
 
 use super::draft::{PollRequest, plan};
 use super::estimate::DryRun;
-use super::raw_request::misspelt;
 
 /// Checks and prices a poll.
 pub struct DryRunPoll;
@@ -49,7 +48,6 @@ impl Tool for DryRunPoll {
 
     async fn call(cx: &Ctx, UncheckedRequest(mut members): UncheckedRequest) -> Result<DryRun, Fault> {
         let mut errors = Vec::new();
-        let misspelt = misspelt(&members);
         let draft = loop {
             let request = schema::decode::<PollRequest>(Value::Object(members.clone()));
             match request.and_then(PollRequest::draft) {
@@ -70,7 +68,7 @@ impl Tool for DryRunPoll {
         };
         match plan(cx, draft).await {
             Ok(plan) => {
-                let priced = DryRun::of(cx, &plan, misspelt);
+                let priced = DryRun::of(cx, &plan);
                 errors.extend(priced.errors);
                 Ok(DryRun { valid: errors.is_empty(), errors, ..priced })
             }

@@ -48,7 +48,11 @@ pub struct Estimates {
     pub notices: Vec<String>,
 }
 
-impl ToolOutput for Estimates {}
+impl ToolOutput for Estimates {
+    fn add_notices(&mut self, notices: Vec<String>) {
+        self.notices.extend(notices);
+    }
+}
 
 impl Estimates {
     /// Computes the estimates of a poll.
@@ -93,16 +97,19 @@ pub struct DryRun {
     pub estimates: Option<Estimates>,
 }
 
-impl ToolOutput for DryRun {}
+impl ToolOutput for DryRun {
+    fn add_notices(&mut self, notices: Vec<String>) {
+        if let Some(estimates) = &mut self.estimates {
+            estimates.add_notices(notices);
+        }
+    }
+}
 
 impl DryRun {
-    /// Builds the dry run of a valid request, which may still have too small a budget. `notices` are added to
-    /// those of the plan.
-    pub fn of(cx: &Ctx, plan: &Plan, notices: Vec<String>) -> Self {
-        let mut estimates = Estimates::new(cx, plan);
-        estimates.notices.extend(notices);
+    /// Builds the dry run of a valid request, which may still have too small a budget.
+    pub fn of(cx: &Ctx, plan: &Plan) -> Self {
         let errors: Vec<String> =
             affordable(plan).err().map(|fault| fault.message().to_owned()).into_iter().collect();
-        Self { dry_run: true, valid: errors.is_empty(), errors, estimates: Some(estimates) }
+        Self { dry_run: true, valid: errors.is_empty(), errors, estimates: Some(Estimates::new(cx, plan)) }
     }
 }

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use crate::results::result_url;
+use crate::result_link::result_url;
 use ep_kernel::ctx::Ctx;
 use ep_kernel::event::{PollEvent, Progress, StartedEvent, VoteEvent};
 use ep_kernel::executor::{EventProjection, PollState};
@@ -19,16 +19,29 @@ pub async fn follow(cx: &Ctx, id: &PollId, wait_limit: Option<Duration>) -> Resu
     follow_as(cx, id, wait_limit, Watcher { seen: None, costs: true }).await
 }
 
-/// A watcher of a poll.
-pub struct Watcher {
-    /// The sequence number of the last vote it received.
-    pub seen: Option<u32>,
-    /// True if it may see costs.
-    pub costs: bool,
+/// Follows a poll for a watcher that has received the votes up to the number `after`. `costs` is true if the watcher may
+/// see costs. Returns the poll's state at once if the caller does not wait.
+pub async fn watch(cx: &Ctx, state: PollState, after: Option<u32>, costs: bool) -> Result<PollState, Fault> {
+    let known = state.ballots.len() as u32;
+    if after.is_some_and(|seen| seen > known) {
+        let rule = format!("must be the number of a vote that was seen: there are {known} so far");
+        return Err(Fault::invalid("after", rule));
+    }
+    if cx.wait_limit == Some(Duration::ZERO) {
+        return Ok(state);
+    }
+    follow_as(cx, &state.record.id, cx.wait_limit, Watcher { seen: after, costs }).await
 }
 
-/// Follows a poll as [`follow`] does, for this watcher.
-pub async fn follow_as(
+/// A watcher of a poll.
+struct Watcher {
+    /// The sequence number of the last vote it received.
+    seen: Option<u32>,
+    /// True if it may see costs.
+    costs: bool,
+}
+
+async fn follow_as(
     cx: &Ctx,
     id: &PollId,
     wait_limit: Option<Duration>,

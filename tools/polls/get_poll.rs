@@ -5,24 +5,20 @@ use ep_kernel::executor::PollState;
 use ep_kernel::fault::{Fault, Kind};
 use ep_kernel::tool::{Access, Agents, Cost, Effect, Latency, Rate, Rest, Spec, Task, Tool};
 
-use super::get_poll_status::PollQuery;
+use super::poll_query::PollQuery;
 use super::reply::{PollReply, PollResponse, RunningPoll};
-use crate::results::{owned, result_url};
+use crate::result_link::result_url;
 
 /// Reads a poll with the fields for its owner.
 pub struct GetPoll;
 
 /// Returns a poll's response, or its progress while it runs.
-pub fn reply(cx: &Ctx, state: &PollState, notices: Vec<String>) -> PollReply {
+pub fn reply(cx: &Ctx, state: &PollState) -> PollReply {
     let url = result_url(cx, &state.record.id);
     if let Some(closing) = &state.record.closing {
-        let mut response = PollResponse::new(state, closing, url);
-        response.notices.extend(notices);
-        PollReply::Complete(Box::new(response))
+        PollReply::Complete(Box::new(PollResponse::new(state, closing, url)))
     } else {
-        let mut running = RunningPoll::new(state, cx.polls().position(&state.record), url);
-        running.notices.extend(notices);
-        PollReply::Running(running)
+        PollReply::Running(RunningPoll::new(state, cx.polls().position(&state.record), url))
     }
 }
 
@@ -55,6 +51,6 @@ impl Tool for GetPoll {
     type Output = PollReply;
 
     async fn call(cx: &Ctx, query: PollQuery) -> Result<PollReply, Fault> {
-        Ok(reply(cx, &owned(cx, &query.poll_id).await?, Vec::new()))
+        Ok(reply(cx, &query.read(cx).await?))
     }
 }

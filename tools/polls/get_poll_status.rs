@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use ep_kernel::ctx::Ctx;
-use ep_kernel::executor::{EventProjection, PollState};
+use ep_kernel::executor::PollState;
 use ep_kernel::fault::{Fault, Kind};
 use ep_kernel::tool::{
     Access, Agents, Cost, Effect, Latency, Presentation, Rate, Rest, Spec, Task, Tool, ToolOutput,
@@ -13,21 +13,14 @@ use ep_polling::stopping::TerminationReason;
 use ep_polling::tally::NamedTally;
 use ep_polling::time::Timestamp;
 use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 
-use super::reply::POLL_AFTER_MS;
+use super::poll_query::PollQuery;
+use super::reply::{POLL_AFTER_MS, RunningPoll};
 use super::summary::{Status, Summary};
-use crate::results::owned;
 
 /// Reads the progress of a poll.
 pub struct GetPollStatus;
-
-/// Which poll.
-#[derive(Debug, Deserialize, JsonSchema)]
-pub struct PollQuery {
-    /// The poll's id: EP-<date>-<suffix>.
-    pub poll_id: String,
-}
 
 /// The progress of a poll.
 #[derive(Debug, Serialize, JsonSchema)]
@@ -64,36 +57,42 @@ impl PollStatus {
     /// Returns the progress of this poll.
     pub fn of(cx: &Ctx, state: &PollState) -> Self {
         let record = &state.record;
-        let running = Self {
-            poll_id: record.id.clone(),
-            status: Status::Running,
-            queue_position: None,
-            outcome: None,
-            tally: state.tally().named(&record.plan.options),
-            confidence: 0.0,
-            answered: state.ballots.len() as u32,
-            roster_size: record.plan.roster.len() as u32,
-            cancelled: false,
-            termination_reason: None,
-            created_at: record.created_at,
-            ended_at: None,
-        };
         let Some(closing) = &record.closing else {
-            let mut projection = EventProjection::new(record);
-            state.ballots.iter().for_each(|ballot| projection.add(ballot));
-            let queue_position = cx.polls().position(record);
-            let status = if queue_position.is_some() { Status::Queued } else { Status::Running };
-            return Self { status, queue_position, confidence: projection.confidence(), ..running };
+            return RunningPoll::new(state, cx.polls().position(record), None).into();
         };
         let summary = Summary::new(state, closing);
         Self {
+            poll_id: record.id.clone(),
             status: summary.status,
+            queue_position: None,
             outcome: Some(summary.outcome),
+            tally: summary.tally,
             confidence: summary.confidence,
+            answered: state.ballots.len() as u32,
+            roster_size: record.plan.roster.len() as u32,
             cancelled: closing.cancelled,
             termination_reason: closing.reason,
+            created_at: record.created_at,
             ended_at: Some(closing.closed_at),
-            ..running
+        }
+    }
+}
+
+impl From<RunningPoll> for PollStatus {
+    fn from(poll: RunningPoll) -> Self {
+        Self {
+            poll_id: poll.poll_id,
+            status: poll.status,
+            queue_position: poll.queue_position,
+            outcome: None,
+            tally: poll.tally,
+            confidence: poll.confidence,
+            answered: poll.answered,
+            roster_size: poll.roster_size,
+            cancelled: false,
+            termination_reason: None,
+            created_at: poll.created_at,
+            ended_at: None,
         }
     }
 }
@@ -139,6 +138,6 @@ impl Tool for GetPollStatus {
     type Output = PollStatus;
 
     async fn call(cx: &Ctx, query: PollQuery) -> Result<PollStatus, Fault> {
-        Ok(PollStatus::of(cx, &owned(cx, &query.poll_id).await?))
+        Ok(PollStatus::of(cx, &query.read(cx).await?))
     }
 }

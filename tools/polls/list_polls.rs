@@ -8,11 +8,11 @@ use ep_polling::money::Usd;
 use ep_polling::poll_id::PollId;
 use ep_polling::tally::NamedTally;
 use ep_polling::time::Timestamp;
-use schemars::{JsonSchema, Schema};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::summary::{Status, outcome_text};
-use crate::results::{MAX_LIMIT, check_limit, default_limit};
+use crate::paging::{MAX_LIMIT, PollCursor, check_limit, default_limit};
 
 /// Lists an account's polls.
 pub struct ListPolls;
@@ -26,7 +26,7 @@ pub struct PollPage {
     pub limit: u32,
     /// `next_cursor` of the page before.
     #[serde(default)]
-    #[schemars(transform = cursor_pattern)]
+    #[schemars(transform = PollCursor::describe)]
     pub cursor: Option<String>,
 }
 
@@ -72,20 +72,6 @@ impl From<PastPoll> for ListedPoll {
     }
 }
 
-/// Adds the cursor's pattern to its schema: a time and a poll's id.
-fn cursor_pattern(schema: &mut Schema) {
-    let id = PollId::PATTERN.trim_start_matches('^');
-    schema.insert("pattern".to_owned(), format!(r"^[0-9]{{1,15}}\.{id}").into());
-}
-
-/// Parses a cursor: the page starts after this poll.
-fn parse_cursor(cursor: &str) -> Result<(Timestamp, PollId), Fault> {
-    let wrong = || Fault::invalid("cursor", "must be the next_cursor of an earlier page");
-    let (at, id) = cursor.split_once('.').ok_or_else(wrong)?;
-    let at = Timestamp::from_millis(at.parse().map_err(|_| wrong())?);
-    Ok((at, id.parse().map_err(|_| wrong())?))
-}
-
 impl Tool for ListPolls {
     const SPEC: Spec = Spec {
         name: "list_polls",
@@ -119,14 +105,15 @@ impl Tool for ListPolls {
 
     async fn call(cx: &Ctx, page: PollPage) -> Result<PollList, Fault> {
         check_limit(page.limit)?;
-        let after = page.cursor.as_deref().map(parse_cursor).transpose()?;
-        let after = after.as_ref().map(|(at, id)| (*at, id));
+        let after: Option<PollCursor> = page.cursor.map(|cursor| cursor.parse()).transpose()?;
+        let after = after.as_ref().map(|after| (after.at, &after.id));
         // One extra poll shows that there is a next page.
         let mut found = cx.history().polls_after(cx.account()?, page.limit + 1, after).await?;
         let more = found.len() > page.limit as usize;
         found.truncate(page.limit as usize);
         let last = found.last().filter(|_| more);
-        let next_cursor = last.map(|poll| format!("{}.{}", poll.created_at.millis(), poll.id));
+        let next_cursor =
+            last.map(|poll| PollCursor { at: poll.created_at, id: poll.id.clone() }.to_string());
         Ok(PollList { polls: found.into_iter().map(Into::into).collect(), next_cursor })
     }
 }

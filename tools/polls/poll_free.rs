@@ -13,21 +13,24 @@ use ep_polling::poll_id::PollId;
 use ep_polling::roster::ModelChoice;
 use ep_polling::stopping::Pace;
 use ep_polling::threshold::Threshold;
-use schemars::JsonSchema;
+use schemars::{JsonSchema, Schema};
 use serde::Serialize;
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use super::draft::plan;
 use super::estimate::DryRun;
 use super::follow::follow;
 use super::free_form::{self, FreeRequest, Theme};
 use super::notices::notices;
-use super::raw_request::RawFreeRequest;
+use super::poll_question::PollQuestion;
 use super::summary::Summary;
-use crate::results::result_url;
+use crate::result_link::result_url;
 
 /// The preset of free polls.
 pub const FREE_PRESET: &str = "free";
+
+/// Fields of other polls, with the values that every free poll has.
+const IMPLIED: [(&str, &str); 2] = [("preset", "free"), ("poll_type", "fptp")];
 
 /// Asks the free models.
 pub struct PollFree;
@@ -72,7 +75,14 @@ pub enum FreeAnswer {
     DryRun(DryRun),
 }
 
-impl ToolOutput for FreeAnswer {}
+impl ToolOutput for FreeAnswer {
+    fn add_notices(&mut self, notices: Vec<String>) {
+        match self {
+            Self::Complete(reply) => drop(reply.notices.splice(..0, notices)),
+            Self::DryRun(dry_run) => dry_run.add_notices(notices),
+        }
+    }
+}
 
 impl Tool for PollFree {
     const SPEC: Spec = Spec {
@@ -101,15 +111,26 @@ impl Tool for PollFree {
         ],
         faults: &[Kind::Busy, Kind::PollFailed, Kind::NotConfigured, Kind::Unavailable],
     };
-    type Input = RawFreeRequest;
+    type Input = FreeRequest;
     type Output = FreeAnswer;
 
-    fn check(input: Value) -> Result<(), Fault> {
-        schema::decode::<FreeRequest>(input).map(drop)
+    /// Also names the arguments that only polls of an account have.
+    fn without_effect(schema: &Schema, input: &Map<String, Value>) -> Vec<String> {
+        let Some(paid) = crate::find(PollQuestion::SPEC.name) else { return Vec::new() };
+        let (free_names, paid_names) = (schema::names(schema), schema::names(paid.input()));
+        let of_accounts = |name: &str| paid_names.contains(&name) && !free_names.contains(&name);
+        let is_implied = |name: &str, value: &Value| {
+            IMPLIED.iter().any(|implied| *implied == (name, value.as_str().unwrap_or_default()))
+        };
+        let (of_accounts, others): (Map<_, _>, Map<_, _>) =
+            input.clone().into_iter().partition(|(name, _)| of_accounts(name));
+        let of_accounts = of_accounts.iter().filter(|(name, value)| !is_implied(name, value));
+        let notice =
+            |(name, _)| format!("{name} has no effect in a free poll; a poll with an API key takes it");
+        of_accounts.map(notice).chain(schema::spelling_notices(schema, &others)).collect()
     }
 
-    async fn call(cx: &Ctx, raw: RawFreeRequest) -> Result<FreeAnswer, Fault> {
-        let (request, ignored) = raw.decode()?;
+    async fn call(cx: &Ctx, request: FreeRequest) -> Result<FreeAnswer, Fault> {
         if request.theme == Some(Theme::FreeSearch) {
             return Err(Fault::invalid(
                 "theme",
@@ -137,7 +158,7 @@ impl Tool for PollFree {
         };
         let plan = plan(cx, draft).await?;
         if dry_run {
-            return Ok(FreeAnswer::DryRun(DryRun::of(cx, &plan, ignored)));
+            return Ok(FreeAnswer::DryRun(DryRun::of(cx, &plan)));
         }
         let id = cx
             .polls()
@@ -156,7 +177,7 @@ impl Tool for PollFree {
             question: plan.question.to_string(),
             options: plan.options.clone(),
             reasoning: reasoning(&summary),
-            notices: ignored.into_iter().chain(notices(&state, Some((closing, &summary)))).collect(),
+            notices: notices(&state, Some((closing, &summary))),
             answer: summary.winning_option,
             cost: 0,
             theme: "free",

@@ -18,7 +18,6 @@ use super::estimate::DryRun;
 use super::follow::follow;
 use super::free_form;
 use super::get_poll::reply;
-use super::raw_request::RawPollRequest;
 use super::reply::PollReply;
 
 /// Asks a roster of models one question.
@@ -70,7 +69,7 @@ impl Tool for PollQuestion {
             Kind::Unavailable,
         ],
     };
-    type Input = RawPollRequest;
+    type Input = PollRequest;
     type Output = PollReply;
 
     fn parse_input(known: &Map<String, Value>, said: MessageContent<'_>) -> Option<ParsedInput> {
@@ -78,11 +77,10 @@ impl Tool for PollQuestion {
     }
 
     fn check(input: Value) -> Result<(), Fault> {
-        RawPollRequest::check(input)
+        PollRequest::check(input)
     }
 
-    async fn call(cx: &Ctx, raw: RawPollRequest) -> Result<PollReply, Fault> {
-        let (request, misspelt) = raw.decode()?;
+    async fn call(cx: &Ctx, request: PollRequest) -> Result<PollReply, Fault> {
         // An event stream is followed to its end, and a caller that does not wait at all gets no wait.
         // Otherwise the caller's wait limit applies.
         let streamed = cx.is_watched() && cx.wait_limit.is_none();
@@ -92,11 +90,11 @@ impl Tool for PollQuestion {
         let lasts = cx.request_ref.is_some() || request.notify_url.is_some();
         let planned = PlannedPoll::new(cx, request).await?;
         if dry_run {
-            return Ok(PollReply::DryRun(DryRun::of(cx, &planned.plan, misspelt)));
+            return Ok(PollReply::DryRun(DryRun::of(cx, &planned.plan)));
         }
         let id = planned.open(cx).await?;
         tokio::select! {
-            state = follow(cx, &id, wait_limit) => Ok(reply(cx, &state?, misspelt)),
+            state = follow(cx, &id, wait_limit) => Ok(reply(cx, &state?)),
             // The client has cancelled and will not read the response.
             () = cx.cancelled(), if !lasts => {
                 cx.polls().cancel(&id).await?;

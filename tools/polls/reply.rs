@@ -45,6 +45,14 @@ impl ToolOutput for PollReply {
             Self::DryRun(_) => Presentation::default(),
         }
     }
+
+    fn add_notices(&mut self, notices: Vec<String>) {
+        match self {
+            Self::Complete(response) => response.notices.extend(notices),
+            Self::Running(running) => running.notices.extend(notices),
+            Self::DryRun(dry_run) => dry_run.add_notices(notices),
+        }
+    }
 }
 
 /// A poll that has ended.
@@ -225,8 +233,9 @@ pub struct RunningPoll {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "String")]
     pub result_url: Option<String>,
+    /// When it was accepted.
     #[serde(skip)]
-    created_at: Timestamp,
+    pub created_at: Timestamp,
 }
 
 impl ToolOutput for RunningPoll {

@@ -12,8 +12,8 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::Value;
 
+use super::draft::PollRequest;
 use super::poll_question::{PlannedPoll, PollQuestion};
-use super::raw_request::RawPollRequest;
 use super::reply::POLL_AFTER_MS;
 use super::{GetPoll, GetPollStatus, WatchPoll};
 
@@ -39,6 +39,10 @@ impl ToolOutput for StartedPoll {
     fn presentation(&self) -> Presentation {
         let location = Some(self.status_url.clone());
         Presentation { location, ..Presentation::interim(Duration::from_millis(POLL_AFTER_MS.into())) }
+    }
+
+    fn add_notices(&mut self, notices: Vec<String>) {
+        self.notices.extend(notices);
     }
 }
 
@@ -69,15 +73,14 @@ impl Tool for StartPoll {
         ],
         faults: <PollQuestion as Tool>::SPEC.faults,
     };
-    type Input = RawPollRequest;
+    type Input = PollRequest;
     type Output = StartedPoll;
 
     fn check(input: Value) -> Result<(), Fault> {
-        RawPollRequest::check(input)
+        PollRequest::check(input)
     }
 
-    async fn call(cx: &Ctx, raw: RawPollRequest) -> Result<StartedPoll, Fault> {
-        let (request, notices) = raw.decode()?;
+    async fn call(cx: &Ctx, request: PollRequest) -> Result<StartedPoll, Fault> {
         if request.dry_run {
             return Err(Fault::invalid("dry_run", "is not supported here: call dry_run_poll instead"));
         }
@@ -87,7 +90,7 @@ impl Tool for StartPoll {
             status_url: url(GetPollStatus::SPEC.name),
             result_url: url(GetPoll::SPEC.name),
             events_url: url(WatchPoll::SPEC.name),
-            notices,
+            notices: Vec::new(),
             poll_id,
         })
     }

@@ -1,19 +1,16 @@
 //! `watch_poll`: streams the events of a poll.
 
-use std::time::Duration;
-
 use ep_kernel::ctx::Ctx;
-use ep_kernel::executor::PollState;
 use ep_kernel::fault::{Fault, Kind};
 use ep_kernel::tool::{Access, Agents, Cost, Effect, Latency, Rate, Rest, Spec, Task, Tool};
 use ep_polling::stopping::MAX_ROSTER;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::follow::{Watcher, follow_as};
+use super::follow::watch;
 use super::get_poll::reply;
 use super::reply::PollReply;
-use crate::results::owned;
+use crate::poll_access::owned;
 
 /// Streams the events of a poll.
 pub struct WatchPoll;
@@ -60,21 +57,6 @@ impl Tool for WatchPoll {
 
     async fn call(cx: &Ctx, watched: WatchedPoll) -> Result<PollReply, Fault> {
         let state = owned(cx, &watched.poll_id).await?;
-        let watcher = watcher(&state, watched.after, true)?;
-        if cx.wait_limit == Some(Duration::ZERO) {
-            return Ok(reply(cx, &state, Vec::new()));
-        }
-        let state = follow_as(cx, &state.record.id, cx.wait_limit, watcher).await?;
-        Ok(reply(cx, &state, Vec::new()))
+        Ok(reply(cx, &watch(cx, state, watched.after, true).await?))
     }
-}
-
-/// Returns a watcher that has received the votes up to this number.
-pub fn watcher(state: &PollState, seen: Option<u32>, costs: bool) -> Result<Watcher, Fault> {
-    let known = state.ballots.len() as u32;
-    if seen.is_some_and(|seen| seen > known) {
-        let rule = format!("must be the number of a vote that was seen: there are {known} so far");
-        return Err(Fault::invalid("after", rule));
-    }
-    Ok(Watcher { seen, costs })
 }

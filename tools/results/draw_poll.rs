@@ -10,7 +10,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::diagram::diagram;
-use super::readable;
+use crate::poll_access::readable;
 
 /// Draws a poll.
 pub struct DrawPoll;

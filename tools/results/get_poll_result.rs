@@ -17,13 +17,14 @@ use ep_polling::time::Timestamp;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{owns, readable, result_url};
+use crate::poll_access::{owns, readable};
 use crate::polls::brief;
 use crate::polls::facts::ResultText;
 use crate::polls::follow::follow;
 use crate::polls::notices::notices;
 use crate::polls::reply::{Costs, PublicVote, RunningPoll, Timing, VoteResult, votes};
 use crate::polls::summary::{FamilySpread, Status, Summary, families};
+use crate::result_link::{GET_POLL_RESULT, result_url};
 
 /// Reads a result.
 pub struct GetPollResult;
@@ -157,11 +158,15 @@ impl ToolOutput for PollResult {
             ResultView::Interim(running) => running.presentation(),
         }
     }
+
+    fn add_notices(&mut self, notices: Vec<String>) {
+        self.notices.extend(notices);
+    }
 }
 
 impl Tool for GetPollResult {
     const SPEC: Spec = Spec {
-        name: "get_poll_result",
+        name: GET_POLL_RESULT,
         title: "Get a poll's result",
         summary: "Reads a poll by its poll_id: outcome, tally and votes, or its progress while it runs. Free.",
         manual: include_str!("get_poll_result.md"),

@@ -11,6 +11,7 @@ use ep_polling::time::Timestamp;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::paging::{MAX_LIMIT, check_limit, default_limit};
 use crate::polls::summary::{Status, winning_option};
 
 /// Lists the caller's polls.
@@ -39,23 +40,6 @@ pub struct Page {
 const MAX_SEARCH: usize = 200;
 /// Maximum number of words in a search.
 const MAX_WORDS: usize = 16;
-
-/// Maximum length of a page.
-pub const MAX_LIMIT: u32 = 100;
-
-/// Returns the default length of a page.
-pub const fn default_limit() -> u32 {
-    20
-}
-
-/// Rejects a page that is too long or empty.
-pub fn check_limit(limit: u32) -> Result<(), Fault> {
-    if (1..=MAX_LIMIT).contains(&limit) {
-        Ok(())
-    } else {
-        Err(Fault::invalid("limit", format!("must be a number from 1 to {MAX_LIMIT}")))
-    }
-}
 
 /// The polls of an account.
 #[derive(Debug, Serialize, JsonSchema)]

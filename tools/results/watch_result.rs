@@ -1,7 +1,5 @@
 //! `watch_result`: streams the events of a poll that the caller may read.
 
-use std::time::Duration;
-
 use ep_kernel::ctx::Ctx;
 use ep_kernel::fault::{Fault, Kind};
 use ep_kernel::tool::{Access, Agents, Cost, Effect, Latency, Rate, Rest, Spec, Task, Tool};
@@ -10,8 +8,8 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::get_poll_result::PollResult;
-use super::readable;
-use crate::polls::{follow_as, watcher};
+use crate::poll_access::readable;
+use crate::polls::follow::watch;
 
 /// Streams the events of a poll to anyone who may read its result.
 pub struct WatchResult;
@@ -53,11 +51,6 @@ impl Tool for WatchResult {
 
     async fn call(cx: &Ctx, watched: WatchedResult) -> Result<PollResult, Fault> {
         let state = readable(cx, &watched.poll_id).await?;
-        let watcher = watcher(&state, watched.after, false)?;
-        if cx.wait_limit == Some(Duration::ZERO) {
-            return Ok(PollResult::of(cx, &state, false));
-        }
-        let state = follow_as(cx, &state.record.id, cx.wait_limit, watcher).await?;
-        Ok(PollResult::of(cx, &state, false))
+        Ok(PollResult::of(cx, &watch(cx, state, watched.after, false).await?, false))
     }
 }

@@ -16,6 +16,8 @@ pub trait ToolOutput: Serialize + JsonSchema + Send {
     fn presentation(&self) -> Presentation {
         Presentation::default()
     }
+    /// Adds notices about arguments without effect. An output without a field for them drops them.
+    fn add_notices(&mut self, _notices: Vec<String>) {}
 }
 
 /// The short form of an output for models, which pay for every token and may see only its fields.

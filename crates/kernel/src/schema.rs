@@ -338,9 +338,17 @@ pub fn unknown(
     found.collect()
 }
 
-/// Returns the unknown fields of `input` that look like misspellings of known ones. REST ignores other
-/// unknown fields.
-pub fn misspelt(schema: &Schema, input: &Map<String, Value>) -> Vec<UnknownMember> {
+/// Returns a notice for each unknown field of `input` that looks like a misspelling of a known one: it could be a
+/// spending limit without effect.
+pub fn spelling_notices(schema: &Schema, input: &Map<String, Value>) -> Vec<String> {
+    let notice = |UnknownMember { given, nearest, .. }| {
+        format!("{given} has no effect: it is not a known field; did you mean {nearest}?")
+    };
+    misspelt(schema, input).into_iter().map(notice).collect()
+}
+
+/// Returns the unknown fields of `input` that look like misspellings of known ones.
+fn misspelt(schema: &Schema, input: &Map<String, Value>) -> Vec<UnknownMember> {
     let offered = names(schema);
     let known = |name: &str| offered.contains(&name);
     let mut found = unknown(&known, &offered, input);

@@ -2,9 +2,9 @@
 //!
 //! An operation is a [`Tool`]: a type with a [`Spec`] (its texts, access, price, errors and bindings), an
 //! input, an output and one function. It is defined in this one place. [`entry`] erases the type into an
-//! [`Entry`]; the catalogue is a list of entries. Surfaces (MCP, A2A, REST, SSE, the command line) decode
-//! bytes into a JSON value, find the entry and call [`dispatch`](crate::dispatch::dispatch). Documents are
-//! pure functions of the same list.
+//! [`Entry`]; the catalogue is a list of entries, built at its first use (`ep_tools::TOOLS`). Surfaces (MCP, A2A,
+//! REST, SSE, the command line) decode bytes into a JSON value, find the entry and call
+//! [`dispatch`](crate::dispatch::dispatch). Documents are pure functions of the same list.
 //!
 //! **Invariant:** a tool does not know the surface of its call, and never checks access, limits or
 //! idempotency itself. It checks only *ownership* ("is this your poll?").
@@ -50,6 +50,11 @@ pub trait Tool: 'static {
     /// Validates an input as far as possible without a caller.
     fn check(input: Value) -> Result<(), Fault> {
         schema::decode::<Self::Input>(input).map(drop)
+    }
+    /// Returns a notice for each argument without effect, for the [output](ToolOutput::add_notices). By default these
+    /// are the unknown ones that look misspelt.
+    fn without_effect(schema: &Schema, input: &Map<String, Value>) -> Vec<String> {
+        schema::spelling_notices(schema, input)
     }
     /// Runs the operation.
     fn call(cx: &Ctx, input: Self::Input) -> impl Future<Output = Result<Self::Output, Fault>> + Send;
@@ -122,7 +127,7 @@ pub struct Spec {
     pub agents: Agents,
     /// Effect on a task, in protocols with tasks.
     pub task: Task,
-    /// Phrases that a person would use to request it.
+    /// Up to sixteen phrases that a person would use to request it.
     pub intents: &'static [&'static str],
     /// Possible errors, besides those of every operation.
     pub faults: &'static [Kind],
@@ -201,7 +206,7 @@ impl Effect {
         }
     }
     /// Returns true if every surface refuses unknown arguments: ignoring a misspelt one could grant or spend more than
-    /// was meant. A poll names them in its notices, and a read ignores them.
+    /// was meant. Other operations name those that look misspelt in their notices, and ignore the rest.
     pub const fn refuses_unknown(self) -> bool {
         matches!(self, Self::Write { .. } | Self::Stop | Self::Destroy)
     }
@@ -368,6 +373,9 @@ impl Rest {
     }
 }
 
+/// The future of a call.
+type CallFuture = BoxFuture<'static, Result<CallOutput, Fault>>;
+
 /// An operation with erased types, used by surfaces and documents.
 pub struct Entry {
     /// The specification.
@@ -382,7 +390,8 @@ pub struct Entry {
     parse_input: fn(&Map<String, Value>, MessageContent<'_>) -> Option<ParsedInput>,
     extended: fn() -> Vec<String>,
     check: fn(Value) -> Result<(), Fault>,
-    run: fn(Ctx, Value) -> BoxFuture<'static, Result<CallOutput, Fault>>,
+    without_effect: fn(&Schema, &Map<String, Value>) -> Vec<String>,
+    run: fn(Ctx, Value, Vec<String>) -> CallFuture,
 }
 
 /// A schema generated at its first use.
@@ -499,8 +508,9 @@ impl Entry {
 
     /// Decodes the input and runs the operation. Surfaces call [`dispatch`](crate::dispatch::dispatch)
     /// instead, which checks everything else first.
-    pub fn run(&self, cx: Ctx, input: Value) -> BoxFuture<'static, Result<CallOutput, Fault>> {
-        (self.run)(cx, input)
+    pub fn run(&self, cx: Ctx, input: Value) -> CallFuture {
+        let notices = input.as_object().map(|input| (self.without_effect)(self.input(), input));
+        (self.run)(cx, input, notices.unwrap_or_default())
     }
 }
 
@@ -516,6 +526,7 @@ pub const fn entry<T: Tool>() -> Entry {
         parse_input: T::parse_input,
         extended: schema::extended::<T::Input>,
         check: T::check,
+        without_effect: T::without_effect,
         run: run::<T>,
     }
 }
@@ -529,9 +540,12 @@ fn request<T: Tool>() -> Schema {
     schema
 }
 
-fn run<T: Tool>(cx: Ctx, input: Value) -> BoxFuture<'static, Result<CallOutput, Fault>> {
+fn run<T: Tool>(cx: Ctx, input: Value, notices: Vec<String>) -> CallFuture {
     async move {
-        let output = T::call(&cx, schema::decode::<T::Input>(input)?).await?;
+        let mut output = T::call(&cx, schema::decode::<T::Input>(input)?).await?;
+        if !notices.is_empty() {
+            output.add_notices(notices);
+        }
         let value = serde_json::to_value(&output).map_err(Fault::internal)?;
         Ok(CallOutput { value, presentation: output.presentation() })
     }

@@ -1,0 +1,79 @@
+//! Pages of lists: limits and cursors.
+
+use std::fmt;
+use std::str::FromStr;
+
+use ep_kernel::fault::Fault;
+use ep_polling::poll_id::PollId;
+use ep_polling::time::Timestamp;
+use schemars::Schema;
+
+/// Maximum length of a page.
+pub const MAX_LIMIT: u32 = 100;
+
+/// Returns the default length of a page.
+pub const fn default_limit() -> u32 {
+    20
+}
+
+/// Rejects a page that is too long or empty.
+pub fn check_limit(limit: u32) -> Result<(), Fault> {
+    if (1..=MAX_LIMIT).contains(&limit) {
+        Ok(())
+    } else {
+        Err(Fault::invalid("limit", format!("must be a number from 1 to {MAX_LIMIT}")))
+    }
+}
+
+/// The position after a poll in a list that is sorted by time and id.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PollCursor {
+    /// The time when the poll was accepted.
+    pub at: Timestamp,
+    /// The poll's id.
+    pub id: PollId,
+}
+
+impl PollCursor {
+    /// Adds the cursor's pattern to its schema.
+    pub fn describe(schema: &mut Schema) {
+        let id = PollId::PATTERN.trim_start_matches('^');
+        schema.insert("pattern".to_owned(), format!(r"^[0-9]{{1,15}}\.{id}").into());
+    }
+}
+
+impl fmt::Display for PollCursor {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}.{}", self.at.millis(), self.id)
+    }
+}
+
+impl FromStr for PollCursor {
+    type Err = Fault;
+
+    fn from_str(cursor: &str) -> Result<Self, Fault> {
+        let (at, id) = cursor.split_once('.').ok_or_else(malformed_cursor)?;
+        let at = Timestamp::from_millis(at.parse().map_err(|_| malformed_cursor())?);
+        Ok(Self { at, id: id.parse().map_err(|_| malformed_cursor())? })
+    }
+}
+
+/// Returns the error for a cursor that no page contained.
+pub fn malformed_cursor() -> Fault {
+    Fault::invalid("cursor", "must be the next_cursor of an earlier page")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn cursors_are_read_as_written_and_others_are_rejected() {
+        let written = "1700000000000.EP-20260131-7KQ2M4X9TB";
+        let cursor: PollCursor = written.parse().unwrap();
+        assert_eq!((cursor.at.millis(), cursor.to_string().as_str()), (1_700_000_000_000, written));
+        for wrong in ["", "1700000000000", "x.EP-20260131-7KQ2M4X9TB", "1700000000000.EP-1"] {
+            assert_eq!(wrong.parse::<PollCursor>().unwrap_err().fields()[0].field, "cursor", "{wrong}");
+        }
+    }
+}
