@@ -103,7 +103,12 @@ pub(super) async fn run(config: &Config, arguments: Arguments) -> anyhow::Result
     let target = Target::new(config, arguments.server.as_deref()).await?;
     let answer = target.call(entry, input, None).await;
     target.close().await;
-    let answer = answer?;
+    let answer = answer.map_err(|fault| match fault.kind() {
+        Kind::InvalidInput => {
+            Fault::new(Kind::InvalidInput, format!("{fault}; see `ep call {} --help`", entry.spec.name))
+        }
+        _ => fault,
+    })?;
     match &answer {
         Value::String(text) => print(text)?,
         answer => print(&serde_json::to_string_pretty(answer)?)?,

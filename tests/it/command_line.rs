@@ -91,6 +91,7 @@ fn faults_have_exit_codes_and_messages() {
     failed(&["call", "nope"], 2, "ep call");
     failed(&["call", "get_poll_result", "{\"poll_id\": \"EP-20260131-0000000000\"}"], 7, "no poll");
     failed(&["call", "get_health", "{"], 2, "JSON");
+    failed(&["call", "match_intent"], 2, "see `ep call match_intent --help`");
     failed(&[ASK, &["--server", "http://127.0.0.1:9"]].concat(), 9, "is unreachable");
     let output = ep(data.path(), &[ASK, &["--dry-run", "--threshold", "2"]].concat(), &[]);
     assert_eq!(output.status.code(), Some(2));
