@@ -83,8 +83,8 @@ fn the_winner_has_a_mark_besides_its_colour() {
     let svg = sample("ordinary").svg();
     let label =
         |name: &str| svg[..svg.find(&format!(">{name}</text>")).unwrap()].rfind("font-weight").unwrap();
-    assert!(svg[label("Saturn")..].starts_with("font-weight=\"700\""));
-    assert!(svg[label("Jupiter")..].starts_with("font-weight=\"400\""));
+    assert!(svg[label("Water")..].starts_with("font-weight=\"700\""));
+    assert!(svg[label("Tea")..].starts_with("font-weight=\"400\""));
 }
 
 #[test]
