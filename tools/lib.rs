@@ -28,7 +28,8 @@ pub mod webhooks;
 
 use std::sync::LazyLock;
 
-use ep_kernel::tool::{Entry, entry};
+use ep_kernel::fault::{Fault, Kind};
+use ep_kernel::tool::{Entry, Tool, entry};
 
 /// All operations, in the order of the documents.
 pub static TOOLS: LazyLock<Vec<Entry>> = LazyLock::new(|| {
@@ -81,6 +82,11 @@ pub static TOOLS: LazyLock<Vec<Entry>> = LazyLock::new(|| {
         entry::<service::GetHealth>(),
     ]
 });
+
+/// Returns the catalogue's entry of an operation.
+pub fn entry_of<T: Tool>() -> Result<&'static Entry, Fault> {
+    find(T::SPEC.name).ok_or_else(|| Fault::new(Kind::NotFound, "there is no such operation"))
+}
 
 /// Returns the operation with this name.
 pub fn find(name: &str) -> Option<&'static Entry> {

@@ -2,13 +2,12 @@
 
 use ep_kernel::tool::Tool;
 use ep_polling::money::Usd;
-use ep_tools::polls::EstimatePoll;
-use serde::Deserialize;
+use ep_tools::polls::{EstimatePoll, Estimates};
 
 use super::Site;
 
 /// The estimate for a poll with default arguments at current prices (`estimate_poll`).
-#[derive(Debug, Clone, Deserialize)]
+#[derive(Debug, Clone)]
 pub struct PollPrice {
     /// The preset that chooses the models.
     pub(super) preset: String,
@@ -18,6 +17,18 @@ pub struct PollPrice {
     pub(super) cost_usd_at_least: Usd,
     /// The cost if all models are called, in USD.
     pub(super) cost_usd_typical_full_roster: Usd,
+}
+
+impl PollPrice {
+    /// Returns the price in this estimate; `None` if the models were named one by one.
+    pub fn of(estimate: Estimates) -> Option<Self> {
+        Some(Self {
+            preset: estimate.preset?,
+            models: estimate.models,
+            cost_usd_at_least: estimate.cost_usd_at_least,
+            cost_usd_typical_full_roster: estimate.cost_usd_typical_full_roster,
+        })
+    }
 }
 
 impl Site {

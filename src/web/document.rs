@@ -49,5 +49,5 @@ async fn has_free_models(state: &AppState) -> Option<bool> {
 async fn price(state: &AppState, head: &RequestHead, admission: &Admission) -> Option<PollPrice> {
     let estimate = ask::<EstimatePoll>(state, head, admission);
     let estimate = tokio::time::timeout(PRICE_TIMEOUT, estimate).await.ok()?.ok()?;
-    serde_json::from_value(estimate).ok()
+    PollPrice::of(estimate)
 }

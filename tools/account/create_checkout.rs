@@ -24,7 +24,7 @@ pub struct CheckoutRequest {
 }
 
 /// A payment page.
-#[derive(Debug, Serialize, JsonSchema)]
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
 pub struct CheckoutLink {
     /// The URL of the payment page, for a browser; valid for one hour.
     #[schemars(extend("format" = "uri"))]

@@ -7,13 +7,13 @@ use ep_kernel::tool::{
     Access, Agents, Cost, Effect, Latency, Nothing, Rate, Rest, Spec, Task, Tool, ToolOutput,
 };
 use schemars::JsonSchema;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 /// Reads the caller's balance.
 pub struct GetBalance;
 
 /// The balance of an account.
-#[derive(Debug, Serialize, JsonSchema)]
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
 pub struct BalanceReply {
     /// The amount available to a new poll, in whole cents, rounded down.
     pub balance_cents: i64,

@@ -10,7 +10,7 @@ use ep_kernel::tool::{
 use ep_polling::money::{MicroUsd, Usd};
 use ep_polling::time::Timestamp;
 use schemars::JsonSchema;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 /// Lists the account's spending by day.
 pub struct ListSpending;
@@ -20,7 +20,7 @@ const DAYS: i64 = 30;
 const DAY: Duration = Duration::from_hours(24);
 
 /// The spending of an account.
-#[derive(Debug, Serialize, JsonSchema)]
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
 pub struct Spending {
     /// Each of the last 30 days (UTC), oldest first.
     pub days: Vec<SpendingOfDay>,
@@ -30,7 +30,7 @@ pub struct Spending {
 }
 
 /// The spending of one day.
-#[derive(Debug, Serialize, JsonSchema)]
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
 pub struct SpendingOfDay {
     /// The day (UTC), for example 2026-01-31.
     #[schemars(extend("format" = "date"))]

@@ -10,12 +10,12 @@ mod get_current_user;
 mod list_spending;
 mod set_confirmation;
 
-pub use create_checkout::CreateCheckout;
+pub use create_checkout::{CheckoutLink, CreateCheckout};
 pub use delete_account::DeleteAccount;
 pub use export::{AccountExport, export_page, whole_export};
 pub use export_account::ExportAccount;
-pub use get_balance::GetBalance;
+pub use get_balance::{BalanceReply, GetBalance};
 pub use get_confirmation::GetConfirmation;
-pub use get_current_user::GetCurrentUser;
-pub use list_spending::ListSpending;
+pub use get_current_user::{CurrentUser, GetCurrentUser};
+pub use list_spending::{ListSpending, Spending, SpendingOfDay};
 pub use set_confirmation::SetConfirmation;

@@ -1,5 +1,6 @@
 //! `get_example`: returns an example program.
 
+use std::borrow::Cow;
 use std::time::Duration;
 
 use ep_kernel::ctx::Ctx;
@@ -25,10 +26,10 @@ pub struct ExampleQuery {
 }
 
 /// An example.
-#[derive(Debug, Serialize, JsonSchema)]
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
 pub struct Example {
     /// The language.
-    pub language: &'static str,
+    pub language: Cow<'static, str>,
     /// The code.
     pub code: String,
 }
@@ -78,6 +79,6 @@ impl Tool for GetExample {
                 format!("there is no example in {given}; available languages: {names}"),
             )
         })?;
-        Ok(Example { language: language.name(), code: language.example(cx.links()) })
+        Ok(Example { language: language.name().into(), code: language.example(cx.links()) })
     }
 }

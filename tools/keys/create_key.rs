@@ -1,5 +1,7 @@
 //! `create_key`: creates a key for the caller's account.
 
+use std::borrow::Cow;
+
 use ep_kernel::caller::KeyId;
 use ep_kernel::ctx::Ctx;
 use ep_kernel::fault::{Fault, Kind};
@@ -46,7 +48,7 @@ pub struct KeyToCreate {
 }
 
 /// A new key, with its plaintext.
-#[derive(Serialize, JsonSchema)]
+#[derive(Serialize, Deserialize, JsonSchema)]
 pub struct CreatedKey {
     /// The key's id, for revoking it.
     pub id: KeyId,
@@ -72,7 +74,7 @@ pub struct CreatedKey {
     #[schemars(with = "Option<f64>")]
     pub funds_usd: Option<Usd>,
     /// Advice about storing the key.
-    pub warning: &'static str,
+    pub warning: Cow<'static, str>,
 }
 
 impl ToolOutput for CreatedKey {
@@ -145,7 +147,7 @@ impl Tool for CreateKey {
             cap_usd: caps.total.map(Usd),
             daily_cap_usd: caps.daily.map(Usd),
             funds_usd: funds.map(Usd),
-            warning: "Store this key now: it cannot be shown again.",
+            warning: "Store this key now: it cannot be shown again.".into(),
         })
     }
 }

@@ -11,20 +11,20 @@ use ep_kernel::tool::{
 use ep_polling::money::Usd;
 use ep_polling::time::Timestamp;
 use schemars::JsonSchema;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 /// Lists the caller's API keys.
 pub struct ListKeys;
 
 /// The keys of an account.
-#[derive(Debug, Serialize, JsonSchema)]
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
 pub struct KeyList {
     /// The keys, newest first, including revoked ones.
     pub keys: Vec<ListedKey>,
 }
 
 /// A key without its secret.
-#[derive(Debug, Serialize, JsonSchema)]
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
 pub struct ListedKey {
     /// The key's id, for revoking it.
     pub id: KeyId,

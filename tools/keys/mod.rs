@@ -5,7 +5,7 @@ mod fund_key;
 mod list_keys;
 mod revoke_key;
 
-pub use create_key::CreateKey;
+pub use create_key::{CreateKey, CreatedKey};
 pub use fund_key::FundKey;
-pub use list_keys::{ListKeys, ListedKey};
+pub use list_keys::{KeyList, ListKeys, ListedKey};
 pub use revoke_key::RevokeKey;

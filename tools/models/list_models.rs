@@ -9,16 +9,17 @@ use ep_kernel::tool::{
     Access, Agents, Cost, Effect, Latency, Nothing, Presentation, Rate, Rest, Spec, Task, Tool, ToolOutput,
 };
 use schemars::JsonSchema;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 /// Lists the models.
 pub struct ListModels;
 
 /// The model registry and its freshness.
-#[derive(Debug, Serialize, JsonSchema)]
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(transparent)]
 pub struct ModelList {
-    registry: Registry,
+    /// The models.
+    pub registry: Registry,
     #[serde(skip)]
     fresh_for: Duration,
 }

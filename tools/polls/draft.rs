@@ -103,7 +103,7 @@ impl PollRequest {
         })?;
         let profile = self.profile.unwrap_or(Profile::Balanced);
         let bundle = profile.bundle();
-        let models = choice(self.preset, self.models, self.exclude, bundle.preset)?;
+        let models = choice(self.preset, self.models, self.exclude, &bundle.preset)?;
         Ok(Draft {
             question: question.into(),
             options: self.options,

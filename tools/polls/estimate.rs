@@ -7,7 +7,7 @@ use ep_polling::money::Usd;
 use ep_polling::money::{MicroUsd, Price};
 use ep_polling::plan::Plan;
 use schemars::JsonSchema;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use super::draft::affordable;
 
@@ -17,7 +17,7 @@ const TYPICAL_OUTPUT_TOKENS: u64 = 40;
 const BYTES_PER_TOKEN: u64 = 4;
 
 /// The estimates for a poll before it runs.
-#[derive(Debug, Clone, Serialize, JsonSchema)]
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 pub struct Estimates {
     /// The preset that chose the models; null if the request named them.
     pub preset: Option<String>,
@@ -85,7 +85,7 @@ impl Estimates {
 }
 
 /// The result of a dry run: the poll was checked and priced; no model was asked.
-#[derive(Debug, Clone, Serialize, JsonSchema)]
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 pub struct DryRun {
     /// Always true.
     pub dry_run: bool,

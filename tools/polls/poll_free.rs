@@ -1,5 +1,6 @@
 //! `poll_free`: asks open-weight models that charge nothing, without an account.
 
+use std::borrow::Cow;
 use std::fmt::Write;
 
 use ep_kernel::ctx::Ctx;
@@ -14,7 +15,7 @@ use ep_polling::roster::ModelChoice;
 use ep_polling::stopping::Pace;
 use ep_polling::threshold::Threshold;
 use schemars::{JsonSchema, Schema};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use super::draft::plan;
@@ -36,7 +37,7 @@ const IMPLIED: [(&str, &str); 2] = [("preset", "free"), ("poll_type", "fptp")];
 pub struct PollFree;
 
 /// The result of a free poll.
-#[derive(Debug, Serialize, JsonSchema)]
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
 pub struct FreeReply {
     /// The question.
     pub question: String,
@@ -50,7 +51,7 @@ pub struct FreeReply {
     pub cost: u8,
     /// Always `free`.
     #[schemars(extend("const" = "free"))]
-    pub theme: &'static str,
+    pub theme: Cow<'static, str>,
     /// The result's id.
     pub poll_id: PollId,
     /// URL of the full result.
@@ -66,7 +67,7 @@ pub struct FreeReply {
 }
 
 /// The result of a free poll, or of a dry run.
-#[derive(Debug, Serialize, JsonSchema)]
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(untagged)]
 pub enum FreeAnswer {
     /// The poll has ended.
@@ -180,7 +181,7 @@ impl Tool for PollFree {
             notices: notices(&state, Some((closing, &summary))),
             answer: summary.winning_option,
             cost: 0,
-            theme: "free",
+            theme: "free".into(),
             result_url: result_url(cx, &id),
             poll_id: id,
             confidence: summary.confidence,

@@ -1,5 +1,7 @@
 //! Profiles: named bundles of preset, threshold and cost.
 
+use std::borrow::Cow;
+
 use ep_polling::budget::Budget;
 use ep_polling::money::{MicroUsd, Usd};
 use ep_polling::stopping::Pace;
@@ -24,14 +26,14 @@ pub enum Profile {
 }
 
 /// The settings of a profile.
-#[derive(Debug, Clone, Serialize, JsonSchema)]
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 pub struct Bundle {
     /// The profile's name.
     pub name: Profile,
     /// Advice on when to choose it.
-    pub description: &'static str,
+    pub description: Cow<'static, str>,
     /// The preset that names the roster.
-    pub preset: &'static str,
+    pub preset: Cow<'static, str>,
     /// The confidence (that the whole roster would give the same outcome) at which a poll stops early.
     pub confidence_threshold: f64,
     /// The maximum cost of the poll, in USD.
@@ -41,6 +43,15 @@ pub struct Bundle {
 }
 
 impl Profile {
+    /// Returns the name used in requests.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Conservative => "conservative",
+            Self::Balanced => "balanced",
+            Self::Quick => "quick",
+        }
+    }
+
     /// All profiles, most careful first.
     pub const ALL: [Self; 3] = [Self::Conservative, Self::Balanced, Self::Quick];
 
@@ -70,7 +81,14 @@ impl Profile {
             ),
         };
         let max_cost_usd = Usd(MicroUsd::new(micro_usd));
-        Bundle { name: self, description, preset, confidence_threshold: threshold, max_cost_usd, pace }
+        Bundle {
+            name: self,
+            description: description.into(),
+            preset: preset.into(),
+            confidence_threshold: threshold,
+            max_cost_usd,
+            pace,
+        }
     }
 
     /// Returns its threshold.

@@ -13,7 +13,7 @@ use ep_polling::stopping::{Pace, TerminationReason};
 use ep_polling::tally::NamedTally;
 use ep_polling::time::Timestamp;
 use schemars::{JsonSchema, Schema, SchemaGenerator};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::brief;
@@ -24,7 +24,7 @@ use super::notices::owner_notices;
 use super::summary::{FamilySpread, Status, Summary, family};
 
 /// The response of `poll_question`.
-#[derive(Debug, Serialize, JsonSchema)]
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(untagged)]
 pub enum PollReply {
     /// The poll has ended.
@@ -41,7 +41,10 @@ impl ToolOutput for PollReply {
     fn presentation(&self) -> Presentation {
         match self {
             Self::Running(running) => running.presentation(),
-            Self::Complete(response) => response.text.present(Presentation::default(), &response.poll_id),
+            Self::Complete(response) => match &response.text {
+                Some(text) => text.present(Presentation::default(), &response.poll_id),
+                None => Presentation::default(),
+            },
             Self::DryRun(_) => Presentation::default(),
         }
     }
@@ -56,7 +59,7 @@ impl ToolOutput for PollReply {
 }
 
 /// A poll that has ended.
-#[derive(Debug, Serialize, JsonSchema)]
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
 pub struct PollResponse {
     /// The result's id.
     pub poll_id: PollId,
@@ -115,11 +118,11 @@ pub struct PollResponse {
     /// When the poll was accepted.
     pub created_at: Timestamp,
     #[serde(skip)]
-    text: ResultText,
+    text: Option<ResultText>,
 }
 
 /// One model's response.
-#[derive(Debug, Clone, Serialize, JsonSchema)]
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 pub struct VoteResult {
     /// The model that was asked.
     pub model_id: String,
@@ -129,7 +132,7 @@ pub struct VoteResult {
     pub chosen_option: Option<String>,
     /// Always `vote`; kept for compatibility.
     #[schemars(extend("const" = "vote"))]
-    pub transition: &'static str,
+    pub transition: Cow<'static, str>,
     /// Time from request to response, in milliseconds.
     pub latency_ms: u32,
     /// Cost in USD; `cost_basis` says whether it is reported, computed or unknown.
@@ -180,7 +183,7 @@ impl JsonSchema for PublicVote {
 }
 
 /// The duration of a poll.
-#[derive(Debug, Clone, Copy, Serialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, Serialize, Deserialize, JsonSchema)]
 pub struct Timing {
     /// From the first call to the last response that counted, in milliseconds.
     pub gather_ms: u64,
@@ -189,7 +192,7 @@ pub struct Timing {
 }
 
 /// The cost of a poll.
-#[derive(Debug, Clone, Copy, Serialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, Serialize, Deserialize, JsonSchema)]
 pub struct Costs {
     /// The total cost, in USD: responses that counted and, once known, unused calls.
     pub total_estimated_cost: Usd,
@@ -201,7 +204,7 @@ pub struct Costs {
 }
 
 /// A poll that is queued or running.
-#[derive(Debug, Clone, Serialize, JsonSchema)]
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 #[schemars(transform = ep_kernel::schema::interim)]
 pub struct RunningPoll {
     /// The result's id, to request it later.
@@ -233,9 +236,13 @@ pub struct RunningPoll {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "String")]
     pub result_url: Option<String>,
-    /// When it was accepted.
-    #[serde(skip)]
+    /// When it was accepted; the epoch in a poll that was read from JSON, which has no such field.
+    #[serde(skip, default = "epoch")]
     pub created_at: Timestamp,
+}
+
+const fn epoch() -> Timestamp {
+    Timestamp::from_millis(0)
 }
 
 impl ToolOutput for RunningPoll {
@@ -294,7 +301,7 @@ impl PollResponse {
         let (costs, notices) = (Costs::new(state, closing), owner_notices(state, Some((closing, &summary))));
         let cost = Some(costs.total_estimated_cost);
         Self {
-            text: ResultText::new(state, closing, &summary, result_url.as_deref(), &notices, cost),
+            text: Some(ResultText::new(state, closing, &summary, result_url.as_deref(), &notices, cost)),
             poll_id: id.clone(),
             status: summary.status,
             outcome: summary.outcome,
@@ -351,7 +358,7 @@ fn vote(record: &PollRecord, ballot: &Ballot, with_costs: bool) -> VoteResult {
         model_id: ballot.model.to_string(),
         success: ballot.vote.is_ok(),
         chosen_option: ballot.vote.as_ref().ok().copied().and_then(text),
-        transition: "vote",
+        transition: "vote".into(),
         latency_ms: ballot.latency_ms,
         estimated_cost: with_costs.then_some(Usd(ballot.spend.amount)),
         cost_basis: with_costs.then_some(ballot.spend.basis),

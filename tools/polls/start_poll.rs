@@ -9,7 +9,7 @@ use ep_kernel::tool::{
 };
 use ep_polling::poll_id::PollId;
 use schemars::JsonSchema;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::draft::PollRequest;
@@ -21,7 +21,7 @@ use super::{GetPoll, GetPollStatus, WatchPoll};
 pub struct StartPoll;
 
 /// A newly opened poll and its URLs.
-#[derive(Debug, Serialize, JsonSchema)]
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
 pub struct StartedPoll {
     /// Its id.
     pub poll_id: PollId,

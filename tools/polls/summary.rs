@@ -8,10 +8,10 @@ use ep_polling::ballot::Ballot;
 use ep_polling::stopping::FinalResponse;
 use ep_polling::tally::{NamedTally, Outcome};
 use schemars::JsonSchema;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 /// The status of a poll.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 #[schemars(inline)]
 pub enum Status {
@@ -42,6 +42,11 @@ impl Status {
         poll.end.map_or(Self::Running, |_| Self::of(poll.answered, poll.tally.votes()))
     }
 
+    /// True if the poll has not ended.
+    pub const fn is_open(self) -> bool {
+        matches!(self, Self::Running | Self::Queued)
+    }
+
     /// Returns the name used in responses.
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -56,7 +61,7 @@ impl Status {
 
 /// Distribution of the votes over model families (maker and product line). It is a weak proxy for
 /// independence, because models of different families often make the same errors.
-#[derive(Debug, Clone, Copy, Serialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, Serialize, Deserialize, JsonSchema)]
 pub struct FamilySpread {
     /// Families with at least one vote.
     pub heard: u32,

@@ -37,7 +37,7 @@ const fn most() -> u32 {
 }
 
 /// The performance of the models.
-#[derive(Debug, Serialize, JsonSchema)]
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
 pub struct ModelReputations {
     /// Models that have been asked, those with the most votes first.
     pub models: Vec<ModelReputation>,
@@ -50,7 +50,7 @@ pub struct ModelReputations {
 }
 
 /// The performance of a model. Below 30 votes, all but the counts is null.
-#[derive(Debug, Serialize, JsonSchema)]
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[schemars(inline)]
 pub struct ModelReputation {
     /// The model.
@@ -81,7 +81,7 @@ pub struct ModelReputation {
 
 /// A model's bias for the position at which an option is shown. The order is drawn anew for each model in
 /// each poll.
-#[derive(Debug, Serialize, JsonSchema)]
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[schemars(inline)]
 pub struct SlotBias {
     /// Number of votes behind these figures.
@@ -95,7 +95,7 @@ pub struct SlotBias {
 }
 
 /// Agreement of a model's votes with feedback.
-#[derive(Debug, Serialize, JsonSchema)]
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[schemars(inline)]
 pub struct FeedbackAgreement {
     /// Its votes in polls with feedback on the outcome.

@@ -4,7 +4,7 @@ mod get_reputation;
 mod list_model_reputation;
 
 pub use get_reputation::GetReputation;
-pub use list_model_reputation::ListModelReputation;
+pub use list_model_reputation::{ListModelReputation, ModelReputation, ModelReputations};
 
 use ep_polling::reputation::WHOLE;
 

@@ -1,5 +1,6 @@
 //! `get_poll_result`: reads a poll's public result, without its caller; its owner can add costs.
 
+use std::borrow::Cow;
 use std::time::Duration;
 
 use ep_kernel::ctx::Ctx;
@@ -49,7 +50,7 @@ pub struct ResultQuery {
 const MAX_RESULT_WAIT_MS: u32 = 60_000;
 
 /// The result of a poll, or its votes so far.
-#[derive(Debug, Serialize, JsonSchema)]
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
 pub struct PollResult {
     /// The poll's id.
     pub poll_id: PollId,
@@ -62,7 +63,7 @@ pub struct PollResult {
     /// The options.
     pub options: Vec<String>,
     /// Always `fptp`: first past the post.
-    pub poll_type: &'static str,
+    pub poll_type: Cow<'static, str>,
     /// The option with the most votes; null on a tie, without votes, and while the poll runs.
     pub winning_option: Option<String>,
     /// True if two or more options share the highest count.
@@ -118,11 +119,11 @@ pub struct PollResult {
     #[serde(flatten)]
     pub progress: Option<Progress>,
     #[serde(skip)]
-    shown: ResultView,
+    shown: Option<ResultView>,
 }
 
 /// The progress of a running poll.
-#[derive(Debug, Serialize, JsonSchema)]
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
 pub struct Progress {
     /// The option with strictly the most votes so far; null if there is none.
     pub leader: Option<String>,
@@ -153,9 +154,10 @@ impl ToolOutput for PollResult {
 
     fn presentation(&self) -> Presentation {
         match &self.shown {
-            ResultView::Public(text) => text.present(Presentation::immutable(), &self.poll_id),
-            ResultView::Private(text) => text.present(Presentation::default(), &self.poll_id),
-            ResultView::Interim(running) => running.presentation(),
+            Some(ResultView::Public(text)) => text.present(Presentation::immutable(), &self.poll_id),
+            Some(ResultView::Private(text)) => text.present(Presentation::default(), &self.poll_id),
+            Some(ResultView::Interim(running)) => running.presentation(),
+            None => Presentation::default(),
         }
     }
 
@@ -321,7 +323,7 @@ impl PollResult {
             outcome: None,
             question: Some(plan.question.to_string()),
             options: plan.options.clone(),
-            poll_type: "fptp",
+            poll_type: "fptp".into(),
             winning_option: None,
             is_tie: false,
             confidence_threshold: Some(plan.threshold.get()),
@@ -345,7 +347,7 @@ impl PollResult {
             result_url,
             costs: None,
             progress: None,
-            shown,
+            shown: Some(shown),
         }
     }
 }

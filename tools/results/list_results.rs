@@ -1,5 +1,7 @@
 //! `list_results`: lists the polls of the caller's account.
 
+use std::borrow::Cow;
+
 use ep_kernel::ctx::Ctx;
 use ep_kernel::fault::Fault;
 use ep_kernel::ports::PastPoll;
@@ -42,14 +44,14 @@ const MAX_SEARCH: usize = 200;
 const MAX_WORDS: usize = 16;
 
 /// The polls of an account.
-#[derive(Debug, Serialize, JsonSchema)]
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
 pub struct ResultList {
     /// The polls, newest first.
     pub results: Vec<HistoryResult>,
 }
 
 /// A poll of the list.
-#[derive(Debug, Serialize, JsonSchema)]
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct HistoryResult {
     /// The poll's id, for `get_poll_result`.
@@ -70,11 +72,11 @@ pub struct HistoryResult {
 }
 
 /// The outcome of a listed poll.
-#[derive(Debug, Serialize, JsonSchema)]
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ListedOutcome {
     /// Always `fptp`: first past the post.
-    pub poll_type: &'static str,
+    pub poll_type: Cow<'static, str>,
     /// The option with the most votes; null on a tie, without votes, and while the poll runs.
     pub winning_option: Option<String>,
     /// True if two or more options share the highest count; false while the poll runs.
@@ -106,7 +108,7 @@ impl ListedOutcome {
     pub fn of(poll: &PastPoll) -> Self {
         let outcome = poll.end.map(|_| poll.tally.outcome());
         Self {
-            poll_type: "fptp",
+            poll_type: "fptp".into(),
             winning_option: outcome.and_then(|outcome| winning_option(outcome, &poll.options)),
             is_tie: outcome == Some(Outcome::Tie),
             models_requested: poll.answered,

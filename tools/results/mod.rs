@@ -8,7 +8,7 @@ mod list_results;
 mod watch_result;
 
 pub use draw_poll::DrawPoll;
-pub use get_poll_result::{GetPollResult, PollResult};
+pub use get_poll_result::{GetPollResult, PollResult, Progress};
 pub use list_recent_results::ListRecentResults;
-pub use list_results::ListResults;
+pub use list_results::{HistoryResult, ListResults};
 pub use watch_result::WatchResult;

@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use futures::FutureExt;
 use futures::future::BoxFuture;
+use serde::de::DeserializeOwned;
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 use tracing::Instrument;
@@ -19,8 +20,8 @@ use crate::fault::{Fault, Kind};
 use crate::guard::{Admission, Admitted, Guarded, INSTANT, Policy, Request, bounded};
 use crate::idempotency::Claimed;
 use crate::method::Method;
-use crate::output::CallOutput;
-use crate::tool::{Access, Entry, Latency};
+use crate::output::{CallOutput, Typed};
+use crate::tool::{Access, Entry, Latency, Tool};
 
 /// A call from a surface.
 pub struct Call {
@@ -96,6 +97,20 @@ pub fn dispatch(
         }
     }
     .boxed()
+}
+
+/// Runs one call like [`dispatch`], and returns the output as the operation's own type. `entry` is the operation's.
+pub fn dispatch_typed<T: Tool>(
+    app: &Arc<App>,
+    entry: &'static Entry,
+    call: Call,
+    input: Value,
+) -> BoxFuture<'static, Result<Typed<T::Output>, Fault>>
+where
+    T::Output: DeserializeOwned,
+{
+    let dispatched = dispatch(app, entry, call, Ok(input));
+    async move { dispatched.await.result?.output.typed() }.boxed()
 }
 
 /// Admits a call without running it, for streaming responses.

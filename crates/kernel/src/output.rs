@@ -5,8 +5,11 @@ use std::time::Duration;
 use ep_polling::time::Timestamp;
 use schemars::JsonSchema;
 use secrecy::SecretString;
+use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
+
+use crate::fault::Fault;
 
 /// The output of an operation.
 pub trait ToolOutput: Serialize + JsonSchema + Send {
@@ -57,6 +60,24 @@ impl Brief {
 pub struct CallOutput {
     /// The output as JSON, sent by MCP and A2A.
     pub value: Value,
+    /// The presentation by surfaces.
+    pub presentation: Presentation,
+}
+
+impl CallOutput {
+    /// Converts the JSON to the type of the operation's output. A stored output of an identical request is JSON, too, and
+    /// fields that the type does not have are ignored.
+    pub fn typed<O: DeserializeOwned>(self) -> Result<Typed<O>, Fault> {
+        let output = serde_json::from_value(self.value).map_err(Fault::internal)?;
+        Ok(Typed { output, presentation: self.presentation })
+    }
+}
+
+/// The output of one call as the operation's own type, for callers inside the program.
+#[derive(Debug)]
+pub struct Typed<O> {
+    /// The output.
+    pub output: O,
     /// The presentation by surfaces.
     pub presentation: Presentation,
 }

@@ -78,6 +78,18 @@ impl Tally {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NamedTally(pub Vec<(String, u32)>);
 
+impl NamedTally {
+    /// Returns the votes for an option; zero for an unknown one.
+    pub fn of(&self, option: &str) -> u32 {
+        self.0.iter().find(|(name, _)| name == option).map_or(0, |(_, votes)| *votes)
+    }
+
+    /// Returns the total number of votes.
+    pub fn votes(&self) -> u32 {
+        self.0.iter().map(|(_, votes)| votes).sum()
+    }
+}
+
 impl Serialize for NamedTally {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.collect_map(self.0.iter().map(|(option, votes)| (option, votes)))

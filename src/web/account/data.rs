@@ -55,7 +55,7 @@ pub(crate) fn delete_account(
 /// Downloads all data stored about the visitor's account.
 pub(crate) fn export(exchange: Exchange, _: Admission) -> BoxFuture<'static, Result<Response<Body>, Fault>> {
     sent(exchange, ACCOUNT_FORMS.export, async |visitor: &Visitor<'_>, _: &Form| {
-        let first = visitor.ask::<ExportAccount>(json!({ "limit": PAGE })).await?;
+        let first = visitor.json_of::<ExportAccount>(json!({ "limit": PAGE })).await?;
         Ok(Done::Export(visitor.account()?, first))
     })
     .boxed()

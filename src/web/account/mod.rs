@@ -14,17 +14,22 @@ use axum::http::header::{
 };
 use axum::http::{Response, StatusCode};
 use ep_kernel::caller::UserId;
-use ep_kernel::dispatch::{Call, admit, dispatch};
+use ep_kernel::dispatch::{Call, admit, dispatch, dispatch_typed};
 use ep_kernel::fault::{Fault, Kind};
 use ep_kernel::guard::{Admission, Credential};
-use ep_kernel::tool::{Entry, SessionChange, Tool};
-use ep_tools::account::{CreateCheckout, GetBalance, GetCurrentUser, ListSpending};
+use ep_kernel::output::CallOutput;
+use ep_kernel::tool::{SessionChange, Tool};
+use ep_tools::account::{
+    CheckoutLink, CreateCheckout, CurrentUser, GetBalance, GetCurrentUser, ListSpending,
+};
+use ep_tools::entry_of;
 use ep_tools::examples::GetExample;
-use ep_tools::keys::{CreateKey, ListKeys, RevokeKey};
+use ep_tools::keys::{CreateKey, CreatedKey, ListKeys, RevokeKey};
 use ep_tools::polls::CancelPoll;
 use ep_tools::results::ListResults;
 use futures::FutureExt;
 use futures::future::BoxFuture;
+use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 
@@ -65,8 +70,7 @@ pub(crate) struct Visitor<'a> {
     state: &'a AppState,
     head: &'a RequestHead,
     admission: Admission,
-    /// Account data.
-    user: Value,
+    user: CurrentUser,
 }
 
 impl<'a> Visitor<'a> {
@@ -76,7 +80,7 @@ impl<'a> Visitor<'a> {
             return Ok(None);
         }
         let call = Call::new(head.guarded("web", head.credential.clone()));
-        let admitted = match admit(&state.app, entry::<GetCurrentUser>()?, call).await {
+        let admitted = match admit(&state.app, entry_of::<GetCurrentUser>()?, call).await {
             Ok(admitted) => admitted,
             Err(refused) => match refused.result {
                 Err(fault) if fault.kind() == Kind::Unauthenticated => return Ok(None),
@@ -86,18 +90,27 @@ impl<'a> Visitor<'a> {
             },
         };
         let admission = admitted.admission().clone();
-        let user = admitted.run(Ok(json!({}))).await.result?.output.value;
+        let user = admitted.run(Ok(json!({}))).await.result?.output.typed()?.output;
         Ok(Some(Self { state, head, admission, user }))
     }
 
     /// Calls an operation and returns its output.
-    pub(super) async fn ask<T: Tool>(&self, input: Value) -> Result<Value, Fault> {
+    pub(super) async fn ask<T: Tool>(&self, input: Value) -> Result<T::Output, Fault>
+    where
+        T::Output: DeserializeOwned,
+    {
         let call = Call::new(self.head.admitted("web", self.admission.clone()));
-        Ok(dispatch(&self.state.app, entry::<T>()?, call, Ok(input)).await.result?.output.value)
+        Ok(dispatch_typed::<T>(&self.state.app, entry_of::<T>()?, call, input).await?.output)
+    }
+
+    /// Calls an operation and returns its output as JSON, for a download.
+    pub(super) async fn json_of<T: Tool>(&self, input: Value) -> Result<Value, Fault> {
+        let call = Call::new(self.head.admitted("web", self.admission.clone()));
+        Ok(dispatch(&self.state.app, entry_of::<T>()?, call, Ok(input)).await.result?.output.value)
     }
 
     /// Runs an operation once per submitted form. A repeated submission returns the first output.
-    pub(super) async fn change<T: Tool>(&self, input: Value, form: &Form) -> Result<Value, Fault> {
+    pub(super) async fn change<T: Tool>(&self, input: Value, form: &Form) -> Result<CallOutput, Fault> {
         let mut digest = Sha256::new();
         for (name, value) in form.fields() {
             for part in [name, value] {
@@ -112,11 +125,11 @@ impl<'a> Visitor<'a> {
                 idempotency_key: Some(key.clone()),
                 ..Call::new(self.head.admitted("web", self.admission.clone()))
             };
-            let done = dispatch(&self.state.app, entry::<T>()?, call, Ok(input.clone())).await.result;
+            let done = dispatch(&self.state.app, entry_of::<T>()?, call, Ok(input.clone())).await.result;
             match done {
                 // The form was submitted twice, and the first submission is still in progress.
                 Err(fault) if fault.kind() == Kind::InProgress && repeats < REPEATS.0 => repeats += 1,
-                done => return Ok(done?.output.value),
+                done => return Ok(done?.output),
             }
             tokio::time::sleep(REPEATS.1).await;
         }
@@ -134,16 +147,16 @@ impl<'a> Visitor<'a> {
         let page = view.page;
         let offset = (page - 1) * LISTED;
         let past = json!({ "limit": LISTED + 1, "offset": offset, "search": search });
-        let example = self.ask::<GetExample>(json!({ "language": "mcp-config" })).await?["code"].take();
+        let example = self.ask::<GetExample>(json!({ "language": "mcp-config" })).await?;
         let data = AccountData {
             user: self.user.clone(),
             balance: self.ask::<GetBalance>(json!({})).await?,
             spending: self.ask::<ListSpending>(json!({})).await?,
-            running: self.ask::<ListResults>(json!({ "limit": RUNNING, "running": true })).await?,
-            past: self.ask::<ListResults>(past).await?,
+            running: self.ask::<ListResults>(json!({ "limit": RUNNING, "running": true })).await?.results,
+            past: self.ask::<ListResults>(past).await?.results,
             listed: LISTED as usize,
-            keys: self.ask::<ListKeys>(json!({})).await?,
-            mcp_config: example.as_str().unwrap_or_default().to_owned(),
+            keys: self.ask::<ListKeys>(json!({})).await?.keys,
+            mcp_config: example.code,
             cards: site.settings.offer.charges && self.state.stripe.is_some(),
             usdc: site.settings.offer.usdc.is_some() && self.state.usdc.is_some(),
             nonce: hex::encode(self.state.app.entropy.bytes::<16>()),
@@ -152,13 +165,8 @@ impl<'a> Visitor<'a> {
                 .and_then(|form| form.text("poll_id").parse().ok())
                 .is_some_and(|id| self.state.app.ports.polls.is_deleted(&id)),
         };
-        AccountPage::new(site, view, data).map_err(Fault::internal)
+        Ok(AccountPage::new(site, view, data))
     }
-}
-
-fn entry<T: Tool>() -> Result<&'static Entry, Fault> {
-    let name = T::SPEC.name;
-    ep_tools::find(name).ok_or_else(|| Fault::new(Kind::NotFound, "there is no such operation"))
 }
 
 /// Shows the account page, or redirects visitors without a session to the sign-in page.
@@ -192,7 +200,7 @@ pub(super) enum Done {
     /// A redirect to the page, which shows the outcome.
     Elsewhere(&'static str),
     /// A new key.
-    Key(Value),
+    Key(CreatedKey),
     /// URL of the card payment.
     Checkout(String),
     /// The first page of a data export.
@@ -288,7 +296,7 @@ pub(crate) fn create_key(
         if !form.text("scope").is_empty() {
             input["scope"] = form.text("scope").into();
         }
-        visitor.change::<CreateKey>(input, form).await.map(Done::Key)
+        Ok(Done::Key(visitor.change::<CreateKey>(input, form).await?.typed()?.output))
     })
     .boxed()
 }
@@ -318,8 +326,9 @@ pub(crate) fn checkout(
             let text = format!("enter an amount from ${least} to ${most}, for example 5 or 12.50.");
             Fault::invalid("amount", text)
         })?;
-        let page = visitor.change::<CreateCheckout>(json!({ "amount_cents": cents }), form).await?;
-        Ok(Done::Checkout(page["url"].as_str().unwrap_or_default().to_owned()))
+        let input = json!({ "amount_cents": cents });
+        let page: CheckoutLink = visitor.change::<CreateCheckout>(input, form).await?.typed()?.output;
+        Ok(Done::Checkout(page.url))
     })
     .boxed()
 }

@@ -1,37 +1,19 @@
 //! Outputs of operations in the form that an account's page shows.
 
-use ep_polling::money::MicroUsd;
+use ep_kernel::caller::KeyId;
+use ep_kernel::key_terms::KeyScope;
+use ep_polling::poll_id::PollId;
 use ep_polling::time::Timestamp;
-use serde::Deserialize;
-use serde_json::Value;
+use ep_tools::account::{BalanceReply, SpendingOfDay};
+use ep_tools::keys::ListedKey;
+use ep_tools::results::HistoryResult;
 
 use crate::layout::one_line;
 use crate::web::result::quoted;
 
-/// The signed-in account.
-#[derive(Deserialize)]
-pub(crate) struct User {
-    pub(super) email: String,
-}
-
-/// The money available, held and spent.
-#[derive(Deserialize)]
-pub(crate) struct Balance {
-    pub(super) balance: String,
-    held_cents: i64,
-    usage_cents: i64,
-}
-
-impl Balance {
-    /// True if no money is available.
-    pub(crate) fn is_zero(&self) -> bool {
-        self.balance == MicroUsd::ZERO.to_string()
-    }
-
-    /// Returns the amount held for running polls, or `None` if it is zero.
-    pub(crate) fn held(&self) -> Option<String> {
-        Some(self.held_cents).filter(|cents| *cents > 0).map(dollars)
-    }
+/// Returns the amount held for running polls, or `None` if it is zero.
+pub(crate) fn held(balance: &BalanceReply) -> Option<String> {
+    Some(balance.held_cents).filter(|cents| *cents > 0).map(dollars)
 }
 
 fn dollars(cents: i64) -> String {
@@ -39,22 +21,18 @@ fn dollars(cents: i64) -> String {
 }
 
 /// Spending by day.
-#[derive(Deserialize)]
-pub(crate) struct Spending {
-    pub(super) days: Vec<Day>,
-    total_usd: f64,
-}
+pub(crate) struct Spending(pub(super) ep_tools::account::Spending);
 
-#[derive(Deserialize)]
-pub(crate) struct Day {
-    pub(super) day: String,
+/// A row of the table of days.
+pub(crate) struct DayRow<'a> {
+    pub(super) day: &'a str,
     pub(super) polls: u32,
-    cost_usd: f64,
+    pub(super) cost: String,
 }
 
-impl Day {
-    pub(crate) fn cost(&self) -> String {
-        figure(self.cost_usd)
+impl<'a> From<&'a SpendingOfDay> for DayRow<'a> {
+    fn from(day: &'a SpendingOfDay) -> Self {
+        Self { day: &day.day, polls: day.polls, cost: figure(day.cost_usd.0.as_usd()) }
     }
 }
 
@@ -73,14 +51,22 @@ const HEIGHT: f64 = 100.0;
 const LEAST: f64 = 2.0;
 
 impl Spending {
+    pub(crate) fn days(&self) -> &[SpendingOfDay] {
+        &self.0.days
+    }
+
+    fn sum(&self) -> f64 {
+        self.0.total_usd.0.as_usd()
+    }
+
     pub(crate) fn total(&self) -> String {
-        figure(self.total_usd)
+        figure(self.sum())
     }
 
     /// Returns the total spending if part of it predates the listed days.
-    pub(crate) fn earlier(&self, balance: &Balance) -> Option<String> {
+    pub(crate) fn earlier(&self, balance: &BalanceReply) -> Option<String> {
         let used = balance.usage_cents;
-        (used as f64 > (self.total_usd * 100.0).ceil()).then(|| dollars(used))
+        (used as f64 > (self.sum() * 100.0).ceil()).then(|| dollars(used))
     }
 
     /// Returns the highest spending on a day if there are several days with polls.
@@ -89,28 +75,28 @@ impl Spending {
     }
 
     pub(crate) fn is_empty(&self) -> bool {
-        self.days.iter().all(|day| day.polls == 0)
+        self.days().iter().all(|day| day.polls == 0)
     }
 
     pub(crate) fn first(&self) -> &str {
-        self.days.first().map_or("", |day| day.day.as_str())
+        self.days().first().map_or("", |day| day.day.as_str())
     }
 
     fn highest(&self) -> f64 {
-        self.days.iter().map(|day| day.cost_usd).fold(0.0, f64::max)
+        self.days().iter().map(|day| day.cost_usd.0.as_usd()).fold(0.0, f64::max)
     }
 
     /// Returns the days with polls, newest first.
-    pub(crate) fn active(&self) -> impl Iterator<Item = &Day> {
-        self.days.iter().rev().filter(|day| day.polls > 0)
+    pub(crate) fn active(&self) -> impl Iterator<Item = DayRow<'_>> {
+        self.days().iter().rev().filter(|day| day.polls > 0).map(DayRow::from)
     }
 
     /// Returns a bar for each day.
     pub(crate) fn bars(&self) -> Vec<Bar> {
-        let step = WIDTH / self.days.len().max(1) as f64;
+        let step = WIDTH / self.days().len().max(1) as f64;
         let highest = self.highest();
-        let bar = |(place, day): (usize, &Day)| {
-            let share = if highest > 0.0 { day.cost_usd / highest * HEIGHT } else { 0.0 };
+        let bar = |(place, day): (usize, &SpendingOfDay)| {
+            let share = if highest > 0.0 { day.cost_usd.0.as_usd() / highest * HEIGHT } else { 0.0 };
             let height = if day.polls > 0 { share.max(LEAST) } else { 0.0 };
             let height = (height * 10.0).round() / 10.0;
             Bar {
@@ -118,10 +104,10 @@ impl Spending {
                 y: ((HEIGHT - height) * 10.0).round() / 10.0,
                 width: step - 2.0,
                 height,
-                title: format!("{}: {}, {}", day.day, day.cost(), polls(day.polls)),
+                title: format!("{}: {}, {}", day.day, DayRow::from(day).cost, polls(day.polls)),
             }
         };
-        self.days.iter().enumerate().map(bar).collect()
+        self.days().iter().enumerate().map(bar).collect()
     }
 }
 
@@ -135,8 +121,6 @@ fn polls(count: u32) -> String {
 }
 
 /// A time in machine-readable and human-readable form.
-#[derive(Deserialize)]
-#[serde(from = "Timestamp")]
 pub(crate) struct Moment {
     pub(super) at: Timestamp,
     pub(super) shown: String,
@@ -151,7 +135,7 @@ impl From<Timestamp> for Moment {
 
 /// A poll of the account.
 pub(crate) struct Past {
-    pub(super) id: String,
+    pub(super) id: PollId,
     pub(super) question: String,
     pub(super) path: String,
     pub(super) outcome: String,
@@ -160,45 +144,20 @@ pub(crate) struct Past {
     pub(super) created_at: Moment,
 }
 
-#[derive(Deserialize)]
-struct PastList {
-    results: Vec<Listed>,
-}
-
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct Listed {
-    result_id: String,
-    question: String,
-    status: String,
-    winning_option: Option<String>,
-    is_tie: bool,
-    models_requested: u32,
-    models_succeeded: u32,
-    total_cost_usd: Option<String>,
-    total_ms: Option<u64>,
-    created_at: Timestamp,
-}
-
 impl Past {
-    /// Converts a list of polls, with the URL of each poll's page.
-    pub(crate) fn all(list: Value, page_of: impl Fn(&str) -> String) -> serde_json::Result<Vec<Self>> {
-        let list: PastList = serde_json::from_value(list)?;
-        Ok(list.results.into_iter().map(|listed| Self::new(listed, &page_of)).collect())
-    }
-
-    fn new(listed: Listed, page_of: &impl Fn(&str) -> String) -> Self {
-        let running = listed.status == "running" || listed.status == "queued";
-        let votes = format!("{} of {} models voted", listed.models_succeeded, listed.models_requested);
-        let outcome = match &listed.winning_option {
-            _ if running => format!("Running: {} votes so far", listed.models_succeeded),
+    /// Converts a listed poll. `page_of` returns the URL of a poll's page.
+    pub(crate) fn new(listed: HistoryResult, page_of: impl Fn(&str) -> String) -> Self {
+        let end = &listed.outcome;
+        let votes = format!("{} of {} models voted", end.models_succeeded, end.models_requested);
+        let outcome = match &end.winning_option {
+            _ if listed.status.is_open() => format!("Running: {} votes so far", end.models_succeeded),
             Some(option) => format!("{} won; {votes}", quoted(option)),
-            None if listed.is_tie => format!("A tie; {votes}"),
+            None if end.is_tie => format!("A tie; {votes}"),
             None => format!("No result; {votes}"),
         };
         let cost = listed.total_cost_usd.and_then(|cost| cost.parse().ok());
         Self {
-            path: page_of(&listed.result_id),
+            path: page_of(listed.result_id.as_str()),
             id: listed.result_id,
             question: listed.question,
             outcome,
@@ -228,28 +187,37 @@ pub(crate) struct Keys {
 }
 
 impl Keys {
-    pub(crate) fn new(keys: Vec<Key>) -> Self {
-        let (revoked, active) = keys.into_iter().partition(|key| key.revoked_at.is_some());
+    pub(crate) fn new(keys: Vec<ListedKey>) -> Self {
+        let (revoked, active) = keys.into_iter().map(Key::from).partition(|key| key.revoked_at.is_some());
         Self { active, revoked }
     }
 }
 
-#[derive(Deserialize)]
-pub(crate) struct KeyList {
-    pub(super) keys: Vec<Key>,
-}
-
 /// A key without its secret.
-#[derive(Deserialize)]
 pub(crate) struct Key {
-    pub(super) id: String,
+    pub(super) id: KeyId,
     pub(super) key_prefix: String,
     label: String,
-    scope: String,
+    scope: KeyScope,
     pub(super) created_at: Moment,
     pub(super) last_used_at: Option<Moment>,
     pub(super) expires_at: Option<Moment>,
     pub(super) revoked_at: Option<Moment>,
+}
+
+impl From<ListedKey> for Key {
+    fn from(key: ListedKey) -> Self {
+        Self {
+            id: key.id,
+            key_prefix: key.key_prefix,
+            label: key.label,
+            scope: key.scope,
+            created_at: key.created_at.into(),
+            last_used_at: key.last_used_at.map(Moment::from),
+            expires_at: key.expires_at.map(Moment::from),
+            revoked_at: key.revoked_at.map(Moment::from),
+        }
+    }
 }
 
 impl Key {
@@ -265,10 +233,10 @@ impl Key {
 
     /// Describes the key's permissions.
     pub(crate) fn may(&self) -> &'static str {
-        match self.scope.as_str() {
-            "all" => "everything a key can",
-            "polls" => "asking and reading",
-            _ => "reading",
+        match self.scope {
+            KeyScope::All => "everything a key can",
+            KeyScope::Polls => "asking and reading",
+            KeyScope::Read => "reading",
         }
     }
 }

@@ -4,10 +4,13 @@ use askama::Template;
 use ep_kernel::fault::Fault;
 use ep_kernel::key_label::KeyLabel;
 use ep_kernel::tool::Tool;
-use ep_tools::account::GetBalance;
+use ep_tools::account::{BalanceReply, CurrentUser, GetBalance};
+use ep_tools::keys::{CreatedKey, ListedKey};
+use ep_tools::results::HistoryResult;
 use serde_json::Value;
 
-use super::parts::{Balance, Keys, Past, Spending, User};
+use super::parts;
+use super::parts::{Keys, Past, Spending};
 use super::refusal::{Known, Refused};
 use crate::documents;
 use crate::documents::{AskMethod, Site};
@@ -34,7 +37,7 @@ pub struct AccountView<'a> {
     /// Outcome of a form.
     pub done: &'a str,
     /// A newly created key.
-    pub created: Option<Value>,
+    pub created: Option<CreatedKey>,
     /// The rejected form and its fault.
     pub refused: Option<(&'static str, &'a Fault)>,
     /// The submitted values of the rejected form.
@@ -44,19 +47,19 @@ pub struct AccountView<'a> {
 /// Outputs of the operations.
 pub struct AccountData {
     /// The account.
-    pub user: Value,
+    pub user: CurrentUser,
     /// The balance.
-    pub balance: Value,
+    pub balance: BalanceReply,
     /// Spending by day.
-    pub spending: Value,
+    pub spending: ep_tools::account::Spending,
     /// The running polls.
-    pub running: Value,
+    pub running: Vec<HistoryResult>,
     /// One page of all polls, with one extra entry if another page follows.
-    pub past: Value,
+    pub past: Vec<HistoryResult>,
     /// Number of polls per page.
     pub listed: usize,
     /// The API keys.
-    pub keys: Value,
+    pub keys: Vec<ListedKey>,
     /// The configuration of an MCP client.
     pub mcp_config: String,
     /// True if card payments are configured.
@@ -91,7 +94,7 @@ struct Account {
     done: Option<(&'static str, &'static str)>,
     created: Option<Created>,
     refused: Option<Refused>,
-    balance: Balance,
+    balance: BalanceReply,
     spending: Spending,
     running: Vec<Past>,
     past: Vec<Past>,
@@ -158,11 +161,17 @@ impl Contact {
     }
 }
 
+impl Account {
+    fn held(&self) -> Option<String> {
+        parts::held(&self.balance)
+    }
+}
+
 impl<'a> AccountPage<'a> {
     /// Creates the page for this request.
-    pub fn new(site: &'a Site, view: AccountView<'_>, data: AccountData) -> serde_json::Result<Self> {
+    pub fn new(site: &'a Site, view: AccountView<'_>, data: AccountData) -> Self {
         let AccountData { user, balance, spending, running, mut past, listed, keys, .. } = data;
-        let User { email } = serde_json::from_value(user)?;
+        let email = user.email;
         let address = |name: &str| own(&site.links.url(name, &[]));
         let forms = Addresses {
             page: address(DASHBOARD),
@@ -177,10 +186,8 @@ impl<'a> AccountPage<'a> {
             balance: address(GetBalance::SPEC.name),
             logout: address(LOGOUT),
         };
-        let more = past["results"].as_array().is_some_and(|past| past.len() > listed);
-        if let Some(past) = past["results"].as_array_mut() {
-            past.truncate(listed);
-        }
+        let more = past.len() > listed;
+        past.truncate(listed);
         let place = |number: u32| {
             let mut query = url::form_urlencoded::Serializer::new(String::new());
             if !view.search.is_empty() {
@@ -195,26 +202,27 @@ impl<'a> AccountPage<'a> {
             view.typed.filter(|_| of_this).map(|typed| typed.text(name).to_owned()).unwrap_or_default()
         };
         let name = email.strip_suffix(WALLETS).unwrap_or(&email).to_owned();
-        let balance: Balance = serde_json::from_value(balance)?;
-        let keys = Keys::new(serde_json::from_value::<super::parts::KeyList>(keys)?.keys);
+        let keys = Keys::new(keys);
         let revoked_key = typed(ACCOUNT_FORMS.revocation, "key_id");
         let known = Known {
             name: &name,
             is_deleted_poll: data.is_deleted_poll,
-            is_revoked_key: keys.revoked.iter().any(|key| key.id == revoked_key),
-            has_balance: !balance.is_zero(),
+            is_revoked_key: keys.revoked.iter().any(|key| key.id.to_string() == revoked_key),
+            has_balance: balance.balance_cents != 0,
         };
         let page_of = |id: &str| own(&site.links.url(RESULT_PAGE, &[("poll_id", id)]));
+        let listed =
+            |polls: Vec<HistoryResult>| polls.into_iter().map(|poll| Past::new(poll, page_of)).collect();
         let inner = Account {
             who: who(&email),
             notices: notices(&view),
-            created: view.created.as_ref().map(|created| Created::new(site, created, &data.mcp_config)),
+            created: view.created.map(|created| Created::new(site, created, &data.mcp_config)),
             done: outcome(view.done),
             refused: view.refused.map(|(form, fault)| Refused::new(form, fault, view.typed, &known)),
             balance,
-            spending: serde_json::from_value(spending)?,
-            running: Past::all(running, page_of)?,
-            past: Past::all(past, page_of)?,
+            spending: Spending(spending),
+            running: listed(running),
+            past: listed(past),
             search: view.search.to_owned(),
             number: view.page,
             newer,
@@ -236,10 +244,7 @@ impl<'a> AccountPage<'a> {
             forms,
         };
         let about = "Balance, polls and API keys of your account.".to_owned();
-        Ok(Self {
-            page: Layout { noindex: true, ..Layout::new(site, "Your account".to_owned(), about) },
-            inner,
-        })
+        Self { page: Layout { noindex: true, ..Layout::new(site, "Your account".to_owned(), about) }, inner }
     }
 
     /// Returns the rejection of this form.
@@ -297,21 +302,15 @@ impl Renders for AccountPage<'_> {
 }
 
 impl Created {
-    fn new(site: &Site, created: &Value, mcp_config: &str) -> Self {
-        let text = |name: &str| created[name].as_str().unwrap_or_default().to_owned();
-        let key = text("key");
+    fn new(site: &Site, created: CreatedKey, mcp_config: &str) -> Self {
+        let CreatedKey { key, label, .. } = created;
         let with_key =
             |text: &str| KEY_VARIABLES.iter().fold(text.to_owned(), |text, name| text.replace(name, &key));
         let ways = documents::ways(site)
             .into_iter()
             .filter(|way| KEY_VARIABLES.iter().any(|name| way.command.contains(name)));
         let ways = ways.map(|way| AskMethod { command: with_key(&way.command), ..way });
-        Self {
-            mcp_config: with_key(&remote_servers(mcp_config)),
-            ways: ways.collect(),
-            label: text("label"),
-            key,
-        }
+        Self { mcp_config: with_key(&remote_servers(mcp_config)), ways: ways.collect(), label, key }
     }
 }
 

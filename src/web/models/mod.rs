@@ -6,15 +6,17 @@ use askama::Template;
 use axum::body::{Body, Bytes};
 use axum::http::Response;
 use axum::http::header::{CACHE_CONTROL, CONTENT_TYPE, HeaderValue, VARY};
-use ep_kernel::dispatch::{Call, dispatch};
-use ep_kernel::fault::{Fault, Kind};
+use ep_kernel::dispatch::{Call, dispatch_typed};
+use ep_kernel::fault::Fault;
 use ep_kernel::guard::Admission;
 use ep_kernel::tool::Tool;
+use ep_tools::entry_of;
 use ep_tools::models::ListModels;
 use ep_tools::reputation::ListModelReputation;
 use futures::FutureExt;
 use futures::future::BoxFuture;
-use serde_json::{Value, json};
+use serde::de::DeserializeOwned;
+use serde_json::json;
 
 use self::view::{ModelsAddresses, ModelsPage};
 use crate::documents::{HTML, MARKDOWN, wants_markdown};
@@ -57,8 +59,7 @@ async fn shown(exchange: Exchange, admission: Admission, markdown: bool) -> Resu
     let url = |name| state.links().url(name, &[]);
     let addresses = ModelsAddresses { page: url(MODELS_PAGE), markdown: url(MODELS_MARKDOWN) };
     let query = request.uri.query().unwrap_or_default();
-    let page = ModelsPage::new(&state.site, &registry, &reputation, addresses, query);
-    let page = page.map_err(Fault::internal)?;
+    let page = ModelsPage::new(&state.site, &registry.registry, reputation, addresses, query);
     let (text, media_type) = if markdown { (page.markdown(), MARKDOWN) } else { (page.render(), HTML) };
     let bytes = Bytes::from(text.map_err(Fault::internal)?);
     let tag = EntityTag::of(&bytes);
@@ -75,15 +76,15 @@ async fn shown(exchange: Exchange, admission: Admission, markdown: bool) -> Resu
     Ok(response)
 }
 
-/// Calls an operation for its full list and returns the output.
+/// Calls an operation without arguments and returns its output.
 pub(super) async fn ask<T: Tool>(
     state: &AppState,
     head: &RequestHead,
     admission: &Admission,
-) -> Result<Value, Fault> {
-    let entry = ep_tools::find(T::SPEC.name);
-    let entry = entry.ok_or_else(|| Fault::new(Kind::NotFound, "there is no such operation"))?;
+) -> Result<T::Output, Fault>
+where
+    T::Output: DeserializeOwned,
+{
     let call = Call::new(head.admitted("web", admission.clone()));
-    let done = dispatch(&state.app, entry, call, Ok(json!({}))).await;
-    done.result.map(|done| done.output.value)
+    Ok(dispatch_typed::<T>(&state.app, entry_of::<T>()?, call, json!({})).await?.output)
 }

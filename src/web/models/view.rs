@@ -8,9 +8,7 @@ use ep_kernel::ports::{Registry, Variant};
 use ep_kernel::tool::Tool;
 use ep_polling::money::{MicroUsd, UsdFigure};
 use ep_tools::models::ListModels;
-use ep_tools::reputation::ListModelReputation;
-use serde::Deserialize;
-use serde_json::Value;
+use ep_tools::reputation::{ListModelReputation, ModelReputation, ModelReputations};
 
 use crate::documents::Site;
 use crate::layout::Layout;
@@ -47,40 +45,23 @@ impl<'a> ModelsPage<'a> {
     /// the request.
     pub fn new(
         site: &'a Site,
-        registry: &Value,
-        reputation: &Value,
+        registry: &Registry,
+        reputation: ModelReputations,
         addresses: ModelsAddresses,
         query: &str,
-    ) -> serde_json::Result<Self> {
-        let registry = Registry::deserialize(registry)?;
-        let reputation = Reputations::deserialize(reputation)?;
+    ) -> Self {
         let json = [ListModels::SPEC.name, ListModelReputation::SPEC.name];
         let json = json.map(|name| site.links.url(name, &[]));
-        let models = View::new(&registry, reputation, query, &addresses.page, json);
+        let models = View::new(registry, reputation, query, &addresses.page, json);
         let page = Layout::new(site, "Models".to_owned(), models.description.clone());
         let page = Layout { canonical: Some(addresses.page), markdown: Some(addresses.markdown), ..page };
-        Ok(Self { page, models })
+        Self { page, models }
     }
 
     /// Renders the page as Markdown.
     pub fn markdown(&self) -> askama::Result<String> {
         ModelsText { models: &self.models }.render()
     }
-}
-
-/// The fields of the operation's output that the page shows.
-#[derive(Deserialize)]
-struct Reputations {
-    models: Vec<Reputation>,
-    minimum_votes: i64,
-}
-
-#[derive(Deserialize)]
-struct Reputation {
-    model_id: String,
-    success_rate: Option<f64>,
-    average_latency_ms: Option<f64>,
-    with_outcome_rate: Option<f64>,
 }
 
 /// The order of the models.
@@ -218,11 +199,11 @@ struct Model<'a> {
     variant: &'a Variant,
     input: Option<MicroUsd>,
     output: Option<MicroUsd>,
-    told: Option<Reputation>,
+    told: Option<ModelReputation>,
 }
 
 impl<'a> Model<'a> {
-    fn new(variant: &'a Variant, told: Option<Reputation>) -> Self {
+    fn new(variant: &'a Variant, told: Option<ModelReputation>) -> Self {
         let price = variant.pricing.as_ref();
         Self {
             input: price.and_then(|price| per_million(&price.prompt)),
@@ -257,7 +238,7 @@ impl<'a> Model<'a> {
             None if *free => "free".to_owned(),
             None => "not listed".to_owned(),
         };
-        let told = |figure: fn(&Reputation) -> Option<f64>| self.told.as_ref().and_then(figure);
+        let told = |figure: fn(&ModelReputation) -> Option<f64>| self.told.as_ref().and_then(figure);
         let share = |share: Option<f64>| share.map_or_else(none, |share| format!("{:.1} %", share * 100.0));
         let time = told(|told| told.average_latency_ms);
         Row {
@@ -294,14 +275,15 @@ impl View {
 
     fn new(
         registry: &Registry,
-        reputation: Reputations,
+        reputation: ModelReputations,
         query: &str,
         address: &str,
         json: [String; 2],
     ) -> Self {
         let minimum_votes = reputation.minimum_votes;
         let told = reputation.models.into_iter().filter(|told| told.success_rate.is_some());
-        let mut told: HashMap<String, Reputation> = told.map(|told| (told.model_id.clone(), told)).collect();
+        let mut told: HashMap<String, ModelReputation> =
+            told.map(|told| (told.model_id.clone(), told)).collect();
         let mut models: Vec<Model<'_>> =
             registry.variants.iter().map(|variant| Model::new(variant, told.remove(&variant.id))).collect();
         let has_figures = models.iter().any(|model| model.told.is_some());

@@ -13,15 +13,15 @@ use axum::body::{Body, Bytes};
 use axum::http::header::{CACHE_CONTROL, CONTENT_TYPE, HeaderValue, VARY};
 use axum::http::request::Parts;
 use axum::http::{HeaderMap, Response};
-use ep_kernel::dispatch::{Call, dispatch};
+use ep_kernel::dispatch::{Call, dispatch_typed};
 use ep_kernel::fault::{Fault, Kind, RecoveryAction};
 use ep_kernel::guard::{Admission, Credential};
 use ep_kernel::method::Method;
-use ep_kernel::output::{Cache, CallOutput};
-use ep_kernel::tool::Tool;
+use ep_kernel::output::{Cache, Typed};
 use ep_polling::poll_id::PollId;
 use ep_polling::time::Timestamp;
-use ep_tools::results::GetPollResult;
+use ep_tools::entry_of;
+use ep_tools::results::{GetPollResult, PollResult};
 use futures::FutureExt;
 use futures::future::BoxFuture;
 use serde::Deserialize;
@@ -58,11 +58,12 @@ pub(crate) fn result(
         if let Some(kept) = kept(&of_pages, &state, &key, query) {
             return Ok(kept.respond(headers));
         }
-        let answer = read(&state, head.credential.clone(), &head, &admission, id).await?;
-        if let Some(kept) = renewed(&of_pages, &state, &key, query, &answer) {
+        let read = read(&state, head.credential.clone(), &head, &admission, id).await?;
+        if let Some(kept) = renewed(&of_pages, &state, &key, query, &read) {
             return Ok(kept.respond(headers));
         }
-        let page = page_of(&state, &answer, id, query)?;
+        let settled = read.is_settled;
+        let page = page_of(&state, read, id, query);
         let bytes: Bytes = match key.shape {
             Shape::Csv => page.csv().map_err(Fault::internal)?.into(),
             Shape::Png => of_pages.pictures.png(page.card()).await?,
@@ -72,7 +73,7 @@ pub(crate) fn result(
         };
         // Pages with a query are never cached.
         let cache = query.is_empty().then(|| (&of_pages.pages, state.app.ports.clock.now()));
-        Ok(shown(cache, headers, key, bytes, is_settled(&answer)))
+        Ok(shown(cache, headers, key, bytes, settled))
     }
     .boxed()
 }
@@ -90,15 +91,16 @@ pub(crate) fn embed(
         if let Some(kept) = kept(&of_pages, &state, &key, "") {
             return Ok(kept.respond(headers));
         }
-        let answer = read(&state, Credential::None, &head, &admission, &id).await?;
-        if let Some(kept) = renewed(&of_pages, &state, &key, "", &answer) {
+        let read = read(&state, Credential::None, &head, &admission, &id).await?;
+        if let Some(kept) = renewed(&of_pages, &state, &key, "", &read) {
             return Ok(kept.respond(headers));
         }
-        let page = page_of(&state, &answer, &id, "")?;
+        let settled = read.is_settled;
+        let page = page_of(&state, read, &id, "");
         let text = if key.shape == Shape::Page { page.embedded() } else { page.markdown() }
             .map_err(Fault::internal)?;
         let cache = Some((&of_pages.pages, state.app.ports.clock.now()));
-        Ok(shown(cache, headers, key, text.into(), is_settled(&answer)))
+        Ok(shown(cache, headers, key, text.into(), settled))
     }
     .boxed()
 }
@@ -128,7 +130,7 @@ fn renewed(
     read: &Read,
 ) -> Option<Arc<Rendered>> {
     let now = state.app.ports.clock.now();
-    (query.is_empty() && is_settled(read)).then(|| of_pages.pages.renew(key, now)).flatten()
+    (query.is_empty() && read.is_settled).then(|| of_pages.pages.renew(key, now)).flatten()
 }
 
 /// Query parameters of an oEmbed request (oEmbed 1.0, section 2.2).
@@ -182,10 +184,10 @@ pub(crate) fn oembed(
         let path = url.split(['?', '#']).next().unwrap_or_default();
         let (id, _) = Shape::of(path.strip_prefix(&pages).ok_or_else(nothing)?);
         let id: PollId = id.parse().map_err(|_| Fault::no_such_poll(id))?;
-        let answer = read(&state, Credential::None, &head, &admission, id.as_str()).await?;
-        let described = page_of(&state, &answer, id.as_str(), "")?
+        let read = read(&state, Credential::None, &head, &admission, id.as_str()).await?;
+        let settled = read.is_settled;
+        let described = page_of(&state, read, id.as_str(), "")
             .oembed(asked.maxwidth.map(u32::from), asked.maxheight.map(u32::from));
-        let settled = is_settled(&answer);
         let (bytes, headers) =
             (described.to_string().into(), headers_of("application/json", settled, protect));
         Ok(if settled {
@@ -204,20 +206,10 @@ fn read_request(exchange: Exchange) -> (AppState, RequestHead, Parts, String) {
     (state, head, request.into_parts().0, last.unwrap_or_default())
 }
 
-pub(crate) fn page_of<'a>(
-    state: &'a AppState,
-    read: &Read,
-    id: &str,
-    query: &str,
-) -> Result<ResultPage<'a>, Fault> {
+pub(crate) fn page_of<'a>(state: &'a AppState, read: Read, id: &str, query: &str) -> ResultPage<'a> {
     let of_poll = |name: &str| state.links().url(name, &[("poll_id", id)]);
     let addresses = Addresses { page: of_poll(RESULT_PAGE), embed: of_poll(EMBED), oembed: of_poll(OEMBED) };
-    ResultPage::new(&state.site, &read.output.value, addresses, read.private, query).map_err(Fault::internal)
-}
-
-/// True if a result is public and will not change.
-const fn is_settled(read: &Read) -> bool {
-    matches!(read.output.presentation.cache, Cache::Immutable)
+    ResultPage::new(&state.site, read.result, addresses, read.private, query)
 }
 
 /// Responds with a page of a poll. A settled page has an entity tag, and goes into `cache` if there is one.
@@ -258,9 +250,18 @@ fn uncached(bytes: Bytes, headers: HeaderMap) -> Response<Body> {
 
 /// A result that a visitor may read.
 pub(crate) struct Read {
-    pub(super) output: CallOutput,
+    pub(super) result: PollResult,
     /// True if the result is private to the visitor.
     pub(super) private: bool,
+    /// True if the result is public and will not change.
+    is_settled: bool,
+}
+
+impl Read {
+    fn new(done: Typed<PollResult>, private: bool) -> Self {
+        let is_settled = matches!(done.presentation.cache, Cache::Immutable);
+        Self { result: done.output, private, is_settled }
+    }
 }
 
 /// Reads a result without a credential first, then with this credential.
@@ -271,22 +272,22 @@ pub(super) async fn read(
     admission: &Admission,
     id: &str,
 ) -> Result<Read, Fault> {
-    let name = GetPollResult::SPEC.name;
-    let entry =
-        ep_tools::find(name).ok_or_else(|| Fault::new(Kind::NotFound, "there is no such operation"))?;
-    let ask = |request| dispatch(&state.app, entry, Call::new(request), Ok(json!({ "poll_id": id })));
-    match ask(head.admitted("web", admission.clone())).await.result {
-        Ok(done) => return Ok(Read { output: done.output, private: false }),
+    let entry = entry_of::<GetPollResult>()?;
+    let ask = |request| {
+        dispatch_typed::<GetPollResult>(&state.app, entry, Call::new(request), json!({ "poll_id": id }))
+    };
+    match ask(head.admitted("web", admission.clone())).await {
+        Ok(done) => return Ok(Read::new(done, false)),
         Err(fault) if fault.kind() == Kind::NotFound => {}
         Err(fault) => return Err(fault),
     }
     let mut is_signed_in = false;
     if !matches!(credential, Credential::None) {
         let by_session = matches!(credential, Credential::Session(_));
-        match ask(head.guarded("web", credential)).await.result {
+        match ask(head.guarded("web", credential)).await {
             Err(fault) if fault.rejects_credential() => {}
             Err(fault) if fault.kind() == Kind::NotFound => is_signed_in = by_session,
-            done => return done.map(|done| Read { output: done.output, private: true }),
+            done => return done.map(|done| Read::new(done, true)),
         }
     }
     // An invalid id is not repeated, because its characters could distort the message.

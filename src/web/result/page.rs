@@ -4,7 +4,7 @@
 use askama::Template;
 use ep_kernel::tool::Tool;
 use ep_share_image::Card;
-use ep_tools::results::{GetPollResult, WatchResult};
+use ep_tools::results::{GetPollResult, PollResult, WatchResult};
 use serde_json::{Value, json};
 use url::Url;
 
@@ -83,19 +83,13 @@ impl Shape {
 
 impl<'a> ResultPage<'a> {
     /// Creates the page from the operation's output. `query` is the query of the request.
-    pub fn new(
-        site: &'a Site,
-        result: &Value,
-        addresses: Addresses,
-        private: bool,
-        query: &str,
-    ) -> serde_json::Result<Self> {
+    pub fn new(site: &'a Site, result: PollResult, addresses: Addresses, private: bool, query: &str) -> Self {
         let links = super::view::Links {
             addresses,
-            json: super::view::url(site, GetPollResult::SPEC.name, result),
-            events: own(&super::view::url(site, WatchResult::SPEC.name, result)),
+            json: super::view::url(site, GetPollResult::SPEC.name, &result),
+            events: own(&super::view::url(site, WatchResult::SPEC.name, &result)),
         };
-        let poll = View::new(serde_json::from_value(result.clone())?, links, private, &Query::read(query));
+        let poll = View::new(result, links, private, &Query::read(query));
         let page = Layout::new(site, poll.question.clone(), poll.sentence.clone());
         let page = Layout {
             canonical: Some(poll.address.clone()),
@@ -103,7 +97,7 @@ impl<'a> ResultPage<'a> {
             noindex: private || poll.running,
             ..page
         };
-        Ok(Self { page, poll })
+        Self { page, poll }
     }
 
     /// Renders the version that other websites show in a frame.

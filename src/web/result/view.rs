@@ -1,11 +1,8 @@
 //! Template data of a result.
 
-use std::collections::BTreeMap;
-
-use ep_polling::time::Timestamp;
 use ep_share_image::{Card, Status, is_rtl};
-use serde::Deserialize;
-use serde_json::Value;
+use ep_tools::polls::reply::VoteResult;
+use ep_tools::results::PollResult;
 
 use super::page::Addresses;
 use super::words;
@@ -13,66 +10,9 @@ use crate::documents::Site;
 use crate::layout::one_line;
 use crate::layout::own;
 
-/// The fields of the operation's output that the page shows.
-#[derive(Deserialize)]
-pub(crate) struct Poll {
-    poll_id: String,
-    pub(super) status: String,
-    question: Option<String>,
-    pub(super) options: Vec<String>,
-    pub(super) winning_option: Option<String>,
-    pub(super) is_tie: bool,
-    pub(super) confidence_threshold: Option<f64>,
-    pub(super) max_cost_usd: Option<f64>,
-    pub(super) termination_reason: Option<String>,
-    pub(super) models_skipped: u64,
-    pub(super) models_unused: u64,
-    pub(super) tally: BTreeMap<String, u64>,
-    votes: Vec<Vote>,
-    models_requested: u64,
-    pub(super) models_succeeded: u64,
-    pub(super) models_failed: u64,
-    created_at: Timestamp,
-    pub(super) confidence: f64,
-    pub(super) families: Option<Families>,
-    simulated: bool,
-    notices: Vec<String>,
-    pub(super) leader: Option<String>,
-    pub(super) answered: Option<u64>,
-    pub(super) roster_size: Option<u64>,
-}
-
-#[derive(Deserialize)]
-pub(crate) struct Families {
-    pub(super) heard: u64,
-    pub(super) effective: f64,
-}
-
-#[derive(Deserialize)]
-struct Vote {
-    model_id: String,
-    chosen_option: Option<String>,
-    latency_ms: u64,
-    error: Option<String>,
-    family: String,
-    option_order: Vec<usize>,
-}
-
-impl Poll {
-    /// True if the poll has not ended.
-    pub(crate) fn is_open(&self) -> bool {
-        matches!(self.status.as_str(), "running" | "queued")
-    }
-
-    /// Returns the number of models of a finished poll.
-    pub(crate) fn roster(&self) -> u64 {
-        self.models_requested + self.models_skipped
-    }
-
-    /// Returns the index of an option, which determines its letter and colour.
-    fn place(&self, option: &str) -> Option<usize> {
-        self.options.iter().position(|known| known == option)
-    }
+/// Returns the index of an option, which determines its letter and colour.
+fn index_of(poll: &PollResult, option: &str) -> Option<usize> {
+    poll.options.iter().position(|known| known == option)
 }
 
 /// Other URLs of the poll.
@@ -85,8 +25,8 @@ pub(crate) struct Links {
 }
 
 /// Returns the URL of an operation on this result's poll.
-pub(crate) fn url(site: &Site, operation: &str, result: &Value) -> String {
-    site.links.url(operation, &[("poll_id", result["poll_id"].as_str().unwrap_or_default())])
+pub(crate) fn url(site: &Site, operation: &str, result: &PollResult) -> String {
+    site.links.url(operation, &[("poll_id", result.poll_id.as_str())])
 }
 
 /// The order of the votes.
@@ -188,7 +128,7 @@ pub struct View {
     embed: String,
     /// URL of the frame's oEmbed description.
     pub(crate) oembed: String,
-    raw: Vec<Vote>,
+    raw: Vec<VoteResult>,
 }
 
 /// An option with its votes.
@@ -198,9 +138,9 @@ pub struct Bar {
     pub(crate) cell: String,
     pub(crate) key: char,
     pub(crate) colour: usize,
-    pub(crate) votes: u64,
+    pub(crate) votes: u32,
     /// Share of the votes in per cent.
-    pub(crate) share: u64,
+    pub(crate) share: u32,
     pub(crate) winner: bool,
 }
 
@@ -237,10 +177,10 @@ fn key(place: usize) -> char {
 }
 
 impl View {
-    pub(crate) fn new(poll: Poll, links: Links, private: bool, query: &Query) -> Self {
-        let all: u64 = poll.tally.values().sum();
+    pub(crate) fn new(poll: PollResult, links: Links, private: bool, query: &Query) -> Self {
+        let all = poll.tally.votes();
         let bars = poll.options.iter().enumerate().map(|(place, label)| {
-            let votes = poll.tally.get(label).copied().unwrap_or_default();
+            let votes = poll.tally.of(label);
             Bar {
                 label: label.clone(),
                 cell: one_line(label),
@@ -253,7 +193,7 @@ impl View {
         });
         let question = poll.question.clone().unwrap_or_default();
         let mut view = Self {
-            id: poll.poll_id.clone(),
+            id: poll.poll_id.to_string(),
             question_line: one_line(&question),
             rtl: is_rtl(&question),
             question,
@@ -263,7 +203,7 @@ impl View {
             stopped: words::stopped(&poll),
             heard: words::heard(&poll),
             progress: words::progress(&poll),
-            running: poll.is_open(),
+            running: poll.status.is_open(),
             private,
             simulated: poll.simulated,
             created_at: poll.created_at.to_string(),
@@ -307,8 +247,8 @@ impl View {
     pub(crate) fn card(&self, service: &str, host: &str) -> Card {
         let bar = |bar: &Bar| ep_share_image::Bar {
             label: bar.label.clone(),
-            votes: u32::try_from(bar.votes).unwrap_or(u32::MAX),
-            share: bar.share as f64 / 100.0,
+            votes: bar.votes,
+            share: f64::from(bar.share) / 100.0,
             winner: bar.winner,
         };
         Card {
@@ -343,17 +283,17 @@ fn plain_cell(text: &str) -> String {
     if risky { format!("'{text}") } else { text.to_owned() }
 }
 
-fn rows(poll: &Poll, query: Query) -> Vec<Row> {
-    let place = |vote: &Vote| vote.chosen_option.as_deref().and_then(|option| poll.place(option));
-    let wanted = |vote: &&Vote| query.option.is_none_or(|wanted| place(vote) == Some(wanted));
-    let mut votes: Vec<&Vote> = poll.votes.iter().filter(wanted).collect();
+fn rows(poll: &PollResult, query: Query) -> Vec<Row> {
+    let place = |vote: &VoteResult| vote.chosen_option.as_deref().and_then(|option| index_of(poll, option));
+    let wanted = |vote: &&VoteResult| query.option.is_none_or(|wanted| place(vote) == Some(wanted));
+    let mut votes: Vec<&VoteResult> = poll.votes.iter().filter(wanted).collect();
     match query.order {
         Order::Arrival => {}
         Order::Model => votes.sort_by(|one, other| one.model_id.cmp(&other.model_id)),
         Order::Choice => votes.sort_by_key(|vote| place(vote).unwrap_or(usize::MAX)),
         Order::Time => votes.sort_by_key(|vote| vote.latency_ms),
     }
-    let row = |vote: &Vote| {
+    let row = |vote: &VoteResult| {
         let place = place(vote);
         let failed = || format!("no vote: {}", vote.error.as_deref().unwrap_or("it did not answer"));
         Row {
@@ -361,13 +301,13 @@ fn rows(poll: &Poll, query: Query) -> Vec<Row> {
             key: place.map(key),
             colour: place.unwrap_or_default() % 10,
             choice: vote.chosen_option.clone().unwrap_or_else(failed),
-            time: format!("{:.1} s", vote.latency_ms as f64 / 1000.0),
+            time: format!("{:.1} s", f64::from(vote.latency_ms) / 1000.0),
         }
     };
     votes.into_iter().map(row).collect()
 }
 
-fn filters(poll: &Poll, query: Query, address: &str) -> Vec<Choice> {
+fn filters(poll: &PollResult, query: Query, address: &str) -> Vec<Choice> {
     let one = |option: Option<usize>, text: String| Choice {
         href: Query { option, ..query }.href(address),
         text,
@@ -388,9 +328,9 @@ fn columns(query: Query, address: &str) -> Vec<Choice> {
     Order::ALL[1..].iter().map(column).collect()
 }
 
-fn slots(poll: &Poll) -> Vec<Slot> {
-    let chosen = |vote: &Vote| {
-        let option = poll.place(vote.chosen_option.as_deref()?)?;
+fn slots(poll: &PollResult) -> Vec<Slot> {
+    let chosen = |vote: &VoteResult| {
+        let option = index_of(poll, vote.chosen_option.as_deref()?)?;
         vote.option_order.iter().position(|shown| *shown == option)
     };
     let places: Vec<usize> = poll.votes.iter().filter_map(chosen).collect();

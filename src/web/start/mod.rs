@@ -8,15 +8,16 @@ use askama::Template;
 use axum::body::Body;
 use axum::http::header::{CACHE_CONTROL, CONTENT_TYPE, HeaderValue, LINK, RETRY_AFTER, VARY};
 use axum::http::{Response, StatusCode};
-use ep_kernel::dispatch::{Call, Dispatched, admit, dispatch};
+use ep_kernel::dispatch::{Call, Dispatched, admit, dispatch, dispatch_typed};
 use ep_kernel::event::StartedEvent;
 use ep_kernel::fault::{Fault, Kind};
 use ep_kernel::guard::{Admission, Credential};
-use ep_kernel::tool::{Entry, MessageContent, ParsedInput, Tool};
+use ep_kernel::tool::{MessageContent, ParsedInput};
 use ep_polling::poll_id::PollId;
 use ep_polling::question::Question;
 use ep_tools::account::GetBalance;
-use ep_tools::polls::{ListProfiles, PollFree, PollQuestion, StartPoll};
+use ep_tools::entry_of;
+use ep_tools::polls::{FreeAnswer, ListProfiles, PollFree, PollQuestion, StartPoll};
 use futures::FutureExt;
 use futures::future::BoxFuture;
 use serde_json::{Map, Value, json};
@@ -134,25 +135,12 @@ async fn render(
     refused: Option<&Fault>,
     nonce: String,
 ) -> Result<String, Fault> {
-    let profiles = dispatch(
-        &state.app,
-        entry::<ListProfiles>()?,
-        Call::new(head.admitted("web", admission.clone())),
-        Ok(json!({})),
-    );
-    let mut profiles = profiles.await.result?.output.value["profiles"].take();
+    let call = Call::new(head.admitted("web", admission.clone()));
+    let listed = dispatch_typed::<ListProfiles>(&state.app, entry_of::<ListProfiles>()?, call, json!({}));
+    let mut profiles = listed.await?.output.profiles;
     // Cheapest profile first.
-    if let Some(profiles) = profiles.as_array_mut() {
-        profiles.reverse();
-    }
-    let visit = Visit {
-        asked,
-        nonce,
-        profiles: serde_json::from_value(profiles).map_err(Fault::internal)?,
-        balance: balance(state, head).await,
-        refused,
-        example,
-    };
+    profiles.reverse();
+    let visit = Visit { asked, nonce, profiles, balance: balance(state, head).await, refused, example };
     StartPage::new(&state.site, visit).render().map_err(Fault::internal)
 }
 
@@ -173,13 +161,9 @@ async fn balance(state: &AppState, head: &RequestHead) -> Option<String> {
         return None;
     }
     let call = Call::new(head.guarded("web", head.credential.clone()));
-    let read = dispatch(&state.app, entry::<GetBalance>().ok()?, call, Ok(json!({}))).await.result.ok()?;
-    read.output.value["balance"].as_str().map(str::to_owned)
-}
-
-fn entry<T: Tool>() -> Result<&'static Entry, Fault> {
-    let name = T::SPEC.name;
-    ep_tools::find(name).ok_or_else(|| Fault::new(Kind::NotFound, "there is no such operation"))
+    let entry = entry_of::<GetBalance>().ok()?;
+    let read = dispatch_typed::<GetBalance>(&state.app, entry, call, json!({})).await.ok()?;
+    Some(read.output.balance)
 }
 
 /// Fills in the form from an earlier poll.
@@ -189,12 +173,10 @@ async fn again(
     admission: &Admission,
     id: &str,
 ) -> Result<Asked, Fault> {
-    let Read { output, private } = read(state, head.credential.clone(), head, admission, id).await?;
-    let result = output.value;
-    let options = result["options"].as_array().into_iter().flatten().filter_map(Value::as_str);
+    let Read { result, private, .. } = read(state, head.credential.clone(), head, admission, id).await?;
     Ok(Asked {
-        question: result["question"].as_str().unwrap_or_default().to_owned(),
-        options: options.collect::<Vec<_>>().join("\n"),
+        question: result.question.unwrap_or_default(),
+        options: result.options.join("\n"),
         private,
         ..Asked::default()
     })
@@ -233,8 +215,9 @@ async fn start(state: &AppState, head: &RequestHead, asked: &Asked) -> Result<Po
     }
     let call =
         Call { idempotency_key: Some(key(asked)), ..Call::new(head.guarded("web", head.credential.clone())) };
-    let done = dispatch(&state.app, entry::<StartPoll>()?, call, Ok(input.into())).await;
-    poll_of(done.result)
+    let entry = entry_of::<StartPoll>()?;
+    let done = dispatch_typed::<StartPoll>(&state.app, entry, call, input.into()).await;
+    poll_of(done.map(|done| done.output.poll_id))
 }
 
 /// Opens a free poll without a credential, and returns as soon as the poll has started.
@@ -250,29 +233,33 @@ async fn ask_free(
         progress: Some(steps.sink()),
         ..Call::new(head.guarded("web", Credential::None))
     };
-    let admitted = match admit(&state.app, entry::<PollFree>()?, call).await {
+    let admitted = match admit(&state.app, entry_of::<PollFree>()?, call).await {
         Ok(admitted) => admitted,
-        Err(refused) => return poll_of(refused.result),
+        Err(refused) => return poll_of(free_poll(refused.result)),
     };
     steps.run(&state.app.tasks, admitted.run(Ok(input.into())), false);
     match queue.recv().await {
         Some(Step::Progress(step)) => serde_json::from_value(step.data)
             .map(|StartedEvent { poll_id, .. }| poll_id)
             .map_err(Fault::internal),
-        Some(Step::End(done)) => poll_of(done.result),
+        Some(Step::End(done)) => poll_of(free_poll(done.result)),
         None => Err(Fault::internal("the call ended without a result")),
     }
 }
 
 /// Returns the poll of a call. A form that is submitted again while its poll is running leads to that poll.
-fn poll_of(done: Result<Dispatched, Fault>) -> Result<PollId, Fault> {
-    match done {
-        Ok(done) => {
-            let id = done.output.value["poll_id"].as_str().and_then(|id| id.parse().ok());
-            id.ok_or_else(|| Fault::internal("the output names no poll"))
-        }
+fn poll_of(opened: Result<PollId, Fault>) -> Result<PollId, Fault> {
+    match opened {
         Err(fault) if fault.kind() == Kind::InProgress => fault.poll().cloned().ok_or(fault),
-        Err(fault) => Err(fault),
+        opened => opened,
+    }
+}
+
+/// Returns the id of a free poll that has ended.
+fn free_poll(done: Result<Dispatched, Fault>) -> Result<PollId, Fault> {
+    match done?.output.typed()?.output {
+        FreeAnswer::Complete(reply) => Ok(reply.poll_id),
+        FreeAnswer::DryRun(_) => Err(Fault::internal("a poll of the form was only checked")),
     }
 }
 
@@ -292,7 +279,8 @@ fn question(asked: &Asked) -> Result<Map<String, Value>, Fault> {
     if asked.option_lines().next().is_some() {
         return Ok(free_question(asked));
     }
-    let understood = entry::<PollQuestion>()?.parse_input(&Map::new(), MessageContent::Text(&asked.question));
+    let understood =
+        entry_of::<PollQuestion>()?.parse_input(&Map::new(), MessageContent::Text(&asked.question));
     if let Some(ParsedInput::Input(understood)) = understood {
         return Ok(understood);
     }
@@ -324,9 +312,10 @@ async fn poll_example(of_pages: PageState, state: AppState, head: RequestHead, a
             idempotency_key: Some("start page example".to_owned()),
             ..Call::new(head.guarded("web", Credential::None))
         };
-        let id = poll_of(dispatch(&state.app, entry::<PollFree>()?, call, Ok(input)).await.result)?;
-        let result = read(&state, Credential::None, &head, &admission, id.as_str()).await?;
-        of_pages.example.show(page_of(&state, &result, id.as_str(), "")?);
+        let done = dispatch(&state.app, entry_of::<PollFree>()?, call, Ok(input)).await.result;
+        let id = poll_of(free_poll(done))?;
+        let read = read(&state, Credential::None, &head, &admission, id.as_str()).await?;
+        of_pages.example.show(page_of(&state, read, id.as_str(), ""));
         of_pages.pages.forget_start();
         Ok::<_, Fault>(())
     };

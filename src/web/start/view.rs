@@ -1,5 +1,6 @@
 //! The start page: a form for a question, an example result, and instructions for programs.
 
+use std::borrow::Cow;
 use std::fmt::Write;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicI64, Ordering};
@@ -10,8 +11,7 @@ use ep_kernel::fault::Fault;
 use ep_kernel::tool::Tool;
 use ep_polling::options::{FREE_MAX_OPTIONS, MAX_OPTIONS};
 use ep_polling::time::Timestamp;
-use ep_tools::polls::{EstimatePoll, PollFree};
-use serde::Deserialize;
+use ep_tools::polls::{Bundle, EstimatePoll, PollFree};
 use serde_json::json;
 
 use crate::documents;
@@ -32,7 +32,7 @@ pub struct StartPage<'a> {
     asked: &'a Asked,
     /// Idempotency key of the form: submitting it twice opens one poll.
     nonce: String,
-    profiles: Vec<Bundle>,
+    profiles: Vec<Panel>,
     thresholds: [(&'static str, &'static str); 5],
     /// The balance of the visitor's account.
     balance: Option<String>,
@@ -105,19 +105,24 @@ impl Asked {
 /// The selection of a form that names no profile.
 const FREE: &str = "free";
 
-/// A profile, as listed by its operation.
-#[derive(Debug, Deserialize)]
-pub struct Bundle {
-    name: String,
-    description: String,
-    confidence_threshold: f64,
-    max_cost_usd: f64,
+/// A profile on the form.
+struct Panel {
+    name: &'static str,
+    description: Cow<'static, str>,
+    /// The confidence threshold in per cent.
+    percent: f64,
+    /// The maximum cost in USD.
+    max_cost: f64,
 }
 
-impl Bundle {
-    /// Returns the threshold in per cent.
-    fn percent(&self) -> f64 {
-        (self.confidence_threshold * 1000.0).round() / 10.0
+impl From<Bundle> for Panel {
+    fn from(profile: Bundle) -> Self {
+        Self {
+            name: profile.name.as_str(),
+            description: profile.description,
+            percent: (profile.confidence_threshold * 1000.0).round() / 10.0,
+            max_cost: profile.max_cost_usd.0.as_usd(),
+        }
     }
 }
 
@@ -244,7 +249,7 @@ impl<'a> StartPage<'a> {
         Self {
             asked: visit.asked,
             nonce: visit.nonce,
-            profiles: visit.profiles,
+            profiles: visit.profiles.into_iter().map(Panel::from).collect(),
             thresholds: [
                 ("", "as the panel says"),
                 ("0.8", "80 %"),
