@@ -1,14 +1,18 @@
 //! `ep poll`: asks a question, for people and scripts.
 
 use ep_kernel::event::{MAX_EVENTS, PollEvent, Progress};
-use ep_kernel::tool::{Entry, Tool};
+use ep_kernel::fault::{Fault, Kind};
+use ep_tools::entry_of;
 use ep_tools::polls::PollQuestion;
+use ep_tools::polls::reply::PollReply;
+use ep_tools::polls::summary::Status;
 use ep_tools::results::GetPollResult;
 use serde_json::{Map, Value, json};
 use tokio::sync::mpsc;
 
+use super::printable::printable_value;
 use super::show;
-use super::show::Live;
+use super::show::{Live, Reply};
 use super::target::Target;
 use super::{End, INTERRUPTED, hints, print};
 use crate::config::Config;
@@ -116,27 +120,35 @@ pub(super) async fn run(config: &Config, arguments: Arguments) -> anyhow::Result
         .map(|answer| (answer, cancelled))
     };
     live.clear();
-    let answer = match answer {
+    let read = answer.as_ref().ok().and_then(|(answer, _)| reply(answer).ok());
+    let answer = match (answer, read) {
         // Without a key, a server asks its free models; the public result contains all votes.
-        Ok((free, cancelled)) if free.get("theme").is_some() => {
-            let result = json!({ "poll_id": free["poll_id"] });
+        (Ok((_, cancelled)), Some(Reply::Free(free))) => {
+            let result = json!({ "poll_id": free.poll_id });
             target.call(entry_of::<GetPollResult>()?, result, None).await.map(|result| (result, cancelled))
         }
-        other => other,
+        (other, _) => other,
     };
     let here = target.app().is_some();
     target.close().await;
     let (answer, cancelled) = answer?;
+    let reply = reply(&answer);
+    let end = reply.as_ref().map_or(End::Done, exit);
     if arguments.json {
         print(&serde_json::to_string_pretty(&answer)?)?;
     } else {
-        show::result(&answer, here)?;
+        show::result(&reply?, here)?;
     }
-    Ok(if cancelled { End::Code(INTERRUPTED) } else { exit(&answer) })
+    Ok(if cancelled { End::Code(INTERRUPTED) } else { end })
 }
 
-fn entry_of<T: Tool>() -> anyhow::Result<&'static Entry> {
-    ep_tools::find(T::SPEC.name).ok_or_else(|| anyhow::anyhow!("the catalogue lacks {}", T::SPEC.name))
+/// Reads the reply to a poll. Its texts are escaped for the terminal.
+fn reply(answer: &Value) -> Result<Reply, Fault> {
+    serde_json::from_value(printable_value(answer)).map_err(|error| {
+        let text =
+            "the response is not the result of a poll; --json shows it. Is the server's version another one?";
+        Fault::new(Kind::Unavailable, text).caused_by(error)
+    })
 }
 
 fn show_step(live: &mut Live, step: Progress) {
@@ -148,13 +160,16 @@ fn show_step(live: &mut Live, step: Progress) {
 }
 
 /// Returns the exit code: 0 for a winner, 3 for a tie, 4 for no votes, 2 for a dry run with errors.
-fn exit(answer: &Value) -> End {
-    if answer.get("valid") == Some(&Value::Bool(false)) {
-        return End::Code(2);
-    }
-    match answer.get("outcome").and_then(Value::as_str) {
-        Some("tie") if answer["is_tie"] == true => End::Code(3),
-        Some("no_votes") if answer["winning_option"].is_null() => End::Code(4),
+fn exit(reply: &Reply) -> End {
+    let (status, is_tie) = match reply {
+        Reply::Poll(PollReply::DryRun(checked)) if !checked.valid => return End::Code(2),
+        Reply::Poll(PollReply::DryRun(_) | PollReply::Running(_)) | Reply::Free(_) => return End::Done,
+        Reply::Poll(PollReply::Complete(poll)) => (poll.status, poll.is_tie),
+        Reply::Result(poll) => (poll.status, poll.is_tie),
+    };
+    match status {
+        Status::Failed => End::Code(4),
+        _ if is_tie => End::Code(3),
         _ => End::Done,
     }
 }

@@ -4,13 +4,29 @@ use std::time::Duration;
 
 use console::{Term, measure_text_width, style, truncate_str};
 use ep_kernel::event::{StartedEvent, VoteEvent};
-use ep_polling::ballot::Reason;
 use ep_polling::poll_id::PollId;
+use ep_polling::tally::NamedTally;
+use ep_tools::polls::reply::{Costs, PollReply, PollResponse, Timing};
+use ep_tools::polls::sentences::{EndedPoll, independence, quoted};
+use ep_tools::polls::summary::FamilySpread;
+use ep_tools::polls::{DryRun, FreeReply};
+use ep_tools::results::PollResult;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use serde::Deserialize;
-use serde_json::Value;
 
-use super::printable::{printable, printable_value};
+use super::printable::printable;
+
+/// The reply to a poll.
+#[derive(Deserialize)]
+#[serde(untagged)]
+pub(super) enum Reply {
+    /// The reply of the operation.
+    Poll(PollReply),
+    /// The reply of a server to a caller without a key.
+    Free(FreeReply),
+    /// The public result, with all votes of a free poll.
+    Result(Box<PollResult>),
+}
 
 /// Progress of a running poll, on standard error.
 pub(super) struct Live {
@@ -75,131 +91,180 @@ fn percent(share: f64) -> String {
     format!("{:.1} %", (share * 1000.0).floor() / 10.0)
 }
 
-/// Prints a poll's result.
-pub(super) fn result(answer: &Value, here: bool) -> anyhow::Result<()> {
-    let answer = &printable_value(answer);
+/// Maximum number of lines below the bars.
+const MOST_LINES: usize = 10;
+
+/// Prints a poll's result. `here` is true if this process ran the poll.
+pub(super) fn result(reply: &Reply, here: bool) -> anyhow::Result<()> {
     let term = Term::stdout();
-    if answer.get("dry_run") == Some(&Value::Bool(true)) {
-        return dry_run(&term, answer);
-    }
-    let text = |name: &str| answer.get(name).and_then(Value::as_str).unwrap_or("");
-    if text("status") == "running" {
-        let id = text("poll_id");
+    let running = |id: &PollId| {
         let line = format!(
             "Poll {id} is still running; ep call get_poll_result '{{\"poll_id\": \"{id}\"}}' reads it."
         );
-        return Ok(term.write_line(&line)?);
-    }
-    let number = |pointer: &str| answer.pointer(pointer).and_then(Value::as_f64).unwrap_or(0.0);
-    term.write_line(&format!("\n{}", style(text("question")).bold()))?;
-    tally(&term, answer)?;
-    let winner = answer.get("winning_option").and_then(Value::as_str);
-    let outcome = match winner {
-        Some(option) => style(option.to_owned()).green().bold(),
-        None if answer["is_tie"] == true => style("a tie".to_owned()).yellow().bold(),
-        None => style("no votes".to_owned()).red().bold(),
+        Ok(term.write_line(&line)?)
     };
-    term.write_line(&format!("\n  Outcome     {outcome}"))?;
-    let votes = answer["votes"].as_array().map_or(&[] as &[Value], Vec::as_slice);
-    let voted = votes.iter().filter(|vote| vote["success"] == true).count();
-    let failed = votes.iter().filter(|vote| has_unknown_vote(vote)).count();
-    let responded = votes.len() - failed;
-    let unneeded = number("/models_skipped") as usize;
-    let roster = votes.len() + unneeded;
-    let confidence = match number("/confidence") {
-        known if known > 0.0 => format!(
-            "{} (threshold {}) that the full roster of {roster} models gives this outcome, not that it is right",
-            percent(known),
-            percent(number("/confidence_threshold"))
-        ),
-        _ => format!("none: too few votes to predict the choice of the full roster of {roster} models"),
-    };
-    term.write_line(&format!("  Confidence  {confidence}"))?;
-    let why = match answer.get("termination_reason").and_then(Value::as_str) {
-        Some(reason) => reason.replace('_', " "),
-        None => "cancelled".to_owned(),
-    };
-    // Only these two reasons mean that the rest was not needed.
-    let decided = matches!(text("termination_reason"), "confidence" | "mathematical_lock");
-    let rest = if decided { "not needed" } else { "without a response" };
-    let counts =
-        [(responded - voted, "of them without a vote"), (failed, "failed or unreadable"), (unneeded, rest)];
-    let counts: Vec<String> = std::iter::once(format!("{responded} models responded"))
-        .chain(counts.iter().filter(|(count, _)| *count > 0).map(|(count, what)| format!("{count} {what}")))
-        .collect();
-    term.write_line(&format!("  Stopped by  {why}: {}", counts.join(", ")))?;
-    let families = number("/families/heard") as u64;
-    term.write_line(&format!(
-        "  Families    {families} (makers and product lines: a weak sign of independence)"
-    ))?;
-    let unknown = number("/costs/unknown_cost_calls") as u64;
-    let unused_unknown = answer["costs"]["unused_calls_cost"].is_null() && number("/models_unused") > 0.0;
-    let cost = [
-        (true, format!("${:.6}", number("/costs/total_estimated_cost"))),
-        (unknown > 0, format!(" plus {unknown} responses with unknown cost")),
-        (unused_unknown, " so far: get_poll_result with costs returns the final cost".to_owned()),
-        (answer["simulated"] == true, ", simulated: no model was paid".to_owned()),
-    ];
-    let cost: String = cost.into_iter().filter_map(|(said, text)| said.then_some(text)).collect();
-    if answer.get("costs").is_some() {
-        term.write_line(&format!("  Cost        {cost}"))?;
+    match reply {
+        Reply::Poll(PollReply::DryRun(checked)) => dry_run(&term, checked),
+        Reply::Poll(PollReply::Running(poll)) => running(&poll.poll_id),
+        Reply::Free(poll) => running(&poll.poll_id),
+        Reply::Result(poll) if poll.status.is_open() => running(&poll.poll_id),
+        Reply::Poll(PollReply::Complete(poll)) => Ended::from(&**poll).print(&term, here),
+        Reply::Result(poll) => Ended::from(&**poll).print(&term, here),
     }
-    term.write_line(&format!("  Time        {:.1} s", number("/timing/total_ms") / 1000.0))?;
-    let later = if here { " (available while `ep serve` is running)" } else { "" };
-    term.write_line(&format!("  Result      {}{later}", style(text("result_url")).underlined()))?;
-    for notice in
-        answer.get("notices").and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_str)
-    {
-        term.write_line(&format!("  {}", style(notice).dim()))?;
-    }
-    if answer["simulated"] == true {
-        term.write_line(&format!(
-            "  {}",
-            style("Simulated voters: this result says nothing about any real model.").yellow()
-        ))?;
-    }
-    Ok(())
 }
 
-/// True if a vote is unknown, because its call failed or its output was truncated.
-fn has_unknown_vote(vote: &Value) -> bool {
-    Reason::deserialize(&vote["error_code"]).is_ok_and(|reason| !reason.is_final_response())
+/// A poll that has ended.
+struct Ended<'a> {
+    question: &'a str,
+    tally: &'a NamedTally,
+    winner: Option<&'a str>,
+    is_tie: bool,
+    sentences: EndedPoll<'a>,
+    families: &'a FamilySpread,
+    costs: Option<&'a Costs>,
+    /// Number of calls that ended too late to count.
+    unused: u32,
+    simulated: bool,
+    timing: Timing,
+    url: Option<&'a str>,
+    notices: &'a [String],
 }
 
-fn tally(term: &Term, answer: &Value) -> anyhow::Result<()> {
-    let Some(counts) = answer.get("tally").and_then(Value::as_object) else { return Ok(()) };
-    let most = counts.values().filter_map(Value::as_u64).max().unwrap_or(0).max(1);
-    let total = counts.values().filter_map(Value::as_u64).sum::<u64>().max(1);
-    let width = counts.keys().map(|option| measure_text_width(option)).max().unwrap_or(0).min(40);
-    for (option, votes) in counts {
-        let votes = votes.as_u64().unwrap_or(0);
+impl<'a> From<&'a PollResponse> for Ended<'a> {
+    fn from(poll: &'a PollResponse) -> Self {
+        Self {
+            question: &poll.question,
+            tally: &poll.tally,
+            winner: poll.winning_option.as_deref(),
+            is_tie: poll.is_tie,
+            sentences: poll.into(),
+            families: &poll.families,
+            costs: Some(&poll.costs),
+            unused: poll.models_unused,
+            simulated: poll.simulated,
+            timing: poll.timing,
+            url: poll.result_url.as_deref(),
+            notices: &poll.notices,
+        }
+    }
+}
+
+impl<'a> From<&'a PollResult> for Ended<'a> {
+    fn from(poll: &'a PollResult) -> Self {
+        Self {
+            question: poll.question.as_deref().unwrap_or_default(),
+            tally: &poll.tally,
+            winner: poll.winning_option.as_deref(),
+            is_tie: poll.is_tie,
+            sentences: poll.into(),
+            families: &poll.families,
+            costs: poll.costs.as_ref(),
+            unused: poll.models_unused,
+            simulated: poll.simulated,
+            timing: poll.timing,
+            url: poll.result_url.as_deref(),
+            notices: &poll.notices,
+        }
+    }
+}
+
+impl Ended<'_> {
+    fn print(&self, term: &Term, here: bool) -> anyhow::Result<()> {
+        term.write_line(&format!("\n{}", style(self.question).bold()))?;
+        tally(term, self.tally)?;
+        for line in self.lines(here) {
+            term.write_line(&line)?;
+        }
+        Ok(())
+    }
+
+    /// Returns the lines below the bars.
+    fn lines(&self, here: bool) -> Vec<String> {
+        let headline = style(self.sentences.headline(quoted)).bold();
+        let headline = match self.winner {
+            Some(_) => headline.green(),
+            None if self.is_tie => headline.yellow(),
+            None => headline.red(),
+        };
+        let (counts, stopped) = (self.sentences.counts(), self.sentences.stopped());
+        let mut lines = vec![
+            String::new(),
+            format!("  {headline}"),
+            fact("Votes", &counts),
+            fact("Stopped", &stopped),
+            fact("How sure", &self.sentences.sure()),
+        ];
+        if self.families.heard > 0 {
+            lines.push(fact("Families", &independence(self.families)));
+        }
+        lines.push(self.cost_and_time());
+        let later = if here { " (available while `ep serve` is running)" } else { "" };
+        if let Some(url) = self.url {
+            lines.push(fact("Result", &format!("{}{later}", style(url).underlined())));
+        }
+        let notices: Vec<&String> =
+            self.notices.iter().filter(|notice| **notice != counts && **notice != stopped).collect();
+        let room = MOST_LINES - lines.len();
+        let shown = if notices.len() > room { room - 1 } else { notices.len() };
+        lines.extend(notices.iter().take(shown).map(|notice| format!("  {}", style(notice).dim())));
+        if shown < notices.len() {
+            let rest = format!("{} more notices: --json shows them", notices.len() - shown);
+            lines.push(format!("  {}", style(rest).dim()));
+        }
+        lines
+    }
+
+    fn cost_and_time(&self) -> String {
+        let time = format!("{:.1} s", self.timing.total_ms as f64 / 1000.0);
+        let Some(costs) = self.costs else { return fact("Time", &time) };
+        let (unknown, open) =
+            (costs.unknown_cost_calls, costs.unused_calls_cost.is_none() && self.unused > 0);
+        let cost = [
+            (true, format!("${:.6}", costs.total_estimated_cost.0.as_usd())),
+            (unknown > 0, format!(" plus {unknown} responses with unknown cost")),
+            (open, " so far (get_poll_result with costs returns the final cost)".to_owned()),
+            (self.simulated, ": no model was paid".to_owned()),
+            (true, format!(" · {time}")),
+        ];
+        let cost: String = cost.into_iter().filter_map(|(said, text)| said.then_some(text)).collect();
+        fact("Cost", &cost)
+    }
+}
+
+fn fact(name: &str, text: &str) -> String {
+    format!("  {name:<10}{text}")
+}
+
+fn tally(term: &Term, tally: &NamedTally) -> anyhow::Result<()> {
+    let most = tally.0.iter().map(|(_, votes)| *votes).max().unwrap_or(0);
+    let total = tally.votes().max(1);
+    let width = tally.0.iter().map(|(option, _)| measure_text_width(option)).max().unwrap_or(0).min(40);
+    for (option, votes) in &tally.0 {
         let name = truncate_str(option, width, "…");
         let padding = " ".repeat(width.saturating_sub(measure_text_width(&name)));
-        let bar = "█".repeat((votes * 30).div_ceil(most) as usize);
-        let bar = if votes == most { style(bar).green() } else { style(bar).dim() };
-        term.write_line(&format!(
-            "  {name}{padding}  {votes:>3}  {:>3} %  {bar}",
-            whole_percent(votes, total)
-        ))?;
+        let bar = "█".repeat((votes * 30).div_ceil(most.max(1)) as usize);
+        let bar = if *votes == most { style(bar).green() } else { style(bar).dim() };
+        let line = format!("  {name}{padding}  {votes:>3}  {:>3} %  {bar}", whole_percent(*votes, total));
+        term.write_line(&line)?;
     }
     Ok(())
 }
 
 /// The share of the votes in whole percent, rounded.
-const fn whole_percent(votes: u64, total: u64) -> u64 {
+const fn whole_percent(votes: u32, total: u32) -> u32 {
     (votes * 100 + total / 2) / total
 }
 
-fn dry_run(term: &Term, answer: &Value) -> anyhow::Result<()> {
-    for error in answer["errors"].as_array().into_iter().flatten().filter_map(Value::as_str) {
+fn dry_run(term: &Term, checked: &DryRun) -> anyhow::Result<()> {
+    for error in &checked.errors {
         term.write_line(&format!("  {} {error}", style("✗").red()))?;
     }
-    if answer["valid"] == true {
-        let number = |pointer: &str| answer.pointer(pointer).and_then(Value::as_f64).unwrap_or(0.0);
-        let (least, most) = (number("/estimates/calls_at_least"), number("/estimates/calls_at_most"));
+    if let Some(estimates) = checked.estimates.as_ref().filter(|_| checked.valid) {
+        let (least, most) = (estimates.calls_at_least, estimates.calls_at_most);
         term.write_line(&format!("  {} valid; asks {least} to {most} models", style("✓").green()))?;
-        let (low, high) = (number("/estimates/cost_usd_at_least"), number("/estimates/cost_usd_at_most"));
-        term.write_line(&format!("  Costs ${low:.6} at least and ${high:.6} at most"))?;
+        let (low, high) = (estimates.cost_usd_at_least.0, estimates.cost_usd_at_most.0);
+        let line = format!("  Costs ${:.6} at least and ${:.6} at most", low.as_usd(), high.as_usd());
+        term.write_line(&line)?;
     }
     Ok(())
 }
@@ -251,6 +316,43 @@ mod tests {
         }
         fn flush(&self) -> std::io::Result<()> {
             Ok(())
+        }
+    }
+
+    #[test]
+    fn at_most_ten_lines_follow_the_bars() {
+        let vote = |success: bool| {
+            json!({ "model_id": "m", "success": success, "chosen_option": success.then_some("Tabs"),
+                "transition": "vote", "latency_ms": 1, "error": null,
+                "error_code": (!success).then_some("timeout"), "family": "f", "option_order": [0, 1] })
+        };
+        let notices: Vec<String> = (0..7).map(|n| format!("notice {n}")).collect();
+        let counts = "1 vote · 1 failed call (counted for the runner-up) · 8 not needed";
+        let notices: Vec<String> = std::iter::once(counts.to_owned()).chain(notices).collect();
+        let poll = json!({ "poll_id": "EP-20260131-7KQ2M4X9TB", "status": "partial", "outcome": "Tabs",
+            "question": "Tabs or spaces?", "options": ["Tabs", "Spaces"], "poll_type": "fptp",
+            "winning_option": "Tabs", "is_tie": false, "confidence_threshold": 0.95, "max_cost_usd": 1.0,
+            "early_terminated": true, "termination_reason": "confidence", "models_skipped": 8,
+            "models_unused": 0, "tally": { "Tabs": 1, "Spaces": 0 }, "votes": [vote(true), vote(false)],
+            "timing": { "gather_ms": 1, "total_ms": 1500 },
+            "costs": { "total_estimated_cost": 0.0001, "unused_calls_cost": 0, "unknown_cost_calls": 0 },
+            "confidence": 0.96, "families": { "heard": 1, "effective": 1.0 }, "preset": null,
+            "pace": "fast", "simulated": true, "notices": notices, "result_url": "http://x/EP",
+            "created_at": "2026-01-31T00:00:00.000Z", "a field of a newer server": 1 });
+        let Ok(Reply::Poll(PollReply::Complete(poll))) = serde_json::from_value(poll) else {
+            panic!("the response of a poll was not read");
+        };
+        let lines = Ended::from(&*poll).lines(false);
+        let text = console::strip_ansi_codes(&lines.join("\n")).into_owned();
+        assert_eq!(lines.len(), MOST_LINES, "{text}");
+        assert_eq!(text.matches(counts).count(), 1, "{text}");
+        for words in [
+            "Simulated voters: “Tabs” won 1 of 1 vote.",
+            "Confident: reached the threshold of 95 %.",
+            "$0.000100: no model was paid · 1.5 s",
+            "6 more notices",
+        ] {
+            assert!(text.contains(words), "{words} in {text}");
         }
     }
 

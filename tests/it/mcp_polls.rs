@@ -68,7 +68,7 @@ async fn poll_is_a_task_for_clients_with_task_support() {
     };
     assert_eq!(done["status"], "completed");
     assert_eq!(done["result"]["structuredContent"]["outcome"], "tie");
-    assert!(done["result"]["content"][0]["text"].as_str().unwrap().contains("shared"), "{done}");
+    assert!(done["result"]["content"][0]["text"].as_str().unwrap().contains(" tie with "), "{done}");
     assert_eq!(done["createdAt"], created["createdAt"]);
     assert!(done["lastUpdatedAt"].as_str() > done["createdAt"].as_str());
     // Cancelling a finished task succeeds and changes nothing.

@@ -8,10 +8,10 @@ use ep_kernel::ports::Closing;
 use ep_kernel::tool::Presentation;
 use ep_polling::money::Usd;
 use ep_polling::poll_id::PollId;
-use ep_polling::stopping::TerminationReason;
 use ep_polling::tally::NamedTally;
 use ep_polling::time::Timestamp;
 
+use super::sentences::{EndedPoll, quoted};
 use super::summary::{Status, Summary};
 
 /// Maximum length of a headline with its facts: about 300 tokens. All lengths here are measured by
@@ -44,19 +44,18 @@ impl ResultText {
         notices: &[String],
         cost: Option<Usd>,
     ) -> Self {
-        let plan = &state.record.plan;
-        let headline = headline(summary, plan.roster.len(), result_url);
+        let poll = EndedPoll::new(state, closing, summary);
+        let quote = |option: &str, options: usize| quoted(&cut(option, NAMED / options.max(1)), options);
+        let link = result_url.map(|url| format!(" {url}")).unwrap_or_default();
+        let headline = format!("{} {}{link}", poll.headline(quote), poll.sure());
+        let (votes, stopped) = (poll.counts(), poll.stopped());
         let mut facts = format!("poll_id {}; status {}. ", state.record.id, summary.status.as_str());
-        let _ = write!(facts, "Votes: {}. ", counts(&summary.tally, ROOM));
-        let ended = closing.reason.map_or("cancelled", TerminationReason::as_str);
-        let _ = write!(facts, "Ended by {ended} after {} of {} models.", summary.counted, plan.roster.len());
+        let _ = write!(facts, "{}. {votes}. {stopped}", counts(&summary.tally, ROOM));
         if let Some(Usd(cost)) = cost {
             let _ = write!(facts, " Cost {cost}.");
         }
-        if plan.simulated {
-            facts.push_str(" The voters are simulated: this says nothing about real models.");
-        }
-        for notice in notices {
+        let said = |notice: &&String| **notice == votes || **notice == stopped;
+        for notice in notices.iter().filter(|notice| !said(notice)) {
             let notice = cut(notice, NOTICE);
             if length(&headline) + length(&facts) + length(&notice) < LONGEST {
                 let _ = write!(facts, "\n{notice}");
@@ -79,30 +78,6 @@ impl ResultText {
             .task(id, self.closed_at)
             .failed(self.failed)
             .cancelled(self.cancelled)
-    }
-}
-
-/// Returns the outcome of a poll in one sentence.
-fn headline(summary: &Summary, roster: usize, url: Option<&str>) -> String {
-    let link = url.map(|url| format!(": {url}")).unwrap_or_default();
-    let votes = summary.succeeded;
-    match &summary.winning_option {
-        Some(option) => {
-            let won = summary.tally.0.iter().find(|(name, _)| name == option).map_or(0, |(_, votes)| *votes);
-            // Round down, so that the figure never exceeds the confidence reached.
-            let percent = (summary.confidence * 1000.0).floor() / 10.0;
-            let sure = if percent > 0.0 {
-                format!(
-                    "confidence {percent} % that all {roster} models together would choose it, which does not make it right"
-                )
-            } else {
-                format!("too little to say what all {roster} models together would choose")
-            };
-            let option = cut(option, NAMED);
-            format!("“{option}” won {won} of {votes} votes; {sure}{link}")
-        }
-        None if summary.is_tie => format!("The lead is shared after {votes} votes{link}"),
-        None => format!("No model produced a vote{link}"),
     }
 }
 

@@ -1,4 +1,4 @@
-//! Notices about a poll, in full sentences.
+//! Notices about a poll.
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
@@ -6,44 +6,22 @@ use std::collections::BTreeMap;
 use ep_kernel::executor::PollState;
 use ep_kernel::ports::{Closing, PollRecord};
 
-use super::summary::{Status, Summary};
+use super::sentences::EndedPoll;
+use super::summary::Summary;
 
 /// Returns the notices for any reader: about the roster, and about models without a vote.
 pub fn notices(state: &PollState, ended: Option<(&Closing, &Summary)>) -> Vec<String> {
     let mut notices = state.record.plan.notices.clone();
     let Some((closing, summary)) = ended else { return notices };
-    let &Summary { status, counted, succeeded, unheard, skipped, .. } = summary;
-    let why = reasons(state);
-    match status {
-        Status::Partial => {
-            let silent = counted - succeeded;
-            notices.push(format!("{silent} of the {counted} models that counted gave no vote ({why})"));
-        }
-        Status::Failed if counted > 0 => {
-            notices.push(format!("none of {counted} models gave a vote ({why})"));
-        }
-        Status::Failed => {
-            notices.push("the poll ended before any model had responded".to_owned());
-        }
-        Status::Success | Status::Running | Status::Queued => {}
+    let poll = EndedPoll::new(state, closing, summary);
+    if poll.lacks_votes() || summary.counted == 0 {
+        notices.push(poll.counts());
+    }
+    if poll.lacks_votes() {
+        notices.push(format!("no vote: {}", reasons(state)));
     }
     if closing.reason.is_none() {
-        notices.push(
-            "the poll was cancelled, or interrupted until its deadline passed; it ended with the votes received so far"
-                .to_owned(),
-        );
-    }
-    if unheard > 0 {
-        let heard = counted - unheard;
-        let roster = state.record.plan.roster.len();
-        let counts = if unheard == 1 { "counts" } else { "count" };
-        let rest = match skipped {
-            0 => String::new(),
-            rest => format!("; the other {rest} were not needed or not asked"),
-        };
-        notices.push(format!(
-            "{heard} of the roster's {roster} models responded; {unheard} did not and {counts} for the runner-up in the confidence{rest}"
-        ));
+        notices.push(poll.stopped());
     }
     notices
 }

@@ -24,6 +24,7 @@ use super::follow::follow;
 use super::free_form::{self, FreeRequest, Theme};
 use super::notices::notices;
 use super::poll_question::PollQuestion;
+use super::sentences::SIMULATED;
 use super::summary::Summary;
 use crate::result_link::result_url;
 
@@ -177,7 +178,7 @@ impl Tool for PollFree {
         Ok(FreeAnswer::Complete(FreeReply {
             question: plan.question.to_string(),
             options: plan.options.clone(),
-            reasoning: reasoning(&summary),
+            reasoning: reasoning(&summary, plan.simulated),
             notices: notices(&state, Some((closing, &summary))),
             answer: summary.winning_option,
             cost: 0,
@@ -191,7 +192,7 @@ impl Tool for PollFree {
 }
 
 /// Describes the vote counts in sentences.
-fn reasoning(summary: &Summary) -> String {
+fn reasoning(summary: &Summary, simulated: bool) -> String {
     let counts: Vec<String> =
         summary.tally.0.iter().map(|(option, votes)| format!("{option}: {votes}")).collect();
     let counts = counts.join(", ");
@@ -203,6 +204,9 @@ fn reasoning(summary: &Summary) -> String {
         None if summary.is_tie => format!("{voted} {models} voted and the lead is shared ({counts})."),
         None => "No free model produced a vote.".to_owned(),
     };
+    if simulated {
+        text.insert_str(0, SIMULATED);
+    }
     if silent > 0 {
         let _ = write!(text, " {silent} gave no readable vote.");
     }

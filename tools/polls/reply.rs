@@ -21,6 +21,7 @@ use super::draft::PollType;
 use super::estimate::DryRun;
 use super::facts::{self, ResultText};
 use super::notices::owner_notices;
+use super::sentences::EndedPoll;
 use super::summary::{FamilySpread, Status, Summary, family};
 
 /// The response of `poll_question`.
@@ -330,6 +331,33 @@ impl PollResponse {
             created_at: *created_at,
         }
     }
+}
+
+impl<'a> From<&'a PollResponse> for EndedPoll<'a> {
+    fn from(poll: &'a PollResponse) -> Self {
+        let (unreadable, failed) = missing(&poll.votes);
+        Self {
+            tally: &poll.tally,
+            winner: poll.winning_option.as_deref(),
+            unreadable,
+            failed,
+            skipped: poll.models_skipped,
+            unused: poll.models_unused,
+            reason: poll.termination_reason,
+            confidence: poll.confidence,
+            threshold: Some(poll.confidence_threshold),
+            budget: Some(poll.max_cost_usd),
+            simulated: poll.simulated,
+        }
+    }
+}
+
+/// Returns the numbers of complete responses without a vote, and of calls without a complete response.
+pub fn missing(votes: &[VoteResult]) -> (u32, u32) {
+    let reasons = votes.iter().filter(|vote| !vote.success).map(|vote| vote.error_code);
+    let (unreadable, failed): (Vec<_>, Vec<_>) =
+        reasons.partition(|reason| reason.is_some_and(|reason| reason.is_final_response()));
+    (unreadable.len() as u32, failed.len() as u32)
 }
 
 impl Costs {

@@ -23,7 +23,8 @@ use crate::polls::brief;
 use crate::polls::facts::ResultText;
 use crate::polls::follow::follow;
 use crate::polls::notices::notices;
-use crate::polls::reply::{Costs, PublicVote, RunningPoll, Timing, VoteResult, votes};
+use crate::polls::reply::{Costs, PublicVote, RunningPoll, Timing, VoteResult, missing, votes};
+use crate::polls::sentences::EndedPoll;
 use crate::polls::summary::{FamilySpread, Status, Summary, families};
 use crate::result_link::{GET_POLL_RESULT, result_url};
 
@@ -224,6 +225,26 @@ fn costs_are_the_owners(cx: &Ctx, state: &PollState) -> Fault {
         Some(_) => (Kind::NotFound, "this account did not open it; leave costs out"),
     };
     Fault::new(kind, format!("the costs of poll {} are shown only to its owner; {advice}", state.record.id))
+}
+
+impl<'a> From<&'a PollResult> for EndedPoll<'a> {
+    /// Describes a result with its single votes.
+    fn from(poll: &'a PollResult) -> Self {
+        let (unreadable, failed) = missing(&poll.votes);
+        Self {
+            tally: &poll.tally,
+            winner: poll.winning_option.as_deref(),
+            unreadable,
+            failed,
+            skipped: poll.models_skipped,
+            unused: poll.models_unused,
+            reason: poll.termination_reason,
+            confidence: poll.confidence,
+            threshold: poll.confidence_threshold,
+            budget: poll.max_cost_usd,
+            simulated: poll.simulated,
+        }
+    }
 }
 
 /// The counts of the votes so far.

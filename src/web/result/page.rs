@@ -90,7 +90,7 @@ impl<'a> ResultPage<'a> {
             events: own(&super::view::url(site, WatchResult::SPEC.name, &result)),
         };
         let poll = View::new(result, links, private, &Query::read(query));
-        let page = Layout::new(site, poll.question.clone(), poll.sentence.clone());
+        let page = Layout::new(site, poll.title(), poll.sentence.clone());
         let page = Layout {
             canonical: Some(poll.address.clone()),
             markdown: Some(format!("{}.md", poll.address)),
@@ -114,7 +114,7 @@ impl<'a> ResultPage<'a> {
         json!({
             "version": "1.0",
             "type": "rich",
-            "title": poll.question,
+            "title": poll.title(),
             "provider_name": page.name,
             "provider_url": format!("{}/", page.site.settings.base_url),
             "cache_age": if poll.running { 0 } else { 86_400 },

@@ -2,6 +2,7 @@
 
 use ep_share_image::{Card, Status, is_rtl};
 use ep_tools::polls::reply::VoteResult;
+use ep_tools::polls::sentences::{EndedPoll, independence};
 use ep_tools::results::PollResult;
 
 use super::page::Addresses;
@@ -98,10 +99,8 @@ pub struct View {
     /// The question on one line, for a Markdown heading.
     pub(crate) question_line: String,
     pub(crate) sentence: String,
-    pub(crate) sure: String,
-    pub(crate) sure_in_short: String,
-    pub(crate) stopped: String,
-    pub(crate) heard: String,
+    /// The lines about a poll that has ended.
+    pub(crate) ended: Option<Ended>,
     pub(crate) progress: String,
     pub(crate) running: bool,
     pub(crate) private: bool,
@@ -129,6 +128,27 @@ pub struct View {
     /// URL of the frame's oEmbed description.
     pub(crate) oembed: String,
     raw: Vec<VoteResult>,
+}
+
+/// The lines about a poll that has ended: one each on its counts, its end, its confidence and its models.
+pub struct Ended {
+    pub(crate) counts: String,
+    pub(crate) stopped: String,
+    pub(crate) sure: String,
+    /// Absent without votes.
+    pub(crate) independence: Option<String>,
+}
+
+impl Ended {
+    fn new(poll: &PollResult) -> Self {
+        let sentences = EndedPoll::from(poll);
+        Self {
+            counts: sentences.counts(),
+            stopped: sentences.stopped(),
+            sure: sentences.sure(),
+            independence: (poll.models_succeeded > 0).then(|| independence(&poll.families)),
+        }
+    }
 }
 
 /// An option with its votes.
@@ -192,23 +212,26 @@ impl View {
             }
         });
         let question = poll.question.clone().unwrap_or_default();
+        let ended = (!poll.status.is_open()).then(|| Ended::new(&poll));
+        // The lines about the end say these notices already.
+        let said = |notice: &str| {
+            ended.as_ref().is_some_and(|ended| notice == ended.counts || notice == ended.stopped)
+        };
+        let notices = poll.notices.iter().filter(|notice| !said(notice));
         let mut view = Self {
             id: poll.poll_id.to_string(),
             question_line: one_line(&question),
             rtl: is_rtl(&question),
             question,
             sentence: words::sentence(&poll),
-            sure: words::sure(&poll),
-            sure_in_short: words::sure_in_short(&poll),
-            stopped: words::stopped(&poll),
-            heard: words::heard(&poll),
             progress: words::progress(&poll),
             running: poll.status.is_open(),
             private,
             simulated: poll.simulated,
             created_at: poll.created_at.to_string(),
             created: poll.created_at.calendar().strftime("%-d %B %Y, %H:%M UTC").to_string(),
-            notices: poll.notices.iter().map(|notice| words::notice(notice)).collect(),
+            notices: notices.map(|notice| words::notice(notice)).collect(),
+            ended,
             bars: bars.collect(),
             votes: rows(&poll, *query),
             has_votes: !poll.votes.is_empty(),
@@ -243,6 +266,16 @@ impl View {
         )
     }
 
+    /// Returns the title of the page.
+    pub(crate) fn title(&self) -> String {
+        if self.simulated { format!("Simulated poll: {}", self.question) } else { self.question.clone() }
+    }
+
+    /// Returns the line about the confidence; empty while the poll runs.
+    pub(crate) fn sure(&self) -> &str {
+        self.ended.as_ref().map_or("", |ended| &ended.sure)
+    }
+
     /// Returns the data of the poll's picture.
     pub(crate) fn card(&self, service: &str, host: &str) -> Card {
         let bar = |bar: &Bar| ep_share_image::Bar {
@@ -257,7 +290,7 @@ impl View {
             question: self.question.clone(),
             bars: self.bars.iter().map(bar).collect(),
             outcome: self.sentence.clone(),
-            confidence: self.sure_in_short.clone(),
+            confidence: self.sure().to_owned(),
             simulated: self.simulated,
             status: if self.running { Status::Running } else { Status::Ended },
         }

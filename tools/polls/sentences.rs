@@ -1,0 +1,272 @@
+//! The sentences about a poll that has ended: its outcome, its counts, why it stopped and how sure the outcome is. The
+//! pages, their Markdown, the terminal and the texts for models all take them from here.
+//!
+//! They describe the votes of models and never claim what is true.
+
+use ep_kernel::executor::PollState;
+use ep_kernel::ports::Closing;
+use ep_polling::money::Usd;
+use ep_polling::stopping::TerminationReason;
+use ep_polling::tally::NamedTally;
+
+use super::summary::{FamilySpread, Summary};
+
+/// Prefix of each statement about simulated voters.
+pub const SIMULATED: &str = "Simulated voters: ";
+
+/// A poll that has ended, as its sentences describe it.
+#[derive(Debug, Clone)]
+pub struct EndedPoll<'a> {
+    pub(crate) tally: &'a NamedTally,
+    pub(crate) winner: Option<&'a str>,
+    /// Number of complete responses without a vote.
+    pub(crate) unreadable: u32,
+    /// Number of calls without a complete response: their votes are unknown.
+    pub(crate) failed: u32,
+    /// Number of models without a response at the end.
+    pub(crate) skipped: u32,
+    /// Number of these that had been called.
+    pub(crate) unused: u32,
+    pub(crate) reason: Option<TerminationReason>,
+    pub(crate) confidence: f64,
+    pub(crate) threshold: Option<f64>,
+    /// Maximum cost; `None` if the models are free.
+    pub(crate) budget: Option<Usd>,
+    pub(crate) simulated: bool,
+}
+
+impl<'a> EndedPoll<'a> {
+    /// Describes a stored poll.
+    pub fn new(state: &PollState, closing: &Closing, summary: &'a Summary) -> Self {
+        let plan = &state.record.plan;
+        Self {
+            tally: &summary.tally,
+            winner: summary.winning_option.as_deref(),
+            unreadable: summary.counted - summary.succeeded - summary.unheard,
+            failed: summary.unheard,
+            skipped: summary.skipped,
+            unused: summary.unused,
+            reason: closing.reason,
+            confidence: summary.confidence,
+            threshold: Some(plan.threshold.get()),
+            budget: (!plan.is_free()).then(|| Usd(plan.budget.amount())),
+            simulated: plan.simulated,
+        }
+    }
+}
+
+impl EndedPoll<'_> {
+    /// Returns the number of models on the roster.
+    fn roster(&self) -> u32 {
+        self.tally.votes() + self.unreadable + self.failed + self.skipped
+    }
+
+    /// Returns the outcome, for example `“Tabs” won 17 of 22 votes.` `quote` quotes an option; its second argument is
+    /// the number of quoted options.
+    pub fn headline(&self, quote: impl Fn(&str, usize) -> String) -> String {
+        let prefix = if self.simulated { SIMULATED } else { "" };
+        let counts = || self.tally.0.iter();
+        let most = counts().map(|(_, votes)| *votes).max().unwrap_or_default();
+        let outcome = match self.winner {
+            Some(winner) => format!(
+                "{} won {} of {}.",
+                quote(winner, 1),
+                self.tally.of(winner),
+                number(self.tally.votes(), "vote")
+            ),
+            None if most > 0 => {
+                let tied: Vec<&String> =
+                    counts().filter(|(_, votes)| *votes == most).map(|(option, _)| option).collect();
+                let quoted: Vec<String> = tied.iter().map(|option| quote(option, tied.len())).collect();
+                format!("{} tie with {} each.", listed(&quoted), number(most, "vote"))
+            }
+            None => "no model voted.".to_owned(),
+        };
+        if prefix.is_empty() { capitalized(&outcome) } else { format!("{prefix}{outcome}") }
+    }
+
+    /// Returns one line with the number of votes, of models without a vote, and of models that were not needed.
+    pub fn counts(&self) -> String {
+        let rest = match self.reason {
+            Some(TerminationReason::MathematicalLock | TerminationReason::Confidence) => "not needed",
+            _ => "not asked",
+        };
+        // An unknown vote counts for the runner-up, if there is one.
+        let runner_up = if self.winner.is_some() { " (counted for the runner-up)" } else { "" };
+        let parts = [
+            (true, number(self.tally.votes(), "vote")),
+            (self.unreadable > 0, number(self.unreadable, "unreadable answer")),
+            (self.failed > 0, format!("{}{runner_up}", number(self.failed, "failed call"))),
+            (self.unused > 0, format!("{} too late to count", self.unused)),
+            (self.skipped > self.unused, format!("{} {rest}", self.skipped.saturating_sub(self.unused))),
+        ];
+        parts.into_iter().filter_map(|(shown, text)| shown.then_some(text)).collect::<Vec<_>>().join(" · ")
+    }
+
+    /// True if a model that was called gave no vote.
+    pub const fn lacks_votes(&self) -> bool {
+        self.unreadable + self.failed > 0
+    }
+
+    /// Returns the reason why the poll stopped.
+    pub fn stopped(&self) -> String {
+        match self.reason {
+            Some(TerminationReason::MathematicalLock) => {
+                let outcome = if self.winner.is_some() { "winner" } else { "tie" };
+                format!("Locked: the remaining models could not change the {outcome}.")
+            }
+            Some(TerminationReason::Confidence) => match self.threshold {
+                Some(threshold) => {
+                    format!("Confident: reached the threshold of {} %.", (threshold * 1000.0).round() / 10.0)
+                }
+                None => "Confident: reached the threshold.".to_owned(),
+            },
+            Some(TerminationReason::Budget) => match self.budget {
+                Some(Usd(budget)) => format!("Budget: the next call could exceed {budget}."),
+                None => "Budget: the next call could exceed it.".to_owned(),
+            },
+            Some(TerminationReason::RosterExhausted) => "Complete: every model was asked.".to_owned(),
+            None => CANCELLED.to_owned(),
+        }
+    }
+
+    /// Returns the confidence in the outcome and its meaning.
+    pub fn sure(&self) -> String {
+        let outcome = match self.winner {
+            Some(_) => "choose it",
+            None if self.tally.votes() > 0 => "end in a tie",
+            None => return "Not known.".to_owned(),
+        };
+        let roster = self.roster();
+        // Rounded down, so that the figure never exceeds the confidence reached.
+        let percent = (self.confidence * 1000.0).floor() / 10.0;
+        let sure = if percent >= 100.0 {
+            format!("100 % that all {roster} models would {outcome}")
+        } else if percent > 0.0 {
+            format!("At least {percent} % that all {roster} models would {outcome}")
+        } else if self.skipped == 0 {
+            "Not known: the votes of the failed calls could change the outcome".to_owned()
+        } else {
+            format!("Not known: too few votes to predict all {roster} models")
+        };
+        let caveat = if self.simulated { MADE_UP } else { "agreement, not truth" };
+        format!("{sure} ({caveat}).")
+    }
+}
+
+/// The reason of a poll that no rule ended.
+const CANCELLED: &str = "Cancelled, or interrupted until its deadline passed: the votes so far count.";
+/// Caveat for simulated voters.
+const MADE_UP: &str = "simulated votes say nothing about real models";
+
+/// Returns a line about the families of the models that voted.
+pub fn independence(families: &FamilySpread) -> String {
+    let kind = if families.heard == 1 { "family" } else { "families" };
+    format!(
+        "{} model {kind}, worth about {:.1} independent votes at most: models of one maker make the same errors.",
+        families.heard, families.effective
+    )
+}
+
+/// Formats a count with its noun.
+pub fn number(count: u32, noun: &str) -> String {
+    if count == 1 { format!("1 {noun}") } else { format!("{count} {noun}s") }
+}
+
+/// Quotes an option for plain text.
+pub fn quoted(option: &str, _: usize) -> String {
+    format!("“{option}”")
+}
+
+/// Joins items for a sentence.
+fn listed(items: &[String]) -> String {
+    match items {
+        [rest @ .., last] if !rest.is_empty() => format!("{} and {last}", rest.join(", ")),
+        _ => items.concat(),
+    }
+}
+
+fn capitalized(text: &str) -> String {
+    let mut rest = text.chars();
+    rest.next().map_or_else(String::new, |first| first.to_uppercase().chain(rest).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn poll(tally: &NamedTally) -> EndedPoll<'_> {
+        EndedPoll {
+            tally,
+            winner: Some("Tabs"),
+            unreadable: 2,
+            failed: 2,
+            skipped: 9,
+            unused: 0,
+            reason: Some(TerminationReason::MathematicalLock),
+            confidence: 1.0,
+            threshold: Some(0.95),
+            budget: None,
+            simulated: false,
+        }
+    }
+
+    #[test]
+    fn a_result_is_one_headline_and_three_lines() {
+        let tally = NamedTally(vec![("Tabs".into(), 30), ("Spaces".into(), 7)]);
+        let locked = poll(&tally);
+        assert_eq!(locked.headline(quoted), "“Tabs” won 30 of 37 votes.");
+        assert_eq!(
+            locked.counts(),
+            "37 votes · 2 unreadable answers · 2 failed calls (counted for the runner-up) · 9 not needed"
+        );
+        assert_eq!(locked.stopped(), "Locked: the remaining models could not change the winner.");
+        assert_eq!(locked.sure(), "100 % that all 50 models would choose it (agreement, not truth).");
+        let stopped = EndedPoll {
+            reason: Some(TerminationReason::Confidence),
+            confidence: 0.97399,
+            simulated: true,
+            unreadable: 0,
+            failed: 1,
+            unused: 1,
+            ..locked
+        };
+        assert_eq!(stopped.headline(quoted), "Simulated voters: “Tabs” won 30 of 37 votes.");
+        assert_eq!(
+            stopped.counts(),
+            "37 votes · 1 failed call (counted for the runner-up) · 1 too late to count · 8 not needed"
+        );
+        assert_eq!(stopped.stopped(), "Confident: reached the threshold of 95 %.");
+        assert_eq!(
+            stopped.sure(),
+            "At least 97.3 % that all 47 models would choose it (simulated votes say nothing about real models)."
+        );
+    }
+
+    #[test]
+    fn ties_and_polls_without_votes_name_no_winner() {
+        let tally = NamedTally(vec![("a".into(), 2), ("b".into(), 2), ("c".into(), 1)]);
+        let tie = EndedPoll { winner: None, confidence: 0.0, ..poll(&tally) };
+        assert_eq!(tie.headline(quoted), "“a” and “b” tie with 2 votes each.");
+        assert_eq!(tie.counts(), "5 votes · 2 unreadable answers · 2 failed calls · 9 not needed");
+        assert_eq!(tie.stopped(), "Locked: the remaining models could not change the tie.");
+        assert_eq!(tie.sure(), "Not known: too few votes to predict all 18 models (agreement, not truth).");
+        let none = NamedTally(vec![("a".into(), 0), ("b".into(), 0)]);
+        let failed = EndedPoll {
+            winner: None,
+            reason: Some(TerminationReason::RosterExhausted),
+            confidence: 0.0,
+            unreadable: 0,
+            skipped: 0,
+            ..poll(&none)
+        };
+        assert_eq!(failed.headline(quoted), "No model voted.");
+        assert_eq!(failed.counts(), "0 votes · 2 failed calls");
+        assert_eq!(failed.sure(), "Not known.");
+        let cancelled = EndedPoll { reason: None, ..failed };
+        assert_eq!(
+            (cancelled.counts().as_str(), cancelled.stopped().as_str()),
+            ("0 votes · 2 failed calls", CANCELLED)
+        );
+    }
+}
