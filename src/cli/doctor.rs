@@ -1,9 +1,10 @@
 //! `ep doctor`: asks each model of a roster a control question and reports results, latency and cost.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use ep_polling::ballot::{BallotMode, BallotViews, ModelResponse, NoVote};
+use ep_polling::ballot::{BallotMode, BallotViews, ModelResponse, NoVote, Reason};
 use ep_polling::money::{MicroUsd, SpendBasis};
 use ep_polling::order::Seed;
 use ep_polling::roster::{Member, ModelChoice, ModelNames, ModelSource};
@@ -62,6 +63,8 @@ struct Finding<'a> {
     cost_basis: SpendBasis,
     /// Reason for the missing vote.
     error: Option<String>,
+    #[serde(skip)]
+    reason: Option<Reason>,
 }
 
 impl<'a> Finding<'a> {
@@ -86,7 +89,14 @@ impl<'a> Finding<'a> {
             cost_usd: (basis != SpendBasis::Unknown).then(|| response.spend.amount.as_usd()),
             cost_basis: basis,
             error: response.vote.as_ref().err().map(error),
+            reason: response.vote.as_ref().err().map(|no_vote| no_vote.reason),
         }
+    }
+
+    /// Returns the header of the lines.
+    fn header(width: usize) -> String {
+        let (mode, reasoning) = ("Ballot", "Reasoning");
+        format!("{:width$}  {mode:12}  {reasoning:12}  {:>8}  {:>12}  Result", "Model", "Time", "Cost")
     }
 
     fn line(&self, width: usize) -> String {
@@ -114,6 +124,25 @@ impl<'a> Finding<'a> {
     }
 }
 
+/// Returns the problem of a model that is not ready, and what to do about it.
+const fn advice(reason: Option<Reason>) -> &'static str {
+    match reason {
+        None => "voted for another option than expected: exclude them with --exclude if it repeats",
+        Some(Reason::Timeout | Reason::Deadline) => {
+            "timed out: raise --timeout, or exclude them with --exclude"
+        }
+        Some(Reason::Unreachable) => "unreachable: check EP_UPSTREAM_URL, and that the upstream is running",
+        Some(Reason::RateLimited) => "rate-limited: try again later, or with a lower --at-once",
+        Some(Reason::Rejected) => {
+            "rejected by the upstream: check its key and credit, or exclude the models with --exclude"
+        }
+        Some(Reason::UpstreamError) => "failed at the upstream: try again later",
+        Some(Reason::Refused | Reason::Unparsable | Reason::Conflicting | Reason::Truncated) => {
+            "gave no readable vote: exclude them with --exclude if it repeats"
+        }
+    }
+}
+
 pub(super) async fn run(config: &Config, arguments: Arguments) -> anyhow::Result<End> {
     let names = |names: &[String]| (!names.is_empty()).then(|| ModelNames::new(names)).transpose();
     let source = names(&arguments.models)?.map_or(ModelSource::Preset(arguments.preset), ModelSource::Named);
@@ -138,12 +167,18 @@ pub(super) async fn run(config: &Config, arguments: Arguments) -> anyhow::Result
         .map(ask)
         .buffer_unordered(usize::from(arguments.at_once));
     let width = members.iter().map(|member| member.model.as_str().len()).max().unwrap_or(0);
-    let (mut votes, mut right, mut unknown, mut cost) = (0_usize, 0_usize, 0_usize, MicroUsd::ZERO);
+    let (mut votes, mut unknown, mut cost) = (0_usize, 0_usize, MicroUsd::ZERO);
+    let mut problems = BTreeMap::<&str, usize>::new();
     let unpriced = members.iter().filter(|member| member.price.is_none()).count();
+    if !arguments.json {
+        print(&Finding::header(width))?;
+    }
     while let Some((position, response, took)) = responses.next().await {
         let finding = Finding::new(&members[position], &response, took);
         votes += usize::from(finding.vote.is_some());
-        right += usize::from(finding.expected);
+        if !finding.expected {
+            *problems.entry(advice(finding.reason)).or_default() += 1;
+        }
         unknown += usize::from(finding.cost_usd.is_none());
         cost = cost.plus(response.spend.amount);
         print(&if arguments.json { serde_json::to_string(&finding)? } else { finding.line(width) })?;
@@ -153,17 +188,18 @@ pub(super) async fn run(config: &Config, arguments: Arguments) -> anyhow::Result
         let unknown =
             if unknown > 0 { format!(", not counting {unknown} of unknown cost") } else { String::new() };
         print(&format!(
-            "\n{votes} of {} models voted, {right} of them as expected. Cost: {cost}{unknown}.",
+            "\n{} of {} ready. Cost: {cost}{unknown}.",
+            members.len() - problems.values().sum::<usize>(),
             members.len()
         ))?;
+        for (advice, count) in problems {
+            print(&format!("{count} {advice}"))?;
+        }
         if unpriced > 0 {
             print(&format!(
                 "{unpriced} of them have no listed price, which does not mean free. Prepaid polls exclude such models \
                  unless EP_UPSTREAM_UNPRICED_FREE is true."
             ))?;
-        }
-        if votes < members.len() {
-            print("Exclude the others with --exclude, or try again: failures can be temporary.")?;
         }
     }
     let all = votes == members.len();

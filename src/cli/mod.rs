@@ -9,16 +9,17 @@ mod hints;
 mod operation_help;
 mod poll;
 mod printable;
+mod prompt;
 mod remote;
 mod shell_files;
 mod show;
 mod target;
 
-use std::io::Write;
+use std::io::{IsTerminal, Write};
 use std::process::ExitCode;
 use std::time::Duration;
 
-use clap::{Parser, Subcommand};
+use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 use ep_kernel::fault::Fault;
 use tokio::time::Instant;
 
@@ -102,7 +103,11 @@ pub(crate) const INTERRUPTED: u8 = 130;
 
 /// Parses the arguments and runs the command.
 pub fn main() -> ExitCode {
-    let Ep { command } = Ep::parse();
+    // `ep poll` prompts for missing arguments on a terminal.
+    let is_required = !std::io::stdin().is_terminal();
+    let arguments = Ep::command()
+        .mut_subcommand("poll", |poll| poll.mut_arg("question", |question| question.required(is_required)));
+    let Ep { command } = Ep::from_arg_matches(&arguments.get_matches()).unwrap_or_else(|error| error.exit());
     // Installs rustls with ring for all TLS clients of this process. Fails only if a provider is already installed.
     let _ = rustls::crypto::ring::default_provider().install_default();
     let runtime = match tokio::runtime::Builder::new_multi_thread().enable_all().build() {

@@ -1,5 +1,7 @@
 //! `ep poll`: asks a question, for people and scripts.
 
+use std::io::IsTerminal;
+
 use ep_kernel::event::{MAX_EVENTS, PollEvent, Progress};
 use ep_kernel::fault::{Fault, Kind};
 use ep_tools::entry_of;
@@ -14,13 +16,14 @@ use super::printable::printable_value;
 use super::show;
 use super::show::{Live, Reply};
 use super::target::Target;
-use super::{End, INTERRUPTED, hints, print};
+use super::{End, INTERRUPTED, hints, print, prompt};
 use crate::config::Config;
 
 #[derive(clap::Args)]
 pub(super) struct Arguments {
-    /// Question to ask
-    question: String,
+    /// Question to ask; on a terminal, it and the options are prompted for if they are missing
+    #[arg(required = true)]
+    question: Option<String>,
     /// Option to vote for; repeat for 2 to 10 options
     #[arg(short, long = "option", value_name = "OPTION")]
     options: Vec<String>,
@@ -86,7 +89,12 @@ impl Arguments {
     }
 }
 
-pub(super) async fn run(config: &Config, arguments: Arguments) -> anyhow::Result<End> {
+pub(super) async fn run(config: &Config, mut arguments: Arguments) -> anyhow::Result<End> {
+    if (arguments.question.is_none() || arguments.options.is_empty()) && std::io::stdin().is_terminal() {
+        let (question, options) = (arguments.question.take(), &mut arguments.options);
+        let asked = prompt::complete(question, options, std::io::stdin().lock(), std::io::stderr())?;
+        arguments.question = Some(asked);
+    }
     let entry = entry_of::<PollQuestion>()?;
     if arguments.server.is_none() && !arguments.json {
         hints::before_a_poll(config).await;
