@@ -63,12 +63,12 @@ try {
   if (ended?.path === location.pathname) {
     const stops = [...document.querySelectorAll('main a[href], main button, main summary')]
     stops.find(({ textContent }) => ended.at && textContent === ended.at)?.focus()
-    const told = document.getElementById('progress')
-    // Told after the page is there: a live region speaks only of what changes.
+    const status = document.getElementById('progress')
+    // Set after the page has loaded: a live region announces changes only.
     setTimeout(() => {
       if (article) return
-      told.className = 'unseen'
-      told.textContent = document.getElementById('sentence').textContent
+      status.className = 'unseen'
+      status.textContent = document.getElementById('sentence').textContent
     }, 500)
   }
 } catch {

@@ -1,5 +1,5 @@
-// Colours by choice: set before the first paint, kept in this browser alone.
-const kept = () => {
+// Colours by choice: set before the first paint, stored in this browser only.
+const stored = () => {
   try {
     return localStorage.getItem('theme') ?? ''
   } catch {
@@ -12,11 +12,11 @@ const apply = (theme) => {
   else delete document.documentElement.dataset.theme
 }
 
-apply(kept())
+apply(stored())
 
 addEventListener('DOMContentLoaded', () => {
   const select = document.getElementById('theme')
-  select.value = kept()
+  select.value = stored()
   select.closest('label').hidden = false
   select.addEventListener('change', () => {
     apply(select.value)

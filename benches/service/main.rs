@@ -30,9 +30,8 @@ fn main() {
             process::serve_bare(router).await;
         });
     }
-    let wanted: Vec<String> =
-        std::env::args().skip(1).filter(|argument| !argument.starts_with('-')).collect();
-    let wants = |name: &str| wanted.is_empty() || wanted.iter().any(|wanted| wanted == name);
+    let names: Vec<String> = std::env::args().skip(1).filter(|argument| !argument.starts_with('-')).collect();
+    let wants = |name: &str| names.is_empty() || names.iter().any(|names| names == name);
     if wants("polls") {
         runtime.block_on(polls::run());
     }

@@ -19,9 +19,9 @@ pub(crate) async fn run() {
     let process = Server::start(&data, &settings);
     let bare = BareServer::start(Bare::Document, "");
     let client = Client::builder().tcp_nodelay(true).no_proxy().build().expect("a client");
-    let asked =
+    let calls =
         json!({ "question": "Should a code base use tabs or spaces?", "options": ["Tabs", "Spaces"] });
-    let poll = client.post(format!("{}/api/poll", process.url)).json(&asked).send().await.expect("a poll");
+    let poll = client.post(format!("{}/api/poll", process.url)).json(&calls).send().await.expect("a poll");
     let poll: Value = poll.json().await.expect("a result");
     let id = poll["poll_id"].as_str().expect("an id");
     println!("CPU for a page in µs, whole process with sockets, median of {ROUNDS} rounds");

@@ -84,14 +84,14 @@ pub(crate) fn upstream() -> ScriptedUpstream {
 
 /// Opens many polls at a time, on these services in turn. Returns the duration of each poll.
 pub(crate) async fn many(services: &[&Poll<'_>]) -> Vec<Duration> {
-    let asked = (0..CONCURRENT).map(|n| async move {
+    let calls = (0..CONCURRENT).map(|n| async move {
         let mut times = Vec::new();
         for _ in 0..EACH {
             times.push(services[n % services.len()].ask().await);
         }
         times
     });
-    join_all(asked).await.concat()
+    join_all(calls).await.concat()
 }
 
 /// A client of the service.

@@ -87,10 +87,10 @@ const RESERVED_FILES: u64 = 768;
 
 /// Returns the maximum number of connections (zero means no limit), given the requested maximum and the process's
 /// descriptors; `None` descriptors mean any number.
-fn most_connections(wanted: usize, files: Option<u64>) -> usize {
-    let Some(files) = files.and_then(|files| usize::try_from(files).ok()) else { return wanted };
+fn most_connections(requested: usize, files: Option<u64>) -> usize {
+    let Some(files) = files.and_then(|files| usize::try_from(files).ok()) else { return requested };
     let left = files.saturating_sub(RESERVED_FILES as usize).max(files / 4).max(1);
-    if wanted == 0 { left } else { wanted.min(left) }
+    if requested == 0 { left } else { requested.min(left) }
 }
 
 /// Counts the open connections of one listener.

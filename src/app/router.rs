@@ -74,7 +74,7 @@ enum Responder {
 pub fn router(state: &AppState, site: &Arc<Site>) -> Router<AppState> {
     let handlers = Handlers::new(state);
     let mut paths: BTreeMap<String, Vec<Candidate>> = BTreeMap::new();
-    for route in site.routes.iter().chain(&documents::mirrors()) {
+    for route in site.routes.iter().chain(&documents::aliases()) {
         let responder = match route.kind {
             RouteKind::Operation(entry, rest) => Some(Responder::Operation(Binding::new(entry, rest, false))),
             RouteKind::Stream(entry, rest) => Some(Responder::Operation(Binding::new(entry, rest, true))),
@@ -113,8 +113,8 @@ const STOPPING: Policy = Policy::instant("stopping", Access::PUBLIC, Rate::Publi
 /// every other unknown path and names the nearest one.
 async fn unknown_route(State(state): State<AppState>, head: RequestHead, request: Request) -> Response<Body> {
     let uri = request.uri();
-    let mirrors = documents::mirrors();
-    let paths = state.site.routes.iter().chain(&mirrors).map(|route| Cow::Borrowed(&*route.path));
+    let aliases = documents::aliases();
+    let paths = state.site.routes.iter().chain(&aliases).map(|route| Cow::Borrowed(&*route.path));
     if let Some(shorter) = without_trailing_slash(paths, uri.path()) {
         let query = uri.query().map(|query| format!("?{query}")).unwrap_or_default();
         return redirect(&state, &head, &format!("{shorter}{query}")).await;

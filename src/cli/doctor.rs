@@ -159,9 +159,9 @@ pub(super) async fn run(config: &Config, arguments: Arguments) -> anyhow::Result
     let views = BallotViews::new(seed, &question, &options);
     let within = Duration::from_secs(arguments.timeout);
     let ask = async |(position, member): (usize, &Member)| {
-        let asked = Instant::now();
+        let started = Instant::now();
         let response = models.vote(member, &views.at(position), within.into()).await;
-        (position, response, asked.elapsed())
+        (position, response, started.elapsed())
     };
     let mut responses = futures::stream::iter(members.iter().enumerate())
         .map(ask)

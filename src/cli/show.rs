@@ -194,7 +194,7 @@ impl Ended<'_> {
             fact("Stopped", &stopped),
             fact("How sure", &self.sentences.sure()),
         ];
-        if self.families.heard > 0 {
+        if self.families.with_votes > 0 {
             lines.push(fact("Families", &independence(self.families)));
         }
         lines.push(self.cost_and_time());
@@ -336,7 +336,7 @@ mod tests {
             "models_unused": 0, "tally": { "Tabs": 1, "Spaces": 0 }, "votes": [vote(true), vote(false)],
             "timing": { "gather_ms": 1, "total_ms": 1500 },
             "costs": { "total_estimated_cost": 0.0001, "unused_calls_cost": 0, "unknown_cost_calls": 0 },
-            "confidence": 0.96, "families": { "heard": 1, "effective": 1.0 }, "preset": null,
+            "confidence": 0.96, "families": { "with_votes": 1, "effective": 1.0 }, "preset": null,
             "pace": "fast", "simulated": true, "notices": notices, "result_url": "http://x/EP",
             "created_at": "2026-01-31T00:00:00.000Z", "a field of a newer server": 1 });
         let Ok(Reply::Poll(PollReply::Complete(poll))) = serde_json::from_value(poll) else {

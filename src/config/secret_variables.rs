@@ -132,10 +132,10 @@ mod tests {
         fs::write(&file, "5a5a").unwrap();
         fs::write(&empty, "\n").unwrap();
         let refused = |variables: &[(&str, &str)], words: &str| {
-            let said = with(variables).unwrap_err().to_string();
+            let message = with(variables).unwrap_err().to_string();
             assert!(
-                said.contains("EP_SECRET_KEY") && said.contains(words) && !said.contains("5a5a"),
-                "{said}"
+                message.contains("EP_SECRET_KEY") && message.contains(words) && !message.contains("5a5a"),
+                "{message}"
             );
         };
         let folder = folder.path().display().to_string();

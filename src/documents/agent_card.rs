@@ -26,7 +26,7 @@ pub(super) const DOCUMENT: Document = Document::new(
         Form::new("application/json", hybrid).committed("agent-cards/agent-card.json"),
         Form::new("application/json", pure)
             .committed("agent-cards/agent-card.v1.json")
-            .wanted("a2a-version", wants_version_1),
+            .condition("a2a-version", wants_version_1),
     ],
 );
 

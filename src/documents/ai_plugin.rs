@@ -65,8 +65,8 @@ mod tests {
             _ => None,
         };
         let settings = SiteSettings::new(&config::load(read).unwrap());
-        let place = DOCUMENTS.iter().position(|document| document.name == LOGO).unwrap();
-        let route = |name, path: &'static str| Route::get(name, path, RouteKind::Document(place), "");
+        let index = DOCUMENTS.iter().position(|document| document.name == LOGO).unwrap();
+        let route = |name, path: &'static str| Route::get(name, path, RouteKind::Document(index), "");
         let routes = vec![
             route(OPENAPI, "/description.json"),
             route(LOGO, "/logo.svg"),

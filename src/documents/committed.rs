@@ -24,8 +24,8 @@ pub fn stale(site: &Site, root: &Path) -> Vec<&'static str> {
 
 fn files(site: &Site) -> Vec<(&'static str, axum::body::Bytes)> {
     Site::forms()
-        .filter_map(|(form, document, place)| {
-            Some((form.committed?, site.rendered(document, place)?.bytes.clone()))
+        .filter_map(|(form, document, index)| {
+            Some((form.committed?, site.rendered(document, index)?.bytes.clone()))
         })
         .collect()
 }

@@ -149,11 +149,11 @@ fn operation<'a>(
     let routes =
         site.routes.iter().filter(|route| route.name == spec.name && tool_reference::is_operation(route));
     let mut facts = Vec::new();
-    let mut place = None;
+    let mut index = None;
     for route in routes {
         let path = openapi::shown(&route.path);
         let method = route.method.as_str();
-        place = place.or_else(|| described.get(&(method.to_owned(), path.as_str())).copied());
+        index = index.or_else(|| described.get(&(method.to_owned(), path.as_str())).copied());
         facts.push(Fact {
             what: if matches!(route.kind, RouteKind::Stream(..)) { "Event stream" } else { "REST" },
             code: format!("{method} {path}"),
@@ -176,7 +176,7 @@ fn operation<'a>(
         Cost::Free => "nothing",
     };
     facts.push(Fact { what: "Costs", code: String::new(), notes: cost.into() });
-    let (id, tag) = place.unwrap_or_default();
+    let (id, tag) = index.unwrap_or_default();
     let anchor = id.to_owned();
     (tag, Operation { title: spec.title, name: spec.name, summary: spec.summary, anchor, facts })
 }

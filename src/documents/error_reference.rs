@@ -7,7 +7,7 @@ use ep_kernel::fault::Kind;
 
 use super::{Document, Form, Site};
 
-pub(super) const DOCUMENT: Document = Document::kept(
+pub(super) const DOCUMENT: Document = Document::in_repository(
     "error_reference",
     "Describes every error.",
     &[Form::new("text/markdown", markdown).committed("docs/errors.md")],

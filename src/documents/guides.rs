@@ -121,7 +121,7 @@ pub(super) const FUNDING: Guide = guide!(
 .with_models();
 pub(super) const WEBHOOKS: Guide = guide!(
     "webhooks",
-    "Be told when a poll has ended, and check that it is us.",
+    "Receive a notification when a poll ends, and verify its sender.",
     "",
     "webhooks.md",
     |site| Some(at(site, include_str!("../../docs/webhooks.md")))
@@ -189,11 +189,11 @@ fn offered(offer: &Offer, text: &str) -> String {
     shown
 }
 
-/// Returns the sections with a heading that `wanted` accepts.
-pub(super) fn sections(markdown: &str, wanted: impl Fn(&str) -> bool) -> String {
+/// Returns the sections with a heading that `selected` accepts.
+pub(super) fn sections(markdown: &str, selected: impl Fn(&str) -> bool) -> String {
     let sections = markdown.split("\n## ").skip(1);
-    let wanted = sections.filter(|section| wanted(section.lines().next().unwrap_or_default()));
-    wanted.flat_map(|section| ["## ", section, "\n"]).collect()
+    let selected = sections.filter(|section| selected(section.lines().next().unwrap_or_default()));
+    selected.flat_map(|section| ["## ", section, "\n"]).collect()
 }
 
 fn text_of(site: &Site, document: &str) -> Option<String> {

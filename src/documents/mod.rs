@@ -6,6 +6,7 @@
 mod agent_card;
 mod ai_catalog;
 mod ai_plugin;
+mod aliases;
 mod api_catalog;
 mod api_reference;
 mod assets;
@@ -22,7 +23,6 @@ mod llms;
 mod logo;
 mod mcp_card;
 mod mcp_page;
-mod mirrors;
 mod negotiation;
 mod node_spec;
 mod offer;
@@ -52,16 +52,16 @@ use schemars::Schema;
 use serde_json::Value;
 
 pub use agent_card::{PAYMENTS as PAYMENTS_EXTENSION, extended as extended_agent_card};
+pub use aliases::AliasPaths;
 pub use assets::asset_url;
 pub use committed::{EXAMPLE_URL, stale, write};
 pub use home::{AskMethod, MARKDOWN_NAME as HOME_MARKDOWN, links as home_links, ways};
-pub use mirrors::AliasPaths;
 pub use negotiation::{reads_html, wants_markdown};
 pub use offer::{Models, Offer};
 pub use page::HTML;
 pub use price::PollPrice;
 pub use robots::content_usage;
-pub use serve::{mirrors, routes, serve, serve_named};
+pub use serve::{aliases, routes, serve, serve_named};
 pub use site::{Site, SiteSettings};
 
 /// The media type of Markdown (RFC 7763).
@@ -112,7 +112,7 @@ pub struct Document {
     /// The paths at which it is served; empty if it is only a committed file.
     pub paths: fn(&Site) -> Vec<String>,
     /// Alias paths, which no catalogue lists.
-    pub mirrors: &'static [AliasPaths],
+    pub aliases: &'static [AliasPaths],
     /// The cache lifetime in seconds.
     pub max_age: u32,
     /// The representations; the first one is the default.
@@ -143,7 +143,7 @@ pub enum Changes {
 /// A representation of a document.
 pub struct Form {
     /// The condition on the request; `None` for the default form.
-    pub wanted: Option<FormCondition>,
+    pub condition: Option<FormCondition>,
     /// The media type.
     pub media_type: &'static str,
     /// Renders the form; `None` if this configuration does not have the document.
@@ -251,7 +251,7 @@ impl Document {
             name,
             summary,
             paths,
-            mirrors: &[],
+            aliases: &[],
             max_age: 3600,
             forms,
             absent: "",
@@ -294,12 +294,12 @@ impl Document {
     }
 
     /// Adds alias paths.
-    const fn mirrored(self, mirrors: &'static [AliasPaths]) -> Self {
-        Self { mirrors, ..self }
+    const fn with_aliases(self, aliases: &'static [AliasPaths]) -> Self {
+        Self { aliases, ..self }
     }
 
     /// Creates a document that is only a committed file.
-    const fn kept(name: &'static str, summary: &'static str, forms: &'static [Form]) -> Self {
+    const fn in_repository(name: &'static str, summary: &'static str, forms: &'static [Form]) -> Self {
         Self { max_age: 0, ..Self::new(name, summary, |_| Vec::new(), forms) }
     }
 }
@@ -307,12 +307,12 @@ impl Document {
 impl Form {
     /// Creates the default form.
     const fn new(media_type: &'static str, render: fn(&Site) -> Option<Bytes>) -> Self {
-        Self { wanted: None, media_type, render, committed: None, schema: None }
+        Self { condition: None, media_type, render, committed: None, schema: None }
     }
 
     /// Creates a Markdown form, for requests that prefer it to HTML.
     const fn markdown(render: fn(&Site) -> Option<Bytes>) -> Self {
-        Self::new(MARKDOWN, render).wanted("accept", wants_markdown)
+        Self::new(MARKDOWN, render).condition("accept", wants_markdown)
     }
 
     /// Sets the schema of its JSON.
@@ -326,8 +326,8 @@ impl Form {
     }
 
     /// Limits the form to requests with a matching header.
-    const fn wanted(self, header: &'static str, by: fn(&HeaderMap) -> bool) -> Self {
-        Self { wanted: Some(FormCondition { header, by }), ..self }
+    const fn condition(self, header: &'static str, by: fn(&HeaderMap) -> bool) -> Self {
+        Self { condition: Some(FormCondition { header, by }), ..self }
     }
 }
 

@@ -37,7 +37,7 @@ pub fn reads_html(headers: &HeaderMap) -> bool {
 mod tests {
     use super::*;
 
-    fn asked(accept: &str) -> bool {
+    fn matches(accept: &str) -> bool {
         let mut headers = HeaderMap::new();
         headers.insert(ACCEPT, accept.parse().unwrap());
         wants_markdown(&headers)
@@ -53,7 +53,7 @@ mod tests {
             "text/markdown;charset=utf-8, */*",
             "application/json, text/markdown; q=0.1",
         ] {
-            assert!(asked(accept), "{accept}");
+            assert!(matches(accept), "{accept}");
         }
         for accept in [
             "*/*",
@@ -67,7 +67,7 @@ mod tests {
             "text/html,application/xhtml+xml,*/*;q=0.8",
             "",
         ] {
-            assert!(!asked(accept), "{accept}");
+            assert!(!matches(accept), "{accept}");
         }
         assert!(!wants_markdown(&HeaderMap::new()));
     }

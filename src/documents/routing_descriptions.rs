@@ -26,7 +26,7 @@ fn descriptions(site: &Site) -> Option<Bytes> {
     let mut first = |route: &&Route| !is_document(route) || documents.insert(route.name);
     let routes = site.routes.iter().filter(|route| match route.kind {
         RouteKind::Webhook | RouteKind::Form => false,
-        RouteKind::Document(place) => site.has(&DOCUMENTS[place]),
+        RouteKind::Document(index) => site.has(&DOCUMENTS[index]),
         RouteKind::ProxiedDocument => site.settings.offer.issuer.is_some(),
         _ => true,
     });

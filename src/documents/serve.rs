@@ -17,42 +17,43 @@ use crate::site::{Route, RouteKind};
 
 /// Returns the routes of every served document.
 pub fn routes(site: &Site) -> Vec<Route> {
-    let of = |(place, document): (usize, &'static Document)| {
-        (document.paths)(site).into_iter().map(move |path| route(place, document, path))
+    let of = |(index, document): (usize, &'static Document)| {
+        (document.paths)(site).into_iter().map(move |path| route(index, document, path))
     };
     DOCUMENTS.iter().enumerate().flat_map(of).collect()
 }
 
 /// Returns the routes of the alias paths of every document.
-pub fn mirrors() -> Vec<Route> {
-    let of = |(place, document): (usize, &'static Document)| {
-        let paths = document.mirrors.iter().flat_map(AliasPaths::paths);
-        paths.map(move |path| route(place, document, path))
+pub fn aliases() -> Vec<Route> {
+    let of = |(index, document): (usize, &'static Document)| {
+        let paths = document.aliases.iter().flat_map(AliasPaths::paths);
+        paths.map(move |path| route(index, document, path))
     };
     DOCUMENTS.iter().enumerate().flat_map(of).collect()
 }
 
 /// Returns one descriptive route with placeholders for each alias pattern. These routes are not served.
 pub(super) fn families() -> Vec<Route> {
-    let of = |(place, document): (usize, &'static Document)| {
-        document.mirrors.iter().map(move |mirrors| route(place, document, mirrors.path.to_owned()))
+    let of = |(index, document): (usize, &'static Document)| {
+        document.aliases.iter().map(move |aliases| route(index, document, aliases.path.to_owned()))
     };
     DOCUMENTS.iter().enumerate().flat_map(of).collect()
 }
 
-fn route(place: usize, document: &'static Document, path: String) -> Route {
-    let kind = RouteKind::Document(place);
+fn route(index: usize, document: &'static Document, path: String) -> Route {
+    let kind = RouteKind::Document(index);
     let for_people = document.forms[0].media_type.starts_with("text/html");
     let route = Route::get(document.name, "", kind, document.summary);
     Route { path: path.into(), for_people, ..route }
 }
 
 /// Serves the document at an index of [`DOCUMENTS`], in the form that the request headers select.
-pub fn serve(site: &Site, place: usize, headers: &HeaderMap) -> Result<Response<Body>, Fault> {
-    let document = &DOCUMENTS[place];
-    let other = document.forms.iter().position(|form| form.wanted.as_ref().is_some_and(|w| (w.by)(headers)));
+pub fn serve(site: &Site, index: usize, headers: &HeaderMap) -> Result<Response<Body>, Fault> {
+    let document = &DOCUMENTS[index];
+    let other =
+        document.forms.iter().position(|form| form.condition.as_ref().is_some_and(|w| (w.by)(headers)));
     let form = other.unwrap_or_default();
-    let Some(rendered) = site.rendered(place, form) else {
+    let Some(rendered) = site.rendered(index, form) else {
         return Err(Fault::new(Kind::NotFound, document.absent));
     };
     Ok(match document.changes {
@@ -63,10 +64,10 @@ pub fn serve(site: &Site, place: usize, headers: &HeaderMap) -> Result<Response<
 
 /// Serves the document with this name, in the form that the request headers select.
 pub fn serve_named(site: &Site, name: &str, headers: &HeaderMap) -> Result<Response<Body>, Fault> {
-    let place = DOCUMENTS.iter().position(|document| document.name == name);
-    place.map_or_else(
+    let index = DOCUMENTS.iter().position(|document| document.name == name);
+    index.map_or_else(
         || Err(Fault::new(Kind::NotFound, "there is no such document")),
-        |place| serve(site, place, headers),
+        |index| serve(site, index, headers),
     )
 }
 
@@ -82,8 +83,8 @@ pub(super) fn headers(site: &Site, document: &Document, form: &Form) -> HeaderMa
     {
         of.insert(LAST_MODIFIED, since);
     }
-    for wanted in document.forms.iter().filter_map(|form| form.wanted.as_ref()) {
-        of.append(VARY, HeaderValue::from_static(wanted.header));
+    for condition in document.forms.iter().filter_map(|form| form.condition.as_ref()) {
+        of.append(VARY, HeaderValue::from_static(condition.header));
     }
     let open = document.open.then_some(OPEN).into_iter().flatten();
     of.extend(open.map(|(name, value)| (name, HeaderValue::from_static(value))));

@@ -213,7 +213,8 @@ impl Site {
             Some(page) => links.with_page(ADD_FUNDS, page),
             None => links,
         };
-        let open = |route: &&Route| matches!(route.kind, RouteKind::Document(place) if DOCUMENTS[place].open);
+        let open =
+            |route: &&Route| matches!(route.kind, RouteKind::Document(position) if DOCUMENTS[position].open);
         self.open = routes.iter().filter(open).map(|route| route.path.to_string()).collect();
         let form = |route: &&Route| matches!(route.kind, RouteKind::Form);
         self.forms = routes.iter().filter(form).map(|route| route.path.to_string()).collect();
@@ -324,8 +325,8 @@ impl Site {
 
     /// Returns every form of every document, with its document index and form index.
     pub(super) fn forms() -> impl Iterator<Item = (&'static Form, usize, usize)> {
-        DOCUMENTS.iter().enumerate().flat_map(|(place, document)| {
-            document.forms.iter().enumerate().map(move |(index, form)| (form, place, index))
+        DOCUMENTS.iter().enumerate().flat_map(|(position, document)| {
+            document.forms.iter().enumerate().map(move |(index, form)| (form, position, index))
         })
     }
 }

@@ -9,7 +9,7 @@ use ep_kernel::tool::{Access, Agents, Entry};
 use super::{Document, Form, Site};
 use crate::site::{Route, RouteKind};
 
-pub(super) const DOCUMENT: Document = Document::kept(
+pub(super) const DOCUMENT: Document = Document::in_repository(
     "tool_reference",
     "Describes every operation.",
     &[Form::new("text/markdown", markdown).committed("docs/tools.md")],

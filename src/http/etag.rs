@@ -54,7 +54,7 @@ mod tests {
         let mut response = Response::new(Body::empty());
         tag.apply(&HeaderMap::new(), &mut response);
         let shown = response.headers()["etag"].to_str().unwrap().to_owned();
-        let asked = |known: &str| {
+        let status = |known: &str| {
             let mut headers = HeaderMap::new();
             headers.insert(IF_NONE_MATCH, known.parse().unwrap());
             let mut response = Response::new(Body::from("text"));
@@ -62,7 +62,7 @@ mod tests {
             response.status()
         };
         for known in [&shown, &format!("W/{shown}"), &format!("\"x\", {shown}"), "*"] {
-            assert_eq!(asked(known), StatusCode::NOT_MODIFIED, "{known}");
+            assert_eq!(status(known), StatusCode::NOT_MODIFIED, "{known}");
         }
         let dated = |header: &str, date: &str| {
             let mut headers = HeaderMap::new();
@@ -79,7 +79,7 @@ mod tests {
         assert_eq!(dated("", "Sun, 22 Nov 2026 09:59:59 GMT"), StatusCode::OK);
         assert_eq!(dated("\"x\"", "Sun, 22 Nov 2026 10:00:00 GMT"), StatusCode::OK);
         for other in ["\"x\"", "garbage", ""] {
-            assert_eq!(asked(other), StatusCode::OK, "{other}");
+            assert_eq!(status(other), StatusCode::OK, "{other}");
         }
     }
 }

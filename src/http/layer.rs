@@ -45,7 +45,7 @@ pub async fn finish_response(State(state): State<AppState>, request: Request, ne
         (false, true) => state.web.check_cookie(&parts, !body.is_end_stream()),
         (false, false) => Ok(()),
     });
-    let wanted =
+    let requested =
         (parts.method.is_safe() && !parts.uri.path().starts_with(SIGN_IN_PREFIX)).then(|| parts.uri.clone());
     let mut response = match checked {
         Ok(()) => next.run(Request::from_parts(parts, body)).await,
@@ -57,8 +57,8 @@ pub async fn finish_response(State(state): State<AppState>, request: Request, ne
         }
     };
     if let Some(FaultReply(fault)) = response.extensions_mut().remove() {
-        let wanted = wanted.as_ref().and_then(Uri::path_and_query).map(PathAndQuery::as_str);
-        write_fault(&state, &head, &fault, wanted, &mut response);
+        let requested = requested.as_ref().and_then(Uri::path_and_query).map(PathAndQuery::as_str);
+        write_fault(&state, &head, &fault, requested, &mut response);
     }
     let allowance = match response.extensions_mut().remove() {
         Some(Counted(allowance)) => allowance,
@@ -90,7 +90,7 @@ fn write_fault(
     state: &AppState,
     head: &RequestHead,
     fault: &Fault,
-    wanted: Option<&str>,
+    requested: Option<&str>,
     response: &mut Response<Body>,
 ) {
     let links = state.links();
@@ -98,7 +98,7 @@ fn write_fault(
     let style = response.extensions_mut().remove().unwrap_or(head.error_style);
     let wanted_token: Challenge = response.extensions_mut().remove().unwrap_or_default();
     let is_embedded = response.extensions_mut().remove::<Embedded>().is_some();
-    let page = || FaultPage::new(&state.site, fault, head.request_id.to_string(), wanted);
+    let page = || FaultPage::new(&state.site, fault, head.request_id.to_string(), requested);
     let plain = || (bytes_of(&fault.body()), "application/json");
     let (body, media_type) = match style {
         ErrorStyle::Plain => plain(),

@@ -37,8 +37,8 @@ const VISIONS: [(&str, [Triple; 3]); 4] = [
 /// Returns the option colours of the light and the dark scheme.
 fn schemes() -> [Vec<String>; 2] {
     let style = include_str!("../../assets/style.css");
-    let of = |place: usize| {
-        let (_, rest) = style.split_once(&format!("--option-{place}: light-dark(")).unwrap();
+    let of = |index: usize| {
+        let (_, rest) = style.split_once(&format!("--option-{index}: light-dark(")).unwrap();
         let (light, rest) = rest.split_once(", ").unwrap();
         (light.to_owned(), rest.split_once(')').unwrap().0.to_owned())
     };
@@ -47,8 +47,8 @@ fn schemes() -> [Vec<String>; 2] {
 }
 
 fn linear(hex: &str) -> Triple {
-    let part = |place: usize| {
-        let value = f64::from(u8::from_str_radix(&hex[place..place + 2], 16).unwrap()) / 255.0;
+    let part = |index: usize| {
+        let value = f64::from(u8::from_str_radix(&hex[index..index + 2], 16).unwrap()) / 255.0;
         if value <= 0.040_45 { value / 12.92 } else { ((value + 0.055) / 1.055).powf(2.4) }
     };
     [part(1), part(3), part(5)]
@@ -82,7 +82,7 @@ fn oklab(rgb: Triple) -> Triple {
 /// Returns the smallest distance between two of these colours under this vision.
 fn least(colours: &[String], vision: &[Triple; 3]) -> f64 {
     let seen: Vec<Triple> = colours.iter().map(|hex| oklab(times(vision, linear(hex)))).collect();
-    let pairs = seen.iter().enumerate().flat_map(|(place, a)| seen[..place].iter().map(move |b| (a, b)));
+    let pairs = seen.iter().enumerate().flat_map(|(index, a)| seen[..index].iter().map(move |b| (a, b)));
     let distance =
         |(a, b): (&Triple, &Triple)| a.iter().zip(b).map(|(a, b)| (a - b).powi(2)).sum::<f64>().sqrt();
     pairs.map(distance).fold(f64::INFINITY, f64::min)

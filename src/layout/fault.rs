@@ -47,8 +47,8 @@ pub(crate) struct Action {
     pub(crate) url: Option<String>,
 }
 
-/// Lists the remedies for a fault. `wanted` is the page that was requested.
-pub(crate) fn actions(fault: &Fault, site: &Site, wanted: Option<&str>) -> Vec<Action> {
+/// Lists the remedies for a fault. `requested` is the page that was requested.
+pub(crate) fn actions(fault: &Fault, site: &Site, requested: Option<&str>) -> Vec<Action> {
     let links = &site.links;
     let page = |text: &str, name: &str, behind: &str| Action {
         text: text.to_owned(),
@@ -56,7 +56,7 @@ pub(crate) fn actions(fault: &Fault, site: &Site, wanted: Option<&str>) -> Vec<A
     };
     match fault.kind() {
         Kind::Unauthenticated => {
-            let behind = wanted.map_or_else(String::new, return_to);
+            let behind = requested.map_or_else(String::new, return_to);
             return vec![
                 page("Sign in, and come back.", LOGIN_PAGE, &behind),
                 page("Ask the free models, without an account.", HOME, ""),
@@ -93,7 +93,7 @@ pub(crate) fn actions(fault: &Fault, site: &Site, wanted: Option<&str>) -> Vec<A
             let mut own: Vec<Action> =
                 readable(fault).map(|(text, url)| Action { text: text.to_owned(), url: Some(url) }).collect();
             if own.is_empty() {
-                let behind = wanted.map_or_else(String::new, return_to);
+                let behind = requested.map_or_else(String::new, return_to);
                 own.push(page("Sign in, if it is yours.", LOGIN_PAGE, &behind));
             }
             own.push(page("Ask a question of your own.", HOME, ""));
@@ -165,14 +165,14 @@ pub fn return_to(path: &str) -> String {
 }
 
 impl<'a> FaultPage<'a> {
-    /// Creates the page of a fault. `wanted` is the path and query of the requested page.
-    pub fn new(site: &'a Site, fault: &Fault, request_id: String, wanted: Option<&str>) -> Self {
+    /// Creates the page of a fault. `requested` is the path and query of the requested page.
+    pub fn new(site: &'a Site, fault: &Fault, request_id: String, requested: Option<&str>) -> Self {
         let row = fault.kind().row();
         let inner = Content {
             status: row.http,
             message: message(fault),
             wait: fault.retry_after_seconds(),
-            actions: actions(fault, site, wanted),
+            actions: actions(fault, site, requested),
             request_id,
             title: title(fault).to_owned(),
         };

@@ -27,9 +27,9 @@ pub fn text(markdown: &str, base_url: &str) -> Text {
     let mut writer = Writer { base_url, ..Writer::default() };
     let events: Vec<Event<'_>> = events(markdown).collect();
     let mut first = None;
-    for (place, event) in events.iter().enumerate() {
+    for (index, event) in events.iter().enumerate() {
         if let Event::Start(Tag::Heading { level, .. }) = event {
-            let title = words_of_heading(&events[place + 1..]);
+            let title = words_of_heading(&events[index + 1..]);
             let id = writer.id(&title);
             if *level == HeadingLevel::H2 {
                 first = first.or(Some(writer.written.len()));
@@ -114,7 +114,7 @@ struct Writer<'a> {
     base_url: &'a str,
     written: Vec<Event<'a>>,
     contents: Vec<Section>,
-    taken: HashSet<String>,
+    used: HashSet<String>,
     in_table_head: bool,
 }
 
@@ -158,12 +158,12 @@ impl<'a> Writer<'a> {
 
     /// Returns a heading's id, formed as GitHub does.
     fn id(&mut self, title: &str) -> String {
-        let kept = title.chars().filter(|c| c.is_alphanumeric() || matches!(c, ' ' | '-' | '_'));
-        let plain: String = kept.flat_map(char::to_lowercase).collect::<String>().replace(' ', "-");
+        let letters = title.chars().filter(|c| c.is_alphanumeric() || matches!(c, ' ' | '-' | '_'));
+        let plain: String = letters.flat_map(char::to_lowercase).collect::<String>().replace(' ', "-");
         let numbered = (1_u32..).map(|number| format!("{plain}-{number}"));
         let mut names = std::iter::once(plain.clone()).chain(numbered);
-        let id = names.find(|name| !self.taken.contains(name)).unwrap_or_default();
-        self.taken.insert(id.clone());
+        let id = names.find(|name| !self.used.contains(name)).unwrap_or_default();
+        self.used.insert(id.clone());
         id
     }
 }

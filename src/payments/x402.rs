@@ -91,15 +91,15 @@ impl Usdc {
         payment: Payment,
         caller: Caller,
     ) -> Result<DepositOutcome, Fault> {
-        let (answer, answered) = oneshot::channel();
+        let (sender, answered) = oneshot::channel();
         let deposits = Arc::clone(&self.deposits);
         tasks.spawn(async move {
-            let taken = deposits.take(payment, &caller).await;
-            drop(answer.send(taken));
+            let outcome = deposits.take(payment, &caller).await;
+            drop(sender.send(outcome));
         });
         // After a timeout the client must retry the same payment, not sign a new one.
         let answered = tokio::time::timeout(LONGEST_WAIT, answered).await;
-        if let Ok(Ok(taken)) = answered { taken } else { Err(pending()) }
+        if let Ok(Ok(outcome)) = answered { outcome } else { Err(pending()) }
     }
 }
 

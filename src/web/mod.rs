@@ -32,7 +32,7 @@ use crate::site::names::{
 };
 use crate::site::{Route, RouteKind};
 
-use self::result::{KeptPages, Pictures};
+use self::result::{PageCache, Pictures};
 use self::start::Example;
 
 pub use document::document;
@@ -62,7 +62,7 @@ const PAYMENT_DEADLINE: Duration = Duration::from_secs(90);
 #[derive(Clone, Default)]
 pub(crate) struct PageState {
     /// Cached pages of finished polls, and the start page.
-    pages: KeptPages,
+    pages: PageCache,
     /// Pictures of polls.
     pictures: Pictures,
     /// The example poll of the start page.

@@ -34,15 +34,15 @@ async fn notifications_use_the_requested_version(engine: Engine) {
         call(&client, "SendMessage", json!({ "message": message, "configuration": configuration })).await;
     let task = sent["result"]["task"].clone();
     assert_eq!(task["status"]["state"], "TASK_STATE_WORKING", "{sent}");
-    let told = receiver.received(1).await[0].clone();
-    assert_eq!((&told["method"], &told["path"]), (&json!("POST"), &json!("/new")));
-    let headers = &told["headers"];
+    let notification = receiver.received(1).await[0].clone();
+    assert_eq!((&notification["method"], &notification["path"]), (&json!("POST"), &json!("/new")));
+    let headers = &notification["headers"];
     assert_eq!(headers["content-type"], "application/a2a+json");
     assert_eq!(
         (&headers["authorization"], &headers["x-a2a-notification-token"]),
         (&json!("Bearer a-secret"), &json!("a-token"))
     );
-    let body: Value = serde_json::from_str(told["body"].as_str().unwrap()).unwrap();
+    let body: Value = serde_json::from_str(notification["body"].as_str().unwrap()).unwrap();
     let got = call(&client, "GetTask", json!({ "id": task["id"] })).await["result"].clone();
     assert_eq!(body["task"]["status"], got["status"]);
     assert_eq!(body["task"]["artifacts"][0]["parts"][0]["data"]["poll_id"], task["id"]);
@@ -54,9 +54,9 @@ async fn notifications_use_the_requested_version(engine: Engine) {
     let set = call(&client, "tasks/pushNotificationConfig/set", set).await["result"].clone();
     assert_eq!((&set["taskId"], &set["pushNotificationConfig"]["id"]), (&task["id"], &task["id"]));
     assert!(!set.to_string().contains("older-secret"));
-    let told = receiver.received(2).await[1].clone();
-    assert_eq!(told["headers"]["authorization"], "Bearer older-secret");
-    let body: Value = serde_json::from_str(told["body"].as_str().unwrap()).unwrap();
+    let notification = receiver.received(2).await[1].clone();
+    assert_eq!(notification["headers"]["authorization"], "Bearer older-secret");
+    let body: Value = serde_json::from_str(notification["body"].as_str().unwrap()).unwrap();
     assert_eq!((&body["kind"], &body["status"]["state"]), (&json!("task"), &json!("completed")));
 }
 

@@ -274,7 +274,7 @@ async fn results_use_the_accepted_output_modes() {
     let parts = text["artifacts"][0]["parts"].as_array().unwrap();
     assert!(parts.len() == 1 && parts[0]["text"].is_string(), "{parts:?}");
     let read = call(&client, "GetTask", json!({ "id": text["id"] })).await["result"]["artifacts"].clone();
-    assert_eq!(read, text["artifacts"], "it is kept");
+    assert_eq!(read, text["artifacts"], "it is stored");
     let data = sent(&client, ask("b", json!(["application/json"]))).await;
     let parts = data["artifacts"][0]["parts"].as_array().unwrap();
     assert!(parts.len() == 1 && parts[0]["data"].is_object(), "{parts:?}");

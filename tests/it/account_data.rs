@@ -202,8 +202,12 @@ async fn account_deletion_needs_consent_and_removes_personal_data() {
         };
         let misnamed = delete("somebody@example.com", true).await;
         assert_eq!(misnamed.status, 400);
-        let kept = delete(&email, false).await;
-        assert!(kept.status == 409 && kept.text.to_lowercase().contains("a balance of $"), "{}", kept.text);
+        let rejected = delete(&email, false).await;
+        assert!(
+            rejected.status == 409 && rejected.text.to_lowercase().contains("a balance of $"),
+            "{}",
+            rejected.text
+        );
         if by_form {
             let marked = |page: &Reply, id: &str| {
                 let input = page.text.split_once(&format!("id=\"{id}\"")).unwrap().1;
@@ -213,12 +217,12 @@ async fn account_deletion_needs_consent_and_removes_personal_data() {
             assert!(misnamed.text.contains(&text), "{}", misnamed.text);
             assert!(marked(&misnamed, "confirm") && !marked(&misnamed, "forfeit"));
             // The box is marked, not the field.
-            assert!(marked(&kept, "forfeit") && !marked(&kept, "confirm"), "{}", kept.text);
+            assert!(marked(&rejected, "forfeit") && !marked(&rejected, "confirm"), "{}", rejected.text);
             assert!(
-                kept.text.contains("tick the box to give it up")
-                    && kept.text.contains("value=\"yes\" required")
+                rejected.text.contains("tick the box to give it up")
+                    && rejected.text.contains("value=\"yes\" required")
             );
-            assert!(kept.text.contains("<h3>The account was not deleted</h3>"));
+            assert!(rejected.text.contains("<h3>The account was not deleted</h3>"));
         }
         owner.get("/api/balance").await.expect(200);
 

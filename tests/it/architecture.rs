@@ -137,8 +137,8 @@ fn paths_appear_only_in_the_tables() {
 /// Returns a source without its document declarations.
 fn without_declared_documents(code: &str) -> String {
     let declares = |statement: &&str| statement.contains(": Document = Document::");
-    let kept: Vec<&str> = code.split(";\n").filter(|statement| !declares(statement)).collect();
-    kept.join(";\n")
+    let statements: Vec<&str> = code.split(";\n").filter(|statement| !declares(statement)).collect();
+    statements.join(";\n")
 }
 
 /// Returns the folders of the sources, each the root of a crate.

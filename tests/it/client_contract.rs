@@ -35,8 +35,9 @@ fn shown(reply: &Reply) -> Value {
 /// Formats an event stream as names and data, without the votes between the first and the last.
 fn events(text: &str) -> String {
     let events: Vec<&str> = text.split("\n\n").filter(|event| !event.trim().is_empty()).collect();
-    let kept = events.iter().take(2).chain(events.last());
-    kept.map(|event| event.lines().map(line_without_durations).collect::<Vec<_>>().join("\n"))
+    let shown = events.iter().take(2).chain(events.last());
+    shown
+        .map(|event| event.lines().map(line_without_durations).collect::<Vec<_>>().join("\n"))
         .collect::<Vec<_>>()
         .join("\n\n")
 }

@@ -142,8 +142,8 @@ async fn notifications_are_signed_with_a_skewed_clock() {
     for client in [&client, &elsewhere] {
         let poll = client.poll(json!({})).await.expect(200);
         count += 1;
-        let told = receiver.received(count).await.pop().unwrap();
-        assert_eq!(told["verified"]["data"]["poll_id"], poll["poll_id"], "{told}");
+        let notification = receiver.received(count).await.pop().unwrap();
+        assert_eq!(notification["verified"]["data"]["poll_id"], poll["poll_id"], "{notification}");
         let part = json!({ "data": question(json!({})) });
         let message = json!({ "messageId": format!("m{count}"), "role": "ROLE_USER", "parts": [part] });
         let configuration = json!({ "taskPushNotificationConfig": { "url": url("/push") } });
@@ -151,7 +151,8 @@ async fn notifications_are_signed_with_a_skewed_clock() {
         client.rpc("/api/a2a", "SendMessage", sent).await.expect(200);
         count += 2;
         let received = receiver.received(count).await;
-        let paths: Vec<&Value> = received[count - 2..].iter().map(|told| &told["path"]).collect();
+        let paths: Vec<&Value> =
+            received[count - 2..].iter().map(|notification| &notification["path"]).collect();
         assert!(paths.contains(&&json!("/push")) && paths.contains(&&json!("/all")), "{paths:?}");
     }
 }

@@ -62,11 +62,12 @@ async fn secret_and_precompressed_content_is_not_compressed() {
 
 #[tokio::test]
 async fn hsts_is_sent_if_the_service_uses_tls() {
-    for (base_url, told) in [("https://polls.example.com", "max-age=31536000"), ("http://127.0.0.1:1", "")] {
+    for (base_url, policy) in [("https://polls.example.com", "max-age=31536000"), ("http://127.0.0.1:1", "")]
+    {
         let service = Setup::demo().with("EP_BASE_URL", base_url).boot().await;
         for path in ["/", "/api/health", "/nowhere"] {
             let reply = service.anonymous().get(path).await;
-            assert_eq!(reply.header("strict-transport-security"), told, "{path}");
+            assert_eq!(reply.header("strict-transport-security"), policy, "{path}");
         }
     }
 }

@@ -199,8 +199,8 @@ async fn paused_replica_leaves_its_poll_to_the_other() {
     let client = Client::new(&second, Some(key));
     let in_flight = loop {
         signal(&paused, "-STOP").await;
-        let kept = client.get(&path).await.json()["answered"].as_u64().unwrap() as usize;
-        match upstream.total_calls() - kept {
+        let recorded = client.get(&path).await.json()["answered"].as_u64().unwrap() as usize;
+        match upstream.total_calls() - recorded {
             // Paused between two waves of calls.
             0 => signal(&paused, "-CONT").await,
             in_flight => break in_flight,

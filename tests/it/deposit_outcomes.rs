@@ -355,8 +355,8 @@ async fn forged_repeat_of_a_payment_reveals_nothing() {
             };
             let refused = pay(&client, &forged(&known)).await.expect(402);
             assert_eq!(refused, pay(&client, &forged(&unknown)).await.expect(402));
-            for told in ["deposit_id", "user_id", "tx_hash"] {
-                assert!(refused[told].is_null(), "{refused}");
+            for field in ["deposit_id", "user_id", "tx_hash"] {
+                assert!(refused[field].is_null(), "{refused}");
             }
         }
         // A changed authorization is a different one.

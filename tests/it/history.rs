@@ -68,9 +68,9 @@ async fn listed_polls_match_their_results() {
         .unwrap()
         .iter()
         .map(|result| {
-            let kept =
+            let common =
                 result.as_object().unwrap().iter().filter(|(name, _)| !without.contains(&name.as_str()));
-            Value::Object(kept.map(|(name, value)| (name.clone(), value.clone())).collect())
+            Value::Object(common.map(|(name, value)| (name.clone(), value.clone())).collect())
         })
         .collect();
     assert_eq!(recent, json!(expected));

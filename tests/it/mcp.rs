@@ -124,8 +124,8 @@ async fn tool_list_is_short_and_correct() {
     assert_eq!(input["properties"]["preset"]["enum"], presets);
     assert_eq!(input["properties"]["pace"]["enum"], json!(["thrifty", "balanced", "fast"]));
     let description = tools[0]["description"].as_str().unwrap();
-    for told in ["private", "poll_id", "partial", "45 s", "wait_ms", "not what is true"] {
-        assert!(description.contains(told), "{told} in {description}");
+    for expected in ["private", "poll_id", "partial", "45 s", "wait_ms", "not what is true"] {
+        assert!(description.contains(expected), "{expected} in {description}");
     }
     let all =
         client.rpc("/api/mcp?toolsets=all", "tools/list", json!({})).await.expect(200)["result"]["tools"]
@@ -454,8 +454,8 @@ async fn result_text_is_short_and_has_votes_only_on_request() {
             assert_eq!((content.len(), &content[1]["uri"]), (2, &json!(format!("poll://{id}"))));
             let text = content[0]["text"].as_str().unwrap();
             assert!(tokens(text) <= 300.0, "{} tokens: {text}", tokens(text));
-            for told in ["votes", "status", read["poll_id"].as_str().unwrap(), "/api/results/"] {
-                assert!(text.contains(told), "{told} in {text}");
+            for expected in ["votes", "status", read["poll_id"].as_str().unwrap(), "/api/results/"] {
+                assert!(text.contains(expected), "{expected} in {text}");
             }
             assert!(!text.contains("maker"), "{text}");
         }

@@ -208,8 +208,8 @@ async fn default_tool_list_has_only_arguments_for_models() {
     }
     assert!(!members(&core)["preset"].to_string().contains("list_profiles"));
     // Unlisted arguments are still accepted.
-    let told = question(json!({ "notify_url": "https://example.com/hook", "dry_run": true }));
-    assert_eq!(client.tool("poll_question", told).await["isError"], false);
+    let with_url = question(json!({ "notify_url": "https://example.com/hook", "dry_run": true }));
+    assert_eq!(client.tool("poll_question", with_url).await["isError"], false);
 }
 
 #[tokio::test]
@@ -289,7 +289,7 @@ async fn stdio_lists_account_free_tools_and_exits_at_end_of_input() {
     }
     let closed = Instant::now();
     let ended = server.close().await;
-    // A call that waits is withdrawn with its client; a poll that was answered as running is not.
+    // A call that waits is cancelled with its client; a poll that was answered as running is not.
     let url = format!("sqlite://{}", data.path().join("ensemble-poll.db").display());
     let mut database = sqlx::SqliteConnection::connect(&url).await.unwrap();
     let closings: Vec<Option<String>> =

@@ -361,8 +361,8 @@ async fn missing_scope_is_named_with_status_403() {
     let key = service.anonymous().with_key(key["key"].as_str().unwrap());
     let refused = key.poll(json!({})).await;
     assert_eq!((refused.status, refused.header("www-authenticate")), (403, ""));
-    let told = key.tool("poll_question", question(json!({}))).await;
-    assert_eq!(told["isError"], true);
+    let rejected = key.tool("poll_question", question(json!({}))).await;
+    assert_eq!(rejected["isError"], true);
 }
 
 #[tokio::test]
@@ -377,7 +377,7 @@ async fn issuer_rotates_keys_and_becomes_unavailable() {
     for _ in 0..5 {
         assert_eq!(status(&first).await, 200);
     }
-    assert_eq!(provider.key_fetches().await, 1, "they are kept");
+    assert_eq!(provider.key_fetches().await, 1, "they are cached");
     provider.rotate("second").await;
     let second = token().await;
     assert_eq!((status(&first).await, status(&second).await), (200, 200), "known keys are used meanwhile");
@@ -411,7 +411,7 @@ async fn issuer_rotates_keys_and_becomes_unavailable() {
     }
     assert_eq!(provider.key_fetches().await, fetches + 1);
     drop(provider);
-    assert_eq!(status(&second).await, 200, "the keys are kept while the issuer is away");
+    assert_eq!(status(&second).await, 200, "the keys stay cached while the issuer is unreachable");
     assert_eq!(status(&unknown).await, 401);
     for _ in 0..2 {
         let reply = other.with_key(&unknown).get("/api/keys").await;

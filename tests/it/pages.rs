@@ -217,14 +217,14 @@ async fn people_are_led_to_pages_and_programs_to_operations() {
         let page = main(path, 404).await;
         assert!(!page.contains("Did you mean") && !page.contains("agent-card"), "{page}");
     }
-    let told = client.get("/api/blance").await.refused(404);
-    assert!(told.contains("/api/balance") && told.contains("agent-card"), "{told}");
+    let text = client.get("/api/blance").await.refused(404);
+    assert!(text.contains("/api/balance") && text.contains("agent-card"), "{text}");
 
     let wrong = main("/api/poll", 405).await;
     for shown in ["This address is for programs", "href=\"/\">Ask a question.", "href=\"/docs\">"] {
         assert!(wrong.contains(shown), "{shown}: {wrong}");
     }
-    assert!(client.get("/api/poll").await.refused(405).contains("use"), "programs are told the methods");
+    assert!(client.get("/api/poll").await.refused(405).contains("use"), "the response lists the methods");
 }
 
 #[tokio::test]

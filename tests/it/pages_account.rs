@@ -227,11 +227,11 @@ async fn key_is_created_once_shown_once_and_revoked() {
     with_key.get("/api/balance").await.refused(401);
     assert!(visitor.page().await.contains("Revoked keys (1)"));
     // The notice is in its section.
-    let told = visitor.get("/dashboard?done=revoked").await.text;
-    let section = between(&told, "<h2 id=\"keys\">", "<form");
+    let html = visitor.get("/dashboard?done=revoked").await.text;
+    let section = between(&html, "<h2 id=\"keys\">", "<form");
     assert!(
-        section.contains("The key is revoked.") && told.matches("The key is revoked.").count() == 1,
-        "{told}"
+        section.contains("The key is revoked.") && html.matches("The key is revoked.").count() == 1,
+        "{html}"
     );
     let stale = visitor.send("/dashboard/keys/revoke", &[("key_id", &id), ("nonce", "n5")]).await;
     assert_eq!(refusal(&stale), ("Nothing changed", "This key is already revoked."));
@@ -258,12 +258,12 @@ async fn form_input_survives_an_ended_session() {
         let reply = send(&service.anonymous(), "/dashboard/keys", &form, &headers).await;
         assert_eq!(reply.status, 403);
         assert!(reply.text.contains("href=\"/login\" target=\"_blank\""), "{}", reply.text);
-        for kept in [
+        for value in [
             "name=\"label\" value=\"&#60;b&#62;laptop\"",
             "name=\"scope\" value=\"read\"",
             "action=\"/dashboard/keys\"",
         ] {
-            assert!(reply.text.contains(kept), "{kept}: {}", reply.text);
+            assert!(reply.text.contains(value), "{value}: {}", reply.text);
         }
     }
     assert_eq!(keys(&owner).await.len(), 1);
@@ -339,9 +339,9 @@ async fn polls_are_listed_searched_paged_and_cancelled() {
     assert!(!page.contains("id=\"running\"") && page.contains("Is a running poll shown?"), "{page}");
     let again = visitor.send("/dashboard/polls/cancel", &[("poll_id", id), ("nonce", "n2")]).await;
     assert!([303, 409].contains(&again.status), "{}", again.text);
-    let told = visitor.get("/dashboard?done=cancelled").await.text;
+    let html = visitor.get("/dashboard?done=cancelled").await.text;
     assert!(
-        between(&told, "<h2 id=\"polls\">", "<form").contains("The poll was ended with the votes it had.")
+        between(&html, "<h2 id=\"polls\">", "<form").contains("The poll was ended with the votes it had.")
     );
     // A poll that ended by itself, and one that was deleted, in a stale tab.
     let ended = owner.poll(json!({ "confidence_threshold": 0.5 })).await.expect(200);
@@ -364,7 +364,7 @@ async fn polls_are_listed_searched_paged_and_cancelled() {
             (stale.status, refusal(&stale)),
             (404, ("Nothing changed", "This poll is already deleted."))
         );
-        // Another account is not told that a poll of somebody else is deleted.
+        // Another account does not learn that this poll is deleted.
         let form = [("poll_id", id), ("confirm", id), ("nonce", "n6")];
         let text = "Your account has no such poll. It may be deleted, or belong to another account.";
         assert_eq!(refusal(&other.send(path, &form).await).1, text);
@@ -424,7 +424,7 @@ async fn error_pages_offer_a_next_step() {
     assert!(page.text.contains("href=\"/login?return_to=%2Fapi%2Fresults\""), "{}", page.text);
     let main = between(&page.text, "<main", "</main>");
     assert!(!main.contains("Authorization") && !main.contains("WWW-Authenticate"), "{main}");
-    assert!(nobody.get("/api/results").await.refused(401).contains("Authorization"), "programs are told");
+    assert!(nobody.get("/api/results").await.refused(401).contains("Authorization"), "programs get a hint");
     let stale = nobody
         .request(Method::GET, "/api/results")
         .header("accept", BROWSER)

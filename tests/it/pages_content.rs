@@ -99,21 +99,21 @@ async fn models_page_shows_statistics_after_enough_votes() {
     for _ in 0..31 {
         user.poll(ask.clone()).await.expect(200);
     }
-    let mut told = Value::Null;
+    let mut model = Value::Null;
     for _ in 0..150 {
         service.clock.as_ref().unwrap().advance(Duration::from_mins(5));
-        told = nobody.get("/api/reputation/models").await.expect(200)["models"][0].clone();
-        if told["votes"] == 31 {
+        model = nobody.get("/api/reputation/models").await.expect(200)["models"][0].clone();
+        if model["votes"] == 31 {
             break;
         }
         tokio::time::sleep(Duration::from_millis(200)).await;
     }
-    assert_eq!(told["votes"], 31, "{told}");
+    assert_eq!(model["votes"], 31, "{model}");
     let page = nobody.get("/models?sort=majority").await.text;
     assert!(page.contains("aria-sort=\"descending\"") && page.contains("at least 30 votes"), "{page}");
-    let id = told["model_id"].as_str().unwrap();
+    let id = model["model_id"].as_str().unwrap();
     let row = page.split("<tr>").find(|row| row.contains(&format!(">{id}</code>"))).unwrap();
-    let share = |name: &str| format!("{:.1} %</td>", told[name].as_f64().unwrap() * 100.0);
+    let share = |name: &str| format!("{:.1} %</td>", model[name].as_f64().unwrap() * 100.0);
     for expected in [share("success_rate"), share("with_outcome_rate")] {
         assert!(row.contains(&expected), "{row} lacks {expected}");
     }
@@ -239,7 +239,7 @@ async fn how_sure_shows_the_committed_figures() {
 /// then list it here.
 #[test]
 fn privacy_page_covers_every_table() {
-    let told = [
+    let described = [
         "a2a_pushes",
         "a2a_tasks",
         "accounts",
@@ -291,5 +291,5 @@ fn privacy_page_covers_every_table() {
         tables.remove(copy);
     }
     let tables: Vec<&str> = tables.iter().map(String::as_str).collect();
-    assert_eq!(tables, told);
+    assert_eq!(tables, described);
 }

@@ -95,18 +95,18 @@ async fn unknown_path_error_names_the_nearest_path() {
         (Method::GET, "/openapi.json".to_owned(), "/api/openapi.json".to_owned()),
         (Method::GET, "/.well-known/agent-cards.json".to_owned(), "/.well-known/agent-card.json".to_owned()),
     ] {
-        let told = problem(&client, method.clone(), &given).await;
-        assert_eq!(told["code"], "unknown_route", "{given}");
-        let detail = told["detail"].as_str().unwrap();
+        let fault = problem(&client, method.clone(), &given).await;
+        assert_eq!(fault["code"], "unknown_route", "{given}");
+        let detail = fault["detail"].as_str().unwrap();
         assert!(detail.contains(&format!("there is nothing at {given}; did you mean {near}?")), "{detail}");
-        let action = &told["recovery_actions"][0];
+        let action = &fault["recovery_actions"][0];
         assert_eq!(action["action"], "use_nearest_path", "{given}");
         assert_eq!(action["method"], method.as_str(), "{given}");
         assert_eq!(action["href"], format!("{}{near}", service.url), "{given}");
     }
     for given in ["/nowhere", "/wp-login.php", &format!("/x/{id}"), &format!("/{}", "a".repeat(4000))] {
-        let told = problem(&client, Method::GET, given).await;
-        assert_eq!(told["recovery_actions"][0]["action"], "read_card", "{told}");
+        let fault = problem(&client, Method::GET, given).await;
+        assert_eq!(fault["recovery_actions"][0]["action"], "read_card", "{fault}");
     }
 }
 
@@ -114,11 +114,11 @@ async fn unknown_path_error_names_the_nearest_path() {
 async fn wrong_method_error_lists_the_methods() {
     let service = Setup::demo().boot().await;
     let client = service.anonymous();
-    let told = problem(&client, Method::PUT, "/api/keys").await;
-    let detail = told["detail"].as_str().unwrap();
+    let fault = problem(&client, Method::PUT, "/api/keys").await;
+    let detail = fault["detail"].as_str().unwrap();
     assert!(detail.starts_with("PUT is not allowed here; use GET, HEAD, OPTIONS, POST. "), "{detail}");
     for method in ["GET", "POST"] {
-        let actions = told["recovery_actions"].as_array().unwrap();
+        let actions = fault["recovery_actions"].as_array().unwrap();
         let action = actions.iter().find(|action| action["method"] == method).unwrap();
         assert_eq!(action["action"], "use_allowed_method");
         assert_eq!(action["href"], format!("{}/api/keys", service.url));

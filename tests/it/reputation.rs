@@ -82,8 +82,8 @@ async fn figures_match_the_public_results() {
                 continue;
             }
             let close = |name: &str, expected: f64| {
-                let told = model[name].as_f64().unwrap();
-                assert!((told - expected).abs() < 1e-5, "{name} of {id}: {told} for {expected}");
+                let figure = model[name].as_f64().unwrap();
+                assert!((figure - expected).abs() < 1e-5, "{name} of {id}: {figure} for {expected}");
             };
             let (calls, count) = (answers.len() as f64, cast.len() as f64);
             close("success_rate", count / calls);
@@ -160,9 +160,9 @@ async fn figures_are_cached_for_five_minutes() {
     let first = first.expect(200);
     service.user().await.poll(json!({})).await.expect(200);
     clock.advance(Duration::from_secs(299));
-    let kept = nobody.get("/api/reputation").await;
-    assert_eq!(kept.header("cache-control"), "public, max-age=1");
-    assert_eq!(kept.expect(200), first);
+    let cached = nobody.get("/api/reputation").await;
+    assert_eq!(cached.header("cache-control"), "public, max-age=1");
+    assert_eq!(cached.expect(200), first);
     clock.advance(Duration::from_secs(1));
     assert_ne!(nobody.get("/api/reputation").await.expect(200)["computed_at"], first["computed_at"]);
 }

@@ -78,8 +78,8 @@ fn the_command_line_refuses_an_unknown_argument_too() {
     let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_ep"));
     command.args(["call", "create_key", r#"{ "scop": "read" }"#]);
     let run = command.env_clear().env("EP_DATA_DIR", data.path()).output().unwrap();
-    let told = String::from_utf8_lossy(&run.stderr).into_owned();
-    assert!(!run.status.success() && told.contains("did you mean scope?"), "{told}");
+    let stderr = String::from_utf8_lossy(&run.stderr).into_owned();
+    assert!(!run.status.success() && stderr.contains("did you mean scope?"), "{stderr}");
 }
 
 #[tokio::test]

@@ -41,12 +41,12 @@ async fn notifications_are_signed(engine: Engine) {
 
     let poll = client.poll(json!({})).await.expect(200);
     let received = receiver.received(1).await;
-    let told = &received[0];
-    assert_eq!((&told["method"], &told["path"]), (&json!("POST"), &json!("/all?token=x")));
-    assert_eq!(told["headers"]["content-type"], "application/json");
-    assert_eq!(told["headers"]["webhook-id"], poll["poll_id"]);
-    assert_eq!(told["verified"]["type"], "poll.completed", "{told}");
-    let data = &told["verified"]["data"];
+    let notification = &received[0];
+    assert_eq!((&notification["method"], &notification["path"]), (&json!("POST"), &json!("/all?token=x")));
+    assert_eq!(notification["headers"]["content-type"], "application/json");
+    assert_eq!(notification["headers"]["webhook-id"], poll["poll_id"]);
+    assert_eq!(notification["verified"]["type"], "poll.completed", "{notification}");
+    let data = &notification["verified"]["data"];
     for member in [
         "poll_id",
         "status",
@@ -68,9 +68,12 @@ async fn notifications_are_signed(engine: Engine) {
     receiver.check_with(&older).await;
     let own = format!("{}/own", receiver.url);
     let poll = client.poll(json!({ "notify_url": own, "private": true })).await.expect(200);
-    let told = receiver.received(2).await[1].clone();
-    assert_eq!((&told["path"], &told["headers"]["webhook-id"]), (&json!("/own"), &poll["poll_id"]));
-    assert_eq!(told["verified"]["data"]["poll_id"], poll["poll_id"], "{told}");
+    let notification = receiver.received(2).await[1].clone();
+    assert_eq!(
+        (&notification["path"], &notification["headers"]["webhook-id"]),
+        (&json!("/own"), &poll["poll_id"])
+    );
+    assert_eq!(notification["verified"]["data"]["poll_id"], poll["poll_id"], "{notification}");
     receiver.check_with(&secret(&service.user().await).await).await;
     client.tool("poll_question", crate::harness::question(json!({}))).await;
     assert!(receiver.received(3).await[2]["verified"].as_str().unwrap().starts_with("refused"));

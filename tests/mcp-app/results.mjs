@@ -16,7 +16,7 @@ export function finished(changes = {}) {
     confidence_threshold: 0.95, max_cost_usd: 1, early_terminated: true, termination_reason: 'confidence',
     models_skipped: 33, models_unused: 0, tally: { Tea: 2, Water: 0, Coffee: 14 }, models_requested: 17,
     models_succeeded: 16, models_failed: 1, timing: { gather_ms: 380, total_ms: 412 },
-    created_at: '2026-11-21T12:00:00.000Z', confidence: 0.98894, families: { heard: 8, effective: 6.74 },
+    created_at: '2026-11-21T12:00:00.000Z', confidence: 0.98894, families: { with_votes: 8, effective: 6.74 },
     preset: 'frontier_generalist', simulated: false,
     notices: ['1 of the 17 models that counted gave no vote (1 timeout)'], result_url: URL, ...changes,
   }
@@ -49,7 +49,7 @@ export const TIE = finished({
 export const NO_VOTES = finished({
   status: 'failed', outcome: 'no_votes', winning_option: null, tally: { Tea: 0, Water: 0, Coffee: 0 },
   models_requested: 5, models_succeeded: 0, models_failed: 5, models_skipped: 0, confidence: 0,
-  termination_reason: 'roster_exhausted', families: { heard: 0, effective: 0 },
+  termination_reason: 'roster_exhausted', families: { with_votes: 0, effective: 0 },
   notices: ['none of 5 models gave a vote (5 rejected)'],
 })
 

@@ -347,8 +347,8 @@ mod tests {
         let service = Service::start().await;
         let user = service.user().await;
         for number in 0..3 {
-            let asked = json!({ "question": format!("Which of the two is better, {number}?"), "options": ["Alpha", "Beta"] });
-            service.call::<PollQuestion>(&user, asked).await.unwrap();
+            let request = json!({ "question": format!("Which of the two is better, {number}?"), "options": ["Alpha", "Beta"] });
+            service.call::<PollQuestion>(&user, request).await.unwrap();
         }
         let whole = export(&service, &user, json!({ "limit": 100 })).await;
         assert_eq!((&whole["next_cursor"], whole["polls"].as_array().unwrap().len()), (&Value::Null, 3));

@@ -89,8 +89,8 @@ mod tests {
     async fn only_the_owner_can_delete_a_poll_and_must_confirm() {
         let service = Service::start().await;
         let (owner, other) = (service.user().await, service.user().await);
-        let asked = json!({ "question": "Which of the two is better?", "options": ["Alpha", "Beta"] });
-        let poll = service.call::<PollQuestion>(&owner, asked).await.unwrap().value;
+        let request = json!({ "question": "Which of the two is better?", "options": ["Alpha", "Beta"] });
+        let poll = service.call::<PollQuestion>(&owner, request).await.unwrap().value;
         let id = &poll["poll_id"];
         let (nobody, yes) = (Service::anonymous(), json!("yes"));
         let delete = async |caller, confirm| {

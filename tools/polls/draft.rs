@@ -75,7 +75,7 @@ pub struct PollRequest {
     /// thrifty: fewest calls; fast: all at once (default balanced).
     #[serde(default, deserialize_with = "schema::word")]
     pub pace: Option<Pace>,
-    /// An https URL told of the outcome, signed.
+    /// An https URL notified of the outcome, signed.
     #[schemars(extend("x-extended" = true))]
     pub notify_url: Option<String>,
     /// Only you can read the result.

@@ -74,8 +74,8 @@ async fn follow_as(
                 if seen.is_some_and(|seen| vote.seq <= seen) {
                     continue;
                 }
-                let said = vote.chosen_option.as_deref().unwrap_or("no vote");
-                let message = format!("{}: {said}", vote.model_id);
+                let text = vote.chosen_option.as_deref().unwrap_or("no vote");
+                let message = format!("{}: {text}", vote.model_id);
                 let steps = (vote.answered, vote.roster_size);
                 report(cx, VoteEvent::NAME, u64::from(vote.seq), steps, message, &PollEvent::Vote(vote));
             }

@@ -78,11 +78,11 @@ pub fn read(request: FreeRequest) -> Result<(FreeQuestion, FreeOptions), Fault> 
 
 /// Reads a poll request from an agent's message: its fields, `Question? [Option A, Option B]`, a question of
 /// a simple form, or the options for a known question.
-pub fn parse_input(known: &Map<String, Value>, said: MessageContent<'_>) -> ParsedInput {
-    let members = match said {
-        MessageContent::Fields(said) => with(known, said),
+pub fn parse_input(known: &Map<String, Value>, parsed: MessageContent<'_>) -> ParsedInput {
+    let members = match parsed {
+        MessageContent::Fields(parsed) => with(known, parsed),
         MessageContent::Text(words) => match words_after(known, words) {
-            Ok(said) => with(known, said),
+            Ok(parsed) => with(known, parsed),
             Err(fault) => {
                 let ask = format!("{fault}. Write Question? [Option A, Option B], or send a data part.");
                 return ParsedInput::Missing { known: known.clone(), ask };
@@ -90,8 +90,8 @@ pub fn parse_input(known: &Map<String, Value>, said: MessageContent<'_>) -> Pars
         },
     };
     let given = |name: &str| members.get(name).filter(|value| !schema::is_empty(value));
-    let asked = ["question", "prompt"].into_iter().find_map(given);
-    match (asked, given("options").is_some()) {
+    let question = ["question", "prompt"].into_iter().find_map(given);
+    match (question, given("options").is_some()) {
         (Some(question), false) => {
             let shown: String = question.as_str().unwrap_or_default().chars().take(200).collect();
             let ask = format!(
@@ -235,7 +235,7 @@ mod tests {
         assert!(combined("Best drink? [Tea]").is_err());
     }
 
-    fn said(known: &Value, words: &str) -> ParsedInput {
+    fn parsed(known: &Value, words: &str) -> ParsedInput {
         parse_input(known.as_object().unwrap(), MessageContent::Text(words))
     }
 
@@ -243,9 +243,10 @@ mod tests {
     fn plain_words_are_parsed_and_missing_fields_requested() {
         let input = |value: Value| ParsedInput::Input(value.as_object().unwrap().clone());
         let both = json!({ "question": "Which is better, Rust or Go?", "options": ["Rust", "Go"] });
-        assert_eq!(said(&json!({}), "Which is better, Rust or Go?"), input(both));
+        assert_eq!(parsed(&json!({}), "Which is better, Rust or Go?"), input(both));
         let question = json!({ "question": "What is the best pizza topping?" });
-        let ParsedInput::Missing { known, ask } = said(&json!({}), "What is the best pizza topping?") else {
+        let ParsedInput::Missing { known, ask } = parsed(&json!({}), "What is the best pizza topping?")
+        else {
             panic!("options are missing")
         };
         assert_eq!(Value::Object(known), question);
@@ -253,12 +254,12 @@ mod tests {
         let answered =
             json!({ "question": "What is the best pizza topping?", "options": ["Basil", "Olives"] });
         for words in ["Basil, Olives", "[Basil, Olives]", "Basil or Olives?", "- Basil\n- Olives"] {
-            assert_eq!(said(&question, words), input(answered.clone()), "{words}");
+            assert_eq!(parsed(&question, words), input(answered.clone()), "{words}");
         }
         let other = json!({ "question": "Best drink of all?", "options": ["Tea", "Coffee"] });
-        assert_eq!(said(&question, "Best drink of all? [Tea, Coffee]"), input(other));
+        assert_eq!(parsed(&question, "Best drink of all? [Tea, Coffee]"), input(other));
         for words in ["hi", "Best drink of all? [Tea"] {
-            assert!(matches!(said(&json!({}), words), ParsedInput::Missing { .. }), "{words}");
+            assert!(matches!(parsed(&json!({}), words), ParsedInput::Missing { .. }), "{words}");
         }
     }
 }

@@ -30,10 +30,10 @@ pub fn notices(state: &PollState, ended: Option<(&Closing, &Summary)>) -> Vec<St
 pub fn owner_notices(state: &PollState, ended: Option<(&Closing, &Summary)>) -> Vec<String> {
     let mut notices = notices(state, ended);
     let PollRecord { plan, held, .. } = &*state.record;
-    let wanted = plan.at_most();
-    if let Some(held) = held.filter(|held| *held < wanted) {
+    let requested = plan.at_most();
+    if let Some(held) = held.filter(|held| *held < requested) {
         notices.push(format!(
-            "the available balance limits this poll to {held}, not max_cost_usd ({}): its models could cost up to {wanted}",
+            "the available balance limits this poll to {held}, not max_cost_usd ({}): its models could cost up to {requested}",
             plan.budget.amount()
         ));
     }

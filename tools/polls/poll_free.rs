@@ -197,7 +197,7 @@ fn reasoning(summary: &Summary, simulated: bool) -> String {
         summary.tally.0.iter().map(|(option, votes)| format!("{option}: {votes}")).collect();
     let counts = counts.join(", ");
     let voted = summary.succeeded;
-    let silent = summary.counted - voted - summary.unheard;
+    let silent = summary.counted - voted - summary.failed_calls;
     let models = if voted == 1 { "free model" } else { "free models" };
     let mut text = match &summary.winning_option {
         Some(option) => format!("{voted} {models} voted ({counts}); most chose “{option}”."),
@@ -210,8 +210,8 @@ fn reasoning(summary: &Summary, simulated: bool) -> String {
     if silent > 0 {
         let _ = write!(text, " {silent} gave no readable vote.");
     }
-    if summary.unheard > 0 {
-        let _ = write!(text, " {} did not respond.", summary.unheard);
+    if summary.failed_calls > 0 {
+        let _ = write!(text, " {} did not respond.", summary.failed_calls);
     }
     if summary.skipped > 0 {
         let _ = write!(text, " {} more were not needed.", summary.skipped);
@@ -231,8 +231,8 @@ mod tests {
     #[tokio::test]
     async fn free_polls_derive_options_and_reject_paid_features() {
         let service = Service::start().await;
-        let asked = |members| service.call::<PollFree>(const { &Caller::Local }, members);
-        let answer = asked(json!({ "q": "Is a hot dog a sandwich?" })).await.unwrap().value;
+        let call = |members| service.call::<PollFree>(const { &Caller::Local }, members);
+        let answer = call(json!({ "q": "Is a hot dog a sandwich?" })).await.unwrap().value;
         assert_eq!((&answer["options"], &answer["cost"]), (&json!(["Yes", "No"]), &json!(0)));
         for (input, kind) in [
             (json!({ "q": "Is it?", "theme": "free_search" }), Kind::InvalidInput),
@@ -240,7 +240,7 @@ mod tests {
             (json!({ "q": "Is it?", "models": ["a/b", "c/d"] }), Kind::Unauthenticated),
             (json!({ "q": "What should I cook tonight for eight people?" }), Kind::InvalidInput),
         ] {
-            assert_eq!(asked(input).await.unwrap_err().kind(), kind);
+            assert_eq!(call(input).await.unwrap_err().kind(), kind);
         }
     }
 }

@@ -72,8 +72,8 @@ impl Tool for PollQuestion {
     type Input = PollRequest;
     type Output = PollReply;
 
-    fn parse_input(known: &Map<String, Value>, said: MessageContent<'_>) -> Option<ParsedInput> {
-        Some(free_form::parse_input(known, said))
+    fn parse_input(known: &Map<String, Value>, content: MessageContent<'_>) -> Option<ParsedInput> {
+        Some(free_form::parse_input(known, content))
     }
 
     fn check(input: Value) -> Result<(), Fault> {
@@ -175,11 +175,11 @@ mod tests {
     async fn the_old_name_of_the_question_is_accepted_and_a_missing_question_is_rejected() {
         let service = Service::start().await;
         let user = service.user().await;
-        let asked = |members: serde_json::Value| service.call::<PollQuestion>(&user, members);
+        let call = |members: serde_json::Value| service.call::<PollQuestion>(&user, members);
         let old =
             json!({ "prompt": "Which of the two is better?", "options": ["Alpha", "Beta"], "dry_run": true });
-        assert_eq!(asked(old).await.unwrap().value["valid"], true);
-        let refused = asked(json!({ "options": ["Alpha", "Beta"] })).await.unwrap_err();
+        assert_eq!(call(old).await.unwrap().value["valid"], true);
+        let refused = call(json!({ "options": ["Alpha", "Beta"] })).await.unwrap_err();
         assert_eq!((refused.kind(), refused.fields()[0].field.as_str()), (Kind::InvalidInput, "question"));
     }
 }

@@ -131,7 +131,7 @@ pub struct VoteResult {
     pub success: bool,
     /// The option it chose; null if it cast no vote.
     pub chosen_option: Option<String>,
-    /// Always `vote`; kept for compatibility.
+    /// Always `vote`, for compatibility.
     #[schemars(extend("const" = "vote"))]
     pub transition: Cow<'static, str>,
     /// Time from request to response, in milliseconds.

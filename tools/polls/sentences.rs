@@ -42,8 +42,8 @@ impl<'a> EndedPoll<'a> {
         Self {
             tally: &summary.tally,
             winner: summary.winning_option.as_deref(),
-            unreadable: summary.counted - summary.succeeded - summary.unheard,
-            failed: summary.unheard,
+            unreadable: summary.counted - summary.succeeded - summary.failed_calls,
+            failed: summary.failed_calls,
             skipped: summary.skipped,
             unused: summary.unused,
             reason: closing.reason,
@@ -161,10 +161,10 @@ const MADE_UP: &str = "simulated votes say nothing about real models";
 
 /// Returns a line about the families of the models that voted.
 pub fn independence(families: &FamilySpread) -> String {
-    let kind = if families.heard == 1 { "family" } else { "families" };
+    let kind = if families.with_votes == 1 { "family" } else { "families" };
     format!(
         "{} model {kind}, worth about {:.1} independent votes at most: models of one maker make the same errors.",
-        families.heard, families.effective
+        families.with_votes, families.effective
     )
 }
 

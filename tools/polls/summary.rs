@@ -64,7 +64,7 @@ impl Status {
 #[derive(Debug, Clone, Copy, Serialize, Deserialize, JsonSchema)]
 pub struct FamilySpread {
     /// Families with at least one vote.
-    pub heard: u32,
+    pub with_votes: u32,
     /// Effective number of families: the inverse Simpson index of votes per family. Not a number of
     /// independent opinions.
     pub effective: f64,
@@ -101,7 +101,7 @@ pub struct Summary {
     /// Number of votes.
     pub succeeded: u32,
     /// Number of models that counted but did not respond.
-    pub unheard: u32,
+    pub failed_calls: u32,
     /// Models without a response when the poll ended: never asked, or still in flight.
     pub skipped: u32,
     /// Skipped models that had been asked: their responses came too late to count.
@@ -127,7 +127,7 @@ impl Summary {
             tally: tally.named(&plan.options),
             counted,
             succeeded,
-            unheard: unheard(state),
+            failed_calls: failed_calls(state),
             skipped: (plan.roster.len() as u32).saturating_sub(counted),
             unused: closing.unused_calls,
             confidence: 1.0 - closing.p_value,
@@ -136,7 +136,7 @@ impl Summary {
     }
 }
 
-fn unheard(state: &PollState) -> u32 {
+fn failed_calls(state: &PollState) -> u32 {
     state.ballots.iter().filter(|ballot| ballot.response() == FinalResponse::Unknown).count() as u32
 }
 
@@ -154,5 +154,5 @@ pub fn families(state: &PollState) -> FamilySpread {
     let votes: f64 = sizes.values().copied().map(f64::from).sum();
     let squares: f64 = sizes.values().map(|&size| f64::from(size).powi(2)).sum();
     let effective = if squares > 0.0 { (votes * votes / squares * 100.0).round() / 100.0 } else { 0.0 };
-    FamilySpread { heard: sizes.len() as u32, effective }
+    FamilySpread { with_votes: sizes.len() as u32, effective }
 }

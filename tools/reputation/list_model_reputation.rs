@@ -66,7 +66,7 @@ pub struct ModelReputation {
     /// The share of calls with no readable choice, or with several.
     pub unreadable_rate: Option<f64>,
     /// The share of calls without a response: timeout, unreachable, rate-limited or rejected.
-    pub unheard_rate: Option<f64>,
+    pub failure_rate: Option<f64>,
     /// Mean time of a vote, in milliseconds.
     pub average_latency_ms: Option<f64>,
     /// Mean cost of a call where known, in USD.
@@ -116,7 +116,7 @@ impl ModelReputation {
             success_rate: of_calls(sums.votes),
             refused_rate: of_calls(sums.refused),
             unreadable_rate: of_calls(sums.unreadable),
-            unheard_rate: of_calls(sums.calls - sums.votes - sums.refused - sums.unreadable),
+            failure_rate: of_calls(sums.calls - sums.votes - sums.refused - sums.unreadable),
             average_latency_ms: mean(sums.latency_ms, sums.votes).filter(|_| enough),
             average_cost_usd: mean_usd(sums.cost, sums.priced).filter(|_| enough),
             with_outcome_rate: mean(sums.with_outcome, sums.decided).filter(|_| enough),

@@ -60,15 +60,15 @@ pub fn diagram(state: &PollState) -> String {
             let _ = writeln!(text, "    family{index} -.->|\"{}\"| silent", family.silent);
         }
     }
-    let asked = state.ballots.len();
+    let counted = state.ballots.len();
     let end = if state.record.closing.is_some() {
         let outcome = outcome_text(tally.outcome(), &plan.options);
         format!(
-            "Outcome: {outcome} ({asked} of {} models counted; agreement is not proof)",
+            "Outcome: {outcome} ({counted} of {} models counted; agreement is not proof)",
             plan.roster.len()
         )
     } else {
-        format!("Still running: {asked} of {} models have responded", plan.roster.len())
+        format!("Still running: {counted} of {} models have responded", plan.roster.len())
     };
     let _ = writeln!(text, "    outcome{}", node(&end));
     let most = tally.counts().iter().copied().max().unwrap_or_default();

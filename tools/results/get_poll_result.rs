@@ -387,8 +387,8 @@ mod tests {
         let service = Service::start().await;
         let (owner, other) = (service.user().await, service.user().await);
         for private in [false, true] {
-            let asked = json!({ "question": "Which of the two is better?", "options": ["Alpha", "Beta"], "private": private });
-            let poll = service.call::<PollQuestion>(&owner, asked).await.unwrap().value;
+            let request = json!({ "question": "Which of the two is better?", "options": ["Alpha", "Beta"], "private": private });
+            let poll = service.call::<PollQuestion>(&owner, request).await.unwrap().value;
             let query = json!({ "poll_id": poll["poll_id"] });
             let own = service.call::<GetPollResult>(&owner, query.clone()).await.unwrap();
             assert_eq!(own.value["tally"], poll["tally"]);

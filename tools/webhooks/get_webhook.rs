@@ -53,7 +53,7 @@ impl Tool for GetWebhook {
     const SPEC: Spec = Spec {
         name: "get_webhook",
         title: "Get your webhook",
-        summary: "Reads where your account is told that its polls have ended, and whether that worked. Free.",
+        summary: "Reads the URL that is notified when your polls end, and the state of deliveries. Free.",
         manual: include_str!("get_webhook.md"),
         example: "{}",
         access: Access::ACCOUNT,

@@ -32,7 +32,7 @@ impl Tool for SetWebhook {
     const SPEC: Spec = Spec {
         name: "set_webhook",
         title: "Set your webhook",
-        summary: "Sets where your account is told that its polls have ended, by signed POST requests. Free.",
+        summary: "Sets the URL that is notified when your polls end, by signed POST requests. Free.",
         manual: include_str!("set_webhook.md"),
         example: r#"{ "url": "https://example.com/polls" }"#,
         access: Access::ACCOUNT,

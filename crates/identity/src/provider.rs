@@ -244,11 +244,11 @@ impl Provider {
             return Err(unavailable());
         }
         let provider = self.clone();
-        let asked = self.0.tasks.spawn(async move {
+        let task = self.0.tasks.spawn(async move {
             let _lock = lock;
             provider.fetch(&request).await
         });
-        asked.await.unwrap_or_else(|error| Err(Fault::internal(error)))
+        task.await.unwrap_or_else(|error| Err(Fault::internal(error)))
     }
 
     async fn fetch(&self, request: &MetadataRequest) -> Result<Arc<Metadata>, Fault> {

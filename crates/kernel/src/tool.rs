@@ -41,9 +41,9 @@ pub trait Tool: 'static {
     const NEEDS_ACCOUNT: bool = false;
     /// Reads the input from an agent's message, for protocols with messages. `known` is the input from
     /// earlier messages. Returns `None` if the operation does not understand plain text.
-    fn parse_input(known: &Map<String, Value>, said: MessageContent<'_>) -> Option<ParsedInput> {
-        match said {
-            MessageContent::Fields(said) => Some(ParsedInput::Input(with(known, said))),
+    fn parse_input(known: &Map<String, Value>, content: MessageContent<'_>) -> Option<ParsedInput> {
+        match content {
+            MessageContent::Fields(content) => Some(ParsedInput::Input(with(known, content))),
             MessageContent::Text(_) => None,
         }
     }
@@ -84,11 +84,11 @@ pub enum ParsedInput {
 }
 
 /// Merges the input of a message into the earlier input. New values win.
-pub fn with(known: &Map<String, Value>, said: Map<String, Value>) -> Map<String, Value> {
+pub fn with(known: &Map<String, Value>, content: Map<String, Value>) -> Map<String, Value> {
     let mut all = known.clone();
     // An empty value does not remove an earlier one.
     all.extend(
-        said.into_iter().filter(|(name, value)| !(schema::is_empty(value) && known.contains_key(name))),
+        content.into_iter().filter(|(name, value)| !(schema::is_empty(value) && known.contains_key(name))),
     );
     all
 }
@@ -497,8 +497,12 @@ impl Entry {
     }
 
     /// Reads the input from an agent's message: see [`Tool::parse_input`].
-    pub fn parse_input(&self, known: &Map<String, Value>, said: MessageContent<'_>) -> Option<ParsedInput> {
-        (self.parse_input)(known, said)
+    pub fn parse_input(
+        &self,
+        known: &Map<String, Value>,
+        content: MessageContent<'_>,
+    ) -> Option<ParsedInput> {
+        (self.parse_input)(known, content)
     }
 
     /// Returns the REST binding and the event stream, if any.

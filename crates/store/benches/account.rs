@@ -24,8 +24,8 @@ const FIRST: &str = "EP-20260131-0000000000";
 
 #[tokio::main]
 async fn main() {
-    let wanted: Vec<String> = std::env::args().skip(1).collect();
-    let wants = |word: &str| wanted.iter().any(|wanted| wanted == word);
+    let names: Vec<String> = std::env::args().skip(1).collect();
+    let wants = |word: &str| names.iter().any(|names| names == word);
     let sizes: &[u32] = if wants("million") { &[1_000, 100_000, 1_000_000] } else { &[1_000, 100_000] };
     if !wants("postgres") {
         let folder = tempfile::tempdir().unwrap();

@@ -22,12 +22,12 @@ const POLLS: u32 = 200;
 
 #[tokio::main]
 async fn main() {
-    let wanted = std::env::args().nth(1).unwrap_or_default();
-    if wanted != "postgres" {
+    let names = std::env::args().nth(1).unwrap_or_default();
+    if names != "postgres" {
         let folder = tempfile::tempdir().unwrap();
         measure(&format!("sqlite://{}", folder.path().join("bench.db").display())).await;
     }
-    if wanted != "sqlite" {
+    if names != "sqlite" {
         let database = testing::Postgres::start().unwrap().database().await.unwrap();
         measure(database.url()).await;
     }

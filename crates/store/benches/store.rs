@@ -28,12 +28,12 @@ const BALLOTS: u32 = 50;
 
 #[tokio::main(flavor = "multi_thread", worker_threads = 2)]
 async fn main() {
-    let wanted = std::env::args().nth(1).unwrap_or_default();
-    if wanted != "postgres" {
+    let names = std::env::args().nth(1).unwrap_or_default();
+    if names != "postgres" {
         let folder = tempfile::tempdir().unwrap();
         measure(&format!("sqlite://{}", folder.path().join("bench.db").display())).await;
     }
-    if wanted == "postgres" {
+    if names == "postgres" {
         let database = testing::Postgres::start().unwrap().database().await.unwrap();
         measure(database.url()).await;
     }
@@ -120,9 +120,9 @@ async fn recorders(store: &Arc<Store>, at_once: usize) {
             while started.elapsed() < Duration::from_secs(3) {
                 let id = open(&*polls, None).await;
                 for seq in 1..=BALLOTS {
-                    let asked = Instant::now();
+                    let calls = Instant::now();
                     polls.record(&id, Epoch::FIRST, &[ballot(seq)]).await.unwrap();
-                    waiting += asked.elapsed();
+                    waiting += calls.elapsed();
                     recorded.fetch_add(1, Ordering::Relaxed);
                 }
             }

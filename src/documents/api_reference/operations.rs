@@ -123,8 +123,8 @@ fn accepted_credentials(page: &mut Markup, described: &Value) {
     page.raw("<p class=\"small\">");
     let schemes = described["security"].as_array().map_or(&[][..], Vec::as_slice);
     page.raw(if schemes.is_empty() { "No credential is looked at." } else { "Credential: " });
-    for (place, scheme) in schemes.iter().enumerate() {
-        page.raw(if place > 0 { " or " } else { "" });
+    for (index, scheme) in schemes.iter().enumerate() {
+        page.raw(if index > 0 { " or " } else { "" });
         match scheme.as_object().and_then(|scheme| scheme.keys().next()) {
             Some(name) => page.anchor(&format!("#credential-{name}"), name),
             None => page.raw("none"),
@@ -146,8 +146,8 @@ fn parameters(page: &mut Markup, description: &Value, described: &Value) {
     if !own.is_empty() {
         table(page, &own);
     }
-    for (place, parameter) in shared.iter().enumerate() {
-        page.raw(if place > 0 { ", " } else { "<p>Headers: " });
+    for (index, parameter) in shared.iter().enumerate() {
+        page.raw(if index > 0 { ", " } else { "<p>Headers: " });
         let name = text(resolved(description, parameter), "name");
         page.anchor(&format!("#parameter-{name}"), name);
     }
@@ -214,8 +214,8 @@ fn responses(page: &mut Markup, described: &Value) {
 /// Writes the media types of a response's body.
 fn bodies(page: &mut Markup, response: &Value) {
     let forms = response["content"].as_object().into_iter().flatten();
-    for (place, (kind, media)) in forms.enumerate() {
-        page.raw(if place > 0 { "<br>" } else { "" }).raw("<code>").text(kind).raw("</code> ");
+    for (index, (kind, media)) in forms.enumerate() {
+        page.raw(if index > 0 { "<br>" } else { "" }).raw("<code>").text(kind).raw("</code> ");
         schemas::shape(page, &media["schema"]);
     }
 }

@@ -46,8 +46,8 @@ pub(super) fn shape(page: &mut Markup, schema: &Value) {
         return;
     }
     if let Some(forms) = schema["anyOf"].as_array().or_else(|| schema["oneOf"].as_array()) {
-        for (place, form) in forms.iter().enumerate() {
-            page.raw(if place > 0 { " or " } else { "" });
+        for (index, form) in forms.iter().enumerate() {
+            page.raw(if index > 0 { " or " } else { "" });
             shape(page, form);
         }
         return;

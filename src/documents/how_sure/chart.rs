@@ -62,7 +62,7 @@ struct GridLine {
 }
 
 struct LineTemplate<'a> {
-    place: usize,
+    index: usize,
     name: &'a str,
     name_y: f64,
     points: String,
@@ -71,17 +71,17 @@ struct LineTemplate<'a> {
 
 impl Chart {
     pub(super) fn drawn(&self) -> ChartTemplate<'_> {
-        let line = |(place, line): (usize, &'_ Line)| -> (usize, String, Vec<(String, String)>) {
+        let line = |(index, line): (usize, &'_ Line)| -> (usize, String, Vec<(String, String)>) {
             let dots = line.values.iter().enumerate();
-            let dots: Vec<(String, String)> = dots.map(|(place, value)| (self.x(place), y(*value))).collect();
+            let dots: Vec<(String, String)> = dots.map(|(index, value)| (self.x(index), y(*value))).collect();
             let points: Vec<String> = dots.iter().map(|(x, y)| format!("{x},{y}")).collect();
-            (place, points.join(" "), dots)
+            (index, points.join(" "), dots)
         };
         let lines = self.lines.iter().enumerate().map(line).zip(&self.lines);
-        let lines = lines.map(|((place, points, dots), line)| LineTemplate {
-            place,
+        let lines = lines.map(|((index, points, dots), line)| LineTemplate {
+            index,
             name: &line.name,
-            name_y: NAMES + NAME_STEP * place as f64,
+            name_y: NAMES + NAME_STEP * index as f64,
             points,
             dots,
         });
@@ -93,7 +93,7 @@ impl Chart {
             left: LEFT,
             right: RIGHT,
             bottom: BOTTOM,
-            marks: marks.map(|(place, text)| TickLabel { x: self.x(place), text }).collect(),
+            marks: marks.map(|(index, text)| TickLabel { x: self.x(index), text }).collect(),
             steps: (0..=5)
                 .map(|step| GridLine { y: y(f64::from(step) * 20.0), per_cent: step * 20 })
                 .collect(),
@@ -102,9 +102,9 @@ impl Chart {
     }
 
     /// Returns the position of a tick on the horizontal axis. Ticks have equal distances.
-    fn x(&self, place: usize) -> String {
+    fn x(&self, index: usize) -> String {
         let step = (RIGHT - LEFT) / self.places.len().max(1) as f64;
-        format!("{:.1}", LEFT + step * (place as f64 + 0.5))
+        format!("{:.1}", LEFT + step * (index as f64 + 0.5))
     }
 
     /// Returns the table in Markdown.

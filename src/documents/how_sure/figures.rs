@@ -51,7 +51,7 @@ impl Figures {
 
 impl Replayed {
     /// Returns the average share of the panel that a poll asked, in per cent.
-    pub(super) fn asked(&self, models: u32) -> f64 {
+    pub(super) fn calls_share(&self, models: u32) -> f64 {
         100.0 * self.calls as f64 / (self.polls * u64::from(models)) as f64
     }
 

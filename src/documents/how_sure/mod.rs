@@ -66,11 +66,11 @@ fn html(site: &Site) -> Option<Bytes> {
     let figures = Figures::read()?;
     let charts = charts(&figures)?;
     // In the rendered Markdown, a paragraph with U+FFFC and a number marks the position of a picture.
-    let places = [0, 1, 2].map(|place| format!("\u{fffc}{place}"));
+    let places = [0, 1, 2].map(|index| format!("\u{fffc}{index}"));
     let written = String::from_utf8(prose::bytes(&text(site, &figures, places.clone()))?.into()).ok()?;
     let mut page = String::from_utf8(PAGE.html(site, &written)?.into()).ok()?;
-    for (place, chart) in places.iter().zip(&charts) {
-        page = page.replace(&format!("<p>{place}</p>"), &chart.drawn().render().ok()?);
+    for (index, chart) in places.iter().zip(&charts) {
+        page = page.replace(&format!("<p>{index}</p>"), &chart.drawn().render().ok()?);
     }
     Some(page.into())
 }
@@ -125,11 +125,11 @@ fn calls(sets: &[&Set; 3]) -> Chart {
         sets[0].thresholds.iter().map(|at| named(at.threshold)).chain([named(1.0)]).collect();
     let values = |set: &Set| -> Vec<f64> {
         let at = set.thresholds.iter().map(|at| &at.bridge).chain([&set.lock]);
-        at.map(|found| found.asked(set.models)).collect()
+        at.map(|found| found.calls_share(set.models)).collect()
     };
     let columns: Vec<Vec<f64>> = sets.iter().map(|set| values(set)).collect();
-    let row = |(place, name): (usize, &String)| {
-        let cells = columns.iter().map(|values| format!("{:.1} %", values[place]));
+    let row = |(index, name): (usize, &String)| {
+        let cells = columns.iter().map(|values| format!("{:.1} %", values[index]));
         std::iter::once(name.clone()).chain(cells).collect()
     };
     let name = |set: &Set| format!("{}, {} models", set.set, set.models);
@@ -154,16 +154,16 @@ fn agreement(id: &'static str, set: &Set, title: String) -> Chart {
         vec![
             named(at.threshold),
             at.bridge.agreement_in_words(),
-            format!("{:.1} %", at.bridge.asked(set.models)),
+            format!("{:.1} %", at.bridge.calls_share(set.models)),
             at.beta.agreement_in_words(),
-            format!("{:.1} %", at.beta.asked(set.models)),
+            format!("{:.1} %", at.beta.calls_share(set.models)),
         ]
     };
     let lock = &set.lock;
     let certain = vec![
         named(1.0),
         lock.agreement_in_words(),
-        format!("{:.1} %", lock.asked(set.models)),
+        format!("{:.1} %", lock.calls_share(set.models)),
         "–".to_owned(),
         "–".to_owned(),
     ];
@@ -198,12 +198,15 @@ mod tests {
         for set in [all, other, contested] {
             let mut before = 0.0;
             for at in &set.thresholds {
-                let asked = at.bridge.asked(set.models);
-                assert!(at.bridge.agreement() >= 100.0 * at.threshold && asked > before, "{}", set.set);
-                assert!(at.beta.asked(set.models) < asked && at.beta.agreement() <= at.bridge.agreement());
-                before = asked;
+                let calls_share = at.bridge.calls_share(set.models);
+                assert!(at.bridge.agreement() >= 100.0 * at.threshold && calls_share > before, "{}", set.set);
+                assert!(
+                    at.beta.calls_share(set.models) < calls_share
+                        && at.beta.agreement() <= at.bridge.agreement()
+                );
+                before = calls_share;
             }
-            assert!(set.lock.asked(set.models) > before);
+            assert!(set.lock.calls_share(set.models) > before);
             assert_eq!(set.lock.agreement_in_words(), "100 %");
         }
         assert!(contested.questions < all.questions && contested.models == all.models);

@@ -26,7 +26,7 @@ pub(super) fn takes_key(effect: Effect, method: Method) -> bool {
 pub(super) fn kinds(route: &Route) -> Vec<Kind> {
     let own: &[Kind] = match route.kind {
         RouteKind::Operation(entry, _) | RouteKind::Stream(entry, _) => entry.spec.faults,
-        RouteKind::Document(place) if !DOCUMENTS[place].absent.is_empty() => &[Kind::NotFound],
+        RouteKind::Document(index) if !DOCUMENTS[index].absent.is_empty() => &[Kind::NotFound],
         RouteKind::Document(_) | RouteKind::Form => &[],
         // For programs that open a page of a protocol.
         RouteKind::Page if route.name == MCP_PAGE => &[Kind::MethodNotAllowed],

@@ -60,14 +60,14 @@ pub(super) fn of(entry: &Entry, path: &str, has_body: bool) -> Vec<Value> {
     let members = schema["properties"].as_object().unwrap_or(&none);
     let required =
         |name: &str| schema["required"].as_array().is_some_and(|names| names.iter().any(|n| n == name));
-    let parameter = |name: &str, place: &str, member: &str, required: bool| {
+    let parameter = |name: &str, index: &str, member: &str, required: bool| {
         let mut schema = members.get(member).cloned().unwrap_or_else(|| json!({ "type": "string" }));
         let description = schema.as_object_mut().and_then(|schema| schema.remove("description"));
-        let mut parameter = json!({ "name": name, "in": place, "required": required });
+        let mut parameter = json!({ "name": name, "in": index, "required": required });
         if let Some(description) = description {
             parameter["description"] = description;
         }
-        if place == "path" && schema.get("pattern").is_none() && schema.get("format").is_none() {
+        if index == "path" && schema.get("pattern").is_none() && schema.get("format").is_none() {
             schema["minLength"] = 1.into();
         }
         // Add the maximum that follows from the integer type.

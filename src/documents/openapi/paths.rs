@@ -30,13 +30,13 @@ const PLACEHOLDERS: [(&str, &str, &str); 5] = [
 /// Returns the parameters of a path: the router's name and the interface's name of each.
 pub(in crate::documents) fn placeholders(path: &str) -> Vec<(&str, &str)> {
     let parts: Vec<&str> = path.split('/').collect();
-    let named = |(place, part): (usize, &&'_ str)| -> Option<(usize, usize, usize)> {
-        Some((place, part.find('{')? + 1, part.find('}')?))
+    let named = |(index, part): (usize, &&'_ str)| -> Option<(usize, usize, usize)> {
+        Some((index, part.find('{')? + 1, part.find('}')?))
     };
     let spans = parts.iter().enumerate().filter_map(named);
-    let name = |(place, begin, end): (usize, usize, usize)| {
-        let member = &parts[place][begin..end];
-        let below = place.checked_sub(1).map_or("", |before| parts[before]);
+    let name = |(index, begin, end): (usize, usize, usize)| {
+        let member = &parts[index][begin..end];
+        let below = index.checked_sub(1).map_or("", |before| parts[before]);
         let known = PLACEHOLDERS.iter().find(|(part, name, _)| *part == below && *name == member);
         (member, known.map_or(member, |(_, _, name)| *name))
     };
@@ -67,14 +67,13 @@ pub(super) fn endpoints(site: &Site) -> impl Iterator<Item = Endpoint<'_>> {
             }
         }
     }
-    let mut taken = HashSet::new();
+    let mut used = HashSet::new();
     for endpoint in &mut endpoints {
         let names = names(endpoint);
         let last = names.last().cloned().unwrap_or_default();
         let numbered = (2_u32..).map(|number| format!("{last}_{number}"));
-        endpoint.id =
-            names.into_iter().chain(numbered).find(|name| !taken.contains(name)).unwrap_or_default();
-        taken.insert(endpoint.id.clone());
+        endpoint.id = names.into_iter().chain(numbered).find(|name| !used.contains(name)).unwrap_or_default();
+        used.insert(endpoint.id.clone());
     }
     endpoints.into_iter()
 }

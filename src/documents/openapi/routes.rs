@@ -20,7 +20,7 @@ use crate::site::{ProtocolRoute, QueryParameter, Route, RouteKind};
 /// Describes a route that is not an operation.
 pub(super) fn part(pieces: &mut Pieces<'_>, route: &Route) -> Part {
     match route.kind {
-        RouteKind::Document(place) => document(pieces, route, &DOCUMENTS[place]),
+        RouteKind::Document(index) => document(pieces, route, &DOCUMENTS[index]),
         RouteKind::ProxiedDocument => Part {
             parameters: vec![parameters::header(IF_NONE_MATCH)],
             successes: vec![ok(vec![(JSON, json!({ "type": "object" }))], &CACHING), not_modified()],
@@ -79,9 +79,9 @@ const HTML: &str = "text/html";
 /// Returns the schema of a path parameter of a route.
 pub(super) fn placeholder(route: &Route, name: &str) -> Value {
     match route.kind {
-        RouteKind::Document(place) => {
-            let mirrors = DOCUMENTS[place].mirrors.iter().filter(|mirrors| mirrors.path == route.path);
-            let mut values = mirrors.flat_map(|mirrors| mirrors.values).filter(|(known, _)| *known == name);
+        RouteKind::Document(index) => {
+            let aliases = DOCUMENTS[index].aliases.iter().filter(|aliases| aliases.path == route.path);
+            let mut values = aliases.flat_map(|aliases| aliases.values).filter(|(known, _)| *known == name);
             // Clients percent-encode values, so values that are already encoded are left out.
             let values = values.next().into_iter().flat_map(|(_, values)| *values);
             let values: Vec<&&str> = values.filter(|value| !value.contains('%')).collect();

@@ -35,7 +35,7 @@ pub(super) const FILE: Document = Document::new(
 )
 .absent(NO_POLLS)
 .open()
-.mirrored(&[
+.with_aliases(&[
     AliasPaths {
         path: concat!("/.{tool_dir}/skills/", skill!(), "/SKILL.md"),
         values: &[("tool_dir", TOOL_DIRS)],
@@ -68,7 +68,7 @@ pub(super) const INSTRUCTIONS: Document = Document::new(
     &[Form::new(MARKDOWN, |site| prose::bytes(&Instructions { p: Prose::new(site) }))],
 )
 .absent(NO_POLLS)
-.mirrored(&[AliasPaths {
+.with_aliases(&[AliasPaths {
     path: "/{home}/{root_file}.md",
     values: &[("home", HOMES), ("root_file", ROOT_FILES)],
 }]);
@@ -115,8 +115,8 @@ fn index(site: &Site) -> Option<Bytes> {
 /// Renders the bundle: the skill's files, for a folder with the skill's name.
 fn bundle(site: &Site) -> Option<Bytes> {
     let bytes = site.document(SKILL)?;
-    let mirrors: Vec<Value> = FILE
-        .mirrors
+    let aliases: Vec<Value> = FILE
+        .aliases
         .iter()
         .map(|family| {
             let values = family.values.iter().map(|(name, values)| ((*name).to_owned(), json!(values)));
@@ -135,7 +135,7 @@ fn bundle(site: &Site) -> Option<Bytes> {
             "digest": digest(&bytes),
             "content": std::str::from_utf8(&bytes).ok()?,
         }],
-        "mirrors": mirrors,
+        "aliases": aliases,
     }))
 }
 

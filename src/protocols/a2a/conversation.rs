@@ -14,7 +14,7 @@ use super::sent::Sent;
 #[derive(Debug, Clone)]
 pub(super) struct Conversation {
     pub(super) task: AgentTask,
-    pub(super) said: Content,
+    pub(super) content: Content,
 }
 
 /// The messages of a task, as stored.
@@ -44,16 +44,16 @@ pub(super) const MAX_CONTENT: usize = 64 * 1024;
 impl Conversation {
     /// Reads a stored task. Unreadable messages are omitted.
     pub(super) fn of(task: AgentTask) -> Self {
-        let said = serde_json::from_str(&task.content).unwrap_or_else(|error| {
+        let content = serde_json::from_str(&task.content).unwrap_or_else(|error| {
             tracing::error!(task = task.id, error = %error, "failed to read the messages of a task");
             Content::default()
         });
-        Self { task, said }
+        Self { task, content }
     }
 
     /// Returns the task with its messages serialized.
     pub(super) fn to_store(&self) -> AgentTask {
-        let content = serde_json::to_string(&self.said).unwrap_or_else(|_| "{\"messages\":[]}".to_owned());
+        let content = serde_json::to_string(&self.content).unwrap_or_else(|_| "{\"messages\":[]}".to_owned());
         AgentTask { content, ..self.task.clone() }
     }
 
@@ -65,12 +65,12 @@ impl Conversation {
         if let Some(id) = sent.id {
             let has_id =
                 |message| member(message, "messageId", "message_id").and_then(Value::as_str) == Some(id);
-            return self.said.messages.iter().any(|message| has_id(message) && same_parts(message));
+            return self.content.messages.iter().any(|message| has_id(message) && same_parts(message));
         }
         let users = |message: &&Value| {
             !message["role"].as_str().unwrap_or_default().to_lowercase().ends_with("agent")
         };
-        self.said.messages.iter().rfind(users).is_some_and(same_parts)
+        self.content.messages.iter().rfind(users).is_some_and(same_parts)
     }
 
     /// Adds a question of the service.
@@ -80,11 +80,11 @@ impl Conversation {
 
     /// Adds a question of the service with metadata for programs.
     pub(super) fn ask_with(&mut self, text: &str, metadata: Value) {
-        let id = format!("{}-{}", self.task.id, self.said.messages.len() + 1);
+        let id = format!("{}-{}", self.task.id, self.content.messages.len() + 1);
         let mut message = json!({ "messageId": id, "role": "ROLE_AGENT", "parts": [{ "text": text }] });
         if !metadata.is_null() {
             message["metadata"] = metadata;
         }
-        self.said.messages.push(message);
+        self.content.messages.push(message);
     }
 }

@@ -87,7 +87,7 @@ fn wait(agent: AgentRequest, mut conversation: Conversation, view: View) -> Even
             if conversation.task.poll.is_some() {
                 return forward(follow(&agent, conversation, view).await, &events).await;
             }
-            if conversation.said.opening.is_none() {
+            if conversation.content.opening.is_none() {
                 let is_final = conversation.task.state.is_final();
                 let status = view.status(&conversation, None);
                 let event = view.status_event(&conversation, status, is_final, None);

@@ -113,7 +113,7 @@ pub(super) fn parts(conversation: &Conversation, dialect: Dialect) -> Vec<Value>
     let file = |member: &str, content: &str| {
         vec![json!({ member: content, "filename": "output.txt", "mediaType": "text/plain" })]
     };
-    let mut parts: Vec<Value> = match conversation.said.messages.iter().rev().find_map(of) {
+    let mut parts: Vec<Value> = match conversation.content.messages.iter().rev().find_map(of) {
         Some(Fixture::Show(texts)) => texts.iter().map(|text| json!({ "text": text })).collect(),
         Some(Fixture::ShowFile) => file("raw", "b3V0cHV0"),
         Some(Fixture::ShowLink) => file("url", "https://example.com/output.txt"),

@@ -33,7 +33,7 @@ impl Sent<'_> {
         let advice = format!("send a data part, or a text part holding JSON, for example {}", example(tools));
         let prescribed = fixtures::question(self.message).filter(|_| self.understandable().is_ok());
         let data = prescribed.or_else(|| self.parts.iter().find_map(|part| object(part, self.dialect)));
-        let (entry, said) = match (data, words(self.parts)) {
+        let (entry, content) = match (data, words(self.parts)) {
             (Some(data), _) => {
                 let begun = if known.is_empty() { None } else { skill_for(tools, Task::Start) };
                 let entry = named.or(begun).map_or_else(|| default_skill(tools, &data), Ok)?;
@@ -50,11 +50,12 @@ impl Sent<'_> {
                 return Err(invalid("message.parts", &text));
             }
         };
-        let asked = entry.and_then(|entry| {
-            let understood = entry.parse_input(known, said)?;
+        let skill_call = entry.and_then(|entry| {
+            let understood = entry.parse_input(known, content)?;
             Some(SkillCall { entry, understood })
         });
-        asked.ok_or_else(|| invalid("message.parts", &format!("message.parts hold no JSON object: {advice}")))
+        skill_call
+            .ok_or_else(|| invalid("message.parts", &format!("message.parts hold no JSON object: {advice}")))
     }
 }
 
@@ -142,10 +143,11 @@ mod tests {
     use super::*;
     use serde_json::json;
 
-    fn asked(part: &Value) -> Result<(&'static str, ParsedInput), Refusal> {
+    fn skill_call(part: &Value) -> Result<(&'static str, ParsedInput), Refusal> {
         let params = json!({ "message": { "role": "user", "messageId": "1", "parts": [part] } });
         let sent = Sent::read(&params, Dialect::V03)?;
-        sent.skill_call(&ep_tools::TOOLS, &Map::new()).map(|asked| (asked.entry.spec.name, asked.understood))
+        sent.skill_call(&ep_tools::TOOLS, &Map::new())
+            .map(|skill_call| (skill_call.entry.spec.name, skill_call.understood))
     }
 
     fn input(value: &Value) -> ParsedInput {
@@ -162,9 +164,9 @@ mod tests {
             json!({ "kind": "text", "text": data.to_string() }),
             json!({ "text": format!("```json\n{data}\n```") }),
         ] {
-            assert_eq!(asked(&part).unwrap(), ("poll_question", input(&data)));
+            assert_eq!(skill_call(&part).unwrap(), ("poll_question", input(&data)));
         }
-        assert_eq!(asked(&json!({ "data": { "poll_id": "EP-1" } })).unwrap().0, "get_poll_result");
+        assert_eq!(skill_call(&json!({ "data": { "poll_id": "EP-1" } })).unwrap().0, "get_poll_result");
     }
 
     #[test]
@@ -174,7 +176,7 @@ mod tests {
             ("Is a hot dog a sandwich?", json!(["Yes", "No"])),
             (" Best drink of all? [Tea, Coffee, Water] ", json!(["Tea", "Coffee", "Water"])),
         ] {
-            let (name, ParsedInput::Input(input)) = asked(&json!({ "text": text })).unwrap() else {
+            let (name, ParsedInput::Input(input)) = skill_call(&json!({ "text": text })).unwrap() else {
                 panic!("{text}")
             };
             assert_eq!((name, &input["options"]), ("poll_question", &options));
@@ -188,7 +190,7 @@ mod tests {
             json!({ "text": "What is the best pizza topping?" }),
             json!({ "data": { "question": "What is the best pizza topping?" } }),
         ] {
-            assert!(matches!(asked(&part).unwrap().1, ParsedInput::Missing { .. }), "{part}");
+            assert!(matches!(skill_call(&part).unwrap().1, ParsedInput::Missing { .. }), "{part}");
         }
     }
 
@@ -196,10 +198,10 @@ mod tests {
     fn a_message_without_an_object_is_rejected_with_an_example() {
         for text in ["{\"question\": ", ""] {
             assert!(
-                asked(&json!({ "text": text })).unwrap_err().message().contains("\"question\""),
+                skill_call(&json!({ "text": text })).unwrap_err().message().contains("\"question\""),
                 "{text}"
             );
         }
-        assert!(matches!(asked(&json!({ "url": "https://x.example" })), Err(Refusal::ContentType(_))));
+        assert!(matches!(skill_call(&json!({ "url": "https://x.example" })), Err(Refusal::ContentType(_))));
     }
 }

@@ -30,7 +30,7 @@ impl Modes {
         if modes.is_empty() {
             return Ok(Self::default());
         }
-        let mut wanted = Self { json: false, text: false };
+        let mut requested = Self { json: false, text: false };
         for mode in modes {
             let mode = mode.as_str().ok_or_else(wrong)?;
             let essence = mode.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
@@ -40,10 +40,10 @@ impl Modes {
                 "text/plain" | "text/*" | "text" => (false, true),
                 _ => (false, false),
             };
-            wanted = Self { json: wanted.json || json, text: wanted.text || text };
+            requested = Self { json: requested.json || json, text: requested.text || text };
         }
-        if wanted.json || wanted.text {
-            return Ok(wanted);
+        if requested.json || requested.text {
+            return Ok(requested);
         }
         Err(Refusal::ContentType(
             "acceptedOutputModes must include application/json or text/plain".to_owned(),

@@ -159,8 +159,8 @@ fn wanted_state(params: &Value, dialect: Dialect) -> Result<StateFilter, Refusal
         "unknown",
         "TASK_STATE_UNKNOWN",
     ];
-    let Some(wanted) = member(params, "status", "status") else { return Ok(StateFilter::Any) };
-    let name = wanted.as_str().unwrap_or_default();
+    let Some(requested) = member(params, "status", "status") else { return Ok(StateFilter::Any) };
+    let name = requested.as_str().unwrap_or_default();
     if name == "TASK_STATE_UNSPECIFIED" {
         return Ok(StateFilter::Any);
     }

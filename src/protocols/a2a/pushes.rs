@@ -196,10 +196,10 @@ pub(super) async fn act(
         let nested = ["pushNotificationConfig", "push_notification_config", "config"];
         let outer = nested.iter().find_map(|name| params.get(*name)).unwrap_or(params);
         let inner = nested.iter().find_map(|name| outer.get(*name)).unwrap_or(outer);
-        let mut wanted = PushConfig::read(agent, inner)?;
+        let mut requested = PushConfig::read(agent, inner)?;
         let named = identifier(params, "configId", ("configId", "config_id"))?;
-        wanted.id = wanted.id.or_else(|| named.map(str::to_owned));
-        return wanted.store(agent, &task, dialect).await;
+        requested.id = requested.id.or_else(|| named.map(str::to_owned));
+        return requested.store(agent, &task, dialect).await;
     }
     let store = &agent.state.app.agent_pushes.store;
     let name = ("pushNotificationConfigId", "push_notification_config_id");

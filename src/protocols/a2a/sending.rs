@@ -41,10 +41,10 @@ const OPENING: Duration = Duration::from_mins(1);
 /// Handles a message. Its poll is opened and stored even if the client disconnects.
 pub(super) async fn begin(agent: &AgentRequest, sent: &Sent<'_>) -> Result<SendOutcome, Refusal> {
     let modes = Modes::of(sent.configuration)?;
-    let wanted = PushConfig::with_message(agent, sent.params, sent.configuration)?;
+    let requested = PushConfig::with_message(agent, sent.params, sent.configuration)?;
     let begun = take(agent, sent, modes).await?;
-    if let (SendOutcome::Task(conversation), Some(wanted)) = (&begun, wanted) {
-        wanted.store(agent, &conversation.task, sent.dialect).await?;
+    if let (SendOutcome::Task(conversation), Some(requested)) = (&begun, requested) {
+        requested.store(agent, &conversation.task, sent.dialect).await?;
     }
     Ok(begun)
 }
@@ -55,18 +55,18 @@ async fn take(agent: &AgentRequest, sent: &Sent<'_>, modes: Modes) -> Result<Sen
     }
     let existing = existing(agent, sent).await?;
     if let Some(known) = &existing
-        && known.said.opening.is_none()
+        && known.content.opening.is_none()
         && (known.has(sent) || (sent.task.is_none() && sent.client_id.is_none()))
     {
         return Ok(SendOutcome::Task(Box::new(known.clone())));
     }
-    if let Some(known) = existing.as_ref().filter(|known| known.said.payments.is_due())
+    if let Some(known) = existing.as_ref().filter(|known| known.content.payments.is_due())
         && let Some(step) = payment::PaymentMessage::of(sent.message)?
     {
         takes_messages(agent, known, sent)?;
         return pay(agent, sent, known.clone(), step).await.map(|task| SendOutcome::Task(Box::new(task)));
     }
-    let before = existing.as_ref().map(|known| known.said.known.clone()).unwrap_or_default();
+    let before = existing.as_ref().map(|known| known.content.known.clone()).unwrap_or_default();
     let SkillCall { entry, understood } = sent.skill_call(agent.tools(), &before)?;
     let names = Names::of(agent, sent, entry, &understood);
     if let Some(known) = &existing {
@@ -76,10 +76,10 @@ async fn take(agent: &AgentRequest, sent: &Sent<'_>, modes: Modes) -> Result<Sen
         }
         takes_messages(agent, known, sent)?;
     }
-    let said = stored(sent.message, sent.context, sent.dialect);
+    let content = stored(sent.message, sent.context, sent.dialect);
     // The legacy protocol has no extensions.
     let payments = agent.payments.clone().filter(|_| sent.dialect != Dialect::Legacy);
-    let opening = Opening { agent: agent.paying(payments), existing, said, modes, names };
+    let opening = Opening { agent: agent.paying(payments), existing, content, modes, names };
     match understood {
         ParsedInput::Missing { ask, .. } if sent.dialect == Dialect::Legacy => {
             Err(invalid("message.parts", &format!("message.parts: {ask}")))
@@ -90,7 +90,7 @@ async fn take(agent: &AgentRequest, sent: &Sent<'_>, modes: Modes) -> Result<Sen
             Err(invalid("message.parts", &ask))
         }
         ParsedInput::Missing { known, ask } => {
-            opening.ask(known, &ask).await.map(|asked| SendOutcome::Task(Box::new(asked)))
+            opening.ask(known, &ask).await.map(|task| SendOutcome::Task(Box::new(task)))
         }
         ParsedInput::Input(input) if entry.spec.task != Task::Start => {
             let key = opening.names.key.clone();
@@ -118,33 +118,34 @@ async fn pay(
     agent.check_scope(Effect::Consult)?;
     let entry = skill_for(agent.tools(), Task::Start);
     let entry = entry.ok_or_else(|| Fault::internal("no operation starts polls"))?;
-    let input = known.said.known.clone();
+    let input = known.content.known.clone();
     let names = Names::of(agent, sent, entry, &ParsedInput::Input(input.clone()));
-    let said = stored(sent.message, sent.context, sent.dialect);
-    let modes = known.said.modes;
+    let content = stored(sent.message, sent.context, sent.dialect);
+    let modes = known.content.modes;
     let agent = agent.paying(agent.state.usdc.clone());
     // A paid poll is opened even if the client disconnects.
     let tasks = agent.state.app.tasks.clone();
     let paid = tasks.spawn(async move {
-        let paid = payment::take(&mut known.said.payments, &agent, step).await?;
+        let paid = payment::take(&mut known.content.payments, &agent, step).await?;
         if let PaymentOutcome::Credited = paid {
-            let opening = Opening { agent, existing: Some(known), said, modes, names };
+            let opening = Opening { agent, existing: Some(known), content, modes, names };
             return match opening.open(entry, input).await? {
                 Opened::Task(task) => Ok(task),
                 Opened::Output(_) => Err(Fault::internal("a paid poll has no task").into()),
             };
         }
-        known.said.messages.push(said.clone());
+        known.content.messages.push(content.clone());
         known.task.since = agent.now();
         if let PaymentOutcome::Failed(code, why) = paid {
-            if let Some((text, metadata)) = known.said.payments.failed(agent.state.usdc.as_ref(), code, &why)
+            if let Some((text, metadata)) =
+                known.content.payments.failed(agent.state.usdc.as_ref(), code, &why)
             {
                 known.ask_with(&text, metadata);
             }
         } else {
             known.task.state = TaskState::Canceled;
         }
-        let opening = Opening { agent, existing: None, said, modes, names };
+        let opening = Opening { agent, existing: None, content, modes, names };
         opening.store(known, false).await
     });
     paid.await.map_err(Fault::internal)?
@@ -179,12 +180,12 @@ fn takes_messages(agent: &AgentRequest, known: &Conversation, sent: &Sent<'_>) -
         );
         return Err(Refusal::Unsupported(text));
     }
-    if known.said.messages.len() >= MAX_MESSAGES || task.content.len() >= MAX_CONTENT {
+    if known.content.messages.len() >= MAX_MESSAGES || task.content.len() >= MAX_CONTENT {
         let text =
             format!("task {id} has too many messages; send a message without a task id to begin a new one");
         return Err(Refusal::Unsupported(text));
     }
-    let busy = known.said.opening.as_ref().is_some_and(|opening| {
+    let busy = known.content.opening.as_ref().is_some_and(|opening| {
         Some(opening) != message_name(sent).as_ref() && agent.now().since(task.since) < OPENING
     });
     if busy {
@@ -255,7 +256,7 @@ fn digest(value: &Value) -> String {
 struct Opening {
     agent: AgentRequest,
     existing: Option<Conversation>,
-    said: Value,
+    content: Value,
     modes: Modes,
     names: Names,
 }
@@ -281,7 +282,7 @@ impl Opening {
             content: String::new(),
             id,
         };
-        Ok(Conversation { task, said: Content { modes: self.modes, ..Content::default() } })
+        Ok(Conversation { task, content: Content { modes: self.modes, ..Content::default() } })
     }
 
     /// Returns the existing or a new task, in the state that waits for its client.
@@ -298,9 +299,9 @@ impl Opening {
         let begun = self.existing.is_none();
         let mut conversation = self.waiting()?;
         conversation.task.since = self.agent.now();
-        conversation.said.opening = None;
-        conversation.said.known = known;
-        conversation.said.messages.push(self.said.clone());
+        conversation.content.opening = None;
+        conversation.content.known = known;
+        conversation.content.messages.push(self.content.clone());
         conversation.ask(ask);
         self.store(conversation, begun).await
     }
@@ -333,11 +334,11 @@ impl Opening {
             None => self.conversation(poll.to_string(), TaskState::Working)?,
         };
         if begun {
-            conversation.said.messages.push(self.said.clone());
+            conversation.content.messages.push(self.content.clone());
         }
-        conversation.said.opening = None;
-        conversation.said.known = Map::new();
-        conversation.said.payments.settle();
+        conversation.content.opening = None;
+        conversation.content.known = Map::new();
+        conversation.content.payments.settle();
         conversation.task.poll = Some(poll);
         self.store(conversation, begun).await.map(Opened::Task)
     }
@@ -347,13 +348,13 @@ impl Opening {
         let begun = self.existing.is_none();
         let mut conversation = self.waiting()?;
         if begun {
-            conversation.said.messages.push(self.said.clone());
+            conversation.content.messages.push(self.content.clone());
         }
-        conversation.said.opening = None;
-        conversation.said.known = input;
+        conversation.content.opening = None;
+        conversation.content.known = input;
         conversation.task.since = self.agent.now();
         let usdc = self.agent.state.usdc.as_ref();
-        if let Some((text, metadata)) = conversation.said.payments.ask(usdc, cents) {
+        if let Some((text, metadata)) = conversation.content.payments.ask(usdc, cents) {
             conversation.ask_with(&text, metadata);
         }
         self.store(conversation, begun).await
@@ -361,11 +362,11 @@ impl Opening {
 
     /// Claims the task for this message, so that no other message opens its poll.
     async fn claim(&self, mut conversation: Conversation) -> Result<Conversation, Refusal> {
-        if conversation.said.opening != self.names.message || self.names.message.is_none() {
-            conversation.said.messages.push(self.said.clone());
+        if conversation.content.opening != self.names.message || self.names.message.is_none() {
+            conversation.content.messages.push(self.content.clone());
         }
-        conversation.said.opening = Some(self.names.message.clone().unwrap_or_default());
-        conversation.said.modes = self.modes;
+        conversation.content.opening = Some(self.names.message.clone().unwrap_or_default());
+        conversation.content.modes = self.modes;
         conversation.task.since = self.agent.now();
         self.store(conversation, false).await
     }
@@ -373,8 +374,8 @@ impl Opening {
     /// Releases the claim of a message that opens no poll.
     async fn release(&self) {
         let Some(mut conversation) = self.existing.clone() else { return };
-        conversation.said.opening = None;
-        conversation.said.messages.pop();
+        conversation.content.opening = None;
+        conversation.content.messages.pop();
         if let Err(refusal) = self.store(conversation, false).await {
             tracing::debug!(error = refusal.message(), "failed to release the claim of a message");
         }
@@ -384,14 +385,14 @@ impl Opening {
     async fn store(&self, conversation: Conversation, begun: bool) -> Result<Conversation, Refusal> {
         self.agent.check_scope(Effect::Consult)?;
         let (tasks, stored) = (self.agent.tasks(), conversation.to_store());
-        let kept = if begun { tasks.add(&stored).await } else { tasks.change(&stored).await };
-        let kept = match kept {
+        let written = if begun { tasks.add(&stored).await } else { tasks.change(&stored).await };
+        let written = match written {
             // The poll already has a task.
             Err(StoreError::Conflict(_)) => false,
-            kept => kept.map_err(Fault::from)?,
+            written => written.map_err(Fault::from)?,
         };
         let mut found = self.agent.find(&stored.id).await?;
-        if !kept && begun && found.is_none() {
+        if !written && begun && found.is_none() {
             let opening = stored.opened_by.as_deref().unwrap_or_default();
             found = tasks.opened_by(stored.owner, opening).await.map_err(Fault::from)?;
             if let (None, Some(id)) = (&found, &stored.client_id) {
@@ -399,7 +400,7 @@ impl Opening {
             }
         }
         match found {
-            Some(task) if kept || begun || task.poll.is_some() && task.poll == stored.poll => {
+            Some(task) if written || begun || task.poll.is_some() && task.poll == stored.poll => {
                 Ok(Conversation::of(task))
             }
             _ => Err(changing(&stored.id).into()),

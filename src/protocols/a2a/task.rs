@@ -57,7 +57,7 @@ impl View {
     /// Returns a task, with the output of its operation if it has one.
     pub(super) fn task(&self, conversation: &Conversation, output: Option<&CallOutput>) -> Value {
         let Self { dialect, .. } = *self;
-        let Conversation { task, said } = conversation;
+        let Conversation { task, content } = conversation;
         let id = self.id(conversation);
         let mut shown = json!({ "id": id, "status": self.status(conversation, output) });
         let context_name = if dialect == Dialect::Legacy { "sessionId" } else { "contextId" };
@@ -69,10 +69,10 @@ impl View {
             shown["kind"] = "task".into();
         }
         let count = match self.history {
-            History::Whole => said.messages.len(),
-            History::Last(count) => count.min(said.messages.len()),
+            History::Whole => content.messages.len(),
+            History::Last(count) => count.min(content.messages.len()),
         };
-        let last = said.messages.iter().skip(said.messages.len() - count);
+        let last = content.messages.iter().skip(content.messages.len() - count);
         let history: Vec<Value> = last.map(|message| echo(message, id, &task.context, dialect)).collect();
         if !history.is_empty() {
             shown["history"] = history.into();
@@ -83,7 +83,7 @@ impl View {
     /// Returns the status of a task.
     pub(super) fn status(&self, conversation: &Conversation, output: Option<&CallOutput>) -> Value {
         let Self { dialect, .. } = *self;
-        let Conversation { task, said } = conversation;
+        let Conversation { task, content } = conversation;
         let (state, since) = match output.map(|output| &output.presentation) {
             None => (task.state, task.since),
             Some(shown) => {
@@ -99,15 +99,17 @@ impl View {
         let mut status = json!({ "state": dialect.state(state), "timestamp": since });
         let id = self.id(conversation);
         if state == TaskState::InputRequired {
-            status["message"] =
-                said.messages.last().map_or(Value::Null, |message| echo(message, id, &task.context, dialect));
+            status["message"] = content
+                .messages
+                .last()
+                .map_or(Value::Null, |message| echo(message, id, &task.context, dialect));
         } else if let Some(summary) = output.and_then(|output| output.presentation.summary.as_ref()) {
             let parts = json!([dialect.text_part(summary)]);
             status["message"] =
                 says(dialect, &format!("{id}-status"), (Some(id), Some(&task.context)), parts);
         }
         if state != TaskState::InputRequired
-            && let Some(metadata) = said.payments.metadata()
+            && let Some(metadata) = content.payments.metadata()
         {
             if status.get("message").is_none() {
                 let parts = json!([dialect.text_part("The payment is settled.")]);
@@ -132,7 +134,7 @@ impl View {
     /// Returns an output as the single artifact of a task.
     pub(super) fn artifact(&self, conversation: &Conversation, output: &CallOutput) -> Value {
         let prescribed = fixtures::parts(conversation, self.dialect);
-        let own = || parts(self.dialect, conversation.said.modes, output);
+        let own = || parts(self.dialect, conversation.content.modes, output);
         self.artifact_of(if prescribed.is_empty() { own() } else { prescribed })
     }
 

@@ -278,7 +278,7 @@ fn wants_detail(arguments: &mut JsonObject) -> Result<bool, Fault> {
     // The name of the argument before it became a list.
     let earlier = match take_given(arguments, INCLUDE_DETAIL) {
         None => false,
-        Some(Value::Bool(wanted)) => wanted,
+        Some(Value::Bool(requested)) => requested,
         Some(_) => return Err(Fault::invalid(INCLUDE_DETAIL, "must be true or false")),
     };
     let named = match take_given(arguments, INCLUDE) {
@@ -312,8 +312,8 @@ fn progress(
 ) -> (Option<ProgressSink>, mpsc::Receiver<Box<Progress>>) {
     // Boxed, because a queue has room for dozens at once.
     let (steps, received) = mpsc::channel(MAX_EVENTS);
-    let wanted = streams && context.meta.get_progress_token().is_some();
-    (wanted.then(|| ProgressSink::new(move |step| drop(steps.try_send(Box::new(step))))), received)
+    let requested = streams && context.meta.get_progress_token().is_some();
+    (requested.then(|| ProgressSink::new(move |step| drop(steps.try_send(Box::new(step))))), received)
 }
 
 /// Runs a call and forwards its progress.

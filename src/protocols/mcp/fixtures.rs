@@ -185,12 +185,12 @@ fn ask(
                 opened(state.unwrap_or_default())?;
                 return done("all answered".to_owned());
             }
-            let asked = json!({
+            let requests = json!({
                 "user_name": form("What is your name?", "name", "string"),
                 "greeting": sample("Generate a greeting"),
                 "client_roots": roots(),
             });
-            required(asked, Some("several"))
+            required(requests, Some("several"))
         }
         "test_input_required_result_multi_round" => match state.map(opened).transpose()?.as_deref() {
             Some("one") if response("step1", "/content").is_some() => required(
@@ -204,14 +204,18 @@ fn ask(
             ),
         },
         _ => {
-            let mut asked = JsonObject::new();
+            let mut requests = JsonObject::new();
             if declared.elicitation.is_some() {
-                asked.insert("name".into(), form("What is your name?", "name", "string"));
+                requests.insert("name".into(), form("What is your name?", "name", "string"));
             }
             if declared.sampling.is_some() {
-                asked.insert("greeting".into(), sample("Generate a greeting"));
+                requests.insert("greeting".into(), sample("Generate a greeting"));
             }
-            if asked.is_empty() { done("nothing to ask".to_owned()) } else { required(asked.into(), None) }
+            if requests.is_empty() {
+                done("nothing to ask".to_owned())
+            } else {
+                required(requests.into(), None)
+            }
         }
     }
 }
@@ -310,9 +314,11 @@ pub(super) fn prompt(params: &GetPromptRequestParams) -> Option<Result<GetPrompt
             text("Please analyze the image above."),
         ],
         "test_input_required_result_prompt" if params.input_responses.is_none() => {
-            let asked =
+            let requests =
                 json!({ "user_context": form("What context should the prompt use?", "context", "string") });
-            return Some(typed(asked).map(|asked| InputRequiredResult::from_input_requests(asked).into()));
+            return Some(
+                typed(requests).map(|requests| InputRequiredResult::from_input_requests(requests).into()),
+            );
         }
         "test_input_required_result_prompt" => vec![text("The prompt, with its context.")],
         _ => return None,

@@ -35,7 +35,7 @@ pub(super) enum Transport {
 pub(super) struct StdioCalls {
     /// The tools that it wants.
     pub(super) toolset: Toolset,
-    /// Cancelled when the client has gone: its calls are withdrawn.
+    /// Cancelled when the client has disconnected, which cancels its calls.
     pub(super) cancelled: CancellationToken,
     /// The calls that have not ended.
     pub(super) ongoing: TaskTracker,

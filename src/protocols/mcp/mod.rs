@@ -202,12 +202,12 @@ impl Endpoint {
 
 /// Returns the side effects of the requested operation.
 fn effect(tools: &[Entry], message: &Map<String, Value>) -> Effect {
-    let asked = |entry: &&Entry| match message.get("method").and_then(Value::as_str) {
+    let is_called = |entry: &&Entry| match message.get("method").and_then(Value::as_str) {
         Some("tools/call") => message.get("params").is_some_and(|params| params["name"] == entry.spec.name),
         Some("tasks/cancel") => entry.spec.task == Task::Cancel,
         _ => false,
     };
-    tools.iter().find(asked).map_or(Effect::Read, |entry| entry.spec.effect)
+    tools.iter().find(is_called).map_or(Effect::Read, |entry| entry.spec.effect)
 }
 
 /// True if a response is an event stream, which begins before the operation is called.

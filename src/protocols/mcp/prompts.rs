@@ -30,8 +30,8 @@ pub(super) fn listed() -> Vec<Prompt> {
 }
 
 fn prompt() -> Prompt {
-    let argument = |(place, (name, description)): (usize, &(&str, &str))| {
-        PromptArgument::new(*name).with_description(*description).with_required(place == 0)
+    let argument = |(index, (name, description)): (usize, &(&str, &str))| {
+        PromptArgument::new(*name).with_description(*description).with_required(index == 0)
     };
     let description = "Ask many AI models one question and report how far they agree";
     let arguments = ARGUMENTS.iter().enumerate().map(argument).collect();

@@ -20,10 +20,10 @@ use super::toolset::Toolset;
 /// Time to finish requests sent just before the end of the input. The library itself waits for seconds.
 const DRAIN: Duration = Duration::from_millis(400);
 
-/// Time for withdrawn calls to cancel their polls. A call with an idempotency key goes on, and is not waited for longer.
+/// Time for cancelled calls to cancel their polls. A call with an idempotency key goes on, and is not waited for longer.
 const WITHDRAWAL: Duration = Duration::from_millis(300);
 
-/// Serves MCP on standard input and output until the client closes the input. Calls that have not ended then are withdrawn:
+/// Serves MCP on standard input and output until the client closes the input. Calls that have not ended then are cancelled:
 /// their polls are cancelled. A poll with an idempotency key, or one that was answered as running, is left to the next
 /// process. `toolsets` are names of toolsets, separated by commas.
 pub async fn serve_stdio(app: Arc<App>, tools: &'static [Entry], toolsets: &str) -> anyhow::Result<()> {

@@ -52,9 +52,9 @@ impl RepeatedRequest {
         let mut copy = Request::new(()).into_parts().0;
         copy.method = parts.method.clone();
         copy.uri = parts.uri.to_string().parse().unwrap_or_default();
-        let kept: Vec<_> = parts.headers.iter().filter(|(name, _)| is_read(name)).collect();
-        copy.headers = HeaderMap::with_capacity(kept.len());
-        for (name, value) in kept {
+        let read: Vec<_> = parts.headers.iter().filter(|(name, _)| is_read(name)).collect();
+        copy.headers = HeaderMap::with_capacity(read.len());
+        for (name, value) in read {
             if let Some(value) = copied(value) {
                 copy.headers.append(name.clone(), value);
             }

@@ -95,12 +95,12 @@ impl Spending {
     pub(crate) fn bars(&self) -> Vec<Bar> {
         let step = WIDTH / self.days().len().max(1) as f64;
         let highest = self.highest();
-        let bar = |(place, day): (usize, &SpendingOfDay)| {
+        let bar = |(index, day): (usize, &SpendingOfDay)| {
             let share = if highest > 0.0 { day.cost_usd.0.as_usd() / highest * HEIGHT } else { 0.0 };
             let height = if day.polls > 0 { share.max(LEAST) } else { 0.0 };
             let height = (height * 10.0).round() / 10.0;
             Bar {
-                x: (place as f64).mul_add(step, 1.0),
+                x: (index as f64).mul_add(step, 1.0),
                 y: ((HEIGHT - height) * 10.0).round() / 10.0,
                 width: step - 2.0,
                 height,
@@ -134,7 +134,7 @@ impl From<Timestamp> for Moment {
 }
 
 /// A poll of the account.
-pub(crate) struct Past {
+pub(crate) struct ListedPollRow {
     pub(super) id: PollId,
     pub(super) question: String,
     pub(super) path: String,
@@ -144,7 +144,7 @@ pub(crate) struct Past {
     pub(super) created_at: Moment,
 }
 
-impl Past {
+impl ListedPollRow {
     /// Converts a listed poll. `page_of` returns the URL of a poll's page.
     pub(crate) fn new(listed: HistoryResult, page_of: impl Fn(&str) -> String) -> Self {
         let end = &listed.outcome;
@@ -168,7 +168,7 @@ impl Past {
     }
 }
 
-impl Past {
+impl ListedPollRow {
     /// Returns the question as one line of Markdown.
     pub(crate) fn line(&self) -> String {
         one_line(&self.question)

@@ -8,7 +8,7 @@ use crate::layout::{capitalized, message, uncapitalized};
 use crate::site::names::ACCOUNT_FORMS;
 
 /// The rejection of a form.
-pub(crate) struct Refused {
+pub(crate) struct FormRejection {
     /// The form.
     pub(super) form: &'static str,
     /// The action that failed.
@@ -21,7 +21,7 @@ pub(crate) struct Refused {
 }
 
 /// Account data that explains a rejection.
-pub(crate) struct Known<'a> {
+pub(crate) struct RejectionContext<'a> {
     /// The text that confirms the deletion of the account.
     pub(super) name: &'a str,
     /// True if the form names a poll that was deleted recently.
@@ -32,8 +32,13 @@ pub(crate) struct Known<'a> {
     pub(super) has_balance: bool,
 }
 
-impl Refused {
-    pub(crate) fn new(form: &'static str, fault: &Fault, typed: Option<&Form>, known: &Known<'_>) -> Self {
+impl FormRejection {
+    pub(crate) fn new(
+        form: &'static str,
+        fault: &Fault,
+        typed: Option<&Form>,
+        known: &RejectionContext<'_>,
+    ) -> Self {
         let is_typed = |name: &str| typed.is_some_and(|typed| !typed.text(name).is_empty());
         let mut field = match fault.fields() {
             [wrong] => Some(wrong.field.clone()),
@@ -61,7 +66,7 @@ fn without_change(
     form: &str,
     fault: &Fault,
     typed: Option<&Form>,
-    known: &Known<'_>,
+    known: &RejectionContext<'_>,
 ) -> Option<&'static str> {
     let is_of_poll = form == ACCOUNT_FORMS.poll_deletion || form == ACCOUNT_FORMS.cancellation;
     let names_poll = typed.is_some_and(|typed| typed.text("poll_id").parse::<PollId>().is_ok());

@@ -10,8 +10,8 @@ use ep_tools::results::HistoryResult;
 use serde_json::Value;
 
 use super::parts;
-use super::parts::{Keys, Past, Spending};
-use super::refusal::{Known, Refused};
+use super::parts::{Keys, ListedPollRow, Spending};
+use super::refusal::{FormRejection, RejectionContext};
 use crate::documents;
 use crate::documents::{AskMethod, Site};
 use crate::http::Form;
@@ -92,12 +92,12 @@ struct Account {
     notices: Vec<String>,
     /// The outcome of a form and the section that shows it.
     done: Option<(&'static str, &'static str)>,
-    created: Option<Created>,
-    refused: Option<Refused>,
+    created: Option<NewKeyView>,
+    refused: Option<FormRejection>,
     balance: BalanceReply,
     spending: Spending,
-    running: Vec<Past>,
-    past: Vec<Past>,
+    running: Vec<ListedPollRow>,
+    past: Vec<ListedPollRow>,
     search: String,
     number: u32,
     newer: Option<String>,
@@ -139,7 +139,7 @@ struct Addresses {
 }
 
 /// A new key with instructions.
-struct Created {
+struct NewKeyView {
     key: String,
     label: String,
     mcp_config: String,
@@ -188,7 +188,7 @@ impl<'a> AccountPage<'a> {
         };
         let more = past.len() > listed;
         past.truncate(listed);
-        let place = |number: u32| {
+        let index = |number: u32| {
             let mut query = url::form_urlencoded::Serializer::new(String::new());
             if !view.search.is_empty() {
                 query.append_pair("search", view.search);
@@ -196,7 +196,7 @@ impl<'a> AccountPage<'a> {
             format!("{}?{}#polls", forms.page, query.append_pair("page", &number.to_string()).finish())
         };
         let (newer, older) =
-            ((view.page > 1).then(|| place(view.page - 1)), more.then(|| place(view.page + 1)));
+            ((view.page > 1).then(|| index(view.page - 1)), more.then(|| index(view.page + 1)));
         let typed = |form: &str, name: &str| {
             let of_this = view.refused.is_some_and(|(refused, _)| refused == form);
             view.typed.filter(|_| of_this).map(|typed| typed.text(name).to_owned()).unwrap_or_default()
@@ -204,21 +204,22 @@ impl<'a> AccountPage<'a> {
         let name = email.strip_suffix(WALLETS).unwrap_or(&email).to_owned();
         let keys = Keys::new(keys);
         let revoked_key = typed(ACCOUNT_FORMS.revocation, "key_id");
-        let known = Known {
+        let known = RejectionContext {
             name: &name,
             is_deleted_poll: data.is_deleted_poll,
             is_revoked_key: keys.revoked.iter().any(|key| key.id.to_string() == revoked_key),
             has_balance: balance.balance_cents != 0,
         };
         let page_of = |id: &str| own(&site.links.url(RESULT_PAGE, &[("poll_id", id)]));
-        let listed =
-            |polls: Vec<HistoryResult>| polls.into_iter().map(|poll| Past::new(poll, page_of)).collect();
+        let listed = |polls: Vec<HistoryResult>| {
+            polls.into_iter().map(|poll| ListedPollRow::new(poll, page_of)).collect()
+        };
         let inner = Account {
             who: who(&email),
             notices: notices(&view),
-            created: view.created.map(|created| Created::new(site, created, &data.mcp_config)),
+            created: view.created.map(|created| NewKeyView::new(site, created, &data.mcp_config)),
             done: outcome(view.done),
-            refused: view.refused.map(|(form, fault)| Refused::new(form, fault, view.typed, &known)),
+            refused: view.refused.map(|(form, fault)| FormRejection::new(form, fault, view.typed, &known)),
             balance,
             spending: Spending(spending),
             running: listed(running),
@@ -248,7 +249,7 @@ impl<'a> AccountPage<'a> {
     }
 
     /// Returns the rejection of this form.
-    fn refused(&self, form: &str) -> Option<&Refused> {
+    fn refused(&self, form: &str) -> Option<&FormRejection> {
         self.inner.refused.as_ref().filter(|refused| refused.form == form)
     }
 
@@ -262,31 +263,31 @@ impl<'a> AccountPage<'a> {
         self.inner.done.filter(|(concerned, _)| *concerned == section).map(|(_, text)| text)
     }
 
-    fn keys(&self) -> Option<&Refused> {
+    fn keys(&self) -> Option<&FormRejection> {
         self.refused(ACCOUNT_FORMS.keys)
     }
 
-    fn revocation(&self) -> Option<&Refused> {
+    fn revocation(&self) -> Option<&FormRejection> {
         self.refused(ACCOUNT_FORMS.revocation)
     }
 
-    fn checkout(&self) -> Option<&Refused> {
+    fn checkout(&self) -> Option<&FormRejection> {
         self.refused(ACCOUNT_FORMS.checkout)
     }
 
-    fn cancellation(&self) -> Option<&Refused> {
+    fn cancellation(&self) -> Option<&FormRejection> {
         self.refused(ACCOUNT_FORMS.cancellation)
     }
 
-    fn poll_deletion(&self) -> Option<&Refused> {
+    fn poll_deletion(&self) -> Option<&FormRejection> {
         self.refused(ACCOUNT_FORMS.poll_deletion)
     }
 
-    fn export(&self) -> Option<&Refused> {
+    fn export(&self) -> Option<&FormRejection> {
         self.refused(ACCOUNT_FORMS.export)
     }
 
-    fn deletion(&self) -> Option<&Refused> {
+    fn deletion(&self) -> Option<&FormRejection> {
         self.refused(ACCOUNT_FORMS.deletion)
     }
 }
@@ -301,7 +302,7 @@ impl Renders for AccountPage<'_> {
     }
 }
 
-impl Created {
+impl NewKeyView {
     fn new(site: &Site, created: CreatedKey, mcp_config: &str) -> Self {
         let CreatedKey { key, label, .. } = created;
         let with_key =

@@ -50,9 +50,9 @@ pub(crate) fn begin(exchange: Exchange, _: Admission) -> BoxFuture<'static, Resu
     async move {
         let oidc = provider(&exchange.state)?;
         let base_url = exchange.state.links().base_url();
-        let wanted = query::<LoginQuery>(&exchange).return_to;
+        let requested = query::<LoginQuery>(&exchange).return_to;
         let return_to =
-            wanted.filter(|path| is_own_path(path, base_url)).unwrap_or_else(|| DASHBOARD_PATH.into());
+            requested.filter(|path| is_own_path(path, base_url)).unwrap_or_else(|| DASHBOARD_PATH.into());
         if !exchange.head.may_set_cookie {
             let query = url::form_urlencoded::Serializer::new(String::new())
                 .append_pair("return_to", &return_to)

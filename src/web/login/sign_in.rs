@@ -19,10 +19,10 @@ pub(crate) fn show(exchange: Exchange, _: Admission) -> BoxFuture<'static, Resul
     async move {
         let Exchange { state, head, request, .. } = exchange;
         let query = Form::parse(request.uri().query().unwrap_or_default().as_bytes());
-        let wanted = query.text("return_to");
+        let requested = query.text("return_to");
         // Sign-in and sign-out URLs are not valid destinations after a sign-in.
-        let own = is_own_path(wanted, state.links().base_url()) && !wanted.starts_with(SIGN_IN_PREFIX);
-        let return_to = if own { wanted } else { DASHBOARD_PATH };
+        let own = is_own_path(requested, state.links().base_url()) && !requested.starts_with(SIGN_IN_PREFIX);
+        let return_to = if own { requested } else { DASHBOARD_PATH };
         if Visitor::of(&state, &head).await?.is_some() {
             return see_other(return_to);
         }

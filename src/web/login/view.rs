@@ -37,13 +37,13 @@ struct Ways {
 
 impl<'a> LoginPage<'a> {
     /// Creates the page for a visitor who wants to go to this path.
-    pub fn new(site: &'a Site, wanted: &str) -> Self {
+    pub fn new(site: &'a Site, requested: &str) -> Self {
         let address = |name: &str| site.url_of(name).map(|url| own(&url));
         let provider = address(LOGIN).filter(|_| site.settings.offer.sign_in);
         let inner = Ways {
-            provider: provider.map(|url| format!("{url}{}", return_to(wanted))),
+            provider: provider.map(|url| format!("{url}{}", return_to(requested))),
             wallet: address(ChallengeWallet::SPEC.name).zip(address(VerifyWallet::SPEC.name)),
-            return_to: wanted.to_owned(),
+            return_to: requested.to_owned(),
         };
         let balance = if site.settings.offer.charges { "your balance, " } else { "" };
         let about = format!("Sign in to see {balance}your polls and your API keys.");

@@ -199,24 +199,24 @@ struct Model<'a> {
     variant: &'a Variant,
     input: Option<MicroUsd>,
     output: Option<MicroUsd>,
-    told: Option<ModelReputation>,
+    statistics: Option<ModelReputation>,
 }
 
 impl<'a> Model<'a> {
-    fn new(variant: &'a Variant, told: Option<ModelReputation>) -> Self {
+    fn new(variant: &'a Variant, statistics: Option<ModelReputation>) -> Self {
         let price = variant.pricing.as_ref();
         Self {
             input: price.and_then(|price| per_million(&price.prompt)),
             output: price.and_then(|price| per_million(&price.completion)),
             variant,
-            told,
+            statistics,
         }
     }
 
     /// Returns the sort key in a column of numbers, in ascending order.
     fn rank(&self, order: Order) -> Option<i64> {
         let falling = |share: f64| -((share * 1e6) as i64);
-        let told = self.told.as_ref();
+        let statistics = self.statistics.as_ref();
         match order {
             Order::Listed | Order::Model | Order::Family => None,
             Order::Input => self.input.map(MicroUsd::micro),
@@ -224,9 +224,11 @@ impl<'a> Model<'a> {
             Order::Context => {
                 self.variant.context_length.map(|tokens| -i64::try_from(tokens).unwrap_or(i64::MAX))
             }
-            Order::Answers => told.and_then(|told| told.success_rate).map(falling),
-            Order::Time => told.and_then(|told| told.average_latency_ms).map(|ms| ms as i64),
-            Order::Majority => told.and_then(|told| told.with_outcome_rate).map(falling),
+            Order::Answers => statistics.and_then(|statistics| statistics.success_rate).map(falling),
+            Order::Time => {
+                statistics.and_then(|statistics| statistics.average_latency_ms).map(|ms| ms as i64)
+            }
+            Order::Majority => statistics.and_then(|statistics| statistics.with_outcome_rate).map(falling),
         }
     }
 
@@ -238,9 +240,10 @@ impl<'a> Model<'a> {
             None if *free => "free".to_owned(),
             None => "not listed".to_owned(),
         };
-        let told = |figure: fn(&ModelReputation) -> Option<f64>| self.told.as_ref().and_then(figure);
+        let statistics =
+            |figure: fn(&ModelReputation) -> Option<f64>| self.statistics.as_ref().and_then(figure);
         let share = |share: Option<f64>| share.map_or_else(none, |share| format!("{:.1} %", share * 100.0));
-        let time = told(|told| told.average_latency_ms);
+        let time = statistics(|statistics| statistics.average_latency_ms);
         Row {
             name: name.clone(),
             id: id.clone(),
@@ -249,9 +252,9 @@ impl<'a> Model<'a> {
             output: price(self.output),
             context: context_length.map_or_else(|| "not listed".to_owned(), grouped),
             presets: presets.join(", "),
-            answers: share(told(|told| told.success_rate)),
+            answers: share(statistics(|statistics| statistics.success_rate)),
             time: time.map_or_else(none, |ms| format!("{:.1} s", ms / 1000.0)),
-            majority: share(told(|told| told.with_outcome_rate)),
+            majority: share(statistics(|statistics| statistics.with_outcome_rate)),
         }
     }
 }
@@ -281,12 +284,15 @@ impl View {
         json: [String; 2],
     ) -> Self {
         let minimum_votes = reputation.minimum_votes;
-        let told = reputation.models.into_iter().filter(|told| told.success_rate.is_some());
-        let mut told: HashMap<String, ModelReputation> =
-            told.map(|told| (told.model_id.clone(), told)).collect();
-        let mut models: Vec<Model<'_>> =
-            registry.variants.iter().map(|variant| Model::new(variant, told.remove(&variant.id))).collect();
-        let has_figures = models.iter().any(|model| model.told.is_some());
+        let statistics = reputation.models.into_iter().filter(|statistics| statistics.success_rate.is_some());
+        let mut statistics: HashMap<String, ModelReputation> =
+            statistics.map(|statistics| (statistics.model_id.clone(), statistics)).collect();
+        let mut models: Vec<Model<'_>> = registry
+            .variants
+            .iter()
+            .map(|variant| Model::new(variant, statistics.remove(&variant.id)))
+            .collect();
+        let has_figures = models.iter().any(|model| model.statistics.is_some());
         let presets = presets(registry);
         let names: Vec<&str> = presets.iter().map(|(name, _)| *name).collect();
         let query = Query::read(query, &names);
@@ -368,8 +374,8 @@ fn none() -> String {
 fn grouped(number: u64) -> String {
     let digits = number.to_string();
     let mut text = String::with_capacity(digits.len() + digits.len() / 3);
-    for (place, digit) in digits.chars().enumerate() {
-        if place > 0 && (digits.len() - place).is_multiple_of(3) {
+    for (index, digit) in digits.chars().enumerate() {
+        if index > 0 && (digits.len() - index).is_multiple_of(3) {
             text.push(',');
         }
         text.push(digit);

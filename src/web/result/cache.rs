@@ -28,7 +28,7 @@ pub struct PageKey {
     pub shape: Shape,
 }
 
-struct Kept {
+struct CachedPage {
     page: Arc<Rendered>,
     since: Timestamp,
 }
@@ -36,69 +36,69 @@ struct Kept {
 #[derive(Clone)]
 struct Size;
 
-impl Weighter<PageKey, Arc<Kept>> for Size {
-    fn weight(&self, _: &PageKey, kept: &Arc<Kept>) -> u64 {
-        (kept.page.size() + OVERHEAD) as u64
+impl Weighter<PageKey, Arc<CachedPage>> for Size {
+    fn weight(&self, _: &PageKey, cached: &Arc<CachedPage>) -> u64 {
+        (cached.page.size() + OVERHEAD) as u64
     }
 }
 
 /// A cache of the start page and of public pages of finished polls, in every format.
 #[derive(Clone)]
-pub struct KeptPages {
-    results: Arc<Cache<PageKey, Arc<Kept>, Size>>,
-    start: Arc<RwLock<Option<KeptStart>>>,
+pub struct PageCache {
+    results: Arc<Cache<PageKey, Arc<CachedPage>, Size>>,
+    start: Arc<RwLock<Option<CachedStartPage>>>,
 }
 
-struct KeptStart {
+struct CachedStartPage {
     html: String,
     nonce: String,
     since: Timestamp,
 }
 
-impl Default for KeptPages {
+impl Default for PageCache {
     fn default() -> Self {
         Self { results: Arc::new(Cache::with_weighter(1024, CAPACITY, Size)), start: Arc::default() }
     }
 }
 
-impl KeptPages {
+impl PageCache {
     /// Returns a page that was cached less than a minute ago.
     pub fn get(&self, key: &PageKey, now: Timestamp) -> Option<Arc<Rendered>> {
-        let kept = self.results.get(key)?;
-        (now.since(kept.since) < LASTS).then(|| Arc::clone(&kept.page))
+        let cached = self.results.get(key)?;
+        (now.since(cached.since) < LASTS).then(|| Arc::clone(&cached.page))
     }
 
     /// Renews a cached page of any age for another minute. The caller has checked that its poll still exists.
     pub fn renew(&self, key: &PageKey, now: Timestamp) -> Option<Arc<Rendered>> {
         let page = Arc::clone(&self.results.get(key)?.page);
-        self.keep(key.clone(), Arc::clone(&page), now);
+        self.insert(key.clone(), Arc::clone(&page), now);
         Some(page)
     }
 
     /// Caches a page that will not change.
-    pub fn keep(&self, key: PageKey, page: Arc<Rendered>, now: Timestamp) {
-        self.results.insert(key, Arc::new(Kept { page, since: now }));
+    pub fn insert(&self, key: PageKey, page: Arc<Rendered>, now: Timestamp) {
+        self.results.insert(key, Arc::new(CachedPage { page, since: now }));
     }
 
     /// Returns the start page for a visitor without an account, with this nonce in its form. Returns `None` if the
     /// page was not cached within the last minute.
     pub fn start(&self, nonce: &str, now: Timestamp) -> Option<String> {
-        let kept = self.start.read().ok()?;
-        let kept = kept.as_ref().filter(|kept| now.since(kept.since) < LASTS)?;
-        Some(kept.html.replacen(&kept.nonce, nonce, 1))
+        let cached = self.start.read().ok()?;
+        let cached = cached.as_ref().filter(|cached| now.since(cached.since) < LASTS)?;
+        Some(cached.html.replacen(&cached.nonce, nonce, 1))
     }
 
     /// Caches the start page, which was rendered with this nonce.
-    pub fn keep_start(&self, html: String, nonce: String, now: Timestamp) {
-        if let Ok(mut kept) = self.start.write() {
-            *kept = Some(KeptStart { html, nonce, since: now });
+    pub fn cache_start(&self, html: String, nonce: String, now: Timestamp) {
+        if let Ok(mut cached) = self.start.write() {
+            *cached = Some(CachedStartPage { html, nonce, since: now });
         }
     }
 
     /// Removes the start page from the cache.
     pub fn forget_start(&self) {
-        if let Ok(mut kept) = self.start.write() {
-            *kept = None;
+        if let Ok(mut cached) = self.start.write() {
+            *cached = None;
         }
     }
 }
@@ -110,13 +110,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn pages_are_kept_for_a_minute() {
-        let pages = KeptPages::default();
+    fn pages_are_cached_for_a_minute() {
+        let pages = PageCache::default();
         let began = Timestamp::from_millis(0);
         let key = PageKey { id: "EP-1".into(), embedded: false, shape: Shape::Page };
         let page = Rendered::new("page".into(), HeaderMap::new());
-        pages.keep(key.clone(), Arc::new(page), began);
-        pages.keep_start("a form with n".into(), "n".into(), began);
+        pages.insert(key.clone(), Arc::new(page), began);
+        pages.cache_start("a form with n".into(), "n".into(), began);
         let seconds = |count| began.after(Duration::from_secs(count));
         assert!(pages.get(&key, seconds(59)).is_some() && pages.get(&key, seconds(60)).is_none());
         let other = PageKey { embedded: true, ..key };

@@ -32,7 +32,7 @@ use self::page::{Addresses, Shape};
 use super::PageState;
 use crate::documents::wants_markdown;
 
-pub use self::cache::KeptPages;
+pub use self::cache::PageCache;
 pub use self::page::ResultPage;
 pub use self::pictures::Pictures;
 pub(super) use self::view::View;
@@ -214,7 +214,7 @@ pub(crate) fn page_of<'a>(state: &'a AppState, read: Read, id: &str, query: &str
 
 /// Responds with a page of a poll. A settled page has an entity tag, and goes into `cache` if there is one.
 fn shown(
-    cache: Option<(&KeptPages, Timestamp)>,
+    cache: Option<(&PageCache, Timestamp)>,
     request: &HeaderMap,
     key: PageKey,
     bytes: Bytes,
@@ -227,7 +227,7 @@ fn shown(
     }
     let page = Arc::new(Rendered::new(bytes, headers));
     if let Some((pages, now)) = cache {
-        pages.keep(key, Arc::clone(&page), now);
+        pages.insert(key, Arc::clone(&page), now);
     }
     page.respond(request)
 }

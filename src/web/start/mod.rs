@@ -23,7 +23,7 @@ use futures::future::BoxFuture;
 use serde_json::{Map, Value, json};
 use sha2::{Digest, Sha256};
 
-use self::view::{Asked, StartPage, Visit, example_request};
+use self::view::{PollFormValues, StartPage, StartPageData, example_request};
 use super::result::{Read, page_of, read};
 use super::{PageState, RESULT_PAGE, see_other};
 use crate::documents::{HOME_MARKDOWN, HTML, home_links, serve_named, wants_markdown};
@@ -58,11 +58,11 @@ pub(crate) fn show(
             return first(&of_pages, &state, &head, &admission).await;
         }
         let query = Form::parse(query.as_bytes());
-        let asked = match query.text("again") {
-            "" => Asked::default(),
+        let values = match query.text("again") {
+            "" => PollFormValues::default(),
             id => again(&state, &head, &admission, id).await?,
         };
-        page(&of_pages.example, &state, &head, &admission, &asked, None).await
+        page(&of_pages.example, &state, &head, &admission, &values, None).await
     }
     .boxed()
 }
@@ -79,8 +79,9 @@ async fn first(
         return response(state, html);
     }
     let html =
-        render(&of_pages.example, state, head, admission, &Asked::default(), None, nonce.clone()).await?;
-    of_pages.pages.keep_start(html.clone(), nonce, state.app.ports.clock.now());
+        render(&of_pages.example, state, head, admission, &PollFormValues::default(), None, nonce.clone())
+            .await?;
+    of_pages.pages.cache_start(html.clone(), nonce, state.app.ports.clock.now());
     response(state, html)
 }
 
@@ -93,10 +94,10 @@ pub(crate) fn ask(
     async move {
         let Exchange { state, head, request, .. } = exchange;
         let (parts, body) = request.into_parts();
-        let asked = Asked::read(&Form::read(&parts.headers, body).await?);
-        match open(&state, &head, &asked).await {
+        let values = PollFormValues::read(&Form::read(&parts.headers, body).await?);
+        match open(&state, &head, &values).await {
             Ok(id) => see_other(&own(&state.links().url(RESULT_PAGE, &[("poll_id", id.as_str())]))),
-            Err(refusal) => page(&of_pages.example, &state, &head, &admission, &asked, Some(&refusal)).await,
+            Err(refusal) => page(&of_pages.example, &state, &head, &admission, &values, Some(&refusal)).await,
         }
     }
     .boxed()
@@ -107,15 +108,16 @@ async fn page(
     state: &AppState,
     head: &RequestHead,
     admission: &Admission,
-    asked: &Asked,
-    refused: Option<&Fault>,
+    values: &PollFormValues,
+    rejection: Option<&Fault>,
 ) -> Result<Response<Body>, Fault> {
-    let html = render(example, state, head, admission, asked, refused, new_nonce(state)).await?;
+    let html = render(example, state, head, admission, values, rejection, new_nonce(state)).await?;
     let mut response = response(state, html)?;
-    if let Some(refused) = refused {
-        *response.status_mut() = StatusCode::from_u16(refused.kind().row().http).map_err(Fault::internal)?;
+    if let Some(rejection) = rejection {
+        *response.status_mut() =
+            StatusCode::from_u16(rejection.kind().row().http).map_err(Fault::internal)?;
     }
-    if let Some(seconds) = refused.and_then(Fault::retry_after_seconds) {
+    if let Some(seconds) = rejection.and_then(Fault::retry_after_seconds) {
         response.headers_mut().insert(RETRY_AFTER, seconds.into());
     }
     Ok(response)
@@ -131,8 +133,8 @@ async fn render(
     state: &AppState,
     head: &RequestHead,
     admission: &Admission,
-    asked: &Asked,
-    refused: Option<&Fault>,
+    values: &PollFormValues,
+    rejection: Option<&Fault>,
     nonce: String,
 ) -> Result<String, Fault> {
     let call = Call::new(head.admitted("web", admission.clone()));
@@ -140,8 +142,9 @@ async fn render(
     let mut profiles = listed.await?.output.profiles;
     // Cheapest profile first.
     profiles.reverse();
-    let visit = Visit { asked, nonce, profiles, balance: balance(state, head).await, refused, example };
-    StartPage::new(&state.site, visit).render().map_err(Fault::internal)
+    let data =
+        StartPageData { values, nonce, profiles, balance: balance(state, head).await, rejection, example };
+    StartPage::new(&state.site, data).render().map_err(Fault::internal)
 }
 
 fn response(state: &AppState, html: String) -> Result<Response<Body>, Fault> {
@@ -172,37 +175,37 @@ async fn again(
     head: &RequestHead,
     admission: &Admission,
     id: &str,
-) -> Result<Asked, Fault> {
+) -> Result<PollFormValues, Fault> {
     let Read { result, private, .. } = read(state, head.credential.clone(), head, admission, id).await?;
-    Ok(Asked {
+    Ok(PollFormValues {
         question: result.question.unwrap_or_default(),
         options: result.options.join("\n"),
         private,
-        ..Asked::default()
+        ..PollFormValues::default()
     })
 }
 
 /// Opens a poll and returns its id without waiting for the result. Visitors with an account use its models; other
 /// visitors use the free models.
-async fn open(state: &AppState, head: &RequestHead, asked: &Asked) -> Result<PollId, Fault> {
+async fn open(state: &AppState, head: &RequestHead, values: &PollFormValues) -> Result<PollId, Fault> {
     let signed_in = !matches!(head.credential, Credential::None);
-    if signed_in || asked.needs_account() {
-        match start(state, head, asked).await {
+    if signed_in || values.needs_account() {
+        match start(state, head, values).await {
             // A visitor with an expired session asks the free models, unless the form requires an account.
-            Err(fault) if fault.rejects_credential() && !asked.needs_account() => {}
+            Err(fault) if fault.rejects_credential() && !values.needs_account() => {}
             done => return done,
         }
     }
-    ask_free(state, head, free_question(asked), Some(key(asked))).await
+    ask_free(state, head, free_question(values), Some(key(values))).await
 }
 
-async fn start(state: &AppState, head: &RequestHead, asked: &Asked) -> Result<PollId, Fault> {
-    let mut input = question(asked)?;
-    match asked.profile() {
+async fn start(state: &AppState, head: &RequestHead, values: &PollFormValues) -> Result<PollId, Fault> {
+    let mut input = question(values)?;
+    match values.profile() {
         Some(profile) => drop(input.insert("profile".into(), profile.into())),
         None => drop(input.insert("preset".into(), "free".into())),
     }
-    for (name, text) in [("confidence_threshold", &asked.confidence), ("max_cost_usd", &asked.max_cost)] {
+    for (name, text) in [("confidence_threshold", &values.confidence), ("max_cost_usd", &values.max_cost)] {
         if !text.is_empty() {
             let number = text.trim_start_matches('$').parse::<f64>().ok().filter(|number| number.is_finite());
             // The field's validation rejects other text. The text is passed unchanged, because an empty field
@@ -210,11 +213,13 @@ async fn start(state: &AppState, head: &RequestHead, asked: &Asked) -> Result<Po
             input.insert(name.into(), number.map_or_else(|| text.as_str().into(), Value::from));
         }
     }
-    if asked.private {
+    if values.private {
         input.insert("private".into(), true.into());
     }
-    let call =
-        Call { idempotency_key: Some(key(asked)), ..Call::new(head.guarded("web", head.credential.clone())) };
+    let call = Call {
+        idempotency_key: Some(key(values)),
+        ..Call::new(head.guarded("web", head.credential.clone()))
+    };
     let entry = entry_of::<StartPoll>()?;
     let done = dispatch_typed::<StartPoll>(&state.app, entry, call, input.into()).await;
     poll_of(done.map(|done| done.output.poll_id))
@@ -235,7 +240,7 @@ async fn ask_free(
     };
     let admitted = match admit(&state.app, entry_of::<PollFree>()?, call).await {
         Ok(admitted) => admitted,
-        Err(refused) => return poll_of(free_poll(refused.result)),
+        Err(rejection) => return poll_of(free_poll(rejection.result)),
     };
     steps.run(&state.app.tasks, admitted.run(Ok(input.into())), false);
     match queue.recv().await {
@@ -264,10 +269,10 @@ fn free_poll(done: Result<Dispatched, Fault>) -> Result<PollId, Fault> {
 }
 
 /// Builds the input of a free poll: options from lines, from the question, or proposed by the service.
-fn free_question(asked: &Asked) -> Map<String, Value> {
-    let options: Vec<&str> = asked.option_lines().collect();
-    let name = if options.is_empty() && asked.question.contains('[') { "poll" } else { "question" };
-    let mut members = Map::from_iter([(name.to_owned(), Value::from(asked.question.as_str()))]);
+fn free_question(values: &PollFormValues) -> Map<String, Value> {
+    let options: Vec<&str> = values.option_lines().collect();
+    let name = if options.is_empty() && values.question.contains('[') { "poll" } else { "question" };
+    let mut members = Map::from_iter([(name.to_owned(), Value::from(values.question.as_str()))]);
     if !options.is_empty() {
         members.insert("options".to_owned(), options.into());
     }
@@ -275,16 +280,16 @@ fn free_question(asked: &Asked) -> Map<String, Value> {
 }
 
 /// Builds the input of other polls. Without option lines, options are parsed from the question as for agents.
-fn question(asked: &Asked) -> Result<Map<String, Value>, Fault> {
-    if asked.option_lines().next().is_some() {
-        return Ok(free_question(asked));
+fn question(values: &PollFormValues) -> Result<Map<String, Value>, Fault> {
+    if values.option_lines().next().is_some() {
+        return Ok(free_question(values));
     }
     let understood =
-        entry_of::<PollQuestion>()?.parse_input(&Map::new(), MessageContent::Text(&asked.question));
+        entry_of::<PollQuestion>()?.parse_input(&Map::new(), MessageContent::Text(&values.question));
     if let Some(ParsedInput::Input(understood)) = understood {
         return Ok(understood);
     }
-    let (head, _) = asked.question.rsplit_once('[').unwrap_or((&asked.question, ""));
+    let (head, _) = values.question.rsplit_once('[').unwrap_or((&values.question, ""));
     Question::new(head).map_err(|rule| Fault::invalid("question", rule.to_string()))?;
     Err(Fault::invalid(
         "options",
@@ -293,10 +298,10 @@ fn question(asked: &Asked) -> Result<Map<String, Value>, Fault> {
 }
 
 /// Returns the idempotency key of a form. The same form opens one poll; a changed form opens another.
-fn key(asked: &Asked) -> String {
-    let Asked { question, options, who, confidence, max_cost, private, nonce } = asked;
+fn key(values: &PollFormValues) -> String {
+    let PollFormValues { question, options, voters, confidence, max_cost, private, nonce } = values;
     let mut digest = Sha256::new();
-    for part in [question, options, who, confidence, max_cost, &private.to_string(), nonce] {
+    for part in [question, options, voters, confidence, max_cost, &private.to_string(), nonce] {
         digest.update(part.len().to_le_bytes());
         digest.update(part);
     }

@@ -29,14 +29,14 @@ use crate::web::result::View;
 #[template(path = "web/start/start.html")]
 pub struct StartPage<'a> {
     page: Layout<'a>,
-    asked: &'a Asked,
+    values: &'a PollFormValues,
     /// Idempotency key of the form: submitting it twice opens one poll.
     nonce: String,
     profiles: Vec<Panel>,
     thresholds: [(&'static str, &'static str); 5],
     /// The balance of the visitor's account.
     balance: Option<String>,
-    refused: Option<Refused>,
+    rejection: Option<FormRejection>,
     example: Option<&'a View>,
     ways: Vec<AskMethod>,
     tagline: String,
@@ -48,13 +48,13 @@ pub struct StartPage<'a> {
 
 /// Values of the form. They are shown again if the form is rejected.
 #[derive(Debug, Default, Clone)]
-pub struct Asked {
+pub struct PollFormValues {
     /// The question, optionally with its options in brackets.
     pub question: String,
     /// The options, one per line.
     pub options: String,
     /// `free`, or the name of a profile.
-    pub who: String,
+    pub voters: String,
     /// The confidence threshold; empty for the profile's.
     pub confidence: String,
     /// The maximum cost in USD; empty for the profile's.
@@ -65,14 +65,14 @@ pub struct Asked {
     pub nonce: String,
 }
 
-impl Asked {
+impl PollFormValues {
     /// Reads the form.
     pub fn read(form: &Form) -> Self {
         let text = |name: &str| form.text(name).to_owned();
         Self {
             question: text("question"),
             options: text("options"),
-            who: text("who"),
+            voters: text("who"),
             confidence: text("confidence"),
             max_cost: text("max_cost"),
             private: !form.text("private").is_empty(),
@@ -82,7 +82,7 @@ impl Asked {
 
     /// Returns the profile's name, or `None` if the form selects the free models.
     pub fn profile(&self) -> Option<&str> {
-        Some(self.who.as_str()).filter(|who| !who.is_empty() && *who != FREE)
+        Some(self.voters.as_str()).filter(|voters| !voters.is_empty() && *voters != FREE)
     }
 
     /// True if the form requires an account: it sets a profile, a budget, a threshold or privacy.
@@ -97,8 +97,8 @@ impl Asked {
     }
 
     /// True if this choice is selected.
-    fn asks(&self, who: &str) -> bool {
-        self.who == who || (who == FREE && self.who.is_empty())
+    fn asks(&self, voters: &str) -> bool {
+        self.voters == voters || (voters == FREE && self.voters.is_empty())
     }
 }
 
@@ -127,7 +127,7 @@ impl From<Bundle> for Panel {
 }
 
 /// The rejection of a form.
-struct Refused {
+struct FormRejection {
     title: String,
     /// The message for the whole form, or the full message if no field is named.
     message: String,
@@ -136,12 +136,12 @@ struct Refused {
     actions: Vec<Action>,
 }
 
-impl Refused {
-    fn new(fault: &Fault, site: &Site, asked: &Asked) -> Self {
+impl FormRejection {
+    fn new(fault: &Fault, site: &Site, values: &PollFormValues) -> Self {
         let fields = fault.fields().iter().map(|wrong| (field(&wrong.field), sentence(&wrong.detail)));
         let mut fields: Vec<_> = fields.filter(|(name, _)| !name.is_empty()).collect();
-        let has_too_many_for_free = asked.profile().is_none()
-            && (FREE_MAX_OPTIONS + 1..=MAX_OPTIONS).contains(&asked.option_lines().count());
+        let has_too_many_for_free = values.profile().is_none()
+            && (FREE_MAX_OPTIONS + 1..=MAX_OPTIONS).contains(&values.option_lines().count());
         for (_, detail) in fields.iter_mut().filter(|(name, _)| has_too_many_for_free && *name == "options") {
             let _ = write!(detail, " The panels of an account take up to {MAX_OPTIONS}.");
         }
@@ -175,8 +175,8 @@ fn field(member: &str) -> &'static str {
 /// Rewrites a field's message in the terms of the form.
 fn sentence(detail: &str) -> String {
     let mut text = detail.trim_end_matches('.').to_owned();
-    for (place, letter) in ('A'..='J').enumerate() {
-        text = text.replace(&format!("options[{place}]"), &format!("option {letter}"));
+    for (index, letter) in ('A'..='J').enumerate() {
+        text = text.replace(&format!("options[{index}]"), &format!("option {letter}"));
     }
     for (member, field) in [("max_cost_usd", "the most to spend"), ("confidence_threshold", "the confidence")]
     {
@@ -216,9 +216,9 @@ impl Example {
 }
 
 /// Data of a request for the start page.
-pub struct Visit<'a> {
+pub struct StartPageData<'a> {
     /// Values of the form.
-    pub asked: &'a Asked,
+    pub values: &'a PollFormValues,
     /// Idempotency key of the new form.
     pub nonce: String,
     /// The profiles.
@@ -226,14 +226,14 @@ pub struct Visit<'a> {
     /// The balance of the visitor's account.
     pub balance: Option<String>,
     /// The fault that rejected the last form.
-    pub refused: Option<&'a Fault>,
+    pub rejection: Option<&'a Fault>,
     /// The example poll.
     pub example: &'a Example,
 }
 
 impl<'a> StartPage<'a> {
     /// Creates the page for this request.
-    pub fn new(site: &'a Site, visit: Visit<'a>) -> Self {
+    pub fn new(site: &'a Site, data: StartPageData<'a>) -> Self {
         let owner = documents::owner();
         let text = |name: &str| owner[name].as_str().unwrap_or_default().to_owned();
         let page = Layout {
@@ -241,15 +241,15 @@ impl<'a> StartPage<'a> {
             markdown: site.url_of(HOME_MARKDOWN),
             ..Layout::new(site, text("tagline"), text("description"))
         };
-        let refused = visit.refused.map(|fault| Refused::new(fault, site, visit.asked));
-        let page = match &refused {
-            Some(refused) => Layout { title: format!("Not asked: {}", refused.title), ..page },
+        let rejection = data.rejection.map(|fault| FormRejection::new(fault, site, data.values));
+        let page = match &rejection {
+            Some(rejection) => Layout { title: format!("Not asked: {}", rejection.title), ..page },
             None => page,
         };
         Self {
-            asked: visit.asked,
-            nonce: visit.nonce,
-            profiles: visit.profiles.into_iter().map(Panel::from).collect(),
+            values: data.values,
+            nonce: data.nonce,
+            profiles: data.profiles.into_iter().map(Panel::from).collect(),
             thresholds: [
                 ("", "as the panel says"),
                 ("0.8", "80 %"),
@@ -257,9 +257,9 @@ impl<'a> StartPage<'a> {
                 ("0.99", "99 %"),
                 ("1", "100 %"),
             ],
-            balance: visit.balance,
-            refused,
-            example: visit.example.shown.get(),
+            balance: data.balance,
+            rejection,
+            example: data.example.shown.get(),
             ways: documents::ways(site),
             tagline: text("tagline"),
             description: text("description"),
@@ -286,7 +286,7 @@ impl<'a> StartPage<'a> {
 
     /// Returns the message for a field.
     fn wrong(&self, name: &str) -> Option<&str> {
-        self.refused.as_ref()?.at(name)
+        self.rejection.as_ref()?.at(name)
     }
 
     /// True if the voters are simulated.

@@ -39,8 +39,8 @@ async fn calls_every_operation_but(
     credential: (&str, &str),
     excluded: &[&str],
 ) {
-    let kept = tempfile::tempdir().unwrap();
-    let config = kept.path().join("schemathesis.toml");
+    let scratch = tempfile::tempdir().unwrap();
+    let config = scratch.path().join("schemathesis.toml");
     let (form, value) = credential;
     let credential = format!("[auth.openapi.{scheme}]\n{form} = \"{value}\"\n");
     let settings = std::fs::read_to_string(folder().join("schemathesis.toml")).unwrap();
@@ -62,7 +62,7 @@ async fn calls_every_operation_but(
     for id in excluded {
         arguments.extend(["--exclude-operation-id", id]);
     }
-    let said = run_in(kept.path(), python(".python", "schemathesis"), &arguments).await;
+    let said = run_in(scratch.path(), python(".python", "schemathesis"), &arguments).await;
     let numbers = |words: &str| -> Vec<usize> {
         let line = said.split(words).last().unwrap().lines().next().unwrap();
         line.split(|c: char| !c.is_ascii_digit()).filter_map(|number| number.parse().ok()).collect()

@@ -13,7 +13,7 @@ use crate::harness::{Service, Setup, node};
 struct Ready {
     service: Service,
     key: String,
-    kept: TempDir,
+    scratch: TempDir,
 }
 
 impl Ready {
@@ -21,15 +21,15 @@ impl Ready {
         let service = Setup::demo().boot().await;
         let key = service.user().await.key.unwrap();
         // Inside npm's folder, so that Node finds the installed packages.
-        let kept = tempfile::tempdir_in(folder()).unwrap();
+        let scratch = tempfile::tempdir_in(folder()).unwrap();
         let url = service.app.ports.links.url(OPENAPI, &[]);
         let text = service.anonymous().get(url.strip_prefix(&service.url).unwrap()).await.text;
-        std::fs::write(kept.path().join("openapi.json"), text).unwrap();
-        Self { service, key, kept }
+        std::fs::write(scratch.path().join("openapi.json"), text).unwrap();
+        Self { service, key, scratch }
     }
 
     fn path(&self, name: &str) -> String {
-        self.kept.path().join(name).display().to_string()
+        self.scratch.path().join(name).display().to_string()
     }
 
     /// Runs a poll with a client and checks its observations.
@@ -51,13 +51,14 @@ fn script(path: &str) -> String {
 #[tokio::test]
 async fn openapi_typescript_and_openapi_fetch() {
     let ready = Ready::new().await;
-    let kept: &Path = ready.kept.path();
+    let scratch: &Path = ready.scratch.path();
     let types = ["openapi.json", "-o", "schema.d.ts"];
-    run_in(kept, node(), &[&[script("openapi-typescript/bin/cli.js").as_str()][..], &types].concat()).await;
-    std::fs::copy(folder().join("poll.ts"), kept.join("poll.ts")).unwrap();
+    run_in(scratch, node(), &[&[script("openapi-typescript/bin/cli.js").as_str()][..], &types].concat())
+        .await;
+    std::fs::copy(folder().join("poll.ts"), scratch.join("poll.ts")).unwrap();
     let compiler = script("typescript/bin/tsc");
     let options = ["--strict", "--target", "es2022", "--module", "nodenext", "--skipLibCheck", "poll.ts"];
-    run_in(kept, node(), &[&[compiler.as_str()][..], &options].concat()).await;
+    run_in(scratch, node(), &[&[compiler.as_str()][..], &options].concat()).await;
     ready.polls(node(), &[&ready.path("poll.js")]).await;
 }
 
@@ -69,7 +70,7 @@ async fn openapi_python_client() {
     let types = json!({ "content_type_overrides": {
         "application/xml": "text/plain", "image/svg+xml": "text/plain", "image/png": "application/octet-stream",
     } });
-    std::fs::write(ready.kept.path().join("config.json"), types.to_string()).unwrap();
+    std::fs::write(ready.scratch.path().join("config.json"), types.to_string()).unwrap();
     let (description, config) = (ready.path("openapi.json"), ready.path("config.json"));
     let generate = [
         "generate",

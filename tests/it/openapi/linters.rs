@@ -8,7 +8,7 @@ use super::{folder, python, run};
 use crate::harness::{Service, Setup, node, question};
 
 /// Writes the description to a file.
-async fn kept() -> (TempDir, String) {
+async fn described_file() -> (TempDir, String) {
     document(&Setup::demo().with("EP_AUTH_ISSUER_URL", "https://login.example.com").boot().await, OPENAPI)
         .await
 }
@@ -35,7 +35,7 @@ fn script(package: &str, name: &str) -> String {
 
 #[tokio::test]
 async fn redocly_accepts_the_description() {
-    let (_folder, file) = kept().await;
+    let (_folder, file) = described_file().await;
     let redocly = script("@redocly/cli", "redocly");
     let said = run(node(), &[&redocly, "lint", "--extends=spec", &file]).await;
     assert!(said.contains("is valid") && !said.contains("warning"), "{said}");
@@ -43,7 +43,7 @@ async fn redocly_accepts_the_description() {
 
 #[tokio::test]
 async fn spectral_reports_no_warnings() {
-    let (_folder, file) = kept().await;
+    let (_folder, file) = described_file().await;
     let spectral = script("@stoplight/spectral-cli", "spectral");
     let said = run(node(), &[&spectral, "lint", "-r", "spectral.yaml", "--fail-severity=hint", &file]).await;
     assert!(said.contains("No results with a severity of"), "{said}");
@@ -51,14 +51,14 @@ async fn spectral_reports_no_warnings() {
 
 #[tokio::test]
 async fn description_follows_the_openapi_specification() {
-    let (_folder, file) = kept().await;
+    let (_folder, file) = described_file().await;
     let said = run(python(".python", "openapi-spec-validator"), &["--schema", "3.1", &file]).await;
     assert!(said.contains("OK"), "{said}");
 }
 
 #[tokio::test]
 async fn schemas_are_valid_and_references_resolve() {
-    let (_folder, file) = kept().await;
+    let (_folder, file) = described_file().await;
     let found: Value =
         serde_json::from_str(&run(python(".python", "python"), &["schemas.py", &file]).await).unwrap();
     assert!(
@@ -140,9 +140,9 @@ async fn events_match_their_description() {
         .map(|(event, data)| json!({ "event": event, "data": data }).to_string())
         .collect();
     let (folder, file) = document(&service, ASYNCAPI).await;
-    let kept = folder.path().join("events.jsonl");
-    std::fs::write(&kept, lines.join("\n")).unwrap();
-    let said = run(python(".python", "python"), &["events.py", &file, kept.to_str().unwrap()]).await;
+    let events = folder.path().join("events.jsonl");
+    std::fs::write(&events, lines.join("\n")).unwrap();
+    let said = run(python(".python", "python"), &["events.py", &file, events.to_str().unwrap()]).await;
     for name in ["started", "vote", "complete", "watch_result.complete"] {
         assert!(said.contains(name), "{name} in {said}");
     }

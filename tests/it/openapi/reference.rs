@@ -41,8 +41,8 @@ async fn page_shows_every_operation_and_loads_no_external_resources() {
 #[tokio::test]
 async fn page_is_valid_and_accessible_html() {
     let service = Setup::demo().boot().await;
-    let kept = tempfile::tempdir().unwrap();
-    let file = kept.path().join("page.html");
+    let scratch = tempfile::tempdir().unwrap();
+    let file = scratch.path().join("page.html");
     std::fs::write(&file, read(&service, "text/html").await.text).unwrap();
     let checker = Path::new("node_modules/html-validate/bin/html-validate.mjs");
     assert!(folder().join(checker).exists(), "run scripts/install");

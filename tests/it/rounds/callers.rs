@@ -35,7 +35,7 @@ pub struct Observed {
 /// Opens one poll in one of the available ways and follows it to its end.
 pub async fn call(lane: Arc<Lane>, case: u64) -> Observed {
     let caller = Caller { lane: &lane, case };
-    let told = match case % 6 {
+    let extra = match case % 6 {
         0 => caller.waits().await,
         1 => caller.streams().await,
         2 => caller.cancels().await,
@@ -44,7 +44,7 @@ pub async fn call(lane: Arc<Lane>, case: u64) -> Observed {
         _ => caller.sends_as_an_agent().await,
     };
     lane.calling.lock().unwrap().remove(&case);
-    told
+    extra
 }
 
 struct Caller<'a> {
@@ -163,7 +163,8 @@ impl Caller<'_> {
         let cancel = |client: &Client| client.request(Method::POST, &path).json(&json!({}));
         let reply = self.answered(is_answer, cancel).await;
         assert!([200, 202, 409].contains(&reply.status), "{} {}", reply.status, reply.text);
-        let cancelled = (reply.status == 200).then(|| reply.json()).filter(|told| told["cancelled"] == true);
+        let cancelled =
+            (reply.status == 200).then(|| reply.json()).filter(|extra| extra["cancelled"] == true);
         self.watch(&poll).await;
         Observed { asked_to_cancel: true, cancelled, ..self.observed(&poll) }
     }

@@ -60,7 +60,7 @@ async fn every_alias_path_serves_the_same_bytes() {
     let client = service.anonymous();
     let mut seen = BTreeSet::new();
     for document in DOCUMENTS {
-        for path in document.mirrors.iter().flat_map(AliasPaths::paths) {
+        for path in document.aliases.iter().flat_map(AliasPaths::paths) {
             let canonical = service.site.document(document.name).unwrap();
             let (status, head, body) = raw(&service, &path).await;
             assert_eq!((status, body.as_bytes()), (200, &canonical[..]), "{path}");
@@ -86,7 +86,7 @@ async fn every_alias_path_serves_the_same_bytes() {
         client.post(path, &json!({})).await.refused(405);
     }
     let bundle = client.get("/api/skill-bundle").await.expect(200);
-    let listed = bundle["mirrors"].as_array().unwrap();
+    let listed = bundle["aliases"].as_array().unwrap();
     let dirs = listed[0]["values"]["tool_dir"].as_array().unwrap();
     assert!(listed.len() == 3 && dirs.len() >= 40, "{bundle}");
     assert!(listed.iter().all(|family| family["path"].as_str().unwrap().starts_with("/.{tool_dir}/")));

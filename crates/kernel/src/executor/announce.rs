@@ -22,20 +22,20 @@ pub(super) struct Announcer {
     changes: Arc<dyn PollChanges>,
     waiting: mpsc::Sender<PollChange>,
     /// Locked by the announcing task.
-    taken: Mutex<mpsc::Receiver<PollChange>>,
+    receiver: Mutex<mpsc::Receiver<PollChange>>,
 }
 
 impl Announcer {
     pub(super) fn new(changes: Arc<dyn PollChanges>) -> Self {
-        let (waiting, taken) = mpsc::channel(QUEUED);
-        Self { changes, waiting, taken: Mutex::new(taken) }
+        let (waiting, receiver) = mpsc::channel(QUEUED);
+        Self { changes, waiting, receiver: Mutex::new(receiver) }
     }
 
     /// Announces queued changes, in the background.
     async fn run(&self) {
-        let mut taken = self.taken.lock().await;
+        let mut receiver = self.receiver.lock().await;
         let mut changes = Vec::with_capacity(MAX_ANNOUNCED);
-        while taken.recv_many(&mut changes, MAX_ANNOUNCED).await > 0 {
+        while receiver.recv_many(&mut changes, MAX_ANNOUNCED).await > 0 {
             let mut seen = std::collections::HashSet::new();
             changes.retain(|change| seen.insert(change.clone()));
             if let Err(error) = self.changes.announce(&changes).await {

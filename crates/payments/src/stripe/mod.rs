@@ -105,8 +105,9 @@ impl Stripe {
         }
         let ErrorBody { error: ErrorDetail { kind, code } } =
             serde_json::from_slice(&body).unwrap_or_default();
-        let said: String = format!("{kind} {code}").chars().filter(char::is_ascii_graphic).take(80).collect();
-        Err(StripeError::Rejected(status, said))
+        let codes: String =
+            format!("{kind} {code}").chars().filter(char::is_ascii_graphic).take(80).collect();
+        Err(StripeError::Rejected(status, codes))
     }
 
     fn form(&self, checkout: &NewCheckout) -> Vec<(&'static str, String)> {

@@ -106,9 +106,9 @@ impl Facilitator {
 
 /// Maps a facilitator's error code to a rejection that happens before anything is sent, because facilitators
 /// use different codes. Returns `None` for other failures, and for free text.
-fn refusal(said: Option<&str>) -> Option<PaymentRejection> {
-    let said = said.filter(|said| said.len() <= MAX_REASON)?;
-    let names = |word| said.contains(word);
+fn refusal(reason: Option<&str>) -> Option<PaymentRejection> {
+    let reason = reason.filter(|reason| reason.len() <= MAX_REASON)?;
+    let names = |word| reason.contains(word);
     if names("insufficient_funds") || names("insufficient_balance") {
         Some(PaymentRejection::Funds)
     } else if names("signature") {

@@ -152,9 +152,9 @@ impl PaymentNetwork for X402 {
     }
 
     async fn settle(&self, payment: &Payment, since: u64) -> Outcome {
-        let said = self.facilitator.settle(&self.request(payment)).await;
-        let Some(chain) = &self.chain else { return said };
-        match said {
+        let response = self.facilitator.settle(&self.request(payment)).await;
+        let Some(chain) = &self.chain else { return response };
+        match response {
             // Check the facilitator's response against the chain.
             Outcome::Moved(_) | Outcome::Unused { .. } | Outcome::Unknown => {
                 for attempt in 0..LOOK_UPS {

@@ -180,16 +180,16 @@ impl Responses {
     /// Returns every prefix of the members asked that has a unique leader, shortest first.
     pub fn prefixes(&self) -> impl Iterator<Item = Prefix> + '_ {
         let mut counts = VoteCounts::new(self.counts.votes.len());
-        let mut unheard = 0;
+        let mut unknown = 0;
         self.members.iter().take(self.launched).enumerate().filter_map(move |(position, response)| {
             match *response {
-                None | Some(FinalResponse::Unknown) => unheard += 1,
+                None | Some(FinalResponse::Unknown) => unknown += 1,
                 Some(FinalResponse::NoVote) => {}
                 Some(FinalResponse::Vote(option)) => _ = counts.add(option),
             }
             let members = position + 1;
             let remaining = (self.members.len() - members) as u32;
-            let evidence = Evidence { leader: counts.first, rival: counts.second + unheard, remaining };
+            let evidence = Evidence { leader: counts.first, rival: counts.second + unknown, remaining };
             Some(Prefix { members, option: counts.leader()?, evidence })
         })
     }

@@ -311,14 +311,14 @@ impl WriterTask {
     }
 
     async fn set_durability(&mut self, durability: Durability) -> Result<(), sqlx::Error> {
-        let wanted = match durability {
+        let mode = match durability {
             _ if !self.durable => "PRAGMA synchronous = OFF",
             Durability::ProcessCrash => "PRAGMA synchronous = NORMAL",
             Durability::PowerLoss => "PRAGMA synchronous = FULL",
         };
-        if self.synchronous != wanted {
-            execute(&mut self.db, wanted).await?;
-            self.synchronous = wanted;
+        if self.synchronous != mode {
+            execute(&mut self.db, mode).await?;
+            self.synchronous = mode;
         }
         Ok(())
     }

@@ -163,10 +163,10 @@ async fn apply<C: Connection>(
     let user = rows::user_id(user_id)?;
     let of_account = accounts::lock(db, user).await?.available;
     // A positive amount is debited. A negative one is credited, after the service's bad debt is repaid.
-    let taken = target - applied;
-    let on_keys = if taken > of_account { keys::available_on_keys(db, user).await? } else { Vec::new() };
+    let amount = target - applied;
+    let on_keys = if amount > of_account { keys::available_on_keys(db, user).await? } else { Vec::new() };
     let available = of_account + on_keys.iter().map(|(_, available)| available.micro()).sum::<i64>();
-    let debt = if taken > 0 { bad_debt + (taken - available).max(0) } else { (bad_debt + taken).max(0) };
+    let debt = if amount > 0 { bad_debt + (amount - available).max(0) } else { (bad_debt + amount).max(0) };
     if db.execute(sql::REVERSAL_APPLIED, values![&**reference, *applied, *target, debt, *changes]).await? == 0
     {
         return Ok(false);
@@ -174,9 +174,9 @@ async fn apply<C: Connection>(
     let of_service = debt - bad_debt;
     // A target amount may recur, if a refund fails and another one of the same amount follows.
     let reference = format!("stripe:{reference}:{changes}:{target}");
-    let needed = MicroUsd::new(taken - of_service - of_account);
+    let needed = MicroUsd::new(amount - of_service - of_account);
     keys::reclaim(db, user, on_keys, needed, &reference, at).await?;
-    move_of_account(db, user, taken - of_service, &reference, at).await?;
+    move_of_account(db, user, amount - of_service, &reference, at).await?;
     move_of_service(db, user, of_service, &reference, at).await?;
     Ok(true)
 }
@@ -184,16 +184,16 @@ async fn apply<C: Connection>(
 async fn move_of_account<C: Connection>(
     db: &mut C,
     user: UserId,
-    taken: i64,
+    amount: i64,
     reference: &str,
     at: Timestamp,
 ) -> Result<(), StoreError> {
-    if taken > 0 {
-        let transfer = values![reference, user, sql::CARD_ACCOUNT, taken, at];
+    if amount > 0 {
+        let transfer = values![reference, user, sql::CARD_ACCOUNT, amount, at];
         exactly_one(db.execute(sql::ADD_TRANSFER, transfer).await?)?;
-        exactly_one(db.execute(sql::DEBIT, values![user, taken]).await?)?;
-    } else if taken < 0 {
-        ledger::credit_from(db, sql::CARD_ACCOUNT, user, MicroUsd::new(-taken), reference, at).await?;
+        exactly_one(db.execute(sql::DEBIT, values![user, amount]).await?)?;
+    } else if amount < 0 {
+        ledger::credit_from(db, sql::CARD_ACCOUNT, user, MicroUsd::new(-amount), reference, at).await?;
     }
     Ok(())
 }

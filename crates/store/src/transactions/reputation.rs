@@ -99,12 +99,12 @@ pub(crate) async fn delete_anonymous<E: Engine>(
     if polls.is_empty() {
         return Ok(0);
     }
-    let (mut gone, mut taken) = (Sums::default(), Sums::default());
+    let (mut gone, mut removed) = (Sums::default(), Sums::default());
     for poll in &polls {
         let ballots = database.ballots_of(poll).await?;
         gone.add(&poll.sums(&ballots, poll.counted));
     }
-    taken.take(&gone);
+    removed.take(&gone);
     let count = polls.len() as u64;
     let deleting = database.0.transact(Durability::ProcessCrash, move |db| {
         async move {
@@ -114,7 +114,7 @@ pub(crate) async fn delete_anonymous<E: Engine>(
                 db.execute(sql::DELETE_BALLOTS, values![id]).await?;
                 exactly_one(db.execute(sql::DELETE_POLL, values![id]).await?)?;
             }
-            change(db, &taken, STORED).await?;
+            change(db, &removed, STORED).await?;
             change(db, &gone, DELETED).await
         }
         .boxed()
@@ -143,13 +143,13 @@ pub(crate) async fn delete_poll<E: Engine>(
         };
         let poll = CountedPoll::try_from(poll)?;
         let ballots = database.ballots_of(&poll).await?;
-        let (mut gone, mut taken) = (Sums::default(), Sums::default());
+        let (mut gone, mut removed) = (Sums::default(), Sums::default());
         gone.add(&poll.sums(&ballots, poll.judged));
         if poll.counted_revision > 0 {
-            taken.take(&poll.sums(&ballots, poll.counted));
+            removed.take(&poll.sums(&ballots, poll.counted));
         }
         let deleting = database.0.transact(Durability::PowerLoss, move |db| {
-            async move { delete_content(db, &poll, &taken, &gone, at).await }.boxed()
+            async move { delete_content(db, &poll, &removed, &gone, at).await }.boxed()
         });
         match deleting.await {
             Ok(()) => return Ok(PollDeletion::Deleted),
@@ -163,7 +163,7 @@ pub(crate) async fn delete_poll<E: Engine>(
 async fn delete_content<C: Connection>(
     db: &mut C,
     CountedPoll { id, revision, counted_revision, .. }: &CountedPoll,
-    taken: &Sums,
+    removed: &Sums,
     gone: &Sums,
     at: Timestamp,
 ) -> Result<(), StoreError> {
@@ -181,7 +181,7 @@ async fn delete_content<C: Connection>(
     db.execute(sql::REPLACE_REPLIES_OF, values![id, &*reply_of_deleted_poll()]).await?;
     exactly_one(db.execute(sql::BLANK_POLL, values![id, at]).await?)?;
     db.execute(sql::DELETE_UNOWNED_POLL, values![id]).await?;
-    change(db, taken, STORED).await?;
+    change(db, removed, STORED).await?;
     change(db, gone, DELETED).await
 }
 

@@ -47,7 +47,7 @@ pub(super) fn select<'m>(
         models.iter().any(|model| patterns[index].matches(&model.variant.id))
     })?;
     let allowed = without(models, exclude)?;
-    let mut taken = vec![false; allowed.len()];
+    let mut selected = vec![false; allowed.len()];
     let mut base_ids = HashSet::new();
     let named = |exactly: bool, id: &str| {
         let fitting =
@@ -55,7 +55,7 @@ pub(super) fn select<'m>(
         fitting.into_iter().any(|(_, pattern)| pattern.matches(id))
     };
     for (index, model) in allowed.iter().enumerate().filter(|(_, model)| named(true, &model.variant.id)) {
-        taken[index] = true;
+        selected[index] = true;
         base_ids.insert(base_id(&model.variant.id));
     }
     // Prefer a model's plain id to `:free` and other variants.
@@ -63,12 +63,12 @@ pub(super) fn select<'m>(
         for (index, model) in allowed.iter().enumerate() {
             let id = model.variant.id.as_str();
             if (base_id(id) == id) == plain && named(false, id) && base_ids.insert(base_id(id)) {
-                taken[index] = true;
+                selected[index] = true;
             }
         }
     }
     let chosen: Vec<_> =
-        allowed.into_iter().zip(taken).filter(|(_, taken)| *taken).map(|(model, _)| model).collect();
+        allowed.into_iter().zip(selected).filter(|(_, selected)| *selected).map(|(model, _)| model).collect();
     match chosen.len() {
         MIN_NAMED..=MAX_ROSTER => Ok(chosen),
         0 => Err(Fault::invalid("exclude", "exclude leaves none of the named models: exclude fewer")),

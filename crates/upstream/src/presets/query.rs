@@ -79,7 +79,7 @@ impl Query {
                 *index,
             )
         });
-        let mut taken = vec![false; models.len()];
+        let mut selected = vec![false; models.len()];
         let mut count = 0;
         // The same weights on another host would cast the same vote again.
         let mut voters = HashSet::new();
@@ -87,11 +87,11 @@ impl Query {
             if let Some(index) = models.iter().position(|model| model.variant.id == *id)
                 && voters.insert(weights(id))
             {
-                taken[index] = true;
+                selected[index] = true;
                 count += 1;
             }
         }
-        ranked.retain(|(index, model)| !taken[*index] && voters.insert(weights(&model.variant.id)));
+        ranked.retain(|(index, model)| !selected[*index] && voters.insert(weights(&model.variant.id)));
         let mut per_family: HashMap<&str, usize> = HashMap::new();
         let mut limit = self.max_per_family.unwrap_or(usize::MAX);
         while count < self.size.min(models.len()) {
@@ -101,7 +101,7 @@ impl Query {
                     return true;
                 }
                 *members += 1;
-                taken[*index] = true;
+                selected[*index] = true;
                 count += 1;
                 false
             });
@@ -110,7 +110,7 @@ impl Query {
             }
             limit = limit.saturating_mul(2);
         }
-        models.iter().zip(taken).filter(|(_, taken)| *taken).map(|(model, _)| *model).collect()
+        models.iter().zip(selected).filter(|(_, selected)| *selected).map(|(model, _)| *model).collect()
     }
 
     fn fits(&self, model: &ListedModel) -> bool {

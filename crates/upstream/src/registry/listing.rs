@@ -261,7 +261,7 @@ fn pricing(raw: &RawValue) -> Option<Pricing> {
         internal_reasoning: Raw<'a>,
     }
     let raw: RawPricing<'_> = serde_json::from_str(raw.get()).ok()?;
-    // Numbers are kept as text, because a float would lose digits.
+    // Numbers stay text, because a float would lose digits.
     let decimal = |raw: Raw<'_>| raw.map(|raw| raw.get().trim_matches('"').trim().to_owned());
     let prompt = decimal(raw.prompt)?;
     let completion = decimal(raw.completion)?;

@@ -70,10 +70,10 @@ async fn fallback_levels_survive_a_restart() {
     let fixture = Fixture::with_actions([Action::Obey(Forms::THINKING)]);
     assert_eq!(vote(&fixture.upstream()).await.vote, Ok(FIRST));
     fixture.settle().await;
-    let kept = fixture.cache.fallback_levels(&fixture.server.base_url()).await.unwrap();
+    let stored = fixture.cache.fallback_levels(&fixture.server.base_url()).await.unwrap();
     let saved =
         SavedFallbackLevel { model: ModelId::new("m"), level: 2, unsupported_parameters: 0, saved_at: NOW };
-    assert_eq!(kept, [saved]);
+    assert_eq!(stored, [saved]);
     let before = fixture.server.calls("m");
     assert_eq!(vote(&fixture.upstream()).await.vote, Ok(FIRST));
     let received = fixture.server.received("m");
