@@ -16,7 +16,7 @@ const show = () => {
   }
   for (const group of groups) group.hidden = !group.querySelector('[data-item]:not([hidden])')
   if (contents) contents.hidden = words.length > 0
-  // Told once the reader stops typing, so that nobody is read every letter's count.
+  // Announced when typing stops, because screen readers would read a count for each letter.
   clearTimeout(timer)
   timer = setTimeout(() => {
     found.textContent = words.length ? `${count || 'None'} of ${items.length} match` : ''

@@ -426,7 +426,7 @@ async fn abandoned_deposit_is_reconciled() {
         assert_eq!(deposits.reconcile().await.unwrap(), 0);
         assert_eq!(world.chain.balance(&wallet.address).await, 0);
         let paid = pay(&client, &header).await.expect(200);
-        assert!(paid["api_key"].is_null(), "whoever repeats a payment need not be its payer");
+        assert!(paid["api_key"].is_null(), "anyone can repeat a payment, not only its payer");
         let user = world.user_of(&client, &wallet).await;
         assert_eq!(service.app.accounts.balance(user).await.unwrap().posted, MicroUsd::new(10_000_000));
         assert_clean(&service).await;

@@ -20,7 +20,7 @@ async fn an_unknown_argument_is_refused_where_dropping_it_grants_more() {
         let advice = format!("{given} is not an argument of create_key; did you mean {nearest}?");
         assert!(refused.contains(&advice), "{refused}");
     }
-    let keys = client.get("/api/keys?unheard_of=1").await.expect(200);
+    let keys = client.get("/api/keys?unknown_name=1").await.expect(200);
     assert_eq!(keys.as_array().unwrap().len(), before, "a key was created");
 
     let cookie = service.cookie(user).await;
@@ -38,10 +38,10 @@ async fn an_unknown_argument_is_refused_where_dropping_it_grants_more() {
         let request = caller.request(rest.method.as_str().parse().unwrap(), &path);
         let request = match rest.method.as_str() {
             "POST" => {
-                input["unheard_of"] = json!(1);
+                input["unknown_name"] = json!(1);
                 request.json(&input)
             }
-            _ => request.query(&[("unheard_of", "1")]),
+            _ => request.query(&[("unknown_name", "1")]),
         };
         let request = if by_cookie {
             request.header("cookie", &cookie).header("sec-fetch-site", "same-origin")
@@ -49,7 +49,7 @@ async fn an_unknown_argument_is_refused_where_dropping_it_grants_more() {
             request
         };
         let reply = caller.send(request).await;
-        let expected = format!("unheard_of is not an argument of {}", entry.spec.name);
+        let expected = format!("unknown_name is not an argument of {}", entry.spec.name);
         assert!(reply.refused(400).contains(&expected), "{}", entry.spec.name);
         let method = rest.method.as_str().to_lowercase();
         let body =
@@ -64,7 +64,7 @@ async fn an_unknown_argument_is_refused_where_dropping_it_grants_more() {
     // Reads and polls stay tolerant.
     for entry in TOOLS.iter().filter(|entry| !entry.spec.effect.refuses_unknown()) {
         let mut input = example(entry);
-        input["unheard_of"] = json!(1);
+        input["unknown_name"] = json!(1);
         if let Some(rest) = entry.spec.rest {
             let reply = by_rest(&client, rest, &input).await;
             assert!(!reply.text.contains("is not an argument"), "{}: {}", entry.spec.name, reply.text);
@@ -227,7 +227,7 @@ async fn an_agent_without_money_learns_the_ways_in() {
 }
 
 #[tokio::test]
-async fn a_poll_without_an_id_is_told_so() {
+async fn a_poll_without_an_id_is_a_fault() {
     let service = Service::start().await;
     let client = service.user().await;
     let read = client.tool("get_poll_result", json!({ "poll_id": "" })).await;

@@ -28,7 +28,7 @@ fn show(what: &str, mut action: impl FnMut()) {
     println!("{what:<62} {cold:>12.1?} {warm:>12.1?}");
 }
 
-/// Runs a poll with equal votes for two options and all calls launched at once. Calls `look` after each
+/// Runs a poll with equal votes for two options and all calls launched at once. Calls the closure `look` for each
 /// response.
 fn split_poll(members: usize, in_order: bool, mut look: impl FnMut(&Responses)) {
     let mut responses = Responses::new(4, members);

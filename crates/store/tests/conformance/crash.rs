@@ -34,7 +34,7 @@ async fn killed_process() {
             println!("\nOPENED {}", poll.id);
             for batch in 0..5 {
                 polls.record(&poll.id, Epoch::FIRST, &ballots(batch * 4 + 1..=batch * 4 + 4)).await.unwrap();
-                println!("\nKEPT {} {}", poll.id, batch * 4 + 4);
+                println!("\nSTORED {} {}", poll.id, batch * 4 + 4);
             }
             let settlement = Settlement::Capture(usd(CAPTURED));
             polls.close(&poll.id, Epoch::FIRST, &closing(Some(0)), settlement).await.unwrap();
