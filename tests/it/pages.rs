@@ -91,7 +91,11 @@ async fn poll_has_a_page_markdown_and_votes() {
     let path = format!("/results/{}", poll["poll_id"].as_str().unwrap());
     let page = client.get(&path).await;
     assert_eq!((page.status, page.header("content-type")), (200, "text/html; charset=utf-8"));
-    assert!(page.text.contains("Ja | nein") && page.text.contains("Whether it is true is another question."));
+    assert!(
+        page.text.contains("Ja | nein")
+            && page.text.contains("simulated votes say nothing about real models")
+    );
+    assert!(page.text.contains("og:title\" content=\"Simulated poll: "), "{}", page.text);
     for hidden in ["estimated_cost", "0.000", "max_cost"] {
         assert!(!page.text.contains(hidden), "{hidden}");
     }
