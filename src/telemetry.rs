@@ -15,6 +15,7 @@ use tracing_subscriber::layer::SubscriberExt;
 use tracing_subscriber::util::SubscriberInitExt;
 
 use crate::config::{LogFormat, Telemetry};
+use crate::site::RAILS;
 
 /// Histogram buckets for durations, in seconds: from instant reads to slow polls.
 const SECONDS: &[f64] = &[
@@ -155,21 +156,11 @@ fn describe() {
     counter!("ep_votes_total", "Model responses, by result");
     histogram!("ep_vote_duration_seconds", Unit::Seconds, "Time per model response");
     counter!("ep_model_list_fetches_total", "Attempts to fetch the upstream's model list, by result");
-    counter!("ep_usdc_deposits_total", "USDC deposits credited");
-    counter!(
-        "ep_usdc_deposits_unknown_total",
-        "USDC deposits with an expired authorization and an unknown outcome"
-    );
-    counter!(
-        "ep_usdc_deposits_vanished_total",
-        "Credited USDC deposits with a transaction removed from the chain: their accounts are frozen"
-    );
     counter!("ep_upstream_calls_total", "Requests to the upstream, by upstream and result");
     histogram!("ep_upstream_latency_seconds", Unit::Seconds, "Time per request to the upstream");
     counter!("ep_upstream_rungs_total", "Model responses, by upstream and fallback level of the request");
     counter!("ep_notifications_total", "Attempts to deliver webhook notifications, by outcome");
     counter!("ep_agent_pushes_total", "Attempts to deliver A2A push notifications, by outcome");
-    counter!("ep_card_payments_total", "Card payments credited to an account");
     gauge!("ep_connections", "Open connections");
     counter!("ep_connections_refused_total", "Connections closed at once, by the limit they exceeded");
     counter!("ep_connections_silent_total", "Connections closed because no request came in time");
@@ -181,12 +172,12 @@ fn describe() {
         "ep_overcharged_calls_total",
         "ep_calls_saved_total",
         "ep_connections_silent_total",
-        "ep_card_payments_total",
-        "ep_usdc_deposits_total",
-        "ep_usdc_deposits_unknown_total",
-        "ep_usdc_deposits_vanished_total",
     ] {
         metrics::counter!(name).increment(0);
+    }
+    for (name, description) in RAILS.iter().flat_map(|rail| rail.counters) {
+        counter!(*name, *description);
+        metrics::counter!(*name).increment(0);
     }
 }
 
@@ -215,11 +206,6 @@ pub async fn listen(address: SocketAddr, setting: &str) -> anyhow::Result<TcpLis
 
 /// Serves the metrics at `/metrics` on their own listener until the service stops.
 pub fn serve_metrics(listener: TcpListener, handle: PrometheusHandle, tasks: &Tasks) {
-    let upkeep = handle.clone();
-    tasks.every("summarise metrics", std::time::Duration::from_secs(5), move || {
-        upkeep.run_upkeep();
-        std::future::ready(Ok(()))
-    });
     let metrics = move || std::future::ready(([(CONTENT_TYPE, METRICS_TYPE)], handle.render()));
     let app = axum::Router::new().route("/metrics", axum::routing::get(metrics));
     let stop = tasks.token();

@@ -23,6 +23,7 @@ use crate::http::{
     AppState, Embedded, ErrorStyle, Exchange, Handler, PathParams, RequestHead, Stopping, counted, fault,
     rpc_fault,
 };
+use crate::payments::Rails;
 use crate::protocols::rest;
 use crate::protocols::rest::Binding;
 use crate::site::names::EMBED;
@@ -71,8 +72,8 @@ enum Responder {
 }
 
 /// Builds a router for these routes. Routes without a handler are omitted; a test reports them.
-pub fn router(state: &AppState, site: &Arc<Site>) -> Router<AppState> {
-    let handlers = Handlers::new(state);
+pub fn router(state: &AppState, site: &Arc<Site>, payments: &Rails) -> Router<AppState> {
+    let handlers = Handlers::new(state, payments);
     let mut paths: BTreeMap<String, Vec<Candidate>> = BTreeMap::new();
     for route in site.routes.iter().chain(&documents::aliases()) {
         let responder = match route.kind {

@@ -13,6 +13,9 @@ use futures::FutureExt;
 use crate::documents;
 use crate::documents::{Site, SiteSettings};
 use crate::http::{AppState, Handler};
+use crate::payments;
+use crate::payments::Rails;
+use crate::protocols::a2a::TaskPayments;
 use crate::protocols::{a2a, mcp};
 use crate::site::{Route, RouteKind};
 use crate::web;
@@ -29,7 +32,8 @@ fn table(site: &Site) -> Vec<Route> {
     let mut routes: Vec<Route> =
         site.tools.iter().flat_map(|entry| operations(entry, site.settings.keys_read_account)).collect();
     routes.extend(mcp::ROUTES.iter().cloned());
-    routes.extend(a2a::endpoints().into_iter().map(|(route, _)| route));
+    routes.extend(a2a::routes());
+    routes.extend(payments::routes());
     routes.extend(web::routes().cloned());
     routes.extend(documents::routes(site));
     routes
@@ -51,9 +55,10 @@ pub struct Handlers(HashMap<(Method, Cow<'static, str>), Handler>);
 
 impl Handlers {
     /// Collects the handlers of a service.
-    pub fn new(state: &AppState) -> Self {
+    pub fn new(state: &AppState, payments: &Rails) -> Self {
         let endpoints = mcp::endpoints(&state.app, state.tools, &state.web)
-            .chain(a2a::endpoints())
+            .chain(a2a::endpoints(&TaskPayments::new(payments.task_payments())))
+            .chain(payments.endpoints())
             .chain(web::endpoints())
             .map(|(route, handler)| ((route.method, route.path), handler));
         Self(endpoints.collect())

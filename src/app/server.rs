@@ -32,6 +32,7 @@ use tower_http::cors::{AllowOrigin, CorsLayer};
 use super::assemble;
 use super::assemble::{Assembled, Environment};
 use super::connections::{ConnectionLimits, Connections, OpenRequests};
+use super::jobs;
 use super::router;
 use super::unread;
 use super::unread::UnreadBody;
@@ -50,12 +51,10 @@ pub fn router(service: &Assembled, config: &Config) -> Router {
         web: WebAccess::new(config),
         provider: service.provider.clone(),
         oidc: service.oidc.clone(),
-        stripe: service.stripe.clone(),
-        usdc: service.usdc.clone(),
         accepts_user_ids: config.accounts.mcp_accept_user_id,
     };
     let cors = cors(state.web.clone(), Arc::clone(&service.site));
-    router::router(&state, &service.site)
+    router::router(&state, &service.site, &service.payments)
         .layer(CatchPanicLayer::custom(panicked))
         .layer(cors)
         .layer(from_fn_with_state(state.clone(), finish_response))
@@ -74,10 +73,10 @@ pub async fn serve(config: &Config, stop: impl Future<Output = ()> + Send + 'sta
             Some((telemetry::listen(address, "EP_METRICS_LISTEN").await?, telemetry::start_metrics()?))
         }
     };
-    config.check_usdc_node()?;
+    config.check_chain_node()?;
     let service = assemble::service(config, Environment::system()).await?;
     let listener = telemetry::listen(config.server.listen, "EP_LISTEN or --listen").await?;
-    service.start_background_work();
+    jobs::start_all(&service, metrics.as_ref().map(|(_, handle)| handle));
     let app = Arc::clone(&service.app);
     if let Some((listener, handle)) = metrics {
         tracing::info!(address = %listener.local_addr()?, "metrics at /metrics");

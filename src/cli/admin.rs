@@ -21,7 +21,7 @@ use super::{End, print};
 use crate::app::assemble;
 use crate::app::assemble::Environment;
 use crate::config::Config;
-use crate::payments::Usdc;
+use crate::payments::{PaymentRail, Rails};
 
 /// Period of deposits that `ep admin reconcile` compares with the chain.
 const COMPARED_PAST: Duration = Duration::from_hours(24 * 30);
@@ -206,14 +206,14 @@ pub(super) enum Command {
 
 pub(super) async fn run(config: &Config, command: Command) -> anyhow::Result<End> {
     let service = assemble::service(config, Environment::system()).await?;
-    let ended = run_in(&service.app, service.usdc.as_ref(), config.settled_within(), command).await;
+    let ended = run_in(&service.app, &service.payments, config.settled_within(), command).await;
     service.stop(Instant::now() + GRACE).await;
     ended
 }
 
 async fn run_in(
     app: &App,
-    usdc: Option<&Usdc>,
+    payments: &Rails,
     settled_within: Duration,
     command: Command,
 ) -> anyhow::Result<End> {
@@ -305,19 +305,18 @@ async fn run_in(
             }
         }
         Command::Reconcile => {
-            let cards = app.ports.cards.reconcile().await?;
-            let deposits = match usdc {
-                Some(usdc) => usdc.deposits.reconcile().await?,
-                None => 0,
-            };
-            print(&format!("reconciled {cards} card payments and {deposits} deposits"))?;
-            if let Some(usdc) = usdc
-                && let Some(compared) = usdc.deposits.compare_recent(COMPARED_PAST).await?
-            {
-                print(&chain_lines(&compared).join("\n"))?;
+            let mut reconciled = Vec::new();
+            for running in payments.all() {
+                reconciled.push(format!("{} {}", running.reconcile().await?, running.rail().words.payments));
+            }
+            print(&format!("reconciled {}", reconciled.join(" and ")))?;
+            for deposits in payments.all().filter_map(PaymentRail::deposits) {
+                if let Some(compared) = deposits.compare_recent(COMPARED_PAST).await? {
+                    print(&chain_lines(&compared).join("\n"))?;
+                }
             }
         }
-        Command::SettleDeposit { deposit, outcome } => settle_deposit(usdc, deposit, outcome).await?,
+        Command::SettleDeposit { deposit, outcome } => settle_deposit(payments, deposit, outcome).await?,
         Command::Balance { account, json } => {
             let user = account.find(accounts).await?;
             let balance = accounts.balance(user).await?;
@@ -337,7 +336,7 @@ async fn run_in(
         }
         Command::Audit { full, json } => {
             let check = if full { IntegrityCheck::Full } else { IntegrityCheck::Quick };
-            return audit(accounts, usdc, settled_within, check, json).await;
+            return audit(accounts, payments, settled_within, check, json).await;
         }
     }
     Ok(End::Done)
@@ -345,7 +344,7 @@ async fn run_in(
 
 async fn audit(
     accounts: &Accounts,
-    usdc: Option<&Usdc>,
+    payments: &Rails,
     settled_within: Duration,
     check: IntegrityCheck,
     json: bool,
@@ -361,18 +360,22 @@ async fn audit(
         return Ok(End::Code(1));
     }
     let audit = accounts.audit(settled_within).await?;
-    let compared = match usdc {
-        Some(usdc) => usdc.deposits.compare_all().await?,
-        None => None,
-    };
-    let is_clean = audit.is_clean() && compared.as_ref().is_none_or(ChainComparison::is_clean);
+    let mut compared = Vec::new();
+    for running in payments.all() {
+        if let Some(deposits) = running.deposits()
+            && let Some(comparison) = deposits.compare_all().await?
+        {
+            compared.push((running.rail().id, comparison));
+        }
+    }
+    let is_clean = audit.is_clean() && compared.iter().all(|(_, comparison)| comparison.is_clean());
     let mut shown =
         json!({ "clean": is_clean, "accounts": audit.accounts, "transfers": audit.transfers, "damaged": [] });
     for (name, _, found) in audit.findings() {
         shown[name] = json!(found);
     }
-    if let Some(compared) = &compared {
-        shown["usdc"] = json!({
+    for (rail, compared) in &compared {
+        shown[*rail] = json!({
             "deposits": compared.deposits,
             "settled_usd": Usd(compared.settled),
             "on_chain_usd": Usd(compared.on_chain),
@@ -387,7 +390,7 @@ async fn audit(
         for (_, description, found) in audit.findings() {
             lines.extend(found.iter().map(|id| format!("{description}: {id}")));
         }
-        lines.extend(compared.iter().flat_map(chain_lines));
+        lines.extend(compared.iter().flat_map(|(_, comparison)| chain_lines(comparison)));
         lines.join("\n")
     })?;
     Ok(if is_clean { End::Done } else { End::Code(1) })
@@ -403,11 +406,11 @@ fn chain_lines(compared: &ChainComparison) -> Vec<String> {
 }
 
 async fn settle_deposit(
-    usdc: Option<&Usdc>,
+    payments: &Rails,
     deposit: DepositId,
     outcome: DeclaredOutcome,
 ) -> anyhow::Result<()> {
-    let deposits = &usdc.ok_or_else(crate::payments::usdc_not_configured)?.deposits;
+    let deposits = payments.deposits()?;
     let Some(transaction) = outcome.transaction else {
         deposits.declare_unpaid(deposit).await?;
         print("declared unpaid")?;

@@ -25,6 +25,7 @@ use tokio::time::Instant;
 
 use crate::app::assemble;
 use crate::app::assemble::Environment;
+use crate::app::jobs;
 use crate::app::server;
 use crate::config;
 use crate::config::{Config, ConfigError, Telemetry};
@@ -158,7 +159,7 @@ async fn run(command: Command) -> anyhow::Result<End> {
             let config = quietly(config);
             let environment = Environment { links: false, ..Environment::system() };
             let service = assemble::service(&config, environment).await?;
-            service.start_background_work();
+            jobs::start_all(&service, None);
             Box::pin(crate::protocols::mcp::serve_stdio(service.app.clone(), service.site.tools, &toolsets))
                 .await?;
             // The host has gone: the next process resumes unfinished work.
@@ -245,11 +246,13 @@ fn render(check: bool) -> anyhow::Result<End> {
     let mut settings = documents::SiteSettings { base_url, ..documents::SiteSettings::new(&config) };
     settings.offer.models = documents::Models::Upstream;
     let site = crate::app::routes::site(settings, &ep_tools::TOOLS);
+    let mut files = documents::committed_files(&site);
+    files.push((jobs::FILE, jobs::markdown().into()));
     if !check {
-        documents::write(&site, &root)?;
+        documents::write(&files, &root)?;
         return Ok(End::Done);
     }
-    let stale = documents::stale(&site, &root);
+    let stale = documents::stale(&files, &root);
     for file in &stale {
         eprintln!("{file} is stale; run `ep render`");
     }

@@ -357,14 +357,14 @@ mod tests {
         };
         // Base, Ethereum, and an unknown network.
         for network in ["eip155:8453", "eip155:1", "eip155:987654321"] {
-            let refused = accepting(network, &[]).check_usdc_node().unwrap_err().to_string();
+            let refused = accepting(network, &[]).check_chain_node().unwrap_err().to_string();
             assert!(refused.starts_with("EP_X402_RPC_URL must be set"), "{refused}");
-            accepting(network, &[("EP_X402_RPC_URL", "https://node.example")]).check_usdc_node().unwrap();
+            accepting(network, &[("EP_X402_RPC_URL", "https://node.example")]).check_chain_node().unwrap();
         }
         for network in ["eip155:84532", "eip155:11155111", "eip155:31337"] {
-            accepting(network, &[]).check_usdc_node().unwrap();
+            accepting(network, &[]).check_chain_node().unwrap();
         }
-        with(&[]).unwrap().check_usdc_node().unwrap();
+        with(&[]).unwrap().check_chain_node().unwrap();
 
         let confirmations = |network, more: &[(&str, &str)]| {
             accepting(network, more).x402(String::new()).unwrap().unwrap().confirmations

@@ -378,7 +378,7 @@ impl Config {
 
     /// Requires a chain node if USDC is accepted. Without one, a settlement with a lost response can never be
     /// decided. A missing node is an error on a mainnet, and a warning on a known test network.
-    pub fn check_usdc_node(&self) -> Result<(), ConfigError> {
+    pub fn check_chain_node(&self) -> Result<(), ConfigError> {
         if self.x402.facilitator_url.is_empty() || self.rpc_url()?.is_some() {
             return Ok(());
         }

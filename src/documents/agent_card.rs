@@ -12,11 +12,10 @@ use serde_json::{Map, Value, json};
 
 use super::{AGENT_CARD, Document, Form, JWKS, Site, json_text};
 use crate::config::Operator;
+use crate::site::rails::AgentExtension;
 
 /// The key scope that an agent needs.
 const AGENT_SCOPE: KeyScope = KeyScope::Polls;
-/// The A2A extension for x402 payments.
-pub const PAYMENTS: &str = "https://github.com/google-agentic-commerce/a2a-x402/blob/main/spec/v0.2";
 
 pub(super) const DOCUMENT: Document = Document::new(
     AGENT_CARD,
@@ -142,12 +141,14 @@ fn card(site: &Site, shown: &dyn Fn(&Entry) -> bool) -> Map<String, Value> {
     let skills: Vec<Value> =
         site.offered().filter(|entry| shown(entry)).map(|entry| skill(entry, &owner["tags"])).collect();
     let mut capabilities = json!({ "streaming": true, "pushNotifications": true, "extendedAgentCard": true });
-    if site.settings.offer.usdc.is_some() {
-        capabilities["extensions"] = json!([{
-            "uri": PAYMENTS,
-            "description": "Where the balance does not suffice, a task can be paid for in USDC (x402).",
-            "required": false,
-        }]);
+    let extensions = site.settings.offer.rails().filter_map(|rail| rail.agent_extension.as_ref());
+    let extensions: Vec<Value> = extensions
+        .map(|AgentExtension { uri, description }| {
+            json!({ "uri": uri, "description": description, "required": false })
+        })
+        .collect();
+    if !extensions.is_empty() {
+        capabilities["extensions"] = extensions.into();
     }
     let key = json!({ "scheme": "bearer", "bearerFormat": "ep_k_…", "description": key_description(site) });
     let mut schemes = json!({ "bearer": { "httpAuthSecurityScheme": key } });

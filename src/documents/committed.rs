@@ -2,27 +2,30 @@
 
 use std::path::Path;
 
+use axum::body::Bytes;
+
 use super::Site;
 
 /// The base URL in committed files.
 pub const EXAMPLE_URL: &str = "https://ensemble-poll.example";
 
-/// Writes every committed file of a site below `root`.
-pub fn write(site: &Site, root: &Path) -> std::io::Result<()> {
-    for (file, bytes) in files(site) {
-        std::fs::write(root.join(file), bytes)?;
-    }
-    Ok(())
+/// A path in the repository, and the rendered content.
+type File = (&'static str, Bytes);
+
+/// Writes files below `root`.
+pub fn write(files: &[File], root: &Path) -> std::io::Result<()> {
+    files.iter().try_for_each(|(file, bytes)| std::fs::write(root.join(file), bytes))
 }
 
-/// Returns the committed files below `root` that are out of date.
-pub fn stale(site: &Site, root: &Path) -> Vec<&'static str> {
-    let current =
-        |file: &str, bytes: &[u8]| std::fs::read(root.join(file)).is_ok_and(|stored| stored == bytes);
-    files(site).into_iter().filter(|(file, bytes)| !current(file, bytes)).map(|(file, _)| file).collect()
+/// Returns the files below `root` that are out of date.
+pub fn stale(files: &[File], root: &Path) -> Vec<&'static str> {
+    let is_stale =
+        |(file, bytes): &&File| !std::fs::read(root.join(file)).is_ok_and(|stored| stored == *bytes);
+    files.iter().filter(is_stale).map(|(file, _)| *file).collect()
 }
 
-fn files(site: &Site) -> Vec<(&'static str, axum::body::Bytes)> {
+/// Returns the documents of a site that are committed.
+pub fn committed_files(site: &Site) -> Vec<File> {
     Site::forms()
         .filter_map(|(form, document, index)| {
             Some((form.committed?, site.rendered(document, index)?.bytes.clone()))

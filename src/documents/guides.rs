@@ -1,20 +1,21 @@
 //! `/docs/…`: the guides, as HTML and Markdown. Their sources are the files in `docs/`, parts of other documents
 //! and the operations' manuals. Links use this service's URLs.
 //!
-//! A file marks text for some configurations only: `<!-- if usdc -->…<!-- end -->`. The conditions are `charges`,
-//! `starter_credit`, `cards`, `usdc` and `sign_in`.
+//! A file marks text for some configurations only: `<!-- if charges -->…<!-- end -->`. `Offer::meets` knows the
+//! conditions.
 
 use std::fmt::Write;
 
 use axum::body::Bytes;
 use ep_kernel::tool::{Spec, Tool};
-use ep_tools::account::{CreateCheckout, GetBalance};
+use ep_tools::account::GetBalance;
 use ep_tools::keys::FundKey;
 
 use super::page::{HTML, Page};
 use super::skills::SKILL;
 use super::{AUTH_GUIDE, Document, Form, MARKDOWN, Offer, Site, error_reference};
 use crate::layout::title;
+use crate::site::rails::RailGuide;
 
 /// The guide to clients.
 pub(super) const CLIENTS: &str = include_str!("../../docs/clients.md");
@@ -151,9 +152,9 @@ pub(super) static GUIDES: [Guide; 8] = [START, CONNECT, ACCOUNTS, OAUTH, FUNDING
 pub(super) fn at(site: &Site, file: &str) -> String {
     let here = offered(&site.settings.offer, file);
     let here = here.replace(ABOUT_EXAMPLE, "").replace(EXAMPLE, &site.settings.base_url);
-    let here = match &site.settings.offer.usdc {
-        Some(network) => here.replace(EXAMPLE_NETWORK, network),
-        None => here,
+    let here = match site.settings.offer.network.as_str() {
+        "" => here,
+        network => here.replace(EXAMPLE_NETWORK, network),
     };
     GUIDES.iter().filter(|guide| !guide.file.is_empty()).fold(here, |text, guide| {
         let url = site.links.url(guide.page.name, &[]);
@@ -168,20 +169,12 @@ fn offered(offer: &Offer, text: &str) -> String {
     for part in parts {
         let (condition, rest) = part.split_once(" -->").unwrap_or((part, ""));
         let (conditional, rest) = rest.split_once("<!-- end -->").unwrap_or((rest, ""));
-        let holds = match condition {
-            "charges" => offer.charges,
-            "cards" => offer.cards,
-            "usdc" => offer.usdc.is_some(),
-            "sign_in" => offer.sign_in,
-            "starter_credit" => !offer.starter_credit.is_zero(),
-            _ => false,
-        };
         // A mark on its own line is removed together with the line end.
         let (conditional, rest) = match conditional.strip_prefix('\n') {
             Some(lines) => (lines, rest.strip_prefix('\n').unwrap_or(rest)),
             None => (conditional, rest),
         };
-        if holds {
+        if offer.meets(condition) == Some(true) {
             shown.push_str(conditional);
         }
         shown.push_str(rest);
@@ -212,12 +205,19 @@ fn funding(site: &Site) -> Option<String> {
         return None;
     }
     let mut text = format!("# Funding\n\n{}", site.price_paragraph());
-    if offer.cards {
-        manual(site, &mut text, &CreateCheckout::SPEC)?;
-    }
-    if let Some(network) = &offer.usdc {
-        text.push_str(&sections(&at(site, CLIENTS), |heading| heading == "Paying in USDC"));
-        let _ = write!(text, "Deposits are taken on the chain `{network}`.\n\n");
+    for rail in offer.rails() {
+        match rail.guide {
+            RailGuide::Operation(name) => {
+                let begins = site.tools.iter().find(|entry| entry.spec.name == name)?;
+                manual(site, &mut text, &begins.spec)?;
+            }
+            RailGuide::Section(wanted) => {
+                text.push_str(&sections(&at(site, CLIENTS), |heading| heading == wanted));
+            }
+        }
+        if rail.settings.on_chain {
+            let _ = write!(text, "Deposits are taken on the chain `{}`.\n\n", offer.network);
+        }
     }
     if !offer.takes_payments() {
         let contact = &site.settings.operator.contact;

@@ -51,10 +51,10 @@ use axum::http::header::HeaderName;
 use schemars::Schema;
 use serde_json::Value;
 
-pub use agent_card::{PAYMENTS as PAYMENTS_EXTENSION, extended as extended_agent_card};
+pub use agent_card::extended as extended_agent_card;
 pub use aliases::AliasPaths;
 pub use assets::asset_url;
-pub use committed::{EXAMPLE_URL, stale, write};
+pub use committed::{EXAMPLE_URL, committed_files, stale, write};
 pub use home::{AskMethod, MARKDOWN_NAME as HOME_MARKDOWN, links as home_links, ways};
 pub use negotiation::{reads_html, wants_markdown};
 pub use offer::{Models, Offer};

@@ -3,16 +3,15 @@
 use ep_kernel::fault::Kind;
 use ep_kernel::tool::{Effect, Entry, Spec, Tool};
 use ep_polling::money::MicroUsd;
-use ep_tools::account::{CreateCheckout, GetBalance, GetConfirmation, ListSpending, SetConfirmation};
+use ep_tools::account::{GetBalance, GetConfirmation, ListSpending, SetConfirmation};
 use ep_tools::keys::FundKey;
 use ep_tools::models::ListModels;
 use ep_tools::polls::EstimatePoll;
-use secrecy::ExposeSecret;
 
 use super::NO_ISSUER;
 use crate::config::{BillingMode, Config, Demo};
-use crate::site::names::{DEPOSIT, LOGIN};
-use crate::site::{Route, RouteKind};
+use crate::site::names::LOGIN;
+use crate::site::{RAILS, Rail, Route, RouteKind};
 
 /// The source of the models of polls.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -30,12 +29,10 @@ pub enum Models {
 pub struct Offer {
     /// True if polls are charged to accounts.
     pub charges: bool,
-    /// True if accounts are funded by card.
-    pub cards: bool,
-    /// True if the service accepts webhooks of the card processor.
-    pub card_reports: bool,
-    /// The chain of USDC deposits (CAIP-2), if deposits are accepted.
-    pub usdc: Option<String>,
+    /// The configured payment rails, in the order of the table. They fund accounts only while polls are charged.
+    configured: Vec<&'static Rail>,
+    /// The chain of payments (CAIP-2); empty if no payment is made on a chain.
+    pub network: String,
     /// The source of the models.
     pub models: Models,
     /// The issuer of access tokens, if one is configured.
@@ -83,14 +80,14 @@ impl Offer {
     /// Returns the features of these settings.
     pub fn new(config: &Config) -> Self {
         let charges = config.billing.mode == BillingMode::Prepaid;
-        let usdc = charges && !config.x402.facilitator_url.is_empty();
+        let configured: Vec<&'static Rail> =
+            RAILS.into_iter().filter(|rail| (rail.settings.is_set)(config)).collect();
+        let on_chain = charges && configured.iter().any(|rail| rail.settings.on_chain);
         let issuer = config.issuer().map(str::to_owned);
-        let card_reports = !config.stripe.secret_key.expose_secret().is_empty();
         Self {
             charges,
-            cards: charges && card_reports,
-            card_reports,
-            usdc: usdc.then(|| config.chain.network.clone()),
+            configured,
+            network: if on_chain { config.chain.network.clone() } else { String::new() },
             models: match (config.upstream.url.is_empty(), config.upstream.demo) {
                 (false, _) => Models::Upstream,
                 (true, Demo::Auto) => Models::Simulated,
@@ -116,9 +113,31 @@ impl Offer {
         self.models == Models::None
     }
 
-    /// True if accounts can be funded by card or in USDC.
-    pub const fn takes_payments(&self) -> bool {
-        self.cards || self.usdc.is_some()
+    /// Returns the rails that fund accounts here, in the order of the table.
+    pub fn rails(&self) -> impl Iterator<Item = &'static Rail> {
+        self.configured.iter().copied().filter(|_| self.charges)
+    }
+
+    /// True if this rail funds accounts here.
+    pub fn takes(&self, rail: &Rail) -> bool {
+        self.rails().any(|taken| taken == rail)
+    }
+
+    /// True if any rail funds accounts here.
+    pub fn takes_payments(&self) -> bool {
+        self.rails().next().is_some()
+    }
+
+    /// Returns true if a condition of documents holds: `charges`, `starter_credit`, `issuer`, `sign_in`, or the
+    /// identifier of a rail. `None` if the condition is unknown.
+    pub fn meets(&self, condition: &str) -> Option<bool> {
+        Some(match condition {
+            "charges" => self.charges,
+            "starter_credit" => !self.starter_credit.is_zero(),
+            "issuer" => self.issuer.is_some(),
+            "sign_in" => self.sign_in,
+            rail => self.takes(Rail::find(rail)?),
+        })
     }
 
     /// Returns the reason why an operation has no use here; `None` if it has a use.
@@ -126,8 +145,8 @@ impl Offer {
         if !self.charges && OF_MONEY.contains(&spec.name) {
             return Some(CHARGES_NOBODY);
         }
-        if spec.name == CreateCheckout::SPEC.name {
-            return self.without_cards();
+        if let Some(rail) = RAILS.into_iter().find(|rail| rail.begins == spec.name) {
+            return self.without(rail);
         }
         let asks = spec.effect == Effect::Consult
             || [ListModels::SPEC.name, EstimatePoll::SPEC.name].contains(&spec.name);
@@ -138,13 +157,11 @@ impl Offer {
     pub fn lacks_route(&self, route: &Route) -> Option<Unavailable> {
         match route.kind {
             RouteKind::Operation(entry, _) | RouteKind::Stream(entry, _) => self.lacks(&entry.spec),
-            RouteKind::Payment if route.name == DEPOSIT && self.usdc.is_none() => Some(Unavailable::new(
-                Kind::NotConfigured,
-                self.no_payment("deposits of USDC are not configured"),
-            )),
             // It takes reports of payments that were begun while polls were charged.
-            RouteKind::Webhook if !self.charges && self.card_reports => Some(CHARGES_NOBODY),
-            RouteKind::Webhook => self.without_cards(),
+            RouteKind::Webhook(rail) if !self.charges && self.configured.contains(&rail) => {
+                Some(CHARGES_NOBODY)
+            }
+            RouteKind::Webhook(rail) | RouteKind::Payment(rail) => self.without(rail),
             RouteKind::Redirect if !self.sign_in && route.name == LOGIN => {
                 Some(Unavailable::new(Kind::NotConfigured, "no identity provider is configured for browsers"))
             }
@@ -183,13 +200,10 @@ impl Offer {
         kind != Kind::InsufficientBalance || self.charges
     }
 
-    fn without_cards(&self) -> Option<Unavailable> {
-        let reason = self.no_payment("payments by card are not configured");
-        (!self.cards).then(|| Unavailable::new(Kind::NotConfigured, reason))
-    }
-
-    const fn no_payment(&self, reason: &'static str) -> &'static str {
-        if self.charges { reason } else { "this service charges nobody" }
+    /// Returns the reason why a rail takes no payments; `None` if it takes them.
+    fn without(&self, rail: &Rail) -> Option<Unavailable> {
+        let reason = if self.charges { rail.missing() } else { CHARGES_NOBODY.reason };
+        (!self.takes(rail)).then(|| Unavailable::new(Kind::NotConfigured, reason))
     }
 }
 

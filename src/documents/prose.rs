@@ -15,6 +15,7 @@ use serde_json::Value;
 
 use super::{DOCUMENTS, Site, SiteSettings};
 use crate::site::deposit::DEPOSITS;
+use crate::site::rails::RailWords;
 use crate::site::{Route, RouteKind};
 
 /// The template variable `p`.
@@ -145,9 +146,41 @@ impl<'a> Prose<'a> {
         (DEPOSITS.start() / 100, DEPOSITS.end() / 100)
     }
 
-    /// Returns the chain of deposits (CAIP-2); empty if deposits are not accepted.
+    /// Returns the chain of payments (CAIP-2); empty if no payment is made on a chain.
     pub(super) fn network(&self) -> &str {
-        self.site.settings.offer.usdc.as_deref().unwrap_or_default()
+        &self.site.settings.offer.network
+    }
+
+    /// Returns true if a condition holds: see [`Offer::meets`](super::Offer::meets).
+    pub(super) fn meets(&self, condition: &str) -> askama::Result<bool> {
+        self.site.settings.offer.meets(condition).ok_or_else(|| missing("condition", condition))
+    }
+
+    /// Returns a list item for each payment rail: the data that is stored.
+    pub(super) fn stored_payments(&self) -> String {
+        self.rails(|words| words.stored)
+    }
+
+    /// Returns a list item for each payment rail: the recipient of data.
+    pub(super) fn payment_recipients(&self) -> String {
+        self.rails(|words| words.recipient)
+    }
+
+    /// Returns a list item for each payment rail: the terms of payments.
+    pub(super) fn payment_terms(&self) -> String {
+        self.rails(|words| words.terms)
+    }
+
+    /// Returns a sentence for each payment rail with data that outlives a deleted account, each with a space.
+    pub(super) fn payments_after_deletion(&self) -> String {
+        let sentences = self.site.settings.offer.rails().filter_map(|rail| rail.words.after_deletion);
+        sentences.flat_map(|sentence| [sentence, " "]).collect()
+    }
+
+    fn rails(&self, words: fn(&RailWords) -> &'static str) -> String {
+        self.site.settings.offer.rails().fold(String::new(), |list, rail| {
+            list + "\n- " + &words(&rail.words).replace("{network}", self.network())
+        })
     }
 
     /// Returns the caution about the models; empty with an upstream.

@@ -25,7 +25,7 @@ fn descriptions(site: &Site) -> Option<Bytes> {
     // A document may be served at many paths; only the first is described.
     let mut first = |route: &&Route| !is_document(route) || documents.insert(route.name);
     let routes = site.routes.iter().filter(|route| match route.kind {
-        RouteKind::Webhook | RouteKind::Form => false,
+        RouteKind::Webhook(_) | RouteKind::Form => false,
         RouteKind::Document(index) => site.has(&DOCUMENTS[index]),
         RouteKind::ProxiedDocument => site.settings.offer.issuer.is_some(),
         _ => true,
@@ -78,7 +78,7 @@ fn description(site: &Site, route: &Route) -> Value {
     }
     let (price, class) = match route.kind {
         // What is paid is credited to the account.
-        RouteKind::Payment => (free(), Latency::Models),
+        RouteKind::Payment(_) => (free(), Latency::Models),
         RouteKind::Protocol(endpoint) if endpoint.opens_polls => (metered(site), Latency::Models),
         _ => (free(), Latency::Instant),
     };
@@ -94,8 +94,8 @@ const fn kind(route: &Route) -> &'static str {
         RouteKind::Protocol(_) => "protocol",
         RouteKind::Document(_) | RouteKind::ProxiedDocument => "document",
         RouteKind::Redirect => "redirect",
-        RouteKind::Webhook => "webhook",
-        RouteKind::Payment => "payment",
+        RouteKind::Webhook(_) => "webhook",
+        RouteKind::Payment(_) => "payment",
         RouteKind::Page => "page",
         RouteKind::Form => "form",
         RouteKind::Probe => "probe",

@@ -12,17 +12,16 @@ use ep_kernel::links::{ActionRequest, Links};
 use ep_kernel::method::Method;
 use ep_kernel::ports::Clock;
 use ep_kernel::signing::SigningKeys;
-use ep_kernel::tool::{Entry, Tool};
+use ep_kernel::tool::Entry;
 use ep_polling::time::Timestamp;
-use ep_tools::account::CreateCheckout;
-use serde_json::{Value, json};
+use serde_json::Value;
 use url::Url;
 
 use super::{Changes, DOCUMENTS, Document, Form, Offer, PollPrice, serve};
 use crate::config::{Config, Content, Limits, Operator, Sessions};
 use crate::http::Rendered;
-use crate::site::names::{DASHBOARD, DEPOSIT, FUNDS};
-use crate::site::{Route, RouteKind};
+use crate::site::names::{DASHBOARD, FUNDS};
+use crate::site::{Rail, Route, RouteKind};
 
 /// The settings that documents depend on.
 #[derive(Debug, Clone)]
@@ -110,26 +109,21 @@ impl SiteSettings {
         if !self.offer.charges {
             return ways;
         }
-        if self.offer.usdc.is_some() && links.has(DEPOSIT) {
-            let text = "Deposit USDC (x402): the first response says what to pay. With Authorization, that account is \
-                        credited, otherwise the account of the paying wallet.";
-            ways.push(way(text, links.request(DEPOSIT), Some(json!({ "amount_usd": 5 }))));
-        }
-        if self.offer.cards && links.has(CreateCheckout::SPEC.name) {
-            let text =
-                "With the session of a signed-in browser, begin a payment by card and open the returned url.";
-            let example = serde_json::from_str(CreateCheckout::SPEC.example).ok();
-            ways.push(way(text, links.request(CreateCheckout::SPEC.name), example));
+        // Programs read these ways, so those that need no person come first.
+        let (for_programs, for_people): (Vec<&Rail>, Vec<&Rail>) =
+            self.offer.rails().partition(|rail| rail.is_for_programs());
+        for rail in for_programs.into_iter().chain(for_people).filter(|rail| links.has(rail.begins)) {
+            let example = serde_json::from_str(rail.example).ok();
+            ways.push(way(rail.words.way, links.request(rail.begins), example));
         }
         if let Some(page) = self.add_funds_page(links) {
-            let text =
-                match (self.operator.add_funds_url.is_empty(), self.offer.cards, self.offer.usdc.is_some()) {
-                    (false, ..) => "Fund the account on the operator's page.",
-                    (true, true, true) => "Sign in on this page and pay by card or from a wallet.",
-                    (true, true, false) => "Sign in on this page and pay by card.",
-                    (true, false, _) => "Sign in on this page and pay from a wallet.",
-                };
-            ways.push(way(text, (Method::Get, page), None));
+            let text = if self.operator.add_funds_url.is_empty() {
+                let pay: Vec<&str> = self.offer.rails().map(|rail| rail.words.pay).collect();
+                format!("Sign in on this page and pay {}.", pay.join(" or "))
+            } else {
+                "Fund the account on the operator's page.".to_owned()
+            };
+            ways.push(way(&text, (Method::Get, page), None));
         }
         if ways.is_empty() {
             ways.push(ActionRequest {

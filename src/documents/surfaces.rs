@@ -31,9 +31,9 @@ struct StoredDescriptor {
     detection_rule: String,
     #[serde(default)]
     standard_refs: Vec<String>,
-    /// The setting that it requires.
+    /// The condition that it requires, as `Offer::meets` knows it.
     #[serde(default)]
-    needs: Option<Need>,
+    needs: Option<String>,
 }
 
 /// The maturity of a surface.
@@ -52,15 +52,6 @@ enum UserType {
     Human,
     CodingAgent,
     BrowserAgent,
-}
-
-/// A setting that enables a surface.
-#[derive(Clone, Copy, Deserialize)]
-#[serde(rename_all = "snake_case")]
-enum Need {
-    Issuer,
-    Login,
-    Usdc,
 }
 
 /// A URL that belongs to a surface.
@@ -112,13 +103,8 @@ fn render(site: &Site) -> Option<Bytes> {
 /// Resolves a descriptor's URLs. Returns `None` if none of its artifacts is served, or if its rule names a
 /// missing URL.
 fn descriptor(site: &Site, stored: StoredDescriptor) -> Option<Descriptor> {
-    let settings = &site.settings;
-    let set = match stored.needs {
-        None => true,
-        Some(Need::Issuer) => settings.offer.issuer.is_some(),
-        Some(Need::Login) => settings.offer.sign_in,
-        Some(Need::Usdc) => settings.offer.usdc.is_some(),
-    };
+    let offer = &site.settings.offer;
+    let set = stored.needs.as_deref().is_none_or(|needed| offer.meets(needed) == Some(true));
     let served = stored.artifacts.iter().filter(|artifact| set && is_served(site, &artifact.name));
     let artifacts: Vec<String> = served.map(|artifact| artifact.url(site)).collect();
     let rule = with_urls(site, &stored.detection_rule)?;

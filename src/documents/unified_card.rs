@@ -12,7 +12,8 @@ use super::{AGENT_CARD, ASYNCAPI, Document, Form, OPENAPI, Site, json_text, mcp_
 use crate::http::SESSION_COOKIE;
 use crate::protocols::mcp;
 use crate::site::ProtectedResource;
-use crate::site::names::{DEPOSIT, LOGIN};
+use crate::site::names::LOGIN;
+use crate::site::rails::PaymentCredential;
 
 pub(super) const NAME: &str = "unified_agent_card";
 
@@ -108,10 +109,11 @@ fn authentication(site: &Site) -> Vec<Value> {
         session,
         wallet,
     ];
-    if site.settings.offer.usdc.is_some() {
-        let text = "A deposit of USDC funds the payer's account; a new payer gets a key.";
-        methods.push(json!({ "type": "x402", "description": text, "deposit_url": site.url_of(DEPOSIT) }));
-    }
+    methods.extend(site.settings.offer.rails().filter_map(|rail| {
+        let PaymentCredential { kind, description } = rail.credential.as_ref()?;
+        let url = site.url_of(rail.receiver.name);
+        Some(json!({ "type": kind, "description": description, "deposit_url": url }))
+    }));
     if let Some(issuer) = &site.settings.offer.issuer {
         methods.push(json!({
             "type": "oauth2",

@@ -12,14 +12,12 @@ use ep_kernel::fault::Fault;
 use ep_kernel::guard::{Admission, Credential, Request as GuardRequest};
 use ep_kernel::links::Links;
 use ep_kernel::tool::{Entry, SessionChange};
-use ep_payments::StripeWebhooks;
 use futures::future::BoxFuture;
 use ipnet::IpNet;
 use secrecy::ExposeSecret;
 
 use super::{RequestHead, WebAccess};
 use crate::documents::Site;
-use crate::payments::Usdc;
 
 /// State shared by all handlers.
 #[derive(Clone)]
@@ -38,10 +36,6 @@ pub struct AppState {
     pub provider: Option<Provider>,
     /// Signs people in at the provider, if the service is its client.
     pub oidc: Option<Arc<Oidc>>,
-    /// Parses Stripe webhooks, if card payments are enabled.
-    pub stripe: Option<Arc<StripeWebhooks>>,
-    /// USDC deposits, if configured.
-    pub usdc: Option<Usdc>,
     /// True if the operator allows the id of a user in place of a key, where a protocol accepts it.
     pub accepts_user_ids: bool,
 }

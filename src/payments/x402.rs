@@ -1,32 +1,31 @@
 //! USDC deposits by x402. The payment is in request headers, the amount in the JSON body.
 
 use std::sync::Arc;
-use std::time::Duration;
 
+use async_trait::async_trait;
 use axum::body::Body;
 use axum::http::header::{CACHE_CONTROL, HeaderMap, HeaderName, HeaderValue};
 use axum::http::{Response, StatusCode};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
-use ep_kernel::caller::{Caller, UserId};
-use ep_kernel::deposits::{DepositOutcome, DepositStatus, Deposited, Deposits, pending};
-use ep_kernel::fault::{Fault, Kind};
+use ep_kernel::caller::UserId;
+use ep_kernel::deposits::{DepositOutcome, DepositStatus, Deposited, Deposits};
+use ep_kernel::fault::Fault;
 use ep_kernel::guard::Admission;
 use ep_kernel::idempotency::check_key;
-use ep_kernel::ports::Payment;
-use ep_kernel::tasks::Tasks;
-use ep_payments::{Offer, PayloadError, X402};
+use ep_payments::{Offer, PayloadError, Usdc, X402};
 use ep_polling::money::Usd;
 use futures::FutureExt;
-use futures::future::BoxFuture;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
-use tokio::sync::oneshot;
 
+use super::{PaymentRail, RailParts};
+use crate::config::ConfigError;
 use crate::http;
-use crate::http::{Exchange, malformed_body, read_body};
-use crate::site::deposit::{DEPOSITS, DepositReceipt, ReceiptStatus};
+use crate::http::{Exchange, Handler, malformed_body, read_body};
+use crate::site::deposit::{DEPOSITS, DepositReceipt, ReceiptStatus, cents_of};
+use crate::site::{Rail, rails};
 
 /// Request headers for the payment (version 2, version 1).
 const PAYMENT: [&str; 2] = ["payment-signature", "x-payment"];
@@ -35,8 +34,50 @@ const REQUIRED: HeaderName = HeaderName::from_static("payment-required");
 /// Response headers for the outcome of the payment, for both versions.
 const RESPONSE: [HeaderName; 2] =
     [HeaderName::from_static("payment-response"), HeaderName::from_static("x-payment-response")];
-/// Maximum wait before the client is asked to retry. It is shorter than the route's deadline.
-const LONGEST_WAIT: Duration = Duration::from_secs(80);
+
+/// Deposits in USDC.
+pub(super) struct X402Rail {
+    /// `None` without settings.
+    pub(super) usdc: Option<Usdc>,
+}
+
+impl X402Rail {
+    pub(super) fn new(parts: &RailParts<'_>) -> Result<Self, ConfigError> {
+        let settings = parts.config.x402((parts.url)(rails::X402.receiver.name))?;
+        let usdc = settings.map(|settings| {
+            let x402 = Arc::new(X402::new(settings, parts.client.clone(), parts.node.cloned()));
+            let (clock, entropy) = (Arc::clone(parts.clock), Arc::clone(parts.entropy));
+            let (network, store) = (Arc::<X402>::clone(&x402), parts.store.deposits());
+            let deposits = Deposits::new(network, store, Arc::clone(parts.sign_ups), clock, entropy);
+            Usdc { x402, deposits: Arc::new(deposits) }
+        });
+        Ok(Self { usdc })
+    }
+}
+
+#[async_trait]
+impl PaymentRail for X402Rail {
+    fn rail(&self) -> &'static Rail {
+        &rails::X402
+    }
+
+    fn handler(&self) -> Handler {
+        let usdc = self.usdc.clone();
+        Handler::new(move |exchange, admission| deposit(exchange, admission, usdc.clone()).boxed())
+    }
+
+    async fn reconcile(&self) -> Result<usize, Fault> {
+        match &self.usdc {
+            Some(usdc) => usdc.deposits.reconcile().await,
+            None => Ok(0),
+        }
+    }
+
+    fn deposits(&self) -> Option<&Arc<Deposits>> {
+        self.usdc.as_ref().map(|usdc| &usdc.deposits)
+    }
+}
+
 #[derive(Deserialize)]
 struct DepositBody<'a> {
     #[serde(borrow)]
@@ -44,62 +85,31 @@ struct DepositBody<'a> {
 }
 
 /// Returns the payment requirements, or settles the payment.
-pub(crate) fn handle(
+async fn deposit(
     exchange: Exchange,
     admission: Admission,
-) -> BoxFuture<'static, Result<Response<Body>, Fault>> {
-    async move {
-        let Exchange { state, head, request, .. } = exchange;
-        // The payment itself identifies a repetition: the idempotency key is only echoed.
-        head.idempotency_key.as_deref().map(check_key).transpose()?;
-        let (parts, body) = request.into_parts();
-        let body = read_body(&parts.headers, body).await?;
-        let cents = amount(&body)?;
-        let offered = state.usdc.filter(|_| state.site.settings.offer.usdc.is_some());
-        let usdc = offered.ok_or_else(usdc_not_configured)?;
-        let Some(header) = payment_header(&parts.headers) else {
-            return Ok(required(&usdc.x402.offer(cents, "Payment required"), None));
-        };
-        let payment = match usdc.x402.payment(header, cents, state.app.ports.clock.now()) {
-            Ok(payment) => payment,
-            Err(PayloadError::Mismatch(why)) => return Ok(refused(&usdc.x402, cents, &why.to_string())),
-            Err(error) => return Err(Fault::invalid("", error.to_string())),
-        };
-        let account = admission.caller.user();
-        match usdc.take(&state.app.tasks, payment, admission.caller).await? {
-            DepositOutcome::Deposited(deposited) => Ok(received(&deposited, account, &usdc.x402.network())),
-            DepositOutcome::Rejected(why) => Ok(refused(&usdc.x402, cents, &why.to_string())),
-        }
-    }
-    .boxed()
-}
-
-/// Configured USDC deposits.
-#[derive(Clone)]
-pub struct Usdc {
-    /// The protocol.
-    pub x402: Arc<X402>,
-    /// The deposit service.
-    pub deposits: Arc<Deposits>,
-}
-
-impl Usdc {
-    /// Settles a payment, even if its client disconnects.
-    pub async fn take(
-        &self,
-        tasks: &Tasks,
-        payment: Payment,
-        caller: Caller,
-    ) -> Result<DepositOutcome, Fault> {
-        let (sender, answered) = oneshot::channel();
-        let deposits = Arc::clone(&self.deposits);
-        tasks.spawn(async move {
-            let outcome = deposits.take(payment, &caller).await;
-            drop(sender.send(outcome));
-        });
-        // After a timeout the client must retry the same payment, not sign a new one.
-        let answered = tokio::time::timeout(LONGEST_WAIT, answered).await;
-        if let Ok(Ok(outcome)) = answered { outcome } else { Err(pending()) }
+    usdc: Option<Usdc>,
+) -> Result<Response<Body>, Fault> {
+    let Exchange { state, head, request, .. } = exchange;
+    // The payment itself identifies a repetition: the idempotency key is only echoed.
+    head.idempotency_key.as_deref().map(check_key).transpose()?;
+    let (parts, body) = request.into_parts();
+    let body = read_body(&parts.headers, body).await?;
+    let cents = amount(&body)?;
+    let offered = usdc.filter(|_| state.site.settings.offer.takes(&rails::X402));
+    let usdc = offered.ok_or_else(|| rails::X402.not_configured())?;
+    let Some(header) = payment_header(&parts.headers) else {
+        return Ok(required(&usdc.x402.offer(cents, "Payment required"), None));
+    };
+    let payment = match usdc.x402.payment(header, cents, state.app.ports.clock.now()) {
+        Ok(payment) => payment,
+        Err(PayloadError::Mismatch(why)) => return Ok(refused(&usdc.x402, cents, &why.to_string())),
+        Err(error) => return Err(Fault::invalid("", error.to_string())),
+    };
+    let account = admission.caller.user();
+    match usdc.take(&state.app.tasks, payment, admission.caller).await? {
+        DepositOutcome::Deposited(deposited) => Ok(received(&deposited, account, &usdc.x402.network())),
+        DepositOutcome::Rejected(why) => Ok(refused(&usdc.x402, cents, &why.to_string())),
     }
 }
 
@@ -116,18 +126,6 @@ fn amount(body: &[u8]) -> Result<u32, Fault> {
             _ => malformed_body(&error),
         })?;
     cents_of(amount_usd.get()).filter(|cents| DEPOSITS.contains(cents)).ok_or_else(rule)
-}
-
-/// Parses dollars as cents: a plain decimal number with at most two decimals.
-pub(crate) fn cents_of(text: &str) -> Option<u32> {
-    let (whole, decimals) = text.split_once('.').unwrap_or((text, "0"));
-    let digits =
-        |text: &str| !text.is_empty() && text.len() <= 7 && text.bytes().all(|byte| byte.is_ascii_digit());
-    if !digits(whole) || !digits(decimals) || decimals.len() > 2 {
-        return None;
-    }
-    let cents: u32 = format!("{decimals:0<2}").parse().ok()?;
-    whole.parse::<u32>().ok()?.checked_mul(100)?.checked_add(cents)
 }
 
 fn payment_header(headers: &HeaderMap) -> Option<&str> {
@@ -183,15 +181,10 @@ fn set(response: &mut Response<Body>, name: HeaderName, value: &Value) {
     }
 }
 
-/// Returns the fault for USDC deposits that are not configured.
-pub fn usdc_not_configured() -> Fault {
-    let text =
-        "deposits in USDC are not configured: the operator sets EP_X402_FACILITATOR_URL and EP_X402_PAY_TO";
-    Fault::new(Kind::NotConfigured, text)
-}
-
 #[cfg(test)]
 mod tests {
+    use ep_kernel::fault::Kind;
+
     use super::*;
 
     #[test]

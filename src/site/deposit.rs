@@ -1,4 +1,4 @@
-//! Requests and responses of USDC deposits (x402), as the handler and the API description share them.
+//! Amounts of payments, and requests and responses of deposits by x402.
 
 use ep_kernel::caller::{DepositId, UserId};
 use ep_kernel::identity::WalletAddress;
@@ -7,8 +7,20 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::Value;
 
-/// Smallest and largest deposit, in US cents.
+/// Smallest and largest payment, in US cents.
 pub const DEPOSITS: std::ops::RangeInclusive<u32> = 100..=100_000;
+
+/// Parses dollars as cents: a plain decimal number with at most two decimals.
+pub fn cents_of(text: &str) -> Option<u32> {
+    let (whole, decimals) = text.split_once('.').unwrap_or((text, "0"));
+    let digits =
+        |text: &str| !text.is_empty() && text.len() <= 7 && text.bytes().all(|byte| byte.is_ascii_digit());
+    if !digits(whole) || !digits(decimals) || decimals.len() > 2 {
+        return None;
+    }
+    let cents: u32 = format!("{decimals:0<2}").parse().ok()?;
+    whole.parse::<u32>().ok()?.checked_mul(100)?.checked_add(cents)
+}
 
 /// Body of a deposit request.
 #[derive(Debug, JsonSchema)]

@@ -5,9 +5,11 @@
 pub mod deposit;
 pub mod names;
 pub mod protocol;
+pub mod rails;
 pub mod resource;
 pub mod route;
 
 pub use protocol::{Protocol, ProtocolRoute};
+pub use rails::{RAILS, Rail};
 pub use resource::{Challenge, ProtectedResource};
 pub use route::{QueryParameter, Route, RouteKind};

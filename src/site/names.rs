@@ -29,8 +29,6 @@ pub const LOGIN: &str = "login";
 pub const CALLBACK: &str = "login_callback";
 /// The route that signs a browser out.
 pub const LOGOUT: &str = "logout";
-/// The route that takes USDC deposits.
-pub const DEPOSIT: &str = "deposit";
 
 /// Targets of the forms on the account page.
 pub const ACCOUNT_FORMS: AccountForms = AccountForms {

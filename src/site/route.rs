@@ -9,6 +9,7 @@ use ep_kernel::method::Method;
 use ep_kernel::tool::{Access, Entry, Rate, Rest};
 
 use super::protocol::{ErrorFormat, ProtocolRoute};
+use super::rails::Rail;
 use super::resource::{Challenge, ProtectedResource};
 
 /// One method at one path.
@@ -57,10 +58,10 @@ pub enum RouteKind {
     ProxiedDocument,
     /// A redirect for browsers.
     Redirect,
-    /// A webhook. The sending service signs its requests.
-    Webhook,
-    /// A payment sent in request headers.
-    Payment,
+    /// The webhook of a payment rail. Its processor signs the requests.
+    Webhook(&'static Rail),
+    /// A payment by this rail, with a proof in the request.
+    Payment(&'static Rail),
     /// A page for people.
     Page,
     /// The target of a page's form. The API description omits it because programs use the operations.
@@ -188,8 +189,8 @@ impl Route {
             RouteKind::Protocol(endpoint) => endpoint.protocol.surface,
             RouteKind::Document(_) | RouteKind::ProxiedDocument => "document",
             RouteKind::Redirect
-            | RouteKind::Webhook
-            | RouteKind::Payment
+            | RouteKind::Webhook(_)
+            | RouteKind::Payment(_)
             | RouteKind::Page
             | RouteKind::Form => "web",
             RouteKind::Probe => PROBE,
@@ -223,7 +224,7 @@ impl Route {
             RouteKind::Document(_)
                 | RouteKind::ProxiedDocument
                 | RouteKind::Redirect
-                | RouteKind::Webhook
+                | RouteKind::Webhook(_)
                 | RouteKind::Page
                 | RouteKind::Form
                 | RouteKind::Probe

@@ -1,4 +1,4 @@
-//! Routes for browsers (pages, forms, sign-in, sign-out), for webhooks and probes, and for proxied metadata.
+//! Routes for browsers (pages, forms, sign-in, sign-out), for probes, and for proxied metadata.
 
 mod account;
 mod discovery;
@@ -10,7 +10,6 @@ mod result;
 mod start;
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use axum::body::Body;
 use axum::http::header::{CACHE_CONTROL, HeaderValue, LOCATION};
@@ -25,10 +24,9 @@ use futures::FutureExt;
 use crate::documents::reads_html;
 use crate::http::{Exchange, Handler, HandlerFuture};
 use crate::layout::own;
-use crate::payments;
 use crate::site::names::{
-    ACCOUNT_FORMS, ASK, CALLBACK, DASHBOARD, DASHBOARD_PATH, DEPOSIT, EMBED, HOME, LOGIN, LOGIN_PAGE,
-    LOGIN_PATH, LOGOUT, MODELS_MARKDOWN, MODELS_PAGE, OEMBED, RESULT_PAGE,
+    ACCOUNT_FORMS, ASK, CALLBACK, DASHBOARD, DASHBOARD_PATH, EMBED, HOME, LOGIN, LOGIN_PAGE, LOGIN_PATH,
+    LOGOUT, MODELS_MARKDOWN, MODELS_PAGE, OEMBED, RESULT_PAGE,
 };
 use crate::site::{Route, RouteKind};
 
@@ -55,8 +53,6 @@ pub fn to_page(route: &Route, exchange: &Exchange) -> Option<Response<Body>> {
 
 /// Media types of a page that exists as HTML and Markdown.
 const HTML_AND_MARKDOWN: &[&str] = &["text/html", "text/markdown"];
-/// Deadline of a payment: longer than its verification and settlement on a chain.
-const PAYMENT_DEADLINE: Duration = Duration::from_secs(90);
 
 /// State of pages that outlives a request.
 #[derive(Clone, Default)]
@@ -79,9 +75,9 @@ enum HandlerFn {
 }
 use HandlerFn::{Plain, WithState};
 
-/// Handlers of pages, forms, redirects, webhooks, payments and probes. Each handler identifies its caller from the
+/// Handlers of pages, forms, redirects and probes. Each handler identifies its caller from the
 /// content of the request, not from its credential.
-static ENDPOINTS: [(Route, HandlerFn); 32] = [
+static ENDPOINTS: [(Route, HandlerFn); 30] = [
     (
         page(LOGIN_PAGE, LOGIN_PATH, "The page where people sign in.")
             .media_types(HTML_AND_MARKDOWN)
@@ -151,17 +147,6 @@ static ENDPOINTS: [(Route, HandlerFn); 32] = [
         WithState(result::result),
     ),
     (
-        Route::post(
-            DEPOSIT,
-            "/api/deposit",
-            RouteKind::Payment,
-            "Funds an account in USDC (x402, versions 1 and 2).",
-        )
-        .rate(Rate::Default)
-        .deadline(PAYMENT_DEADLINE),
-        Plain(payments::x402::handle),
-    ),
-    (
         Route::get(
             "openid_configuration",
             "/.well-known/openid-configuration",
@@ -169,16 +154,6 @@ static ENDPOINTS: [(Route, HandlerFn); 32] = [
             "What the identity provider says of itself (OpenID Connect Discovery).",
         ),
         Plain(discovery::pass_on),
-    ),
-    (
-        Route::post(
-            "stripe_webhook",
-            "/api/webhooks/stripe",
-            RouteKind::Webhook,
-            "Takes what Stripe reports of payments.",
-        )
-        .rate(Rate::Exempt),
-        Plain(payments::card::receive),
     ),
     (
         redirect_to(LOGIN, "/api/auth/login", "Sends the browser to the identity provider.")

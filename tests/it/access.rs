@@ -71,7 +71,7 @@ fn ignores_credentials(route: &Route) -> bool {
         RouteKind::Document(_)
             | RouteKind::ProxiedDocument
             | RouteKind::Redirect
-            | RouteKind::Webhook
+            | RouteKind::Webhook(_)
             | RouteKind::Page
             | RouteKind::Form
             | RouteKind::Probe

@@ -116,6 +116,7 @@ fn paths_appear_only_in_the_tables() {
         "src/web/mod.rs",
         "src/documents/mod.rs",
         "src/site/names.rs",
+        "src/site/rails.rs",
     ];
     let mut seen = 0;
     for folder in ["src/", "crates/kernel/src"] {
@@ -176,7 +177,6 @@ const IN_CIRCLES: &[&str] = &[
     "http/state.rs",
     "layout/fault.rs",
     "layout/mod.rs",
-    "payments/x402.rs",
     "protocols/mcp/mod.rs",
     "protocols/mcp/page.rs",
     "web/result/page.rs",
@@ -228,6 +228,14 @@ fn kernel_modules_have_no_cycles() {
             .collect();
         assert!(!free.is_empty(), "these modules use each other in a circle: {uses:?}");
         uses.retain(|module, _| !free.contains(module));
+    }
+}
+
+#[test]
+fn payment_rails_are_named_in_their_table() {
+    // Documents, pages and the wiring iterate over the table of rails.
+    for folder in ["src/documents", "src/http", "src/layout", "src/web", "src/app", "src/telemetry.rs"] {
+        forbid(folder, &["stripe", "Stripe", "x402", "X402", "usdc", "Usdc", "USDC"]);
     }
 }
 

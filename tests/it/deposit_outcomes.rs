@@ -32,7 +32,7 @@ fn secret() -> String {
 }
 
 async fn reconcile(service: &Service) -> usize {
-    service.usdc.as_ref().unwrap().deposits.reconcile().await.unwrap()
+    service.payments.deposits().unwrap().reconcile().await.unwrap()
 }
 
 async fn posted(service: &Service, world: &PaymentSetup, wallet: &Wallet) -> MicroUsd {
@@ -303,7 +303,7 @@ async fn settled_deposit_removed_from_the_chain_freezes_the_account() {
     let before = blocks(&world).await;
     let paid = pay(&client, header(&signed)).await.expect(200);
     let owner = client.with_key(paid["api_key"].as_str().unwrap());
-    let deposits = &service.usdc.as_ref().unwrap().deposits;
+    let deposits = service.payments.deposits().unwrap();
     let compare = async || deposits.compare_recent(Duration::from_hours(6)).await.unwrap().unwrap();
     let compared = compare().await;
     assert!(compared.is_clean() && compared.deposits == 2, "{compared:?}");

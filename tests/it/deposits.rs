@@ -419,7 +419,7 @@ async fn abandoned_deposit_is_reconciled() {
         world.facilitator.fail(json!({ "settle": ["500", "500"] })).await;
         pay(&client, &header).await.refused(503);
         pay(&client, &other).await.refused(503);
-        let deposits = &service.usdc.as_ref().unwrap().deposits;
+        let deposits = service.payments.deposits().unwrap();
         assert_eq!(deposits.reconcile().await.unwrap(), 0, "not at once");
         clock.advance(Duration::from_secs(121));
         assert_eq!(deposits.reconcile().await.unwrap(), 2);

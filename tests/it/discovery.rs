@@ -173,7 +173,7 @@ async fn every_route_is_described_with_cost_and_latency() {
         let unconfigured = matches!(route.kind, RouteKind::Document(_) | RouteKind::ProxiedDocument)
             && service.anonymous().get(&route.path).await.status == 404;
         let described =
-            known || same || unconfigured || matches!(route.kind, RouteKind::Webhook | RouteKind::Form);
+            known || same || unconfigured || matches!(route.kind, RouteKind::Webhook(_) | RouteKind::Form);
         assert!(described, "{method} {path}");
     }
     let poll = described.iter().find(|of| of["name"] == "poll_question").unwrap();

@@ -464,8 +464,8 @@ async fn form_redirects_to_the_payment_page_once() {
         let text = "Enter an amount from $1 to $1000, for example 5 or 12.50.";
         assert_eq!(refusal(&refused), ("Nothing was paid", text));
         assert!(!refused.text.contains("<b>"));
-        let field = between(&refused.text, "<input id=\"amount\"", ">");
-        assert!(field.contains("aria-describedby=\"amount-hint refused\" aria-invalid=\"true\""), "{field}");
+        let field = between(&refused.text, "<input id=\"card-amount\"", ">");
+        assert!(field.contains("aria-describedby=\"card-hint refused\" aria-invalid=\"true\""), "{field}");
     }
     let form = [("question", "Which is best?"), ("options", "A\nB"), ("who", "quick"), ("nonce", "n")];
     let poor = visitor.send("/ask", &form).await;

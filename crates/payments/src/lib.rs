@@ -4,4 +4,4 @@ mod stripe;
 mod x402;
 
 pub use stripe::{Stripe, StripeConfig, StripeWebhooks, WebhookError, WebhookSignature};
-pub use x402::{Offer, PayloadError, PaymentMismatch, X402, X402Config};
+pub use x402::{Offer, PayloadError, PaymentMismatch, Usdc, X402, X402Config};

@@ -1,6 +1,5 @@
 //! Assembles the service: turns settings and an environment into a running [`App`].
 
-mod payments;
 mod sign_in;
 
 use std::sync::Arc;
@@ -16,7 +15,7 @@ use ep_kernel::ctx::{DatabaseHealth, Settings, ToolPorts};
 use ep_kernel::executor::{self, PollExecutor, PollLimits};
 use ep_kernel::fault::Fault;
 use ep_kernel::feedback::Feedback;
-use ep_kernel::guard::{Guard, Limits, log_suppressed_failures};
+use ep_kernel::guard::{Guard, Limits};
 use ep_kernel::idempotency::Idempotency;
 use ep_kernel::key_uses::KeyUses;
 use ep_kernel::keys::Keys;
@@ -29,7 +28,6 @@ use ep_kernel::tasks::Tasks;
 use ep_kernel::tool::Entry;
 use ep_kernel::webhooks::{self, WebhookSecrets, Webhooks};
 use ep_outgoing::{HttpClients, HttpWebhooks, Node, PublicTargets};
-use ep_payments::StripeWebhooks;
 use ep_store::{DatabaseUrl, Store, StoreOptions};
 use ep_tools::polls::PollCompleted;
 use ep_upstream::{Demo, DemoConfig, FreeLimit, NotConfigured, Upstream, UpstreamConfig};
@@ -42,8 +40,7 @@ use crate::config;
 use crate::config::{BillingMode, Config, ConfigError};
 use crate::documents;
 use crate::documents::Site;
-use crate::payments::Usdc;
-use crate::protocols::a2a;
+use crate::payments::{RailParts, Rails};
 
 /// The service's environment; tests replace it.
 pub struct Environment {
@@ -82,17 +79,15 @@ pub struct Assembled {
     pub provider: Option<Provider>,
     /// Signs people in at the provider, if the service is its client.
     pub oidc: Option<Arc<Oidc>>,
-    /// Parses Stripe webhooks, if card payments are enabled.
-    pub stripe: Option<Arc<StripeWebhooks>>,
-    /// USDC deposits, if configured.
-    pub usdc: Option<Usdc>,
-    store: Arc<Store>,
-    lease: Duration,
+    /// The payment rails.
+    pub payments: Rails,
+    pub(super) store: Arc<Store>,
+    pub(super) lease: Duration,
     /// Retention of anonymous polls; `None` stores them forever.
-    keep_anonymous: Option<Duration>,
+    pub(super) keep_anonymous: Option<Duration>,
 }
 
-/// AssemblyContext inputs of the assembly steps.
+/// Inputs of the assembly steps.
 struct AssemblyContext<'a> {
     config: &'a Config,
     secret: &'a [u8],
@@ -142,7 +137,6 @@ pub async fn service(config: &Config, environment: Environment) -> anyhow::Resul
     let shared =
         AssemblyContext { config, secret, store: &store, clock: &clock, entropy: &entropy, client, node };
     let sign_in = sign_in::assemble(&shared, &keys)?;
-    let card = payments::card(&shared);
     let limiter = store.limiter().unwrap_or_else(|| Arc::new(MemoryLimiter::default()) as Arc<dyn Limiter>);
     let settings = documents::SiteSettings {
         since: Some(clock.now()),
@@ -155,7 +149,16 @@ pub async fn service(config: &Config, environment: Environment) -> anyhow::Resul
         provider.as_ref().map(|provider| sign_in::oidc(&shared, &site, provider)).transpose()?.flatten();
     let tokens =
         provider.as_ref().map(|provider| sign_in::access_tokens(&shared, &site, provider, &sign_in.sign_ups));
-    let usdc = payments::usdc(&shared, &site, &sign_in.sign_ups)?;
+    let payments = Rails::assemble(&RailParts {
+        config,
+        store: &store,
+        clock: &clock,
+        entropy: &entropy,
+        client: &shared.client,
+        node: shared.node.as_ref(),
+        sign_ups: &sign_in.sign_ups,
+        url: &|name| site.links.url(name, &[]),
+    })?;
     let links = links || !config.server.base_url.is_empty();
     let settings = Settings {
         billing: config.billing.mode == BillingMode::Prepaid,
@@ -185,7 +188,7 @@ pub async fn service(config: &Config, environment: Environment) -> anyhow::Resul
             profiles: store.profiles(),
             confirmations: store.confirmations(),
             wallets: Arc::new(sign_in.wallets),
-            cards: Arc::new(card.cards),
+            cards: Arc::clone(payments.cards()),
             webhooks,
             health: DatabaseHealth::new(store.polls()),
         }),
@@ -232,8 +235,7 @@ pub async fn service(config: &Config, environment: Environment) -> anyhow::Resul
         site,
         provider,
         oidc,
-        stripe: card.webhooks,
-        usdc,
+        payments,
         store: Arc::new(store),
         lease,
         keep_anonymous,
@@ -328,112 +330,6 @@ fn models(
 }
 
 impl Assembled {
-    /// Starts the background tasks: resume polls, refresh the issuer's keys, record heartbeats and key uses, reconcile
-    /// payments, deliver notifications, and delete expired data.
-    pub fn start_background_work(&self) {
-        self.app.ports.polls.share_changes();
-        self.every(
-            "resume polls",
-            self.lease / 2,
-            |app| async move { app.ports.polls.resume().await.map(drop) },
-        );
-        self.every(
-            "store key uses",
-            Duration::from_secs(15),
-            |app| async move { write_key_uses(&app).await },
-        );
-        self.every("check the database", Duration::from_secs(10), |app| async move {
-            app.ports.health.check().await
-        });
-        self.every("count ended polls", Duration::from_secs(5), |app| async move {
-            app.ports.reputation.count_polls().await
-        });
-        self.every("record a heartbeat", Duration::from_secs(20), |app| async move {
-            app.ports.reputation.beat().await
-        });
-        self.every("delete old heartbeats", Duration::from_hours(1), |app| async move {
-            app.ports.reputation.sweep().await
-        });
-        self.every("report suppressed failures", Duration::from_secs(1), |_| {
-            log_suppressed_failures();
-            std::future::ready(Ok(()))
-        });
-        self.every("remove idle callers", Duration::from_secs(10), |app| {
-            app.guard.limiter.sweep();
-            std::future::ready(Ok(()))
-        });
-        self.every("delete expired idempotency records", Duration::from_mins(10), |app| async move {
-            app.idempotency.sweep().await
-        });
-        self.every("reconcile card payments", Duration::from_mins(5), |app| async move {
-            app.ports.cards.reconcile().await.map(drop)
-        });
-        if let Some(usdc) = self.usdc.clone() {
-            self.reconcile_deposits(usdc);
-        }
-        if let Some(provider) = self.provider.clone() {
-            self.every("refresh the issuer's keys", Duration::from_mins(5), move |_| {
-                let provider = provider.clone();
-                async move { provider.renew().await }
-            });
-        }
-        let (webhooks, tasks) = (Arc::clone(&self.app.ports.webhooks), self.app.tasks.clone());
-        self.app.tasks.spawn(webhooks.run(tasks));
-        let pushes = a2a::send_pushes(Arc::clone(&self.app), self.site.tools, self.app.tasks.clone());
-        self.app.tasks.spawn(pushes);
-        self.every("delete old notifications", Duration::from_hours(1), |app| async move {
-            app.ports.webhooks.sweep().await
-        });
-        self.every("delete abandoned tasks", Duration::from_hours(1), |app| async move {
-            let before = app.ports.clock.now().before(KEEP_ABANDONED_TASKS);
-            Ok(app.agent_tasks.delete_abandoned(before).await.map(drop)?)
-        });
-        self.every("delete ended sessions", Duration::from_mins(10), |app| async move {
-            app.guard.sessions.sweep().await?;
-            app.accounts.forget_starter_credits().await
-        });
-        let store = Arc::clone(&self.store);
-        self.every("delete cancellations of ended polls", Duration::from_hours(1), move |_| {
-            let store = Arc::clone(&store);
-            async move { Ok(store.delete_cancellations().await.map(drop)?) }
-        });
-        if let Some(keep) = self.keep_anonymous {
-            let store = Arc::clone(&self.store);
-            self.every("delete old anonymous polls", Duration::from_hours(1), move |app| {
-                let store = Arc::clone(&store);
-                async move { delete_anonymous_polls(&app, &store, keep).await }
-            });
-        }
-    }
-
-    /// Reconciles USDC deposits with unknown outcome, and compares settled ones with the chain.
-    fn reconcile_deposits(&self, usdc: Usdc) {
-        let deposits = usdc.deposits;
-        self.every("reconcile deposits", Duration::from_secs(10), {
-            let deposits = Arc::clone(&deposits);
-            move |_| {
-                let deposits = Arc::clone(&deposits);
-                async move { deposits.reconcile().await.map(drop) }
-            }
-        });
-        // Recent deposits are compared often, because recent blocks are replaced most often.
-        for (period, past) in [(15, Duration::from_hours(6)), (24 * 60, Duration::from_hours(24 * 30))] {
-            let deposits = Arc::clone(&deposits);
-            self.every("compare deposits with the chain", Duration::from_mins(period), move |_| {
-                let deposits = Arc::clone(&deposits);
-                async move { deposits.compare_recent(past).await.map(drop) }
-            });
-        }
-    }
-
-    fn every<F>(&self, name: &'static str, period: Duration, work: impl Fn(Arc<App>) -> F + Send + 'static)
-    where
-        F: Future<Output = Result<(), Fault>> + Send + 'static,
-    {
-        let app = Arc::clone(&self.app);
-        self.app.tasks.every(name, period, move || work(Arc::clone(&app)));
-    }
-
     /// Stops the service. Running polls have until `deadline` to end; the next start resumes the rest.
     pub async fn stop(self, deadline: tokio::time::Instant) {
         let grace = deadline.saturating_duration_since(tokio::time::Instant::now());
@@ -448,36 +344,15 @@ impl Assembled {
         if let Err(fault) = polls.release().await {
             tracing::warn!(error = %fault, "failed to release leases; they will expire");
         }
-        if let Err(fault) = write_key_uses(&self.app).await {
+        if let Err(fault) = store_key_uses(&self.app).await {
             tracing::debug!(error = %fault, "failed to store key uses");
         }
         self.store.close().await;
     }
 }
 
-/// Retention of agent tasks that never received a question.
-const KEEP_ABANDONED_TASKS: Duration = Duration::from_hours(24 * 7);
-
-/// Deletes anonymous polls in small batches, so that other writers wait only briefly.
-async fn delete_anonymous_polls(app: &App, store: &Store, keep: Duration) -> Result<(), Fault> {
-    const AT_ONCE: u32 = 20;
-    const AT_MOST: u64 = 10_000;
-    let before = app.ports.clock.now().before(keep);
-    let mut deleted = 0;
-    loop {
-        let some = store.delete_anonymous_polls(before, AT_ONCE).await?;
-        deleted += some;
-        if some < u64::from(AT_ONCE) || deleted >= AT_MOST {
-            break;
-        }
-    }
-    if deleted > 0 {
-        tracing::info!(deleted, "old anonymous polls deleted");
-    }
-    Ok(())
-}
-
-async fn write_key_uses(app: &App) -> Result<(), Fault> {
+/// Stores the last uses of API keys that this process has collected.
+pub(super) async fn store_key_uses(app: &App) -> Result<(), Fault> {
     let uses = app.guard.key_uses.take();
     if uses.is_empty() { Ok(()) } else { app.ports.keys.record_uses(&uses).await }
 }

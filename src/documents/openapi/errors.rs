@@ -37,8 +37,10 @@ pub(super) fn kinds(route: &Route) -> Vec<Kind> {
         RouteKind::Probe => &[Kind::Unavailable],
         RouteKind::ProxiedDocument => &[Kind::NotFound, Kind::Unavailable],
         RouteKind::Redirect => &[Kind::Unauthenticated, Kind::NotConfigured, Kind::Unavailable],
-        RouteKind::Webhook => &[Kind::NotConfigured, Kind::Unavailable],
-        RouteKind::Payment => &[Kind::AccountFrozen, Kind::Conflict, Kind::NotConfigured, Kind::Unavailable],
+        RouteKind::Webhook(_) => &[Kind::NotConfigured, Kind::Unavailable],
+        RouteKind::Payment(_) => {
+            &[Kind::AccountFrozen, Kind::Conflict, Kind::NotConfigured, Kind::Unavailable]
+        }
         RouteKind::Protocol(_) => &[
             Kind::NotFound,
             Kind::NotAcceptable,
@@ -59,7 +61,7 @@ pub(super) fn kinds(route: &Route) -> Vec<Kind> {
 /// True if shared code can return this kind for the route: the layer, the guard, the body reader or dispatch.
 fn everywhere(route: &Route, kind: Kind) -> bool {
     let has_body = route.method == Method::Post;
-    let reads_json = has_body && !matches!(route.kind, RouteKind::Webhook);
+    let reads_json = has_body && !matches!(route.kind, RouteKind::Webhook(_));
     let (operation, with_key) = match route.kind {
         RouteKind::Operation(entry, rest) | RouteKind::Stream(entry, rest) => {
             (true, takes_key(entry.spec.effect, rest.method))

@@ -221,7 +221,7 @@ fn credentials(pieces: &Pieces<'_>, route: &Route) -> Vec<Value> {
         RouteKind::Document(_)
         | RouteKind::ProxiedDocument
         | RouteKind::Redirect
-        | RouteKind::Webhook
+        | RouteKind::Webhook(_)
         | RouteKind::Probe => Vec::new(),
         _ if route.rate == ep_kernel::tool::Rate::SignIn => Vec::new(),
         _ => security::alternatives(pieces.site, route.access),

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use ep_kernel::fault::{ErrorBody, Problem};
 use ep_kernel::schema;
-use schemars::{JsonSchema, Schema};
+use schemars::Schema;
 use serde_json::{Value, json};
 
 use super::schemas::{Schemas, Side};
@@ -29,11 +29,6 @@ impl<'a> Pieces<'a> {
         let plain_error = schemas.add(schema::output::<ErrorBody>().as_value(), Side::Response);
         let problem = schemas.add(schema::output::<Problem>().as_value(), Side::Response);
         Self { site, schemas, errors: BTreeMap::new(), plain_error, problem }
-    }
-
-    /// Returns a reference to the schema of a response type.
-    pub(super) fn response<T: JsonSchema>(&mut self) -> Value {
-        self.schema(&schema::output::<T>(), Side::Response)
     }
 
     /// Adds a schema and returns a reference to it.

@@ -12,9 +12,9 @@ use super::pieces::Pieces;
 use super::schemas::Side;
 use super::success::{Success, any_of};
 use crate::documents::{DOCUMENTS, Document};
-use crate::site::deposit::{DepositReceipt, DepositRequest, PaymentRequired};
 use crate::site::names::LOGOUT;
 use crate::site::protocol::JSON;
+use crate::site::rails::{Arrival, Proof, Webhook};
 use crate::site::{ProtocolRoute, QueryParameter, Route, RouteKind};
 
 /// Describes a route that is not an operation.
@@ -42,23 +42,9 @@ pub(super) fn part(pieces: &mut Pieces<'_>, route: &Route) -> Part {
             .collect(),
             ..plain(route)
         },
-        RouteKind::Webhook => Part {
-            parameters: vec![json!({
-                "name": "Stripe-Signature",
-                "in": "header",
-                "required": true,
-                "description": "Stripe's signature of the body.",
-                "schema": { "type": "string" },
-            })],
-            body: Some(object(json!({ "type": "object", "description": "An event, as Stripe sends it." }))),
-            successes: vec![ok(
-                vec![(
-                    JSON,
-                    json!({ "type": "object", "required": ["received"], "properties": { "received": { "type": "boolean" } } }),
-                )],
-                &[],
-            )],
-            ..plain(route)
+        RouteKind::Webhook(rail) | RouteKind::Payment(rail) => match &rail.arrival {
+            Arrival::Webhook(reports) => webhook(route, reports),
+            Arrival::Proof(proof) => payment(pieces, route, proof, rail.example),
         },
         RouteKind::Page => {
             let page = DOCUMENTS.iter().find(|document| document.name == route.name);
@@ -68,7 +54,6 @@ pub(super) fn part(pieces: &mut Pieces<'_>, route: &Route) -> Part {
             let schema = json!({ "type": "object", "required": ["status"], "properties": { "status": { "type": "string" } } });
             Part { successes: vec![ok(vec![(JSON, schema)], &[])], ..plain(route) }
         }
-        RouteKind::Payment => payment(pieces, route),
         RouteKind::Protocol(endpoint) => protocol(pieces, route, endpoint),
         RouteKind::Operation(..) | RouteKind::Stream(..) | RouteKind::Form => plain(route),
     }
@@ -172,12 +157,32 @@ fn document(pieces: &mut Pieces<'_>, route: &Route, document: &Document) -> Part
     Part { parameters: vec![parameters::header(IF_NONE_MATCH)], successes, ..plain(route) }
 }
 
-fn payment(pieces: &mut Pieces<'_>, route: &Route) -> Part {
-    let request = ep_kernel::schema::request::<DepositRequest>();
-    let schema = pieces.schema(&request, Side::Request);
-    let receipt = pieces.response::<DepositReceipt>();
-    let required = pieces.response::<PaymentRequired>();
-    let header = |name: &str, description: &str| json!({ "name": name, "in": "header", "description": description, "schema": { "type": "string" } });
+fn webhook(route: &Route, reports: &Webhook) -> Part {
+    let Webhook { header, signature, event } = reports;
+    let received = json!({ "type": "object", "required": ["received"], "properties": { "received": { "type": "boolean" } } });
+    Part {
+        parameters: vec![json!({
+            "name": header,
+            "in": "header",
+            "required": true,
+            "description": signature,
+            "schema": { "type": "string" },
+        })],
+        body: Some(object(json!({ "type": "object", "description": event }))),
+        successes: vec![ok(vec![(JSON, received)], &[])],
+        ..plain(route)
+    }
+}
+
+fn payment(pieces: &mut Pieces<'_>, route: &Route, proof: &Proof, example: &str) -> Part {
+    let schema = pieces.schema(&(proof.request)(), Side::Request);
+    let receipt = pieces.schema(&(proof.receipt)(), Side::Response);
+    let required = pieces.schema(&(proof.required)(), Side::Response);
+    let header = |(name, description): &(&str, &str)| json!({ "name": name, "in": "header", "description": description, "schema": { "type": "string" } });
+    let key = parameters::idempotency_key(
+        "Returned with the response. A repeated payment is recognised by the payment itself, so that it is credited \
+         once under any key.",
+    );
     let offer = Success {
         status: 402,
         description: "What has to be paid, or why a payment was refused.".to_owned(),
@@ -185,15 +190,8 @@ fn payment(pieces: &mut Pieces<'_>, route: &Route) -> Part {
         content: vec![(JSON.to_owned(), required)],
     };
     Part {
-        parameters: vec![
-            parameters::idempotency_key(
-                "Returned with the response. A repeated payment is recognised by the payment itself, so that it is \
-                 credited once under any key.",
-            ),
-            header("X-Payment", "The signed payment, in base64 (x402, version 1)."),
-            header("PAYMENT-SIGNATURE", "The same (x402, version 2)."),
-        ],
-        body: Some(Body { schema, example: Some(json!({ "amount_usd": 5 })), required: true }),
+        parameters: std::iter::once(key).chain(proof.headers.iter().map(header)).collect(),
+        body: Some(Body { schema, example: serde_json::from_str(example).ok(), required: true }),
         successes: vec![ok(vec![(JSON, receipt)], &[])],
         own_errors: BTreeMap::from([(402, offer.into_value())]),
         ..plain(route)

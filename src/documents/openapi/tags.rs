@@ -40,8 +40,8 @@ pub(super) fn of(endpoint: &Endpoint<'_>) -> (String, String) {
         RouteKind::Page | RouteKind::Form => ("Pages".into(), "Pages for people.".into()),
         RouteKind::Probe => ("Service".into(), "The service itself.".into()),
         RouteKind::Redirect
-        | RouteKind::Webhook
-        | RouteKind::Payment
+        | RouteKind::Webhook(_)
+        | RouteKind::Payment(_)
         | RouteKind::Operation(..)
         | RouteKind::Stream(..) => {
             let part = endpoint.path.split('/').nth(2).unwrap_or_default();

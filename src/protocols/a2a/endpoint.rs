@@ -8,8 +8,7 @@ use axum::http::{HeaderMap, Response};
 use axum::response::sse::Event;
 use ep_kernel::fault::Fault;
 use ep_kernel::guard::Admission;
-use futures::future::BoxFuture;
-use futures::{FutureExt, StreamExt};
+use futures::StreamExt;
 use jsonrpsee_core::server::{ConnectionId, Extensions, MethodCallback, MethodResponse, ResponsePayload};
 use jsonrpsee_types::{Id, Params, Request};
 use serde_json::value::RawValue;
@@ -21,6 +20,7 @@ use super::errors::Refusal;
 use super::events;
 use super::methods::{METHODS, Streaming, read_params, unknown};
 use super::operations::{Reply, send};
+use super::payment_extension::TaskPayments;
 use super::request::AgentRequest;
 use crate::http::{Exchange, event_stream, json as json_response, malformed_body, read_body};
 
@@ -28,22 +28,14 @@ use crate::http::{Exchange, event_stream, json as json_response, malformed_body,
 const MAX_RESPONSE: usize = 16 * 1024 * 1024;
 
 /// `POST /api/a2a`.
-pub fn serve(exchange: Exchange, admission: Admission) -> BoxFuture<'static, Result<Response<Body>, Fault>> {
-    respond(exchange, admission).boxed()
-}
-
-/// `POST /api/a2a/tasks/send`: a bare request or a JSON-RPC envelope; the response has the same form.
-pub fn serve_tasks_send(
+pub(super) async fn serve(
     exchange: Exchange,
     admission: Admission,
-) -> BoxFuture<'static, Result<Response<Body>, Fault>> {
-    tasks_send(exchange, admission).boxed()
-}
-
-async fn respond(exchange: Exchange, admission: Admission) -> Result<Response<Body>, Fault> {
+    payments: TaskPayments,
+) -> Result<Response<Body>, Fault> {
     let Exchange { state, head, request, .. } = exchange;
     let (parts, body) = request.into_parts();
-    let agent = AgentRequest::new(state, head, admission, &parts.headers).await?;
+    let agent = AgentRequest::new(state, head, admission, &parts.headers, payments).await?;
     let links = agent.state.links();
     let body = match read_body(&parts.headers, body).await {
         Ok(body) => body,
@@ -131,12 +123,17 @@ fn reply(body: &RawValue) -> Response<Body> {
     response
 }
 
-async fn tasks_send(exchange: Exchange, admission: Admission) -> Result<Response<Body>, Fault> {
+/// `POST /api/a2a/tasks/send`: a bare request or a JSON-RPC envelope; the response has the same form.
+pub(super) async fn serve_tasks_send(
+    exchange: Exchange,
+    admission: Admission,
+    payments: TaskPayments,
+) -> Result<Response<Body>, Fault> {
     let Exchange { state, head, request, .. } = exchange;
     let (parts, body) = request.into_parts();
     let body = read_body(&parts.headers, body).await?;
     let mut sent: Value = serde_json::from_slice(&body).map_err(|error| malformed_body(&error))?;
-    let agent = AgentRequest::new(state, head, admission, &parts.headers).await?;
+    let agent = AgentRequest::new(state, head, admission, &parts.headers, payments).await?;
     let enveloped = sent.get("jsonrpc").is_some() || sent.get("method").is_some();
     let id = sent.get("id").filter(|id| id.is_string() || id.is_number()).cloned().unwrap_or_default();
     let params = if enveloped { sent["params"].take() } else { sent };

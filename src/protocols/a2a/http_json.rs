@@ -21,6 +21,7 @@ use super::events::Events;
 use super::fields::{invalid, member};
 use super::methods;
 use super::methods::Action;
+use super::payment_extension::TaskPayments;
 use super::pushes::PushAction;
 use super::request::AgentRequest;
 use crate::http::{Exchange, PathParams, event_stream, json as json_response, read_json};
@@ -56,10 +57,11 @@ pub(super) async fn handle(
     admission: Admission,
     operation: HttpOperation,
     older: bool,
+    payments: TaskPayments,
 ) -> Result<Response<Body>, Fault> {
     let Exchange { state, head, params, request } = exchange;
     let (parts, body) = request.into_parts();
-    let agent = AgentRequest::new(state, head, admission, &parts.headers).await?;
+    let agent = AgentRequest::new(state, head, admission, &parts.headers, payments).await?;
     let mut dialect = if older { Dialect::V03Rest } else { Dialect::V1 };
     let answered = async {
         check_version(&parts.headers)?;

@@ -42,6 +42,7 @@ use crate::site::{ProtectedResource, Protocol, ProtocolRoute, Route, RouteKind};
 use endpoint::{serve, serve_tasks_send};
 use http_json::HttpOperation;
 
+pub use payment_extension::TaskPayments;
 pub use pushes::send_pushes;
 
 /// Agent2Agent.
@@ -94,19 +95,35 @@ const fn http(method: Method, path: &'static str, operation: HttpOperation, olde
     HttpEndpoint { method, path, operation, older }
 }
 
-/// The endpoints with their handlers.
-pub fn endpoints() -> Vec<(Route, Handler)> {
+/// Returns the routes.
+pub fn routes() -> impl Iterator<Item = Route> {
+    endpoints(&TaskPayments::default()).into_iter().map(|(route, _)| route)
+}
+
+/// Returns the routes with their handlers.
+pub fn endpoints(payments: &TaskPayments) -> Vec<(Route, Handler)> {
+    let json_rpc = {
+        let payments = payments.clone();
+        Handler::new(move |exchange, admission| serve(exchange, admission, payments.clone()).boxed())
+    };
+    let tasks_send = {
+        let payments = payments.clone();
+        Handler::new(move |exchange, admission| {
+            serve_tasks_send(exchange, admission, payments.clone()).boxed()
+        })
+    };
     let mut endpoints = vec![
-        (route(Post, "a2a", "/api/a2a", JSON_RPC), Handler::new(serve)),
-        (route(Post, "a2a", "/api/a2a/", JSON_RPC), Handler::new(serve)),
-        (route(Post, "a2a_tasks_send", "/api/a2a/tasks/send", TASKS_SEND), Handler::new(serve_tasks_send)),
+        (route(Post, "a2a", "/api/a2a", JSON_RPC), json_rpc.clone()),
+        (route(Post, "a2a", "/api/a2a/", JSON_RPC), json_rpc),
+        (route(Post, "a2a_tasks_send", "/api/a2a/tasks/send", TASKS_SEND), tasks_send),
     ];
     endpoints.extend(HTTP.iter().map(|endpoint| {
         let HttpEndpoint { method, path, operation, older } = *endpoint;
         let opens_polls = matches!(operation, HttpOperation::Send | HttpOperation::Stream);
         let route = route(method, "a2a_http", path, ProtocolRoute { opens_polls, ..HTTP_JSON });
+        let payments = payments.clone();
         let handler = move |exchange, admission| -> HandlerFuture {
-            http_json::handle(exchange, admission, operation, older).boxed()
+            http_json::handle(exchange, admission, operation, older, payments.clone()).boxed()
         };
         (route, Handler::new(handler))
     }));

@@ -22,7 +22,9 @@ const CENT: i64 = 10_000;
 /// Returns the amount due for a rejected poll, in cents; `None` if a payment does not help or the client does not
 /// support payments.
 pub(super) fn due(agent: &AgentRequest, fault: &Fault) -> Option<u32> {
-    agent.payments.as_ref()?;
+    if !agent.payments.is_active() {
+        return None;
+    }
     let cents = fault.lacks()?.micro().saturating_add(CENT - 1) / CENT;
     let cents = u32::try_from(cents).unwrap_or(u32::MAX);
     Some(cents.clamp(*DEPOSITS.start(), *DEPOSITS.end()))
@@ -78,7 +80,7 @@ pub(super) async fn take(
         payments.decline();
         return Ok(PaymentOutcome::Rejected);
     };
-    let (Some(usdc), Some(cents)) = (agent.state.usdc.clone(), payments.due()) else {
+    let (Some(usdc), Some(cents)) = (agent.payments.usdc().cloned(), payments.due()) else {
         return Err(Refusal::Unsupported("payments are not accepted here; send a new message".to_owned()));
     };
     let named = payment.get("network").or_else(|| payment.pointer("/accepted/network"));

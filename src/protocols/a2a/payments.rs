@@ -1,9 +1,8 @@
 //! The payments of a task.
 
+use ep_payments::Usdc;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
-
-use crate::payments::Usdc;
 
 /// Metadata key of a payment's status.
 pub(super) const STATUS: &str = "x402.payment.status";

@@ -21,8 +21,8 @@ use super::conversation::Conversation;
 use super::fixtures;
 use super::message::skill_for;
 use super::payment_extension;
+use super::payment_extension::{PaymentSupport, TaskPayments};
 use crate::http::{AppState, RequestHead};
-use crate::payments::Usdc;
 
 /// Context of the protocol's methods.
 #[derive(Clone)]
@@ -34,8 +34,8 @@ pub(super) struct AgentRequest {
     dispatched: Arc<AtomicBool>,
     /// The fault of an access token with insufficient scope.
     narrow: Arc<OnceLock<Fault>>,
-    /// Payment support, if the client has activated the x402 extension and payments are enabled.
-    pub(super) payments: Option<Usdc>,
+    /// Support of payments for tasks.
+    pub(super) payments: PaymentSupport,
 }
 
 impl AgentRequest {
@@ -44,21 +44,22 @@ impl AgentRequest {
         head: RequestHead,
         admission: Admission,
         headers: &HeaderMap,
+        payments: TaskPayments,
     ) -> Result<Self, Fault> {
         let admission = fixtures::admitted(&state, admission).await?;
-        let asks = state.site.settings.offer.usdc.is_some() && payment_extension::asks(headers);
-        let payments = state.usdc.clone().filter(|_| asks);
+        let payments = PaymentSupport::new(payments, &state, headers);
         Ok(Self { state, head, admission, dispatched: Arc::default(), narrow: Arc::default(), payments })
     }
 
-    /// Returns the request with this payment support.
-    pub(super) fn paying(&self, payments: Option<Usdc>) -> Self {
-        Self { payments, ..self.clone() }
+    /// Returns the request with payments for tasks, or without them.
+    pub(super) fn paying(&self, pays: bool) -> Self {
+        let agent = self.clone();
+        Self { payments: agent.payments.active(pays), ..agent }
     }
 
     /// Confirms the active payment extension in a response.
     pub(super) fn confirm_payments<B>(&self, request: &HeaderMap, response: &mut Response<B>) {
-        if self.payments.is_some() {
+        if self.payments.is_active() {
             payment_extension::confirm(request, response);
         }
     }

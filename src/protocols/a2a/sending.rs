@@ -78,8 +78,8 @@ async fn take(agent: &AgentRequest, sent: &Sent<'_>, modes: Modes) -> Result<Sen
     }
     let content = stored(sent.message, sent.context, sent.dialect);
     // The legacy protocol has no extensions.
-    let payments = agent.payments.clone().filter(|_| sent.dialect != Dialect::Legacy);
-    let opening = Opening { agent: agent.paying(payments), existing, content, modes, names };
+    let pays = agent.payments.is_active() && sent.dialect != Dialect::Legacy;
+    let opening = Opening { agent: agent.paying(pays), existing, content, modes, names };
     match understood {
         ParsedInput::Missing { ask, .. } if sent.dialect == Dialect::Legacy => {
             Err(invalid("message.parts", &format!("message.parts: {ask}")))
@@ -120,9 +120,9 @@ async fn pay(
     let entry = entry.ok_or_else(|| Fault::internal("no operation starts polls"))?;
     let input = known.content.known.clone();
     let names = Names::of(agent, sent, entry, &ParsedInput::Input(input.clone()));
-    let content = stored(sent.message, sent.context, sent.dialect);
-    let modes = known.content.modes;
-    let agent = agent.paying(agent.state.usdc.clone());
+    let said = stored(sent.message, sent.context, sent.dialect);
+    let modes = known.said.modes;
+    let agent = agent.paying(true);
     // A paid poll is opened even if the client disconnects.
     let tasks = agent.state.app.tasks.clone();
     let paid = tasks.spawn(async move {
@@ -137,9 +137,7 @@ async fn pay(
         known.content.messages.push(content.clone());
         known.task.since = agent.now();
         if let PaymentOutcome::Failed(code, why) = paid {
-            if let Some((text, metadata)) =
-                known.content.payments.failed(agent.state.usdc.as_ref(), code, &why)
-            {
+            if let Some((text, metadata)) = known.said.payments.failed(agent.payments.usdc(), code, &why) {
                 known.ask_with(&text, metadata);
             }
         } else {
@@ -353,8 +351,8 @@ impl Opening {
         conversation.content.opening = None;
         conversation.content.known = input;
         conversation.task.since = self.agent.now();
-        let usdc = self.agent.state.usdc.as_ref();
-        if let Some((text, metadata)) = conversation.content.payments.ask(usdc, cents) {
+        let usdc = self.agent.payments.usdc();
+        if let Some((text, metadata)) = conversation.said.payments.ask(usdc, cents) {
             conversation.ask_with(&text, metadata);
         }
         self.store(conversation, begun).await

@@ -39,10 +39,9 @@ use super::see_other;
 use crate::documents::{HTML, MARKDOWN, wants_markdown};
 use crate::http::{AppState, Exchange, Form, RequestHead, session_cookie};
 use crate::layout::{Renders, own, protect, return_to};
-use crate::payments::x402::cents_of;
-use crate::site::QueryParameter;
-use crate::site::deposit::DEPOSITS;
+use crate::site::deposit::{DEPOSITS, cents_of};
 use crate::site::names::{ACCOUNT_FORMS, DASHBOARD_PATH, LOGIN_PAGE};
+use crate::site::{QueryParameter, Rail};
 
 /// Query parameters of the page.
 pub(super) const QUERY: [QueryParameter; 5] = [
@@ -157,8 +156,6 @@ impl<'a> Visitor<'a> {
             listed: LISTED as usize,
             keys: self.ask::<ListKeys>(json!({})).await?.keys,
             mcp_config: example.code,
-            cards: site.settings.offer.charges && self.state.stripe.is_some(),
-            usdc: site.settings.offer.usdc.is_some() && self.state.usdc.is_some(),
             nonce: hex::encode(self.state.app.entropy.bytes::<16>()),
             is_deleted_poll: view
                 .typed
@@ -201,7 +198,7 @@ pub(super) enum Done {
     Elsewhere(&'static str),
     /// A new key.
     Key(CreatedKey),
-    /// URL of the card payment.
+    /// URL of the processor's page.
     Checkout(String),
     /// The first page of a data export.
     Export(UserId, Value),
@@ -243,7 +240,9 @@ pub(super) async fn sent(
             answered(&visitor.page(view).await?, &parts.headers, &head, &state)
         }
         Ok(Done::Checkout(url)) => {
-            answered(&CheckoutPage::new(&state.site, url, form.text("amount")), &parts.headers, &head, &state)
+            let shown = Rail::checkout_form(name).ok_or_else(|| Fault::internal("no rail has this form"))?;
+            let page = CheckoutPage::new(&state.site, shown, url, form.text("amount"));
+            answered(&page, &parts.headers, &head, &state)
         }
         Ok(Done::Export(user, first)) => Ok(data::download(&state, user, first)),
         Ok(Done::Gone) => {
@@ -313,7 +312,7 @@ pub(crate) fn revoke_key(
     .boxed()
 }
 
-/// Starts a card payment. CSP `form-action` forbids a redirect to another website, so the response is a page with
+/// Begins a payment on the processor's page. CSP `form-action` forbids a redirect to another website, so the response is a page with
 /// a link.
 pub(crate) fn checkout(
     exchange: Exchange,

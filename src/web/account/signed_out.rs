@@ -9,6 +9,7 @@ use crate::layout::message;
 use crate::layout::{Article, Layout};
 use crate::layout::{Renders, own};
 use crate::site::names::{DASHBOARD, LOGIN_PAGE};
+use crate::site::rails::CheckoutForm;
 
 /// A page that keeps the values of a form that was rejected by an expired session or a rate limit.
 #[derive(Template)]
@@ -94,11 +95,12 @@ impl Renders for AccountGonePage<'_> {
     }
 }
 
-/// A page that links to the card payment.
+/// A page that links to the processor's page.
 #[derive(Template)]
 #[template(path = "web/account/checkout.html")]
 pub struct CheckoutPage<'a> {
     page: Layout<'a>,
+    form: &'static CheckoutForm,
     url: String,
     host: String,
     amount: String,
@@ -107,11 +109,12 @@ pub struct CheckoutPage<'a> {
 
 impl<'a> CheckoutPage<'a> {
     /// Creates the page for a payment at this URL. `amount` is the submitted text.
-    pub fn new(site: &'a Site, url: String, amount: &str) -> Self {
+    pub fn new(site: &'a Site, form: &'static CheckoutForm, url: String, amount: &str) -> Self {
         let host = url::Url::parse(&url).ok().and_then(|url| url.host_str().map(str::to_owned));
-        let about = "The card is entered at the card processor.".to_owned();
+        let about = format!("{} {}.", form.entry, form.processor);
         Self {
-            page: Layout { noindex: true, ..Layout::new(site, "Pay by card".to_owned(), about) },
+            page: Layout { noindex: true, ..Layout::new(site, form.title.to_owned(), about) },
+            form,
             host: host.unwrap_or_default(),
             url,
             amount: amount.trim_start_matches('$').to_owned(),
@@ -126,6 +129,6 @@ impl Renders for CheckoutPage<'_> {
     }
 
     fn markdown(&self) -> askama::Result<String> {
-        Ok(format!("# Pay by card\n\n${} is paid at <{}>\n", self.amount, self.url))
+        Ok(format!("# {}\n\n${} is paid at <{}>\n", self.form.title, self.amount, self.url))
     }
 }

@@ -17,8 +17,9 @@ use crate::documents::{AskMethod, Site};
 use crate::http::Form;
 use crate::layout::Layout;
 use crate::layout::{Renders, own};
+use crate::site::Rail;
 use crate::site::deposit::DEPOSITS;
-use crate::site::names::{ACCOUNT_FORMS, DASHBOARD, DEPOSIT, LOGOUT, RESULT_PAGE};
+use crate::site::names::{ACCOUNT_FORMS, DASHBOARD, LOGOUT, RESULT_PAGE};
 
 /// Placeholders for the API key in the examples.
 const KEY_VARIABLES: [&str; 2] = ["${EP_API_KEY}", "$EP_API_KEY"];
@@ -62,10 +63,6 @@ pub struct AccountData {
     pub keys: Vec<ListedKey>,
     /// The configuration of an MCP client.
     pub mcp_config: String,
-    /// True if card payments are configured.
-    pub cards: bool,
-    /// True if USDC payments are configured.
-    pub usdc: bool,
     /// Idempotency key of the forms on this page: submitting one twice runs it once.
     pub nonce: String,
     /// True if the refused form names a poll that was deleted recently.
@@ -104,8 +101,7 @@ struct Account {
     older: Option<String>,
     keys: Keys,
     charges: bool,
-    cards: bool,
-    usdc: bool,
+    ways_to_pay: Vec<WayToPay>,
     /// The minimum and the maximum payment, in dollars.
     least: u32,
     most: u32,
@@ -128,14 +124,25 @@ struct Addresses {
     page: String,
     keys: String,
     revocation: String,
-    checkout: String,
     cancellation: String,
     poll_deletion: String,
     export: String,
     deletion: String,
-    deposit: String,
     balance: String,
     logout: String,
+}
+
+/// A payment rail with the URL to which its form or its script pays.
+struct WayToPay {
+    rail: &'static Rail,
+    url: String,
+}
+
+impl WayToPay {
+    fn new(rail: &'static Rail, address: impl Fn(&str) -> String) -> Self {
+        let to = rail.page.checkout().map_or(rail.begins, |form| form.form);
+        Self { rail, url: address(to) }
+    }
 }
 
 /// A new key with instructions.
@@ -177,12 +184,10 @@ impl<'a> AccountPage<'a> {
             page: address(DASHBOARD),
             keys: address(ACCOUNT_FORMS.keys),
             revocation: address(ACCOUNT_FORMS.revocation),
-            checkout: address(ACCOUNT_FORMS.checkout),
             cancellation: address(ACCOUNT_FORMS.cancellation),
             poll_deletion: address(ACCOUNT_FORMS.poll_deletion),
             export: address(ACCOUNT_FORMS.export),
             deletion: address(ACCOUNT_FORMS.deletion),
-            deposit: address(DEPOSIT),
             balance: address(GetBalance::SPEC.name),
             logout: address(LOGOUT),
         };
@@ -230,8 +235,7 @@ impl<'a> AccountPage<'a> {
             older,
             keys,
             charges: site.settings.offer.charges,
-            cards: data.cards,
-            usdc: data.usdc,
+            ways_to_pay: site.settings.offer.rails().map(|rail| WayToPay::new(rail, address)).collect(),
             least: *DEPOSITS.start() / 100,
             most: *DEPOSITS.end() / 100,
             nonce: data.nonce,
@@ -269,10 +273,6 @@ impl<'a> AccountPage<'a> {
 
     fn revocation(&self) -> Option<&FormRejection> {
         self.refused(ACCOUNT_FORMS.revocation)
-    }
-
-    fn checkout(&self) -> Option<&FormRejection> {
-        self.refused(ACCOUNT_FORMS.checkout)
     }
 
     fn cancellation(&self) -> Option<&FormRejection> {
@@ -339,7 +339,7 @@ fn notices(view: &AccountView<'_>) -> Vec<String> {
         "" => None,
         "no" => Some("The payment was not made, and nothing was charged."),
         _ => Some(
-            "Thank you. The payment is credited as soon as the card processor reports it, which takes seconds.",
+            "Thank you. The payment is credited as soon as its processor reports it, which takes seconds.",
         ),
     };
     let notice = (view.notice == "no_starter_credit")

@@ -6,10 +6,11 @@ use std::time::Duration;
 
 use ensemble_poll::app::assemble::{self, Environment};
 use ensemble_poll::app::connections::ConnectionLimits;
+use ensemble_poll::app::jobs;
 use ensemble_poll::app::server;
 use ensemble_poll::config::{self, Config};
 use ensemble_poll::documents::Site;
-use ensemble_poll::payments::Usdc;
+use ensemble_poll::payments::Rails;
 use ep_kernel::app::App;
 use ep_kernel::caller::{KeyId, UserId};
 use ep_kernel::output::SessionChange;
@@ -127,8 +128,8 @@ pub struct Service {
     pub app: Arc<App>,
     /// The site of the service.
     pub site: Arc<Site>,
-    /// USDC deposits, if configured.
-    pub usdc: Option<Usdc>,
+    /// The payment rails.
+    pub payments: Rails,
     /// The clock, if the test controls it.
     pub clock: Option<Arc<ManualClock>>,
     pub url: String,
@@ -177,9 +178,9 @@ impl Service {
             clock
         });
         let assembled = assemble::service(&config, environment).await.unwrap();
-        assembled.start_background_work();
+        jobs::start_all(&assembled, None);
         let (app, site) = (Arc::clone(&assembled.app), Arc::clone(&assembled.site));
-        let usdc = assembled.usdc.clone();
+        let payments = assembled.payments.clone();
         let router = server::router(&assembled, &config);
         let limits = ConnectionLimits::new(&config);
         let (stop, stopped) = oneshot::channel::<()>();
@@ -192,7 +193,7 @@ impl Service {
         Self {
             app,
             site,
-            usdc,
+            payments,
             clock,
             url: format!("http://{address}"),
             upstream,

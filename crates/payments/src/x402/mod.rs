@@ -2,6 +2,7 @@
 //! USDC (EIP-3009), and a facilitator settles it. One endpoint serves clients of both versions.
 
 mod chain;
+mod deposits;
 mod facilitator;
 mod logs;
 mod offer;
@@ -21,6 +22,7 @@ use reqwest::Client;
 use serde_json::{Value, json};
 
 use self::chain::Chain;
+pub use self::deposits::Usdc;
 use self::facilitator::Facilitator;
 pub use self::offer::Offer;
 pub use self::payload::{PayloadError, PaymentMismatch};

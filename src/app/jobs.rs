@@ -1,0 +1,376 @@
+//! Background jobs: one table with the name, the period and the purpose of each.
+//!
+//! `docs/jobs.md` is rendered from the table. Jobs run on [`Tasks`](ep_kernel::tasks::Tasks): a failed run is logged
+//! with the job's name, and the next one starts as usual.
+
+use std::fmt;
+use std::fmt::Write;
+use std::sync::Arc;
+use std::time::Duration;
+
+use ep_identity::Provider;
+use ep_kernel::app::App;
+use ep_kernel::fault::Fault;
+use ep_kernel::guard::log_suppressed_failures;
+use ep_kernel::tool::Entry;
+use ep_store::Store;
+use futures::FutureExt;
+use futures::future::BoxFuture;
+use metrics_exporter_prometheus::PrometheusHandle;
+
+use super::assemble::{Assembled, store_key_uses};
+use crate::payments::{PaymentRail, Rails};
+use crate::protocols::a2a;
+use crate::site::rails::{Comparison, RailJob};
+use crate::site::{RAILS, Rail};
+
+/// A background job.
+#[derive(Clone, Copy)]
+pub struct Job {
+    /// Name in logs.
+    pub name: &'static str,
+    /// Time between two runs.
+    pub period: Period,
+    /// Purpose in one sentence.
+    pub about: &'static str,
+    work: Work,
+}
+
+/// Time between two runs of a job.
+#[derive(Debug, Clone, Copy)]
+pub enum Period {
+    /// A fixed time.
+    Every(Duration),
+    /// Half of the time for which a process leases its polls (`EP_LEASE_MS`).
+    HalfLease,
+    /// None: the job runs until the service stops, and waits for work.
+    Always,
+}
+
+/// Work of a job.
+#[derive(Clone, Copy)]
+enum Work {
+    /// Runs once per period.
+    Run(fn(Arc<Resources>) -> Run),
+    /// Runs once per period if the configuration has what it needs.
+    RunIf(fn(&Resources) -> bool, fn(Arc<Resources>) -> Run),
+    /// Resolves payments of a rail with unknown outcome.
+    Reconcile(&'static Rail),
+    /// Compares settled payments of a rail with the chain.
+    Compare(&'static Rail, &'static Comparison),
+    /// Starts tasks that run until the service stops.
+    Start(fn(&Resources)),
+}
+
+type Run = BoxFuture<'static, Result<(), Fault>>;
+
+/// Resources of jobs.
+struct Resources {
+    app: Arc<App>,
+    store: Arc<Store>,
+    tools: &'static [Entry],
+    provider: Option<Provider>,
+    payments: Rails,
+    /// Retention of anonymous polls; `None` stores them forever.
+    keep_anonymous: Option<Duration>,
+    metrics: Option<PrometheusHandle>,
+}
+
+/// The jobs that are not of a payment rail.
+static JOBS: [Job; 19] = [
+    start(
+        "share changes of polls",
+        "Announces changes of polls to other processes, and follows theirs.",
+        |on| {
+            on.app.ports.polls.share_changes();
+        },
+    ),
+    Job {
+        period: Period::HalfLease,
+        ..every("resume polls", 0, "Adopts and resumes polls with ended leases.", |on| {
+            async move { on.app.ports.polls.resume().await.map(drop) }.boxed()
+        })
+    },
+    start(
+        "deliver webhook notifications",
+        "Notifies webhooks of ended polls, with retries for a day.",
+        |on| {
+            on.app.tasks.spawn(Arc::clone(&on.app.ports.webhooks).run(on.app.tasks.clone()));
+        },
+    ),
+    start(
+        "deliver push notifications",
+        "Notifies A2A clients of their tasks, with retries for a day.",
+        |on| {
+            on.app.tasks.spawn(a2a::send_pushes(Arc::clone(&on.app), on.tools, on.app.tasks.clone()));
+        },
+    ),
+    every("count ended polls", 5, "Adds ended polls to the sums of reputation.", |on| {
+        async move { on.app.ports.reputation.count_polls().await }.boxed()
+    }),
+    every("record a heartbeat", 20, "Records that this process runs, from which uptime is computed.", |on| {
+        async move { on.app.ports.reputation.beat().await }.boxed()
+    }),
+    every(
+        "check the database",
+        10,
+        "Checks if the database responds, for `/readyz` and `/api/health`.",
+        |on| async move { on.app.ports.health.check().await }.boxed(),
+    ),
+    every("store key uses", 15, "Stores the time of the last use of each API key.", |on| {
+        async move { store_key_uses(&on.app).await }.boxed()
+    }),
+    every(
+        "report suppressed failures",
+        1,
+        "Logs the number of failures that were not logged one by one.",
+        |_| {
+            log_suppressed_failures();
+            std::future::ready(Ok(())).boxed()
+        },
+    ),
+    every("remove idle callers", 10, "Frees the rate limits of callers that have stopped calling.", |on| {
+        on.app.guard.limiter.sweep();
+        std::future::ready(Ok(())).boxed()
+    }),
+    every_if(
+        "summarise metrics",
+        5,
+        "Folds measured durations into the histograms of `/metrics`, if it is served.",
+        |on| on.metrics.is_some(),
+        |on| {
+            if let Some(metrics) = &on.metrics {
+                metrics.run_upkeep();
+            }
+            std::future::ready(Ok(())).boxed()
+        },
+    ),
+    every_if(
+        "refresh the issuer's keys",
+        5 * MINUTE,
+        "Fetches the signing keys of the identity provider, if one is configured.",
+        |on| on.provider.is_some(),
+        |on| {
+            async move {
+                match &on.provider {
+                    Some(provider) => provider.renew().await,
+                    None => Ok(()),
+                }
+            }
+            .boxed()
+        },
+    ),
+    every(
+        "delete expired idempotency records",
+        10 * MINUTE,
+        "Deletes the responses of expired keys.",
+        |on| async move { on.app.idempotency.sweep().await }.boxed(),
+    ),
+    every(
+        "delete ended sessions",
+        10 * MINUTE,
+        "Deletes expired sessions and nonces, and counts of starter credits before today.",
+        |on| {
+            async move {
+                on.app.guard.sessions.sweep().await?;
+                on.app.accounts.forget_starter_credits().await
+            }
+            .boxed()
+        },
+    ),
+    every("delete old heartbeats", HOUR, "Deletes heartbeats that no figure needs.", |on| {
+        async move { on.app.ports.reputation.sweep().await }.boxed()
+    }),
+    every("delete old notifications", HOUR, "Deletes finished webhook notifications after a week.", |on| {
+        async move { on.app.ports.webhooks.sweep().await }.boxed()
+    }),
+    every("delete abandoned tasks", HOUR, "Deletes A2A tasks without a question after a week.", |on| {
+        async move {
+            let before = on.app.ports.clock.now().before(KEEP_ABANDONED_TASKS);
+            Ok(on.app.agent_tasks.delete_abandoned(before).await.map(drop)?)
+        }
+        .boxed()
+    }),
+    every(
+        "delete cancellations of ended polls",
+        HOUR,
+        "Deletes cancellation requests of settled polls.",
+        |on| async move { Ok(on.store.delete_cancellations().await.map(drop)?) }.boxed(),
+    ),
+    every_if(
+        "delete old anonymous polls",
+        HOUR,
+        "Deletes polls without an account after their retention (`EP_KEEP_ANONYMOUS_DAYS`), if it is limited.",
+        |on| on.keep_anonymous.is_some(),
+        |on| async move { delete_anonymous_polls(&on).await }.boxed(),
+    ),
+];
+
+const MINUTE: u64 = 60;
+const HOUR: u64 = 60 * MINUTE;
+/// Retention of agent tasks that never received a question.
+const KEEP_ABANDONED_TASKS: Duration = Duration::from_hours(24 * 7);
+
+const fn every(name: &'static str, seconds: u64, about: &'static str, run: fn(Arc<Resources>) -> Run) -> Job {
+    Job { name, period: Period::Every(Duration::from_secs(seconds)), about, work: Work::Run(run) }
+}
+
+const fn every_if(
+    name: &'static str,
+    seconds: u64,
+    about: &'static str,
+    needs: fn(&Resources) -> bool,
+    run: fn(Arc<Resources>) -> Run,
+) -> Job {
+    Job { name, period: Period::Every(Duration::from_secs(seconds)), about, work: Work::RunIf(needs, run) }
+}
+
+const fn start(name: &'static str, about: &'static str, start: fn(&Resources)) -> Job {
+    Job { name, period: Period::Always, about, work: Work::Start(start) }
+}
+
+/// Returns every job: the table, and the jobs of each payment rail.
+fn all() -> impl Iterator<Item = Job> {
+    let of_rail = |job: &RailJob, work| {
+        let RailJob { name, period, about } = *job;
+        Job { name, period: Period::Every(period), about, work }
+    };
+    let rails = RAILS.into_iter().flat_map(move |rail| {
+        let compare = rail.comparisons.iter();
+        let compare = compare.map(move |each| of_rail(&each.job, Work::Compare(rail, each)));
+        std::iter::once(of_rail(&rail.reconciliation, Work::Reconcile(rail))).chain(compare)
+    });
+    JOBS.into_iter().chain(rails)
+}
+
+/// Starts every job of a service. `metrics` summarises the metrics of this process, if they are served.
+pub fn start_all(service: &Assembled, metrics: Option<&PrometheusHandle>) {
+    let resources = Arc::new(Resources {
+        app: Arc::clone(&service.app),
+        store: Arc::clone(&service.store),
+        tools: service.site.tools,
+        provider: service.provider.clone(),
+        payments: service.payments.clone(),
+        keep_anonymous: service.keep_anonymous,
+        metrics: metrics.cloned(),
+    });
+    for job in all() {
+        job.start(&resources, service.lease);
+    }
+}
+
+impl Job {
+    fn start(self, resources: &Arc<Resources>, lease: Duration) {
+        let Self { name, period, work, .. } = self;
+        let period = match period {
+            Period::Every(period) => period,
+            Period::HalfLease => lease / 2,
+            Period::Always => Duration::MAX,
+        };
+        match work {
+            Work::Start(start) => start(resources),
+            Work::RunIf(needs, _) if !needs(resources) => {}
+            Work::Run(run) | Work::RunIf(_, run) => {
+                let resources = Arc::clone(resources);
+                resources.app.tasks.clone().every(name, period, move || run(Arc::clone(&resources)));
+            }
+            Work::Reconcile(rail) => {
+                let payments = resources.payments.clone();
+                resources.app.tasks.every(name, period, move || {
+                    let payments = payments.clone();
+                    async move {
+                        match payments.of(rail) {
+                            Some(running) => running.reconcile().await.map(drop),
+                            None => Ok(()),
+                        }
+                    }
+                });
+            }
+            Work::Compare(rail, Comparison { past, .. }) => {
+                let deposits = resources.payments.of(rail).and_then(PaymentRail::deposits).cloned();
+                let Some(deposits) = deposits else { return };
+                resources.app.tasks.every(name, period, move || {
+                    let deposits = Arc::clone(&deposits);
+                    async move { deposits.compare_recent(*past).await.map(drop) }
+                });
+            }
+        }
+    }
+}
+
+impl fmt::Display for Period {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let unit = |f: &mut fmt::Formatter<'_>, number: u64, unit: &str| {
+            write!(f, "{number} {unit}{}", if number == 1 { "" } else { "s" })
+        };
+        match self {
+            Self::Every(period) => match period.as_secs() {
+                seconds if seconds % HOUR == 0 => unit(f, seconds / HOUR, "hour"),
+                seconds if seconds % MINUTE == 0 => unit(f, seconds / MINUTE, "minute"),
+                seconds => unit(f, seconds, "second"),
+            },
+            Self::HalfLease => f.write_str("half of `EP_LEASE_MS`"),
+            Self::Always => f.write_str("always"),
+        }
+    }
+}
+
+/// Path of the rendered table in the repository.
+pub const FILE: &str = "docs/jobs.md";
+
+/// Returns the table as Markdown.
+pub fn markdown() -> String {
+    let mut text = "# Background jobs\n\n\
+         For operators. Rendered by `ep render` from `src/app/jobs.rs` and `src/site/rails.rs`.\n\n\
+         Every process of the service runs these jobs. A failed run logs `background task failed` with the job's name in \
+         the field `task`; the next run starts as usual.\n\n\
+         | job | period | what it does |\n|---|---|---|\n"
+        .to_owned();
+    for Job { name, period, about, .. } in all() {
+        let _ = writeln!(text, "| {name} | {period} | {about} |");
+    }
+    text
+}
+
+/// Deletes anonymous polls in small batches, so that other writers wait only briefly.
+async fn delete_anonymous_polls(on: &Resources) -> Result<(), Fault> {
+    const AT_ONCE: u32 = 20;
+    const AT_MOST: u64 = 10_000;
+    let Some(keep) = on.keep_anonymous else { return Ok(()) };
+    let before = on.app.ports.clock.now().before(keep);
+    let mut deleted = 0;
+    loop {
+        let some = on.store.delete_anonymous_polls(before, AT_ONCE).await?;
+        deleted += some;
+        if some < u64::from(AT_ONCE) || deleted >= AT_MOST {
+            break;
+        }
+    }
+    if deleted > 0 {
+        tracing::info!(deleted, "old anonymous polls deleted");
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+
+    #[test]
+    fn jobs_are_unique_and_described() {
+        let mut seen = BTreeSet::new();
+        for job in all() {
+            assert!(seen.insert((job.name, job.about)), "{} is listed twice", job.name);
+            assert!(job.about.ends_with('.') && !job.about.contains('|'), "{}", job.about);
+        }
+        assert!(seen.len() > 20, "{seen:?}");
+    }
+
+    #[test]
+    fn periods_are_shown_in_the_largest_unit() {
+        let shown = [1, 90, 300, 3600, 86_400].map(|s| Period::Every(Duration::from_secs(s)).to_string());
+        assert_eq!(shown, ["1 second", "90 seconds", "5 minutes", "1 hour", "24 hours"]);
+    }
+}

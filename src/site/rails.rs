@@ -1,0 +1,441 @@
+//! Payment rails as data: the ways to fund an account, and the words that documents and pages use for them.
+//!
+//! `src/payments` has the code of each rail, and `Offer` the rails that a configuration takes. Sentences for
+//! documents may contain `{network}`, the chain of payments (CAIP-2).
+
+use std::fmt;
+use std::time::Duration;
+
+use ep_kernel::fault::{Fault, Kind};
+use ep_kernel::schema;
+use ep_kernel::tool::Tool;
+use ep_tools::account::CreateCheckout;
+use schemars::Schema;
+use secrecy::ExposeSecret;
+
+use super::deposit::{DepositReceipt, DepositRequest, PaymentRequired};
+use super::names::ACCOUNT_FORMS;
+use crate::config::Config;
+
+/// Every payment rail, in the order in which pages and guides show them.
+pub static RAILS: [&Rail; 2] = [&CARD, &X402];
+
+/// Payments by card, through Stripe Checkout.
+pub static CARD: Rail = Rail {
+    id: "card",
+    settings: RailSettings {
+        is_set: |config| !config.stripe.secret_key.expose_secret().is_empty(),
+        missing: "payments by card are not configured",
+        variables: "EP_STRIPE_WEBHOOK_SECRET",
+        on_chain: false,
+    },
+    receiver: Receiver {
+        name: "stripe_webhook",
+        path: "/api/webhooks/stripe",
+        summary: "Takes what Stripe reports of payments.",
+    },
+    arrival: Arrival::Webhook(Webhook {
+        header: "Stripe-Signature",
+        signature: "Stripe's signature of the body.",
+        event: "An event, as Stripe sends it.",
+    }),
+    begins: CreateCheckout::SPEC.name,
+    example: CreateCheckout::SPEC.example,
+    words: RailWords {
+        payments: "card payments",
+        way: "With the session of a signed-in browser, begin a payment by card and open the returned url.",
+        pay: "by card",
+        stored: "**Payments by card**: the amount, the time, the account and the payment's ids at Stripe. Card numbers \
+                 never come here.",
+        recipient: "**Stripe**: the amount, the account's id and an id of the payment. You give it your card yourself.",
+        terms: "By card an account is funded through Stripe. A payment that is refunded or charged back is taken off the \
+                balance.",
+        after_deletion: None,
+    },
+    guide: RailGuide::Operation(CreateCheckout::SPEC.name),
+    credential: None,
+    agent_extension: None,
+    page: PaymentForm::Checkout(CheckoutForm {
+        form: ACCOUNT_FORMS.checkout,
+        title: "Pay by card",
+        label: "By card, in US dollars",
+        entry: "The card is entered at",
+        processor: "the card processor",
+    }),
+    reconciliation: RailJob {
+        name: "reconcile card payments",
+        period: Duration::from_mins(5),
+        about: "Asks the card processor about payments without a report.",
+    },
+    comparisons: &[],
+    counters: &[("ep_card_payments_total", "Card payments credited to an account")],
+};
+
+/// Deposits in USDC, by x402.
+pub static X402: Rail = Rail {
+    id: "usdc",
+    settings: RailSettings {
+        is_set: |config| !config.x402.facilitator_url.is_empty(),
+        missing: "deposits in USDC are not configured",
+        variables: "EP_X402_FACILITATOR_URL and EP_X402_PAY_TO",
+        on_chain: true,
+    },
+    receiver: Receiver {
+        name: DEPOSIT,
+        path: "/api/deposit",
+        summary: "Funds an account in USDC (x402, versions 1 and 2).",
+    },
+    arrival: Arrival::Proof(Proof {
+        headers: &[
+            ("X-Payment", "The signed payment, in base64 (x402, version 1)."),
+            ("PAYMENT-SIGNATURE", "The same (x402, version 2)."),
+        ],
+        request: schema::request::<DepositRequest>,
+        receipt: schema::output::<DepositReceipt>,
+        required: schema::output::<PaymentRequired>,
+    }),
+    begins: DEPOSIT,
+    example: r#"{ "amount_usd": 5 }"#,
+    words: RailWords {
+        payments: "deposits",
+        way: "Deposit USDC (x402): the first response says what to pay. With Authorization, that account is credited, \
+              otherwise the account of the paying wallet.",
+        pay: "from a wallet",
+        stored: "**Deposits of USDC**: the payer's address, the amount, the signed payment and the transaction. The same \
+                 is public on the chain.",
+        recipient: "**The x402 facilitator and the chain** (`{network}`): the payment that you signed.",
+        terms: "In USDC an account is funded on the chain `{network}`. What was paid there cannot be called back by the \
+                program.",
+        after_deletion: Some("Deposits of USDC stay under the payer's address."),
+    },
+    guide: RailGuide::Section("Paying in USDC"),
+    credential: Some(PaymentCredential {
+        kind: "x402",
+        description: "A deposit of USDC funds the payer's account; a new payer gets a key.",
+    }),
+    agent_extension: Some(AgentExtension {
+        uri: A2A_X402,
+        description: "Where the balance does not suffice, a task can be paid for in USDC (x402).",
+    }),
+    page: PaymentForm::Wallet(WalletForm {
+        script: "wallet_script",
+        title: "In USDC, with a wallet",
+        hint: "Your wallet signs a transfer of this amount; it pays no network fee.",
+        protocol: "x402",
+    }),
+    reconciliation: RailJob {
+        name: "reconcile deposits",
+        period: Duration::from_secs(10),
+        about: "Looks up deposits with unknown outcome on the chain.",
+    },
+    comparisons: &[
+        Comparison {
+            job: RailJob {
+                name: "compare deposits with the chain",
+                period: Duration::from_mins(15),
+                about: "Compares settled deposits of the last six hours with the chain. Recent blocks are replaced most \
+                        often.",
+            },
+            past: Duration::from_hours(6),
+        },
+        Comparison {
+            job: RailJob {
+                name: "compare deposits with the chain",
+                period: Duration::from_hours(24),
+                about: "Compares settled deposits of the last 30 days with the chain.",
+            },
+            past: Duration::from_hours(24 * 30),
+        },
+    ],
+    counters: &[
+        ("ep_usdc_deposits_total", "USDC deposits credited"),
+        (
+            "ep_usdc_deposits_unknown_total",
+            "USDC deposits with an expired authorization and an unknown outcome",
+        ),
+        (
+            "ep_usdc_deposits_vanished_total",
+            "Credited USDC deposits with a transaction removed from the chain: their accounts are frozen",
+        ),
+    ],
+};
+
+/// Name of the route that takes deposits.
+const DEPOSIT: &str = "deposit";
+/// URI of the A2A extension by which a task is paid for (a2a-x402, version 0.2).
+pub const A2A_X402: &str = "https://github.com/google-agentic-commerce/a2a-x402/blob/main/spec/v0.2";
+
+/// A payment rail: a way to fund an account.
+pub struct Rail {
+    /// Identifier in conditions of documents and in reports to the operator.
+    pub id: &'static str,
+    /// The settings that turn the rail on.
+    pub settings: RailSettings,
+    /// The route that receives payments or reports of them.
+    pub receiver: Receiver,
+    /// The way in which a payment becomes known.
+    pub arrival: Arrival,
+    /// Name of the operation or route that begins a payment.
+    pub begins: &'static str,
+    /// Example of its request body, as JSON.
+    pub example: &'static str,
+    /// Words for documents and pages.
+    pub words: RailWords,
+    /// The text about the rail in the guide to funding.
+    pub guide: RailGuide,
+    /// Description of a payment that also identifies the payer.
+    pub credential: Option<PaymentCredential>,
+    /// The A2A extension by which a task is paid for.
+    pub agent_extension: Option<AgentExtension>,
+    /// The part of the account page where people pay.
+    pub page: PaymentForm,
+    /// The job that resolves payments with unknown outcome.
+    pub reconciliation: RailJob,
+    /// The jobs that compare settled payments with the chain.
+    pub comparisons: &'static [Comparison],
+    /// Names and descriptions of the rail's counters without labels.
+    pub counters: &'static [(&'static str, &'static str)],
+}
+
+/// The settings of a rail.
+#[derive(Debug)]
+pub struct RailSettings {
+    /// Returns true if the rail is configured.
+    pub is_set: fn(&Config) -> bool,
+    /// Reason for a refusal without these settings, as a clause.
+    missing: &'static str,
+    /// The environment variables that turn the rail on.
+    variables: &'static str,
+    /// True if payments are made on the configured chain.
+    pub on_chain: bool,
+}
+
+/// The route of a rail.
+#[derive(Debug)]
+pub struct Receiver {
+    /// The route's name.
+    pub name: &'static str,
+    /// The route's path.
+    pub path: &'static str,
+    /// Purpose in one sentence.
+    pub summary: &'static str,
+}
+
+/// The way in which a payment becomes known.
+#[derive(Debug)]
+pub enum Arrival {
+    /// A processor reports it to a webhook.
+    Webhook(Webhook),
+    /// The payer sends a proof with the request.
+    Proof(Proof),
+}
+
+/// A processor's webhook.
+#[derive(Debug)]
+pub struct Webhook {
+    /// Name of the header with the signature.
+    pub header: &'static str,
+    /// Description of that header.
+    pub signature: &'static str,
+    /// Description of the body.
+    pub event: &'static str,
+}
+
+/// A proof of payment in a request.
+#[derive(Debug)]
+pub struct Proof {
+    /// Names and descriptions of the headers with the proof.
+    pub headers: &'static [(&'static str, &'static str)],
+    /// Schema of the request body.
+    pub request: fn() -> Schema,
+    /// Schema of the response to a payment.
+    pub receipt: fn() -> Schema,
+    /// Schema of the response without a payment, with status 402.
+    pub required: fn() -> Schema,
+}
+
+/// Words of a rail.
+#[derive(Debug)]
+pub struct RailWords {
+    /// Plural noun for its payments.
+    pub payments: &'static str,
+    /// Instruction for a program with too little balance.
+    pub way: &'static str,
+    /// Adverbial phrase for a payment by this rail.
+    pub pay: &'static str,
+    /// Data that is stored, for the privacy page.
+    pub stored: &'static str,
+    /// Recipient of data, for the privacy page.
+    pub recipient: &'static str,
+    /// Terms of payments, for the terms page.
+    pub terms: &'static str,
+    /// Data that stays after an account is deleted, in a sentence for the privacy page.
+    pub after_deletion: Option<&'static str>,
+}
+
+/// The text about a rail in the guide to funding.
+#[derive(Debug)]
+pub enum RailGuide {
+    /// The manual of this operation.
+    Operation(&'static str),
+    /// The section of the guide to clients with this heading.
+    Section(&'static str),
+}
+
+/// A payment that also identifies the payer.
+#[derive(Debug)]
+pub struct PaymentCredential {
+    /// Kind of the authentication method.
+    pub kind: &'static str,
+    /// Description in one sentence.
+    pub description: &'static str,
+}
+
+/// An A2A extension.
+#[derive(Debug)]
+pub struct AgentExtension {
+    /// The extension's URI.
+    pub uri: &'static str,
+    /// Purpose in one sentence.
+    pub description: &'static str,
+}
+
+/// The part of the account page where people pay.
+#[derive(Debug)]
+pub enum PaymentForm {
+    /// A form that begins a payment on the processor's page.
+    Checkout(CheckoutForm),
+    /// A script that pays from a wallet in the browser.
+    Wallet(WalletForm),
+}
+
+/// A form that begins a payment on the processor's page.
+#[derive(Debug)]
+pub struct CheckoutForm {
+    /// Name of the route that takes the form.
+    pub form: &'static str,
+    /// Title of the button and of the page that leads to the processor.
+    pub title: &'static str,
+    /// Label of the amount.
+    pub label: &'static str,
+    /// Sentence about the processor, without its last words.
+    pub entry: &'static str,
+    /// The processor.
+    pub processor: &'static str,
+}
+
+/// A script that pays from a wallet in the browser.
+#[derive(Debug)]
+pub struct WalletForm {
+    /// Name of the script's document.
+    pub script: &'static str,
+    /// Heading.
+    pub title: &'static str,
+    /// Hint beside the amount.
+    pub hint: &'static str,
+    /// The protocol by which programs pay.
+    pub protocol: &'static str,
+}
+
+impl PaymentForm {
+    /// Returns the form that begins a payment on the processor's page, if it is one.
+    pub const fn checkout(&self) -> Option<&CheckoutForm> {
+        match self {
+            Self::Checkout(form) => Some(form),
+            Self::Wallet(_) => None,
+        }
+    }
+
+    /// Returns the script that pays from a wallet, if it is one.
+    pub const fn wallet(&self) -> Option<&WalletForm> {
+        match self {
+            Self::Wallet(form) => Some(form),
+            Self::Checkout(_) => None,
+        }
+    }
+}
+
+/// A background job of a rail.
+#[derive(Debug)]
+pub struct RailJob {
+    /// Name in logs.
+    pub name: &'static str,
+    /// Time between two runs.
+    pub period: Duration,
+    /// Purpose in one sentence.
+    pub about: &'static str,
+}
+
+/// A comparison of settled payments with the chain.
+#[derive(Debug)]
+pub struct Comparison {
+    /// The job that runs it.
+    pub job: RailJob,
+    /// Maximum age of the compared payments.
+    pub past: Duration,
+}
+
+impl Rail {
+    /// Returns the rail with this identifier.
+    pub fn find(id: &str) -> Option<&'static Self> {
+        RAILS.into_iter().find(|rail| rail.id == id)
+    }
+
+    /// Returns the form that this route takes, if it begins a payment on a processor's page.
+    pub fn checkout_form(route: &str) -> Option<&'static CheckoutForm> {
+        RAILS.into_iter().filter_map(|rail| rail.page.checkout()).find(|form| form.form == route)
+    }
+
+    /// Returns the reason for a refusal if the rail is not configured, as a clause.
+    pub const fn missing(&self) -> &'static str {
+        self.settings.missing
+    }
+
+    /// Returns the fault for a payment if the rail is not configured.
+    pub fn not_configured(&self) -> Fault {
+        let RailSettings { missing, variables, .. } = self.settings;
+        Fault::new(Kind::NotConfigured, format!("{missing}: the operator sets {variables}"))
+    }
+
+    /// True if a program can pay without a person at a processor's page.
+    pub const fn is_for_programs(&self) -> bool {
+        matches!(self.arrival, Arrival::Proof(_))
+    }
+}
+
+impl fmt::Debug for Rail {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Rail").field(&self.id).finish()
+    }
+}
+
+impl PartialEq for Rail {
+    fn eq(&self, other: &Self) -> bool {
+        self.id == other.id
+    }
+}
+
+impl Eq for Rail {}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+
+    #[test]
+    fn identifiers_and_routes_are_unique() {
+        let ids: BTreeSet<&str> = RAILS.iter().map(|rail| rail.id).collect();
+        let paths: BTreeSet<&str> = RAILS.iter().map(|rail| rail.receiver.path).collect();
+        let names: BTreeSet<&str> = RAILS.iter().map(|rail| rail.receiver.name).collect();
+        assert_eq!((ids.len(), paths.len(), names.len()), (RAILS.len(), RAILS.len(), RAILS.len()));
+        assert!(RAILS.iter().all(|rail| Rail::find(rail.id) == Some(*rail)));
+    }
+
+    #[test]
+    fn examples_are_json() {
+        for rail in RAILS {
+            assert!(serde_json::from_str::<serde_json::Value>(rail.example).is_ok(), "{}", rail.id);
+        }
+    }
+}
