@@ -17,8 +17,6 @@ use ep_kernel::tool::{Access, Rate};
 
 use super::routes::Handlers;
 use super::unknown_path::{Nearest, nearest, without_trailing_slash};
-use crate::documents;
-use crate::documents::Site;
 use crate::http::{
     AppState, Embedded, ErrorStyle, Exchange, Handler, PathParams, RequestHead, Stopping, counted, fault,
     rpc_fault,
@@ -26,7 +24,8 @@ use crate::http::{
 use crate::payments::Rails;
 use crate::protocols::rest;
 use crate::protocols::rest::Binding;
-use crate::site::names::EMBED;
+use crate::site::Site;
+use crate::site::names::{AGENT_CARD, EMBED};
 use crate::site::protocol::ErrorFormat;
 use crate::site::{Route, RouteKind};
 use crate::web;
@@ -75,7 +74,7 @@ enum Responder {
 pub fn router(state: &AppState, site: &Arc<Site>, payments: &Rails) -> Router<AppState> {
     let handlers = Handlers::new(state, payments);
     let mut paths: BTreeMap<String, Vec<Candidate>> = BTreeMap::new();
-    for route in site.routes.iter().chain(&documents::aliases()) {
+    for route in site.routes.iter().chain(&site.aliases) {
         let responder = match route.kind {
             RouteKind::Operation(entry, rest) => Some(Responder::Operation(Binding::new(entry, rest, false))),
             RouteKind::Stream(entry, rest) => Some(Responder::Operation(Binding::new(entry, rest, true))),
@@ -114,15 +113,14 @@ const STOPPING: Policy = Policy::instant("stopping", Access::PUBLIC, Rate::Publi
 /// every other unknown path and names the nearest one.
 async fn unknown_route(State(state): State<AppState>, head: RequestHead, request: Request) -> Response<Body> {
     let uri = request.uri();
-    let aliases = documents::aliases();
-    let paths = state.site.routes.iter().chain(&aliases).map(|route| Cow::Borrowed(&*route.path));
+    let paths = state.site.routes.iter().chain(&state.site.aliases).map(|route| Cow::Borrowed(&*route.path));
     if let Some(shorter) = without_trailing_slash(paths, uri.path()) {
         let query = uri.query().map(|query| format!("?{query}")).unwrap_or_default();
         return redirect(&state, &head, &format!("{shorter}{query}")).await;
     }
     let path: String = uri.path().chars().take(100).collect();
     let links = state.links();
-    let card = links.url(documents::AGENT_CARD, &[]);
+    let card = links.url(AGENT_CARD, &[]);
     let card = card.strip_prefix(links.base_url()).unwrap_or(&card);
     // Browsers are redirected only to pages.
     let only_pages = head.error_style == ErrorStyle::Page;

@@ -10,19 +10,19 @@ use ep_kernel::method::Method;
 use ep_kernel::tool::Entry;
 use futures::FutureExt;
 
-use crate::documents;
-use crate::documents::{Site, SiteSettings};
+use crate::documents::DOCUMENTS;
 use crate::http::{AppState, Handler};
 use crate::payments;
 use crate::payments::Rails;
 use crate::protocols::a2a::TaskPayments;
 use crate::protocols::{a2a, mcp};
 use crate::site::{Route, RouteKind};
+use crate::site::{Site, SiteSettings};
 use crate::web;
 
 /// Builds the site for these settings and operations. Its documents know every route.
 pub fn site(settings: SiteSettings, tools: &'static [Entry]) -> Site {
-    let site = Site::new(settings, tools);
+    let site = Site::new(settings, tools, DOCUMENTS);
     let routes = table(&site);
     site.with_routes(routes)
 }
@@ -35,7 +35,7 @@ fn table(site: &Site) -> Vec<Route> {
     routes.extend(a2a::routes());
     routes.extend(payments::routes());
     routes.extend(web::routes().cloned());
-    routes.extend(documents::routes(site));
+    routes.extend(site.document_routes());
     routes
 }
 
@@ -66,9 +66,9 @@ impl Handlers {
 
     /// Returns the handler of a route that is not an operation.
     pub fn of(&self, route: &Route) -> Option<Handler> {
-        if let RouteKind::Document(index) = route.kind {
+        if let RouteKind::Document(document) = route.kind {
             return Some(Handler::new(move |exchange, admission| {
-                web::document(index, exchange, admission).boxed()
+                web::document(document, exchange, admission).boxed()
             }));
         }
         self.0.get(&(route.method, route.path.clone())).cloned()

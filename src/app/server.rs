@@ -37,8 +37,10 @@ use super::router;
 use super::unread;
 use super::unread::UnreadBody;
 use crate::config::Config;
-use crate::documents::Site;
-use crate::http::{AppState, Stopping, WebAccess, compression, finish_response, panicked, weaken_tag};
+use crate::http::{
+    AppState, DocumentResponses, Stopping, WebAccess, compression, finish_response, panicked, weaken_tag,
+};
+use crate::site::Site;
 use crate::telemetry;
 
 /// Returns the router with all routes and layers.
@@ -47,6 +49,7 @@ pub fn router(service: &Assembled, config: &Config) -> Router {
         app: Arc::clone(&service.app),
         tools: service.site.tools,
         site: Arc::clone(&service.site),
+        documents: Arc::new(DocumentResponses::new(&service.site)),
         proxies: config.server.trusted_proxies.clone().into(),
         web: WebAccess::new(config),
         provider: service.provider.clone(),

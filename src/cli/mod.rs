@@ -29,6 +29,7 @@ use crate::app::jobs;
 use crate::app::server;
 use crate::config;
 use crate::config::{Config, ConfigError, Telemetry};
+use crate::site::{Models, SiteSettings};
 use crate::{documents, telemetry};
 use printable::printable;
 
@@ -243,8 +244,8 @@ fn render(check: bool) -> anyhow::Result<End> {
     anyhow::ensure!(root.join("well-known/owner.json").exists(), "run this in the repository's root folder");
     let config = config::load(|name| (name == "EP_CONFIG").then(|| "/dev/null".to_owned()))?;
     let base_url = documents::EXAMPLE_URL.into();
-    let mut settings = documents::SiteSettings { base_url, ..documents::SiteSettings::new(&config) };
-    settings.offer.models = documents::Models::Upstream;
+    let mut settings = SiteSettings { base_url, ..SiteSettings::new(&config) };
+    settings.offer.models = Models::Upstream;
     let site = crate::app::routes::site(settings, &ep_tools::TOOLS);
     let mut files = documents::committed_files(&site);
     files.push((jobs::FILE, jobs::markdown().into()));

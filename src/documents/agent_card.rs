@@ -10,9 +10,11 @@ use ep_kernel::key_terms::KeyScope;
 use ep_kernel::tool::{Agents, Entry};
 use serde_json::{Map, Value, json};
 
-use super::{AGENT_CARD, Document, Form, JWKS, Site, json_text};
+use super::json::json_text;
 use crate::config::Operator;
+use crate::site::names::{AGENT_CARD, JWKS};
 use crate::site::rails::AgentExtension;
+use crate::site::{Document, Form, Site, owner};
 
 /// The key scope that an agent needs.
 const AGENT_SCOPE: KeyScope = KeyScope::Polls;
@@ -86,7 +88,7 @@ fn signed(site: &Site, pure: Map<String, Value>, hybrid: bool) -> Map<String, Va
     let forms = [without_empty(&pure).unwrap_or_default(), pure, Value::Object(served.clone())];
     let mut payloads: Vec<String> = forms.iter().map(canonical::text).collect();
     payloads.dedup();
-    let keys_url = site.links.url(super::JWKS, &[]);
+    let keys_url = site.links.url(JWKS, &[]);
     let signatures: Vec<Value> = payloads.iter().map(|payload| signing.sign(payload, &keys_url)).collect();
     served.insert("signatures".into(), signatures.into());
     served
@@ -117,7 +119,7 @@ fn add_older_members(site: &Site, card: &mut Map<String, Value>) {
     card.insert("protocolVersion".into(), "0.3.0".into());
     card.insert("supportsAuthenticatedExtendedCard".into(), true.into());
     let mut security = vec![json!({ "bearer": [] })];
-    if super::openid_url(site).is_some() {
+    if site.settings.openid_url().is_some() {
         security.push(json!({ "openid": AGENT_SCOPE.token_scopes() }));
     }
     card.insert("security".into(), security.into());
@@ -136,7 +138,7 @@ fn add_older_members(site: &Site, card: &mut Map<String, Value>) {
 }
 
 fn card(site: &Site, shown: &dyn Fn(&Entry) -> bool) -> Map<String, Value> {
-    let owner = super::owner();
+    let owner = owner();
     let interface = |binding: &str, version: &str| json!({ "url": endpoint(site), "protocolBinding": binding, "protocolVersion": version });
     let skills: Vec<Value> =
         site.offered().filter(|entry| shown(entry)).map(|entry| skill(entry, &owner["tags"])).collect();
@@ -154,7 +156,7 @@ fn card(site: &Site, shown: &dyn Fn(&Entry) -> bool) -> Map<String, Value> {
     let mut schemes = json!({ "bearer": { "httpAuthSecurityScheme": key } });
     // An empty list of scopes is omitted, as in the canonical form of signed cards.
     let mut requirements = vec![json!({ "schemes": { "bearer": {} } })];
-    if let Some(url) = super::openid_url(site) {
+    if let Some(url) = site.settings.openid_url() {
         let description = "An access token of this issuer whose audience is this service.";
         let token = json!({ "openIdConnectUrl": url, "description": description });
         schemes["openid"] = json!({ "openIdConnectSecurityScheme": token });

@@ -4,8 +4,10 @@ use axum::body::Bytes;
 use ep_kernel::tool::Agents;
 use serde_json::{Value, json};
 
+use super::json::json_text;
 use super::mcp_card::{CARD_NAME, CARD_TYPE, air_name};
-use super::{AGENT_CARD, Document, Form, LOGO, Site, json_text};
+use crate::site::names::{AGENT_CARD, LOGO};
+use crate::site::{Document, Form, Site, owner};
 
 pub(super) const DOCUMENT: Document = Document::new(
     "ai_catalog",
@@ -23,7 +25,7 @@ const PARTS: [(&str, &str, &str, &str); 3] = [
 ];
 
 fn catalog(site: &Site) -> Option<Bytes> {
-    let owner = super::owner();
+    let owner = owner();
     let queries = queries(site);
     let entries = PARTS.into_iter().filter_map(|(namespace, media_type, document, how)| {
         let mut entry = json!({

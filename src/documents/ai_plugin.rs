@@ -4,8 +4,10 @@ use axum::body::Bytes;
 use serde_json::json;
 use url::Url;
 
+use super::json::json_text;
 use super::operator_pages::TERMS_PAGE;
-use super::{Document, Form, LOGO, OPENAPI, Site, json_text};
+use crate::site::names::{LOGO, OPENAPI};
+use crate::site::{Document, Form, Site, owner};
 
 pub(super) const DOCUMENT: Document = Document::new(
     "ai_plugin",
@@ -16,7 +18,7 @@ pub(super) const DOCUMENT: Document = Document::new(
 .absent("this service has no OpenAPI description, which the manifest would name");
 
 fn manifest(site: &Site) -> Option<Bytes> {
-    let owner = super::owner();
+    let owner = owner();
     let name = owner["name"].as_str().unwrap_or_default();
     let word = |c: char| if c.is_ascii_alphanumeric() { c.to_ascii_lowercase() } else { '_' };
     let model: String = name.chars().map(word).take(50).collect();
@@ -53,7 +55,8 @@ mod tests {
 
     use super::*;
     use crate::config;
-    use crate::documents::{DOCUMENTS, SiteSettings};
+    use crate::documents::DOCUMENTS;
+    use crate::site::SiteSettings;
     use crate::site::{Route, RouteKind};
 
     /// Returns the manifest for this base URL and this contact.
@@ -65,14 +68,14 @@ mod tests {
             _ => None,
         };
         let settings = SiteSettings::new(&config::load(read).unwrap());
-        let index = DOCUMENTS.iter().position(|document| document.name == LOGO).unwrap();
-        let route = |name, path: &'static str| Route::get(name, path, RouteKind::Document(index), "");
+        let logo = DOCUMENTS.iter().find(|document| document.name == LOGO).unwrap();
+        let route = |name, path: &'static str| Route::get(name, path, RouteKind::Document(logo), "");
         let routes = vec![
             route(OPENAPI, "/description.json"),
             route(LOGO, "/logo.svg"),
             route(TERMS_PAGE.name, "/terms"),
         ];
-        let site = Site::new(settings, &ep_tools::TOOLS).with_routes(routes);
+        let site = Site::new(settings, &ep_tools::TOOLS, DOCUMENTS).with_routes(routes);
         serde_json::from_slice(&manifest(&site).unwrap()).unwrap()
     }
 

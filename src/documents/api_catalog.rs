@@ -6,9 +6,10 @@ use ep_kernel::tool::Tool;
 use ep_tools::service::GetHealth;
 use serde_json::{Map, Value, json};
 
-use super::{
-    AGENT_CARD, API_CATALOG, ASYNCAPI, DOCS, Document, Form, OPENAPI, Site, json_text, mcp_card, unified_card,
-};
+use super::json::json_text;
+use super::{mcp_card, unified_card};
+use crate::site::names::{AGENT_CARD, API_CATALOG, ASYNCAPI, DOCS, OPENAPI};
+use crate::site::{Document, Form, Site};
 
 pub(super) const DOCUMENT: Document = Document::new(
     API_CATALOG,

@@ -1,9 +1,8 @@
 //! Page assets: the stylesheet and the scripts. Pages load nothing from other hosts.
 
 use axum::body::Bytes;
-use sha2::{Digest, Sha256};
 
-use super::{Document, Form, Site};
+use crate::site::{Document, Form, Site};
 
 /// The name of the stylesheet.
 const STYLE_NAME: &str = "style";
@@ -70,10 +69,4 @@ const fn asset(
     forms: &'static [Form],
 ) -> Document {
     Document { max_age: 31_536_000, ..Document::new(name, summary, paths, forms) }.unlisted()
-}
-
-/// Returns the URL of an asset for its current bytes; `None` if the name is unknown.
-pub fn asset_url(site: &Site, name: &str) -> Option<String> {
-    let digest = Sha256::digest(site.document(name)?);
-    Some(format!("{}?v={}", site.url_of(name)?, hex::encode(&digest[..6])))
 }

@@ -8,13 +8,15 @@ use ep_tools::polls::PollCompleted;
 use schemars::JsonSchema;
 use serde_json::{Map, Value, json};
 
+use super::json::json_text;
 use super::openapi;
 use super::openapi::{Schemas, Side};
-use super::{Document, Form, Site, json_text, owner};
+use crate::site::names::ASYNCAPI;
+use crate::site::{Document, Form, Site, owner};
 use crate::site::{Route, RouteKind};
 
 pub(super) const DOCUMENT: Document = Document::new(
-    super::ASYNCAPI,
+    ASYNCAPI,
     "Describes the event streams and notifications (AsyncAPI 3.0.0).",
     |_| vec!["/asyncapi.json".into()],
     &[Form::new("application/json", render)],

@@ -4,7 +4,7 @@ use askama::Template;
 
 use super::prose;
 use super::prose::Prose;
-use super::{Document, Form, MARKDOWN};
+use crate::site::{Document, Form, MARKDOWN};
 
 /// The name of the guide.
 pub(super) const NAME: &str = "auth_guide";

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use axum::body::Bytes;
 
-use super::Site;
+use crate::site::Site;
 
 /// The base URL in committed files.
 pub const EXAMPLE_URL: &str = "https://ensemble-poll.example";
@@ -26,9 +26,10 @@ pub fn stale(files: &[File], root: &Path) -> Vec<&'static str> {
 
 /// Returns the documents of a site that are committed.
 pub fn committed_files(site: &Site) -> Vec<File> {
-    Site::forms()
-        .filter_map(|(form, document, index)| {
-            Some((form.committed?, site.rendered(document, index)?.bytes.clone()))
-        })
+    let forms = site.documents.iter().flat_map(|document| {
+        document.forms.iter().enumerate().map(move |(index, form)| (document, index, form))
+    });
+    forms
+        .filter_map(|(document, index, form)| Some((form.committed?, site.rendered(document, index)?)))
         .collect()
 }

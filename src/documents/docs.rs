@@ -8,14 +8,14 @@ use ep_kernel::tool::{Agents, Cost, Entry};
 use serde_json::Value;
 
 use super::guides::{GUIDES, Guide};
-use super::page::{HTML, bytes, layout};
-use super::{
-    API_REFERENCE, ASYNCAPI, DOCS, Document, Form, MARKDOWN as MARKDOWN_TYPE, OPENAPI, Site, openapi, prose,
-    tool_reference,
-};
+use super::page::{bytes, layout};
+use super::{openapi, prose, tool_reference};
 use crate::layout::{Layout, Section, text, title};
+use crate::site::HTML;
 use crate::site::RouteKind;
 use crate::site::names::MCP_PAGE;
+use crate::site::names::{API_REFERENCE, ASYNCAPI, DOCS, OPENAPI};
+use crate::site::{Document, Form, MARKDOWN as MARKDOWN_TYPE, Site};
 
 const MARKDOWN_NAME: &str = "docs_markdown";
 const TITLE: &str = "Documentation";

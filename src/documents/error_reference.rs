@@ -5,7 +5,7 @@ use std::fmt::Write;
 use axum::body::Bytes;
 use ep_kernel::fault::Kind;
 
-use super::{Document, Form, Site};
+use crate::site::{Document, Form, Site};
 
 pub(super) const DOCUMENT: Document = Document::in_repository(
     "error_reference",

@@ -11,11 +11,15 @@ use ep_kernel::tool::{Spec, Tool};
 use ep_tools::account::GetBalance;
 use ep_tools::keys::FundKey;
 
-use super::page::{HTML, Page};
+use super::auth_guide::NAME as AUTH_GUIDE;
+use super::error_reference;
+use super::page::Page;
+use super::price;
 use super::skills::SKILL;
-use super::{AUTH_GUIDE, Document, Form, MARKDOWN, Offer, Site, error_reference};
 use crate::layout::title;
+use crate::site::HTML;
 use crate::site::rails::RailGuide;
+use crate::site::{Document, Form, MARKDOWN, Offer, Site};
 
 /// The guide to clients.
 pub(super) const CLIENTS: &str = include_str!("../../docs/clients.md");
@@ -196,7 +200,7 @@ fn text_of(site: &Site, document: &str) -> Option<String> {
 fn start(site: &Site) -> Option<String> {
     let skill = text_of(site, SKILL)?;
     let beginning = sections(&skill, |heading| BEGINNING.contains(&heading));
-    Some(format!("# Getting started\n\n{beginning}{}", site.price_paragraph()))
+    Some(format!("# Getting started\n\n{beginning}{}", price::paragraph(site)))
 }
 
 fn funding(site: &Site) -> Option<String> {
@@ -204,7 +208,7 @@ fn funding(site: &Site) -> Option<String> {
     if !offer.charges {
         return None;
     }
-    let mut text = format!("# Funding\n\n{}", site.price_paragraph());
+    let mut text = format!("# Funding\n\n{}", price::paragraph(site));
     for rail in offer.rails() {
         match rail.guide {
             RailGuide::Operation(name) => {

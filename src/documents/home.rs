@@ -9,15 +9,13 @@ use ep_kernel::tool::{Agents, Effect, Entry, Task, Tool};
 use ep_tools::service::GetHealth;
 use serde_json::Value;
 
-use super::{AGENT_CARD, API_CATALOG, ASYNCAPI, Document, Form, MARKDOWN as MARKDOWN_TYPE, OPENAPI, Site};
 use crate::config::Operator;
-use crate::site::names::HOME;
-
-/// The name of the Markdown page.
-pub const MARKDOWN_NAME: &str = "home_markdown";
+use crate::site::names::{AGENT_CARD, API_CATALOG, ASYNCAPI, OPENAPI};
+use crate::site::names::{HOME, HOME_MARKDOWN};
+use crate::site::{Document, Form, MARKDOWN as MARKDOWN_TYPE, Site, owner};
 
 pub(super) const MARKDOWN: Document = Document::new(
-    MARKDOWN_NAME,
+    HOME_MARKDOWN,
     "The start page in Markdown: what this service is, and how to ask it.",
     |_| vec!["/index.md".into()],
     &[Form::new(MARKDOWN_TYPE, markdown)],
@@ -35,7 +33,7 @@ pub fn links(site: &Site) -> String {
         ("service-doc", "api_reference", "text/html"),
         ("status", GetHealth::SPEC.name, "application/json"),
         ("describedby", "llms", "text/plain"),
-        ("alternate", MARKDOWN_NAME, "text/markdown"),
+        ("alternate", HOME_MARKDOWN, "text/markdown"),
     ];
     let links = links.into_iter().filter_map(|(relation, name, media_type)| {
         Some(format!("<{}>; rel=\"{relation}\"; type=\"{media_type}\"", site.url_of(name)?))
@@ -49,7 +47,7 @@ fn markdown(site: &Site) -> Option<Bytes> {
 }
 
 fn text(site: &Site) -> String {
-    let owner = super::owner();
+    let owner = owner();
     let mut text = format!(
         "# {}\n\n{}\n\n",
         owner["name"].as_str().unwrap_or_default(),
@@ -72,7 +70,7 @@ fn text(site: &Site) -> String {
     }
     text.push_str("\n## Documents\n\n");
     for (document, url) in
-        site.listed().filter(|(document, url)| document.name != MARKDOWN_NAME && !url.contains('{'))
+        site.listed().filter(|(document, url)| document.name != HOME_MARKDOWN && !url.contains('{'))
     {
         let _ = writeln!(text, "- [{}]({url}): {}", path(site, &url), document.summary);
     }

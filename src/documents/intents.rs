@@ -5,7 +5,8 @@ use ep_kernel::tool::{Agents, Entry};
 use ep_tools::intents::{LANGUAGES, NAMED_ROUTES, NamedRoute};
 use serde_json::{Map, Value, json};
 
-use super::{Document, Form, Site, json_text};
+use super::json::json_text;
+use crate::site::{Document, Form, Site};
 
 pub(super) const DOCUMENT: Document = Document::new(
     "intents",

@@ -6,7 +6,8 @@ use super::guides::{CONNECT, OAUTH, PACE, WEBHOOKS};
 use super::prose;
 use super::prose::Prose;
 use super::skills::SKILL;
-use super::{Document, Form, Site, error_reference, tool_reference};
+use super::{error_reference, tool_reference};
+use crate::site::{Document, Form, Site};
 
 /// The media type of both documents.
 const PLAIN: &str = "text/plain; charset=utf-8";

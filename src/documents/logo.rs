@@ -4,8 +4,10 @@ use axum::body::Bytes;
 use axum::http::header::CONTENT_SECURITY_POLICY;
 use serde_json::json;
 
-use super::{Document, Form, LOGO, Site, json_text};
+use super::json::json_text;
 use crate::site::names::HOME;
+use crate::site::names::LOGO;
+use crate::site::{Document, Form, Site, owner};
 
 const MARK: &str = include_str!("../../well-known/logo.svg");
 
@@ -66,7 +68,7 @@ fn png(pixels: u32) -> Option<Bytes> {
 
 /// The manifest for installing the pages as an app (W3C Web Application Manifest).
 fn manifest(site: &Site) -> Option<Bytes> {
-    let owner = super::owner();
+    let owner = owner();
     json_text(&json!({
         "name": owner["name"],
         "short_name": owner["name"],

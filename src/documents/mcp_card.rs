@@ -4,8 +4,11 @@ use axum::body::Bytes;
 use serde_json::{Value, json};
 use url::{Host, Url};
 
-use super::{Document, Form, LOGO, Site, json_text};
-use crate::protocols::mcp;
+use super::json::json_text;
+use crate::site::names::LOGO;
+use crate::site::names::SERVER;
+use crate::site::protocol::Introduction;
+use crate::site::{Document, Form, Site, owner};
 
 /// The name of the card's document.
 pub(super) const CARD_NAME: &str = "mcp_server_card";
@@ -37,14 +40,14 @@ pub(super) const REGISTRY: Document = Document::new(
 .open();
 
 fn card(site: &Site) -> Option<Bytes> {
-    let mcp::Introduction { name, version, protocol_versions, capabilities } = mcp::introduction();
+    let Introduction { versions, capabilities } = (site.protocol("mcp")?.introduction)();
     let mut card =
         described(site, "https://static.modelcontextprotocol.io/schemas/v1/server-card.schema.json");
     let mut remote = remote(site)?;
-    remote["supportedProtocolVersions"] = json!(protocol_versions);
+    remote["supportedProtocolVersions"] = json!(versions);
     card["remotes"] = json!([remote]);
     // Fields of SEP-1649, the predecessor, for its readers.
-    card["serverInfo"] = json!({ "name": name, "version": version });
+    card["serverInfo"] = json!({ "name": SERVER, "version": env!("CARGO_PKG_VERSION") });
     card["transport"] = json!({ "type": "streamable-http", "endpoint": site.url_of("mcp")? });
     card["capabilities"] = capabilities;
     json_text(&card)
@@ -53,7 +56,7 @@ fn card(site: &Site) -> Option<Bytes> {
 fn catalog(site: &Site) -> Option<Bytes> {
     let entry = json!({
         "identifier": air_name(site, "mcp"),
-        "displayName": super::owner()["name"],
+        "displayName": owner()["name"],
         "type": CARD_TYPE,
         "url": site.url_of(CARD_NAME)?,
     });
@@ -69,13 +72,13 @@ fn registry(site: &Site) -> Option<Bytes> {
 
 /// Returns the fields that the card and the registry entry share.
 fn described(site: &Site, schema: &str) -> Value {
-    let owner = super::owner();
+    let owner = owner();
     let mut described = json!({
         "$schema": schema,
-        "name": format!("{}/{}", reversed(&host(site)), mcp::introduction().name),
+        "name": format!("{}/{}", reversed(&host(site)), SERVER),
         "title": owner["name"],
         "description": site.tagline(),
-        "version": mcp::introduction().version,
+        "version": env!("CARGO_PKG_VERSION"),
         "websiteUrl": format!("{}/", site.settings.base_url),
     });
     if let Some(url) = site.url_of(LOGO) {
@@ -110,7 +113,7 @@ fn remote(site: &Site) -> Option<Value> {
 
 /// Returns the name of a part of the service in catalogues of AI artefacts.
 pub(super) fn air_name(site: &Site, namespace: &str) -> String {
-    format!("urn:air:{}:{namespace}:{}", host(site), mcp::introduction().name)
+    format!("urn:air:{}:{namespace}:{}", host(site), SERVER)
 }
 
 /// Returns the host of the base URL, limited to letters, digits, dots and hyphens.

@@ -3,9 +3,11 @@
 
 use axum::body::Bytes;
 
-use super::page::{HTML, Page};
-use super::{Document, Form, MARKDOWN as MARKDOWN_TYPE, Site, guides};
+use super::guides;
+use super::page::Page;
+use crate::site::HTML;
 use crate::site::names::MCP_PAGE;
+use crate::site::{Document, Form, MARKDOWN as MARKDOWN_TYPE, Site};
 
 /// The prefix of the headings of the included sections.
 const SECTIONS: &str = "MCP";

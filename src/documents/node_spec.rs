@@ -4,7 +4,9 @@ use axum::body::Bytes;
 use ep_kernel::tool::{Agents, Cost, Entry, Latency};
 use serde_json::{Map, Value, json};
 
-use super::{Document, Form, Site, json_text, schemas};
+use super::json::json_text;
+use super::schemas;
+use crate::site::{Document, Form, Site};
 
 /// The name of the OpenAPI description.
 const OPENAPI: &str = "openapi";

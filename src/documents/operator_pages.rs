@@ -5,12 +5,13 @@ use askama::Template;
 use axum::body::Bytes;
 use ep_identity::FLOW_LIFETIME;
 
-use super::page::{About, HTML};
+use super::page::About;
 use super::prose;
 use super::prose::Prose;
-use super::{Document, Form, MARKDOWN as MARKDOWN_TYPE, Site};
 use crate::config::{Content, Limits, Operator};
 use crate::layout::one_line;
+use crate::site::HTML;
+use crate::site::{Document, Form, MARKDOWN as MARKDOWN_TYPE, Site};
 
 const ABOUT_PAGE: About = About {
     title: "About",

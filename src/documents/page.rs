@@ -4,11 +4,8 @@ use askama::Template;
 use axum::body::Bytes;
 use axum::http::header::{HeaderName, LINK};
 
-use super::Site;
 use crate::layout::{Article, Layout, own};
-
-/// The media type of pages.
-pub const HTML: &str = "text/html; charset=utf-8";
+use crate::site::Site;
 
 /// An HTML page with Markdown content.
 pub(super) struct Page<'a> {

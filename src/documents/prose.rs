@@ -13,10 +13,10 @@ use ep_polling::money::MicroUsd;
 use ep_polling::threshold::Threshold;
 use serde_json::Value;
 
-use super::{DOCUMENTS, Site, SiteSettings};
 use crate::site::deposit::DEPOSITS;
 use crate::site::rails::RailWords;
-use crate::site::{Route, RouteKind};
+use crate::site::{Route, RouteKind, owner};
+use crate::site::{Site, SiteSettings};
 
 /// The template variable `p`.
 pub(super) struct Prose<'a> {
@@ -28,7 +28,7 @@ pub(super) struct Prose<'a> {
 impl<'a> Prose<'a> {
     /// Creates the template values of this site.
     pub(super) fn new(site: &'a Site) -> Self {
-        Self { site, owner: super::owner() }
+        Self { site, owner: owner() }
     }
 
     /// Returns a text as a JSON string, which is also valid YAML.
@@ -80,8 +80,8 @@ impl<'a> Prose<'a> {
 
     /// Returns a list item with a link to a route; empty if the route or document is not available.
     pub(super) fn item(&self, name: &str, title: &str, notes: &str) -> String {
-        let absent =
-            DOCUMENTS.iter().any(|document| document.name == name) && self.site.document(name).is_none();
+        let absent = self.site.documents.iter().any(|document| document.name == name)
+            && self.site.document(name).is_none();
         match self.site.url_of(name).filter(|_| !absent) {
             Some(url) => format!("- [{title}]({url}): {notes}\n"),
             None => String::new(),

@@ -3,8 +3,9 @@
 use axum::body::Bytes;
 use serde_json::{Value, json};
 
-use super::{Document, Form, NO_ISSUER, Site, json_text};
-use crate::site::ProtectedResource;
+use super::json::json_text;
+use crate::site::{Document, Form, NO_ISSUER, Site};
+use crate::site::{ProtectedResource, owner};
 
 pub(super) const API: Document = Document::new(
     "protected_resource",
@@ -37,7 +38,7 @@ fn render(site: &Site, resource: ProtectedResource) -> Option<Bytes> {
         "authorization_servers": [issuer],
         "scopes_supported": resource.scope().token_scopes(),
         "bearer_methods_supported": ["header"],
-        "resource_name": super::owner()["name"],
+        "resource_name": owner()["name"],
     });
     let documentation = &site.settings.operator.documentation_url;
     if !documentation.is_empty() {

@@ -5,12 +5,11 @@ use std::collections::BTreeSet;
 use std::fmt::Write;
 
 use axum::body::Bytes;
-use axum::http::HeaderValue;
 use ep_kernel::method::Method;
 use ep_kernel::tool::{Effect, Rate};
 
-use super::{Document, Form, Site};
 use crate::config::Content;
+use crate::site::{Document, Form, Site};
 use crate::site::{Route, RouteKind};
 
 pub(super) const DOCUMENT: Document = Document::new(
@@ -63,16 +62,6 @@ fn text(site: &Site) -> Option<Bytes> {
     Some(text.into())
 }
 
-/// Returns the `Content-Usage` header (draft-ietf-aipref-attach-05, section 5; draft-ietf-aipref-vocab-07).
-pub fn content_usage(content: &Content) -> Option<HeaderValue> {
-    HeaderValue::try_from(usage(content)).ok()
-}
-
-fn usage(content: &Content) -> String {
-    let letter = |allowed| if allowed { 'y' } else { 'n' };
-    format!("search={}, train-ai={}", letter(content.search), letter(content.ai_train))
-}
-
 /// Returns the rules of every group. Crawlers use the longest match or the first match; both give the same
 /// result.
 fn rules(site: &Site) -> String {
@@ -83,7 +72,7 @@ fn rules(site: &Site) -> String {
         word(search),
         word(ai_input),
         word(ai_train),
-        usage(&site.settings.content),
+        site.settings.content_usage(),
     );
     let fetched = || site.routes.iter().filter(|route| route.method == Method::Get);
     let allowed: BTreeSet<&str> = fetched().filter(|route| is_public(route)).map(prefix).collect();

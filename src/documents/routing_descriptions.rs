@@ -9,7 +9,9 @@ use ep_polling::budget::Budget;
 use ep_tools::polls::EstimatePoll;
 use serde_json::{Value, json};
 
-use super::{DOCUMENTS, Document, Form, Site, json_text, openapi};
+use super::json::json_text;
+use super::openapi;
+use crate::site::{Document, Form, Site, owner};
 use crate::site::{Route, RouteKind};
 
 pub(super) const DOCUMENT: Document = Document::new(
@@ -26,14 +28,14 @@ fn descriptions(site: &Site) -> Option<Bytes> {
     let mut first = |route: &&Route| !is_document(route) || documents.insert(route.name);
     let routes = site.routes.iter().filter(|route| match route.kind {
         RouteKind::Webhook(_) | RouteKind::Form => false,
-        RouteKind::Document(index) => site.has(&DOCUMENTS[index]),
+        RouteKind::Document(document) => site.has(document),
         RouteKind::ProxiedDocument => site.settings.offer.issuer.is_some(),
         _ => true,
     });
     let routes: Vec<Value> =
         routes.filter(|route| first(route)).map(|route| description(site, route)).collect();
     json_text(&json!({
-        "service": super::owner()["name"],
+        "service": owner()["name"],
         "base_url": site.settings.base_url,
         "about": "Hints for choosing a route. Costs depend on the models that are asked, and are estimated from their \
                   current prices at each cost's estimate_url.",

@@ -6,7 +6,7 @@ use axum::body::Bytes;
 use ep_polling::time::Timestamp;
 use url::Url;
 
-use super::{Document, Form, Site};
+use crate::site::{Document, Form, Site};
 
 const NAME: &str = "security";
 

@@ -4,8 +4,8 @@ use std::fmt::Write;
 
 use axum::body::Bytes;
 
-use super::{Document, Form, Site};
 use crate::site::names::LISTED_PAGES;
+use crate::site::{Document, Form, Site};
 
 pub(super) const DOCUMENT: Document = Document::new(
     "sitemap",

@@ -5,7 +5,9 @@ use ep_kernel::schema;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{DOCUMENTS, Document, Form, Site, openapi};
+use super::json::json_text;
+use super::openapi;
+use crate::site::{Document, Form, Site};
 use crate::site::{Route, RouteKind};
 
 /// The descriptors. Artifacts are route names. In a rule, `{name}` is the URL of a route and `{stream:name}` is
@@ -97,7 +99,7 @@ struct Descriptor {
 fn render(site: &Site) -> Option<Bytes> {
     let stored: Vec<StoredDescriptor> = serde_json::from_str(DESCRIPTORS).ok()?;
     let descriptors = Surfaces(stored.into_iter().filter_map(|stored| descriptor(site, stored)).collect());
-    super::json_text(&serde_json::to_value(descriptors).ok()?)
+    json_text(&serde_json::to_value(descriptors).ok()?)
 }
 
 /// Resolves a descriptor's URLs. Returns `None` if none of its artifacts is served, or if its rule names a
@@ -132,7 +134,7 @@ impl Artifact {
 /// True if this service serves the named document or route. Only optional documents are rendered to find out,
 /// because other documents may quote this one.
 fn is_served(site: &Site, name: &str) -> bool {
-    let lacking = DOCUMENTS.iter().find(|document| document.name == name && !document.absent.is_empty());
+    let lacking = site.documents.iter().find(|document| document.name == name && !document.absent.is_empty());
     site.links.has(name) && lacking.is_none_or(|document| site.document(document.name).is_some())
 }
 

@@ -6,7 +6,7 @@ use axum::body::Bytes;
 use ep_kernel::fault::Kind;
 use ep_kernel::tool::{Access, Agents, Entry};
 
-use super::{Document, Form, Site};
+use crate::site::{Document, Form, Site};
 use crate::site::{Route, RouteKind};
 
 pub(super) const DOCUMENT: Document = Document::in_repository(

@@ -7,13 +7,12 @@ use ep_tools::keys::CreateKey;
 use ep_tools::wallets::{ChallengeWallet, VerifyWallet};
 use serde_json::{Map, Value, json};
 
+use super::json::json_text;
+use super::mcp_card;
 use super::routing_descriptions::credentials;
-use super::{AGENT_CARD, ASYNCAPI, Document, Form, OPENAPI, Site, json_text, mcp_card};
-use crate::http::SESSION_COOKIE;
-use crate::protocols::mcp;
-use crate::site::ProtectedResource;
-use crate::site::names::LOGIN;
+use crate::site::names::{AGENT_CARD, ASYNCAPI, LOGIN, OPENAPI, SESSION_COOKIE};
 use crate::site::rails::PaymentCredential;
+use crate::site::{Document, Form, ProtectedResource, Site, owner};
 
 pub(super) const NAME: &str = "unified_agent_card";
 
@@ -29,7 +28,7 @@ pub(super) const DOCUMENT: Document = Document::new(
 const VERSION: &str = "1.0.0";
 
 fn card(site: &Site) -> Option<Bytes> {
-    let owner = super::owner();
+    let owner = owner();
     let operator = &site.settings.operator;
     let mut card = json!({
         "name": owner["name"],
@@ -126,6 +125,7 @@ fn authentication(site: &Site) -> Vec<Value> {
 }
 
 fn interfaces(site: &Site) -> Value {
+    let versions = |protocol| site.protocol(protocol).map(|protocol| (protocol.introduction)().versions);
     json!({
         "rest": without_absent(&[
             ("url", Some(site.settings.base_url.clone())),
@@ -136,13 +136,13 @@ fn interfaces(site: &Site) -> Value {
         "mcp": {
             "url": site.url_of("mcp"),
             "transport": "streamable-http",
-            "protocol_versions": mcp::introduction().protocol_versions,
+            "protocol_versions": versions("mcp"),
             "server_card": site.url_of(mcp_card::CARD_NAME),
         },
         "a2a": {
             "url": site.url_of("a2a"),
             "protocol_bindings": ["JSONRPC", "HTTP+JSON"],
-            "protocol_versions": ["1.0", "0.3"],
+            "protocol_versions": versions("a2a"),
             "agent_card": site.url_of(AGENT_CARD),
         },
     })

@@ -8,8 +8,8 @@ use axum::http::header::CONTENT_TYPE;
 use ep_kernel::fault::{Fault, Kind};
 use serde_json::{Map, Value};
 
-/// Maximum body size, in bytes.
-pub const MAX_BODY: usize = 64 * 1024;
+use crate::site::route::MAX_BODY;
+
 /// Time limit for receiving a body.
 const READ_TIMEOUT: Duration = Duration::from_secs(10);
 

@@ -7,8 +7,7 @@ use cookie::{Cookie, SameSite};
 use ep_kernel::tool::SessionChange;
 use secrecy::{ExposeSecret, SecretString};
 
-/// Name of the session cookie.
-pub const SESSION_COOKIE: &str = "ep_session";
+use crate::site::names::SESSION_COOKIE;
 
 /// Returns the value of the session cookie, if sent.
 pub(super) fn read(headers: &HeaderMap) -> Option<SecretString> {

@@ -1,16 +1,15 @@
 //! The extractor of the request head: credential, client address and error format.
 
-use std::convert::Infallible;
 use std::net::IpAddr;
 
-use axum::extract::FromRequestParts;
 use axum::http::header::{ACCEPT, AUTHORIZATION, HeaderMap};
 use axum::http::request::Parts;
 use ep_kernel::caller::RequestId;
 use ep_kernel::guard::Credential;
+use ipnet::IpNet;
 
-use super::{AppState, address, cookies};
-use crate::documents::{reads_html, wants_markdown};
+use super::{WebAccess, address, cookies};
+use crate::site::{reads_html, wants_markdown};
 
 /// Error format for the caller.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -45,24 +44,17 @@ pub struct RequestHead {
 }
 
 impl RequestHead {
-    pub(super) fn read(state: &AppState, parts: &Parts) -> Self {
+    /// Reads the head of a request with this id. `proxies` are trusted to forward the client's address.
+    pub(super) fn read(request_id: RequestId, proxies: &[IpNet], web: &WebAccess, parts: &Parts) -> Self {
         let headers = &parts.headers;
         Self {
-            request_id: RequestId::from_random(state.app.entropy.bytes()),
+            request_id,
             credential: credential(headers),
-            address: address::of(parts, &state.proxies),
+            address: address::of(parts, proxies),
             error_style: error_style(headers),
             idempotency_key: text(headers, "idempotency-key").map(str::to_owned),
-            may_set_cookie: state.web.may_set_cookie(headers),
+            may_set_cookie: web.may_set_cookie(headers),
         }
-    }
-}
-
-impl FromRequestParts<AppState> for RequestHead {
-    type Rejection = Infallible;
-    async fn from_request_parts(parts: &mut Parts, state: &AppState) -> Result<Self, Infallible> {
-        let read = parts.extensions.get::<Self>().cloned();
-        Ok(read.unwrap_or_else(|| Self::read(state, parts)))
     }
 }
 

@@ -15,12 +15,12 @@ use ep_kernel::tool::{Access, Rate, SessionChange};
 use serde_json::json;
 
 use super::compression::Confidential;
+use super::protection::{protect, protect_embedded};
 use super::response::{Counted, FaultReply, bytes_of, counted, fault, replayed, set};
 use super::{AppState, Embedded, ErrorStyle, RequestHead, challenge, cookies, rate_limit};
-use crate::documents::{HTML, MARKDOWN};
-use crate::layout::{FaultPage, protect, protect_embedded};
-use crate::site::Challenge;
+use crate::layout::FaultPage;
 use crate::site::names::SIGN_IN_PREFIX;
+use crate::site::{Challenge, HTML, MARKDOWN};
 use askama::Template;
 
 const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
@@ -34,7 +34,7 @@ const FOREIGN: Policy = Policy::instant("foreign", Access::PUBLIC, Rate::Public)
 /// headers common to all responses.
 pub async fn finish_response(State(state): State<AppState>, request: Request, next: Next) -> Response<Body> {
     let (mut parts, body) = request.into_parts();
-    let head = RequestHead::read(&state, &parts);
+    let head = state.head(&parts);
     parts.extensions.insert(head.clone());
     let by_cookie = matches!(head.credential, Credential::Session(_));
     let open = state.site.is_open(parts.uri.path());

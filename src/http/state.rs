@@ -1,13 +1,17 @@
 //! State of HTTP handlers.
 
+use std::convert::Infallible;
 use std::sync::Arc;
 
 use axum::body::Body;
+use axum::extract::FromRequestParts;
 use axum::extract::RawPathParams;
 use axum::extract::rejection::RawPathParamsRejection;
-use axum::http::{Request, Response};
+use axum::http::request::Parts;
+use axum::http::{HeaderMap, Request, Response};
 use ep_identity::{Oidc, Provider};
 use ep_kernel::app::App;
+use ep_kernel::caller::RequestId;
 use ep_kernel::fault::Fault;
 use ep_kernel::guard::{Admission, Credential, Request as GuardRequest};
 use ep_kernel::links::Links;
@@ -16,8 +20,8 @@ use futures::future::BoxFuture;
 use ipnet::IpNet;
 use secrecy::ExposeSecret;
 
-use super::{RequestHead, WebAccess};
-use crate::documents::Site;
+use super::{DocumentResponses, RequestHead, WebAccess};
+use crate::site::Site;
 
 /// State shared by all handlers.
 #[derive(Clone)]
@@ -28,6 +32,8 @@ pub struct AppState {
     pub tools: &'static [Entry],
     /// The routes, and the documents that describe them.
     pub site: Arc<Site>,
+    /// Responses with documents.
+    pub documents: Arc<DocumentResponses>,
     /// Proxies whose forwarded headers are trusted.
     pub proxies: Arc<[IpNet]>,
     /// Allowed hosts and origins.
@@ -76,9 +82,28 @@ impl AppState {
         }
     }
 
+    /// Serves the document with this name, in the form that the request headers select.
+    pub fn serve_document(&self, name: &str, headers: &HeaderMap) -> Result<Response<Body>, Fault> {
+        self.documents.serve_named(&self.site, name, headers)
+    }
+
+    /// Reads the head of a request.
+    pub(super) fn head(&self, parts: &Parts) -> RequestHead {
+        let request_id = RequestId::from_random(self.app.entropy.bytes());
+        RequestHead::read(request_id, &self.proxies, &self.web, parts)
+    }
+
     /// Returns the absolute links of the site.
     pub fn links(&self) -> &Links {
         &self.app.ports.links
+    }
+}
+
+impl FromRequestParts<AppState> for RequestHead {
+    type Rejection = Infallible;
+    async fn from_request_parts(parts: &mut Parts, state: &AppState) -> Result<Self, Infallible> {
+        let read = parts.extensions.get::<Self>().cloned();
+        Ok(read.unwrap_or_else(|| state.head(parts)))
     }
 }
 

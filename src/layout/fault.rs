@@ -5,9 +5,8 @@ use ep_kernel::fault::{Fault, Kind};
 
 use super::Layout;
 use super::own;
-use crate::documents;
-use crate::documents::Site;
-use crate::site::names::{DASHBOARD, FUNDS, HOME, LOGIN_PAGE};
+use crate::site::Site;
+use crate::site::names::{DASHBOARD, DOCS, FUNDS, HOME, LOGIN_PAGE};
 
 /// A fault as a page.
 #[derive(Template)]
@@ -83,10 +82,8 @@ pub(crate) fn actions(fault: &Fault, site: &Site, requested: Option<&str>) -> Ve
         Kind::UnknownRoute => {
             let near = readable(fault)
                 .map(|(_, url)| Action { text: format!("Did you mean {url}?"), url: Some(url) });
-            let known = [
-                page("Go to the start page.", HOME, ""),
-                page("Look into the documentation.", documents::DOCS, ""),
-            ];
+            let known =
+                [page("Go to the start page.", HOME, ""), page("Look into the documentation.", DOCS, "")];
             return near.chain(known).collect();
         }
         Kind::NotFound => {
@@ -100,10 +97,7 @@ pub(crate) fn actions(fault: &Fault, site: &Site, requested: Option<&str>) -> Ve
             return own;
         }
         Kind::MethodNotAllowed => {
-            return vec![
-                page("Ask a question.", HOME, ""),
-                page("Read the documentation.", documents::DOCS, ""),
-            ];
+            return vec![page("Ask a question.", HOME, ""), page("Read the documentation.", DOCS, "")];
         }
         _ => {}
     }

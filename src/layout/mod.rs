@@ -7,48 +7,15 @@ mod fault;
 mod markdown;
 
 use askama::Error;
-use axum::http::HeaderMap;
-use axum::http::header::{CONTENT_SECURITY_POLICY, HeaderName, HeaderValue, REFERRER_POLICY};
 use serde_json::Value;
 
-use crate::documents;
-use crate::documents::Site;
+use crate::site::names::LOGO;
+use crate::site::{Site, owner};
 
 pub use article::Article;
 pub(crate) use fault::{Action, actions, capitalized, message, uncapitalized};
 pub use fault::{FaultPage, return_to};
 pub use markdown::{Section, below, one_line, text, title};
-
-/// Security headers of pages, in addition to those of every response: all content from this origin, nothing
-/// inline, no framing (OWASP ASVS 5.0, 3.4).
-const HEADERS: [(HeaderName, &str); 3] = [
-    (
-        CONTENT_SECURITY_POLICY,
-        "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; \
-         manifest-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'",
-    ),
-    (REFERRER_POLICY, "strict-origin-when-cross-origin"),
-    (HeaderName::from_static("permissions-policy"), "camera=(), geolocation=(), microphone=()"),
-];
-
-/// Adds the security headers of a page that every website may show in a frame.
-pub fn protect_embedded(headers: &mut HeaderMap) {
-    protect(headers);
-    let policy = HEADERS[0].1.replace("frame-ancestors 'none'", "frame-ancestors *");
-    if let Ok(policy) = HeaderValue::try_from(policy) {
-        headers.insert(CONTENT_SECURITY_POLICY, policy);
-    }
-}
-
-/// Returns the security headers of pages.
-pub const fn protection() -> [(HeaderName, &'static str); 3] {
-    HEADERS
-}
-
-/// Adds the security headers of pages to a response.
-pub fn protect(headers: &mut HeaderMap) {
-    headers.extend(HEADERS.map(|(name, value)| (name, HeaderValue::from_static(value))));
-}
 
 /// A page for a single visit.
 pub trait Renders {
@@ -89,7 +56,7 @@ pub struct Layout<'a> {
 impl<'a> Layout<'a> {
     /// Creates a layout with this title and description.
     pub fn new(site: &'a Site, title: String, description: String) -> Self {
-        let name = documents::owner()["name"].as_str().unwrap_or_default().to_owned();
+        let name = owner()["name"].as_str().unwrap_or_default().to_owned();
         Self {
             title: format!("{title} · {name}"),
             description,
@@ -98,7 +65,7 @@ impl<'a> Layout<'a> {
             noindex: false,
             name,
             operator: &site.settings.operator.name,
-            logo: own(&site.links.url(documents::LOGO, &[])),
+            logo: own(&site.links.url(LOGO, &[])),
             home: own(&format!("{}/", site.settings.base_url)),
             site,
         }
@@ -106,7 +73,7 @@ impl<'a> Layout<'a> {
 
     /// Returns the URL of an asset.
     pub fn asset(&self, name: &str) -> askama::Result<String> {
-        documents::asset_url(self.site, name).map(|url| own(&url)).ok_or_else(|| missing("asset", name))
+        self.site.asset_url(name).map(|url| own(&url)).ok_or_else(|| missing("asset", name))
     }
 
     /// Returns the URL of a document.

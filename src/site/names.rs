@@ -1,4 +1,4 @@
-//! Names of routes that documents, pages and protocols link to.
+//! Names of routes, documents, cookies and events that documents, pages and protocols share.
 
 /// The start page.
 pub const HOME: &str = "home";
@@ -67,3 +67,36 @@ pub const DASHBOARD_PATH: &str = "/dashboard";
 pub const LOGIN_PATH: &str = "/login";
 /// Path prefix of sign-in routes. Browsers send the cookie of a sign-in to no other path.
 pub const SIGN_IN_PREFIX: &str = "/api/auth";
+
+/// The name of the agent card.
+pub const AGENT_CARD: &str = "agent_card";
+/// The name of the keys that verify the agent card.
+pub const JWKS: &str = "jwks";
+/// The name of the API catalogue.
+pub const API_CATALOG: &str = "api_catalog";
+/// The name of the logo.
+pub const LOGO: &str = "logo";
+/// The name of the documentation page.
+pub const DOCS: &str = "docs";
+/// The name of the API reference.
+pub const API_REFERENCE: &str = "api_reference";
+/// The name of the AsyncAPI description of the event streams.
+pub const ASYNCAPI: &str = "asyncapi";
+/// The name of the OpenAPI description of the routes.
+pub const OPENAPI: &str = "openapi";
+/// The name of the start page in Markdown.
+pub const HOME_MARKDOWN: &str = "home_markdown";
+/// The name of the service as an MCP server and in catalogues of AI artefacts.
+pub const SERVER: &str = "ensemble-poll";
+
+/// The name of the session cookie.
+pub const SESSION_COOKIE: &str = "ep_session";
+/// Path of an issuer's metadata (OpenID Connect Discovery 1.0 §4).
+pub const OPENID_PATH: &str = "/.well-known/openid-configuration";
+
+/// Last event of a stream with a final result.
+pub const COMPLETE_EVENT: &str = "complete";
+/// Last event of a stream with an intermediate result.
+pub const RUNNING_EVENT: &str = "running";
+/// Last event of a stream whose call failed.
+pub const ERROR_EVENT: &str = "error";

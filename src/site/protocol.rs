@@ -23,6 +23,17 @@ pub struct Protocol {
     pub credential_hint: &'static str,
     /// True if the operator can allow user ids instead of keys.
     pub accepts_user_ids: bool,
+    /// Returns the facts that clients learn when they connect.
+    pub introduction: fn() -> Introduction,
+}
+
+/// Facts that clients of a protocol learn when they connect.
+#[derive(Debug)]
+pub struct Introduction {
+    /// Supported versions of the protocol, in the order in which documents list them.
+    pub versions: Vec<&'static str>,
+    /// Server capabilities in the protocol's form; null if the protocol has none.
+    pub capabilities: Value,
 }
 
 /// An endpoint of a protocol.

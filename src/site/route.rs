@@ -8,9 +8,13 @@ use ep_kernel::key_terms::KeyScope;
 use ep_kernel::method::Method;
 use ep_kernel::tool::{Access, Entry, Rate, Rest};
 
+use super::document::Document;
 use super::protocol::{ErrorFormat, ProtocolRoute};
 use super::rails::Rail;
 use super::resource::{Challenge, ProtectedResource};
+
+/// Default limit of a request body, in bytes.
+pub const MAX_BODY: usize = 64 * 1024;
 
 /// One method at one path.
 #[derive(Debug, Clone)]
@@ -52,8 +56,8 @@ pub enum RouteKind {
     Stream(&'static Entry, Rest),
     /// An endpoint of a protocol such as MCP or A2A.
     Protocol(ProtocolRoute),
-    /// A document, by its index in [`DOCUMENTS`](crate::documents::DOCUMENTS).
-    Document(usize),
+    /// A document.
+    Document(&'static Document),
     /// A document proxied from another server.
     ProxiedDocument,
     /// A redirect for browsers.
@@ -156,6 +160,13 @@ impl Route {
     pub const fn deadline(mut self, deadline: Duration) -> Self {
         self.deadline = Some(deadline);
         self
+    }
+
+    /// Creates the route of a document at a path, which may be a pattern with placeholders.
+    pub fn document(document: &'static Document, path: String) -> Self {
+        let for_people = document.forms[0].media_type.starts_with("text/html");
+        let route = Self::get(document.name, "", RouteKind::Document(document), document.summary);
+        Self { path: path.into(), for_people, ..route }
     }
 
     /// Creates the route of an operation's binding. `keys_read_account` is the operator's setting.

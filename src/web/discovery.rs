@@ -8,8 +8,8 @@ use ep_kernel::guard::Admission;
 use futures::FutureExt;
 use futures::future::BoxFuture;
 
-use crate::documents::NO_ISSUER;
 use crate::http::{EntityTag, Exchange};
+use crate::site::NO_ISSUER;
 
 /// Returns the provider's metadata (OpenID Connect Discovery 1.0 §4). Its issuer is the provider, not this service.
 pub(super) fn pass_on(exchange: Exchange, _: Admission) -> BoxFuture<'static, Result<Response<Body>, Fault>> {

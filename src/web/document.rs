@@ -10,28 +10,27 @@ use ep_polling::roster::ModelChoice;
 use ep_tools::polls::{EstimatePoll, FREE_PRESET};
 
 use super::models::ask;
-use crate::documents;
-use crate::documents::{Changes, DOCUMENTS, PollPrice};
 use crate::http::{AppState, Exchange, RequestHead};
+use crate::site::{Changes, Document, PollPrice};
 
 /// Maximum wait for each fact. A document omits a fact that does not arrive in time.
 const PRICE_TIMEOUT: Duration = Duration::from_secs(2);
 
-/// Serves the document at this index of the table.
+/// Serves a document.
 pub async fn document(
-    index: usize,
+    document: &'static Document,
     exchange: Exchange,
     admission: Admission,
 ) -> Result<Response<Body>, Fault> {
     let Exchange { state, head, request, .. } = exchange;
     let (parts, _) = request.into_parts();
-    if DOCUMENTS[index].changes == Changes::WithModels {
+    if document.changes == Changes::WithModels {
         if state.site.settings.offer.charges {
             state.site.set_price(price(&state, &head, &admission).await);
         }
         state.site.set_free_models(has_free_models(&state).await);
     }
-    documents::serve(&state.site, index, &parts.headers)
+    state.documents.serve(&state.site, document, &parts.headers)
 }
 
 /// Returns true if models are available for free polls; `None` if the model list cannot be read.

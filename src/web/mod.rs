@@ -21,13 +21,13 @@ use ep_polling::poll_id::PollId;
 use ep_tools::results::GetPollResult;
 use futures::FutureExt;
 
-use crate::documents::reads_html;
 use crate::http::{Exchange, Handler, HandlerFuture};
 use crate::layout::own;
 use crate::site::names::{
     ACCOUNT_FORMS, ASK, CALLBACK, DASHBOARD, DASHBOARD_PATH, EMBED, HOME, LOGIN, LOGIN_PAGE, LOGIN_PATH,
     LOGOUT, MODELS_MARKDOWN, MODELS_PAGE, OEMBED, RESULT_PAGE,
 };
+use crate::site::reads_html;
 use crate::site::{Route, RouteKind};
 
 use self::result::{PageCache, Pictures};

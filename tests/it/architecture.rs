@@ -92,10 +92,31 @@ fn dependencies_point_inwards() {
     forbid("tools", &["axum", "rmcp", "jsonrpc", "sqlx", "reqwest"]);
     forbid("crates/store/src", &["axum", "rmcp", "reqwest", "ep_upstream", "ep_tools"]);
     forbid("src", &["sqlx::"]);
-    // Routes and protocols are data, which anything may read.
+    // The site is data: it reads and writes header values, but serves nothing.
     forbid(
         "src/site",
-        &["crate::documents", "crate::layout", "crate::http", "crate::web", "crate::protocols", "axum"],
+        &[
+            "axum::Router",
+            "axum::routing",
+            "axum::extract",
+            "axum::response",
+            "body::Body",
+            "Response<",
+            "Handler",
+        ],
+    );
+    forbid("src/layout", &["axum"]);
+    forbid(
+        "src/documents",
+        &[
+            "axum::Router",
+            "axum::routing",
+            "axum::extract",
+            "axum::response",
+            "body::Body",
+            "Response<",
+            "Handler",
+        ],
     );
     forbid("src/protocols/a2a", &["rmcp"]);
     for folder in ["src/protocols/rest", "src/http", "src/cli", "src/documents"] {
@@ -107,6 +128,63 @@ fn dependencies_point_inwards() {
     forbid("src/protocols", &[".admits(", "limiter", "app.idempotency", "accounts."]);
 }
 
+/// The modules at the top of `src/`, each with those that it may import. Every arrow points up in this table.
+const IMPORTS: [(&str, &[&str]); 13] = [
+    ("config", &[]),
+    ("telemetry", &["config"]),
+    ("site", &["config"]),
+    ("layout", &["site"]),
+    ("documents", &["config", "layout", "site"]),
+    ("http", &["config", "layout", "site"]),
+    ("protocols", &["documents", "http", "site"]),
+    ("payments", &["http", "site"]),
+    ("web", &["documents", "http", "layout", "payments", "site"]),
+    ("app", &["config", "documents", "http", "payments", "protocols", "site", "telemetry", "web"]),
+    ("cli", &["app", "config", "documents", "protocols", "site", "telemetry"]),
+    ("lib", &[]),
+    ("main", &[]),
+];
+
+#[test]
+fn folders_import_in_one_direction() {
+    for (place, (folder, imported)) in IMPORTS.iter().enumerate() {
+        for name in *imported {
+            let earlier = IMPORTS[..place].iter().any(|(known, _)| known == name);
+            assert!(earlier, "{folder} must come after {name}");
+        }
+    }
+    let mut unused: BTreeSet<(&str, &str)> =
+        IMPORTS.iter().flat_map(|(folder, names)| names.iter().map(|name| (*folder, *name))).collect();
+    for (file, text) in every_source() {
+        let Some(inner) = file.strip_prefix("src/") else { continue };
+        let folder = inner.split(['/', '.']).next().unwrap();
+        let row = IMPORTS.iter().find(|(known, _)| *known == folder);
+        let (folder, allowed) = row.unwrap_or_else(|| panic!("{file}: {folder} is not in the table"));
+        for name in imports(inner, &text) {
+            if name == *folder {
+                continue;
+            }
+            assert!(allowed.contains(&name.as_str()), "{file} imports {name}");
+            unused.retain(|(from, to)| from != folder || *to != name);
+        }
+    }
+    assert!(unused.is_empty(), "no file needs these rows of the table: {unused:?}");
+}
+
+/// Returns the modules at the top of `src/` that a file names, by `crate::` or by a chain of `super::`.
+fn imports(file: &str, text: &str) -> BTreeSet<String> {
+    let code = text.split("#[cfg(test)]").next().unwrap();
+    let lines: Vec<&str> = code.lines().filter(|line| !line.trim_start().starts_with("//")).collect();
+    let code = lines.join("\n");
+    assert!(!code.contains("crate::{"), "{file}: name the module after crate:: in each import");
+    // `super::` once for each folder above the file leads to the crate; mod.rs is one level higher.
+    let depth = file.matches('/').count() + usize::from(!file.ends_with("mod.rs"));
+    let to_crate = "super::".repeat(depth);
+    let chains = code.split("crate::").skip(1).chain(code.split(to_crate.as_str()).skip(1));
+    let names = chains.map(|rest| rest.split(|c: char| !(c.is_alphanumeric() || c == '_')).next().unwrap());
+    names.filter(|name| IMPORTS.iter().any(|(known, _)| known == name)).map(str::to_owned).collect()
+}
+
 #[test]
 fn paths_appear_only_in_the_tables() {
     // Operations declare their paths in their specifications, protocols in tables, documents in declarations.
@@ -114,7 +192,6 @@ fn paths_appear_only_in_the_tables() {
         "src/protocols/a2a/mod.rs",
         "src/protocols/mcp/mod.rs",
         "src/web/mod.rs",
-        "src/documents/mod.rs",
         "src/site/names.rs",
         "src/site/rails.rs",
     ];

@@ -3,7 +3,7 @@
 use std::collections::{BTreeSet, HashSet};
 
 use ensemble_poll::app::routes;
-use ensemble_poll::documents::SiteSettings;
+use ensemble_poll::site::SiteSettings;
 use ep_kernel::fault::Kind;
 use ep_kernel::tool::{Agents, Entry, Method, Task};
 use ep_tools::TOOLS;

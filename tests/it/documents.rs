@@ -3,7 +3,9 @@
 use std::sync::Arc;
 
 use ensemble_poll::app::routes;
-use ensemble_poll::documents::{API_REFERENCE, DOCS, DOCUMENTS, Document, OPENAPI, SiteSettings};
+use ensemble_poll::documents::DOCUMENTS;
+use ensemble_poll::site::names::{API_REFERENCE, DOCS, OPENAPI};
+use ensemble_poll::site::{Document, SiteSettings};
 use ep_kernel::signing::SigningKeys;
 use ep_polling::time::Timestamp;
 

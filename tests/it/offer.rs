@@ -2,7 +2,8 @@
 
 use std::collections::BTreeSet;
 
-use ensemble_poll::documents::{API_REFERENCE, DOCUMENTS};
+use ensemble_poll::documents::DOCUMENTS;
+use ensemble_poll::site::names::API_REFERENCE;
 use ep_polling::money::MicroUsd;
 use ep_upstream::testing::{Script, bare, priced};
 use reqwest::Method;

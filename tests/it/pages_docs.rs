@@ -2,7 +2,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use ensemble_poll::documents::{API_REFERENCE, DOCS, DOCUMENTS};
+use ensemble_poll::documents::DOCUMENTS;
+use ensemble_poll::site::names::{API_REFERENCE, DOCS};
 use serde_json::json;
 
 use crate::harness::{Client, Reply, Service, Setup};

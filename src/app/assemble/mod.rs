@@ -38,9 +38,8 @@ use super::limiter::MemoryLimiter;
 use super::routes;
 use crate::config;
 use crate::config::{BillingMode, Config, ConfigError};
-use crate::documents;
-use crate::documents::Site;
 use crate::payments::{RailParts, Rails};
+use crate::site::{Site, SiteSettings};
 
 /// The service's environment; tests replace it.
 pub struct Environment {
@@ -138,10 +137,10 @@ pub async fn service(config: &Config, environment: Environment) -> anyhow::Resul
         AssemblyContext { config, secret, store: &store, clock: &clock, entropy: &entropy, client, node };
     let sign_in = sign_in::assemble(&shared, &keys)?;
     let limiter = store.limiter().unwrap_or_else(|| Arc::new(MemoryLimiter::default()) as Arc<dyn Limiter>);
-    let settings = documents::SiteSettings {
+    let settings = SiteSettings {
         since: Some(clock.now()),
         signing: Some(Arc::new(SigningKeys::derive(secret, config.server.card_key))),
-        ..documents::SiteSettings::new(config)
+        ..SiteSettings::new(config)
     };
     let site = Arc::new(routes::site(settings, tools).with_clock(Arc::clone(&clock)));
     let provider = sign_in::provider(&shared, &tasks)?;

@@ -14,8 +14,8 @@ use ep_kernel::tasks::Tasks;
 
 use super::AssemblyContext;
 use crate::config::Auth;
-use crate::documents::Site;
 use crate::site::ProtectedResource;
+use crate::site::Site;
 use crate::site::names::CALLBACK;
 use crate::web;
 

@@ -10,9 +10,12 @@ use askama::Template;
 use axum::body::Bytes;
 use serde_json::Value;
 
-use super::page::{HTML, bytes, layout};
-use super::{API_REFERENCE, Document, Form, OPENAPI, Site, tool_reference};
+use super::page::{bytes, layout};
+use super::tool_reference;
 use crate::layout::{Layout, below};
+use crate::site::names::{API_REFERENCE, OPENAPI};
+use crate::site::{Document, Form, MARKDOWN as MARKDOWN_TYPE, Site};
+use crate::site::{HTML, owner};
 use crate::site::{Route, RouteKind};
 use markup::Markup;
 
@@ -27,7 +30,7 @@ pub(super) const MARKDOWN: Document = Document::new(
     "api_reference_markdown",
     "The API reference in Markdown.",
     |_| vec!["/api/docs.md".into()],
-    &[Form::new(super::MARKDOWN, markdown)],
+    &[Form::new(MARKDOWN_TYPE, markdown)],
 )
 .unlisted();
 
@@ -65,7 +68,7 @@ fn page(site: &Site) -> Option<Bytes> {
 /// Renders the reference in Markdown: the operations and all other routes.
 #[expect(clippy::unnecessary_wraps, reason = "the signature of every renderer")]
 fn markdown(site: &Site) -> Option<Bytes> {
-    let owner = super::owner();
+    let owner = owner();
     let (name, about) =
         (owner["name"].as_str().unwrap_or_default(), owner["description"].as_str().unwrap_or_default());
     let mut text = format!(

@@ -9,10 +9,11 @@ use axum::body::Bytes;
 use ep_polling::stopping::{Evidence, Rule};
 use ep_polling::threshold::Threshold;
 
-use super::page::{About, HTML};
+use super::page::About;
 use super::prose;
 use super::prose::Prose;
-use super::{Document, Form, MARKDOWN as MARKDOWN_TYPE, Site};
+use crate::site::HTML;
+use crate::site::{Document, Form, MARKDOWN as MARKDOWN_TYPE, Site};
 use chart::{Chart, Line};
 use figures::{Figures, Set};
 

@@ -5,28 +5,22 @@ use std::collections::BTreeMap;
 use axum::http::StatusCode;
 use ep_kernel::fault::{Kind, Row};
 use ep_kernel::method::Method;
-use ep_kernel::tool::{Access, Effect, Rate};
+use ep_kernel::tool::{Access, Rate};
 use serde_json::{Value, json};
 
 use super::headers;
 use super::headers::{CHALLENGE, RETRY_AFTER};
+use super::parameters::takes_key;
 use super::pieces::Pieces;
-use super::schemas::Side;
-use super::success::any_of;
-use crate::documents::DOCUMENTS;
+use super::schemas::{Side, any_of};
 use crate::site::names::{MCP_PAGE, MODELS_MARKDOWN, MODELS_PAGE};
 use crate::site::{Route, RouteKind};
-
-/// True if an operation accepts an idempotency key with this method.
-pub(super) fn takes_key(effect: Effect, method: Method) -> bool {
-    !effect.read_only() || method == Method::Post
-}
 
 /// Returns every kind of error that a route can return, in the order of the table.
 pub(super) fn kinds(route: &Route) -> Vec<Kind> {
     let own: &[Kind] = match route.kind {
         RouteKind::Operation(entry, _) | RouteKind::Stream(entry, _) => entry.spec.faults,
-        RouteKind::Document(index) if !DOCUMENTS[index].absent.is_empty() => &[Kind::NotFound],
+        RouteKind::Document(document) if !document.absent.is_empty() => &[Kind::NotFound],
         RouteKind::Document(_) | RouteKind::Form => &[],
         // For programs that open a page of a protocol.
         RouteKind::Page if route.name == MCP_PAGE => &[Kind::MethodNotAllowed],

@@ -7,9 +7,8 @@ use ep_kernel::tool::Entry;
 use schemars::JsonSchema;
 use serde_json::{Value, json};
 
-use super::schemas::{Schemas, Side};
-use super::success::last_and_interim;
-use crate::protocols::rest::{COMPLETE, ERROR, RUNNING};
+use super::schemas::{Schemas, Side, last_and_interim};
+use crate::site::names::{COMPLETE_EVENT, ERROR_EVENT, RUNNING_EVENT};
 
 /// An event: its name, summary and payload schema.
 pub(in crate::documents) struct Event {
@@ -25,11 +24,11 @@ pub(in crate::documents) fn events(schemas: &mut Schemas, entry: &Entry) -> Vec<
     let mut events = vec![
         of::<StartedEvent>(schemas, StartedEvent::NAME, "The poll has begun."),
         of::<VoteEvent>(schemas, VoteEvent::NAME, "A model has voted, or gave no vote: how far the poll is."),
-        Event { name: COMPLETE, summary: "The poll has ended: the last event.", data: last },
+        Event { name: COMPLETE_EVENT, summary: "The poll has ended: the last event.", data: last },
     ];
     let summary = "The poll continues, but this stream ends: the last event.";
-    events.extend(interim.map(|data| Event { name: RUNNING, summary, data }));
-    events.push(of::<Problem>(schemas, ERROR, "The poll failed: the last event."));
+    events.extend(interim.map(|data| Event { name: RUNNING_EVENT, summary, data }));
+    events.push(of::<Problem>(schemas, ERROR_EVENT, "The poll failed: the last event."));
     events
 }
 

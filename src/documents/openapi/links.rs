@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value, json};
 
-use super::operation::Described;
+use super::part::Described;
 use super::paths::placeholders;
 use super::schemas::Schemas;
 use crate::site::RouteKind;

@@ -7,6 +7,7 @@ mod headers;
 mod links;
 mod operation;
 mod parameters;
+mod part;
 mod paths;
 mod pieces;
 mod routes;
@@ -18,10 +19,11 @@ mod tags;
 use axum::body::Bytes;
 use serde_json::{Map, Value, json};
 
-use super::{Document, Form, Site};
-use crate::http::MAX_BODY;
+use crate::site::names::{ASYNCAPI, OPENAPI};
+use crate::site::route::MAX_BODY;
+use crate::site::{Document, Form, Site, owner};
 use ep_kernel::idempotency::STORED_FOR;
-use operation::Described;
+use part::Described;
 use pieces::Pieces;
 
 pub(super) use events::events;
@@ -33,7 +35,7 @@ pub(super) use security::{alternatives, schemes};
 const API_VERSION: &str = "2.0.0";
 
 pub(super) const DOCUMENT: Document = Document::new(
-    super::OPENAPI,
+    OPENAPI,
     "Describes every route of the service (OpenAPI 3.1.0).",
     |_| vec!["/api/openapi.json".into()],
     &[Form::new("application/json", render)],
@@ -70,7 +72,7 @@ fn description(site: &Site) -> Value {
 
 /// Returns the `info` object: the service, its operator and its terms.
 pub(super) fn info(site: &Site) -> Value {
-    let owner = super::owner();
+    let owner = owner();
     let operator = &site.settings.operator;
     let mut contact = json!({
         "name": if operator.name.is_empty() { owner["name"].as_str().unwrap_or_default() } else { &operator.name },
@@ -103,7 +105,7 @@ fn conventions(site: &Site) -> String {
          of the program, which the health document reports.",
         MAX_BODY / 1024,
         STORED_FOR.as_secs() / 3600,
-        site.links.url(super::ASYNCAPI, &[]),
+        site.links.url(ASYNCAPI, &[]),
         env!("CARGO_PKG_VERSION"),
     )
 }

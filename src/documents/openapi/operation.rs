@@ -9,40 +9,14 @@ use serde_json::{Map, Value, json};
 use super::headers::LOCATION;
 use super::parameters;
 use super::parameters::{IDEMPOTENCY_KEY, IF_NONE_MATCH, LAST_EVENT};
+use super::part;
+use super::part::{Body, Described, Part, Success};
 use super::paths::{Endpoint, placeholders};
 use super::pieces::Pieces;
-use super::schemas::Side;
+use super::schemas::{Side, any_of};
 use super::success;
-use super::success::{Success, any_of};
 use super::{errors, routes, security, tags};
 use crate::site::{Route, RouteKind};
-
-/// An endpoint and its operation.
-pub(super) struct Described<'a> {
-    pub(super) endpoint: Endpoint<'a>,
-    pub(super) operation: Value,
-    /// The schema of its response, for links.
-    pub(super) answer: Value,
-}
-
-/// One route of an endpoint.
-pub(super) struct Part {
-    pub(super) title: String,
-    pub(super) description: String,
-    pub(super) parameters: Vec<Value>,
-    /// The request body.
-    pub(super) body: Option<Body>,
-    pub(super) successes: Vec<Success>,
-    /// Error responses that differ from the shared ones, by status.
-    pub(super) own_errors: BTreeMap<u16, Value>,
-}
-
-/// A request body: its schema and example, by media type, and whether it is optional.
-pub(super) struct Body {
-    pub(super) schema: Value,
-    pub(super) example: Option<Value>,
-    pub(super) required: bool,
-}
 
 /// Describes an endpoint.
 pub(super) fn describe<'a>(pieces: &mut Pieces<'_>, endpoint: Endpoint<'a>) -> Described<'a> {
@@ -120,13 +94,13 @@ fn of_entry(pieces: &mut Pieces<'_>, route: &Route, entry: &Entry, rest: Rest, s
     let spec = &entry.spec;
     let has_body = rest.method == ep_kernel::method::Method::Post;
     let mut parameters = parameters::of(entry, rest.path, has_body);
-    if errors::takes_key(spec.effect, rest.method) {
+    if parameters::takes_key(spec.effect, rest.method) {
         parameters.push(parameters::header(IDEMPOTENCY_KEY));
     }
     let mut successes = success::all(pieces, entry, &rest, streamed);
     if success::is_cacheable(spec.access.and(rest.only), spec.effect, rest.method) && !streamed {
         parameters.push(parameters::header(IF_NONE_MATCH));
-        successes.push(routes::not_modified());
+        successes.push(part::not_modified());
     }
     if !streamed && route.page.is_some() {
         successes.push(Success {

@@ -1,7 +1,8 @@
 //! Path, query and header parameters.
 
 use ep_kernel::idempotency::MAX_KEY;
-use ep_kernel::tool::Entry;
+use ep_kernel::method::Method;
+use ep_kernel::tool::{Effect, Entry};
 use ep_polling::stopping::MAX_ROSTER;
 use serde_json::{Map, Value, json};
 
@@ -13,6 +14,11 @@ pub(super) const IDEMPOTENCY_KEY: &str = "Idempotency-Key";
 pub(super) const IF_NONE_MATCH: &str = "If-None-Match";
 /// The header with the id of the last event that the caller received.
 pub(super) const LAST_EVENT: &str = "Last-Event-ID";
+
+/// True if an operation accepts an idempotency key with this method.
+pub(super) fn takes_key(effect: Effect, method: Method) -> bool {
+    !effect.read_only() || method == Method::Post
+}
 
 /// Returns the header parameters that operations share.
 pub(super) fn shared() -> Value {

@@ -4,7 +4,7 @@ use std::collections::HashSet;
 
 use ep_kernel::method::Method;
 
-use crate::documents::Site;
+use crate::site::Site;
 use crate::site::{Route, RouteKind};
 
 /// A method on a path and every route that serves it. There are several routes if callers with and without a
@@ -54,7 +54,7 @@ pub(in crate::documents) fn shown(path: &str) -> String {
 pub(super) fn endpoints(site: &Site) -> impl Iterator<Item = Endpoint<'_>> {
     let mut endpoints: Vec<Endpoint<'_>> = Vec::new();
     let for_programs = |route: &&Route| !matches!(route.kind, RouteKind::Form);
-    for route in site.routes.iter().chain(&site.families).filter(for_programs) {
+    for route in site.routes.iter().chain(&site.alias_patterns).filter(for_programs) {
         let path = shown(&route.path);
         let path = path.strip_suffix('/').filter(|path| !path.is_empty()).unwrap_or(&path).to_owned();
         let same = endpoints.iter_mut().find(|known| known.method == route.method && known.path == path);

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 use super::schemas::{Schemas, Side};
 use super::{headers, parameters, security};
-use crate::documents::Site;
+use crate::site::Site;
 
 /// The components that operations refer to.
 pub(super) struct Pieces<'a> {

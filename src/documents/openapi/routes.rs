@@ -5,13 +5,12 @@ use std::collections::BTreeMap;
 use serde_json::{Value, json};
 
 use super::headers::{CACHING, LOCATION, SET_COOKIE};
-use super::operation::{Body, Part};
 use super::parameters;
 use super::parameters::{IDEMPOTENCY_KEY, IF_NONE_MATCH};
+use super::part::{Body, Part, Success, not_modified, ok};
 use super::pieces::Pieces;
-use super::schemas::Side;
-use super::success::{Success, any_of};
-use crate::documents::{DOCUMENTS, Document};
+use super::schemas::{Side, any_of};
+use crate::site::Document;
 use crate::site::names::LOGOUT;
 use crate::site::protocol::JSON;
 use crate::site::rails::{Arrival, Proof, Webhook};
@@ -20,7 +19,7 @@ use crate::site::{ProtocolRoute, QueryParameter, Route, RouteKind};
 /// Describes a route that is not an operation.
 pub(super) fn part(pieces: &mut Pieces<'_>, route: &Route) -> Part {
     match route.kind {
-        RouteKind::Document(index) => document(pieces, route, &DOCUMENTS[index]),
+        RouteKind::Document(of_route) => document(pieces, route, of_route),
         RouteKind::ProxiedDocument => Part {
             parameters: vec![parameters::header(IF_NONE_MATCH)],
             successes: vec![ok(vec![(JSON, json!({ "type": "object" }))], &CACHING), not_modified()],
@@ -47,7 +46,7 @@ pub(super) fn part(pieces: &mut Pieces<'_>, route: &Route) -> Part {
             Arrival::Proof(proof) => payment(pieces, route, proof, rail.example),
         },
         RouteKind::Page => {
-            let page = DOCUMENTS.iter().find(|document| document.name == route.name);
+            let page = pieces.site.documents.iter().find(|document| document.name == route.name);
             page.map_or_else(|| own_page(route), |page| document(pieces, route, page))
         }
         RouteKind::Probe => {
@@ -64,8 +63,8 @@ const HTML: &str = "text/html";
 /// Returns the schema of a path parameter of a route.
 pub(super) fn placeholder(route: &Route, name: &str) -> Value {
     match route.kind {
-        RouteKind::Document(index) => {
-            let aliases = DOCUMENTS[index].aliases.iter().filter(|aliases| aliases.path == route.path);
+        RouteKind::Document(document) => {
+            let aliases = document.aliases.iter().filter(|aliases| aliases.path == route.path);
             let mut values = aliases.flat_map(|aliases| aliases.values).filter(|(known, _)| *known == name);
             // Clients percent-encode values, so values that are already encoded are left out.
             let values = values.next().into_iter().flat_map(|(_, values)| *values);
@@ -88,21 +87,6 @@ fn plain(route: &Route) -> Part {
         successes: Vec::new(),
         own_errors: BTreeMap::new(),
     }
-}
-
-fn ok(content: Vec<(&str, Value)>, headers: &[&'static str]) -> Success {
-    Success {
-        status: 200,
-        description: "The answer.".to_owned(),
-        headers: headers.to_vec(),
-        content: content.into_iter().map(|(kind, schema)| (kind.to_owned(), schema)).collect(),
-    }
-}
-
-/// Returns the 304 response for callers with a current copy.
-pub(super) fn not_modified() -> Success {
-    let description = "The caller's copy is current.".to_owned();
-    Success { status: 304, description, headers: CACHING.to_vec(), content: Vec::new() }
 }
 
 const fn object(schema: Value) -> Body {

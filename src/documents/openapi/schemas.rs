@@ -163,6 +163,37 @@ fn without_booleans(properties: &Value, names: &BTreeMap<String, String>) -> Val
     members.iter().map(|(name, value)| (name.clone(), schema(value))).collect()
 }
 
+/// Splits the schemas of a response into final and interim ones.
+pub(super) fn last_and_interim(schemas: &Schemas, whole: &Value) -> (Value, Option<Value>) {
+    let root = schemas.get(whole);
+    let Some(forms) = root["anyOf"].as_array() else { return (whole.clone(), None) };
+    let is_interim = |form: &&Value| schemas.get(form)[ep_kernel::schema::INTERIM] == true;
+    let (interim, last): (Vec<&Value>, Vec<&Value>) = forms.iter().partition(is_interim);
+    match interim.as_slice() {
+        [] => (whole.clone(), None),
+        some => (any_of(last.into_iter().cloned()), Some(any_of(some.iter().copied().cloned()))),
+    }
+}
+
+/// Returns a schema that matches any of these schemas.
+pub(super) fn any_of(schemas: impl IntoIterator<Item = Value>) -> Value {
+    let mut distinct: Vec<Value> = Vec::new();
+    for schema in schemas {
+        // A reference is enough: its description belongs to the original type.
+        let schema = match schema["$ref"].as_str().and_then(|text| text.rsplit('/').next()) {
+            Some(name) => reference(name),
+            None => schema,
+        };
+        if !distinct.contains(&schema) {
+            distinct.push(schema);
+        }
+    }
+    match distinct.len() {
+        1 => distinct.pop().unwrap_or_default(),
+        _ => json!({ "anyOf": distinct }),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

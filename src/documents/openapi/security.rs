@@ -4,8 +4,8 @@ use ep_kernel::key_terms::KeyScope;
 use ep_kernel::tool::Access;
 use serde_json::{Value, json};
 
-use crate::documents::{Site, openid_url};
-use crate::http::SESSION_COOKIE;
+use crate::site::Site;
+use crate::site::names::SESSION_COOKIE;
 
 const KEY: &str = "apiKey";
 const SESSION: &str = "session";
@@ -27,7 +27,7 @@ pub(in crate::documents) fn schemes(site: &Site) -> Value {
             "description": "The session of a browser that has signed in.",
         },
     });
-    if let Some(url) = openid_url(site) {
+    if let Some(url) = site.settings.openid_url() {
         schemes[TOKEN] = json!({
             "type": "openIdConnect",
             "openIdConnectUrl": url,

@@ -5,34 +5,14 @@ use ep_kernel::tool::{Access, Effect, Entry, Rest, Task};
 use serde_json::{Value, json};
 
 use super::events;
-use super::headers;
 use super::headers::{CACHING, LOCATION, REPLAYED, RETRY_AFTER};
+use super::parameters::{IDEMPOTENCY_KEY, takes_key};
+use super::part::Success;
 use super::pieces::Pieces;
-use super::schemas::{Schemas, Side, reference};
+use super::schemas::{Side, last_and_interim};
 
 /// The media type of server-sent events.
 pub(super) const EVENTS: &str = "text/event-stream";
-
-/// A response: status, description, headers beyond those of every response, and schemas by media type.
-pub(super) struct Success {
-    pub(super) status: u16,
-    pub(super) description: String,
-    pub(super) headers: Vec<&'static str>,
-    pub(super) content: Vec<(String, Value)>,
-}
-
-impl Success {
-    /// Returns the response as an OpenAPI object.
-    pub(super) fn into_value(self) -> Value {
-        let mut response =
-            json!({ "description": self.description, "headers": headers::with(&self.headers) });
-        if !self.content.is_empty() {
-            let content = self.content.into_iter().map(|(kind, schema)| (kind, json!({ "schema": schema })));
-            response["content"] = content.collect();
-        }
-        response
-    }
-}
 
 /// True if callers may cache the response.
 pub(super) fn is_cacheable(access: Access, effect: Effect, method: Method) -> bool {
@@ -52,8 +32,8 @@ pub(super) fn all(pieces: &mut Pieces<'_>, entry: &Entry, rest: &Rest, streamed:
     if is_cacheable(spec.access.and(rest.only), spec.effect, rest.method) {
         headers.extend(CACHING);
     }
-    if super::errors::takes_key(spec.effect, rest.method) {
-        headers.extend([super::parameters::IDEMPOTENCY_KEY, REPLAYED]);
+    if takes_key(spec.effect, rest.method) {
+        headers.extend([IDEMPOTENCY_KEY, REPLAYED]);
     }
     if streamed {
         let event = events::one(&mut pieces.schemas, entry);
@@ -92,37 +72,6 @@ fn member_of(pieces: &mut Pieces<'_>, output: &Value, member: &str) -> Value {
     let mut schema = output["properties"][member].clone();
     schema["$defs"] = output["$defs"].clone();
     pieces.schemas.add(&schema, Side::Response)
-}
-
-/// Splits the schemas of a response into final and interim ones.
-pub(super) fn last_and_interim(schemas: &Schemas, whole: &Value) -> (Value, Option<Value>) {
-    let root = schemas.get(whole);
-    let Some(forms) = root["anyOf"].as_array() else { return (whole.clone(), None) };
-    let is_interim = |form: &&Value| schemas.get(form)[ep_kernel::schema::INTERIM] == true;
-    let (interim, last): (Vec<&Value>, Vec<&Value>) = forms.iter().partition(is_interim);
-    match interim.as_slice() {
-        [] => (whole.clone(), None),
-        some => (any_of(last.into_iter().cloned()), Some(any_of(some.iter().copied().cloned()))),
-    }
-}
-
-/// Returns a schema that matches any of these schemas.
-pub(super) fn any_of(schemas: impl IntoIterator<Item = Value>) -> Value {
-    let mut distinct: Vec<Value> = Vec::new();
-    for schema in schemas {
-        // A reference is enough: its description belongs to the original type.
-        let schema = match schema["$ref"].as_str().and_then(|text| text.rsplit('/').next()) {
-            Some(name) => reference(name),
-            None => schema,
-        };
-        if !distinct.contains(&schema) {
-            distinct.push(schema);
-        }
-    }
-    match distinct.len() {
-        1 => distinct.pop().unwrap_or_default(),
-        _ => json!({ "anyOf": distinct }),
-    }
 }
 
 fn is_json(media_type: &str) -> bool {

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::operation::Described;
+use super::part::Described;
 use super::paths::Endpoint;
 use crate::site::RouteKind;
 

@@ -8,9 +8,10 @@ use axum::body::Bytes;
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 
+use super::json::json_text;
 use super::prose;
 use super::prose::Prose;
-use super::{AliasPaths, Document, Form, MARKDOWN, Site, json_text};
+use crate::site::{AliasPaths, Document, Form, MARKDOWN, Site, owner};
 use install_paths::{HOMES, ROOT_FILES, TOOL_DIRS};
 
 /// The skill's name, which is part of its paths.
@@ -95,7 +96,7 @@ impl<'a> Skill<'a> {
 
 /// Returns the purpose of the skill, from `owner.json`.
 fn description() -> Value {
-    super::owner()["skill_description"].clone()
+    owner()["skill_description"].clone()
 }
 
 /// Renders the index of skills. Digests are of the served bytes.

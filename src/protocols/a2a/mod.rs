@@ -35,9 +35,10 @@ use std::time::Duration;
 use ep_kernel::method::Method::{self, Delete, Get, Post};
 use ep_kernel::tool::Rate;
 use futures::FutureExt;
+use serde_json::Value;
 
 use crate::http::{Handler, HandlerFuture};
-use crate::site::protocol::{Description, ErrorFormat};
+use crate::site::protocol::{Description, ErrorFormat, Introduction};
 use crate::site::{ProtectedResource, Protocol, ProtocolRoute, Route, RouteKind};
 use endpoint::{serve, serve_tasks_send};
 use http_json::HttpOperation;
@@ -53,6 +54,7 @@ static A2A: Protocol = Protocol {
     resource: ProtectedResource::A2a,
     credential_hint: "; A2A clients find it in the agent card, as the security scheme bearer",
     accepts_user_ids: false,
+    introduction: || Introduction { versions: vec!["1.0", "0.3"], capabilities: Value::Null },
 };
 
 /// Longer than any operation: bounds requests that hang.

@@ -120,8 +120,8 @@ async fn pay(
     let entry = entry.ok_or_else(|| Fault::internal("no operation starts polls"))?;
     let input = known.content.known.clone();
     let names = Names::of(agent, sent, entry, &ParsedInput::Input(input.clone()));
-    let said = stored(sent.message, sent.context, sent.dialect);
-    let modes = known.said.modes;
+    let content = stored(sent.message, sent.context, sent.dialect);
+    let modes = known.content.modes;
     let agent = agent.paying(true);
     // A paid poll is opened even if the client disconnects.
     let tasks = agent.state.app.tasks.clone();
@@ -137,7 +137,7 @@ async fn pay(
         known.content.messages.push(content.clone());
         known.task.since = agent.now();
         if let PaymentOutcome::Failed(code, why) = paid {
-            if let Some((text, metadata)) = known.said.payments.failed(agent.payments.usdc(), code, &why) {
+            if let Some((text, metadata)) = known.content.payments.failed(agent.payments.usdc(), code, &why) {
                 known.ask_with(&text, metadata);
             }
         } else {
@@ -352,7 +352,7 @@ impl Opening {
         conversation.content.known = input;
         conversation.task.since = self.agent.now();
         let usdc = self.agent.payments.usdc();
-        if let Some((text, metadata)) = conversation.said.payments.ask(usdc, cents) {
+        if let Some((text, metadata)) = conversation.content.payments.ask(usdc, cents) {
             conversation.ask_with(&text, metadata);
         }
         self.store(conversation, begun).await

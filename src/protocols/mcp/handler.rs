@@ -15,6 +15,7 @@ use tokio_util::task::TaskTracker;
 use super::catalogue::{Catalogue, ServiceFacts};
 use super::introduction;
 use super::toolset::Toolset;
+use crate::site::names::SERVER;
 
 /// The service's icon.
 const ICON: &str = include_str!("../../../well-known/logo.svg");
@@ -61,7 +62,7 @@ impl Handler {
         let facts = ServiceFacts { presets: models.presets(), wait: settings.mcp_wait };
         let catalogue = Catalogue::new(tools, &facts);
         let charged = settings.billing && !matches!(transport, Transport::Stdio(_));
-        let mut implementation = Implementation::new(introduction::NAME, settings.version)
+        let mut implementation = Implementation::new(SERVER, settings.version)
             .with_title("Ensemble Poll")
             .with_description("Polls many AI models on one question");
         if !links.base_url().is_empty() {

@@ -43,12 +43,13 @@ use rmcp::transport::streamable_http_server::{StreamableHttpServerConfig, Stream
 use serde_json::{Map, Value, json};
 
 use crate::http;
-use crate::http::{Exchange, HandlerFuture, MAX_BODY, WebAccess, read_bytes, replayed};
+use crate::http::{Exchange, HandlerFuture, WebAccess, read_bytes, replayed};
 use crate::site::names::MCP_PAGE;
 use crate::site::protocol;
 use crate::site::protocol::{
     Description, EVENTS, ErrorFormat, JSON, message_event, rpc_error, rpc_request, rpc_response,
 };
+use crate::site::route::MAX_BODY;
 use crate::site::{ProtectedResource, Protocol, ProtocolRoute, Route, RouteKind};
 use call::RequestScope;
 use envelope::{complete_headers, plain_errors_as_json, read_message};
@@ -57,7 +58,6 @@ use ongoing::Handover;
 use stream::{RepeatedRequest, ask, wants_progress};
 use toolset::{TOOLSETS, Toolset};
 
-pub use introduction::{Introduction, introduction};
 pub use stdio::serve_stdio;
 
 type Service = StreamableHttpService<Handler, NeverSessionManager>;
@@ -70,6 +70,7 @@ static MCP: Protocol = Protocol {
     resource: ProtectedResource::Mcp,
     credential_hint: "; in an MCP client's settings this is a header",
     accepts_user_ids: true,
+    introduction: introduction::introduction,
 };
 
 /// Longer than any operation: bounds requests that hang.

@@ -8,15 +8,15 @@ use ep_kernel::guard::Admission;
 use futures::FutureExt;
 use futures::future::BoxFuture;
 
-use crate::documents::{reads_html, serve_named, wants_markdown};
 use crate::http::{Exchange, fault};
 use crate::site::names::MCP_PAGE;
+use crate::site::{reads_html, wants_markdown};
 
 /// Serves the page in HTML or Markdown; other clients get the error that the endpoint accepts only POST.
 pub(super) fn serve(exchange: Exchange, _: Admission) -> BoxFuture<'static, Result<Response<Body>, Fault>> {
-    let (headers, site) = (exchange.request.headers(), &exchange.state.site);
+    let headers = exchange.request.headers();
     let response = if wants_markdown(headers) || reads_html(headers) {
-        serve_named(site, MCP_PAGE, headers)
+        exchange.state.serve_document(MCP_PAGE, headers)
     } else {
         let message = "send one JSON-RPC request with POST; GET opens no event stream. For instructions, send \
                        Accept: text/html or text/markdown";

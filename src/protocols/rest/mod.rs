@@ -18,7 +18,6 @@ use crate::site::Route;
 use bind::with_path;
 
 pub use bind::Binding;
-pub use sse::{COMPLETE, ERROR, RUNNING};
 
 /// Serves an operation at its route.
 pub async fn serve(binding: &Binding, route: &Route, exchange: Exchange) -> Response<Body> {

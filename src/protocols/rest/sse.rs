@@ -22,13 +22,7 @@ use serde_json::Value;
 use super::bind::Binding;
 use super::respond;
 use crate::http::{AppState, Step, Steps, counted, event_stream, fault, received, replayed};
-
-/// Last event of a call with a final result.
-pub const COMPLETE: &str = "complete";
-/// Last event of a call with an intermediate result.
-pub const RUNNING: &str = "running";
-/// Last event of a failed call.
-pub const ERROR: &str = "error";
+use crate::site::names::{COMPLETE_EVENT, ERROR_EVENT, RUNNING_EVENT};
 
 pub(super) async fn stream(
     state: &AppState,
@@ -92,10 +86,10 @@ fn event(links: &Links, request_id: RequestId, step: Step<Guarded<Dispatched>>) 
         Step::Progress(step) => write(step.event, Some(step.id), &step.data),
         Step::End(done) => match done.result {
             Ok(Dispatched { output, .. }) => {
-                let name = if output.presentation.interim.is_some() { RUNNING } else { COMPLETE };
+                let name = if output.presentation.interim.is_some() { RUNNING_EVENT } else { COMPLETE_EVENT };
                 write(name, None, &output.value)
             }
-            Err(refusal) => write(ERROR, None, &refusal.problem(links, &request_id.to_string())),
+            Err(refusal) => write(ERROR_EVENT, None, &refusal.problem(links, &request_id.to_string())),
         },
     }
 }

@@ -16,8 +16,7 @@ use futures::{FutureExt, stream};
 use serde_json::{Value, json};
 
 use super::{Done, Visitor, sent};
-use crate::http::{AppState, Exchange, Form};
-use crate::layout::protect;
+use crate::http::{AppState, Exchange, Form, protect};
 use crate::web::ACCOUNT_FORMS;
 
 /// Number of entries per page of an export.

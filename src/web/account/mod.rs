@@ -36,12 +36,11 @@ use sha2::{Digest, Sha256};
 use self::signed_out::{AccountGonePage, CheckoutPage, SignedOutPage};
 use self::view::{AccountData, AccountPage, AccountView};
 use super::see_other;
-use crate::documents::{HTML, MARKDOWN, wants_markdown};
-use crate::http::{AppState, Exchange, Form, RequestHead, session_cookie};
-use crate::layout::{Renders, own, protect, return_to};
+use crate::http::{AppState, Exchange, Form, RequestHead, protect, session_cookie};
+use crate::layout::{Renders, own, return_to};
 use crate::site::deposit::{DEPOSITS, cents_of};
 use crate::site::names::{ACCOUNT_FORMS, DASHBOARD_PATH, LOGIN_PAGE};
-use crate::site::{QueryParameter, Rail};
+use crate::site::{HTML, MARKDOWN, QueryParameter, Rail, wants_markdown};
 
 /// Query parameters of the page.
 pub(super) const QUERY: [QueryParameter; 5] = [

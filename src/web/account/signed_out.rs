@@ -3,11 +3,11 @@
 use askama::Template;
 use ep_kernel::fault::Fault;
 
-use crate::documents::Site;
 use crate::http::Form;
 use crate::layout::message;
 use crate::layout::{Article, Layout};
 use crate::layout::{Renders, own};
+use crate::site::Site;
 use crate::site::names::{DASHBOARD, LOGIN_PAGE};
 use crate::site::rails::CheckoutForm;
 

@@ -13,11 +13,12 @@ use super::parts;
 use super::parts::{Keys, ListedPollRow, Spending};
 use super::refusal::{FormRejection, RejectionContext};
 use crate::documents;
-use crate::documents::{AskMethod, Site};
+use crate::documents::AskMethod;
 use crate::http::Form;
 use crate::layout::Layout;
 use crate::layout::{Renders, own};
 use crate::site::Rail;
+use crate::site::Site;
 use crate::site::deposit::DEPOSITS;
 use crate::site::names::{ACCOUNT_FORMS, DASHBOARD, LOGOUT, RESULT_PAGE};
 

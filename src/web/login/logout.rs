@@ -10,9 +10,9 @@ use ep_kernel::tool::SessionChange;
 use futures::FutureExt;
 use futures::future::BoxFuture;
 
-use crate::documents::{HTML, MARKDOWN, Site, wants_markdown};
-use crate::http::{AppState, Exchange, session_cookie};
-use crate::layout::{Article, Layout, own, protect};
+use crate::http::{AppState, Exchange, protect, session_cookie};
+use crate::layout::{Article, Layout, own};
+use crate::site::{HTML, MARKDOWN, Site, wants_markdown};
 use crate::web::{LOGOUT, redirect, start_page};
 
 /// Ends the session for every copy of its cookie. Redirects the browser to the identity provider if it signed in

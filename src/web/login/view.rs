@@ -4,10 +4,10 @@ use askama::Template;
 use ep_kernel::tool::Tool;
 use ep_tools::wallets::{ChallengeWallet, VerifyWallet};
 
-use crate::documents::Site;
 use crate::layout::Layout;
 use crate::layout::return_to;
 use crate::layout::{Renders, own};
+use crate::site::Site;
 use crate::site::names::LOGIN;
 
 /// The sign-in page.

@@ -19,11 +19,10 @@ use serde::de::DeserializeOwned;
 use serde_json::json;
 
 use self::view::{ModelsAddresses, ModelsPage};
-use crate::documents::{HTML, MARKDOWN, wants_markdown};
-use crate::http::{AppState, EntityTag, Exchange, RequestHead};
-use crate::layout::protect;
+use crate::http::{AppState, EntityTag, Exchange, RequestHead, protect};
 use crate::site::QueryParameter;
 use crate::site::names::{MODELS_MARKDOWN, MODELS_PAGE};
+use crate::site::{HTML, MARKDOWN, wants_markdown};
 
 /// Query parameters.
 pub(super) const QUERY: [QueryParameter; 2] = [

@@ -10,10 +10,10 @@ use ep_polling::money::{MicroUsd, UsdFigure};
 use ep_tools::models::ListModels;
 use ep_tools::reputation::{ListModelReputation, ModelReputation, ModelReputations};
 
-use crate::documents::Site;
 use crate::layout::Layout;
 use crate::layout::one_line;
 use crate::layout::own;
+use crate::site::Site;
 
 /// Maximum number of models on the page; longer lists are available as JSON.
 const SHOWN: usize = 1_000;

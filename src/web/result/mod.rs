@@ -30,15 +30,14 @@ use serde_json::json;
 use self::cache::PageKey;
 use self::page::{Addresses, Shape};
 use super::PageState;
-use crate::documents::wants_markdown;
+use crate::site::wants_markdown;
 
 pub use self::cache::PageCache;
 pub use self::page::ResultPage;
 pub use self::pictures::Pictures;
 pub(super) use self::view::View;
 pub(super) use self::words::quoted;
-use crate::http::{AppState, Exchange, PUBLIC_RESULT, Rendered, RequestHead};
-use crate::layout::{protect, protect_embedded};
+use crate::http::{AppState, Exchange, PUBLIC_RESULT, Rendered, RequestHead, protect, protect_embedded};
 use crate::site::QueryParameter;
 use crate::site::names::{DASHBOARD, EMBED, OEMBED, RESULT_PAGE};
 

@@ -10,9 +10,9 @@ use url::Url;
 
 use super::view::Query;
 pub(super) use super::view::View;
-use crate::documents::{HTML, MARKDOWN, Site};
 use crate::layout::Layout;
 use crate::layout::{linked_data, own};
+use crate::site::{HTML, MARKDOWN, Site};
 
 /// The page of a poll.
 #[derive(Template)]

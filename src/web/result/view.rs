@@ -7,9 +7,9 @@ use ep_tools::results::PollResult;
 
 use super::page::Addresses;
 use super::words;
-use crate::documents::Site;
 use crate::layout::one_line;
 use crate::layout::own;
+use crate::site::Site;
 
 /// Returns the index of an option, which determines its letter and colour.
 fn index_of(poll: &PollResult, option: &str) -> Option<usize> {

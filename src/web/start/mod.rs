@@ -26,11 +26,13 @@ use sha2::{Digest, Sha256};
 use self::view::{PollFormValues, StartPage, StartPageData, example_request};
 use super::result::{Read, page_of, read};
 use super::{PageState, RESULT_PAGE, see_other};
-use crate::documents::{HOME_MARKDOWN, HTML, home_links, serve_named, wants_markdown};
+use crate::documents::home_links;
+use crate::site::names::HOME_MARKDOWN;
+use crate::site::{HTML, wants_markdown};
 
 pub use self::view::Example;
-use crate::http::{AppState, Exchange, Form, RequestHead, Step, Steps};
-use crate::layout::{own, protect};
+use crate::http::{AppState, Exchange, Form, RequestHead, Step, Steps, protect};
+use crate::layout::own;
 
 /// Shows the start page. If `again` names a poll, the form contains its question and options.
 pub(crate) fn show(
@@ -41,7 +43,7 @@ pub(crate) fn show(
     async move {
         let Exchange { state, head, request, .. } = exchange;
         if wants_markdown(request.headers()) {
-            let mut response = serve_named(&state.site, HOME_MARKDOWN, request.headers())?;
+            let mut response = state.serve_document(HOME_MARKDOWN, request.headers())?;
             response.headers_mut().append(VARY, HeaderValue::from_static("accept"));
             return Ok(response);
         }

@@ -15,12 +15,14 @@ use ep_tools::polls::{Bundle, EstimatePoll, PollFree};
 use serde_json::json;
 
 use crate::documents;
-use crate::documents::{AskMethod, HOME_MARKDOWN, Site};
+use crate::documents::AskMethod;
 use crate::http::Form;
 use crate::layout::Layout;
 use crate::layout::{Action, actions, capitalized, message};
 use crate::layout::{linked_data, own};
+use crate::site::names::HOME_MARKDOWN;
 use crate::site::names::{ASK, HOME};
+use crate::site::{Site, owner};
 use crate::web::result::ResultPage;
 use crate::web::result::View;
 
@@ -234,7 +236,7 @@ pub struct StartPageData<'a> {
 impl<'a> StartPage<'a> {
     /// Creates the page for this request.
     pub fn new(site: &'a Site, data: StartPageData<'a>) -> Self {
-        let owner = documents::owner();
+        let owner = owner();
         let text = |name: &str| owner[name].as_str().unwrap_or_default().to_owned();
         let page = Layout {
             canonical: site.url_of(HOME),

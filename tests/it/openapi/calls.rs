@@ -1,6 +1,6 @@
 //! Schemathesis calls every operation with valid and invalid requests; the responses must match the description.
 
-use ensemble_poll::documents::OPENAPI;
+use ensemble_poll::site::names::OPENAPI;
 use ep_polling::money::MicroUsd;
 
 use super::{folder, python, run_in};

@@ -6,7 +6,8 @@ mod programs;
 use std::collections::BTreeSet;
 use std::sync::LazyLock;
 
-use ensemble_poll::documents::{AliasPaths, DOCUMENTS};
+use ensemble_poll::documents::DOCUMENTS;
+use ensemble_poll::site::AliasPaths;
 use ep_kernel::tool::{Entry, entry};
 use reqwest::Method;
 use serde_json::{Value, json};

@@ -8,10 +8,14 @@ use ep_tools::keys::FundKey;
 use ep_tools::models::ListModels;
 use ep_tools::polls::EstimatePoll;
 
-use super::NO_ISSUER;
+use super::names::LOGIN;
+use super::rails::{RAILS, Rail};
+use super::route::{Route, RouteKind};
 use crate::config::{BillingMode, Config, Demo};
-use crate::site::names::LOGIN;
-use crate::site::{RAILS, Rail, Route, RouteKind};
+
+/// The message of the 404 response without OAuth metadata.
+pub const NO_ISSUER: &str = "this service has no OAuth issuer, so there is no login to begin: send Authorization: Bearer \
+                             ep_k_… with an API key; the operator can configure an issuer in EP_AUTH_ISSUER_URL";
 
 /// The source of the models of polls.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
