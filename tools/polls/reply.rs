@@ -356,7 +356,7 @@ impl<'a> From<&'a PollResponse> for EndedPoll<'a> {
 pub fn missing(votes: &[VoteResult]) -> (u32, u32) {
     let reasons = votes.iter().filter(|vote| !vote.success).map(|vote| vote.error_code);
     let (unreadable, failed): (Vec<_>, Vec<_>) =
-        reasons.partition(|reason| reason.is_some_and(|reason| reason.is_final_response()));
+        reasons.partition(|reason| reason.is_some_and(Reason::is_final_response));
     (unreadable.len() as u32, failed.len() as u32)
 }
 
