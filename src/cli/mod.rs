@@ -29,8 +29,9 @@ use crate::app::jobs;
 use crate::app::server;
 use crate::config;
 use crate::config::{Config, ConfigError, Telemetry};
+use crate::documents;
 use crate::site::{Models, SiteSettings};
-use crate::{documents, telemetry};
+use crate::telemetry;
 use printable::printable;
 
 /// Ask many AI models one question. A poll stops as soon as more votes are unlikely to change its outcome

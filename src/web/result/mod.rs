@@ -28,7 +28,8 @@ use serde::Deserialize;
 use serde_json::json;
 
 use self::cache::PageKey;
-use self::page::{Addresses, Shape};
+use self::page::Shape;
+use self::view::Addresses;
 use super::PageState;
 use crate::site::wants_markdown;
 

@@ -8,8 +8,8 @@ use ep_tools::results::{GetPollResult, PollResult, WatchResult};
 use serde_json::{Value, json};
 use url::Url;
 
-use super::view::Query;
 pub(super) use super::view::View;
+use super::view::{Addresses, Query};
 use crate::layout::Layout;
 use crate::layout::{linked_data, own};
 use crate::site::{HTML, MARKDOWN, Site};
@@ -33,16 +33,6 @@ struct Embedded<'a> {
 #[template(path = "web/result/result.md")]
 struct ResultText<'a> {
     poll: &'a View,
-}
-
-/// Absolute URLs of a poll's pages.
-pub struct Addresses {
-    /// The HTML page.
-    pub page: String,
-    /// The page that other websites show in a frame.
-    pub embed: String,
-    /// The oEmbed description of the frame.
-    pub oembed: String,
 }
 
 /// The format of a poll's page, selected by the suffix of its URL.

@@ -5,7 +5,6 @@ use ep_tools::polls::reply::VoteResult;
 use ep_tools::polls::sentences::{EndedPoll, independence};
 use ep_tools::results::PollResult;
 
-use super::page::Addresses;
 use super::words;
 use crate::layout::one_line;
 use crate::layout::own;
@@ -14,6 +13,16 @@ use crate::site::Site;
 /// Returns the index of an option, which determines its letter and colour.
 fn index_of(poll: &PollResult, option: &str) -> Option<usize> {
     poll.options.iter().position(|known| known == option)
+}
+
+/// Absolute URLs of a poll's pages.
+pub struct Addresses {
+    /// The HTML page.
+    pub page: String,
+    /// The page that other websites show in a frame.
+    pub embed: String,
+    /// The oEmbed description of the frame.
+    pub oembed: String,
 }
 
 /// Other URLs of the poll.

@@ -64,14 +64,6 @@ impl Imports {
         self.arrows.values().map(BTreeSet::len).sum()
     }
 
-    /// Removes the arrows between these files.
-    pub fn separate(&mut self, files: &[&str]) {
-        let modules: BTreeSet<Module> = files.iter().map(|file| module_of(file)).collect();
-        for (module, targets) in &mut self.arrows {
-            targets.retain(|target| !(modules.contains(module) && modules.contains(target)));
-        }
-    }
-
     /// Returns the files of a circle, if there is one: each imports the next, and the last imports the first.
     pub fn circle(&self) -> Option<Vec<&str>> {
         let mut done = BTreeSet::new();
