@@ -1,6 +1,7 @@
 //! Architecture rules that the crate graph cannot express.
 
 mod imports;
+mod retired_words;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -140,7 +141,7 @@ const IMPORTS: [(&str, &[&str]); 13] = [
     ("payments", &["http", "site"]),
     ("web", &["documents", "http", "layout", "payments", "site"]),
     ("app", &["config", "documents", "http", "payments", "protocols", "site", "telemetry", "web"]),
-    ("cli", &["app", "config", "documents", "protocols", "site", "telemetry"]),
+    ("cli", &["app", "config", "documents", "payments", "protocols", "site", "telemetry"]),
     ("lib", &[]),
     ("main", &[]),
 ];
@@ -289,8 +290,7 @@ fn surfaces_name_no_operation() {
 }
 
 /// Words that open a relative clause. A doc comment opens with a noun or a verb instead.
-const RELATIVE: [&str; 10] =
-    ["What", "Whether", "Who", "Whom", "Whose", "Where", "How", "Which", "Whatever", "Whoever"];
+const RELATIVE: [&str; 9] = ["What", "Whether", "Who", "Whom", "Whose", "Where", "How", "Which", "Whatever"];
 
 #[test]
 fn doc_comments_open_with_a_noun_or_a_verb() {

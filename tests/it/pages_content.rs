@@ -168,7 +168,7 @@ async fn operator_texts_follow_the_settings() {
     let (privacy, terms) = (client.get("/privacy").await, client.get("/terms").await);
     for (page, words) in [
         (&privacy, "href=\"https://example.com/privacy\""),
-        (&privacy, "is kept until the operator deletes it"),
+        (&privacy, "is stored until the operator deletes it"),
         (&privacy, "after 7 hours without use"),
         (&privacy, "Card numbers never come here"),
         (&privacy, "href=\"mailto:help@example.com\""),

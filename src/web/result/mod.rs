@@ -55,12 +55,12 @@ pub(crate) fn result(
         let key = PageKey { id: id.to_owned(), embedded: false, shape: wanted(shape, headers) };
         // Only the HTML page has an order and a filter.
         let query = parts.uri.query().filter(|_| key.shape == Shape::Page).unwrap_or_default();
-        if let Some(kept) = kept(&of_pages, &state, &key, query) {
-            return Ok(kept.respond(headers));
+        if let Some(cached) = cached(&of_pages, &state, &key, query) {
+            return Ok(cached.respond(headers));
         }
         let read = read(&state, head.credential.clone(), &head, &admission, id).await?;
-        if let Some(kept) = renewed(&of_pages, &state, &key, query, &read) {
-            return Ok(kept.respond(headers));
+        if let Some(cached) = renewed(&of_pages, &state, &key, query, &read) {
+            return Ok(cached.respond(headers));
         }
         let settled = read.is_settled;
         let page = page_of(&state, read, id, query);
@@ -88,12 +88,12 @@ pub(crate) fn embed(
         let (state, head, parts, id) = read_request(exchange);
         let headers = &parts.headers;
         let key = PageKey { id: id.clone(), embedded: true, shape: wanted(Shape::Page, headers) };
-        if let Some(kept) = kept(&of_pages, &state, &key, "") {
-            return Ok(kept.respond(headers));
+        if let Some(cached) = cached(&of_pages, &state, &key, "") {
+            return Ok(cached.respond(headers));
         }
         let read = read(&state, Credential::None, &head, &admission, &id).await?;
-        if let Some(kept) = renewed(&of_pages, &state, &key, "", &read) {
-            return Ok(kept.respond(headers));
+        if let Some(cached) = renewed(&of_pages, &state, &key, "", &read) {
+            return Ok(cached.respond(headers));
         }
         let settled = read.is_settled;
         let page = page_of(&state, read, &id, "");
@@ -111,7 +111,7 @@ fn wanted(shape: Shape, headers: &HeaderMap) -> Shape {
 }
 
 /// Returns a recently cached page. Pages with a query are never cached.
-fn kept(of_pages: &PageState, state: &AppState, key: &PageKey, query: &str) -> Option<Arc<Rendered>> {
+fn cached(of_pages: &PageState, state: &AppState, key: &PageKey, query: &str) -> Option<Arc<Rendered>> {
     let now = state.app.ports.clock.now();
     // The owner may have deleted the poll since.
     let deleted = |id: PollId| state.app.ports.polls.is_deleted(&id);
