@@ -27,6 +27,7 @@ use crate::protocols::rest::Binding;
 use crate::site::Site;
 use crate::site::names::{AGENT_CARD, EMBED};
 use crate::site::protocol::ErrorFormat;
+use crate::site::route::MAX_BODY;
 use crate::site::{Route, RouteKind};
 use crate::web;
 
@@ -91,7 +92,8 @@ pub fn router(state: &AppState, site: &Arc<Site>, payments: &Rails) -> Router<Ap
         let handler =
             move |State(state): State<AppState>, head: RequestHead, params: PathParams, request: Request| {
                 let routes = Arc::clone(&routes);
-                async move { serve(&routes, Exchange { state, head, params, request }).await }
+                let exchange = Exchange { state, head, params, request, max_body: MAX_BODY };
+                async move { serve(&routes, exchange).await }
             };
         router.route(&path, any(handler))
     });
@@ -186,6 +188,7 @@ async fn serve(routes: &PathRoutes, exchange: Exchange) -> Response<Body> {
 /// Responds for a route.
 async fn answer(candidate: &Candidate, exchange: Exchange) -> Response<Body> {
     let route = &candidate.route;
+    let exchange = Exchange { max_body: route.max_body, ..exchange };
     let stopping = exchange.request.extensions().get::<Stopping>() == Some(&Stopping::Refusing);
     if stopping && !matches!(route.kind, RouteKind::Probe) {
         return refuse(&exchange.state, &exchange.head, STOPPING, web::stopping()).await;

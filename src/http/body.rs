@@ -8,14 +8,12 @@ use axum::http::header::CONTENT_TYPE;
 use ep_kernel::fault::{Fault, Kind};
 use serde_json::{Map, Value};
 
-use crate::site::route::MAX_BODY;
-
 /// Time limit for receiving a body.
 const READ_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// Reads a body as JSON. An empty body counts as an empty object.
-pub async fn read_json(headers: &HeaderMap, body: Body) -> Result<Value, Fault> {
-    let bytes = read(headers, body).await?;
+/// Reads a body of at most `max` bytes as JSON. An empty body counts as an empty object.
+pub async fn read_json(headers: &HeaderMap, body: Body, max: usize) -> Result<Value, Fault> {
+    let bytes = read(headers, body, max).await?;
     if bytes.is_empty() {
         return Ok(Value::Object(Map::new()));
     }
@@ -27,9 +25,9 @@ pub fn malformed(error: &serde_json::Error) -> Fault {
     Fault::new(Kind::MalformedJson, format!("the body is not valid JSON: {error}; send a JSON object"))
 }
 
-/// Reads the bytes of a body and checks that its media type is JSON, unless it is empty.
-pub async fn read(headers: &HeaderMap, body: Body) -> Result<Bytes, Fault> {
-    let bytes = read_bytes(body).await?;
+/// Reads a body of at most `max` bytes and checks that its media type is JSON, unless it is empty.
+pub async fn read(headers: &HeaderMap, body: Body, max: usize) -> Result<Bytes, Fault> {
+    let bytes = read_bytes(body, max).await?;
     if !bytes.is_empty() {
         check_type(headers)?;
     }
@@ -43,18 +41,15 @@ pub async fn read(headers: &HeaderMap, body: Body) -> Result<Bytes, Fault> {
     }
 }
 
-/// Reads a body's bytes, regardless of its media type.
-pub async fn read_bytes(body: Body) -> Result<Bytes, Fault> {
+/// Reads a body of at most `max` bytes, regardless of its media type.
+pub async fn read_bytes(body: Body, max: usize) -> Result<Bytes, Fault> {
     let too_large = || {
-        Fault::new(
-            Kind::PayloadTooLarge,
-            format!("the body is larger than {MAX_BODY} bytes; send a shorter one"),
-        )
+        Fault::new(Kind::PayloadTooLarge, format!("the body is larger than {max} bytes; send a shorter one"))
     };
-    if body.size_hint().lower() > MAX_BODY as u64 {
+    if body.size_hint().lower() > max as u64 {
         return Err(too_large());
     }
-    match tokio::time::timeout(READ_TIMEOUT, axum::body::to_bytes(body, MAX_BODY)).await {
+    match tokio::time::timeout(READ_TIMEOUT, axum::body::to_bytes(body, max)).await {
         Ok(Ok(bytes)) => Ok(bytes),
         Ok(Err(error)) if is_too_large(&error) => Err(too_large()),
         Ok(Err(_)) => {

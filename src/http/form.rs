@@ -12,8 +12,8 @@ use super::read_bytes;
 pub struct Form(Vec<(String, String)>);
 
 impl Form {
-    /// Reads a form from a request body.
-    pub async fn read(headers: &HeaderMap, body: Body) -> Result<Self, Fault> {
+    /// Reads a form from a request body of at most `max` bytes.
+    pub async fn read(headers: &HeaderMap, body: Body, max: usize) -> Result<Self, Fault> {
         let declared = headers.get(CONTENT_TYPE).and_then(|kind| kind.to_str().ok()).unwrap_or_default();
         let kind = declared.split(';').next().unwrap_or_default().trim();
         if !kind.eq_ignore_ascii_case("application/x-www-form-urlencoded") {
@@ -22,7 +22,7 @@ impl Form {
                 "this URL accepts only the form of its page; programs must use the API",
             ));
         }
-        Ok(Self::parse(&read_bytes(body).await?))
+        Ok(Self::parse(&read_bytes(body, max).await?))
     }
 
     /// Parses the fields of a query string.

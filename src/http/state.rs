@@ -148,6 +148,8 @@ pub struct Exchange {
     pub params: PathParams,
     /// The request.
     pub request: Request<Body>,
+    /// Maximum size of the request body, in bytes.
+    pub max_body: usize,
 }
 
 impl RequestHead {

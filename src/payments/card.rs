@@ -77,7 +77,7 @@ impl PaymentRail for CardRail {
 /// Requests without a valid signature count against their address. Signed events are never rejected for that
 /// limit: Stripe may share its address with other clients behind one proxy.
 async fn receive(exchange: Exchange, webhooks: Option<Arc<StripeWebhooks>>) -> Result<Response<Body>, Fault> {
-    let Exchange { state, head, request, .. } = exchange;
+    let Exchange { state, head, request, max_body, .. } = exchange;
     let webhooks = webhooks.ok_or_else(|| CARD.not_configured())?;
     let (parts, body) = request.into_parts();
     let header = parts.headers.get(SIGNATURE).and_then(|value| value.to_str().ok());
@@ -88,7 +88,7 @@ async fn receive(exchange: Exchange, webhooks: Option<Arc<StripeWebhooks>>) -> R
         Ok(signature) => signature,
         Err(error) => return unsigned(refused(error)).await,
     };
-    let body = match read_bytes(body).await {
+    let body = match read_bytes(body, max_body).await {
         Ok(body) => body,
         Err(fault) => return unsigned(fault).await,
     };

@@ -90,11 +90,11 @@ async fn deposit(
     admission: Admission,
     usdc: Option<Usdc>,
 ) -> Result<Response<Body>, Fault> {
-    let Exchange { state, head, request, .. } = exchange;
+    let Exchange { state, head, request, max_body, .. } = exchange;
     // The payment itself identifies a repetition: the idempotency key is only echoed.
     head.idempotency_key.as_deref().map(check_key).transpose()?;
     let (parts, body) = request.into_parts();
-    let body = read_body(&parts.headers, body).await?;
+    let body = read_body(&parts.headers, body, max_body).await?;
     let cents = amount(&body)?;
     let offered = usdc.filter(|_| state.site.settings.offer.takes(&rails::X402));
     let usdc = offered.ok_or_else(|| rails::X402.not_configured())?;

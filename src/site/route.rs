@@ -43,6 +43,8 @@ pub struct Route {
     pub page: Option<&'static str>,
     /// Maximum time until the response; `None` means the guard's default.
     pub deadline: Option<Duration>,
+    /// Maximum size of the request body, in bytes.
+    pub max_body: usize,
     /// Purpose in one sentence.
     pub summary: Cow<'static, str>,
 }
@@ -110,6 +112,7 @@ impl Route {
             personal: false,
             page: None,
             deadline: None,
+            max_body: MAX_BODY,
             summary: Cow::Borrowed(summary),
         }
     }
@@ -167,6 +170,12 @@ impl Route {
         let for_people = document.forms[0].media_type.starts_with("text/html");
         let route = Self::get(document.name, "", RouteKind::Document(document), document.summary);
         Self { path: path.into(), for_people, ..route }
+    }
+
+    /// Sets the maximum size of the request body, in bytes.
+    pub const fn max_body(mut self, bytes: usize) -> Self {
+        self.max_body = bytes;
+        self
     }
 
     /// Creates the route of an operation's binding. `keys_read_account` is the operator's setting.

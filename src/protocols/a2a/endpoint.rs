@@ -33,11 +33,11 @@ pub(super) async fn serve(
     admission: Admission,
     payments: TaskPayments,
 ) -> Result<Response<Body>, Fault> {
-    let Exchange { state, head, request, .. } = exchange;
+    let Exchange { state, head, request, max_body, .. } = exchange;
     let (parts, body) = request.into_parts();
     let agent = AgentRequest::new(state, head, admission, &parts.headers, payments).await?;
     let links = agent.state.links();
-    let body = match read_body(&parts.headers, body).await {
+    let body = match read_body(&parts.headers, body, max_body).await {
         Ok(body) => body,
         Err(fault) => {
             let refusal = Refusal::from(fault);
@@ -129,9 +129,9 @@ pub(super) async fn serve_tasks_send(
     admission: Admission,
     payments: TaskPayments,
 ) -> Result<Response<Body>, Fault> {
-    let Exchange { state, head, request, .. } = exchange;
+    let Exchange { state, head, request, max_body, .. } = exchange;
     let (parts, body) = request.into_parts();
-    let body = read_body(&parts.headers, body).await?;
+    let body = read_body(&parts.headers, body, max_body).await?;
     let mut sent: Value = serde_json::from_slice(&body).map_err(|error| malformed_body(&error))?;
     let agent = AgentRequest::new(state, head, admission, &parts.headers, payments).await?;
     let enveloped = sent.get("jsonrpc").is_some() || sent.get("method").is_some();

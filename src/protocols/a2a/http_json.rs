@@ -59,14 +59,14 @@ pub(super) async fn handle(
     older: bool,
     payments: TaskPayments,
 ) -> Result<Response<Body>, Fault> {
-    let Exchange { state, head, params, request } = exchange;
+    let Exchange { state, head, params, request, max_body } = exchange;
     let (parts, body) = request.into_parts();
     let agent = AgentRequest::new(state, head, admission, &parts.headers, payments).await?;
     let mut dialect = if older { Dialect::V03Rest } else { Dialect::V1 };
     let answered = async {
         check_version(&parts.headers)?;
         let mut sent = from_query(parts.uri.query().unwrap_or_default());
-        let body = read_json(&parts.headers, body).await?;
+        let body = read_json(&parts.headers, body, max_body).await?;
         let Value::Object(body) = body else { return Err(invalid("", "the body must be a JSON object")) };
         sent.extend(body);
         let verb = from_path(&params, &mut sent)?;

@@ -153,12 +153,12 @@ impl Endpoint {
 
     /// Serves a request that the guard has admitted.
     async fn serve(self, exchange: Exchange, admission: Admission) -> Result<Response<Body>, Fault> {
-        let Exchange { head, request, params, .. } = exchange;
+        let Exchange { head, request, params, max_body, .. } = exchange;
         let (mut parts, body) = request.into_parts();
         let params = params.ok();
         let path = params.iter().flatten().find(|(name, _)| *name == toolset::PATH).map(|(_, names)| names);
         let toolset = Toolset::of(path, &parts.headers, parts.uri.query())?;
-        let bytes = read_bytes(body).await?;
+        let bytes = read_bytes(body, max_body).await?;
         let message = match read_message(&bytes) {
             Ok(message) => message,
             Err(refusal) => {

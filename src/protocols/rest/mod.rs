@@ -21,7 +21,7 @@ pub use bind::Binding;
 
 /// Serves an operation at its route.
 pub async fn serve(binding: &Binding, route: &Route, exchange: Exchange) -> Response<Body> {
-    let Exchange { state, head, params, request } = exchange;
+    let Exchange { state, head, params, request, max_body } = exchange;
     let (parts, body) = request.into_parts();
     let mut input = match params {
         Err(_) => Err(Fault::invalid(
@@ -29,7 +29,7 @@ pub async fn serve(binding: &Binding, route: &Route, exchange: Exchange) -> Resp
             "the path contains percent-encoding that is not valid UTF-8; check the id",
         )),
         Ok(params) if parts.method == Method::POST => {
-            read_json(&parts.headers, body).await.and_then(|body| with_path(body, &params))
+            read_json(&parts.headers, body, max_body).await.and_then(|body| with_path(body, &params))
         }
         Ok(params) => Ok(binding.input_of(parts.uri.query().unwrap_or(""), &params)),
     };

@@ -211,9 +211,9 @@ pub(super) async fn sent(
     name: &'static str,
     run: impl AsyncFnOnce(&Visitor<'_>, &Form) -> Result<Done, Fault>,
 ) -> Result<Response<Body>, Fault> {
-    let Exchange { state, head, request, .. } = exchange;
+    let Exchange { state, head, request, max_body, .. } = exchange;
     let (parts, body) = request.into_parts();
-    let form = Form::read(&parts.headers, body).await?;
+    let form = Form::read(&parts.headers, body, max_body).await?;
     let visitor = match Visitor::of(&state, &head).await {
         Ok(Some(visitor)) => visitor,
         Ok(None) => {

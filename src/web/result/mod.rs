@@ -201,7 +201,7 @@ pub(crate) fn oembed(
 
 /// Returns the head of a request and the last parameter of its path.
 fn read_request(exchange: Exchange) -> (AppState, RequestHead, Parts, String) {
-    let Exchange { state, head, params, request } = exchange;
+    let Exchange { state, head, params, request, .. } = exchange;
     let last = params.ok().and_then(|params| params.iter().last().map(|(_, value)| value.to_owned()));
     (state, head, request.into_parts().0, last.unwrap_or_default())
 }

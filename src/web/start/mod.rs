@@ -94,9 +94,9 @@ pub(crate) fn ask(
     admission: Admission,
 ) -> BoxFuture<'static, Result<Response<Body>, Fault>> {
     async move {
-        let Exchange { state, head, request, .. } = exchange;
+        let Exchange { state, head, request, max_body, .. } = exchange;
         let (parts, body) = request.into_parts();
-        let values = PollFormValues::read(&Form::read(&parts.headers, body).await?);
+        let values = PollFormValues::read(&Form::read(&parts.headers, body, max_body).await?);
         match open(&state, &head, &values).await {
             Ok(id) => see_other(&own(&state.links().url(RESULT_PAGE, &[("poll_id", id.as_str())]))),
             Err(refusal) => page(&of_pages.example, &state, &head, &admission, &values, Some(&refusal)).await,
