@@ -19,14 +19,13 @@ use super::routes::Handlers;
 use super::unknown_path::{Nearest, nearest, without_trailing_slash};
 use crate::http::{
     AppState, Embedded, ErrorStyle, Exchange, Handler, PathParams, RequestHead, Stopping, counted, fault,
-    rpc_fault,
+    formatted_fault,
 };
 use crate::payments::Rails;
 use crate::protocols::rest;
 use crate::protocols::rest::Binding;
 use crate::site::Site;
 use crate::site::names::{AGENT_CARD, EMBED};
-use crate::site::protocol::ErrorFormat;
 use crate::site::route::MAX_BODY;
 use crate::site::{Route, RouteKind};
 use crate::web;
@@ -217,10 +216,7 @@ async fn answer(candidate: &Candidate, exchange: Exchange) -> Response<Body> {
     let request = exchange.head.guarded(route.surface(), credential);
     let handle = |admission| handler.handle(exchange, admission);
     let guarded = app.guard.run(route.policy(), request, handle).await;
-    let refuse = match route.errors() {
-        ErrorFormat::JsonRpc => rpc_fault,
-        ErrorFormat::Negotiated => fault,
-    };
+    let refuse = |refusal| formatted_fault(refusal, route.errors());
     counted(guarded.result.unwrap_or_else(refuse), guarded.allowance)
 }
 

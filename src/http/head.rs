@@ -9,6 +9,7 @@ use ep_kernel::guard::Credential;
 use ipnet::IpNet;
 
 use super::{WebAccess, address, cookies};
+use crate::site::protocol::ErrorRenderer;
 use crate::site::{reads_html, wants_markdown};
 
 /// Error format for the caller.
@@ -22,8 +23,8 @@ pub enum ErrorStyle {
     Page,
     /// A Markdown page.
     Markdown,
-    /// A JSON-RPC error, for endpoints with JSON-RPC clients.
-    JsonRpc,
+    /// The own format of a protocol.
+    Own(ErrorRenderer),
 }
 
 /// The request head as all surfaces need it, parsed once by the layer.

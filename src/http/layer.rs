@@ -12,7 +12,6 @@ use axum::middleware::Next;
 use ep_kernel::fault::Fault;
 use ep_kernel::guard::{Credential, Policy};
 use ep_kernel::tool::{Access, Rate, SessionChange};
-use serde_json::json;
 
 use super::compression::Confidential;
 use super::protection::{protect, protect_embedded};
@@ -20,6 +19,7 @@ use super::response::{Counted, FaultReply, bytes_of, counted, fault, replayed, s
 use super::{AppState, Embedded, ErrorStyle, RequestHead, challenge, cookies, rate_limit};
 use crate::layout::FaultPage;
 use crate::site::names::SIGN_IN_PREFIX;
+use crate::site::protocol::ErrorRenderer;
 use crate::site::{Challenge, HTML, MARKDOWN};
 use askama::Template;
 
@@ -109,11 +109,7 @@ fn write_fault(
         ErrorStyle::Page => page().render().map_or_else(|_| plain(), |html| (html.into(), HTML)),
         ErrorStyle::Markdown => page().markdown().map_or_else(|_| plain(), |text| (text.into(), MARKDOWN)),
         ErrorStyle::Problem => (bytes_of(&problem()), "application/problem+json"),
-        ErrorStyle::JsonRpc => {
-            let error =
-                json!({ "code": fault.kind().row().mcp, "message": fault.message(), "data": problem() });
-            (bytes_of(&json!({ "jsonrpc": "2.0", "id": null, "error": error })), "application/json")
-        }
+        ErrorStyle::Own(ErrorRenderer(body)) => (bytes_of(&body(fault, &problem())), "application/json"),
     };
     *response.body_mut() = Body::from(body);
     if fault.is_replayed() {

@@ -29,7 +29,9 @@ pub use head::{ErrorStyle, RequestHead};
 pub use layer::{finish_response, panicked};
 pub use protection::{protect, protect_embedded, protection};
 pub use rendered::Rendered;
-pub use response::{Embedded, PUBLIC_RESULT, counted, fault, json, operation_output, replayed, rpc_fault};
+pub use response::{
+    Embedded, PUBLIC_RESULT, counted, fault, formatted_fault, json, operation_output, replayed,
+};
 pub use state::{AppState, Exchange, Handler, HandlerFuture, PathParams, Stopping};
 pub use stream::{Step, Steps, event_stream, received};
 pub use web_access::WebAccess;

@@ -12,6 +12,7 @@ use ep_kernel::tool::Rest;
 use serde::Serialize;
 
 use super::{EntityTag, ErrorStyle, cookies};
+use crate::site::protocol::ErrorFormat;
 
 /// `Cache-Control` of a public result, which changes only when its owner deletes it. Browsers revalidate it on every
 /// use, so they stop showing a deleted result. Shared caches can serve it for one day.
@@ -39,10 +40,12 @@ pub fn fault(fault: Fault) -> Response<Body> {
     response
 }
 
-/// Returns a fault as a JSON-RPC error, regardless of the caller's error format.
-pub fn rpc_fault(refusal: Fault) -> Response<Body> {
+/// Returns the response to a fault in this format.
+pub fn formatted_fault(refusal: Fault, format: ErrorFormat) -> Response<Body> {
     let mut response = fault(refusal);
-    response.extensions_mut().insert(ErrorStyle::JsonRpc);
+    if let ErrorFormat::Own(body) = format {
+        response.extensions_mut().insert(ErrorStyle::Own(body));
+    }
     response
 }
 

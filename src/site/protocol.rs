@@ -3,6 +3,7 @@
 
 use std::fmt;
 
+use ep_kernel::fault::{Fault, Problem};
 use ep_kernel::method::Method;
 use serde_json::{Value, json};
 
@@ -62,9 +63,33 @@ impl fmt::Debug for ProtocolRoute {
 pub enum ErrorFormat {
     /// The format that the request asks for.
     Negotiated,
-    /// A JSON-RPC 2.0 error.
-    JsonRpc,
+    /// The protocol's own format, whatever the request asks for.
+    Own(ErrorRenderer),
 }
+
+/// Renders the JSON body of an error from the fault and its problem details (RFC 9457).
+#[derive(Clone, Copy)]
+pub struct ErrorRenderer(pub fn(&Fault, &Problem) -> Value);
+
+impl fmt::Debug for ErrorRenderer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("ErrorRenderer")
+    }
+}
+
+impl PartialEq for ErrorRenderer {
+    fn eq(&self, other: &Self) -> bool {
+        std::ptr::fn_addr_eq(self.0, other.0)
+    }
+}
+
+impl Eq for ErrorRenderer {}
+
+/// A JSON-RPC 2.0 error. The id is null because the request was not read.
+pub const RPC_ERROR: ErrorFormat = ErrorFormat::Own(ErrorRenderer(|fault, problem| {
+    let error = json!({ "code": fault.kind().row().mcp, "message": fault.message(), "data": problem });
+    json!({ "jsonrpc": "2.0", "id": null, "error": error })
+}));
 
 /// Requests and responses of an endpoint, for the API description.
 pub struct Description {

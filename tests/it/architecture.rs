@@ -138,7 +138,7 @@ const IMPORTS: [(&str, &[&str]); 13] = [
     ("documents", &["config", "layout", "site"]),
     ("http", &["config", "layout", "site"]),
     ("protocols", &["documents", "http", "site"]),
-    ("payments", &["http", "site"]),
+    ("payments", &["config", "http", "site"]),
     ("web", &["documents", "http", "layout", "payments", "site"]),
     ("app", &["config", "documents", "http", "payments", "protocols", "site", "telemetry", "web"]),
     ("cli", &["app", "config", "documents", "payments", "protocols", "site", "telemetry"]),

@@ -46,9 +46,7 @@ use crate::http;
 use crate::http::{Exchange, HandlerFuture, WebAccess, read_bytes, replayed};
 use crate::site::names::MCP_PAGE;
 use crate::site::protocol;
-use crate::site::protocol::{
-    Description, EVENTS, ErrorFormat, JSON, message_event, rpc_error, rpc_request, rpc_response,
-};
+use crate::site::protocol::{Description, EVENTS, JSON, message_event, rpc_error, rpc_request, rpc_response};
 use crate::site::route::MAX_BODY;
 use crate::site::{ProtectedResource, Protocol, ProtocolRoute, Route, RouteKind};
 use call::RequestScope;
@@ -79,7 +77,7 @@ const DEADLINE: Duration = Duration::from_hours(1);
 /// The endpoint, where every request needs an API key or an access token, also one that lists tools.
 const ENDPOINT: ProtocolRoute = ProtocolRoute {
     protocol: &MCP,
-    errors: ErrorFormat::JsonRpc,
+    errors: protocol::RPC_ERROR,
     opens_polls: true,
     shares_name: false,
     describe: |_, _| description(),
