@@ -61,7 +61,7 @@ fn main() {
     }
     for roster in [25, 50, 150] {
         let evidence = Evidence { leader: 0, rival: 0, remaining: roster };
-        show(&format!("first wave: answers_needed, N = {roster}, a new threshold"), || {
+        show(&format!("first wave: responses_needed, N = {roster}, a new threshold"), || {
             black_box(responses_needed(&rule(0.9 + f64::from(roster) * 1e-4), black_box(evidence)));
         });
     }
@@ -79,7 +79,7 @@ fn main() {
         show(&format!("{members} highest confidences of a split poll, back to front"), || {
             split_poll(members, false, |responses| _ = black_box(responses.highest_confidence()));
         });
-        show(&format!("{members} times answers_needed in a split poll"), || {
+        show(&format!("{members} times responses_needed in a split poll"), || {
             split_poll(members, true, |responses| {
                 _ = black_box(responses_needed(&balanced, responses.overall().evidence));
             });
