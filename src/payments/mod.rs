@@ -1,4 +1,4 @@
-//! Payment rails: the code behind each entry of [`RAILS`](crate::site::RAILS).
+//! Payment rails: the code behind each entry of [`RAILS`].
 //!
 //! A rail is a file here that implements [`PaymentRail`], and a line in [`Rails::assemble`].
 
