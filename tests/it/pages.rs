@@ -1,12 +1,13 @@
 //! HTML pages: their content, their access rules, and checks in a real browser (`tests/pages`).
 
 use std::path::Path;
-use std::time::Duration;
+use std::process::Stdio;
 
 use ep_polling::money::MicroUsd;
 use ep_upstream::testing::Script;
 use reqwest::Method;
 use serde_json::{Value, json};
+use tokio::io::{AsyncBufReadExt as _, BufReader};
 use tokio::process::Command;
 
 use crate::harness::{Client, Reply, Service, Setup, node, question};
@@ -26,11 +27,24 @@ async fn asked(client: &Client, question: &str, options: &[&str]) -> String {
 
 /// Runs the browser checks.
 pub async fn walked(service: &Service, given: Value) {
+    walked_with(service, given, |_| ()).await;
+}
+
+/// Runs the browser checks. `on_line` gets the lines that they print on the way.
+async fn walked_with(service: &Service, given: Value, mut on_line: impl FnMut(&str)) {
     let check = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/pages/check.mjs");
-    let walk =
-        Command::new(node()).arg(check).args([&service.url, &given.to_string()]).output().await.unwrap();
-    let text = String::from_utf8_lossy(&[walk.stdout, walk.stderr].concat()).into_owned();
-    assert!(walk.status.success() && text.contains("checks hold"), "{text}");
+    let mut command = Command::new(node());
+    command.arg(check).args([&service.url, &given.to_string()]).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut walk = command.kill_on_drop(true).spawn().unwrap();
+    let mut lines = BufReader::new(walk.stdout.take().unwrap()).lines();
+    let mut text = String::new();
+    while let Some(line) = lines.next_line().await.unwrap() {
+        on_line(&line);
+        text.extend([&line, "\n"]);
+    }
+    let ended = walk.wait_with_output().await.unwrap();
+    text.push_str(&String::from_utf8_lossy(&ended.stderr));
+    assert!(ended.status.success() && text.contains("checks hold"), "{text}");
 }
 
 #[tokio::test]
@@ -73,14 +87,21 @@ async fn lighthouse_reports_no_problems() {
 
 #[tokio::test]
 async fn running_poll_is_followed_in_a_browser() {
-    let mut script = Script::divided_panel(40);
-    script.default.latency = Duration::from_millis(1500);
-    let service = Setup::scripted(script).boot().await;
+    let script = Script { held: true, ..Script::divided_panel(40) };
+    let patient = [("EP_UPSTREAM_TIMEOUT_MS", "170000"), ("EP_POLL_DEADLINE_MS", "180000")];
+    let setup = patient.iter().fold(Setup::scripted(script), |setup, (name, value)| setup.with(name, *value));
+    let service = setup.boot().await;
     let client = service.user().await;
-    let slow = question(json!({ "pace": "thrifty", "confidence_threshold": 1 }));
-    let started = client.post("/api/polls", &slow).await.expect(202);
+    let started =
+        client.post("/api/polls", &question(json!({ "confidence_threshold": 1 }))).await.expect(202);
     let id = started["poll_id"].as_str().unwrap();
-    walked(&service, json!({ "paths": [format!("/results/{id}")], "live": id })).await;
+    let upstream = service.upstream.as_ref().unwrap();
+    walked_with(&service, json!({ "paths": [format!("/results/{id}")], "live": id }), |line| match line {
+        "the running poll is followed" => upstream.release(5),
+        "the running poll has grown" => upstream.release(1000),
+        _ => {}
+    })
+    .await;
 }
 
 #[tokio::test]

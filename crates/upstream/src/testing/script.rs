@@ -25,6 +25,9 @@ pub struct Script {
     /// True to record requests for [`ScriptedUpstream::received`](super::ScriptedUpstream::received).
     /// Benchmarks turn this off.
     pub keep_requests: bool,
+    /// True to hold every chat request until [`ScriptedUpstream::release`](super::ScriptedUpstream::release)
+    /// lets it through.
+    pub held: bool,
 }
 
 /// The option that a model votes for.
@@ -287,6 +290,7 @@ impl Default for Script {
             votes_for: VoteFor::First,
             key: None,
             keep_requests: true,
+            held: false,
         }
     }
 }

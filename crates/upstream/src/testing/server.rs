@@ -16,6 +16,7 @@ use axum::serve::ListenerExt as _;
 use futures::{StreamExt as _, stream};
 use serde::Serialize;
 use serde_json::{Value, json};
+use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
 
 use super::request::{ChosenOption, Request, RequestedForm};
@@ -56,6 +57,8 @@ struct Log {
 struct ServerState {
     script: Mutex<Arc<Script>>,
     log: Mutex<Log>,
+    /// One permit for each held request that may go on.
+    released: Semaphore,
 }
 
 impl ServerState {
@@ -74,7 +77,11 @@ impl ScriptedUpstream {
         let listener = TcpListener::bind(("127.0.0.1", 0))?;
         listener.set_nonblocking(true)?;
         let address = listener.local_addr()?;
-        let state = Arc::new(ServerState { script: Mutex::new(Arc::new(script)), log: Mutex::default() });
+        let state = Arc::new(ServerState {
+            script: Mutex::new(Arc::new(script)),
+            log: Mutex::default(),
+            released: Semaphore::new(0),
+        });
         let stop = CancellationToken::new();
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
         let (router, stopped) = (router(Arc::clone(&state)), stop.clone());
@@ -100,6 +107,11 @@ impl ScriptedUpstream {
     pub fn change(&self, change: impl FnOnce(&mut Script)) {
         let mut script = self.state.script.lock().unwrap_or_else(PoisonError::into_inner);
         change(Arc::make_mut(&mut script));
+    }
+
+    /// Lets this many requests through that are held ([`Script::held`]), now or later.
+    pub fn release(&self, requests: usize) {
+        self.state.released.add_permits(requests);
     }
 
     /// Returns the number of requests to this model.
@@ -216,6 +228,11 @@ async fn completions(
     let latency = behaviour.latency + behaviour.jitter.mul_f64((before as f64 * 0.618).fract());
     if !latency.is_zero() {
         tokio::time::sleep(latency).await;
+    }
+    if script.held
+        && let Ok(released) = state.released.acquire().await
+    {
+        released.forget();
     }
     let Some(action) = behaviour.actions.get(before).or(behaviour.actions.last()) else {
         return error(404, "no such model");
