@@ -26,6 +26,7 @@ fn main() {
             let router = match what {
                 process::Bare::Mcp => mcp::bare(&argument),
                 process::Bare::Document => documents::bare(),
+                process::Bare::Client => return polls::bare(argument).await,
             };
             process::serve_bare(router).await;
         });
@@ -34,6 +35,9 @@ fn main() {
     let wants = |name: &str| names.is_empty() || names.iter().any(|names| names == name);
     if wants("polls") {
         runtime.block_on(polls::run());
+    }
+    if wants("polls-postgres") {
+        runtime.block_on(polls::run_on_postgres());
     }
     if wants("requests") {
         runtime.block_on(requests::run());

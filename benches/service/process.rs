@@ -105,6 +105,8 @@ pub enum Bare {
     Mcp,
     /// `/{bytes}`: this number of bytes, with a media type and an entity tag; no argument.
     Document,
+    /// A client that makes the calls of polls; the argument is the URL of the chat completions.
+    Client,
 }
 
 const BARE: &str = "EP_BENCH_BARE";
@@ -120,14 +122,7 @@ pub struct BareServer {
 impl BareServer {
     /// Starts a bare server.
     pub fn start(what: Bare, argument: &str) -> Self {
-        let program = std::env::current_exe().expect("this program");
-        let name = match what {
-            Bare::Mcp => "mcp",
-            Bare::Document => "document",
-        };
-        let mut command = Command::new(program);
-        command.env(BARE, name).env(ARGUMENT, argument).stdout(Stdio::piped());
-        let mut child = command.spawn().expect("runs");
+        let mut child = bare_command(what, argument).spawn().expect("runs");
         let mut line = String::new();
         BufReader::new(child.stdout.take().expect("piped")).read_line(&mut line).expect("its address");
         Self { child, url: line.trim().to_owned() }
@@ -146,11 +141,24 @@ impl Drop for BareServer {
     }
 }
 
+/// Returns the command that starts this program as a bare server or client.
+pub fn bare_command(what: Bare, argument: &str) -> Command {
+    let name = match what {
+        Bare::Mcp => "mcp",
+        Bare::Document => "document",
+        Bare::Client => "client",
+    };
+    let mut command = Command::new(std::env::current_exe().expect("this program"));
+    command.env(BARE, name).env(ARGUMENT, argument).stdout(Stdio::piped());
+    command
+}
+
 /// Returns the content and argument of the bare server, if this process was started as one.
 pub fn bare_server_argument() -> Option<(Bare, String)> {
     let what = match std::env::var(BARE).ok()?.as_str() {
         "mcp" => Bare::Mcp,
         "document" => Bare::Document,
+        "client" => Bare::Client,
         other => panic!("unknown bare server: {other}"),
     };
     Some((what, std::env::var(ARGUMENT).unwrap_or_default()))
