@@ -77,7 +77,7 @@ struct Resources {
 }
 
 /// The jobs that are not of a payment rail.
-static JOBS: [Job; 19] = [
+static JOBS: [Job; 21] = [
     start(
         "share changes of polls",
         "Announces changes of polls to other processes, and follows theirs.",
@@ -197,6 +197,15 @@ static JOBS: [Job; 19] = [
         "Deletes cancellation requests of settled polls.",
         |on| async move { Ok(on.store.delete_cancellations().await.map(drop)?) }.boxed(),
     ),
+    every(
+        "convert old polls",
+        5 * MINUTE,
+        "Converts settled polls of earlier releases to the current form.",
+        |on| async move { convert_old_polls(&on).await }.boxed(),
+    ),
+    every("delete unused rosters", HOUR, "Deletes stored rosters without polls.", |on| {
+        async move { Ok(on.store.delete_unused_rosters().await.map(drop)?) }.boxed()
+    }),
     every_if(
         "delete old anonymous polls",
         HOUR,
@@ -350,6 +359,25 @@ async fn delete_anonymous_polls(on: &Resources) -> Result<(), Fault> {
         tracing::info!(deleted, "old anonymous polls deleted");
     }
     Ok(())
+}
+
+/// Converts the settled polls of earlier releases, in batches with pauses, so that other writers wait only
+/// briefly.
+async fn convert_old_polls(on: &Resources) -> Result<(), Fault> {
+    const AT_ONCE: u32 = 100;
+    const PAUSE: Duration = Duration::from_millis(250);
+    let mut last = None;
+    loop {
+        let converted = on.store.convert_settled_polls(last, AT_ONCE).await?;
+        if converted.is_none() {
+            return Ok(());
+        }
+        last = converted;
+        tokio::select! {
+            () = tokio::time::sleep(PAUSE) => {}
+            () = on.app.tasks.stopping() => return Ok(()),
+        }
+    }
 }
 
 #[cfg(test)]

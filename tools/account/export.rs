@@ -11,6 +11,7 @@ use ep_kernel::ports::{AccountRecord, NumberedTransfer, OwnFeedback, TaskRecord,
 use ep_kernel::tool::ToolOutput;
 use ep_polling::ballot::{Ballot, Reason};
 use ep_polling::money::Usd;
+use ep_polling::plan::Plan;
 use ep_polling::poll_id::PollId;
 use ep_polling::stopping::TerminationReason;
 use ep_polling::time::Timestamp;
@@ -150,25 +151,25 @@ impl From<&PollState> for ExportedPoll {
             confidence_threshold: plan.threshold.get(),
             max_cost_usd: Usd(plan.budget.amount()),
             models: plan.roster.iter().map(|member| member.model.to_string()).collect(),
-            votes: state.ballots.iter().map(|ballot| ExportedVote::new(ballot, &plan.options)).collect(),
+            votes: state.ballots.iter().map(|ballot| ExportedVote::new(ballot, plan)).collect(),
             end,
         }
     }
 }
 
 impl ExportedVote {
-    fn new(ballot: &Ballot, options: &[String]) -> Self {
+    fn new(ballot: &Ballot, plan: &Plan) -> Self {
         let (option, no_vote) = match &ballot.vote {
-            Ok(option) => (options.get(*option).cloned(), None),
+            Ok(option) => (plan.options.get(*option).cloned(), None),
             Err(no_vote) => (None, Some(no_vote)),
         };
         Self {
-            model_id: ballot.model.to_string(),
+            model_id: plan.model(ballot).to_owned(),
             answered_by: ballot.answered_by.clone(),
             option,
             reason: no_vote.map(|no_vote| no_vote.reason),
             detail: no_vote.map(|no_vote| no_vote.detail.clone()),
-            option_order: ballot.option_order.iter().map(|position| *position as u32).collect(),
+            option_order: plan.option_order(ballot).into_iter().map(|position| position as u32).collect(),
             latency_ms: ballot.latency_ms,
             at_ms: ballot.at_ms,
             cost_usd: Usd(ballot.spend.amount),

@@ -383,7 +383,7 @@ fn vote(record: &PollRecord, ballot: &Ballot, with_costs: bool) -> VoteResult {
     let text = |option: usize| plan.options.get(option).cloned();
     let no_vote = ballot.vote.as_ref().err();
     VoteResult {
-        model_id: ballot.model.to_string(),
+        model_id: plan.model(ballot).to_owned(),
         success: ballot.vote.is_ok(),
         chosen_option: ballot.vote.as_ref().ok().copied().and_then(text),
         transition: "vote".into(),
@@ -393,7 +393,7 @@ fn vote(record: &PollRecord, ballot: &Ballot, with_costs: bool) -> VoteResult {
         error: no_vote.map(|no_vote| no_vote.detail.clone()),
         error_code: no_vote.map(|no_vote| no_vote.reason),
         family: family(record, ballot).to_owned(),
-        option_order: ballot.option_order.clone(),
+        option_order: plan.option_order(ballot),
         answered_by: ballot.answered_by.clone(),
         ballot_mode: ballot.casting.map(|casting| casting.mode),
         reasoned: ballot.casting.and_then(|casting| casting.reasoned),

@@ -6,7 +6,6 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 
 use super::order::Seed;
-use super::roster::ModelId;
 use super::stopping::FinalResponse;
 use super::text::comparison_key;
 use crate::money::Spend;
@@ -233,20 +232,18 @@ pub struct ModelResponse {
 }
 
 /// The stored outcome of asking one member. The ballots of a poll are its event log.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+///
+/// The model and the option order follow from the position: see [`Plan`](super::plan::Plan).
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Ballot {
     /// Sequence number in order of completion, from 1.
     pub seq: u32,
     /// The member's position in the dispatch order, from 0.
     pub position: u32,
-    /// The model asked.
-    pub model: ModelId,
     /// The option chosen (from 0, in the caller's order), or the reason for a missing vote.
     pub vote: Result<usize, NoVote>,
     /// The form of the response; `None` without a response, or for a poll older than this field.
     pub casting: Option<Casting>,
-    /// The options in the order this member saw them.
-    pub option_order: Vec<usize>,
     /// The time from the request to the final response, in milliseconds.
     pub latency_ms: u32,
     /// The time from the start of the poll to the final response, in milliseconds.

@@ -2,6 +2,7 @@
 
 pub mod ballot;
 pub mod budget;
+pub mod dispatch;
 pub mod money;
 pub mod options;
 pub mod order;

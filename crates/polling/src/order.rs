@@ -25,9 +25,18 @@ enum Stream {
 }
 
 impl Seed {
+    /// The version of the algorithm behind all draws. Stored with each poll, because its ballots are read with
+    /// the orders that the models saw.
+    pub const ALGORITHM: u8 = 1;
+
     /// Creates a seed from these bytes. The guarantee requires unpredictable bytes from the operating system.
     pub const fn new(bytes: [u8; 32]) -> Self {
         Self(bytes)
+    }
+
+    /// Returns the bytes, for storage.
+    pub const fn bytes(&self) -> &[u8; 32] {
+        &self.0
     }
 
     fn stream(self, stream: Stream) -> ChaCha12Rng {
@@ -95,6 +104,24 @@ mod tests {
     fn members_see_different_marks() {
         let marks: HashSet<u32> = (0..200).map(|position| Seed([9; 32]).delimiter_mark(position)).collect();
         assert_eq!(marks.len(), 200);
+    }
+
+    /// Stored polls depend on these draws. A new algorithm needs a new [`Seed::ALGORITHM`] beside the old one.
+    #[test]
+    fn the_draws_of_the_first_algorithm_never_change() {
+        assert_eq!(Seed::ALGORITHM, 1);
+        let bytes: [u8; 32] = std::array::from_fn(|index| index as u8);
+        let seed = Seed::new(bytes);
+        let mut members: Vec<u32> = (0..12).collect();
+        seed.shuffle(&mut members);
+        let orders: Vec<Vec<usize>> = [(0, 2), (1, 2), (3, 3), (7, 4), (149, 10)]
+            .map(|(at, options)| seed.option_order(at, options))
+            .into();
+        let marks: Vec<u32> = [0, 1, 149].map(|position| seed.delimiter_mark(position)).into();
+        assert_eq!(members, [6, 2, 4, 1, 3, 5, 7, 8, 0, 9, 10, 11]);
+        let of_ten = vec![2, 3, 1, 7, 5, 8, 0, 9, 4, 6];
+        assert_eq!(orders, [vec![0, 1], vec![1, 0], vec![1, 0, 2], vec![0, 3, 1, 2], of_ten]);
+        assert_eq!(marks, [0x9acb_d2a6, 0x8006_75f9, 0xb8ea_32e0]);
     }
 
     #[test]

@@ -5,8 +5,9 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use super::ballot::BallotViews;
+use super::ballot::{Ballot, BallotViews};
 use super::budget::Budget;
+use super::dispatch::DispatchOrder;
 use super::options::Options;
 use super::order::Seed;
 use super::roster::{Member, ModelChoice, ModelSource, Roster};
@@ -34,7 +35,9 @@ pub struct Draft {
 }
 
 /// A poll as it was opened. It is stored completely, so that any process can run it.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+///
+/// Reads the JSON in which polls of the [first form](PollForm::First) are stored.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
 pub struct Plan {
     /// The question.
     pub question: Arc<str>,
@@ -44,7 +47,7 @@ pub struct Plan {
     pub preset: Option<String>,
     /// The confidence at which the poll may stop early.
     pub threshold: Threshold,
-    /// The maximum cost of the poll; stored as an integer.
+    /// The maximum cost of the poll.
     #[serde(rename = "max_cost_micro_usd", alias = "budget", with = "crate::budget::stored")]
     pub budget: Budget,
     /// The policy for calls in flight.
@@ -54,7 +57,7 @@ pub struct Plan {
     /// True if the voters are simulated.
     pub simulated: bool,
     /// The roster in dispatch order.
-    pub roster: Vec<Member>,
+    pub roster: DispatchOrder,
     /// The seed of every random choice of the poll.
     pub seed: Seed,
     /// The time limit of the poll, in milliseconds.
@@ -69,13 +72,16 @@ pub struct Plan {
 /// again, decide differently and charge twice.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PollForm {
-    /// A [`Plan`] as JSON, decided by first past the post.
+    /// A [`Plan`] as JSON with its roster, decided by first past the post.
     First = 1,
+    /// The same rules. The roster is stored once for all polls that share it, and ballots are stored without
+    /// what their plan contains.
+    Slim = 2,
 }
 
 impl PollForm {
     /// The format of new polls.
-    pub const NEWEST: Self = Self::First;
+    pub const NEWEST: Self = Self::Slim;
 
     /// Returns the format's number in the database.
     pub const fn number(self) -> i64 {
@@ -86,9 +92,36 @@ impl PollForm {
     pub const fn from_number(number: i64) -> Option<Self> {
         match number {
             1 => Some(Self::First),
+            2 => Some(Self::Slim),
             _ => None,
         }
     }
+}
+
+/// The rules of a stored poll: its [`Plan`] without question, options, seed and roster. Usual values are
+/// omitted from the JSON.
+#[derive(Debug, Serialize, Deserialize)]
+pub struct Rules {
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    preset: Option<String>,
+    threshold: Threshold,
+    #[serde(rename = "max_cost_micro_usd", with = "crate::budget::stored")]
+    budget: Budget,
+    pace: Pace,
+    #[serde(default, skip_serializing_if = "is_false")]
+    private: bool,
+    #[serde(default, skip_serializing_if = "is_false")]
+    simulated: bool,
+    deadline_ms: u64,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    notices: Vec<String>,
+    /// [`Seed::ALGORITHM`] of the program that opened the poll.
+    draws: u8,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands in a reference")]
+const fn is_false(truth: &bool) -> bool {
+    !*truth
 }
 
 /// An upper bound for the prompt tokens of the instructions and the tool schema, without question and
@@ -98,8 +131,7 @@ pub const INSTRUCTION_TOKENS: u64 = 700;
 impl Plan {
     /// Draws the dispatch order and creates the plan.
     pub fn new(draft: Draft, roster: Roster, seed: Seed, deadline: Duration) -> Self {
-        let Roster { mut members, simulated, notices } = roster;
-        seed.shuffle(&mut members);
+        let Roster { members, simulated, notices } = roster;
         Self {
             question: draft.question.into(),
             options: draft.options.into(),
@@ -112,11 +144,64 @@ impl Plan {
             pace: draft.pace,
             private: draft.private,
             simulated,
-            roster: members,
+            roster: DispatchOrder::draw(members, seed),
             seed,
             deadline_ms: deadline.as_millis() as u64,
             notices,
         }
+    }
+
+    /// Returns the rules, for storage.
+    pub fn rules(&self) -> Rules {
+        Rules {
+            preset: self.preset.clone(),
+            threshold: self.threshold,
+            budget: self.budget,
+            pace: self.pace,
+            private: self.private,
+            simulated: self.simulated,
+            deadline_ms: self.deadline_ms,
+            notices: self.notices.clone(),
+            draws: Seed::ALGORITHM,
+        }
+    }
+
+    /// Returns a stored plan; `None` if a newer version of the program has drawn its orders. `members` are in
+    /// registry order.
+    pub fn stored(
+        rules: Rules,
+        question: String,
+        options: Vec<String>,
+        members: Arc<[Member]>,
+        seed: Seed,
+    ) -> Option<Self> {
+        let Rules { preset, threshold, budget, pace, private, simulated, deadline_ms, notices, draws } =
+            rules;
+        (draws == Seed::ALGORITHM).then(|| Self {
+            question: question.into(),
+            options,
+            preset,
+            threshold,
+            budget,
+            pace,
+            private,
+            simulated,
+            roster: DispatchOrder::draw(members, seed),
+            seed,
+            deadline_ms,
+            notices,
+        })
+    }
+
+    /// Returns the id of the model that cast this ballot; an empty text if the plan has no such member.
+    pub fn model(&self, ballot: &Ballot) -> &str {
+        self.roster.get(ballot.position as usize).map_or("", |member| member.model.as_str())
+    }
+
+    /// Returns the options in the order in which the member of this ballot saw them, as indices into the
+    /// caller's order.
+    pub fn option_order(&self, ballot: &Ballot) -> Vec<usize> {
+        self.seed.option_order(ballot.position as usize, self.options.len())
     }
 
     /// Returns the ballot views of the members.
@@ -178,5 +263,45 @@ impl Plan {
     /// largest worst case of a single member.
     pub fn least_budget(&self) -> MicroUsd {
         (0..self.roster.len()).map(|position| self.worst_case(position)).max().unwrap_or_default()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::roster::ModelId;
+
+    #[test]
+    fn rules_omit_usual_values_and_stored_plans_are_the_opened_ones() {
+        let member = |number: usize| Member {
+            model: ModelId::new(number.to_string()),
+            family: String::new(),
+            price: None,
+            output_tokens: 1,
+        };
+        let roster = Roster::new((0..5).map(member).collect(), false, Vec::new()).unwrap();
+        let members = Arc::clone(&roster.members);
+        let draft = Draft {
+            question: "Tabs or spaces?".to_owned(),
+            options: Options::new(&["Tabs", "Spaces"]).unwrap(),
+            models: ModelChoice::preset("trio"),
+            threshold: Threshold::DEFAULT,
+            budget: Budget::DEFAULT,
+            pace: Pace::Fast,
+            private: false,
+        };
+        let seed = Seed::new([3; 32]);
+        let plan = Plan::new(draft, roster, seed, Duration::from_mins(2));
+        let rules = serde_json::to_string(&plan.rules()).unwrap();
+        assert_eq!(
+            rules,
+            r#"{"preset":"trio","threshold":0.95,"max_cost_micro_usd":1000000,"pace":"fast","deadline_ms":120000,"draws":1}"#
+        );
+        let stored = |rules: &str| {
+            let (question, options) = (plan.question.to_string(), plan.options.clone());
+            Plan::stored(serde_json::from_str(rules).unwrap(), question, options, Arc::clone(&members), seed)
+        };
+        assert_eq!(stored(&rules), Some(plan.clone()));
+        assert_eq!(stored(&rules.replace("\"draws\":1", "\"draws\":2")), None);
     }
 }

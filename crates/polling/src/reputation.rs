@@ -168,7 +168,7 @@ impl Sums {
         let tally = Tally::of(poll.plan.options.len(), votes);
         let winner = if poll.by_rule { tally.leader() } else { None };
         for ballot in poll.ballots {
-            sums.add_ballot(ballot, winner, judged);
+            sums.add_ballot(poll.plan, ballot, winner, judged);
         }
         let spent: i64 = poll.ballots.iter().map(|ballot| ballot.spend.amount.micro()).sum();
         sums.service = ServiceSums {
@@ -182,8 +182,9 @@ impl Sums {
         sums
     }
 
-    fn add_ballot(&mut self, ballot: &Ballot, winner: Option<usize>, judged: Judgements) {
-        let model = self.models.entry(ballot.model.clone()).or_default();
+    fn add_ballot(&mut self, plan: &Plan, ballot: &Ballot, winner: Option<usize>, judged: Judgements) {
+        let Some(member) = plan.roster.get(ballot.position as usize) else { return };
+        let model = self.models.entry(member.model.clone()).or_default();
         model.calls += 1;
         if ballot.spend.basis != SpendBasis::Unknown {
             model.priced += 1;
@@ -217,9 +218,10 @@ impl Sums {
                 model.agreed += agreed;
             }
         }
-        if let Some(slot) = ballot.option_order.iter().position(|&shown| shown == option) {
-            let slot = BallotSlot { options: ballot.option_order.len() as u32, slot: slot as u32 };
-            *self.slots.entry(ballot.model.clone()).or_default().entry(slot).or_default() += 1;
+        let shown = plan.option_order(ballot);
+        if let Some(slot) = shown.iter().position(|&shown| shown == option) {
+            let slot = BallotSlot { options: shown.len() as u32, slot: slot as u32 };
+            *self.slots.entry(member.model.clone()).or_default().entry(slot).or_default() += 1;
         }
     }
 

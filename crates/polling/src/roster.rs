@@ -1,6 +1,7 @@
 //! The models that vote.
 
 use std::fmt;
+use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
@@ -159,7 +160,7 @@ impl ModelChoice {
 /// The members resolved from a [`ModelChoice`], in registry order: at most [`MAX_ROSTER`].
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Roster {
-    pub(crate) members: Vec<Member>,
+    pub(crate) members: Arc<[Member]>,
     /// True if the members are the simulated models of the demo roster.
     pub simulated: bool,
     /// Notices to the caller about this roster, in full sentences.
@@ -178,7 +179,7 @@ impl Roster {
         if members.len() > MAX_ROSTER {
             return Err(RosterTooLarge(members.len()));
         }
-        Ok(Self { members, simulated, notices })
+        Ok(Self { members: members.into(), simulated, notices })
     }
 
     /// Returns the members, in registry order.

@@ -134,14 +134,19 @@ async fn copy(url: &str, from: u32, to: u32) {
     let id = "'EP-20260131-' || CAST(1000000000 + n AS TEXT)";
     let copies = [
         format!(
-            "INSERT INTO polls (id, owner, created_at, billed, settled, lease_until, lease_worker, unused_cost, plan, \
-                 closing, lease_epoch) {series} SELECT {id}, owner, created_at + n, billed, settled, lease_until, \
-                 lease_worker, unused_cost, plan, closing, lease_epoch FROM polls, copies WHERE id = '{FIRST}'"
+            "INSERT INTO plans (roster, seed, question, options, rules) \
+                 {series} SELECT roster, seed, question, options, rules FROM plans, copies WHERE number = 1 ORDER BY n"
         ),
         format!(
-            "INSERT INTO ballots (poll_id, seq, position, model, choice, option_order, latency_ms, at_ms, cost, basis) \
-                 {series} SELECT {id}, seq, position, model, choice, option_order, latency_ms, at_ms, cost, basis \
-                 FROM ballots, copies WHERE poll_id = '{FIRST}'"
+            "INSERT INTO polls (id, owner, created_at, billed, settled, lease_until, lease_worker, unused_cost, plan, \
+                 closing, lease_epoch, form, number) {series} SELECT {id}, owner, created_at + n, billed, settled, \
+                 lease_until, lease_worker, unused_cost, plan, closing, lease_epoch, form, n + 1 \
+                 FROM polls, copies WHERE id = '{FIRST}'"
+        ),
+        format!(
+            "INSERT INTO votes (poll, position, seq, choice, latency_ms, at_ms, cost, basis) \
+                 {series} SELECT n + 1, position, seq, choice, latency_ms, at_ms, cost, basis \
+                 FROM votes, copies WHERE poll = 1"
         ),
         format!(
             "INSERT INTO holds (ref, account, amount, captured, status) \

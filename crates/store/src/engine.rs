@@ -66,6 +66,8 @@ pub(crate) trait Connection: Send {
     const ADD_SLOT_SUMS: &'static str;
     /// Renews leases with an unchanged epoch; returns the ids of their polls.
     const RENEW_LEASES: &'static str;
+    /// Finds a roster by its hash and keeps it from being deleted until the transaction ends.
+    const ROSTER_BY_HASH: &'static str;
 
     /// Runs a statement; returns the number of changed rows.
     fn execute(
@@ -217,22 +219,25 @@ where
     Option<i64>: for<'v> Encode<'v, D> + Type<D>,
     Option<f64>: for<'v> Encode<'v, D> + Type<D>,
     for<'v> Option<&'v str>: Encode<'v, D> + Type<D>,
+    for<'v> &'v [u8]: Encode<'v, D> + Type<D>,
 {
     values.iter().fold(sqlx::query(sql), |query, value| match value {
         Value::Integer(number) => query.bind(*number),
         Value::Real(number) => query.bind(*number),
         Value::Text(text) => query.bind(text.as_deref()),
+        Value::Bytes(bytes) => query.bind(*bytes),
     })
 }
 
 macro_rules! connection {
-    ($connection:ty, $driver:ty, available: $available:expr, adopt_polls: $adopt:expr, due_notifications: $due_notifications:expr, due_pushes: $due_pushes:expr, renew_leases: $renew:expr, add_model_sums: $add_model_sums:expr, add_slot_sums: $add_slot_sums:expr, polls_of_user: $polls_of_user:expr, polls_after: $polls_after:expr, find_polls: $find_polls:expr, find_running: $find_running:expr) => {
+    ($connection:ty, $driver:ty, available: $available:expr, adopt_polls: $adopt:expr, due_notifications: $due_notifications:expr, due_pushes: $due_pushes:expr, renew_leases: $renew:expr, roster_by_hash: $roster_by_hash:expr, add_model_sums: $add_model_sums:expr, add_slot_sums: $add_slot_sums:expr, polls_of_user: $polls_of_user:expr, polls_after: $polls_after:expr, find_polls: $find_polls:expr, find_running: $find_running:expr) => {
         impl Connection for $connection {
             const AVAILABLE: &'static str = $available;
             const ADOPT_POLLS: &'static str = $adopt;
             const DUE_NOTIFICATIONS: &'static str = $due_notifications;
             const DUE_PUSHES: &'static str = $due_pushes;
             const RENEW_LEASES: &'static str = $renew;
+            const ROSTER_BY_HASH: &'static str = $roster_by_hash;
             const ADD_MODEL_SUMS: &'static str = $add_model_sums;
             const ADD_SLOT_SUMS: &'static str = $add_slot_sums;
             const POLLS_OF_USER: &'static str = $polls_of_user;
@@ -274,6 +279,7 @@ connection!(
     due_notifications: sql::DUE_NOTIFICATIONS,
     due_pushes: sql::DUE_PUSHES,
     renew_leases: sql::RENEW_LEASES,
+    roster_by_hash: sql::ROSTER_BY_HASH,
     add_model_sums: sql::ADD_MODEL_SUMS,
     add_slot_sums: sql::ADD_SLOT_SUMS,
     polls_of_user: sql::POLLS_OF_USER,
@@ -288,6 +294,7 @@ connection!(
     due_notifications: sql::DUE_NOTIFICATIONS_POSTGRES,
     due_pushes: sql::DUE_PUSHES_POSTGRES,
     renew_leases: sql::RENEW_LEASES_POSTGRES,
+    roster_by_hash: sql::ROSTER_BY_HASH_FOR_KEY_SHARE,
     add_model_sums: sql::ADD_MODEL_SUMS_POSTGRES,
     add_slot_sums: sql::ADD_SLOT_SUMS_POSTGRES,
     polls_of_user: sql::POLLS_OF_USER_POSTGRES,

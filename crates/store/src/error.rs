@@ -56,7 +56,7 @@ pub(crate) fn database_error(error: sqlx::Error) -> StoreError {
         ErrorKind::UniqueViolation if is_from("users") => {
             StoreError::Conflict("an account with this id already exists")
         }
-        ErrorKind::UniqueViolation if is_from("ballots") => {
+        ErrorKind::UniqueViolation if is_from("votes") => {
             StoreError::Conflict("this member already has a ballot")
         }
         ErrorKind::UniqueViolation if is_from("polls") => {
@@ -64,8 +64,8 @@ pub(crate) fn database_error(error: sqlx::Error) -> StoreError {
         }
         ErrorKind::UniqueViolation if is_from("api_keys") => StoreError::Conflict("this key already exists"),
         ErrorKind::UniqueViolation => StoreError::Conflict("it already exists"),
-        // A ballot's poll id is selected from running polls only.
-        ErrorKind::NotNullViolation if is_from("ballots") => StoreError::NotFound("running poll"),
+        // The number of a ballot's poll is selected from running polls only.
+        ErrorKind::NotNullViolation if is_from("votes") => StoreError::NotFound("running poll"),
         ErrorKind::ForeignKeyViolation => StoreError::NotFound("account"),
         // A violated CHECK is a bug, because every change of money is guarded before the statement.
         _ => failed(error),

@@ -35,6 +35,7 @@ use ep_kernel::ports::{
     FeedbackStore, IdempotencyStore, KeyStore, Ledger, Limiter, PollChanges, PollHistory, PollStore,
     Profiles, ReputationStore, SessionStore, StoreError, UpstreamCache, UserAdmin, UserStore, WebhookStore,
 };
+use ep_polling::poll_id::PollId;
 use ep_polling::time::Timestamp;
 use futures::FutureExt;
 use futures::future::BoxFuture;
@@ -46,6 +47,7 @@ pub use error::BackupError;
 use database_url::Location;
 use engine::Engine;
 use transactions::Database;
+use transactions::plans::RosterCache;
 
 /// Options of an open database.
 #[derive(Debug, Clone)]
@@ -95,6 +97,12 @@ trait AnyDatabase:
     fn close_connections(&self) -> BoxFuture<'_, ()>;
     fn delete_anonymous(&self, before: Timestamp, limit: u32) -> BoxFuture<'_, Result<u64, StoreError>>;
     fn delete_cancellations(&self) -> BoxFuture<'_, Result<u64, StoreError>>;
+    fn delete_unused_rosters(&self) -> BoxFuture<'_, Result<u64, StoreError>>;
+    fn convert_settled(
+        &self,
+        after: Option<PollId>,
+        limit: u32,
+    ) -> BoxFuture<'_, Result<Option<PollId>, StoreError>>;
 }
 
 impl<E: Engine> AnyDatabase for Database<E> {
@@ -113,17 +121,31 @@ impl<E: Engine> AnyDatabase for Database<E> {
     fn delete_cancellations(&self) -> BoxFuture<'_, Result<u64, StoreError>> {
         transactions::polls::delete_cancellations(self).boxed()
     }
+
+    fn delete_unused_rosters(&self) -> BoxFuture<'_, Result<u64, StoreError>> {
+        transactions::plans::delete_unused_rosters(self).boxed()
+    }
+
+    fn convert_settled(
+        &self,
+        after: Option<PollId>,
+        limit: u32,
+    ) -> BoxFuture<'_, Result<Option<PollId>, StoreError>> {
+        transactions::conversion::convert_settled(self, after, limit).boxed()
+    }
 }
 
 /// Opens a database. Creates a missing SQLite file and migrates an older database.
 pub async fn connect(url: &DatabaseUrl, options: StoreOptions) -> Result<Store, ConnectError> {
     match &url.0 {
         Location::Sqlite(file) => {
-            let database = Database(sqlite::Sqlite::open(file.as_deref(), &options).await?);
+            let database =
+                Database(sqlite::Sqlite::open(file.as_deref(), &options).await?, RosterCache::default());
             Ok(Store { database: Arc::new(database), limiter: None, changes: None })
         }
         Location::Postgres(server) => {
-            let database = Arc::new(Database(postgres::Postgres::open(server, &options).await?));
+            let database =
+                Arc::new(Database(postgres::Postgres::open(server, &options).await?, RosterCache::default()));
             Ok(Store { database: database.clone(), limiter: Some(database.clone()), changes: Some(database) })
         }
     }
@@ -276,6 +298,22 @@ impl Store {
     /// Returns their number.
     pub async fn delete_cancellations(&self) -> Result<u64, StoreError> {
         self.database.delete_cancellations().await
+    }
+
+    /// Deletes rosters without polls. Returns their number.
+    pub async fn delete_unused_rosters(&self) -> Result<u64, StoreError> {
+        self.database.delete_unused_rosters().await
+    }
+
+    /// Converts settled polls of the first form to the second, which takes a third of the space: up to `limit`
+    /// in one transaction, in the order of ids, from the one that follows `after`. Returns the last one, or
+    /// `None` if there are no more.
+    pub async fn convert_settled_polls(
+        &self,
+        after: Option<PollId>,
+        limit: u32,
+    ) -> Result<Option<PollId>, StoreError> {
+        self.database.convert_settled(after, limit).await
     }
 
     /// Returns the engine's name: `sqlite` or `postgres`.

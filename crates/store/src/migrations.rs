@@ -45,6 +45,7 @@ const MIGRATIONS: &[MigrationFile] = &[
     step!(24, "0024", "poll_form"),
     step!(25, "0025", "unsupported_parameters"),
     step!(26, "0026", "deleted_accounts"),
+    step!(27, "0027", "slim_polls"),
 ];
 
 pub(crate) fn sqlite() -> Migrator {

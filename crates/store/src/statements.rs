@@ -3,23 +3,52 @@
 /// The condition that this program knows the form of a poll; see [`ep_polling::plan::PollForm`].
 macro_rules! form_is_known {
     () => {
-        "polls.form <= 1"
+        "polls.form <= 2"
     };
 }
 
-/// The columns of [`crate::rows::PollRow`], for SELECT and for RETURNING.
-macro_rules! poll_columns {
+/// The columns of [`crate::rows::PlanRow`], in [`polls_with_plans!`].
+macro_rules! plan_columns {
     () => {
-        "id, form, owner, created_at, billed, settled, (SELECT amount FROM holds WHERE ref = polls.id) AS held, \
-         unused_cost, plan, closing"
+        "form, plan, roster, seed, question, options, rules"
+    };
+}
+
+/// Polls with their plans, which polls of the first form contain themselves.
+macro_rules! polls_with_plans {
+    () => {
+        "polls LEFT JOIN plans ON plans.number = polls.number"
     };
 }
 
 /// The columns of a ballot without its poll, in the order of [`crate::rows::BallotRow`].
 macro_rules! ballot_columns {
     () => {
-        "seq, position, model, choice, reason, detail, option_order, latency_ms, at_ms, cost, basis, answered_by, \
-         ballot_mode, reasoned"
+        "seq, position, choice, latency_ms, at_ms, cost, basis, mode, reasoned, reason, detail, answered_by"
+    };
+}
+
+/// [`ballot_columns!`] of a poll of the first form, whose ballots have names in place of numbers.
+macro_rules! old_ballot_columns {
+    () => {
+        "seq, position, choice, latency_ms, at_ms, cost, \
+         CAST(CASE basis WHEN 'reported' THEN 0 WHEN 'priced' THEN 1 WHEN 'estimated' THEN 2 ELSE 3 END AS BIGINT), \
+         CAST(CASE ballot_mode WHEN 'forced_tool' THEN 0 WHEN 'offered_tool' THEN 1 WHEN 'json_schema' THEN 2 \
+             WHEN 'text' THEN 3 END AS BIGINT), \
+         reasoned, reason, detail, answered_by"
+    };
+}
+
+/// The ballots of the poll $1 with sequence numbers above $2, in any form.
+macro_rules! ballots_of_poll {
+    () => {
+        concat!(
+            "(SELECT ",
+            $crate::statements::ballot_columns!(),
+            " FROM votes WHERE poll = (SELECT number FROM polls WHERE id = $1) AND seq > $2 UNION ALL SELECT ",
+            $crate::statements::old_ballot_columns!(),
+            " FROM ballots WHERE poll_id = $1 AND seq > $2) AS cast_ballots"
+        )
     };
 }
 
@@ -33,7 +62,7 @@ macro_rules! adopt_polls {
             form_is_known!(),
             " ORDER BY lease_until LIMIT $4",
             $lock,
-            ") RETURNING id, lease_epoch AS epoch, deadline_at - (SELECT now FROM clock) AS left_ms"
+            ") RETURNING id, form, lease_epoch AS epoch, deadline_at - (SELECT now FROM clock) AS left_ms"
         )
     };
 }
@@ -125,38 +154,51 @@ macro_rules! available {
     };
 }
 
-pub(crate) use ballot_columns;
+pub(crate) use {ballot_columns, ballots_of_poll, old_ballot_columns};
 
 mod account_data;
 mod agent_tasks;
 mod deposits;
 mod history;
+mod plans;
 mod reputation;
 
 pub(crate) use account_data::*;
 pub(crate) use agent_tasks::*;
 pub(crate) use deposits::*;
 pub(crate) use history::*;
+pub(crate) use plans::*;
 pub(crate) use reputation::*;
 
 // Polls.
 
 /// Inserts nothing if a poll already has this request reference.
 pub(crate) const OPEN_POLL: &str = "INSERT INTO polls \
-     (id, owner, created_at, billed, lease_until, lease_worker, request_ref, plan, lease_epoch, deadline_at, form) \
-     VALUES ($1, $2, $3, $4, (SELECT now FROM clock) + $5, $6, $7, $8, $9, (SELECT now FROM clock) + $10, $11) \
+     (id, owner, created_at, billed, lease_until, lease_worker, request_ref, plan, lease_epoch, deadline_at, form, number) \
+     VALUES ($1, $2, $3, $4, (SELECT now FROM clock) + $5, $6, $7, '{}', $8, (SELECT now FROM clock) + $9, $10, $11) \
      ON CONFLICT (request_ref) WHERE request_ref IS NOT NULL DO NOTHING";
 pub(crate) const POLL_BY_REQUEST: &str = "SELECT id FROM polls WHERE request_ref = $1";
-pub(crate) const POLL: &str =
-    concat!("SELECT ", poll_columns!(), " FROM polls WHERE id = $1 AND deleted_at IS NULL");
+pub(crate) const POLL: &str = concat!(
+    "SELECT id, owner, created_at, billed, settled, (SELECT amount FROM holds WHERE ref = polls.id) AS held, \
+         unused_cost, closing, ",
+    plan_columns!(),
+    " FROM ",
+    polls_with_plans!(),
+    " WHERE id = $1 AND deleted_at IS NULL"
+);
+/// Sequence numbers have no gaps, so the number of ballots is the last one.
 pub(crate) const POLL_PROGRESS: &str = "SELECT closing, unused_cost, settled, \
-     (SELECT COALESCE(MAX(seq), 0) FROM ballots WHERE poll_id = polls.id) AS ballots \
+     (SELECT count(*) FROM votes WHERE poll = polls.number) \
+         + (SELECT count(*) FROM ballots WHERE poll_id = polls.id) AS ballots \
      FROM polls WHERE id = $1 AND deleted_at IS NULL";
 pub(crate) const START_POLL: &str = "UPDATE polls SET deadline_at = (SELECT now FROM clock) + $3 \
      WHERE id = $1 AND lease_epoch = $2 AND closing IS NULL";
-pub(crate) const CLOSE_POLL: &str = "UPDATE polls SET closing = $3, unused_cost = $4, settled = $5 \
+/// A settled poll needs no lease.
+pub(crate) const CLOSE_POLL: &str = "UPDATE polls SET closing = $3, unused_cost = $4, settled = $5, \
+         lease_worker = CASE $5 WHEN 1 THEN '' ELSE lease_worker END, \
+         lease_until = CASE $5 WHEN 1 THEN 0 ELSE lease_until END \
      WHERE id = $1 AND lease_epoch = $2 AND closing IS NULL";
-pub(crate) const SETTLE_POLL: &str = "UPDATE polls SET settled = 1, unused_cost = $3 \
+pub(crate) const SETTLE_POLL: &str = "UPDATE polls SET settled = 1, unused_cost = $3, lease_worker = '', lease_until = 0 \
      WHERE id = $1 AND lease_epoch = $2 AND closing IS NOT NULL AND settled = 0";
 pub(crate) const POLL_IS_SETTLED: &str = "SELECT settled FROM polls WHERE id = $1";
 pub(crate) const RENEW_LEASES: &str = renew_leases!("json_each($1) AS held", "held.value ->> 1");
@@ -173,9 +215,9 @@ pub(crate) const CANCELLED_OF: &str = "SELECT poll_id AS id FROM cancellations \
 pub(crate) const DELETE_OLD_CANCELLATIONS: &str =
     "DELETE FROM cancellations WHERE poll_id IN (SELECT id FROM polls WHERE settled = 1 AND id = poll_id)";
 
-/// Used by audits; otherwise each engine reads ballots in its own way.
+/// The ballots of the poll $1 with sequence numbers above $2. SQLite reads them in its own way, except for audits.
 pub(crate) const BALLOTS: &str =
-    concat!("SELECT ", ballot_columns!(), " FROM ballots WHERE poll_id = $1 ORDER BY seq");
+    concat!("SELECT ", ballot_columns!(), " FROM ", ballots_of_poll!(), " ORDER BY seq");
 
 // Webhooks.
 
@@ -265,12 +307,20 @@ pub(crate) const ORPHANED_HOLDS: &str = "SELECT holds.ref AS id FROM holds JOIN 
      WHERE holds.status = 'open' AND polls.settled = 1";
 /// Settled polls with a capture that differs from the cost of their calls, limited to the hold.
 pub(crate) const WRONG_CAPTURES: &str = "\
-     WITH spent AS (SELECT poll_id, SUM(cost) AS cost FROM ballots GROUP BY poll_id) \
-     SELECT holds.ref AS id FROM holds JOIN polls ON polls.id = holds.ref \
-     LEFT JOIN spent ON spent.poll_id = holds.ref \
-     WHERE holds.status <> 'open' AND polls.deleted_at IS NULL AND holds.captured <> \
-         CASE WHEN COALESCE(spent.cost, 0) + COALESCE(unused_cost, 0) < holds.amount \
-             THEN COALESCE(spent.cost, 0) + COALESCE(unused_cost, 0) ELSE holds.amount END";
+     WITH voted AS (SELECT poll, SUM(cost) AS cost FROM votes GROUP BY poll), \
+     old AS (SELECT poll_id, SUM(cost) AS cost FROM ballots GROUP BY poll_id), \
+     spent AS (SELECT polls.id AS id, COALESCE(voted.cost, 0) + COALESCE(old.cost, 0) + COALESCE(unused_cost, 0) AS cost \
+         FROM polls LEFT JOIN voted ON voted.poll = polls.number LEFT JOIN old ON old.poll_id = polls.id \
+         WHERE deleted_at IS NULL) \
+     SELECT holds.ref AS id FROM holds JOIN spent ON spent.id = holds.ref WHERE holds.status <> 'open' \
+         AND holds.captured <> CASE WHEN spent.cost < holds.amount THEN spent.cost ELSE holds.amount END";
+/// Polls with gaps or repetitions in the sequence of their ballots, and plans without a poll.
+pub(crate) const WRONG_BALLOTS: &str = "\
+     SELECT polls.id AS id FROM (SELECT poll FROM votes GROUP BY poll \
+         HAVING MIN(seq) <> 1 OR MAX(seq) <> count(*) OR count(DISTINCT seq) <> count(*)) AS broken \
+         JOIN polls ON polls.number = broken.poll \
+     UNION ALL SELECT 'plan ' || CAST(plans.number AS TEXT) FROM plans \
+         LEFT JOIN polls ON polls.number = plans.number WHERE polls.id IS NULL";
 /// Card or USDC credits without a payment, and payments without a credit.
 pub(crate) const UNPROVEN_CREDITS: &str = "\
      SELECT transfers.ref AS id FROM transfers LEFT JOIN checkouts \

@@ -15,6 +15,7 @@ pub(crate) enum Value<'a> {
     Integer(Option<i64>),
     Real(Option<f64>),
     Text(Option<Cow<'a, str>>),
+    Bytes(&'a [u8]),
 }
 
 /// The values of `$1`, `$2`, ….
@@ -89,6 +90,12 @@ impl From<MicroUsd> for Value<'_> {
 impl From<Option<MicroUsd>> for Value<'_> {
     fn from(amount: Option<MicroUsd>) -> Self {
         Self::Integer(amount.map(MicroUsd::micro))
+    }
+}
+
+impl<'a> From<&'a [u8; 32]> for Value<'a> {
+    fn from(bytes: &'a [u8; 32]) -> Self {
+        Self::Bytes(bytes)
     }
 }
 

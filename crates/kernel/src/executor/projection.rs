@@ -67,7 +67,7 @@ impl<'a> EventProjection<'a> {
         let text = |option: usize| plan.options.get(option).cloned();
         VoteEvent {
             seq: ballot.seq,
-            model_id: ballot.model.to_string(),
+            model_id: plan.model(ballot).to_owned(),
             chosen_option: ballot.vote.as_ref().ok().copied().and_then(text),
             error: ballot.vote.as_ref().err().map(|no_vote| no_vote.detail.clone()),
             latency_ms: ballot.latency_ms,

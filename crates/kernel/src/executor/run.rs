@@ -67,7 +67,6 @@ impl Future for Call {
 
 struct Reply {
     position: usize,
-    option_order: Vec<usize>,
     response: ModelResponse,
     launched: Instant,
     finished: Instant,
@@ -257,7 +256,7 @@ impl<'a> Run<'a> {
         let reply = async move {
             let response = models.vote(&member, &view, limits).await;
             let finished = Instant::now();
-            Reply { position, option_order: view.option_order(), response, launched, finished }
+            Reply { position, response, launched, finished }
         };
         Call { position, worst, reply: reply.boxed() }
     }
@@ -313,8 +312,7 @@ impl<'a> Run<'a> {
                 spend: Spend::UNKNOWN,
                 answered_by: None,
             };
-            let option_order = self.views.at(position).option_order();
-            self.arrived.push(Reply { position, option_order, response, launched: self.started, finished });
+            self.arrived.push(Reply { position, response, launched: self.started, finished });
         }
     }
 
@@ -348,16 +346,14 @@ impl<'a> Run<'a> {
     }
 
     fn ballot(&mut self, reply: Reply) -> Ballot {
-        let Reply { position, option_order, response, launched, finished } = reply;
+        let Reply { position, response, launched, finished } = reply;
         self.last_response = self.last_response.max(finished);
         self.busy.push((launched, finished));
         Ballot {
             seq: (self.ballots.len() + self.unrecorded.len() + 1) as u32,
             position: position as u32,
-            model: self.plan.roster[position].model.clone(),
             vote: response.vote,
             casting: response.casting,
-            option_order,
             latency_ms: (finished - launched).as_millis() as u32,
             at_ms: (finished - self.started).as_millis() as u32,
             spend: charged(self.plan, position, response.spend),

@@ -51,6 +51,8 @@ pub struct Audit {
     pub orphaned_holds: Vec<String>,
     /// Settled polls whose charge differs from the cost of their calls, limited to their hold.
     pub wrong_captures: Vec<String>,
+    /// Polls with gaps or repetitions in the sequence of their ballots, and plans without a poll.
+    pub wrong_ballots: Vec<String>,
     /// Credits by card or in USDC without a completed payment, and completed payments without a credit.
     pub unproven_credits: Vec<String>,
     /// Deposits of unknown outcome with an expired authorization.
@@ -71,12 +73,13 @@ pub struct Audit {
 
 impl Audit {
     /// Returns all findings, each with a name and a description.
-    pub fn findings(&self) -> [(&'static str, &'static str, &[String]); 12] {
+    pub fn findings(&self) -> [(&'static str, &'static str, &[String]); 13] {
         [
             ("wrong_posted", "posted differs from the ledger", &self.wrong_posted),
             ("wrong_held", "held differs from the open holds", &self.wrong_held),
             ("orphaned_holds", "open hold of a settled poll", &self.orphaned_holds),
             ("wrong_captures", "charged other than its calls cost", &self.wrong_captures),
+            ("wrong_ballots", "ballots with gaps or without their poll", &self.wrong_ballots),
             ("wrong_spending", "a key's spending differs from that of its polls", &self.wrong_spending),
             ("unreturned_funds", "money left on a revoked pre-funded key", &self.unreturned_funds),
             ("unproven_credits", "a payment without its credit, or the reverse", &self.unproven_credits),

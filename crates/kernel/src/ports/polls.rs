@@ -145,7 +145,7 @@ pub struct Closing {
     /// The rule that ended the poll; `None` if it was cancelled, or no process continued it in time.
     pub reason: Option<TerminationReason>,
     /// True if the owner cancelled the poll.
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "is_default")]
     pub cancelled: bool,
     /// Bound on the probability that the whole roster would choose another option. Stored instead of the
     /// confidence (one minus it), which would round very small values away.
@@ -159,14 +159,20 @@ pub struct Closing {
     /// The time of the close.
     pub closed_at: Timestamp,
     /// Number of models called with responses too late to count; 0 for polls closed before this was stored.
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "is_default")]
     pub unused_calls: u32,
     /// Cost of calls with unused responses, because the poll had ended or was interrupted; `None` until the
     /// calls in flight at the close have ended.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub unused_calls_cost: Option<MicroUsd>,
     /// Estimate of this cost, charged instead if the process ends before the calls.
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "is_default")]
     pub unused_calls_estimate: MicroUsd,
+}
+
+/// True for a value that is omitted from the stored JSON.
+fn is_default<T: Default + PartialEq>(value: &T) -> bool {
+    *value == T::default()
 }
 
 /// Stores polls and ballots.
@@ -185,7 +191,7 @@ pub trait PollStore: Send + Sync {
     async fn start(&self, poll: &PollId, epoch: Epoch, time: Duration) -> Result<(), StoreError>;
 
     /// Adds ballots, all or none. Acknowledged once a crash of the process cannot undo them.
-    /// [`StoreError::Conflict`] if a member or a sequence number already has a ballot;
+    /// [`StoreError::Conflict`] if a member already has a ballot;
     /// [`StoreError::NotFound`] if the poll is not running in this epoch, so that nothing is added to a
     /// closed poll or to a poll of another process.
     async fn record(&self, poll: &PollId, epoch: Epoch, ballots: &[Ballot]) -> Result<(), StoreError>;

@@ -17,7 +17,7 @@ async fn no_model_is_called_twice() {
         // The crash also lost some responses in the middle of the order.
         let prior: Vec<_> =
             whole.ballots.iter().take(recorded).filter(|ballot| ballot.position % 5 != 3).cloned().collect();
-        let known: Vec<String> = prior.iter().map(|ballot| ballot.model.to_string()).collect();
+        let known: Vec<String> = prior.iter().map(|ballot| plan.model(ballot).to_owned()).collect();
         let script = Arc::new(case.script());
         let resumed = finish(&plan, &script, prior.clone(), plan.budget.amount()).await;
         let called = script.called.lock().unwrap().clone();

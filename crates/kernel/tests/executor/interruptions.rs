@@ -210,7 +210,7 @@ fn seven_quick() -> (Plan, Arc<Script>, Arc<Database>) {
     case.pace = Pace::Fast;
     let plan = case.plan();
     let mut script = case.script();
-    for member in &plan.roster[7..] {
+    for member in plan.roster.iter().skip(7) {
         script.lines.get_mut(member.model.as_str()).unwrap().takes = Duration::from_secs(60);
     }
     (plan, Arc::new(script), Arc::default())

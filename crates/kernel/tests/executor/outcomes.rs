@@ -59,7 +59,7 @@ async fn models_without_a_response_leave_no_confidence() {
     let plan = case.plan();
     for responding in [1, 20, 26, 50] {
         let mut script = case.script();
-        for line in plan.roster[responding..].iter().map(|member| member.model.as_str()) {
+        for line in plan.roster.iter().skip(responding).map(|member| member.model.as_str()) {
             script.lines.get_mut(line).unwrap().takes = Duration::from_secs(10_000);
         }
         let models: Arc<Script> = Arc::new(script);
@@ -108,7 +108,7 @@ async fn calls_in_flight_at_the_stop_are_charged_but_do_not_count() {
     let plan = case.plan();
     let mut script = case.script();
     // All models after the first seven are slow.
-    for member in &plan.roster[7..] {
+    for member in plan.roster.iter().skip(7) {
         script.lines.get_mut(member.model.as_str()).unwrap().takes = std::time::Duration::from_secs(5);
     }
     let script = std::sync::Arc::new(script);

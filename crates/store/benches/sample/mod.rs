@@ -2,6 +2,7 @@
 
 use ep_kernel::ports::Closing;
 use ep_polling::ballot::Ballot;
+use ep_polling::money::{MicroUsd, Spend, SpendBasis};
 use ep_polling::plan::Plan;
 use ep_polling::time::Timestamp;
 use serde_json::json;
@@ -35,18 +36,16 @@ pub fn plan(members: u32) -> Plan {
 
 /// Returns a ballot with a vote.
 pub fn ballot(seq: u32) -> Ballot {
-    serde_json::from_value(json!({
-        "seq": seq,
-        "position": seq - 1,
-        "model": format!("maker-{}/some-model-{seq}-instruct", seq % 7),
-        "vote": { "Ok": seq % 3 },
-        "option_order": [2, 0, 1],
-        "latency_ms": 850,
-        "at_ms": 900 * seq,
-        "spend": { "amount": 120, "basis": "reported" },
-        "answered_by": null,
-    }))
-    .unwrap()
+    Ballot {
+        seq,
+        position: seq - 1,
+        vote: Ok(seq as usize % 3),
+        casting: None,
+        latency_ms: 850,
+        at_ms: 900 * seq,
+        spend: Spend { amount: MicroUsd::new(120), basis: SpendBasis::Reported },
+        answered_by: None,
+    }
 }
 
 /// Returns the closing of a poll without calls in flight.

@@ -8,21 +8,19 @@ use sqlx::PgPool;
 use crate::engine::Engine;
 use crate::error::database_error;
 use crate::rows::{BallotRow, NewBallotRow};
-use crate::statements::ballot_columns;
+use crate::statements::{BALLOTS, ballot_columns};
 use crate::value::values;
 
 /// The share lock makes the insert and a concurrent close or adoption wait for each other. A closed poll gets
 /// no ballots, and an adopted poll gets none from its previous worker.
 const INSERT: &str = concat!(
-    "INSERT INTO ballots (poll_id, ",
+    "INSERT INTO votes (poll, ",
     ballot_columns!(),
-    ") SELECT running.id, new.* FROM \
-     (SELECT id FROM polls WHERE id = $1 AND lease_epoch = $16 AND closing IS NULL FOR SHARE) AS running, \
-     UNNEST($2::bigint[], $3::bigint[], $4::text[], $5::bigint[], $6::text[], $7::text[], $8::text[], \
-     $9::bigint[], $10::bigint[], $11::bigint[], $12::text[], $13::text[], $14::text[], $15::bigint[]) AS new"
+    ") SELECT running.number, new.* FROM \
+     (SELECT number FROM polls WHERE id = $1 AND lease_epoch = $14 AND closing IS NULL FOR SHARE) AS running, \
+     UNNEST($2::smallint[], $3::smallint[], $4::smallint[], $5::bigint[], $6::bigint[], $7::bigint[], \
+     $8::smallint[], $9::smallint[], $10::smallint[], $11::text[], $12::text[], $13::text[]) AS new"
 );
-const SELECT: &str =
-    concat!("SELECT ", ballot_columns!(), " FROM ballots WHERE poll_id = $1 AND seq > $2 ORDER BY seq");
 
 /// Inserts ballots, all or none.
 pub(super) async fn insert(
@@ -31,23 +29,21 @@ pub(super) async fn insert(
     epoch: Epoch,
     ballots: &[Ballot],
 ) -> Result<(), StoreError> {
-    let rows: Vec<NewBallotRow<'_>> = ballots.iter().map(|ballot| NewBallotRow::new(poll, ballot)).collect();
+    let rows: Vec<NewBallotRow<'_>> = ballots.iter().map(NewBallotRow::new).collect();
     let inserted = sqlx::query(INSERT)
         .bind(poll.as_str())
-        .bind(column(&rows, |row| row.seq))
-        .bind(column(&rows, |row| row.position))
-        .bind(column(&rows, |row| row.model))
-        .bind(column(&rows, |row| row.choice))
-        .bind(column(&rows, |row| row.reason))
-        .bind(column(&rows, |row| row.detail))
-        .bind(column(&rows, |row| row.option_order.as_str()))
+        .bind(column(&rows, |row| row.seq as i16))
+        .bind(column(&rows, |row| row.position as i16))
+        .bind(column(&rows, |row| row.choice.map(|choice| choice as i16)))
         .bind(column(&rows, |row| row.latency_ms))
         .bind(column(&rows, |row| row.at_ms))
         .bind(column(&rows, |row| row.cost))
-        .bind(column(&rows, |row| row.basis))
+        .bind(column(&rows, |row| row.basis as i16))
+        .bind(column(&rows, |row| row.mode.map(|mode| mode as i16)))
+        .bind(column(&rows, |row| row.reasoned.map(|reasoned| reasoned as i16)))
+        .bind(column(&rows, |row| row.reason))
+        .bind(column(&rows, |row| row.detail))
         .bind(column(&rows, |row| row.answered_by))
-        .bind(column(&rows, |row| row.ballot_mode))
-        .bind(column(&rows, |row| row.reasoned))
         .bind(epoch.number())
         .execute(pool)
         .await
@@ -66,6 +62,6 @@ pub(super) async fn select(
     poll: &PollId,
     after: u32,
 ) -> Result<Vec<Ballot>, StoreError> {
-    let rows: Vec<BallotRow> = engine.fetch_all(SELECT, values![poll, after]).await?;
+    let rows: Vec<BallotRow> = engine.fetch_all(BALLOTS, values![poll, after]).await?;
     rows.into_iter().map(TryInto::try_into).collect()
 }

@@ -43,7 +43,7 @@ const SWEEP: &str = "DELETE FROM rate_limits \
 #[async_trait]
 impl Limiter for Database<Postgres> {
     async fn take(&self, policy: &'static str, key: &str, per_minute: NonZeroU32) -> Allowance {
-        let Self(engine) = self;
+        let Self(engine, _) = self;
         let window = WINDOW.as_micros() as i64;
         let interval = window / i64::from(per_minute.get());
         let query = sqlx::query_as::<_, CountedRow>(TAKE)

@@ -11,23 +11,28 @@ use serde::de::{DeserializeOwned, IntoDeserializer};
 
 use crate::error::{UnexpectedData, failed};
 
-/// Declares a row: one field per column, of the same name.
+/// Declares a row: one field per column, of the same name. `..field: Row` contains the columns of another row.
 ///
 /// Deriving `sqlx::FromRow` would also work, but it makes the compiler build both drivers a second time.
 macro_rules! row {
-    ($(#[$attribute:meta])* $name:ident { $($column:ident: $type:ty),* $(,)? }) => {
+    ($(#[$attribute:meta])* $name:ident { $($column:ident: $type:ty),* $(, ..$part:ident: $row:ty)? $(,)? }) => {
         $(#[$attribute])*
         pub(crate) struct $name {
             $(pub(crate) $column: $type,)*
+            $(pub(crate) $part: $row,)?
         }
 
         impl<'r, R: sqlx::Row> sqlx::FromRow<'r, R> for $name
         where
             &'static str: sqlx::ColumnIndex<R>,
             $($type: sqlx::Decode<'r, R::Database> + sqlx::Type<R::Database>,)*
+            $($row: sqlx::FromRow<'r, R>,)?
         {
             fn from_row(row: &'r R) -> sqlx::Result<Self> {
-                Ok(Self { $($column: row.try_get(stringify!($column))?,)* })
+                Ok(Self {
+                    $($column: row.try_get(stringify!($column))?,)*
+                    $($part: sqlx::FromRow::from_row(row)?,)?
+                })
             }
         }
     };
@@ -36,6 +41,7 @@ macro_rules! row {
 mod account_data;
 mod accounts;
 mod agent_tasks;
+mod ballots;
 mod polls;
 mod reputation;
 mod webhooks;
@@ -43,6 +49,7 @@ mod webhooks;
 pub(crate) use account_data::*;
 pub(crate) use accounts::*;
 pub(crate) use agent_tasks::*;
+pub(crate) use ballots::*;
 pub(crate) use polls::*;
 pub(crate) use reputation::*;
 pub(crate) use webhooks::*;

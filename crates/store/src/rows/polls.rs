@@ -1,36 +1,62 @@
-//! Rows of polls and ballots.
+//! Rows of polls.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use ep_kernel::ports::{
     AdoptedPoll, Closing, Epoch, PastEnd, PastPoll, PollProgress, PollRecord, StoreError,
 };
-use ep_polling::ballot::{Ballot, Casting, NoVote, Reason};
-use ep_polling::money::{MicroUsd, Spend, SpendBasis};
-use ep_polling::plan::PollForm;
-use ep_polling::poll_id::PollId;
-use ep_polling::roster::ModelId;
+use ep_polling::money::MicroUsd;
+use ep_polling::order::Seed;
+use ep_polling::plan::{Plan, PollForm};
+use ep_polling::roster::Member;
 use ep_polling::tally::Tally;
 use ep_polling::time::Timestamp;
-use serde::Deserialize;
 
-use super::{from_name, json, poll_id, unreadable, user_id};
+use super::{json, poll_id, unreadable, user_id};
 use crate::error::{UnexpectedData, failed};
 
 row! {
     /// [`crate::statements::poll_columns`].
     PollRow {
         id: String,
-        form: i64,
         owner: Option<String>,
         created_at: i64,
         billed: i64,
         settled: i64,
         held: Option<i64>,
         unused_cost: Option<i64>,
-        plan: String,
         closing: Option<String>,
+        ..plan: PlanRow,
     }
+}
+
+row! {
+    /// The plan of a poll: `plan` in the first form, the other columns in the second.
+    PlanRow {
+        form: i64,
+        plan: String,
+        roster: Option<i64>,
+        seed: Option<Vec<u8>>,
+        question: Option<String>,
+        options: Option<String>,
+        rules: Option<String>,
+    }
+}
+
+row! {
+    /// The plan of a poll of the first form.
+    OldPlanRow { plan: String }
+}
+
+row! {
+    /// A roster.
+    RosterRow { members: String }
+}
+
+row! {
+    /// A number that the database has assigned.
+    NumberRow { number: i64 }
 }
 
 row! {
@@ -57,7 +83,7 @@ row! {
 
 row! {
     /// A newly adopted poll and its remaining time.
-    AdoptedRow { id: String, epoch: i64, left_ms: Option<i64> }
+    AdoptedRow { id: String, form: i64, epoch: i64, left_ms: Option<i64> }
 }
 
 row! {
@@ -70,132 +96,36 @@ row! {
     SettledRow { settled: i64 }
 }
 
-row! {
-    /// [`crate::statements::ballot_columns`], in the same order, because SQLite returns ballots as JSON
-    /// arrays.
-    #[derive(Deserialize)]
-    BallotRow {
-        seq: i64,
-        position: i64,
-        model: String,
-        choice: Option<i64>,
-        reason: Option<String>,
-        detail: Option<String>,
-        option_order: String,
-        latency_ms: i64,
-        at_ms: i64,
-        cost: i64,
-        basis: String,
-        answered_by: Option<String>,
-        ballot_mode: Option<String>,
-        reasoned: Option<i64>,
+impl PollRow {
+    /// Decodes the poll. `members` are those of its stored roster.
+    pub(crate) fn record(self, members: Arc<[Member]>) -> Result<PollRecord, StoreError> {
+        Ok(PollRecord {
+            id: poll_id(&self.id)?,
+            owner: self.owner.as_deref().map(user_id).transpose()?,
+            plan: self.plan.decode(members)?,
+            created_at: Timestamp::from_millis(self.created_at),
+            held: (self.billed != 0).then(|| MicroUsd::new(self.held.unwrap_or_default())),
+            closing: closing(self.closing, self.unused_cost)?,
+            settled: self.settled != 0,
+        })
     }
 }
 
-/// A ballot to insert: `poll_id` and the columns of [`BallotRow`].
-pub(crate) struct NewBallotRow<'a> {
-    pub(crate) poll_id: &'a str,
-    pub(crate) seq: i64,
-    pub(crate) position: i64,
-    pub(crate) model: &'a str,
-    pub(crate) choice: Option<i64>,
-    pub(crate) reason: Option<&'static str>,
-    pub(crate) detail: Option<&'a str>,
-    pub(crate) option_order: String,
-    pub(crate) latency_ms: i64,
-    pub(crate) at_ms: i64,
-    pub(crate) cost: i64,
-    pub(crate) basis: &'static str,
-    pub(crate) answered_by: Option<&'a str>,
-    pub(crate) ballot_mode: Option<&'static str>,
-    pub(crate) reasoned: Option<i64>,
-}
-
-impl<'a> NewBallotRow<'a> {
-    pub(crate) fn new(poll: &'a PollId, ballot: &'a Ballot) -> Self {
-        let no_vote = ballot.vote.as_ref().err();
-        Self {
-            poll_id: poll.as_str(),
-            seq: ballot.seq.into(),
-            position: ballot.position.into(),
-            model: ballot.model.as_str(),
-            choice: ballot.vote.as_ref().ok().map(|option| *option as i64),
-            reason: no_vote.map(|no_vote| no_vote.reason.as_str()),
-            detail: no_vote.map(|no_vote| no_vote.detail.as_str()),
-            option_order: format!("{:?}", ballot.option_order),
-            latency_ms: ballot.latency_ms.into(),
-            at_ms: ballot.at_ms.into(),
-            cost: ballot.spend.amount.micro(),
-            basis: basis_name(ballot.spend.basis),
-            answered_by: ballot.answered_by.as_deref(),
-            ballot_mode: ballot.casting.map(|casting| casting.mode.as_str()),
-            reasoned: ballot.casting.and_then(|casting| casting.reasoned).map(i64::from),
+impl PlanRow {
+    /// Decodes the plan. `members` are those of the stored roster; the first form has none.
+    pub(crate) fn decode(self, members: Arc<[Member]>) -> Result<Plan, StoreError> {
+        match form(self.form)? {
+            PollForm::First => serde_json::from_str(&self.plan).map_err(failed),
+            PollForm::Slim => {
+                let missing = || unreadable("a plan");
+                let seed = self.seed.and_then(|seed| seed.try_into().ok()).map(Seed::new);
+                let rules = serde_json::from_str(&self.rules.ok_or_else(missing)?).map_err(failed)?;
+                let options = serde_json::from_str(&self.options.ok_or_else(missing)?).map_err(failed)?;
+                let question = self.question.ok_or_else(missing)?;
+                Plan::stored(rules, question, options, members, seed.ok_or_else(missing)?)
+                    .ok_or(StoreError::UnknownForm)
+            }
         }
-    }
-}
-
-const fn basis_name(basis: SpendBasis) -> &'static str {
-    match basis {
-        SpendBasis::Reported => "reported",
-        SpendBasis::Priced => "priced",
-        SpendBasis::Estimated => "estimated",
-        SpendBasis::Unknown => "unknown",
-    }
-}
-
-impl TryFrom<BallotRow> for Ballot {
-    type Error = StoreError;
-
-    fn try_from(row: BallotRow) -> Result<Self, StoreError> {
-        let vote = match (row.choice, row.reason) {
-            (Some(option), None) => Ok(usize::try_from(option).map_err(|_| unreadable("a vote"))?),
-            (None, Some(reason)) => Err(NoVote {
-                reason: from_name::<Reason>(&reason).ok_or_else(|| unreadable("a reason"))?,
-                detail: row.detail.unwrap_or_default(),
-            }),
-            _ => return Err(unreadable("a vote")),
-        };
-        let casting = match row.ballot_mode {
-            Some(mode) => Some(Casting {
-                mode: from_name(&mode).ok_or_else(|| unreadable("a ballot mode"))?,
-                reasoned: row.reasoned.map(|reasoned| reasoned != 0),
-            }),
-            None => None,
-        };
-        let number = |value: i64| u32::try_from(value).map_err(|_| unreadable("a ballot"));
-        Ok(Self {
-            seq: number(row.seq)?,
-            position: number(row.position)?,
-            model: ModelId::new(row.model),
-            vote,
-            option_order: serde_json::from_str(&row.option_order).map_err(failed)?,
-            latency_ms: number(row.latency_ms)?,
-            at_ms: number(row.at_ms)?,
-            spend: Spend {
-                amount: MicroUsd::new(row.cost),
-                basis: from_name(&row.basis).ok_or_else(|| unreadable("a basis"))?,
-            },
-            answered_by: row.answered_by,
-            casting,
-        })
-    }
-}
-
-impl TryFrom<PollRow> for PollRecord {
-    type Error = StoreError;
-
-    fn try_from(row: PollRow) -> Result<Self, StoreError> {
-        let PollForm::First = form(row.form)?;
-        let closing = closing(row.closing, row.unused_cost)?;
-        Ok(Self {
-            id: poll_id(&row.id)?,
-            owner: row.owner.as_deref().map(user_id).transpose()?,
-            plan: serde_json::from_str(&row.plan).map_err(failed)?,
-            created_at: Timestamp::from_millis(row.created_at),
-            held: (row.billed != 0).then(|| MicroUsd::new(row.held.unwrap_or_default())),
-            closing,
-            settled: row.settled != 0,
-        })
     }
 }
 
@@ -211,7 +141,7 @@ impl TryFrom<ProgressRow> for PollProgress {
     }
 }
 
-/// Returns the form with this number. The patterns that decode it fail to compile once a second form exists.
+/// Returns the form with this number.
 pub(crate) fn form(number: i64) -> Result<PollForm, StoreError> {
     PollForm::from_number(number).ok_or(StoreError::UnknownForm)
 }
@@ -226,7 +156,7 @@ fn closing(text: Option<String>, unused_cost: Option<i64>) -> Result<Option<Clos
 /// Converts the rows of a listed poll, one for each choice.
 pub(crate) fn past_poll(rows: &[PastPollRow]) -> Result<PastPoll, StoreError> {
     let [first, ..] = rows else { return Err(failed(UnexpectedData::MissingRow)) };
-    let PollForm::First = form(first.form)?;
+    form(first.form)?;
     let options: Vec<String> = serde_json::from_str(&first.options).map_err(failed)?;
     let votes = rows.iter().flat_map(|row| {
         let option = row.choice.and_then(|choice| usize::try_from(choice).ok());
@@ -264,20 +194,4 @@ impl TryFrom<AdoptedRow> for AdoptedPoll {
 /// column.
 pub(crate) fn closing_json(closing: &Closing) -> Result<String, StoreError> {
     json(&Closing { unused_calls_cost: None, ..closing.clone() })
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn names_parse_to_the_values_that_they_name() {
-        for reason in [Reason::Timeout, Reason::RateLimited, Reason::UpstreamError, Reason::Truncated] {
-            assert_eq!(from_name(reason.as_str()), Some(reason));
-        }
-        for basis in [SpendBasis::Reported, SpendBasis::Priced, SpendBasis::Estimated, SpendBasis::Unknown] {
-            assert_eq!(from_name(basis_name(basis)), Some(basis));
-        }
-        assert_eq!(from_name::<Reason>("laziness"), None);
-    }
 }

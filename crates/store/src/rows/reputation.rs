@@ -1,22 +1,23 @@
 //! Rows of feedback and of ballot statistics.
 
+use std::sync::Arc;
+
 use ep_kernel::ports::{Closing, FeedbackEntry, Heartbeats, OwnFeedback, StoreError};
 use ep_polling::ballot::Ballot;
 use ep_polling::money::MicroUsd;
-use ep_polling::plan::{Plan, PollForm};
+use ep_polling::plan::Plan;
 use ep_polling::poll_id::PollId;
 use ep_polling::reputation::{EndedPoll, Judgements, ModelSums, ServiceSums, Sums};
+use ep_polling::roster::Member;
 use ep_polling::time::Timestamp;
 
-use super::{form, poll_id, unreadable};
+use super::{PlanRow, poll_id, unreadable};
 use crate::error::failed;
 
 row! {
     /// An ended poll with its counted judgements and its current ones.
     EndedPollRow {
         id: String,
-        form: i64,
-        plan: String,
         closing: String,
         unused_cost: Option<i64>,
         revision: i64,
@@ -25,6 +26,7 @@ row! {
         incorrect: i64,
         now_correct: i64,
         now_incorrect: i64,
+        ..plan: PlanRow,
     }
 }
 
@@ -106,21 +108,19 @@ impl CountedPoll {
     }
 }
 
-impl TryFrom<EndedPollRow> for CountedPoll {
-    type Error = StoreError;
-
-    fn try_from(row: EndedPollRow) -> Result<Self, StoreError> {
-        let PollForm::First = form(row.form)?;
+impl EndedPollRow {
+    /// Decodes the poll. `members` are those of its stored roster.
+    pub(crate) fn decode(self, members: Arc<[Member]>) -> Result<CountedPoll, StoreError> {
         let count = |count: i64| u32::try_from(count).map_err(|_| unreadable("a count of feedback"));
-        Ok(Self {
-            id: poll_id(&row.id)?,
-            plan: serde_json::from_str(&row.plan).map_err(failed)?,
-            revision: row.revision,
-            counted_revision: row.counted_revision,
-            counted: Judgements { correct: count(row.correct)?, incorrect: count(row.incorrect)? },
-            judged: Judgements { correct: count(row.now_correct)?, incorrect: count(row.now_incorrect)? },
-            closing: serde_json::from_str(&row.closing).map_err(failed)?,
-            unused_cost: MicroUsd::new(row.unused_cost.unwrap_or_default()),
+        Ok(CountedPoll {
+            id: poll_id(&self.id)?,
+            plan: self.plan.decode(members)?,
+            revision: self.revision,
+            counted_revision: self.counted_revision,
+            counted: Judgements { correct: count(self.correct)?, incorrect: count(self.incorrect)? },
+            judged: Judgements { correct: count(self.now_correct)?, incorrect: count(self.now_incorrect)? },
+            closing: serde_json::from_str(&self.closing).map_err(failed)?,
+            unused_cost: MicroUsd::new(self.unused_cost.unwrap_or_default()),
         })
     }
 }

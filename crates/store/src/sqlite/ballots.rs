@@ -8,55 +8,51 @@ use sqlx::SqliteConnection;
 
 use crate::error::{database_error, failed};
 use crate::rows::{self, BallotRow, NewBallotRow};
-use crate::statements::ballot_columns;
+use crate::statements::{ballot_columns, ballots_of_poll};
 
-/// Inserts an array of ballots of any polls; each ballot is an array that ends with the epoch. The poll id is
-/// NULL, and the insert fails, unless the poll is running in that epoch. `json_each` would serialise each
-/// array again for each of its values.
+/// Inserts ballots of any polls. Each element is an array of a poll's id, its epoch, and an array of its
+/// ballots. The poll's number is NULL, and the insert fails, unless the poll is running in that epoch.
+/// `json_each` would serialise each array again for each of its values.
 const INSERT: &str = concat!(
-    "INSERT INTO ballots (poll_id, ",
+    "WITH running AS MATERIALIZED (SELECT (SELECT number FROM polls \
+         WHERE id = value ->> 0 AND lease_epoch = value ->> 1 AND closing IS NULL) AS poll, \
+         jsonb_extract(value, '$[2]') AS cast_ballots FROM jsonb_each($1)) \
+     INSERT INTO votes (poll, ",
     ballot_columns!(),
-    ") SELECT (SELECT id FROM polls \
-         WHERE id = value ->> 0 AND lease_epoch = value ->> '$[#-1]' AND closing IS NULL), \
-     value ->> 1, value ->> 2, value ->> 3, value ->> 4, value ->> 5, value ->> 6, value ->> 7, \
-     value ->> 8, value ->> 9, value ->> 10, value ->> 11, value ->> 12, \
-     value ->> 13, value ->> 14 FROM jsonb_each($1)"
+    ") SELECT poll, value ->> 0, value ->> 1, value ->> 2, value ->> 3, value ->> 4, value ->> 5, value ->> 6, \
+     value ->> 7, value ->> 8, value ->> 9, value ->> 10, value ->> 11 FROM running, jsonb_each(cast_ballots)"
 );
 /// Selects all ballots in one row, as an array of arrays.
 const SELECT: &str = concat!(
     "SELECT json_group_array(json_array(",
     ballot_columns!(),
-    ") ORDER BY seq) FROM ballots WHERE poll_id = $1 AND seq > $2"
+    ") ORDER BY seq) FROM ",
+    ballots_of_poll!()
 );
 
-/// Serialises ballots as the elements of a JSON array, for [`insert`].
-pub(super) fn elements(poll: &PollId, epoch: Epoch, ballots: &[Ballot]) -> Result<String, StoreError> {
-    let mut elements = String::new();
-    for ballot in ballots {
-        if !elements.is_empty() {
-            elements.push(',');
-        }
-        let row = NewBallotRow::new(poll, ballot);
-        elements.push_str(&rows::json(&(
-            row.poll_id,
-            row.seq,
-            row.position,
-            row.model,
-            row.choice,
-            row.reason,
-            row.detail,
-            row.option_order,
-            row.latency_ms,
-            row.at_ms,
-            row.cost,
-            row.basis,
-            row.answered_by,
-            row.ballot_mode,
-            row.reasoned,
-            epoch.number(),
-        ))?);
-    }
-    Ok(elements)
+/// Serialises the ballots of one poll as an element of the JSON array of [`insert`].
+pub(super) fn element(poll: &PollId, epoch: Epoch, ballots: &[Ballot]) -> Result<String, StoreError> {
+    let rows: Vec<_> = ballots
+        .iter()
+        .map(NewBallotRow::new)
+        .map(|row| {
+            (
+                row.seq,
+                row.position,
+                row.choice,
+                row.latency_ms,
+                row.at_ms,
+                row.cost,
+                row.basis,
+                row.mode,
+                row.reasoned,
+                row.reason,
+                row.detail,
+                row.answered_by,
+            )
+        })
+        .collect();
+    rows::json(&(poll.as_str(), epoch.number(), rows))
 }
 
 /// Inserts the ballots of a JSON array, all or none.

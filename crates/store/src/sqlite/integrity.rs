@@ -11,6 +11,9 @@ const FULL: &str = "PRAGMA integrity_check(100)";
 /// reading the value.
 const UNREADABLE: &str = "SELECT 'poll ' || id || ' is unreadable' FROM polls \
          WHERE NOT json_valid(plan) OR (closing IS NOT NULL AND NOT json_valid(closing)) \
+     UNION ALL SELECT 'plan ' || number || ' is unreadable' FROM plans \
+         WHERE NOT json_valid(options) OR NOT json_valid(rules) \
+     UNION ALL SELECT 'roster ' || id || ' is unreadable' FROM rosters WHERE NOT json_valid(members) \
      UNION ALL SELECT 'agent task ' || id || ' is unreadable' FROM a2a_tasks WHERE NOT json_valid(content) \
      LIMIT 100";
 

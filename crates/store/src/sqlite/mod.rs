@@ -199,7 +199,7 @@ impl Engine for Sqlite {
         epoch: Epoch,
         ballots: &[Ballot],
     ) -> Result<(), StoreError> {
-        self.writer.insert_ballots(ballots::elements(poll, epoch, ballots)?).await
+        self.writer.insert_ballots(ballots::element(poll, epoch, ballots)?).await
     }
 
     async fn ballots(&self, poll: &PollId, after: u32) -> Result<Vec<Ballot>, StoreError> {

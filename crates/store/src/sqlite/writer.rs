@@ -50,9 +50,9 @@ enum Message {
     Close,
 }
 
-/// Ballots to insert, at least one, as the elements of a JSON array.
+/// Ballots of one poll to insert, at least one, as an element of a JSON array.
 struct NewBallots {
-    elements: String,
+    element: String,
     reply: oneshot::Sender<Result<(), StoreError>>,
 }
 
@@ -96,9 +96,9 @@ impl Writer {
     }
 
     /// Inserts ballots, all or none, in one statement shared with other callers.
-    pub(super) async fn insert_ballots(&self, elements: String) -> Result<(), StoreError> {
+    pub(super) async fn insert_ballots(&self, element: String) -> Result<(), StoreError> {
         let (reply, receiver) = oneshot::channel();
-        self.submit(Message::Ballots(NewBallots { elements, reply }), receiver).await
+        self.submit(Message::Ballots(NewBallots { element, reply }), receiver).await
     }
 
     /// Truncates the write-ahead log to remove deleted data. Returns `false` if readers prevented it.
@@ -362,11 +362,11 @@ impl Batch {
 
 /// Inserts all these ballots, or none.
 async fn insert(db: &mut SqliteConnection, ballots: &[NewBallots]) -> Result<(), sqlx::Error> {
-    let length: usize = ballots.iter().map(|ballots| ballots.elements.len() + 1).sum();
+    let length: usize = ballots.iter().map(|ballots| ballots.element.len() + 1).sum();
     let mut array = String::with_capacity(length + 2);
     for ballots in ballots {
         array.push(if array.is_empty() { '[' } else { ',' });
-        array.push_str(&ballots.elements);
+        array.push_str(&ballots.element);
     }
     array.push(']');
     ballots::insert(db, array).await

@@ -46,7 +46,8 @@ pub(crate) const LOCK_POLL_OF: &str = "UPDATE polls SET settled = settled WHERE 
      AND deleted_at IS NULL";
 /// A poll without votes has failed.
 pub(crate) const END_TASK: &str = "UPDATE a2a_tasks SET status_at = $2, state = CASE WHEN $3 = 1 THEN 'canceled' \
-     WHEN EXISTS (SELECT 1 FROM ballots WHERE poll_id = $1 AND choice IS NOT NULL) THEN 'completed' \
+     WHEN EXISTS (SELECT 1 FROM votes WHERE poll = (SELECT number FROM polls WHERE id = $1) AND choice IS NOT NULL) \
+         OR EXISTS (SELECT 1 FROM ballots WHERE poll_id = $1 AND choice IS NOT NULL) THEN 'completed' \
      ELSE 'failed' END WHERE poll_id = $1";
 pub(crate) const DELETE_ABANDONED_TASKS: &str =
     "DELETE FROM a2a_tasks WHERE poll_id IS NULL AND status_at < $1";

@@ -5,22 +5,26 @@
 macro_rules! polls_of_user {
     ($options:literal, $question:literal, $owner:literal, $only:expr, $offset:literal) => {
         concat!(
-            "WITH page AS MATERIALIZED (SELECT id FROM polls WHERE ",
+            "WITH page AS MATERIALIZED (SELECT id, number FROM polls WHERE ",
             $owner,
             " = $1 AND deleted_at IS NULL ",
             $only,
             " ORDER BY created_at DESC, id DESC LIMIT $2 ",
             $offset,
             "), \
-             listed AS MATERIALIZED (SELECT id, form, created_at, closing, unused_cost, ",
+             listed AS MATERIALIZED (SELECT id, form, created_at, closing, unused_cost, COALESCE(plans.question, ",
             $question,
-            " AS question, ",
+            ") AS question, COALESCE(plans.options, ",
             $options,
-            " AS options, \
+            ") AS options, \
                  (SELECT captured FROM holds WHERE ref = polls.id AND status <> 'open') AS captured \
-                 FROM polls WHERE id IN (SELECT id FROM page)), \
-             counts AS (SELECT poll_id, choice, count(*) AS answers, CAST(SUM(cost) AS BIGINT) AS cost \
-                 FROM ballots WHERE poll_id IN (SELECT id FROM page) GROUP BY poll_id, choice) \
+                 FROM ",
+            polls_with_plans!(),
+            " WHERE id IN (SELECT id FROM page)), \
+             counts AS (SELECT poll_id, choice, count(*) AS answers, CAST(SUM(cost) AS BIGINT) AS cost FROM \
+                 (SELECT id AS poll_id, choice, cost FROM page JOIN votes ON poll = page.number \
+                 UNION ALL SELECT poll_id, choice, cost FROM ballots WHERE poll_id IN (SELECT id FROM page)) AS cast_ballots \
+                 GROUP BY poll_id, choice) \
              SELECT listed.id AS id, form, created_at, closing, unused_cost, question, options, captured, \
                  choice, COALESCE(answers, 0) AS answers, COALESCE(counts.cost, 0) AS cost \
              FROM listed LEFT JOIN counts ON counts.poll_id = listed.id \
@@ -70,7 +74,7 @@ macro_rules! sqlite_words {
         with_words!(
             "json_each($4) AS word",
             "json_each(word.value) AS form",
-            "instr(lower(plan ->> 'question'), form.value)"
+            "instr(lower(COALESCE((SELECT question FROM plans WHERE plans.number = polls.number), plan ->> 'question')), form.value)"
         )
     };
 }
@@ -80,7 +84,8 @@ macro_rules! postgres_words {
         with_words!(
             "json_array_elements($4::json) AS word (value)",
             "json_array_elements_text(word.value) AS form (value)",
-            "strpos(lower((CAST(plan AS json) ->> 'question') COLLATE \"C\"), form.value)"
+            "strpos(lower(COALESCE((SELECT question FROM plans WHERE plans.number = polls.number), \
+                 CAST(plan AS json) ->> 'question') COLLATE \"C\"), form.value)"
         )
     };
 }
@@ -99,6 +104,7 @@ pub(crate) const FIND_RUNNING_POSTGRES: &str =
 pub(crate) const SPENDING_BY_DAY: &str = "SELECT day, count(*) AS polls, CAST(SUM(cost) AS BIGINT) AS cost FROM \
      (SELECT created_at / 86400000 AS day, COALESCE( \
          (SELECT captured FROM holds WHERE ref = polls.id AND status <> 'open'), \
-         (SELECT CAST(COALESCE(SUM(cost), 0) AS BIGINT) FROM ballots WHERE poll_id = polls.id) \
+         (SELECT CAST(COALESCE(SUM(cost), 0) AS BIGINT) FROM votes WHERE poll = polls.number) \
+             + (SELECT CAST(COALESCE(SUM(cost), 0) AS BIGINT) FROM ballots WHERE poll_id = polls.id) \
              + COALESCE(unused_cost, 0)) AS cost \
      FROM polls WHERE owner = $1 AND created_at >= $2 AND closing IS NOT NULL) AS ended GROUP BY day ORDER BY day";

@@ -44,10 +44,14 @@ macro_rules! add_slot_sums {
 /// The columns of [`crate::rows::EndedPollRow`].
 macro_rules! ended_poll_columns {
     () => {
-        "polls.id AS id, form, plan, closing, unused_cost, revision, counted_revision, correct, incorrect, \
-         (SELECT count(*) FROM feedback WHERE poll_id = polls.id AND outcome_correct = 1) AS now_correct, \
-         (SELECT count(*) FROM feedback WHERE poll_id = polls.id AND outcome_correct = 0) AS now_incorrect \
-         FROM reputation_polls JOIN polls ON polls.id = reputation_polls.poll_id"
+        concat!(
+            "polls.id AS id, closing, unused_cost, revision, counted_revision, correct, incorrect, \
+             (SELECT count(*) FROM feedback WHERE poll_id = polls.id AND outcome_correct = 1) AS now_correct, \
+             (SELECT count(*) FROM feedback WHERE poll_id = polls.id AND outcome_correct = 0) AS now_incorrect, ",
+            plan_columns!(),
+            " FROM reputation_polls JOIN polls ON polls.id = reputation_polls.poll_id \
+             LEFT JOIN plans ON plans.number = polls.number"
+        )
     };
 }
 
@@ -84,7 +88,8 @@ pub(crate) const FORGET_COUNTED: &str =
 pub(crate) const FORGET_AS_READ: &str =
     "DELETE FROM reputation_polls WHERE poll_id = $1 AND revision = $2 AND counted_revision = $3";
 pub(crate) const ENDED_POLL: &str = concat!("SELECT ", ended_poll_columns!(), " WHERE polls.id = $1");
-pub(crate) const DELETE_BALLOTS: &str = "DELETE FROM ballots WHERE poll_id = $1";
+pub(crate) const DELETE_VOTES: &str =
+    "DELETE FROM votes WHERE poll = (SELECT number FROM polls WHERE id = $1)";
 pub(crate) const DELETE_POLL: &str = "DELETE FROM polls WHERE id = $1";
 pub(crate) const ADD_SERVICE_SUMS: &str = "UPDATE reputation_service SET polls = polls + $2, \
      cancelled = cancelled + $3, free = free + $4, answered = answered + $5, total_ms = total_ms + $6, \

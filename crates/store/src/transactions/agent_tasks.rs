@@ -10,7 +10,7 @@ use ep_kernel::ports::{
 use ep_polling::poll_id::PollId;
 use ep_polling::time::Timestamp;
 
-use super::Database;
+use super::{Database, plans};
 use crate::engine::{Connection, Durability, Engine};
 use crate::rows::{CountRow, PollRow, TaskRow};
 use crate::statements as sql;
@@ -90,7 +90,8 @@ async fn lock_poll<C: Connection>(db: &mut C, task: &AgentTask) -> Result<Option
         return Err(StoreError::NotFound("poll"));
     }
     let row: PollRow = db.fetch_one(sql::POLL, values![poll]).await?;
-    row.try_into().map(Some)
+    let members = plans::members(db, &row.plan).await?;
+    row.record(members).map(Some)
 }
 
 /// Returns poll, state and time of a task as stored before the end of its poll.

@@ -93,6 +93,7 @@ async fn audit<C: Connection>(db: &mut C, settled_within: Duration) -> Result<Au
         wrong_held: ids(db, sql::WRONG_HELD, values![]).await?,
         orphaned_holds: ids(db, sql::ORPHANED_HOLDS, values![]).await?,
         wrong_captures: ids(db, sql::WRONG_CAPTURES, values![]).await?,
+        wrong_ballots: ids(db, sql::WRONG_BALLOTS, values![]).await?,
         wrong_spending: ids(db, sql::WRONG_SPENDING, values![]).await?,
         unreturned_funds: ids(db, sql::UNRETURNED_FUNDS, values![]).await?,
         unproven_credits: ids(db, sql::UNPROVEN_CREDITS, values![]).await?,

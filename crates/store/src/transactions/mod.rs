@@ -17,6 +17,7 @@ mod accounts;
 mod agent_pushes;
 mod agent_tasks;
 mod checkouts;
+pub(crate) mod conversion;
 mod deposits;
 mod feedback;
 mod history;
@@ -25,6 +26,7 @@ mod idempotency;
 mod keys;
 mod ledger;
 mod operator;
+pub(crate) mod plans;
 pub(crate) mod polls;
 pub(crate) mod reputation;
 mod sessions;
@@ -37,9 +39,10 @@ use ep_kernel::ports::StoreError;
 use ep_polling::time::Timestamp;
 
 use crate::error::{UnexpectedData, failed};
+use plans::RosterCache;
 
-/// A database that implements the ports.
-pub(crate) struct Database<E>(pub(crate) E);
+/// A database that implements the ports, with its cached rosters.
+pub(crate) struct Database<E>(pub(crate) E, pub(crate) RosterCache);
 
 const DAY_MS: i64 = 24 * 60 * 60 * 1000;
 

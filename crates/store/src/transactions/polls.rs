@@ -14,9 +14,11 @@ use ep_polling::ballot::Ballot;
 use ep_polling::money::{MicroUsd, Settlement};
 use ep_polling::plan::PollForm;
 use ep_polling::poll_id::PollId;
+use ep_polling::roster::Member;
 use ep_polling::time::Timestamp;
 
-use super::{Database, agent_tasks, holds, reputation};
+use super::plans::RosterHash;
+use super::{Database, agent_tasks, holds, plans, reputation};
 use crate::engine::{Connection, Durability, Engine};
 use crate::rows::{self, AdoptedRow, IdRow, PollRow, ProgressRow, SettledRow};
 use crate::statements as sql;
@@ -26,8 +28,12 @@ use crate::value::values;
 impl<E: Engine> PollStore for Database<E> {
     async fn open(&self, poll: &NewPoll, lease: &Lease) -> Result<Opened, StoreError> {
         let (poll, lease) = (poll.clone(), lease.clone());
+        let members = poll.plan.roster.in_registry_order(poll.plan.seed);
+        let hash = self.1.hash(&members)?;
         self.0
-            .transact(Durability::PowerLoss, move |db| async move { open(db, &poll, &lease).await }.boxed())
+            .transact(Durability::PowerLoss, move |db| {
+                async move { open(db, &poll, &lease, &members, &hash).await }.boxed()
+            })
             .await
     }
 
@@ -76,7 +82,9 @@ impl<E: Engine> PollStore for Database<E> {
 
     async fn poll(&self, id: &PollId) -> Result<Option<PollRecord>, StoreError> {
         let poll: Option<PollRow> = self.0.fetch_optional(sql::POLL, values![id]).await?;
-        poll.map(TryInto::try_into).transpose()
+        let Some(poll) = poll else { return Ok(None) };
+        let members = self.members(&poll.plan).await?;
+        poll.record(members).map(Some)
     }
 
     async fn progress(&self, id: &PollId) -> Result<Option<PollProgress>, StoreError> {
@@ -98,7 +106,24 @@ impl<E: Engine> PollStore for Database<E> {
         let values = values![&*lease.worker, lease.lasts, ago, limit, Lease::longest(lease.lasts)];
         let adopted: Vec<AdoptedRow> =
             self.0.fetch_changed(Durability::ProcessCrash, E::Connection::ADOPT_POLLS, values).await?;
-        adopted.into_iter().map(TryInto::try_into).collect()
+        let mut polls = Vec::with_capacity(adopted.len());
+        for row in adopted {
+            let form = row.form;
+            let poll = AdoptedPoll::try_from(row)?;
+            if form == PollForm::First.number() {
+                // The lease is not renewed, so the poll is adopted again later. Other polls continue.
+                match self.convert_adopted(&poll.id, poll.epoch).await {
+                    Ok(true) => {}
+                    Ok(false) => continue,
+                    Err(error) => {
+                        tracing::error!(poll = %poll.id, %error, "failed to convert a poll of an earlier release");
+                        continue;
+                    }
+                }
+            }
+            polls.push(poll);
+        }
+        Ok(polls)
     }
 
     async fn renew(&self, held: &[(PollId, Epoch)], lasts: Duration) -> Result<Vec<PollId>, StoreError> {
@@ -137,20 +162,38 @@ impl<E: Engine> PollStore for Database<E> {
 
 /// Deletes cancellation requests of settled polls.
 pub(crate) async fn delete_cancellations<E: Engine>(
-    Database(engine): &Database<E>,
+    Database(engine, _): &Database<E>,
 ) -> Result<u64, StoreError> {
     engine.execute(Durability::ProcessCrash, sql::DELETE_OLD_CANCELLATIONS, values![]).await
 }
 
-async fn open<C: Connection>(db: &mut C, poll: &NewPoll, lease: &Lease) -> Result<Opened, StoreError> {
+async fn open<C: Connection>(
+    db: &mut C,
+    poll: &NewPoll,
+    lease: &Lease,
+    members: &[Member],
+    hash: &RosterHash,
+) -> Result<Opened, StoreError> {
     let NewPoll { id, owner, plan, created_at, request_ref, hold, notify, time, .. } = poll;
     let (request_ref, billed) = (request_ref.as_deref(), hold.is_some());
     let (worker, lasts) = (&*lease.worker, lease.lasts);
-    let plan = rows::json(plan)?;
+    let number = plans::add(db, plan, members, hash).await?;
     let form = PollForm::NEWEST.number();
-    let row =
-        values![id, *owner, *created_at, billed, lasts, worker, request_ref, plan, Epoch::FIRST, *time, form];
+    let row = values![
+        id,
+        *owner,
+        *created_at,
+        billed,
+        lasts,
+        worker,
+        request_ref,
+        Epoch::FIRST,
+        *time,
+        form,
+        number
+    ];
     if db.execute(sql::OPEN_POLL, row).await? == 0 {
+        db.execute(sql::DELETE_PLAN, values![number]).await?;
         let existing: IdRow = db.fetch_one(sql::POLL_BY_REQUEST, values![request_ref]).await?;
         return Ok(Opened::Existing(rows::poll_id(&existing.id)?));
     }

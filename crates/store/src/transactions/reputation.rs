@@ -15,7 +15,7 @@ use ep_polling::reputation::{self, BallotSlot, Judgements, Sums};
 use ep_polling::roster::ModelId;
 use ep_polling::time::Timestamp;
 
-use super::{Database, exactly_one};
+use super::{Database, exactly_one, plans};
 use crate::engine::{Connection, Durability, Engine, Record};
 use crate::rows::{
     self, BallotRow, CountedPoll, EndedPollRow, HeartbeatsRow, IdRow, ModelSumsRow, ServiceSumsRow,
@@ -33,7 +33,7 @@ const PAGE: u32 = 50;
 #[async_trait]
 impl<E: Engine> ReputationStore for Database<E> {
     async fn count_polls(&self, limit: u32) -> Result<u32, StoreError> {
-        let polls = decoded(self.0.fetch_all(sql::WAITING_POLLS, values![limit]).await?)?;
+        let polls = self.decoded(self.0.fetch_all(sql::WAITING_POLLS, values![limit]).await?).await?;
         if polls.is_empty() {
             return Ok(0);
         }
@@ -82,6 +82,15 @@ impl<E: Engine> ReputationStore for Database<E> {
 }
 
 impl<E: Engine> Database<E> {
+    async fn decoded(&self, rows: Vec<EndedPollRow>) -> Result<Vec<CountedPoll>, StoreError> {
+        let mut polls = Vec::with_capacity(rows.len());
+        for row in rows {
+            let members = self.members(&row.plan).await?;
+            polls.push(row.decode(members)?);
+        }
+        Ok(polls)
+    }
+
     /// Returns the ballots of a poll, if it counts.
     async fn ballots_of(&self, poll: &CountedPoll) -> Result<Vec<Ballot>, StoreError> {
         if reputation::counts(&poll.plan) { self.0.ballots(&poll.id, 0).await } else { Ok(Vec::new()) }
@@ -95,7 +104,8 @@ pub(crate) async fn delete_anonymous<E: Engine>(
     before: Timestamp,
     limit: u32,
 ) -> Result<u64, StoreError> {
-    let polls = decoded(database.0.fetch_all(sql::OLD_ANONYMOUS_POLLS, values![before, limit]).await?)?;
+    let polls = database.0.fetch_all(sql::OLD_ANONYMOUS_POLLS, values![before, limit]).await?;
+    let polls = database.decoded(polls).await?;
     if polls.is_empty() {
         return Ok(0);
     }
@@ -111,7 +121,7 @@ pub(crate) async fn delete_anonymous<E: Engine>(
             lock(db).await?;
             for CountedPoll { id, revision, .. } in &polls {
                 unless_counted(db.execute(sql::FORGET_COUNTED, values![id, *revision]).await?)?;
-                db.execute(sql::DELETE_BALLOTS, values![id]).await?;
+                delete_ballots(db, id).await?;
                 exactly_one(db.execute(sql::DELETE_POLL, values![id]).await?)?;
             }
             change(db, &removed, STORED).await?;
@@ -141,7 +151,8 @@ pub(crate) async fn delete_poll<E: Engine>(
         else {
             continue;
         };
-        let poll = CountedPoll::try_from(poll)?;
+        let members = database.members(&poll.plan).await?;
+        let poll = poll.decode(members)?;
         let ballots = database.ballots_of(&poll).await?;
         let (mut gone, mut removed) = (Sums::default(), Sums::default());
         gone.add(&poll.sums(&ballots, poll.judged));
@@ -169,8 +180,8 @@ async fn delete_content<C: Connection>(
 ) -> Result<(), StoreError> {
     lock(db).await?;
     unless_counted(db.execute(sql::FORGET_AS_READ, values![id, *revision, *counted_revision]).await?)?;
+    delete_ballots(db, id).await?;
     for statement in [
-        sql::DELETE_BALLOTS,
         sql::DELETE_FEEDBACK_ON,
         sql::DELETE_TASK_OF,
         sql::DELETE_NOTIFICATION_OF,
@@ -183,6 +194,14 @@ async fn delete_content<C: Connection>(
     db.execute(sql::DELETE_UNOWNED_POLL, values![id]).await?;
     change(db, removed, STORED).await?;
     change(db, gone, DELETED).await
+}
+
+/// Deletes the ballots and the plan of a poll, in any form.
+async fn delete_ballots<C: Connection>(db: &mut C, id: &PollId) -> Result<(), StoreError> {
+    for statement in [sql::DELETE_OLD_BALLOTS, sql::DELETE_VOTES, sql::DELETE_PLAN_OF] {
+        db.execute(statement, values![id]).await?;
+    }
+    Ok(())
 }
 
 /// Locks the sums. This lock comes before every lock on a counted poll.
@@ -203,10 +222,6 @@ fn unless_conflicting<N: Default>(done: Result<(), StoreError>, count: N) -> Res
         Err(StoreError::Conflict(COUNTED_CONCURRENTLY)) => Ok(N::default()),
         Err(error) => Err(error),
     }
-}
-
-fn decoded(rows: Vec<EndedPollRow>) -> Result<Vec<CountedPoll>, StoreError> {
-    rows.into_iter().map(TryInto::try_into).collect()
 }
 
 /// Adds these sums, always in the same order.
@@ -261,10 +276,15 @@ pub(super) async fn audit<C: Connection>(db: &mut C) -> Result<Vec<String>, Stor
     let mut after: Option<PollId> = None;
     loop {
         let last = after.as_ref().map_or("", PollId::as_str);
-        let polls = decoded(all(db, sql::COUNTED_POLLS, values![last, PAGE]).await?)?;
+        let rows: Vec<EndedPollRow> = all(db, sql::COUNTED_POLLS, values![last, PAGE]).await?;
+        let mut polls = Vec::with_capacity(rows.len());
+        for row in rows {
+            let members = plans::members(db, &row.plan).await?;
+            polls.push(row.decode(members)?);
+        }
         for poll in &polls {
             if reputation::counts(&poll.plan) {
-                let ballots: Vec<BallotRow> = all(db, sql::BALLOTS, values![&poll.id]).await?;
+                let ballots: Vec<BallotRow> = all(db, sql::BALLOTS, values![&poll.id, 0_u32]).await?;
                 let ballots: Result<Vec<Ballot>, StoreError> =
                     ballots.into_iter().map(TryInto::try_into).collect();
                 counted.add(&poll.sums(&ballots?, poll.counted));

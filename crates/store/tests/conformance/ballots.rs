@@ -10,6 +10,7 @@ on_both_engines!(
     stored_ballots_are_read_unchanged,
     inserts_all_or_none,
     a_member_votes_once,
+    an_audit_names_polls_with_gaps_in_their_sequence,
     rejects_ballots_of_polls_that_are_not_running,
     a_rejected_caller_fails_alone,
     concurrent_ballots_are_all_stored,
@@ -45,10 +46,21 @@ async fn a_member_votes_once(db: TestDatabase) {
     let votes: Vec<_> = join_all(voting).await.into_iter().map(Result::unwrap).collect();
     assert_eq!(votes.iter().filter(|vote| vote.is_ok()).count(), 1);
     assert_eq!(votes.iter().filter(|vote| matches!(vote, Err(StoreError::Conflict(_)))).count(), 15);
-    // A sequence number is not used twice either.
-    let stored = db.polls.ballots(&poll, 0).await.unwrap()[0].seq;
-    let twice = db.polls.record(&poll, Epoch::FIRST, &[ballot(stored, 5)]).await;
-    assert!(matches!(twice, Err(StoreError::Conflict(_))), "{twice:?}");
+}
+
+async fn an_audit_names_polls_with_gaps_in_their_sequence(db: TestDatabase) {
+    let wrong = async || db.ledger.audit(SETTLED_WITHIN).await.unwrap().wrong_ballots;
+    let whole = db.running(None, None).await;
+    db.polls.record(&whole, Epoch::FIRST, &ballots(1..=3)).await.unwrap();
+    assert_eq!(wrong().await, Vec::<String>::new());
+    let (gap, twice) = (db.running(None, None).await, db.running(None, None).await);
+    db.polls.record(&gap, Epoch::FIRST, &[ballot(1, 0), ballot(3, 1)]).await.unwrap();
+    db.polls.record(&twice, Epoch::FIRST, &[ballot(1, 0), ballot(1, 1)]).await.unwrap();
+    let mut broken = [gap.to_string(), twice.to_string()];
+    broken.sort();
+    let mut found = wrong().await;
+    found.sort();
+    assert_eq!(found, broken);
 }
 
 async fn rejects_ballots_of_polls_that_are_not_running(db: TestDatabase) {

@@ -81,7 +81,11 @@ async fn closed_unsettled_polls_are_adopted(db: TestDatabase) {
 
 async fn an_unreadable_poll_does_not_prevent_the_adoption_of_others(db: TestDatabase) {
     let polls = [open(&db, 1_000).await, open(&db, 1_000).await, open(&db, 1_000).await];
-    tamper(&db.url, format!("UPDATE polls SET plan = '{{' WHERE id = '{}'", polls[1].id)).await.unwrap();
+    let unreadable = format!(
+        "UPDATE plans SET rules = '{{' WHERE number = (SELECT number FROM polls WHERE id = '{}')",
+        polls[1].id
+    );
+    tamper(&db.url, unreadable).await.unwrap();
     db.pass(2_000).await;
     assert_eq!(adopt(&db).await.len(), 3);
     for (index, poll) in polls.iter().enumerate() {
@@ -214,7 +218,7 @@ async fn polls_of_an_unknown_form_are_ignored(db: TestDatabase) {
     let listed = db.store.history().polls_of(user, 10, 0).await;
     assert!(matches!(listed, Err(StoreError::UnknownForm)), "{listed:?}");
     assert_eq!(db.store.reputation().count_polls(10).await.unwrap(), 0);
-    tamper(&db.url, "UPDATE polls SET form = 1").await.unwrap();
+    tamper(&db.url, "UPDATE polls SET form = 2").await.unwrap();
     assert_eq!(ids(&adopt(&db).await), HashSet::from([polls[1].clone()]));
     assert_eq!(db.store.reputation().count_polls(10).await.unwrap(), 1);
     assert_eq!(db.store.history().polls_of(user, 10, 0).await.unwrap().len(), 2);

@@ -18,6 +18,7 @@ mod changes;
 mod checkouts;
 mod connect;
 mod constraints;
+mod conversion;
 mod crash;
 mod credits;
 mod deposits;

@@ -127,10 +127,9 @@ async fn public_polls_are_counted_once_by_concurrent_processes(db: TestDatabase)
         end(&db, &real(None), &recorded).await;
     }
     // With calls in flight, the final cost is unknown.
-    let late = db.running(None, None).await;
-    tamper(&db.url, format!("UPDATE polls SET plan = replace(plan, '\"simulated\":true', '\"simulated\":false') WHERE id = '{late}'"))
-        .await
-        .unwrap();
+    let late = real(None);
+    db.polls.open(&late, &lease("worker", 60_000)).await.unwrap();
+    let late = late.id;
     let unsettled = Closing { unused_calls: 1, ..closing(None) };
     db.polls.close(&late, Epoch::FIRST, &unsettled, Settlement::Later).await.unwrap();
     let counting = (0..4).map(|_| async {
@@ -143,15 +142,15 @@ async fn public_polls_are_counted_once_by_concurrent_processes(db: TestDatabase)
     db.polls.settle(&late, Epoch::FIRST, usd(0), usd(9), at(9)).await.unwrap();
     assert_eq!(count(&db).await, 1);
 
-    // Of seven calls, two failed; four votes are for the first of three options, shown in the second
-    // position.
+    // Of seven calls, two failed; four votes are for the first of three options, which the first model saw in
+    // the third position.
     let stored = sums(&db).await;
     let first = &stored.models[&ModelId::new("maker/some-model-0")];
     assert_eq!((first.calls, first.votes, first.latency_ms, first.cost), (10, 10, 8_500, 1_200));
     assert_eq!((first.decided, first.with_outcome, first.judged), (10, 10, 0));
     assert_eq!(
         stored.slots[&ModelId::new("maker/some-model-0")],
-        [(BallotSlot { options: 3, slot: 1 }, 10)].into()
+        [(BallotSlot { options: 3, slot: 2 }, 10)].into()
     );
     let failing = &stored.models[&ModelId::new("maker/some-model-2")];
     assert_eq!((failing.calls, failing.votes, failing.priced, failing.unreadable), (10, 0, 0, 0));
@@ -208,8 +207,7 @@ fn random_ballot(seq: u32, rng: &mut ChaCha12Rng) -> Ballot {
         0 => Err(NoVote::new(reasons[rng.random_range(0..4)], "it did not")),
         _ => Ok(rng.random_range(0..3)),
     };
-    let order = [[0, 1, 2], [1, 2, 0], [2, 0, 1]][rng.random_range(0..3)].to_vec();
-    Ballot { vote, option_order: order, ..ballot(seq, seq - 1) }
+    Ballot { vote, ..ballot(seq, seq - 1) }
 }
 
 /// Polls are opened, ended, judged repeatedly and deleted, and accounts are deleted, while several counters

@@ -1,0 +1,141 @@
+//! Rows of ballots.
+
+use ep_kernel::ports::StoreError;
+use ep_polling::ballot::{Ballot, BallotMode, Casting, NoVote, Reason};
+use ep_polling::money::{MicroUsd, Spend, SpendBasis};
+use serde::Deserialize;
+
+use super::{from_name, unreadable};
+
+/// The stored numbers of bases and modes are indices into these lists. New names are appended.
+pub(crate) const BASES: [SpendBasis; 4] =
+    [SpendBasis::Reported, SpendBasis::Priced, SpendBasis::Estimated, SpendBasis::Unknown];
+pub(crate) const MODES: [BallotMode; 4] =
+    [BallotMode::ForcedTool, BallotMode::OfferedTool, BallotMode::JsonSchema, BallotMode::Text];
+
+row! {
+    /// [`crate::statements::ballot_columns`], in the same order, because SQLite returns ballots as JSON
+    /// arrays.
+    #[derive(Deserialize)]
+    BallotRow {
+        seq: i64,
+        position: i64,
+        choice: Option<i64>,
+        latency_ms: i64,
+        at_ms: i64,
+        cost: i64,
+        basis: i64,
+        mode: Option<i64>,
+        reasoned: Option<i64>,
+        reason: Option<String>,
+        detail: Option<String>,
+        answered_by: Option<String>,
+    }
+}
+
+/// A ballot to insert: the columns of [`BallotRow`].
+pub(crate) struct NewBallotRow<'a> {
+    pub(crate) seq: i64,
+    pub(crate) position: i64,
+    pub(crate) choice: Option<i64>,
+    pub(crate) latency_ms: i64,
+    pub(crate) at_ms: i64,
+    pub(crate) cost: i64,
+    pub(crate) basis: i64,
+    pub(crate) mode: Option<i64>,
+    pub(crate) reasoned: Option<i64>,
+    pub(crate) reason: Option<&'static str>,
+    pub(crate) detail: Option<&'a str>,
+    pub(crate) answered_by: Option<&'a str>,
+}
+
+impl<'a> NewBallotRow<'a> {
+    pub(crate) fn new(ballot: &'a Ballot) -> Self {
+        let no_vote = ballot.vote.as_ref().err();
+        Self {
+            seq: ballot.seq.into(),
+            position: ballot.position.into(),
+            choice: ballot.vote.as_ref().ok().map(|option| *option as i64),
+            latency_ms: ballot.latency_ms.into(),
+            at_ms: ballot.at_ms.into(),
+            cost: ballot.spend.amount.micro(),
+            basis: number_of(&BASES, ballot.spend.basis),
+            mode: ballot.casting.map(|casting| number_of(&MODES, casting.mode)),
+            reasoned: ballot.casting.and_then(|casting| casting.reasoned).map(i64::from),
+            reason: no_vote.map(|no_vote| no_vote.reason.as_str()),
+            detail: no_vote.map(|no_vote| no_vote.detail.as_str()),
+            answered_by: ballot.answered_by.as_deref(),
+        }
+    }
+}
+
+fn number_of<T: PartialEq, const N: usize>(names: &[T; N], name: T) -> i64 {
+    // A name outside the list gets a number that cannot be read. A test compares the lists with the types.
+    names.iter().position(|known| *known == name).unwrap_or(N) as i64
+}
+
+fn name_of<T: Copy>(names: &[T], number: i64) -> Option<T> {
+    names.get(usize::try_from(number).ok()?).copied()
+}
+
+impl TryFrom<BallotRow> for Ballot {
+    type Error = StoreError;
+
+    fn try_from(row: BallotRow) -> Result<Self, StoreError> {
+        let vote = match (row.choice, row.reason) {
+            (Some(option), None) => Ok(usize::try_from(option).map_err(|_| unreadable("a vote"))?),
+            (None, Some(reason)) => Err(NoVote {
+                reason: from_name::<Reason>(&reason).ok_or_else(|| unreadable("a reason"))?,
+                detail: row.detail.unwrap_or_default(),
+            }),
+            _ => return Err(unreadable("a vote")),
+        };
+        let casting = match row.mode {
+            Some(mode) => Some(Casting {
+                mode: name_of(&MODES, mode).ok_or_else(|| unreadable("a ballot mode"))?,
+                reasoned: row.reasoned.map(|reasoned| reasoned != 0),
+            }),
+            None => None,
+        };
+        let number = |value: i64| u32::try_from(value).map_err(|_| unreadable("a ballot"));
+        Ok(Self {
+            seq: number(row.seq)?,
+            position: number(row.position)?,
+            vote,
+            latency_ms: number(row.latency_ms)?,
+            at_ms: number(row.at_ms)?,
+            spend: Spend {
+                amount: MicroUsd::new(row.cost),
+                basis: name_of(&BASES, row.basis).ok_or_else(|| unreadable("a basis"))?,
+            },
+            answered_by: row.answered_by,
+            casting,
+        })
+    }
+}
+
+row! {
+    /// The derived columns of a ballot of the first form, which a plan must confirm before they are dropped.
+    DerivedRow { position: i64, model: String, option_order: String }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_of_names_are_those_of_the_first_form() {
+        // See `crate::statements::BALLOTS`.
+        let names = ["reported", "priced", "estimated", "unknown"];
+        assert_eq!(names.map(from_name::<SpendBasis>), BASES.map(Some));
+        let names = ["forced_tool", "offered_tool", "json_schema", "text"];
+        assert_eq!(names, MODES.map(BallotMode::as_str));
+        for reason in [Reason::Timeout, Reason::RateLimited, Reason::UpstreamError, Reason::Truncated] {
+            assert_eq!(from_name(reason.as_str()), Some(reason));
+        }
+        assert_eq!(from_name::<Reason>("laziness"), None);
+        let numbers: Vec<i64> = BASES.iter().map(|basis| number_of(&BASES, *basis)).collect();
+        assert_eq!(numbers, [0, 1, 2, 3]);
+        assert_eq!((name_of(&MODES, 3), name_of(&MODES, 4)), (Some(BallotMode::Text), None));
+    }
+}

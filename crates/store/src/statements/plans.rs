@@ -1,0 +1,41 @@
+//! Statements on plans and rosters, and on polls of the first form, which are converted to the second.
+
+/// `$lock` keeps other transactions from deleting the roster.
+macro_rules! roster_by_hash {
+    ($lock:literal) => {
+        concat!("SELECT id AS number FROM rosters WHERE hash = $1", $lock)
+    };
+}
+
+pub(crate) const ROSTER_BY_HASH: &str = roster_by_hash!("");
+pub(crate) const ROSTER_BY_HASH_FOR_KEY_SHARE: &str = roster_by_hash!(" FOR KEY SHARE");
+pub(crate) const ADD_ROSTER: &str = "INSERT INTO rosters (hash, members) VALUES ($1, $2) \
+     ON CONFLICT (hash) DO NOTHING RETURNING id AS number";
+pub(crate) const ROSTER: &str = "SELECT members FROM rosters WHERE id = $1";
+pub(crate) const DELETE_UNUSED_ROSTERS: &str =
+    "DELETE FROM rosters WHERE NOT EXISTS (SELECT 1 FROM plans WHERE roster = rosters.id)";
+pub(crate) const ADD_PLAN: &str = "INSERT INTO plans (roster, seed, question, options, rules) \
+     VALUES ($1, $2, $3, $4, $5) RETURNING number";
+pub(crate) const DELETE_PLAN: &str = "DELETE FROM plans WHERE number = $1";
+pub(crate) const DELETE_PLAN_OF: &str =
+    "DELETE FROM plans WHERE number = (SELECT number FROM polls WHERE id = $1)";
+
+// Conversion of polls of the first form.
+
+/// Polls with ballots of the first form, after a given one.
+pub(crate) const OLD_POLLS: &str =
+    "SELECT DISTINCT poll_id AS id FROM ballots WHERE poll_id > $1 ORDER BY poll_id LIMIT $2";
+/// Reads and locks the plan of a poll of the first form that is settled, or leased in this epoch.
+pub(crate) const LOCK_OLD_PLAN: &str = "UPDATE polls SET form = form \
+     WHERE id = $1 AND form = 1 AND deleted_at IS NULL AND (settled = 1 OR lease_epoch = $2) RETURNING plan";
+pub(crate) const DERIVED_COLUMNS: &str =
+    "SELECT position, model, option_order FROM ballots WHERE poll_id = $1";
+pub(crate) const MOVE_BALLOTS: &str = concat!(
+    "INSERT INTO votes (poll, ",
+    super::ballot_columns!(),
+    ") SELECT $2, ",
+    super::old_ballot_columns!(),
+    " FROM ballots WHERE poll_id = $1"
+);
+pub(crate) const DELETE_OLD_BALLOTS: &str = "DELETE FROM ballots WHERE poll_id = $1";
+pub(crate) const SET_PLAN: &str = "UPDATE polls SET form = $3, number = $2, plan = '{}' WHERE id = $1";

@@ -1,0 +1,123 @@
+//! Plans and their rosters.
+//!
+//! A roster is stored once for all polls that share it, in registry order. The dispatch order follows from the
+//! seed of each poll.
+
+use std::sync::Arc;
+
+use ep_kernel::ports::StoreError;
+use ep_polling::plan::Plan;
+use ep_polling::roster::Member;
+use quick_cache::sync::Cache;
+use sha2::{Digest, Sha256};
+
+use super::Database;
+use crate::engine::{Connection, Durability, Engine};
+use crate::error::failed;
+use crate::rows::{self, NumberRow, PlanRow, RosterRow};
+use crate::statements as sql;
+use crate::value::values;
+
+/// Maximum number of cached rosters.
+const CACHED: usize = 64;
+
+/// Rosters that were stored or read recently. Stored rosters never change.
+pub(crate) struct RosterCache {
+    by_id: Cache<i64, Arc<[Member]>>,
+    /// Hashes by the address of the roster, which the entry keeps in use.
+    hashes: Cache<usize, (Arc<[Member]>, RosterHash)>,
+}
+
+/// The SHA-256 of a roster's JSON.
+pub(super) type RosterHash = [u8; 32];
+
+impl Default for RosterCache {
+    fn default() -> Self {
+        Self { by_id: Cache::new(CACHED), hashes: Cache::new(CACHED) }
+    }
+}
+
+impl RosterCache {
+    /// Returns the hash of a roster. Polls of a preset share one roster, so it is rarely computed.
+    pub(super) fn hash(&self, members: &Arc<[Member]>) -> Result<RosterHash, StoreError> {
+        let address = members.as_ptr() as usize;
+        if let Some((_, hash)) = self.hashes.get(&address) {
+            return Ok(hash);
+        }
+        let hash = hash(&json(members)?);
+        self.hashes.insert(address, (Arc::clone(members), hash));
+        Ok(hash)
+    }
+}
+
+impl<E: Engine> Database<E> {
+    /// Returns the members of the roster of this plan; none for a plan that contains its roster.
+    pub(super) async fn members(&self, plan: &PlanRow) -> Result<Arc<[Member]>, StoreError> {
+        let Some(id) = plan.roster else { return Ok(Arc::default()) };
+        if let Some(members) = self.1.by_id.get(&id) {
+            return Ok(members);
+        }
+        let row: Option<RosterRow> = self.0.fetch_optional(sql::ROSTER, values![id]).await?;
+        let members = decode(row)?;
+        self.1.by_id.insert(id, Arc::clone(&members));
+        Ok(members)
+    }
+}
+
+/// Returns the members of the roster of this plan, in a transaction.
+pub(super) async fn members<C: Connection>(db: &mut C, plan: &PlanRow) -> Result<Arc<[Member]>, StoreError> {
+    match plan.roster {
+        Some(id) => decode(db.fetch_optional(sql::ROSTER, values![id]).await?),
+        None => Ok(Arc::default()),
+    }
+}
+
+/// Adds a plan with its roster, unless the roster is stored; returns the plan's number. `members` are the
+/// roster of the plan in registry order, and `hash` is theirs.
+pub(super) async fn add<C: Connection>(
+    db: &mut C,
+    plan: &Plan,
+    members: &[Member],
+    hash: &RosterHash,
+) -> Result<i64, StoreError> {
+    let roster = match db.fetch_optional(C::ROSTER_BY_HASH, values![hash]).await? {
+        Some(NumberRow { number }) => number,
+        None => add_roster(db, members, hash).await?,
+    };
+    let (options, rules) = (rows::json(&plan.options)?, rows::json(&plan.rules())?);
+    let row = values![roster, plan.seed.bytes(), &*plan.question, options, rules];
+    let NumberRow { number } = db.fetch_one(sql::ADD_PLAN, row).await?;
+    Ok(number)
+}
+
+async fn add_roster<C: Connection>(
+    db: &mut C,
+    members: &[Member],
+    hash: &RosterHash,
+) -> Result<i64, StoreError> {
+    match db.fetch_optional(sql::ADD_ROSTER, values![hash, json(members)?]).await? {
+        Some(NumberRow { number }) => Ok(number),
+        // Another transaction has added it since.
+        None => db.fetch_one(C::ROSTER_BY_HASH, values![hash]).await.map(|row: NumberRow| row.number),
+    }
+}
+
+/// Deletes rosters without polls; returns their number.
+pub(crate) async fn delete_unused_rosters<E: Engine>(
+    Database(engine, _): &Database<E>,
+) -> Result<u64, StoreError> {
+    engine.execute(Durability::ProcessCrash, sql::DELETE_UNUSED_ROSTERS, values![]).await
+}
+
+pub(super) fn hash(json: &str) -> RosterHash {
+    Sha256::digest(json.as_bytes()).into()
+}
+
+pub(super) fn json(members: &[Member]) -> Result<String, StoreError> {
+    rows::json(&members)
+}
+
+fn decode(row: Option<RosterRow>) -> Result<Arc<[Member]>, StoreError> {
+    let RosterRow { members } = row.ok_or_else(|| failed(crate::error::UnexpectedData::MissingRow))?;
+    serde_json::from_str::<Vec<Member>>(&members).map(Into::into).map_err(failed)
+}
