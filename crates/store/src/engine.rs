@@ -10,12 +10,12 @@ use ep_kernel::ports::{Epoch, IntegrityCheck, StoreError};
 use ep_polling::ballot::Ballot;
 use ep_polling::poll_id::PollId;
 use futures::future::BoxFuture;
-use sqlx::postgres::PgRow;
+use sqlx::postgres::{PgArguments, PgRow};
 use sqlx::query::Query;
-use sqlx::sqlite::SqliteRow;
-use sqlx::{Database as Driver, Encode, FromRow, PgConnection, Postgres, Sqlite, SqliteConnection, Type};
+use sqlx::{FromRow, PgConnection, Postgres};
 
 use crate::error::{UnexpectedData, database_error, failed};
+use crate::sqlite::FromSqlite;
 use crate::statements as sql;
 use crate::value::Value;
 
@@ -32,15 +32,9 @@ pub(crate) enum Durability {
 }
 
 /// A row that both engines can return.
-pub(crate) trait Record:
-    for<'r> FromRow<'r, SqliteRow> + for<'r> FromRow<'r, PgRow> + Send + Unpin + 'static
-{
-}
+pub(crate) trait Record: FromSqlite + for<'r> FromRow<'r, PgRow> + Send + Unpin + 'static {}
 
-impl<R> Record for R where
-    R: for<'r> FromRow<'r, SqliteRow> + for<'r> FromRow<'r, PgRow> + Send + Unpin + 'static
-{
-}
+impl<R> Record for R where R: FromSqlite + for<'r> FromRow<'r, PgRow> + Send + Unpin + 'static {}
 
 /// A connection inside a transaction.
 pub(crate) trait Connection: Send {
@@ -212,93 +206,50 @@ pub(crate) trait Engine: Send + Sync + 'static {
     fn close(&self) -> impl Future<Output = ()> + Send;
 }
 
-/// Builds a driver's query from a statement and its values.
-pub(crate) fn query<D>(sql: &'static str, values: &[Value<'_>]) -> Query<'static, D, D::Arguments>
-where
-    D: Driver,
-    Option<i64>: for<'v> Encode<'v, D> + Type<D>,
-    Option<f64>: for<'v> Encode<'v, D> + Type<D>,
-    for<'v> Option<&'v str>: Encode<'v, D> + Type<D>,
-    for<'v> &'v [u8]: Encode<'v, D> + Type<D>,
-{
+/// Builds a query from a statement and its values.
+pub(crate) fn query(sql: &'static str, values: &[Value<'_>]) -> Query<'static, Postgres, PgArguments> {
     values.iter().fold(sqlx::query(sql), |query, value| match value {
         Value::Integer(number) => query.bind(*number),
         Value::Real(number) => query.bind(*number),
         Value::Text(text) => query.bind(text.as_deref()),
-        Value::Bytes(bytes) => query.bind(*bytes),
+        Value::Bytes(bytes) => query.bind(&**bytes),
     })
 }
 
-macro_rules! connection {
-    ($connection:ty, $driver:ty, available: $available:expr, adopt_polls: $adopt:expr, due_notifications: $due_notifications:expr, due_pushes: $due_pushes:expr, renew_leases: $renew:expr, roster_by_hash: $roster_by_hash:expr, add_model_sums: $add_model_sums:expr, add_slot_sums: $add_slot_sums:expr, polls_of_user: $polls_of_user:expr, polls_after: $polls_after:expr, find_polls: $find_polls:expr, find_running: $find_running:expr) => {
-        impl Connection for $connection {
-            const AVAILABLE: &'static str = $available;
-            const ADOPT_POLLS: &'static str = $adopt;
-            const DUE_NOTIFICATIONS: &'static str = $due_notifications;
-            const DUE_PUSHES: &'static str = $due_pushes;
-            const RENEW_LEASES: &'static str = $renew;
-            const ROSTER_BY_HASH: &'static str = $roster_by_hash;
-            const ADD_MODEL_SUMS: &'static str = $add_model_sums;
-            const ADD_SLOT_SUMS: &'static str = $add_slot_sums;
-            const POLLS_OF_USER: &'static str = $polls_of_user;
-            const POLLS_AFTER: &'static str = $polls_after;
-            const FIND_POLLS: &'static str = $find_polls;
-            const FIND_RUNNING: &'static str = $find_running;
+impl Connection for PgConnection {
+    const AVAILABLE: &'static str = sql::AVAILABLE_FOR_UPDATE;
+    const ADOPT_POLLS: &'static str = sql::ADOPT_POLLS_FOR_UPDATE;
+    const POLLS_OF_USER: &'static str = sql::POLLS_OF_USER_POSTGRES;
+    const POLLS_AFTER: &'static str = sql::POLLS_AFTER_POSTGRES;
+    const FIND_POLLS: &'static str = sql::FIND_POLLS_POSTGRES;
+    const FIND_RUNNING: &'static str = sql::FIND_RUNNING_POSTGRES;
+    const DUE_NOTIFICATIONS: &'static str = sql::DUE_NOTIFICATIONS_POSTGRES;
+    const DUE_PUSHES: &'static str = sql::DUE_PUSHES_POSTGRES;
+    const ADD_MODEL_SUMS: &'static str = sql::ADD_MODEL_SUMS_POSTGRES;
+    const ADD_SLOT_SUMS: &'static str = sql::ADD_SLOT_SUMS_POSTGRES;
+    const RENEW_LEASES: &'static str = sql::RENEW_LEASES_POSTGRES;
+    const ROSTER_BY_HASH: &'static str = sql::ROSTER_BY_HASH_FOR_KEY_SHARE;
 
-            async fn execute(&mut self, sql: &'static str, values: &[Value<'_>]) -> Result<u64, StoreError> {
-                let done = query::<$driver>(sql, values).execute(self).await.map_err(database_error)?;
-                Ok(done.rows_affected())
-            }
+    async fn execute(&mut self, sql: &'static str, values: &[Value<'_>]) -> Result<u64, StoreError> {
+        let done = query(sql, values).execute(self).await.map_err(database_error)?;
+        Ok(done.rows_affected())
+    }
 
-            async fn fetch_optional<R: Record>(
-                &mut self,
-                sql: &'static str,
-                values: &[Value<'_>],
-            ) -> Result<Option<R>, StoreError> {
-                let query = query::<$driver>(sql, values).try_map(|row| R::from_row(&row));
-                query.fetch_optional(self).await.map_err(database_error)
-            }
+    async fn fetch_optional<R: Record>(
+        &mut self,
+        sql: &'static str,
+        values: &[Value<'_>],
+    ) -> Result<Option<R>, StoreError> {
+        let query = query(sql, values).try_map(|row| R::from_row(&row));
+        query.fetch_optional(self).await.map_err(database_error)
+    }
 
-            async fn fetch_all<R: Record>(
-                &mut self,
-                sql: &'static str,
-                values: &[Value<'_>],
-            ) -> Result<Vec<R>, StoreError> {
-                let query = query::<$driver>(sql, values).try_map(|row| R::from_row(&row));
-                query.fetch_all(self).await.map_err(database_error)
-            }
-        }
-    };
+    async fn fetch_all<R: Record>(
+        &mut self,
+        sql: &'static str,
+        values: &[Value<'_>],
+    ) -> Result<Vec<R>, StoreError> {
+        let query = query(sql, values).try_map(|row| R::from_row(&row));
+        query.fetch_all(self).await.map_err(database_error)
+    }
 }
-
-// SQLite has one writer, so no row changes between two statements of a transaction.
-connection!(
-    SqliteConnection, Sqlite,
-    available: sql::AVAILABLE,
-    adopt_polls: sql::ADOPT_POLLS,
-    due_notifications: sql::DUE_NOTIFICATIONS,
-    due_pushes: sql::DUE_PUSHES,
-    renew_leases: sql::RENEW_LEASES,
-    roster_by_hash: sql::ROSTER_BY_HASH,
-    add_model_sums: sql::ADD_MODEL_SUMS,
-    add_slot_sums: sql::ADD_SLOT_SUMS,
-    polls_of_user: sql::POLLS_OF_USER,
-    polls_after: sql::POLLS_AFTER,
-    find_polls: sql::FIND_POLLS,
-    find_running: sql::FIND_RUNNING
-);
-connection!(
-    PgConnection, Postgres,
-    available: sql::AVAILABLE_FOR_UPDATE,
-    adopt_polls: sql::ADOPT_POLLS_FOR_UPDATE,
-    due_notifications: sql::DUE_NOTIFICATIONS_POSTGRES,
-    due_pushes: sql::DUE_PUSHES_POSTGRES,
-    renew_leases: sql::RENEW_LEASES_POSTGRES,
-    roster_by_hash: sql::ROSTER_BY_HASH_FOR_KEY_SHARE,
-    add_model_sums: sql::ADD_MODEL_SUMS_POSTGRES,
-    add_slot_sums: sql::ADD_SLOT_SUMS_POSTGRES,
-    polls_of_user: sql::POLLS_OF_USER_POSTGRES,
-    polls_after: sql::POLLS_AFTER_POSTGRES,
-    find_polls: sql::FIND_POLLS_POSTGRES,
-    find_running: sql::FIND_RUNNING_POSTGRES
-);

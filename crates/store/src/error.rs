@@ -46,29 +46,42 @@ pub(crate) fn failed(cause: impl Into<Box<dyn std::error::Error + Send + Sync>>)
     StoreError::Failed(cause.into())
 }
 
-/// Maps the error of a failed statement. No other place distinguishes database errors.
+/// Maps the error of a failed statement on PostgreSQL.
 pub(crate) fn database_error(error: sqlx::Error) -> StoreError {
     let Some(database) = error.as_database_error() else { return failed(error) };
-    // PostgreSQL names the table; SQLite's message contains it: "UNIQUE constraint failed: users.email".
-    let source = database.table().unwrap_or_else(|| database.message());
-    let is_from = |table: &str| source == table || source.contains(&format!(": {table}."));
-    match database.kind() {
-        ErrorKind::UniqueViolation if is_from("users") => {
+    let kind = match database.kind() {
+        ErrorKind::UniqueViolation => ConstraintKind::Unique,
+        ErrorKind::ForeignKeyViolation => ConstraintKind::ForeignKey,
+        _ => return failed(error),
+    };
+    let source = database.table().unwrap_or_default();
+    constraint_error(kind, |table| source == table)
+}
+
+/// A violated constraint. A violated CHECK is a bug, because every change of money is guarded before the
+/// statement.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum ConstraintKind {
+    Unique,
+    ForeignKey,
+}
+
+/// Maps a violated constraint of the table that `is_from` accepts. No other place distinguishes violated
+/// constraints.
+pub(crate) fn constraint_error(kind: ConstraintKind, is_from: impl Fn(&str) -> bool) -> StoreError {
+    match kind {
+        ConstraintKind::Unique if is_from("users") => {
             StoreError::Conflict("an account with this id already exists")
         }
-        ErrorKind::UniqueViolation if is_from("votes") => {
+        ConstraintKind::Unique if is_from("votes") => {
             StoreError::Conflict("this member already has a ballot")
         }
-        ErrorKind::UniqueViolation if is_from("polls") => {
+        ConstraintKind::Unique if is_from("polls") => {
             StoreError::Conflict("a poll with this id already exists")
         }
-        ErrorKind::UniqueViolation if is_from("api_keys") => StoreError::Conflict("this key already exists"),
-        ErrorKind::UniqueViolation => StoreError::Conflict("it already exists"),
-        // The number of a ballot's poll is selected from running polls only.
-        ErrorKind::NotNullViolation if is_from("votes") => StoreError::NotFound("running poll"),
-        ErrorKind::ForeignKeyViolation => StoreError::NotFound("account"),
-        // A violated CHECK is a bug, because every change of money is guarded before the statement.
-        _ => failed(error),
+        ConstraintKind::Unique if is_from("api_keys") => StoreError::Conflict("this key already exists"),
+        ConstraintKind::Unique => StoreError::Conflict("it already exists"),
+        ConstraintKind::ForeignKey => StoreError::NotFound("account"),
     }
 }
 

@@ -154,7 +154,7 @@ macro_rules! available {
     };
 }
 
-pub(crate) use {ballot_columns, ballots_of_poll, old_ballot_columns};
+pub(crate) use {ballot_columns, old_ballot_columns};
 
 mod account_data;
 mod agent_tasks;
@@ -215,7 +215,7 @@ pub(crate) const CANCELLED_OF: &str = "SELECT poll_id AS id FROM cancellations \
 pub(crate) const DELETE_OLD_CANCELLATIONS: &str =
     "DELETE FROM cancellations WHERE poll_id IN (SELECT id FROM polls WHERE settled = 1 AND id = poll_id)";
 
-/// The ballots of the poll $1 with sequence numbers above $2. SQLite reads them in its own way, except for audits.
+/// The ballots of the poll $1 with sequence numbers above $2.
 pub(crate) const BALLOTS: &str =
     concat!("SELECT ", ballot_columns!(), " FROM ", ballots_of_poll!(), " ORDER BY seq");
 

@@ -10,12 +10,24 @@ use ep_polling::poll_id::PollId;
 use ep_polling::time::Timestamp;
 
 /// The value of a placeholder.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(crate) enum Value<'a> {
     Integer(Option<i64>),
     Real(Option<f64>),
     Text(Option<Cow<'a, str>>),
-    Bytes(&'a [u8]),
+    Bytes(Cow<'a, [u8]>),
+}
+
+impl Value<'_> {
+    /// Returns the value without borrowed parts.
+    pub(crate) fn into_owned(self) -> Value<'static> {
+        match self {
+            Self::Integer(number) => Value::Integer(number),
+            Self::Real(number) => Value::Real(number),
+            Self::Text(text) => Value::Text(text.map(|text| text.into_owned().into())),
+            Self::Bytes(bytes) => Value::Bytes(bytes.into_owned().into()),
+        }
+    }
 }
 
 /// The values of `$1`, `$2`, ….
@@ -95,7 +107,7 @@ impl From<Option<MicroUsd>> for Value<'_> {
 
 impl<'a> From<&'a [u8; 32]> for Value<'a> {
     fn from(bytes: &'a [u8; 32]) -> Self {
-        Self::Bytes(bytes)
+        Self::Bytes(bytes.as_slice().into())
     }
 }
 

@@ -74,7 +74,7 @@ impl Default for UpstreamConfig {
             connect_timeout: Duration::from_secs(5),
             registry_timeout: Duration::from_secs(10),
             registry_ttl: Duration::from_hours(1),
-            max_concurrent: 512,
+            max_concurrent: 2048,
             requests_per_minute: None,
             free_requests_per_minute: FreeLimit::Known,
             treat_unpriced_as_free: false,

@@ -179,7 +179,7 @@ impl Engine for Postgres {
         sql: &'static str,
         values: &[Value<'_>],
     ) -> Result<u64, StoreError> {
-        let done = async { query::<Driver>(sql, values).execute(&self.pool).await.map_err(database_error) };
+        let done = async { query(sql, values).execute(&self.pool).await.map_err(database_error) };
         Ok(self.within_timeout(done).await?.rows_affected())
     }
 
@@ -197,7 +197,7 @@ impl Engine for Postgres {
         sql: &'static str,
         values: &[Value<'_>],
     ) -> Result<Option<R>, StoreError> {
-        let query = query::<Driver>(sql, values).try_map(|row: PgRow| R::from_row(&row));
+        let query = query(sql, values).try_map(|row: PgRow| R::from_row(&row));
         self.within_timeout(async { query.fetch_optional(&self.pool).await.map_err(database_error) }).await
     }
 
@@ -206,7 +206,7 @@ impl Engine for Postgres {
         sql: &'static str,
         values: &[Value<'_>],
     ) -> Result<Vec<R>, StoreError> {
-        let query = query::<Driver>(sql, values).try_map(|row: PgRow| R::from_row(&row));
+        let query = query(sql, values).try_map(|row: PgRow| R::from_row(&row));
         self.within_timeout(async { query.fetch_all(&self.pool).await.map_err(database_error) }).await
     }
 

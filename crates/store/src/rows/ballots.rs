@@ -3,7 +3,6 @@
 use ep_kernel::ports::StoreError;
 use ep_polling::ballot::{Ballot, BallotMode, Casting, NoVote, Reason};
 use ep_polling::money::{MicroUsd, Spend, SpendBasis};
-use serde::Deserialize;
 
 use super::{from_name, unreadable};
 
@@ -14,9 +13,7 @@ pub(crate) const MODES: [BallotMode; 4] =
     [BallotMode::ForcedTool, BallotMode::OfferedTool, BallotMode::JsonSchema, BallotMode::Text];
 
 row! {
-    /// [`crate::statements::ballot_columns`], in the same order, because SQLite returns ballots as JSON
-    /// arrays.
-    #[derive(Deserialize)]
+    /// [`crate::statements::ballot_columns`].
     BallotRow {
         seq: i64,
         position: i64,

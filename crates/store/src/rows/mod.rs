@@ -12,8 +12,6 @@ use serde::de::{DeserializeOwned, IntoDeserializer};
 use crate::error::{UnexpectedData, failed};
 
 /// Declares a row: one field per column, of the same name. `..field: Row` contains the columns of another row.
-///
-/// Deriving `sqlx::FromRow` would also work, but it makes the compiler build both drivers a second time.
 macro_rules! row {
     ($(#[$attribute:meta])* $name:ident { $($column:ident: $type:ty),* $(, ..$part:ident: $row:ty)? $(,)? }) => {
         $(#[$attribute])*
@@ -22,16 +20,21 @@ macro_rules! row {
             $(pub(crate) $part: $row,)?
         }
 
-        impl<'r, R: sqlx::Row> sqlx::FromRow<'r, R> for $name
-        where
-            &'static str: sqlx::ColumnIndex<R>,
-            $($type: sqlx::Decode<'r, R::Database> + sqlx::Type<R::Database>,)*
-            $($row: sqlx::FromRow<'r, R>,)?
-        {
-            fn from_row(row: &'r R) -> sqlx::Result<Self> {
+        impl<'r> sqlx::FromRow<'r, sqlx::postgres::PgRow> for $name {
+            fn from_row(row: &'r sqlx::postgres::PgRow) -> sqlx::Result<Self> {
+                use sqlx::Row as _;
                 Ok(Self {
                     $($column: row.try_get(stringify!($column))?,)*
                     $($part: sqlx::FromRow::from_row(row)?,)?
+                })
+            }
+        }
+
+        impl $crate::sqlite::FromSqlite for $name {
+            fn from_sqlite(row: &rusqlite::Row<'_>) -> rusqlite::Result<Self> {
+                Ok(Self {
+                    $($column: row.get(stringify!($column))?,)*
+                    $($part: $crate::sqlite::FromSqlite::from_sqlite(row)?,)?
                 })
             }
         }

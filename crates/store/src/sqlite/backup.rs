@@ -3,11 +3,11 @@
 use std::fs::File;
 use std::path::{Path, PathBuf};
 
-use sqlx::sqlite::SqliteConnectOptions;
-use sqlx::{AssertSqlSafe, ConnectOptions, Connection, SqliteConnection};
+use ep_kernel::ports::IntegrityCheck;
 use tempfile::NamedTempFile;
 
 use super::BUSY_TIMEOUT;
+use super::connection::{Access, SqliteConnection};
 use crate::error::BackupError;
 
 /// Copies the database in one snapshot to a new file, readable only by its owner. The copy is checked and
@@ -26,20 +26,22 @@ pub(crate) async fn back_up(database: &Path, to: &Path) -> Result<(), BackupErro
     let failed = |source: std::io::Error| BackupError::Target { file: to.to_owned(), source };
     // It has mode 0600, and is deleted after any failure.
     let copy = NamedTempFile::new_in(&folder).map_err(failed)?;
-    let copied = async {
-        let mut db = reader(database).await?;
-        let path = copy.path().display().to_string().replace('\'', "''");
-        sqlx::query(AssertSqlSafe(format!("VACUUM INTO '{path}'"))).execute(&mut db).await?;
-        db.close().await?;
-        let mut db = reader(copy.path()).await?;
-        let found = super::integrity::check(&mut db, ep_kernel::ports::IntegrityCheck::Quick).await;
-        db.close().await?;
+    let (from, into) = (database.to_owned(), copy.path().to_owned());
+    let copied = super::blocking(move || {
+        let db = SqliteConnection::open(&from, Access::Read, BUSY_TIMEOUT)?;
+        db.batch(&format!("VACUUM INTO '{}'", into.display().to_string().replace('\'', "''")))?;
+        db.close()?;
+        let db = SqliteConnection::open(&into, Access::Read, BUSY_TIMEOUT)?;
+        let found = super::integrity::check(&db, IntegrityCheck::Quick);
+        db.close()?;
         Ok(found)
-    };
-    let found = copied.await.map_err(|source: sqlx::Error| BackupError::Database {
+    });
+    let unreadable = |source: Box<dyn std::error::Error + Send + Sync>| BackupError::Database {
         file: database.to_owned(),
-        source: source.into(),
-    })?;
+        source,
+    };
+    let found = copied.await.map_err(|error| unreadable(error.into()))?;
+    let found = found.map_err(|error: rusqlite::Error| unreadable(error.into()))?;
     if let Some(damage) = found.into_iter().next() {
         return Err(BackupError::Damaged(damage));
     }
@@ -49,8 +51,4 @@ pub(crate) async fn back_up(database: &Path, to: &Path) -> Result<(), BackupErro
         _ => failed(error.error),
     })?;
     File::open(&folder).and_then(|folder| folder.sync_all()).map_err(failed)
-}
-
-async fn reader(file: &Path) -> Result<SqliteConnection, sqlx::Error> {
-    SqliteConnectOptions::new().filename(file).read_only(true).busy_timeout(BUSY_TIMEOUT).connect().await
 }

@@ -1,7 +1,8 @@
 //! Detection of damage in the database file.
 
 use ep_kernel::ports::IntegrityCheck;
-use sqlx::SqliteConnection;
+
+use super::connection::SqliteConnection;
 
 /// Maximum number of reported findings of each kind.
 const QUICK: &str = "PRAGMA quick_check(100)";
@@ -18,14 +19,14 @@ const UNREADABLE: &str = "SELECT 'poll ' || id || ' is unreadable' FROM polls \
      LIMIT 100";
 
 /// Describes the damage; returns an empty list for an intact file. An error of the check itself is a finding.
-pub(super) async fn check(db: &mut SqliteConnection, check: IntegrityCheck) -> Vec<String> {
+pub(super) fn check(db: &SqliteConnection, check: IntegrityCheck) -> Vec<String> {
     let pages = match check {
         IntegrityCheck::Quick => QUICK,
         IntegrityCheck::Full => FULL,
     };
     let mut found = Vec::new();
     for statement in [pages, UNREADABLE] {
-        match sqlx::query_scalar::<_, String>(statement).fetch_all(&mut *db).await {
+        match db.texts(statement) {
             Ok(rows) => found.extend(rows.into_iter().filter(|row| row != "ok")),
             Err(error) => found.push(error.to_string()),
         }

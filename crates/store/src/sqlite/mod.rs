@@ -1,7 +1,7 @@
 //! SQLite: one file, one process, one writer, several readers.
 
 mod backup;
-mod ballots;
+mod connection;
 mod file;
 mod integrity;
 mod readers;
@@ -14,26 +14,27 @@ use std::time::Duration;
 use ep_kernel::ports::{Epoch, IntegrityCheck, StoreError};
 use ep_polling::ballot::Ballot;
 use ep_polling::poll_id::PollId;
-use futures::{FutureExt, TryFutureExt};
-use sqlx::sqlite::{SqliteConnectOptions, SqliteJournalMode, SqliteRow};
-use sqlx::{ConnectOptions, Connection as _, Sqlite as Driver, SqliteConnection};
+use futures::FutureExt;
+use sqlx::sqlite::{SqliteConnectOptions, SqliteJournalMode};
+use sqlx::{ConnectOptions, Connection as _};
 use tempfile::TempDir;
 
 use crate::connect_error::ConnectError;
-use crate::engine::{Connection, Durability, Engine, Record, SNAPSHOT_TIMEOUT, TransactionBody, query};
-use crate::error::database_error;
-use crate::statements::PING;
+use crate::engine::{Connection, Durability, Engine, Record, SNAPSHOT_TIMEOUT, TransactionBody};
+use crate::error::failed;
+use crate::rows::{BallotRow, NewBallotRow, NumberRow};
+use crate::statements as sql;
 use crate::value::{Value, values};
 use crate::{StoreOptions, migrations};
 pub(crate) use backup::back_up;
+pub(crate) use connection::FromSqlite;
+use connection::{Access, SqliteConnection, sqlite_error};
 use file::OpenFile;
 use readers::Readers;
 use writer::Writer;
 
 /// The time to wait for another process that writes to the same file, such as an operator's command.
 const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
-/// The maximum size of the write-ahead log after a checkpoint, in bytes.
-const MAX_LOG_BYTES: &str = "67108864";
 
 const TOUCH_KEY: &str = "UPDATE api_keys SET last_used_at = $2 \
      WHERE id = $1 AND (last_used_at IS NULL OR last_used_at < $2)";
@@ -67,33 +68,54 @@ impl Sqlite {
         temporary: Option<TempDir>,
         options: &StoreOptions,
     ) -> Result<Self, ConnectError> {
-        let connection = SqliteConnectOptions::new()
-            .filename(file)
-            .busy_timeout(BUSY_TIMEOUT.min(options.timeout))
-            .foreign_keys(true)
-            .row_buffer_size(256);
+        let busy_timeout = BUSY_TIMEOUT.min(options.timeout);
         file::restrict_access(file).map_err(|error| ConnectError::file(file, error.into()))?;
-        let mut db = connection
-            .clone()
+        let mut migrating = SqliteConnectOptions::new()
+            .filename(file)
+            .busy_timeout(busy_timeout)
+            .foreign_keys(true)
             .create_if_missing(true)
             .journal_mode(SqliteJournalMode::Wal)
-            .pragma("journal_size_limit", MAX_LOG_BYTES)
-            // Deleted data is overwritten with zeros.
-            .pragma("secure_delete", "ON")
             .connect()
             .await
             .map_err(|error| ConnectError::file(file, error))?;
-        migrate(&mut db).await?;
+        migrate(&mut migrating).await?;
+        let path = file.to_owned();
+        let opened = blocking(move || {
+            let db = SqliteConnection::open(&path, Access::Write, busy_timeout)?;
+            // A connection opens the file and its log at the first read.
+            db.number("SELECT count(*) FROM clock")?;
+            Ok(db)
+        });
+        let unopened = |error: Box<dyn std::error::Error + Send + Sync>| {
+            ConnectError::file(file, sqlx::Error::Io(std::io::Error::other(error)))
+        };
+        let db = opened.await.map_err(|error| unopened(error.into()))?;
+        let db = db.map_err(|error: rusqlite::Error| unopened(error.into()))?;
+        // The log is deleted when the last connection is closed, so this one is closed after the other was opened.
+        migrating.close().await.map_err(|error| ConnectError::file(file, error))?;
         let opened = OpenFile::new(file).map_err(|error| ConnectError::file(file, error.into()))?;
-        let file = Arc::new(opened);
-        let reading = connection.read_only(true);
+        let opened = Arc::new(opened);
+        let writer = Writer::start(db, Arc::clone(&opened), options.timeout, temporary.is_none());
         Ok(Self {
-            writer: Writer::start(db, Arc::clone(&file), options.timeout, temporary.is_none()),
-            readers: Readers::new(reading, Arc::clone(&file), options.connections, options.timeout),
-            file,
+            writer: writer.map_err(|error| ConnectError::file(file, error.into()))?,
+            readers: Readers::new(
+                file.to_owned(),
+                busy_timeout,
+                Arc::clone(&opened),
+                options.connections,
+                options.timeout,
+            ),
+            file: opened,
             temporary: Mutex::new(temporary),
         })
     }
+}
+
+/// Runs work on a thread that may block.
+async fn blocking<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> Result<T, StoreError> {
+    #[expect(clippy::disallowed_methods, reason = "the caller waits for it")]
+    tokio::task::spawn_blocking(work).await.map_err(failed)
 }
 
 /// Returns `true` if the database file has content. A temporary database never has.
@@ -109,7 +131,7 @@ pub(crate) fn is_in_use(file: Option<&Path>) -> Result<bool, ConnectError> {
 }
 
 /// Migrates under one write lock, so that only one of two processes that start together migrates.
-async fn migrate(db: &mut SqliteConnection) -> Result<(), ConnectError> {
+async fn migrate(db: &mut sqlx::SqliteConnection) -> Result<(), ConnectError> {
     let migrated = async {
         let mut transaction = db.begin_with("BEGIN IMMEDIATE").await?;
         migrations::sqlite().run(&mut *transaction).await?;
@@ -136,17 +158,13 @@ impl Engine for Sqlite {
         T: Send + 'static,
         W: TransactionBody<SqliteConnection, T>,
     {
-        self.readers
-            .read_within(SNAPSHOT_TIMEOUT, |db| {
-                async move {
-                    let mut transaction = db.begin().await.map_err(database_error)?;
-                    let read = work(&mut transaction).await?;
-                    transaction.rollback().await.map_err(database_error)?;
-                    Ok(read)
-                }
-                .boxed()
-            })
-            .await
+        let reading = self.readers.read_within(SNAPSHOT_TIMEOUT, |db| {
+            db.batch("BEGIN").map_err(sqlite_error)?;
+            let read = db.run(work)?;
+            db.batch("ROLLBACK").map_err(sqlite_error)?;
+            Ok(read)
+        });
+        reading.await
     }
 
     async fn execute(
@@ -155,10 +173,8 @@ impl Engine for Sqlite {
         sql: &'static str,
         values: &[Value<'_>],
     ) -> Result<u64, StoreError> {
-        let query = query::<Driver>(sql, values);
-        let done =
-            self.writer.run_statement(durability, |db| query.execute(db).map_err(database_error).boxed());
-        Ok(done.await?.rows_affected())
+        let values = owned(values);
+        self.writer.run(durability, move |db| Box::pin(async move { db.execute(sql, &values).await })).await
     }
 
     async fn fetch_changed<R: Record>(
@@ -167,12 +183,8 @@ impl Engine for Sqlite {
         sql: &'static str,
         values: &[Value<'_>],
     ) -> Result<Vec<R>, StoreError> {
-        let query = query::<Driver>(sql, values).try_map(|row: SqliteRow| R::from_row(&row));
-        self.writer
-            .run_statement(durability, |db: &mut SqliteConnection| {
-                query.fetch_all(db).map_err(database_error).boxed()
-            })
-            .await
+        let values = owned(values);
+        self.writer.run(durability, move |db| Box::pin(async move { db.fetch_all(sql, &values).await })).await
     }
 
     async fn fetch_optional<R: Record>(
@@ -180,8 +192,8 @@ impl Engine for Sqlite {
         sql: &'static str,
         values: &[Value<'_>],
     ) -> Result<Option<R>, StoreError> {
-        let query = query::<Driver>(sql, values).try_map(|row: SqliteRow| R::from_row(&row));
-        self.readers.read(|db| query.fetch_optional(db).map_err(database_error).boxed()).await
+        let values = owned(values);
+        self.readers.read(move |db| db.row(sql, &values).map_err(sqlite_error)).await
     }
 
     async fn fetch_all<R: Record>(
@@ -189,8 +201,8 @@ impl Engine for Sqlite {
         sql: &'static str,
         values: &[Value<'_>],
     ) -> Result<Vec<R>, StoreError> {
-        let query = query::<Driver>(sql, values).try_map(|row: SqliteRow| R::from_row(&row));
-        self.readers.read(|db| query.fetch_all(db).map_err(database_error).boxed()).await
+        let values = owned(values);
+        self.readers.read(move |db| db.rows(sql, &values).map_err(sqlite_error)).await
     }
 
     async fn insert_ballots(
@@ -199,14 +211,17 @@ impl Engine for Sqlite {
         epoch: Epoch,
         ballots: &[Ballot],
     ) -> Result<(), StoreError> {
-        self.writer.insert_ballots(ballots::element(poll, epoch, ballots)?).await
+        let (poll, ballots) = (poll.clone(), ballots.to_vec());
+        self.writer
+            .run(Durability::ProcessCrash, move |db: &mut SqliteConnection| {
+                async move { insert_ballots(db, &poll, epoch, &ballots).await }.boxed()
+            })
+            .await
     }
 
     async fn ballots(&self, poll: &PollId, after: u32) -> Result<Vec<Ballot>, StoreError> {
-        let poll = poll.clone();
-        self.readers
-            .read(move |db| async move { ballots::select(db, poll.as_str(), after).await }.boxed())
-            .await
+        let rows: Vec<BallotRow> = self.fetch_all(sql::BALLOTS, values![poll, after]).await?;
+        rows.into_iter().map(TryInto::try_into).collect()
     }
 
     async fn touch_keys(&self, last_uses: Vec<(String, i64)>) -> Result<(), StoreError> {
@@ -214,7 +229,7 @@ impl Engine for Sqlite {
             .run(Durability::ProcessCrash, |db: &mut SqliteConnection| {
                 async move {
                     for (key, at) in &last_uses {
-                        Connection::execute(db, TOUCH_KEY, values![&**key, *at]).await?;
+                        db.execute(TOUCH_KEY, values![&**key, *at]).await?;
                     }
                     Ok(())
                 }
@@ -225,18 +240,14 @@ impl Engine for Sqlite {
 
     async fn ping(&self) -> Result<(), StoreError> {
         // The read comes first: it fails once the store is closed, and closing deletes the write-ahead log.
-        let read = sqlx::query("SELECT 1 FROM accounts LIMIT 1");
-        self.readers.read(|db| read.execute(db).map_err(database_error).boxed()).await?;
+        self.readers.read(|db| db.batch("SELECT 1 FROM accounts LIMIT 1").map_err(sqlite_error)).await?;
         self.file.verify()?;
         self.file.check_room()?;
-        self.execute(Durability::ProcessCrash, PING, &[]).await.map(drop)
+        self.execute(Durability::ProcessCrash, sql::PING, &[]).await.map(drop)
     }
 
     async fn check_integrity(&self, check: IntegrityCheck) -> Result<Vec<String>, StoreError> {
-        let checking = self.readers.read_within(SNAPSHOT_TIMEOUT, move |db| {
-            async move { Ok(integrity::check(db, check).await) }.boxed()
-        });
-        checking.await
+        self.readers.read_within(SNAPSHOT_TIMEOUT, move |db| Ok(integrity::check(db, check))).await
     }
 
     async fn purge_deleted(&self) -> Result<bool, StoreError> {
@@ -256,4 +267,39 @@ impl Engine for Sqlite {
         let temporary = self.temporary.lock().ok().and_then(|mut temporary| temporary.take());
         drop(temporary);
     }
+}
+
+fn owned(values: &[Value<'_>]) -> Vec<Value<'static>> {
+    values.iter().cloned().map(Value::into_owned).collect()
+}
+
+/// Inserts the ballots of a poll that is running in this epoch.
+async fn insert_ballots(
+    db: &mut SqliteConnection,
+    poll: &PollId,
+    epoch: Epoch,
+    ballots: &[Ballot],
+) -> Result<(), StoreError> {
+    let running: Option<NumberRow> = db.fetch_optional(sql::RUNNING_POLL, values![poll, epoch]).await?;
+    let Some(NumberRow { number }) = running else { return Err(StoreError::NotFound("running poll")) };
+    for ballot in ballots {
+        let row = NewBallotRow::new(ballot);
+        let values = values![
+            number,
+            row.seq,
+            row.position,
+            row.choice,
+            row.latency_ms,
+            row.at_ms,
+            row.cost,
+            row.basis,
+            row.mode,
+            row.reasoned,
+            row.reason,
+            row.detail,
+            row.answered_by,
+        ];
+        db.execute(sql::ADD_BALLOT, values).await?;
+    }
+    Ok(())
 }

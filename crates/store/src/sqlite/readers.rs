@@ -1,72 +1,81 @@
 //! Connections for reading.
 //!
-//! A general pool tests a connection when it is acquired and returned, and each test is a round trip to the
-//! connection's thread. A connection to a file does not go stale, so this pool does not test.
+//! A read runs on a thread that may block. A connection to a file does not go stale, so it is not tested.
 
+use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use ep_kernel::ports::StoreError;
-use futures::future::BoxFuture;
-use sqlx::sqlite::SqliteConnectOptions;
-use sqlx::{ConnectOptions, Connection, SqliteConnection};
 use tokio::sync::Semaphore;
 
+use super::connection::{Access, SqliteConnection, sqlite_error};
 use super::file::OpenFile;
-use crate::error::{Closed, TimedOut, database_error, failed};
+use crate::error::{Closed, TimedOut, failed};
 
 pub(super) struct Readers {
-    options: SqliteConnectOptions,
+    path: PathBuf,
+    busy_timeout: Duration,
     file: Arc<OpenFile>,
     connections: u32,
-    permits: Semaphore,
-    idle: Mutex<Vec<SqliteConnection>>,
+    permits: Arc<Semaphore>,
+    idle: Arc<Mutex<Vec<SqliteConnection>>>,
     timeout: Duration,
 }
 
 impl Readers {
     pub(super) fn new(
-        options: SqliteConnectOptions,
+        path: PathBuf,
+        busy_timeout: Duration,
         file: Arc<OpenFile>,
         connections: u32,
         timeout: Duration,
     ) -> Self {
         let connections = connections.max(1);
-        let permits = Semaphore::new(connections as usize);
-        Self { options, file, connections, permits, idle: Mutex::default(), timeout }
+        let permits = Arc::new(Semaphore::new(connections as usize));
+        Self { path, busy_timeout, file, connections, permits, idle: Arc::default(), timeout }
     }
 
     /// Reads within the time limit of the store.
-    pub(super) async fn read<T>(
+    pub(super) async fn read<T: Send + 'static>(
         &self,
-        read: impl for<'c> FnOnce(&'c mut SqliteConnection) -> BoxFuture<'c, Result<T, StoreError>> + Send,
+        read: impl FnOnce(&mut SqliteConnection) -> Result<T, StoreError> + Send + 'static,
     ) -> Result<T, StoreError> {
         self.read_within(self.timeout, read).await
     }
 
     /// Reads within `timeout`.
-    pub(super) async fn read_within<T>(
+    pub(super) async fn read_within<T: Send + 'static>(
         &self,
         timeout: Duration,
-        read: impl for<'c> FnOnce(&'c mut SqliteConnection) -> BoxFuture<'c, Result<T, StoreError>> + Send,
+        read: impl FnOnce(&mut SqliteConnection) -> Result<T, StoreError> + Send + 'static,
     ) -> Result<T, StoreError> {
         let reading = async {
             self.file.check()?;
-            let _permit = self.permits.acquire().await.map_err(|_| failed(Closed))?;
+            let permit = Arc::clone(&self.permits).acquire_owned().await.map_err(|_| failed(Closed))?;
             let idle = self.idle().pop();
-            let mut db = if let Some(db) = idle {
-                db
-            } else {
+            if idle.is_none() {
                 // A new connection could open another file under the same name.
                 self.file.verify()?;
-                self.options.connect().await.map_err(database_error)?
-            };
-            let result = read(&mut db).await;
-            // After a failed or cancelled read, the connection may still be busy, so it is dropped.
-            if result.is_ok() {
-                self.idle().push(db);
             }
-            result
+            let (path, busy_timeout, pool) = (self.path.clone(), self.busy_timeout, Arc::clone(&self.idle));
+            let result = super::blocking(move || {
+                // A read that is no longer waited for keeps its permit until it ends.
+                let _permit = permit;
+                let mut db = match idle {
+                    Some(db) => db,
+                    None => {
+                        SqliteConnection::open(&path, Access::Read, busy_timeout).map_err(sqlite_error)?
+                    }
+                };
+                let result = read(&mut db);
+                // After a failed read, the connection may be in any state, so it is dropped.
+                if result.is_ok() {
+                    lock(&pool).push(db);
+                }
+                result
+            });
+            result.await?
         };
         tokio::time::timeout(timeout, reading).await.map_err(|_| failed(TimedOut))?
     }
@@ -76,13 +85,16 @@ impl Readers {
         let all = self.permits.acquire_many(self.connections).await;
         self.permits.close();
         drop(all);
-        let idle = std::mem::take(&mut *self.idle());
-        for db in idle {
-            let _ = db.close().await;
+        for db in std::mem::take(&mut *self.idle()) {
+            let _ = db.close();
         }
     }
 
     fn idle(&self) -> MutexGuard<'_, Vec<SqliteConnection>> {
-        self.idle.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.idle)
     }
+}
+
+fn lock(idle: &Mutex<Vec<SqliteConnection>>) -> MutexGuard<'_, Vec<SqliteConnection>> {
+    idle.lock().unwrap_or_else(PoisonError::into_inner)
 }

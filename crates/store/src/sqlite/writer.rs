@@ -1,6 +1,6 @@
-//! The writer task, with group commit.
+//! The writer thread, with group commit.
 //!
-//! SQLite runs one writing transaction at a time, and a durable commit waits for the disk. Therefore one task
+//! SQLite runs one writing transaction at a time, and a durable commit waits for the disk. Therefore one thread
 //! with one connection does all writes, and commits everything in its queue as one transaction. Each job has
 //! a savepoint, so a failed job undoes only its own changes. Callers get their results after the commit.
 //!
@@ -10,60 +10,60 @@
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
+use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
 use ep_kernel::ports::StoreError;
-use futures::future::BoxFuture;
-use sqlx::{Connection, SqliteConnection};
 use tokio::sync::{mpsc, oneshot};
-use tokio::task::JoinHandle;
 
-use super::ballots;
+use super::connection::{SqliteConnection, sqlite_error};
 use super::file::OpenFile;
 use crate::engine::{Durability, TransactionBody};
-use crate::error::{Closed, FileLost, TimedOut, database_error, failed};
+use crate::error::{Closed, FileLost, TimedOut, failed};
 
 /// The capacity of the queue; callers wait while it is full.
 const QUEUE_CAPACITY: usize = 1024;
 /// The maximum number of messages in one transaction. It limits the duration of one commit.
 const MAX_BATCH: usize = 256;
+/// The time for which a batch of several messages waits for more. A lone message never waits.
+const GATHER: Duration = Duration::from_millis(2);
 
 /// Lets a truncation of the log wait for readers, but only briefly, because it blocks all writes.
 const WAIT_BRIEFLY: &str = "PRAGMA busy_timeout = 500";
 /// See [`super::BUSY_TIMEOUT`].
 const WAIT_AGAIN: &str = "PRAGMA busy_timeout = 5000";
+/// Returns zero if the log was truncated, and one if readers prevented it.
+const TRUNCATE: &str = "PRAGMA wal_checkpoint(TRUNCATE)";
 
-/// The sender of jobs to the writer task.
+/// The sender of jobs to the writer thread.
 pub(super) struct Writer {
     queue: mpsc::Sender<Message>,
     timeout: Duration,
     /// True while the WAL holds deleted data, because truncating it failed.
     owes_truncation: AtomicBool,
-    task: Mutex<Option<JoinHandle<()>>>,
+    thread: Mutex<Option<JoinHandle<()>>>,
 }
 
 enum Message {
-    Ballots(NewBallots),
     Job(Durability, Box<dyn WriteJob>),
     /// Truncates the write-ahead log.
     Truncate(oneshot::Sender<Result<bool, StoreError>>),
     Close,
 }
 
-/// Ballots of one poll to insert, at least one, as an element of a JSON array.
-struct NewBallots {
-    element: String,
-    reply: oneshot::Sender<Result<(), StoreError>>,
-}
-
 impl Writer {
-    /// Starts the task. Unless `durable` is set, no commit waits for the disk.
-    pub(super) fn start(db: SqliteConnection, file: Arc<OpenFile>, timeout: Duration, durable: bool) -> Self {
+    /// Starts the thread. Unless `durable` is set, no commit waits for the disk.
+    pub(super) fn start(
+        db: SqliteConnection,
+        file: Arc<OpenFile>,
+        timeout: Duration,
+        durable: bool,
+    ) -> std::io::Result<Self> {
         let (queue, messages) = mpsc::channel(QUEUE_CAPACITY);
-        let task = WriterTask { db, file, synchronous: "", durable };
-        #[expect(clippy::disallowed_methods, reason = "the handle is stored, and close() waits for it")]
-        let task = Mutex::new(Some(tokio::spawn(task.run(messages))));
-        Self { queue, timeout, owes_truncation: AtomicBool::new(false), task }
+        let writer = WriterThread { db, file, synchronous: "", durable };
+        let thread = thread::Builder::new().name("sqlite-writer".to_owned());
+        let thread = Mutex::new(Some(thread.spawn(move || writer.run(messages))?));
+        Ok(Self { queue, timeout, owes_truncation: AtomicBool::new(false), thread })
     }
 
     /// Runs work in a transaction; returns after its commit or rollback.
@@ -72,33 +72,9 @@ impl Writer {
         durability: Durability,
         work: impl TransactionBody<SqliteConnection, T>,
     ) -> Result<T, StoreError> {
-        self.run_job(durability, work, false).await
-    }
-
-    /// Runs work that consists of a single statement.
-    pub(super) async fn run_statement<T: Send + 'static>(
-        &self,
-        durability: Durability,
-        work: impl TransactionBody<SqliteConnection, T>,
-    ) -> Result<T, StoreError> {
-        self.run_job(durability, work, true).await
-    }
-
-    async fn run_job<T: Send + 'static>(
-        &self,
-        durability: Durability,
-        work: impl TransactionBody<SqliteConnection, T>,
-        is_statement: bool,
-    ) -> Result<T, StoreError> {
         let (reply, receiver) = oneshot::channel();
-        let job = Job { work: Some(work), outcome: None, reply, is_statement };
+        let job = Job { work: Some(work), outcome: None, reply };
         self.submit(Message::Job(durability, Box::new(job)), receiver).await
-    }
-
-    /// Inserts ballots, all or none, in one statement shared with other callers.
-    pub(super) async fn insert_ballots(&self, element: String) -> Result<(), StoreError> {
-        let (reply, receiver) = oneshot::channel();
-        self.submit(Message::Ballots(NewBallots { element, reply }), receiver).await
     }
 
     /// Truncates the write-ahead log to remove deleted data. Returns `false` if readers prevented it.
@@ -130,9 +106,10 @@ impl Writer {
     /// Processes the rest of the queue, then closes the connection.
     pub(super) async fn close(&self) {
         let _ = self.queue.send(Message::Close).await;
-        let task = self.task.lock().unwrap_or_else(PoisonError::into_inner).take();
-        if let Some(task) = task {
-            let _ = task.await;
+        self.queue.closed().await;
+        let thread = self.thread.lock().unwrap_or_else(PoisonError::into_inner).take();
+        if let Some(thread) = thread {
+            let _ = super::blocking(move || thread.join()).await;
         }
     }
 }
@@ -140,31 +117,26 @@ impl Writer {
 /// A write job with its reply channel, independent of its result type.
 trait WriteJob: Send {
     /// Does the work; returns `true` to commit its changes.
-    fn run<'a>(&'a mut self, db: &'a mut SqliteConnection) -> BoxFuture<'a, bool>;
+    fn run(&mut self, db: &mut SqliteConnection) -> bool;
     /// Replies to the caller with the result of the work, or with the failure of the commit.
     fn reply(self: Box<Self>, committed: Result<(), StoreError>);
     /// True if the caller has gone.
     fn is_abandoned(&self) -> bool;
-    /// True if the work is a single statement.
-    fn is_statement(&self) -> bool;
 }
 
 struct Job<T, W> {
     work: Option<W>,
     outcome: Option<Result<T, StoreError>>,
     reply: oneshot::Sender<Result<T, StoreError>>,
-    is_statement: bool,
 }
 
 impl<T: Send, W: TransactionBody<SqliteConnection, T>> WriteJob for Job<T, W> {
-    fn run<'a>(&'a mut self, db: &'a mut SqliteConnection) -> BoxFuture<'a, bool> {
-        Box::pin(async move {
-            let Some(work) = self.work.take() else { return false };
-            let outcome = work(db).await;
-            let keep = outcome.is_ok();
-            self.outcome = Some(outcome);
-            keep
-        })
+    fn run(&mut self, db: &mut SqliteConnection) -> bool {
+        let Some(work) = self.work.take() else { return false };
+        let outcome = db.run(work);
+        let keep = outcome.is_ok();
+        self.outcome = Some(outcome);
+        keep
     }
 
     fn reply(self: Box<Self>, committed: Result<(), StoreError>) {
@@ -179,14 +151,10 @@ impl<T: Send, W: TransactionBody<SqliteConnection, T>> WriteJob for Job<T, W> {
     fn is_abandoned(&self) -> bool {
         self.reply.is_closed()
     }
-
-    fn is_statement(&self) -> bool {
-        self.is_statement
-    }
 }
 
-/// The state of the task.
-struct WriterTask {
+/// The state of the thread.
+struct WriterThread {
     db: SqliteConnection,
     file: Arc<OpenFile>,
     /// The statement that last set the connection's `synchronous` pragma.
@@ -197,181 +165,121 @@ struct WriterTask {
 /// The messages of one transaction.
 #[derive(Default)]
 struct Batch {
-    ballots: Vec<NewBallots>,
     jobs: Vec<Box<dyn WriteJob>>,
     durability: Option<Durability>,
+    truncations: Vec<oneshot::Sender<Result<bool, StoreError>>>,
 }
 
-impl WriterTask {
-    async fn run(mut self, mut queue: mpsc::Receiver<Message>) {
+impl WriterThread {
+    fn run(mut self, mut queue: mpsc::Receiver<Message>) {
         let mut messages = Vec::with_capacity(MAX_BATCH);
-        while queue.recv_many(&mut messages, MAX_BATCH).await > 0 {
+        while queue.blocking_recv_many(&mut messages, MAX_BATCH) > 0 {
+            if messages.len() > 1 {
+                // Several polls run, so more messages follow soon.
+                thread::sleep(GATHER);
+                while messages.len() < MAX_BATCH
+                    && let Ok(message) = queue.try_recv()
+                {
+                    messages.push(message);
+                }
+            }
             let mut batch = Batch::default();
-            let mut truncations = Vec::new();
             for message in messages.drain(..) {
                 match message {
-                    Message::Ballots(ballots) => batch.ballots.push(ballots),
                     Message::Job(_, job) if job.is_abandoned() => {}
                     Message::Job(durability, job) => {
                         batch.durability = batch.durability.max(Some(durability));
                         batch.jobs.push(job);
                     }
-                    Message::Truncate(reply) => truncations.push(reply),
+                    Message::Truncate(reply) => batch.truncations.push(reply),
                     // Messages already in the queue are still processed.
                     Message::Close => queue.close(),
                 }
             }
-            if !batch.is_empty() {
-                self.commit(batch).await;
+            let truncations = std::mem::take(&mut batch.truncations);
+            if !batch.jobs.is_empty() {
+                self.commit(batch);
             }
             for reply in truncations {
-                let _ = reply.send(self.truncate_log().await.map_err(database_error));
+                let _ = reply.send(self.truncate_log().map_err(sqlite_error));
             }
         }
-        if let Err(error) = self.db.close().await {
+        if let Err(error) = self.db.close() {
             tracing::warn!(%error, "failed to close the database cleanly");
         }
     }
 
     /// Commits a batch and replies to its callers. Acknowledges nothing once the file is lost.
-    async fn commit(&mut self, mut batch: Batch) {
+    fn commit(&mut self, mut batch: Batch) {
         if let Err(lost) = self.file.verify() {
             return batch.reject(lost);
         }
         let durability = batch.durability.unwrap_or(Durability::ProcessCrash);
-        if let Err(error) = self.set_durability(durability).await {
-            return batch.reply(Vec::new(), Some(failure(&error)));
-        }
-        if batch.jobs.is_empty() {
-            // A batch with only ballots is one statement, which is its own transaction.
-            match insert(&mut self.db, &batch.ballots).await {
-                Ok(()) => return batch.reply(Vec::new(), self.lost()),
-                Err(error) if batch.ballots.len() == 1 => {
-                    return batch.reply(vec![Some(database_error(error))], None);
-                }
-                Err(_) => {}
-            }
-        }
-        match self.transact(&mut batch).await {
-            Ok(rejections) => batch.reply(rejections, self.lost()),
+        let done = self.set_durability(durability).and_then(|()| self.transact(&mut batch.jobs));
+        let failure = match done {
+            Ok(()) => self.file.verify().err().map(|lost| lost.to_string()),
             Err(error) => {
-                // If BEGIN or COMMIT failed, a transaction may be left open.
-                let _ = sqlx::query("ROLLBACK").execute(&mut self.db).await;
-                batch.reply(Vec::new(), Some(failure(&error)));
+                // If COMMIT failed, a transaction may be left open.
+                let _ = self.db.batch("ROLLBACK");
+                tracing::error!(%error, "failed to run a transaction");
+                Some(error.to_string())
             }
-        }
-    }
-
-    /// Returns the error of a commit to a lost file.
-    fn lost(&self) -> Option<String> {
-        self.file.verify().err().map(|lost| lost.to_string())
+        };
+        batch.reply(failure);
     }
 
     /// Moves the log into the database and truncates it. Returns `false` if readers still need it.
-    async fn truncate_log(&mut self) -> Result<bool, sqlx::Error> {
-        execute(&mut self.db, WAIT_BRIEFLY).await?;
-        let done: Result<(i64, i64, i64), sqlx::Error> =
-            sqlx::query_as("PRAGMA wal_checkpoint(TRUNCATE)").fetch_one(&mut self.db).await;
-        execute(&mut self.db, WAIT_AGAIN).await?;
-        Ok(done?.0 == 0)
+    fn truncate_log(&mut self) -> rusqlite::Result<bool> {
+        self.db.batch(WAIT_BRIEFLY)?;
+        let busy = self.db.number(TRUNCATE);
+        self.db.batch(WAIT_AGAIN)?;
+        busy.map(|busy| busy == 0)
     }
 
-    /// Runs the batch in one transaction; returns the errors of rejected ballots.
-    async fn transact(&mut self, batch: &mut Batch) -> Result<Vec<Option<StoreError>>, sqlx::Error> {
+    /// Runs the jobs in one transaction.
+    fn transact(&mut self, jobs: &mut [Box<dyn WriteJob>]) -> rusqlite::Result<()> {
         let db = &mut self.db;
-        if let ([job], true) = (&mut batch.jobs[..], batch.ballots.is_empty())
-            && job.is_statement()
-        {
-            // A single statement is its own transaction.
-            job.run(db).await;
-            return Ok(Vec::new());
+        db.control("BEGIN IMMEDIATE")?;
+        if let [job] = jobs {
+            let keep = job.run(db);
+            return db.control(if keep { "COMMIT" } else { "ROLLBACK" });
         }
-        execute(db, "BEGIN IMMEDIATE").await?;
-        let mut rejections = Vec::new();
-        if !batch.ballots.is_empty() && insert(db, &batch.ballots).await.is_err() {
-            // The combined statement changed nothing. One statement per caller shows which ballots are
-            // rejected.
-            for ballots in &batch.ballots {
-                rejections.push(insert(db, std::slice::from_ref(ballots)).await.err().map(database_error));
+        for job in jobs {
+            db.control("SAVEPOINT job")?;
+            if !job.run(db) {
+                db.control("ROLLBACK TO job")?;
             }
+            db.control("RELEASE job")?;
         }
-        if let ([job], true) = (&mut batch.jobs[..], batch.ballots.is_empty()) {
-            let keep = job.run(db).await;
-            execute(db, if keep { "COMMIT" } else { "ROLLBACK" }).await?;
-            return Ok(rejections);
-        }
-        execute(db, "SAVEPOINT job").await?;
-        for job in &mut batch.jobs {
-            // Both statements leave a savepoint for the next job; COMMIT ends the last one.
-            let next = if job.run(db).await { "RELEASE job; SAVEPOINT job" } else { "ROLLBACK TO job" };
-            execute(db, next).await?;
-        }
-        execute(db, "COMMIT").await?;
-        Ok(rejections)
+        db.control("COMMIT")
     }
 
-    async fn set_durability(&mut self, durability: Durability) -> Result<(), sqlx::Error> {
+    fn set_durability(&mut self, durability: Durability) -> rusqlite::Result<()> {
         let mode = match durability {
             _ if !self.durable => "PRAGMA synchronous = OFF",
             Durability::ProcessCrash => "PRAGMA synchronous = NORMAL",
             Durability::PowerLoss => "PRAGMA synchronous = FULL",
         };
         if self.synchronous != mode {
-            execute(&mut self.db, mode).await?;
+            self.db.batch(mode)?;
             self.synchronous = mode;
         }
         Ok(())
     }
 }
 
-/// Logs the failure of a whole batch.
-fn failure(error: &sqlx::Error) -> String {
-    tracing::error!(%error, "failed to run a transaction");
-    error.to_string()
-}
-
 impl Batch {
-    const fn is_empty(&self) -> bool {
-        self.ballots.is_empty() && self.jobs.is_empty()
-    }
-
     /// Replies to all callers that nothing was committed.
     fn reject(self, lost: FileLost) {
-        for ballots in self.ballots {
-            let _ = ballots.reply.send(Err(lost.into()));
-        }
         for job in self.jobs {
             job.reply(Err(lost.into()));
         }
     }
 
-    /// Replies to all callers: with the failure of the whole batch, or with their own results. `rejections`
-    /// has one entry per caller with ballots, or is empty if no ballot was rejected.
-    fn reply(self, rejections: Vec<Option<StoreError>>, failure: Option<String>) {
-        let committed = || failure.as_ref().map_or(Ok(()), |text| Err(failed(text.clone())));
-        let mut rejections = rejections.into_iter();
-        for ballots in self.ballots {
-            let rejection = rejections.next().flatten();
-            let _ = ballots.reply.send(committed().and_then(|()| rejection.map_or(Ok(()), Err)));
-        }
+    /// Replies to all callers: with the failure of the whole batch, or with their own results.
+    fn reply(self, failure: Option<String>) {
         for job in self.jobs {
-            job.reply(committed());
+            job.reply(failure.as_ref().map_or(Ok(()), |text| Err(failed(text.clone()))));
         }
     }
-}
-
-/// Inserts all these ballots, or none.
-async fn insert(db: &mut SqliteConnection, ballots: &[NewBallots]) -> Result<(), sqlx::Error> {
-    let length: usize = ballots.iter().map(|ballots| ballots.element.len() + 1).sum();
-    let mut array = String::with_capacity(length + 2);
-    for ballots in ballots {
-        array.push(if array.is_empty() { '[' } else { ',' });
-        array.push_str(&ballots.element);
-    }
-    array.push(']');
-    ballots::insert(db, array).await
-}
-
-async fn execute(db: &mut SqliteConnection, sql: &'static str) -> Result<(), sqlx::Error> {
-    sqlx::query(sql).execute(db).await.map(|_| ())
 }

@@ -16,6 +16,14 @@ pub(crate) const DELETE_UNUSED_ROSTERS: &str =
     "DELETE FROM rosters WHERE NOT EXISTS (SELECT 1 FROM plans WHERE roster = rosters.id)";
 pub(crate) const ADD_PLAN: &str = "INSERT INTO plans (roster, seed, question, options, rules) \
      VALUES ($1, $2, $3, $4, $5) RETURNING number";
+/// The number of a poll that is running in this epoch.
+pub(crate) const RUNNING_POLL: &str =
+    "SELECT number FROM polls WHERE id = $1 AND lease_epoch = $2 AND closing IS NULL AND number IS NOT NULL";
+pub(crate) const ADD_BALLOT: &str = concat!(
+    "INSERT INTO votes (poll, ",
+    super::ballot_columns!(),
+    ") VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)"
+);
 pub(crate) const DELETE_PLAN: &str = "DELETE FROM plans WHERE number = $1";
 pub(crate) const DELETE_PLAN_OF: &str =
     "DELETE FROM plans WHERE number = (SELECT number FROM polls WHERE id = $1)";

@@ -1,0 +1,185 @@
+//! A connection to the database file. Its operations block, so it is used on threads that may block: see
+//! [`super::writer`] and [`super::readers`].
+//!
+//! A driver that answers asynchronously would pass each statement to a thread of its own and wake it twice. Here,
+//! a whole transaction runs on one thread.
+
+use std::path::Path;
+use std::time::Duration;
+
+use ep_kernel::ports::StoreError;
+use futures::FutureExt;
+use rusqlite::{CachedStatement, Error, ErrorCode, OpenFlags, Row, ffi};
+
+use crate::engine::{Connection, Record, TransactionBody};
+use crate::error::{ConstraintKind, constraint_error, failed};
+use crate::statements as sql;
+use crate::value::Value;
+
+/// The number of prepared statements per connection; more than there are.
+const STATEMENTS: usize = 256;
+
+/// An open connection.
+pub(crate) struct SqliteConnection(rusqlite::Connection);
+
+/// Options of a connection.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Access {
+    /// Reading and writing an existing file.
+    Write,
+    /// Reading.
+    Read,
+}
+
+impl SqliteConnection {
+    /// Opens an existing file.
+    pub(super) fn open(file: &Path, access: Access, busy_timeout: Duration) -> Result<Self, Error> {
+        let mode = match access {
+            Access::Write => OpenFlags::SQLITE_OPEN_READ_WRITE,
+            Access::Read => OpenFlags::SQLITE_OPEN_READ_ONLY,
+        };
+        // A connection is used by one thread at a time, so SQLite needs no lock.
+        let db = rusqlite::Connection::open_with_flags(file, mode | OpenFlags::SQLITE_OPEN_NO_MUTEX)?;
+        db.busy_timeout(busy_timeout)?;
+        db.set_prepared_statement_cache_capacity(STATEMENTS);
+        db.pragma_update(None, "foreign_keys", true)?;
+        if let Access::Write = access {
+            // The maximum size of the write-ahead log after a checkpoint, in bytes.
+            db.pragma_update(None, "journal_size_limit", 64 << 20)?;
+            // Deleted data is overwritten with zeros.
+            db.pragma_update(None, "secure_delete", true)?;
+        }
+        Ok(Self(db))
+    }
+
+    /// Runs statements without values and without rows.
+    pub(super) fn batch(&self, sql: &str) -> Result<(), Error> {
+        self.0.execute_batch(sql)
+    }
+
+    /// Runs a statement that begins or ends a transaction or a savepoint.
+    pub(super) fn control(&self, sql: &'static str) -> Result<(), Error> {
+        self.0.prepare_cached(sql)?.raw_execute().map(drop)
+    }
+
+    /// Returns the first column of every row, as text.
+    pub(super) fn texts(&self, sql: &str) -> Result<Vec<String>, Error> {
+        self.0.prepare(sql)?.query_map([], |row| row.get(0))?.collect()
+    }
+
+    /// Returns the number in the first column of the only row.
+    pub(super) fn number(&self, sql: &str) -> Result<i64, Error> {
+        self.0.query_row(sql, [], |row| row.get(0))
+    }
+
+    /// Closes the connection.
+    pub(super) fn close(self) -> Result<(), Error> {
+        self.0.close().map_err(|(_, error)| error)
+    }
+
+    fn prepared(&self, sql: &str, values: &[Value<'_>]) -> Result<CachedStatement<'_>, Error> {
+        let mut statement = self.0.prepare_cached(sql)?;
+        for index in 1..=statement.parameter_count() {
+            // `$2` is the name of a parameter, whatever its index.
+            let number = statement.parameter_name(index).and_then(|name| name.get(1..)?.parse().ok());
+            let value = values.get(number.unwrap_or(index).wrapping_sub(1));
+            match value.ok_or(Error::InvalidParameterCount(index, values.len()))? {
+                Value::Integer(number) => statement.raw_bind_parameter(index, number)?,
+                Value::Real(number) => statement.raw_bind_parameter(index, number)?,
+                Value::Text(text) => statement.raw_bind_parameter(index, text.as_deref())?,
+                Value::Bytes(bytes) => statement.raw_bind_parameter(index, &**bytes)?,
+            }
+        }
+        Ok(statement)
+    }
+
+    fn change(&self, sql: &str, values: &[Value<'_>]) -> Result<u64, Error> {
+        self.prepared(sql, values)?.raw_execute().map(|rows| rows as u64)
+    }
+
+    pub(super) fn rows<R: Record>(&self, sql: &str, values: &[Value<'_>]) -> Result<Vec<R>, Error> {
+        let mut statement = self.prepared(sql, values)?;
+        let (mut found, mut rows) = (Vec::new(), statement.raw_query());
+        while let Some(row) = rows.next()? {
+            found.push(R::from_sqlite(row)?);
+        }
+        Ok(found)
+    }
+
+    pub(super) fn row<R: Record>(&self, sql: &str, values: &[Value<'_>]) -> Result<Option<R>, Error> {
+        let mut statement = self.prepared(sql, values)?;
+        statement.raw_query().next()?.map(R::from_sqlite).transpose()
+    }
+
+    /// Runs the body of a transaction, whose operations are complete when they return.
+    pub(super) fn run<T>(&mut self, work: impl TransactionBody<Self, T>) -> Result<T, StoreError> {
+        work(self)
+            .now_or_never()
+            .ok_or_else(|| failed("a transaction waited for something else than the database"))?
+    }
+}
+
+/// A row that SQLite can return.
+pub(crate) trait FromSqlite: Sized {
+    /// Decodes a row.
+    fn from_sqlite(row: &Row<'_>) -> rusqlite::Result<Self>;
+}
+
+/// Maps the error of a failed statement: see [`crate::error::database_error`].
+pub(super) fn sqlite_error(error: Error) -> StoreError {
+    let Error::SqliteFailure(
+        ffi::Error { code: ErrorCode::ConstraintViolation, extended_code },
+        Some(message),
+    ) = &error
+    else {
+        return failed(error);
+    };
+    let kind = match *extended_code {
+        ffi::SQLITE_CONSTRAINT_UNIQUE | ffi::SQLITE_CONSTRAINT_PRIMARYKEY => ConstraintKind::Unique,
+        ffi::SQLITE_CONSTRAINT_FOREIGNKEY => ConstraintKind::ForeignKey,
+        _ => return failed(error),
+    };
+    // The message names the table: "UNIQUE constraint failed: users.email".
+    let is_from = |table: &str| message.contains(&format!(": {table}."));
+    constraint_error(kind, is_from)
+}
+
+// One connection writes, so no row changes between two statements of a transaction.
+impl Connection for SqliteConnection {
+    const AVAILABLE: &'static str = sql::AVAILABLE;
+    const ADOPT_POLLS: &'static str = sql::ADOPT_POLLS;
+    const POLLS_OF_USER: &'static str = sql::POLLS_OF_USER;
+    const POLLS_AFTER: &'static str = sql::POLLS_AFTER;
+    const FIND_POLLS: &'static str = sql::FIND_POLLS;
+    const FIND_RUNNING: &'static str = sql::FIND_RUNNING;
+    const DUE_NOTIFICATIONS: &'static str = sql::DUE_NOTIFICATIONS;
+    const DUE_PUSHES: &'static str = sql::DUE_PUSHES;
+    const ADD_MODEL_SUMS: &'static str = sql::ADD_MODEL_SUMS;
+    const ADD_SLOT_SUMS: &'static str = sql::ADD_SLOT_SUMS;
+    const RENEW_LEASES: &'static str = sql::RENEW_LEASES;
+    const ROSTER_BY_HASH: &'static str = sql::ROSTER_BY_HASH;
+
+    fn execute(
+        &mut self,
+        sql: &'static str,
+        values: &[Value<'_>],
+    ) -> impl Future<Output = Result<u64, StoreError>> + Send {
+        std::future::ready(self.change(sql, values).map_err(sqlite_error))
+    }
+
+    fn fetch_optional<R: Record>(
+        &mut self,
+        sql: &'static str,
+        values: &[Value<'_>],
+    ) -> impl Future<Output = Result<Option<R>, StoreError>> + Send {
+        std::future::ready(self.row(sql, values).map_err(sqlite_error))
+    }
+
+    fn fetch_all<R: Record>(
+        &mut self,
+        sql: &'static str,
+        values: &[Value<'_>],
+    ) -> impl Future<Output = Result<Vec<R>, StoreError>> + Send {
+        std::future::ready(self.rows(sql, values).map_err(sqlite_error))
+    }
+}
