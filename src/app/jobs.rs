@@ -11,8 +11,8 @@ use std::time::Duration;
 use ep_identity::Provider;
 use ep_kernel::app::App;
 use ep_kernel::fault::Fault;
-use ep_kernel::guard::log_suppressed_failures;
 use ep_kernel::tool::Entry;
+use ep_kernel::{executor, guard};
 use ep_store::Store;
 use futures::FutureExt;
 use futures::future::BoxFuture;
@@ -125,7 +125,8 @@ static JOBS: [Job; 21] = [
         1,
         "Logs the number of failures that were not logged one by one.",
         |_| {
-            log_suppressed_failures();
+            guard::log_suppressed_failures();
+            executor::log_suppressed_failures();
             std::future::ready(Ok(())).boxed()
         },
     ),

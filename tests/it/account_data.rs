@@ -183,8 +183,23 @@ async fn account_deletion_needs_consent_and_removes_personal_data() {
         let (cookie, (_, key)) = (service.cookie(user).await, service.key(user).await);
         let owner = nobody.clone().with_key(&key);
         let id = settled_poll(&service, &owner, json!({})).await;
-        owner.post("/api/feedback", &json!({ "poll_id": id, "notes": MARK })).await.expect(201);
-        owner.post("/api/keys", &json!({ "label": MARK })).await.expect(201);
+        // The stored replies to requests with a key are no copy of personal data.
+        let send = async |path: &str, body: Value| {
+            owner.post_with(path, &body, &[("idempotency-key", &format!("{path} {by_form}"))]).await
+        };
+        send("/api/feedback", json!({ "poll_id": id, "notes": MARK })).await.expect(201);
+        send("/api/keys", json!({ "label": MARK })).await.expect(201);
+        let webhook = json!({ "url": format!("https://8.8.8.8/{MARK}") });
+        for replayed in ["", "true"] {
+            let set = send("/api/account/webhook", webhook.clone()).await;
+            assert_eq!(set.header("idempotent-replayed"), replayed);
+            assert_eq!(set.expect(200), webhook);
+        }
+        let refused = json!({ "url": format!("http://{MARK}.example/") });
+        owner
+            .post_with("/api/account/webhook", &refused, &[("idempotency-key", "refused")])
+            .await
+            .refused(400);
         let said = format!("{MARK} and so on");
         let message = json!({ "messageId": "m1", "role": "ROLE_USER", "parts": [{ "text": said }] });
         owner.rpc("/api/a2a", "SendMessage", json!({ "message": message })).await.expect(200);

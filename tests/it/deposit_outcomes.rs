@@ -197,6 +197,32 @@ async fn operator_settles_a_deposit_by_transaction() {
 }
 
 #[tokio::test]
+async fn deposit_declared_unpaid_without_a_node_does_not_block_account_deletion() {
+    let world = PaymentSetup::start().await;
+    let (setup, clock) = with_clock(world.without_node(Setup::demo()), 7);
+    let service = setup.boot().await;
+    let client = service.anonymous();
+    let wallet = world.wallet(5).await;
+    let account = world.libraries.sign_in(&client, &wallet, &[]).await.expect(200);
+    let owner = client.with_key(account["api_key"].as_str().unwrap());
+    let signed = world.signed(&client, &wallet, 2, json!({})).await;
+    break_facilitator(&world).await;
+    pay(&client, header(&signed)).await.refused(503);
+    clock.advance(Duration::from_hours(2));
+    reconcile(&service).await;
+    let deposit = unknown(&service).await[0].parse().unwrap();
+    let all = json!({ "confirm": account["user_id"], "forfeit_balance": true });
+    let refused = owner.post("/api/account/delete", &all).await.refused(409);
+    assert!(refused.contains("USDC deposits"), "{refused}");
+
+    service.payments.deposits().unwrap().declare_unpaid(deposit).await.unwrap();
+    clock.advance(Duration::from_hours(72));
+    assert_eq!(reconcile(&service).await, 0, "the operator's statement is final");
+    owner.post("/api/account/delete", &all).await.expect(200);
+    assert_clean(&service).await;
+}
+
+#[tokio::test]
 async fn only_a_block_after_expiry_proves_nonpayment() {
     let world = PaymentSetup::start().await;
     let (setup, clock) = with_clock(world.with_node(Setup::demo()), 4);

@@ -256,6 +256,60 @@ async fn overload_logs_one_line_per_second() {
     assert_eq!(suppressed as usize + messages(&log, "call failed").len(), 150, "every failure is counted");
 }
 
+#[tokio::test]
+async fn polls_without_a_database_log_one_line_per_second() {
+    const POLLS: usize = 30;
+    const RUNNING: usize = 20;
+    let mut script = Script::panel(10);
+    script.default.latency = Duration::from_secs(1);
+    script.held = true;
+    let upstream = ScriptedUpstream::start(script).unwrap();
+    let data = tempfile::tempdir().unwrap();
+    let running = RUNNING.to_string();
+    let variables = [
+        ("EP_UPSTREAM_URL", &*upstream.base_url()),
+        ("EP_BILLING", "off"),
+        ("EP_POLLS_RUNNING", &running),
+        ("EP_LEASE_MS", "5000"),
+    ];
+    let made = ep(data.path(), &["admin", "create-user", "--email", "a@example.com", "--json"], &variables);
+    let made: Value = serde_json::from_slice(&{ made }.output().await.unwrap().stdout).unwrap();
+    let server = Server::start(ep(data.path(), &["serve", "--listen", "127.0.0.1:0"], &variables)).await;
+    let client = Client::new(&server.url, made["api_key"].as_str().map(str::to_owned));
+    for _ in 0..POLLS {
+        client.post("/api/polls", &question(json!({ "confidence_threshold": 1 }))).await.expect(202);
+    }
+    while upstream.total_calls() < RUNNING {
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    }
+    std::fs::remove_file(data.path().join("ensemble-poll.db")).unwrap();
+    upstream.release(10_000);
+    let lost = std::time::Instant::now();
+    // Longer than a lease, so that polls that wait are interrupted, too.
+    tokio::time::sleep(Duration::from_millis(8200)).await;
+    server.terminate();
+    let log = server.log().await;
+    let seconds = lost.elapsed().as_secs() as usize;
+    let mut interrupted = 0;
+    for (text, sum) in [
+        ("poll interrupted", Some("more polls were interrupted")),
+        ("the lease on this poll has ended", Some("more leases have ended")),
+        // Their sums begin with the same words.
+        ("the database is still failing", None),
+        ("failed to load cancelled polls", None),
+    ] {
+        let mut lines = messages(&log, text);
+        let logged = lines.len();
+        lines.extend(sum.iter().flat_map(|sum| messages(&log, sum)));
+        assert!((1..=seconds + 1).contains(&lines.len()), "{} in {seconds} s: {lines:#?}", lines.len());
+        if sum.is_some() {
+            let suppressed: u64 = lines.iter().map(|line| line["suppressed"].as_u64().unwrap()).sum();
+            interrupted += logged + suppressed as usize;
+        }
+    }
+    assert!(interrupted >= POLLS, "every poll is counted: {interrupted}");
+}
+
 /// Returns the names of a metrics page: those with HELP, those with TYPE and those of all samples.
 fn families(page: &str) -> (BTreeSet<String>, BTreeSet<String>, BTreeSet<String>) {
     let named = |mark: &str| {

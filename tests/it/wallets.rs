@@ -351,6 +351,25 @@ async fn repeated_sign_in_does_not_show_the_key_again() {
             assert!(again["notice"].as_str().unwrap().contains("/api/wallet/rotate-key"), "{again}");
         }
         client.with_key(api_key).get("/api/keys").await.expect(200);
+
+        let path = format!("/api/wallet/challenge?address={}&purpose=rotate_key", wallet.address);
+        let message = client.get(&path).await.expect(200)["message"].clone();
+        let signature = libraries.sign(&wallet, message.as_str().unwrap()).await;
+        let body = json!({ "message": message, "signature": signature });
+        let key = [("idempotency-key", "rotate-1")];
+        let first = client.post_with("/api/wallet/rotate-key", &body, &key).await.expect(200);
+        let api_key = first["api_key"].as_str().unwrap();
+        for _ in 0..2 {
+            let again = client.post_with("/api/wallet/rotate-key", &body, &key).await;
+            assert_eq!(again.header("idempotent-replayed"), "true");
+            assert!(!again.text.contains(api_key), "{}", again.text);
+            let again = again.expect(200);
+            for same in ["revoked_count", "key_id", "key_prefix"] {
+                assert_eq!(again[same], first[same], "{again}");
+            }
+            assert!(again["warning"].as_str().unwrap().contains("/api/wallet/challenge"), "{again}");
+        }
+        client.with_key(api_key).get("/api/keys").await.expect(200);
     }
 }
 

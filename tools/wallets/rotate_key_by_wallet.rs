@@ -8,6 +8,7 @@ use ep_kernel::tool::{
 };
 use schemars::JsonSchema;
 use serde::Serialize;
+use serde_json::json;
 
 use super::example_message;
 use super::verify_wallet::SignedMessage;
@@ -20,8 +21,9 @@ pub struct RotateKeyByWallet;
 pub struct RotatedKey {
     /// Number of revoked keys.
     pub revoked_count: u32,
-    /// The key. It is returned once.
-    pub api_key: String,
+    /// The key. It is returned once; the response to a repeated request has none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub api_key: Option<String>,
     /// The key's id, for revoking it.
     pub key_id: KeyId,
     /// Its first 10 characters, as shown in lists.
@@ -30,9 +32,18 @@ pub struct RotatedKey {
     pub warning: &'static str,
 }
 
+/// The warning in response to a repeated request.
+const SHOWN_BEFORE: &str = "The new key was in the first response, and is not shown again. If it was lost, sign a new \
+                            message from GET /api/wallet/challenge, and replace the keys once more.";
+
 impl ToolOutput for RotatedKey {
     fn presentation(&self) -> Presentation {
-        Presentation { sensitive: true, ..Presentation::default() }
+        // Anyone with the signed message can repeat the request.
+        let Self { revoked_count, key_id, key_prefix, .. } = self;
+        let repeated = json!({
+            "revoked_count": revoked_count, "key_id": key_id, "key_prefix": key_prefix, "warning": SHOWN_BEFORE,
+        });
+        Presentation { sensitive: true, repeated: Some(repeated), ..Presentation::default() }
     }
 }
 
@@ -68,7 +79,7 @@ impl Tool for RotateKeyByWallet {
         let rotated = cx.wallets().rotate_key(&input.message, &input.signature).await?;
         Ok(RotatedKey {
             revoked_count: rotated.revoked,
-            api_key: rotated.key.key.reveal().to_owned(),
+            api_key: Some(rotated.key.key.reveal().to_owned()),
             key_id: rotated.key.id,
             key_prefix: rotated.key.prefix,
             warning: "Store this key now: it cannot be shown again. All earlier keys are refused.",

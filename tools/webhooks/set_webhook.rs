@@ -3,7 +3,9 @@
 use ep_kernel::ctx::Ctx;
 use ep_kernel::fault::Fault;
 use ep_kernel::schema::nullable;
-use ep_kernel::tool::{Access, Agents, Cost, Effect, Latency, Rate, Rest, Spec, Task, Tool, ToolOutput};
+use ep_kernel::tool::{
+    Access, Agents, Cost, Effect, Latency, Presentation, Rate, Rest, Spec, Task, Tool, ToolOutput,
+};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -26,7 +28,12 @@ pub struct WebhookSet {
     pub url: Option<String>,
 }
 
-impl ToolOutput for WebhookSet {}
+impl ToolOutput for WebhookSet {
+    fn presentation(&self) -> Presentation {
+        // The URL may contain a secret, and the stored reply outlives a deleted account.
+        Presentation { sensitive: true, ..Presentation::default() }
+    }
+}
 
 impl Tool for SetWebhook {
     const SPEC: Spec = Spec {

@@ -3,7 +3,7 @@
 use super::{DepositOutcome, Deposited, Deposits};
 use crate::caller::DepositId;
 use crate::fault::{Fault, Kind};
-use crate::ports::{DepositState, Outcome, PaymentRejection, StoredDeposit, Transfer};
+use crate::ports::{DepositState, Outcome, StoredDeposit, Transfer};
 
 /// The hash of a transaction: `0x` and 64 hexadecimal digits, in lower case.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -63,9 +63,9 @@ impl Deposits {
         }
     }
 
-    /// Declares that a deposit was not paid. A node must show that it was not and never will be. Without a
-    /// node, the operator is trusted once the authorization has expired. [`Kind::NotFound`] for an unknown
-    /// deposit, [`Kind::Conflict`] if it was or can still be paid.
+    /// Declares that a deposit was not paid, and ends its look-ups. A node must show that it was not and never
+    /// will be. Without a node, the operator is trusted once the authorization has expired. [`Kind::NotFound`]
+    /// for an unknown deposit, [`Kind::Conflict`] if it was or can still be paid.
     pub async fn declare_unpaid(&self, id: DepositId) -> Result<(), Fault> {
         let known = self.known(id).await?;
         let conflict = |text: String| Err(Fault::new(Kind::Conflict, text));
@@ -78,21 +78,20 @@ impl Deposits {
             DepositState::Settling | DepositState::Unknown | DepositState::Failed => {}
         }
         let payment = &known.deposit.payment;
-        let why = match self.network.look_up(payment, known.deposit.since).await {
+        match self.network.look_up(payment, known.deposit.since).await {
             Outcome::Moved(transfer) => {
                 return conflict(format!("this deposit was paid by transaction {}", transfer.transaction));
             }
-            Outcome::NotMoved(why) => why,
-            Outcome::Unused { at: None } if self.clock.now() > payment.valid_before => {
-                PaymentRejection::NotAccepted
-            }
+            Outcome::NotMoved(_) => {}
+            Outcome::Unused { at: None } if self.clock.now() > payment.valid_before => {}
             Outcome::Unused { .. } => {
                 let text = "this deposit can still be paid; try again a few minutes after its authorization has expired";
                 return conflict(text.to_owned());
             }
             Outcome::Unknown => return Err(not_shown()),
-        };
-        self.fail(&known, why).await
+        }
+        // Without a node, a later look-up would never end.
+        Ok(self.store.fail_deposit(&payment.reference, None).await?)
     }
 
     async fn known(&self, id: DepositId) -> Result<StoredDeposit, Fault> {

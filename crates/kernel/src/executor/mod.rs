@@ -7,6 +7,7 @@
 
 mod announce;
 mod deletion;
+mod failures;
 mod follow;
 mod followers;
 mod lease;
@@ -38,6 +39,7 @@ use ep_polling::poll_id::PollId;
 use ep_polling::roster::Roster;
 use ep_polling::stopping::{Evidence, Rule, responses_needed};
 
+pub use failures::log_suppressed_failures;
 pub use follow::Follow;
 pub use live::PollState;
 pub use projection::EventProjection;
@@ -413,8 +415,10 @@ impl PollExecutor {
                     () = inner.while_running(CANCEL_CHECK_INTERVAL) => {}
                     () = inner.finished() => return,
                 }
-                if let Err(error) = inner.end_cancelled().await {
-                    tracing::warn!(error = %error, "failed to load cancelled polls");
+                if let Err(error) = inner.end_cancelled().await
+                    && let Some(suppressed) = failures::NOT_LOADED.admit()
+                {
+                    tracing::warn!(error = %error, suppressed, "failed to load cancelled polls");
                 }
             }
         });

@@ -13,6 +13,7 @@ use tokio_util::sync::CancellationToken;
 use tracing::Instrument;
 
 use super::Inner;
+use super::failures::{INTERRUPTED, LEASE_ENDED, NOT_RELOADED};
 use super::lease::HeldLease;
 use super::live::{PollState, Running, publish, publish_end};
 use super::slots::{Reservation, RunSlot};
@@ -172,7 +173,12 @@ impl Work<'_> {
                 Err(Interruption::LeaseEnded) if self.inner.is_released() => return,
                 Err(Interruption::LeaseEnded) => {
                     metrics::counter!("ep_leases_lost_total").increment(1);
-                    tracing::warn!("the lease on this poll has ended; calls are paused until it is renewed");
+                    if let Some(suppressed) = LEASE_ENDED.admit() {
+                        tracing::warn!(
+                            suppressed,
+                            "the lease on this poll has ended; calls are paused until it is renewed"
+                        );
+                    }
                     // After a pause of this process, the database is fine. A slow database ends leases often.
                     if lease_ended.replace(Instant::now()).is_none_or(|last| last.elapsed() > RETRY_AFTER * 5)
                     {
@@ -180,8 +186,10 @@ impl Work<'_> {
                     }
                 }
                 Err(Interruption::Store(error)) => {
-                    let cause = std::error::Error::source(&error).map(ToString::to_string);
-                    tracing::error!(error = %error, cause, "poll interrupted; it continues when the database is available again");
+                    if let Some(suppressed) = INTERRUPTED.admit() {
+                        let cause = std::error::Error::source(&error).map(ToString::to_string);
+                        tracing::error!(error = %error, cause, suppressed, "poll interrupted; it continues when the database is available again");
+                    }
                 }
             }
             stage = loop {
@@ -207,7 +215,11 @@ impl Work<'_> {
                         tracing::warn!("another process has adopted this poll");
                         return;
                     }
-                    Some(Err(error)) => tracing::warn!(error = %error, "the database is still failing"),
+                    Some(Err(error)) => {
+                        if let Some(suppressed) = NOT_RELOADED.admit() {
+                            tracing::warn!(error = %error, suppressed, "the database is still failing");
+                        }
+                    }
                 }
                 wait = RETRY_AFTER;
             };

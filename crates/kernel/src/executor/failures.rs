@@ -1,0 +1,27 @@
+//! Limits of the log lines about database failures. Every running poll meets the same failure.
+
+use crate::log_limit::LogLimit;
+
+/// Interrupted polls.
+pub(super) static INTERRUPTED: LogLimit = LogLimit::new();
+/// Polls with an ended lease.
+pub(super) static LEASE_ENDED: LogLimit = LogLimit::new();
+/// Interrupted polls that cannot be reloaded yet.
+pub(super) static NOT_RELOADED: LogLimit = LogLimit::new();
+/// Failures to load cancelled polls.
+pub(super) static NOT_LOADED: LogLimit = LogLimit::new();
+
+/// Logs the number of failures not logged yet. Must be called once a second.
+pub fn log_suppressed_failures() {
+    for (limit, text) in [
+        (&INTERRUPTED, "more polls were interrupted"),
+        (&LEASE_ENDED, "more leases have ended"),
+        (&NOT_RELOADED, "the database is still failing for more polls"),
+        (&NOT_LOADED, "failed to load cancelled polls more often"),
+    ] {
+        let suppressed = limit.overdue();
+        if suppressed > 0 {
+            tracing::warn!(suppressed, "{text}");
+        }
+    }
+}
