@@ -1,10 +1,5 @@
-//! Measures the whole service beside baselines. `cargo bench --bench service [-- polls
-//! mcp
-//! requests
-//! documents
-//! pages
-//! replicas
-//! streams]`
+//! Measures the whole service beside baselines. `cargo bench --bench service -- NAME`, with one or more of `polls`,
+//! `polls-postgres`, `storage`, `mcp`, `requests`, `documents`, `pages`, `replicas` and `streams`; all without a name.
 
 #![expect(clippy::expect_used, reason = "a bench fails by panicking")]
 
@@ -15,6 +10,7 @@ mod polls;
 mod process;
 mod replicas;
 mod requests;
+mod storage;
 mod streams;
 
 fn main() {
@@ -38,6 +34,9 @@ fn main() {
     }
     if wants("polls-postgres") {
         runtime.block_on(polls::run_on_postgres());
+    }
+    if wants("storage") {
+        runtime.block_on(storage::run());
     }
     if wants("requests") {
         runtime.block_on(requests::run());

@@ -168,9 +168,14 @@ pub(crate) struct Poll<'a> {
 
 impl Poll<'_> {
     /// Asks this many models, or all of them.
-    pub(crate) async fn ask(&self, models: usize) -> Duration {
+    async fn ask(&self, models: usize) -> Duration {
+        self.ask_about("Which of the two is the better one?", models).await
+    }
+
+    /// Asks this question.
+    pub(crate) async fn ask_about(&self, question: &str, models: usize) -> Duration {
         let mut body = json!({
-            "question": "Which of the two is the better one?",
+            "question": question,
             "options": ["Alpha", "Beta"],
             "confidence_threshold": 1,
             "pace": "fast"

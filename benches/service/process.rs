@@ -66,6 +66,13 @@ impl Server {
         Self { child, url, started_in: began.elapsed() }
     }
 
+    /// Stops the server as an operator does, and waits for it.
+    pub fn stop(mut self) {
+        let process = rustix::process::Pid::from_child(&self.child);
+        rustix::process::kill_process(process, rustix::process::Signal::TERM).expect("signalled");
+        self.child.wait().expect("ends");
+    }
+
     /// Returns its process id.
     pub fn pid(&self) -> u32 {
         self.child.id()
