@@ -362,7 +362,7 @@ impl Text {
                 && !word.starts_with([PAST, NEGATED])
         };
         // A past or negated action of the signature is not requested.
-        let is_told = |word: &String| {
+        let is_reported = |word: &String| {
             is_action(word)
                 && !has(word)
                 && [PAST, NEGATED].iter().any(|prefix| has(&format!("{prefix}{word}")))
@@ -374,7 +374,7 @@ impl Text {
             && self.unknown <= unknown
             && self.weights.keys().any(is_verb)
             && !self.weights.keys().any(is_other)
-            && !signature.words.iter().any(is_told)
+            && !signature.words.iter().any(is_reported)
     }
 }
 
