@@ -137,6 +137,9 @@ fn add_older_members(site: &Site, card: &mut Map<String, Value>) {
     }
 }
 
+/// The version of the agent cards, which the interface prescribes.
+pub(super) const CARD_VERSION: &str = "1.0.0";
+
 fn card(site: &Site, shown: &dyn Fn(&Entry) -> bool) -> Map<String, Value> {
     let owner = owner();
     let interface = |binding: &str, version: &str| json!({ "url": endpoint(site), "protocolBinding": binding, "protocolVersion": version });
@@ -166,7 +169,7 @@ fn card(site: &Site, shown: &dyn Fn(&Entry) -> bool) -> Map<String, Value> {
         "name": owner["name"],
         "description": site.description(),
         "provider": provider(site),
-        "version": "1.0.0",
+        "version": CARD_VERSION,
         "supportedInterfaces": [interface("JSONRPC", "1.0"), interface("HTTP+JSON", "1.0"), interface("JSONRPC", "0.3")],
         "capabilities": capabilities,
         "defaultInputModes": ["application/json", "text/plain"],

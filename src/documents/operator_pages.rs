@@ -5,6 +5,7 @@ use askama::Template;
 use axum::body::Bytes;
 use ep_identity::FLOW_LIFETIME;
 
+use super::agent_card::CARD_VERSION;
 use super::page::About;
 use super::prose;
 use super::prose::Prose;
@@ -86,6 +87,7 @@ struct AboutText<'a> {
     p: Prose<'a>,
     o: Named<'a>,
     version: &'static str,
+    card_version: &'static str,
 }
 
 #[derive(Template)]
@@ -141,7 +143,8 @@ impl Named<'_> {
 
 fn about(site: &Site) -> Option<Bytes> {
     let version = env!("CARGO_PKG_VERSION");
-    prose::bytes(&AboutText { p: Prose::new(site), o: Named(&site.settings.operator), version })
+    let (p, o) = (Prose::new(site), Named(&site.settings.operator));
+    prose::bytes(&AboutText { p, o, version, card_version: CARD_VERSION })
 }
 
 fn privacy(site: &Site) -> Option<Bytes> {

@@ -7,6 +7,7 @@ use ep_tools::keys::CreateKey;
 use ep_tools::wallets::{ChallengeWallet, VerifyWallet};
 use serde_json::{Map, Value, json};
 
+use super::agent_card::CARD_VERSION;
 use super::json::json_text;
 use super::mcp_card;
 use super::routing_descriptions::credentials;
@@ -24,15 +25,12 @@ pub(super) const DOCUMENT: Document = Document::new(
 )
 .with_models();
 
-/// The version of the card's format.
-const VERSION: &str = "1.0.0";
-
 fn card(site: &Site) -> Option<Bytes> {
     let owner = owner();
     let operator = &site.settings.operator;
     let mut card = json!({
         "name": owner["name"],
-        "version": VERSION,
+        "version": CARD_VERSION,
         "description": site.description(),
         "url": format!("{}/", site.settings.base_url),
         "tags": owner["tags"],

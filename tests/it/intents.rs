@@ -17,6 +17,8 @@ const HELD_OUT: &str = include_str!("intents_held_out.json");
 /// Sentences about other subjects with words of this one, negations and injections, collected while the matcher
 /// was changed.
 const TRAPS: &str = include_str!("intents_traps.json");
+/// Negations, reports, suppositions, questions about the documentation, things of other services, and requests.
+const UNASKED: &str = include_str!("intents_unasked.json");
 
 /// A configuration that offers every operation.
 fn everything() -> Setup {
@@ -105,6 +107,26 @@ async fn what_is_not_understood_lists_what_there_is() {
         );
         assert!(found["best_match"]["href"].as_str().unwrap().ends_with(path), "{found}");
     }
+}
+
+#[tokio::test]
+async fn no_match_changes_or_pays_unasked() {
+    let service = everything().boot().await;
+    let client = service.anonymous();
+    let set: Vec<Sentence> = serde_json::from_str(UNASKED).unwrap();
+    let (mut right, mut harmful) = (0, Vec::new());
+    for Sentence { text, expected } in &set {
+        let found = client.post("/api/intents/match", &json!({ "text": text })).await.expect(200);
+        let best = found["best_match"]["operation"].as_str().map(str::to_owned);
+        right += usize::from(expected.contains(&best));
+        let risks = found["matches"].as_array().unwrap().iter().filter(|found| found["read_only"] == false);
+        let risks = risks.map(|found| found["operation"].as_str().unwrap().to_owned());
+        let unwanted = risks.filter(|name| !expected.contains(&Some(name.clone())));
+        harmful.extend(unwanted.map(|name| format!("{text:?} proposes {name}")));
+    }
+    println!("unasked: {right} of {} right, {} harmful", set.len(), harmful.len());
+    assert!(harmful.is_empty(), "{harmful:#?}");
+    assert!(set.len() >= 230 && right * 20 >= set.len() * 17, "{right} of {} right", set.len());
 }
 
 /// Returns the sentences with a wrong match and the total number of sentences.

@@ -189,11 +189,32 @@ async fn unknown_polls_return_one_error() {
             "/api/polls/{id}/result",
             "/api/graph/mermaid/{id}",
             "/api/feedback/{id}",
+            "/results/{id}",
+            "/results/{id}.csv",
+            "/results/{id}.svg",
+            "/embed/{id}",
         ] {
             let reply = client.get(&path.replace("{id}", id)).await;
             assert_eq!(reply.refused(404), expected, "{path}");
         }
-        let stated = client.tool("get_poll_result", json!({ "poll_id": id })).await;
-        assert_eq!(stated["structuredContent"]["error"]["detail"], expected);
+        for (path, body) in [
+            ("/api/polls/{id}/cancel".to_owned(), json!({})),
+            ("/api/feedback".to_owned(), json!({ "poll_id": id, "outcome_correct": true })),
+        ] {
+            let reply = client.post(&path.replace("{id}", id), &body).await;
+            assert_eq!(reply.refused(404), expected, "{path}");
+        }
+        for path in ["/api/polls/{id}/events", "/api/results/{id}/events"] {
+            let request = client.request(Method::GET, &path.replace("{id}", id));
+            let reply = client.send(request.header("accept", "text/event-stream")).await;
+            assert_eq!(reply.refused(404), expected, "{path}");
+        }
+        for tool in ["get_poll_result", "cancel_poll"] {
+            let stated = client.tool(tool, json!({ "poll_id": id })).await;
+            assert_eq!(stated["structuredContent"]["error"]["detail"], expected, "{tool}");
+        }
+        let uri = format!("poll://{id}");
+        let read = client.rpc("/api/mcp", "resources/read", json!({ "uri": uri })).await.json();
+        assert_eq!(read["error"]["message"], expected);
     }
 }

@@ -58,6 +58,7 @@ impl Tool for GetBalance {
         intents: &[
             "how much credit is left",
             "what is my balance",
+            "what is in my wallet",
             "show the account balance",
             "am I out of credit",
             "how much money do I have left",

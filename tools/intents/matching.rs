@@ -5,9 +5,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use super::requests::{asks_for_ability, asks_for_documentation, is_denied, leading_words, request};
 use super::words::{
-    CHOICE, NEGATED, is_action, is_filler, is_foreign, is_question, is_specific, is_subject, is_suspicious,
-    is_thing, words,
+    CHOICE, NEGATED, PAST, is_action, is_command, is_filler, is_foreign, is_neutral, is_owned,
+    is_preposition, is_question, is_specific, is_subject, is_suspicious, is_thing, words,
 };
 
 /// A match between a text and a signature.
@@ -66,6 +67,14 @@ struct Text {
     is_specific: bool,
     /// Number of unknown words.
     unknown: usize,
+    /// The words directly before the name of a thing: which key, whose poll.
+    qualifiers: Vec<String>,
+    /// True if the text has an unknown compound with a thing of the service.
+    has_compound: bool,
+    /// The words in the place of a request's verb.
+    leading: Vec<String>,
+    /// True if the text asks what an operation does, or ends with a denial.
+    asks_nothing: bool,
 }
 
 // The constants below were chosen on the phrases of `tests/it/intents*.json`, without the held-out ones.
@@ -78,7 +87,7 @@ const CLEAR: f64 = 0.5;
 /// The minimum score if the text might be about something else: any key, any card.
 const CLEARER: f64 = 0.55;
 /// The minimum score for a question, which is more likely about the service than for its models.
-const CLEARER_QUESTION: f64 = 0.6;
+const CLEARER_QUESTION: f64 = 0.75;
 /// Words that identify an operation as clearly as the name of its object.
 const MEANS: [&str; 2] = ["card", "topup"];
 /// The minimum share of a text that such an operation must explain, with unknown words counted in full.
@@ -88,6 +97,10 @@ const EXPLAINED_BY_READS: f64 = 0.3;
 /// The rank factor for an operation that changes something, if the text names no action. It sorts harmless
 /// operations first among similar matches.
 const HARMLESS_FIRST: f64 = 0.93;
+/// The rank factor for an operation that asks models, if the text is a question without a choice.
+const READS_FIRST: f64 = 0.85;
+/// The minimum score of an operation with consequences, relative to the best match.
+const ALMOST: f64 = 0.9;
 /// The score above which a text counts as one of the phrases.
 const SAME: f64 = 0.85;
 /// The weight of a filler, relative to another word.
@@ -140,25 +153,36 @@ impl Index {
         if is_foreign(text) {
             return Vec::new();
         }
+        let may_act = !is_suspicious(text) && !is_question(text);
+        let request = request(text).filter(|_| may_act).map(|part| self.weighed(&part));
         let text = self.weighed(text);
         let fit = |(index, signature): (usize, &Signature)| {
-            let phrases = signature.phrases.iter().map(|phrase| self.similarity(&text, phrase));
+            let text =
+                if signature.consequence == RequestEffect::Changes { request.as_ref()? } else { &text };
+            let phrases = signature.phrases.iter().map(|phrase| self.similarity(text, phrase));
             let (phrase, similarity) = phrases.enumerate().max_by(|one, other| one.1.total_cmp(&other.1))?;
             let explained = text.explained_by(signature);
             let mut score = PHRASE * similarity + (1.0 - PHRASE) * explained / text.total;
             if !text.subjects.iter().all(|word| signature.words.contains(word)) {
                 score *= OTHER_SUBJECT;
             }
-            let fits = score >= text.threshold && Self::is_clear(&text, signature, score);
+            let fits = score >= text.threshold && Self::is_clear(text, signature, score);
             fits.then_some(IntentMatchScore { signature: index, phrase, score: score.min(1.0) })
         };
         let mut fits: Vec<IntentMatchScore> = self.signatures.iter().enumerate().filter_map(fit).collect();
         let has_action = text.weights.keys().any(|word| is_action(word));
+        let is_plain_question = text.is_question && !text.weights.contains_key(CHOICE);
         let rank = |fit: &IntentMatchScore| match self.signatures[fit.signature].consequence {
             RequestEffect::Changes if !has_action => fit.score * HARMLESS_FIRST,
+            RequestEffect::Consults if is_plain_question => fit.score * READS_FIRST,
             _ => fit.score,
         };
         fits.sort_by(|one, other| rank(other).total_cmp(&rank(one)));
+        // An operation with consequences is proposed beside a better match only if it fits almost as well.
+        let least = fits.first().map_or(0.0, |best| best.score * ALMOST);
+        fits.retain(|fit| {
+            self.signatures[fit.signature].consequence == RequestEffect::None || fit.score >= least
+        });
         fits
     }
 
@@ -167,25 +191,30 @@ impl Index {
     fn is_clear(text: &Text, signature: &Signature, score: f64) -> bool {
         let has = |word: &String| text.weights.contains_key(word);
         let explained = text.explained_by(signature) / text.strict_total;
-        let other_action = text.weights.keys().any(|word| is_action(word) && !signature.words.contains(word));
+        // A statement is about an action; a request leads with it.
+        let leads = |word: &String| signature.words.contains(word) && !is_thing(word);
+        let acts = |word: &String| is_command(word) && signature.words.contains(word);
+        let acts_itself = text.weights.keys().any(acts);
+        let is_led = !acts_itself || text.leading.iter().any(leads);
         match signature.consequence {
             RequestEffect::None => text.weights.contains_key(CHOICE) || explained >= EXPLAINED_BY_READS,
             _ if text.is_suspicious => false,
+            RequestEffect::Consults if text.asks_nothing => text.weights.contains_key(CHOICE),
             RequestEffect::Consults => {
                 let shared = text.weights.keys().filter(|word| signature.words.contains(*word));
                 let anchors = shared.filter(|word| !is_filler(word)).count();
                 let clear = if text.is_question { CLEARER_QUESTION } else { CLEAR };
-                text.weights.contains_key(CHOICE) || score >= SAME || (anchors >= 2 && score >= clear)
+                text.weights.contains_key(CHOICE)
+                    || score >= SAME
+                    || (is_led && !(acts_itself && text.has_compound) && anchors >= 2 && score >= clear)
             }
             RequestEffect::Changes => {
-                let shared = text.weights.keys().filter(|word| signature.words.contains(*word));
-                let (clear, unknown) = if text.is_specific { (CLEAR, MAX_UNKNOWN) } else { (CLEARER, 0) };
-                let names_it = score >= SAME
-                    || shared.clone().any(|word| is_thing(word) || MEANS.contains(&word.as_str()));
-                let acts = shared.filter(|word| !is_filler(word) && !is_thing(word)).count() > 0;
-                let is_clear = score >= clear && explained >= EXPLAINED && acts && !other_action;
-                let is_valid_input = !text.is_question && text.unknown <= unknown;
-                is_clear && names_it && is_valid_input && signature.core.iter().all(has)
+                let clear = if text.is_specific { CLEAR } else { CLEARER };
+                let mut shared = text.weights.keys().filter(|word| signature.words.contains(*word));
+                let names_it =
+                    score >= SAME || shared.any(|word| is_thing(word) || MEANS.contains(&word.as_str()));
+                let is_clear = score >= clear && explained >= EXPLAINED && is_led && names_it;
+                is_clear && text.requests(signature) && signature.core.iter().all(has)
             }
         }
     }
@@ -212,6 +241,13 @@ impl Index {
     fn weighed(&self, text: &str) -> Text {
         let (is_suspicious, is_question, is_specific) =
             (is_suspicious(text), is_question(text), is_specific(text));
+        let asks_nothing =
+            asks_for_documentation(text) || is_denied(text) || (is_question && asks_for_ability(text));
+        let known = |word: String| match self.nearest(&word) {
+            Some((near, _)) if !self.weights.contains_key(&word) => near.clone(),
+            _ => word,
+        };
+        let leading: Vec<String> = leading_words(text).into_iter().map(known).collect();
         let mut words = words(text);
         // Keeps the end of the text, because the last word may stand for a choice.
         words.drain(..words.len().saturating_sub(MAX_WORDS));
@@ -224,6 +260,7 @@ impl Index {
         };
         let (mut strict_total, mut unknown_words) = (0.0, 0);
         let mut weights = BTreeMap::new();
+        let mut sequence = Vec::new();
         for word in words {
             let (word, weight, strict) = if let Some(weight) = self.weights.get(&word) {
                 let beside = if chooses && !is_subject(&word) { BESIDE_CHOICE } else { 1.0 };
@@ -236,6 +273,7 @@ impl Index {
                 unknown_words += usize::from(!word.starts_with(NEGATED));
                 (word, self.greatest * unknown, self.greatest)
             };
+            sequence.push(word.clone());
             if weights.insert(word, weight).is_none() {
                 strict_total += strict;
             }
@@ -252,7 +290,37 @@ impl Index {
             is_question,
             is_specific,
             unknown: unknown_words,
+            qualifiers: self.qualifiers(&sequence, &leading),
+            has_compound: self.has_compound(text),
+            leading,
+            asks_nothing,
         }
+    }
+
+    /// Returns the words that say whose or which thing is meant: those directly before a thing that somebody can
+    /// own, unknown places ("in Jira") and unknown objects of a leading verb.
+    fn qualifiers(&self, words: &[String], leading: &[String]) -> Vec<String> {
+        let qualifies = |at: usize| {
+            let word = &words[at];
+            let is_known = self.weights.contains_key(word) || is_neutral(word);
+            let mut before = words[..at].iter().rev();
+            let is_place = before.clone().next().is_some_and(|word| is_preposition(word))
+                || (before.clone().nth(1).is_some_and(|word| is_preposition(word))
+                    && before.clone().next().is_some_and(|word| is_filler(word)));
+            let is_object = before.find(|word| !is_filler(word)).is_some_and(|word| leading.contains(word));
+            let is_followed = words.get(at + 1).is_some_and(|next| is_owned(next));
+            (is_followed && !is_neutral(word)) || (!is_known && (is_place || is_object))
+        };
+        (0..words.len()).filter(|at| qualifies(*at)).map(|at| words[at].clone()).collect()
+    }
+
+    /// Returns true if a thing is only the first part of an unknown compound: "the poll tax".
+    fn has_compound(&self, text: &str) -> bool {
+        let is_unknown = |word: &String| {
+            !self.weights.contains_key(word) && !is_neutral(word) && self.nearest(word).is_none()
+        };
+        let is_compound = |pair: &[String]| is_owned(&pair[0]) && is_unknown(&pair[1]);
+        text.split([',', '.', ';', ':', '!', '?']).any(|clause| words(clause).windows(2).any(is_compound))
     }
 
     /// Returns the known word that resembles an unknown one.
@@ -281,6 +349,32 @@ impl Text {
     fn explained_by(&self, signature: &Signature) -> f64 {
         let known = self.weights.iter().filter(|(word, _)| signature.words.contains(*word));
         known.map(|(_, weight)| weight).sum()
+    }
+
+    /// Returns true if the text has a verb of the signature and no other action, and names nothing of another
+    /// service.
+    fn requests(&self, signature: &Signature) -> bool {
+        let has = |word: &String| self.weights.contains_key(word);
+        let is_verb = |word: &String| {
+            signature.words.contains(word)
+                && !is_filler(word)
+                && !is_thing(word)
+                && !word.starts_with([PAST, NEGATED])
+        };
+        // A past or negated action of the signature is not requested.
+        let is_reported = |word: &String| {
+            is_action(word)
+                && !has(word)
+                && [PAST, NEGATED].iter().any(|prefix| has(&format!("{prefix}{word}")))
+        };
+        let is_other = |word: &String| is_action(word) && !signature.words.contains(word);
+        let is_ours = !self.has_compound && self.qualifiers.iter().all(|word| signature.words.contains(word));
+        let unknown = if self.is_specific { MAX_UNKNOWN } else { 0 };
+        is_ours
+            && self.unknown <= unknown
+            && self.weights.keys().any(is_verb)
+            && !self.weights.keys().any(is_other)
+            && !signature.words.iter().any(is_reported)
     }
 }
 

@@ -3,6 +3,7 @@
 mod match_intent;
 mod matching;
 mod named_routes;
+mod requests;
 mod words;
 
 pub use match_intent::{LANGUAGES, MatchIntent};

@@ -47,6 +47,7 @@ pub const NAMED_ROUTES: [NamedRoute; 6] = [
         intents: &[
             "log me out",
             "sign out",
+            "sign me out",
             "log out of this browser",
             "sign out of my account",
             "log out of this session",

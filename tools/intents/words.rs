@@ -28,7 +28,7 @@ const SYNONYMS: &[&str] = &[
     "key token credential apikey",
     "revoke delete remove disable invalidate deactivate erase revocation",
     "leak compromise stolen stole steal expose publish hack",
-    "cancel stop abort terminate end halt quit kill",
+    "cancel cancelled stop abort terminate end halt quit kill",
     "create generate make new issue mint produce fresh",
     "usdc stablecoin stablecoins x402",
     "openapi swagger",
@@ -41,7 +41,7 @@ const SYNONYMS: &[&str] = &[
     "signin login logon authenticate",
     "signup register onboard",
     "status progress far along",
-    "done finish finished complete completed ready",
+    "done finish finished complete completed completion ready",
     "background async asynchronous asynchronously immediately later",
     "wait waiting",
     "block blocking",
@@ -104,15 +104,38 @@ const SUBJECTS: [&str; 14] = [
 /// Verbs of operations that change something. A text with one of these verbs asks for no other action.
 const ACTIONS: [&str; 7] = ["create", "revoke", "cancel", "topup", "transfer", "rotate", "start"];
 
+/// A further verb of such an operation, which is also a noun.
+const SET: &str = "set";
+
 /// Other objects of operations.
 const THINGS: [&str; 6] = ["account", "money", "session", "service", "agent", "endpoint"];
+
+/// Things that somebody can own, so a word before them may say that they belong to another service.
+const OWNED: [&str; 8] = ["poll", "result", "key", "wallet", "webhook", "balance", "account", "card"];
+/// Words before such a thing that say nothing about its owner.
+const NEUTRAL: [&str; 12] = [
+    "recent",
+    "old",
+    "every",
+    "each",
+    "all",
+    "running",
+    "other",
+    "agent",
+    "base",
+    "second",
+    "another",
+    "additional",
+];
+/// Words before a place or an owner.
+const PREPOSITIONS: [&str; 8] = ["in", "on", "at", "from", "of", "between", "that", "which"];
 
 /// Words with little meaning.
 const FILLERS: &str = " a page time times two three four five ten about actually am an and any are as at be been but by can could did do does doing dont for from give \
     had has have her here hey hi him his how i if im in into is it its just kindly let like me my myself need now of off on over above one or \
     our out please pls plz s should so some t than thank thanks that the their them then there these they thing this those to too \
     up us want was we were what whats when where which who whom why will with without yes you your id ok use using used \
-    try know think find really howmany howmuch sofar would ";
+    try know think find really go ahead against tomorrow howmany howmuch sofar would ";
 
 /// Pairs of words with one meaning.
 const PAIRS: &[(&str, &str, &str)] = &[
@@ -147,6 +170,8 @@ const PAIRS: &[(&str, &str, &str)] = &[
     ("sign", "out", "logout"),
     ("signed", "out", "logout"),
     ("call", "off", "cancel"),
+    ("turn", "off", "disable"),
+    ("switch", "off", "disable"),
     ("no", "more", "nomore"),
     ("no", "longer", "nomore"),
 ];
@@ -154,24 +179,58 @@ const PAIRS: &[(&str, &str, &str)] = &[
 /// The prefix of a negated word's stem: "do not wait" has the word `!wait`.
 pub const NEGATED: char = '!';
 /// The prefix of a past action's stem: "the poll I started" has the word `~start`.
-const PAST: char = '~';
+pub const PAST: char = '~';
 /// Words before a past tense that describes an earlier action.
 const TELLERS: [&str; 5] = ["i", "ive", "we", "weve", "you"];
+/// Words before the participle of an action that somebody has taken: "my poll was cancelled".
+const AUXILIARIES: [&str; 10] =
+    ["was", "were", "been", "being", "got", "gotten", "has", "have", "had", "failed"];
 /// Words that negate the rest of their clause.
-const NEGATORS: [&str; 17] = [
-    "refrain", "cannot", "not", "dont", "doesnt", "didnt", "wont", "never", "without", "no", "avoid",
-    "neither", "nor", "nicht", "keine", "pas", "nunca",
+const NEGATORS: [&str; 27] = [
+    "refrain",
+    "cannot",
+    "not",
+    "dont",
+    "doesnt",
+    "didnt",
+    "wont",
+    "never",
+    "without",
+    "no",
+    "avoid",
+    "neither",
+    "nor",
+    "nobody",
+    "refuse",
+    "forbidden",
+    "forget",
+    "skip",
+    "abstain",
+    "shouldnt",
+    "mustnt",
+    "couldnt",
+    "wouldnt",
+    "nicht",
+    "keine",
+    "pas",
+    "nunca",
 ];
 /// Words that end a negation.
 const ENDS: [&str; 8] = ["but", "just", "only", "instead", "rather", "then", "simply", "however"];
 /// Pairs that negate nothing, or in which only the second word negates.
-const HARMLESS_NEGATIONS: [(&str, &str); 6] =
+pub const HARMLESS_NEGATIONS: [(&str, &str); 6] =
     [("not", "sure"), ("never", "mind"), ("no", "idea"), ("no", "matter"), ("why", "not"), ("no", "problem")];
 /// Words that negate a following participle: "stop notifying me".
 const ENDINGS: [&str; 3] = ["stop", "quit", "cease"];
 /// Pairs that negate the words after them.
-const NEGATING_PAIRS: [(&str, &str); 4] =
-    [("instead", "of"), ("rather", "than"), ("under", "no"), ("stop", "from")];
+const NEGATING_PAIRS: [(&str, &str); 6] = [
+    ("instead", "of"),
+    ("rather", "than"),
+    ("under", "no"),
+    ("stop", "from"),
+    ("hold", "off"),
+    ("hold", "back"),
+];
 /// Affirmative synonyms of negated words.
 const OPPOSITES: [(&str, &str); 2] = [("wait", "background"), ("block", "background")];
 
@@ -249,7 +308,9 @@ fn words_of_clause<'a>(clause: &'a str, words: &mut Vec<String>, affirmed: &mut 
         } else if word == "x402" || word.chars().filter(char::is_ascii_digit).count() < 2 {
             let stem = meaning_of(word);
             let before = &raw[position.saturating_sub(3)..position - 1];
-            let is_past = word.ends_with("ed") && before.iter().any(|word| TELLERS.contains(word));
+            let follows = |words: &[&str]| before.iter().any(|word| words.contains(word));
+            let is_past =
+                word.ends_with("ed") && (follows(&TELLERS) || (is_action(&stem) && follows(&AUXILIARIES)));
             if is_past && !is_filler(&stem) {
                 push(&format!("{PAST}{stem}"), negated, words);
             } else {
@@ -295,9 +356,9 @@ pub fn is_foreign(text: &str) -> bool {
 
 /// Returns true if a text asks for information rather than for an action.
 pub fn is_question(text: &str) -> bool {
-    const ASKS: [&str; 17] = [
+    const ASKS: [&str; 16] = [
         "why", "which", "what", "whats", "what's", "who", "when", "where", "is", "are", "am", "did", "does",
-        "has", "have", "was", "were",
+        "has", "was", "were",
     ];
     let lower = text.to_lowercase();
     let mut words = lower.split_whitespace();
@@ -306,6 +367,7 @@ pub fn is_question(text: &str) -> bool {
     // "How do I pay" asks how to perform an action.
     ASKS.contains(&first)
         || ["which", "what"].contains(&second) // "above which amount"
+        || (first == "have" && ["i", "we", "you", "my", "our", "the", "any", "all"].contains(&second))
         || (first == "how" && !words.any(|word| ["i", "we", "to"].contains(&word)))
 }
 
@@ -416,10 +478,32 @@ pub fn is_action(stem: &str) -> bool {
     STEMS.contains(stem)
 }
 
+/// Returns true if a stem is a verb that leads a request for an operation that changes something.
+pub fn is_command(stem: &str) -> bool {
+    stem == SET || is_action(stem)
+}
+
 /// Returns true if a stem names a thing, which alone asks for nothing.
 pub fn is_thing(stem: &str) -> bool {
     static STEMS: LazyLock<HashSet<String>> = LazyLock::new(|| THINGS.into_iter().map(meaning_of).collect());
     is_subject(stem) || STEMS.contains(stem)
+}
+
+/// Returns true if a stem names a thing that somebody can own.
+pub fn is_owned(stem: &str) -> bool {
+    static STEMS: LazyLock<HashSet<String>> = LazyLock::new(|| OWNED.into_iter().map(meaning_of).collect());
+    STEMS.contains(stem)
+}
+
+/// Returns true if a stem says nothing about the owner of the thing after it.
+pub fn is_neutral(stem: &str) -> bool {
+    static STEMS: LazyLock<HashSet<String>> = LazyLock::new(|| NEUTRAL.into_iter().map(meaning_of).collect());
+    is_filler(stem) || STEMS.contains(stem)
+}
+
+/// Returns true for a word before a place or an owner.
+pub fn is_preposition(word: &str) -> bool {
+    PREPOSITIONS.contains(&word)
 }
 
 /// Returns true if a stem names a subject of the service.

@@ -56,6 +56,7 @@ impl Tool for ListModels {
             "show the model registry",
             "model prices",
             "what models can I use",
+            "which models can I ask",
             "which providers take part",
             "is a model supported",
         ],

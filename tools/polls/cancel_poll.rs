@@ -34,6 +34,7 @@ impl Tool for CancelPoll {
         task: Task::Cancel,
         intents: &[
             "cancel my poll",
+            "cancel EP-20260131-7KQ2M4X9TB",
             "stop that poll",
             "stop asking models",
             "stop the running poll now",

@@ -50,6 +50,7 @@ impl Tool for DeletePoll {
         task: Task::None,
         intents: &[
             "delete my poll",
+            "delete EP-20260131-7KQ2M4X9TB",
             "delete a poll and its result",
             "remove a published poll result",
             "erase a poll for good",

@@ -19,6 +19,7 @@ mod tags;
 use axum::body::Bytes;
 use serde_json::{Map, Value, json};
 
+use super::agent_card::CARD_VERSION;
 use crate::site::names::{ASYNCAPI, OPENAPI};
 use crate::site::route::MAX_BODY;
 use crate::site::{Document, Form, Site, owner};
@@ -101,8 +102,8 @@ fn conventions(site: &Site) -> String {
          allowance. A request that changes something can be sent again under the same `Idempotency-Key`: within {} hours \
          it gets the response of the first one. A path with a trailing slash is redirected (308) to the path without it; \
          the paths of MCP and A2A are served with and without. Event streams, and the notification of a poll's end, are \
-         described in AsyncAPI: {}. Two versions are shown: {API_VERSION} is the version of this interface, and {} is that \
-         of the program, which the health document reports.",
+         described in AsyncAPI: {}. Three versions are shown: {API_VERSION} is the version of this interface, {CARD_VERSION} \
+         is that of the agent cards, and {} is that of the program, which the health document reports.",
         MAX_BODY / 1024,
         STORED_FOR.as_secs() / 3600,
         site.links.url(ASYNCAPI, &[]),

@@ -78,15 +78,28 @@ pub(super) fn placeholder(route: &Route, name: &str) -> Value {
 
 /// Returns the title and description of a route.
 fn plain(route: &Route) -> Part {
-    let title = route.summary.split(['.', ':', ',']).next().unwrap_or_default();
     Part {
-        title: title.to_owned(),
+        title: first_clause(&route.summary).to_owned(),
         description: route.summary.to_string(),
         parameters: Vec::new(),
         body: None,
         successes: Vec::new(),
         own_errors: BTreeMap::new(),
     }
+}
+
+/// Returns the text up to the first punctuation mark outside parentheses that a space follows.
+fn first_clause(text: &str) -> &str {
+    let mut depth = 0_usize;
+    let end = text.char_indices().find(|(at, c)| {
+        match c {
+            '(' => depth += 1,
+            ')' => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+        depth == 0 && ".:,".contains(*c) && !text[at + 1..].starts_with(|next: char| !next.is_whitespace())
+    });
+    end.map_or(text, |(at, _)| &text[..at])
 }
 
 const fn object(schema: Value) -> Body {
@@ -217,4 +230,24 @@ fn protocol(pieces: &mut Pieces<'_>, route: &Route, endpoint: ProtocolRoute) -> 
     });
     let successes = successes.collect();
     Part { title, description, body, successes, ..base }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_title_ends_with_a_clause() {
+        for (summary, title) in [
+            (
+                "Funds an account in USDC (x402, versions 1 and 2).",
+                "Funds an account in USDC (x402, versions 1 and 2)",
+            ),
+            ("Serves robots.txt, for crawlers.", "Serves robots.txt"),
+            ("Three forms: JSON, HTML.", "Three forms"),
+            ("No end", "No end"),
+        ] {
+            assert_eq!(first_clause(summary), title);
+        }
+    }
 }

@@ -290,22 +290,12 @@ pub(super) async fn read(
             done => return done.map(|done| Read::new(done, true)),
         }
     }
-    // An invalid id is not repeated, because its characters could distort the message.
-    let poll = id.parse::<PollId>().map_or_else(|_| "such poll".to_owned(), |id| format!("poll {id}"));
+    let fault = Fault::no_such_poll(id);
     if is_signed_in {
-        let text = format!("there is no {poll} that you may read. You may have deleted it");
         let polls = format!("{}#polls", state.links().url(DASHBOARD, &[]));
-        let action = RecoveryAction::new(
-            "list_own_polls",
-            "See the polls of your account.",
-            Some((Method::Get, polls)),
-        );
-        return Err(Fault::new(Kind::NotFound, text).with_action(action));
+        let description = "See the polls of your account. You may have deleted it.";
+        let action = RecoveryAction::new("list_own_polls", description, Some((Method::Get, polls)));
+        return Err(fault.with_action(action));
     }
-    Err(Fault::new(
-        Kind::NotFound,
-        format!(
-            "there is no {poll} that anyone may read; check the id, or sign in if it is a private one of yours"
-        ),
-    ))
+    Err(fault)
 }

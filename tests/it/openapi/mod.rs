@@ -104,6 +104,39 @@ async fn description_covers_every_route() {
 }
 
 #[tokio::test]
+async fn summaries_are_whole_clauses() {
+    let count = |text: &str, c: char| text.matches(c).count();
+    for (name, operation) in operations(&described().await) {
+        let summary = operation["summary"].as_str().unwrap();
+        assert_eq!(count(summary, '('), count(summary, ')'), "{name}: {summary}");
+        let description = operation["description"].as_str().unwrap_or_default();
+        // A file's name is not cut at its dot.
+        let rest = description.split_once(summary).map(|(_, rest)| rest).unwrap_or_default();
+        assert!(!rest.starts_with('.') || !rest[1..].starts_with(char::is_alphanumeric), "{name}: {summary}");
+    }
+}
+
+#[tokio::test]
+async fn every_shown_version_is_explained() {
+    let service = Setup::demo().boot().await;
+    let client = service.anonymous();
+    let interface = description(&service).await;
+    let explained = interface["info"]["description"].as_str().unwrap();
+    let about = client.get("/about.md").await.text;
+    let health = client.get("/api/health").await.expect(200);
+    for (document, version) in [
+        ("the program", health["version"].clone()),
+        ("the agent cards", client.get("/.well-known/agent-card.json").await.expect(200)["version"].clone()),
+        ("the agent cards", client.get("/api/agent-card").await.expect(200)["version"].clone()),
+        ("this interface", interface["info"]["version"].clone()),
+    ] {
+        let version = version.as_str().unwrap();
+        assert!(explained.contains(version) && explained.contains(document), "{document} {version}");
+        assert!(about.contains(version) || document == "this interface", "{document} {version}: {about}");
+    }
+}
+
+#[tokio::test]
 async fn every_operation_as_a_snapshot() {
     let mut text = String::new();
     for (name, operation) in operations(&described().await) {

@@ -113,7 +113,7 @@ impl Fault {
 
     /// Creates a fault for an id of no poll that the caller may read. Shows at most 40 characters of the id.
     pub fn no_such_poll(id: &str) -> Self {
-        let shown: String = id.chars().filter(|c| !c.is_control()).take(40).collect();
+        let shown: String = id.chars().filter(|c| !changes_display(*c)).take(40).collect();
         let problem = if shown.trim().is_empty() {
             "the poll id is empty".to_owned()
         } else {
@@ -272,6 +272,11 @@ pub struct StoredFault {
     code: String,
     message: String,
     fields: Vec<FieldFault>,
+}
+
+/// Returns true for control characters and characters that change the text direction (UAX #9).
+fn changes_display(c: char) -> bool {
+    c.is_control() || matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }
 
 impl From<&Fault> for StoredFault {

@@ -7,6 +7,17 @@ macro_rules! task_columns {
     };
 }
 
+/// Excludes tasks of polls that a newer version of the program has stored. One lookup by primary key per task.
+macro_rules! form_of_poll_is_known {
+    () => {
+        concat!(
+            "NOT EXISTS (SELECT 1 FROM polls WHERE polls.id = a2a_tasks.poll_id AND NOT ",
+            form_is_known!(),
+            ")"
+        )
+    };
+}
+
 /// The tasks of an account ($1), optionally filtered by conversation ($2), state ($3) and minimum time ($4).
 macro_rules! tasks_of_user {
     ($what:expr) => {
@@ -16,7 +27,8 @@ macro_rules! tasks_of_user {
             " FROM a2a_tasks WHERE owner = $1 \
                  AND (CAST($2 AS TEXT) IS NULL OR context_id = $2) \
                  AND (CAST($3 AS TEXT) IS NULL OR state = $3) \
-                 AND (CAST($4 AS BIGINT) IS NULL OR status_at >= $4)"
+                 AND (CAST($4 AS BIGINT) IS NULL OR status_at >= $4) AND ",
+            form_of_poll_is_known!()
         )
     };
 }
@@ -59,10 +71,8 @@ macro_rules! due_pushes {
             "id",
             concat!(
                 "SELECT 1 FROM a2a_tasks WHERE a2a_tasks.id = a2a_pushes.task_id \
-                     AND a2a_tasks.state IN ('completed', 'failed', 'canceled') AND NOT EXISTS \
-                     (SELECT 1 FROM polls WHERE polls.id = a2a_tasks.poll_id AND NOT ",
-                form_is_known!(),
-                ")"
+                     AND a2a_tasks.state IN ('completed', 'failed', 'canceled') AND ",
+                form_of_poll_is_known!()
             ),
             "id, task_id, config_id, user_id, url, version, secrets, attempts",
             $busy,

@@ -6,13 +6,14 @@ use ep_polling::money::Settlement;
 use ep_polling::poll_id::PollId;
 use futures::future::join_all;
 
-use crate::test_database::{TestDatabase, at, closing, delete_account, new_poll, usd};
+use crate::test_database::{TestDatabase, at, closing, delete_account, new_poll, tamper, usd};
 
 on_both_engines!(
     a_task_belongs_to_its_owner_and_is_opened_once,
     a_task_follows_its_poll_to_the_end,
     a_task_is_changed_until_it_has_a_poll,
     tasks_are_listed_by_the_time_of_their_status,
+    tasks_of_polls_of_an_unknown_form_are_not_listed,
     a_task_added_after_its_polls_end_gets_its_final_state,
     abandoned_tasks_and_those_of_erased_accounts_are_deleted,
 );
@@ -140,6 +141,31 @@ async fn tasks_are_listed_by_the_time_of_their_status(db: TestDatabase) {
     assert_eq!(list(TaskFilter { state: Some(TaskState::Working), ..all() }).await, listed("", 0));
     let filter = TaskFilter { state: Some(TaskState::InputRequired), since: Some(at(3)), ..all() };
     assert_eq!(list(filter).await, listed("cb", 2));
+}
+
+/// A newer version of the program wrote the poll of one task.
+async fn tasks_of_polls_of_an_unknown_form_are_not_listed(db: TestDatabase) {
+    let owner = db.user(0).await;
+    let tasks = db.store.agent_tasks();
+    let polls = [db.running(Some(owner), None).await, db.running(Some(owner), None).await];
+    for poll in &polls {
+        tasks.add(&of_poll(owner, poll)).await.unwrap();
+    }
+    tasks.add(&waiting(owner, "waits", 0)).await.unwrap();
+    let listed = async || {
+        let filter = TaskFilter { limit: 9, ..TaskFilter::default() };
+        let page = tasks.list(owner, &filter).await.unwrap();
+        let mut ids: Vec<String> = page.tasks.into_iter().map(|task| task.id).collect();
+        ids.sort_unstable();
+        (ids, page.total)
+    };
+    assert_eq!(listed().await.1, 3);
+    tamper(&db.url, format!("UPDATE polls SET form = 99 WHERE id = '{}'", polls[0])).await.unwrap();
+    let mut known = vec![polls[1].as_str().to_owned(), "waits".to_owned()];
+    known.sort_unstable();
+    assert_eq!(listed().await, (known, 2));
+    tamper(&db.url, "UPDATE polls SET form = 1").await.unwrap();
+    assert_eq!(listed().await.1, 3);
 }
 
 async fn a_task_added_after_its_polls_end_gets_its_final_state(db: TestDatabase) {
