@@ -16,6 +16,7 @@ use super::pieces::Pieces;
 use super::schemas::{Side, any_of};
 use super::success;
 use super::{errors, routes, security, tags};
+use crate::site::route::MAX_BODY;
 use crate::site::{Route, RouteKind};
 
 /// Describes an endpoint.
@@ -68,10 +69,20 @@ fn without_repetition(mut all: Vec<Value>, next: Value) -> Vec<Value> {
 
 fn part(pieces: &mut Pieces<'_>, route: &Route, endpoint: &Endpoint<'_>) -> Part {
     let part = described_part(pieces, route, endpoint);
+    let part = Part { description: with_body_limit(part.description, route), ..part };
     match pieces.site.settings.offer.lacks_route(route) {
         Some(lack) => Part { description: lack.sentence(), ..part },
         None => part,
     }
+}
+
+/// Appends the limit of a route's body, if it differs from the default, which `info` names.
+fn with_body_limit(description: String, route: &Route) -> String {
+    if route.max_body == MAX_BODY {
+        return description;
+    }
+    let limit = route.max_body / 1024;
+    format!("{}\n\nThe body may have at most {limit} KiB.", description.trim_end()).trim_start().to_owned()
 }
 
 fn described_part(pieces: &mut Pieces<'_>, route: &Route, endpoint: &Endpoint<'_>) -> Part {
@@ -245,4 +256,19 @@ fn merged_success(one: Success, other: Success) -> Success {
 /// Returns the alternatives of a schema.
 fn flat(schema: &Value) -> Vec<Value> {
     schema["anyOf"].as_array().cloned().unwrap_or_else(|| vec![schema.clone()])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_route_with_its_own_body_limit_says_so() {
+        let route = Route::post("large", "/large", RouteKind::Form, "Takes much.");
+        assert_eq!(with_body_limit("Takes much.".to_owned(), &route), "Takes much.");
+        let route = route.max_body(1024 * 1024);
+        let described = with_body_limit("Takes much.".to_owned(), &route);
+        assert_eq!(described, "Takes much.\n\nThe body may have at most 1024 KiB.");
+        assert_eq!(with_body_limit(String::new(), &route), "The body may have at most 1024 KiB.");
+    }
 }
