@@ -3,6 +3,7 @@
 pub mod assemble;
 pub mod clock;
 pub mod connections;
+mod cors;
 pub mod jobs;
 pub mod limiter;
 pub mod router;

@@ -11,8 +11,7 @@ use anyhow::Context as _;
 use axum::Router;
 use axum::body::Body;
 use axum::extract::ConnectInfo;
-use axum::http::header::HeaderName;
-use axum::http::{Method, Request, Response};
+use axum::http::{Request, Response};
 use axum::middleware::{from_fn_with_state, map_response};
 use hyper::body::Incoming;
 use hyper::server::conn::http1;
@@ -27,11 +26,11 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 use tower::ServiceExt;
 use tower_http::catch_panic::CatchPanicLayer;
-use tower_http::cors::{AllowOrigin, CorsLayer};
 
 use super::assemble;
 use super::assemble::{Assembled, Environment};
 use super::connections::{ConnectionLimits, Connections, OpenRequests};
+use super::cors::cors;
 use super::jobs;
 use super::router;
 use super::unread;
@@ -40,12 +39,11 @@ use crate::config::Config;
 use crate::http::{
     AppState, DocumentResponses, Stopping, WebAccess, compression, finish_response, panicked, weaken_tag,
 };
-use crate::site::Site;
 use crate::telemetry;
 
-/// Returns the router with all routes and layers.
-pub fn router(service: &Assembled, config: &Config) -> Router {
-    let state = AppState {
+/// Returns the state that handlers share.
+pub(super) fn state(service: &Assembled, config: &Config) -> AppState {
+    AppState {
         app: Arc::clone(&service.app),
         tools: service.site.tools,
         site: Arc::clone(&service.site),
@@ -55,7 +53,12 @@ pub fn router(service: &Assembled, config: &Config) -> Router {
         provider: service.provider.clone(),
         oidc: service.oidc.clone(),
         accepts_user_ids: config.accounts.mcp_accept_user_id,
-    };
+    }
+}
+
+/// Returns the router with all routes and layers.
+pub fn router(service: &Assembled, config: &Config) -> Router {
+    let state = state(service, config);
     let cors = cors(state.web.clone(), Arc::clone(&service.site));
     router::router(&state, &service.site, &service.payments)
         .layer(CatchPanicLayer::custom(panicked))
@@ -279,57 +282,4 @@ fn refuse(stream: TcpStream) {
     if let Err(error) = written {
         tracing::debug!(error = %error, "failed to send the error to a connection beyond the limits");
     }
-}
-
-/// Returns the CORS layer, without cookies. The headers are listed, because `*` does not cover Authorization
-/// (Fetch, section 4.9).
-fn cors(web: WebAccess, site: Arc<Site>) -> CorsLayer {
-    let allowed = [
-        "authorization",
-        "content-type",
-        "accept",
-        "idempotency-key",
-        "if-none-match",
-        "x-machine-client",
-        "mcp-protocol-version",
-        "mcp-session-id",
-        "mcp-method",
-        "mcp-name",
-        "x-mcp-toolsets",
-        "last-event-id",
-        "a2a-version",
-        "a2a-extensions",
-        "payment-signature",
-        "x-payment",
-    ];
-    let exposed = [
-        "x-request-id",
-        "ratelimit",
-        "ratelimit-policy",
-        "ratelimit-limit",
-        "ratelimit-remaining",
-        "ratelimit-reset",
-        "idempotency-key",
-        "idempotent-replayed",
-        "retry-after",
-        "www-authenticate",
-        "etag",
-        "location",
-        "payment-required",
-        "payment-response",
-        "x-payment-response",
-    ];
-    let origin = if web.is_open() {
-        AllowOrigin::any()
-    } else {
-        AllowOrigin::predicate(move |origin, parts| {
-            web.allows(origin.as_bytes()) || site.is_open(parts.uri.path()) || web.is_public_read(parts)
-        })
-    };
-    CorsLayer::new()
-        .allow_origin(origin)
-        .allow_methods([Method::GET, Method::HEAD, Method::POST, Method::DELETE])
-        .allow_headers(allowed.map(HeaderName::from_static))
-        .expose_headers(exposed.map(HeaderName::from_static))
-        .max_age(Duration::from_hours(1))
 }

@@ -90,6 +90,7 @@ pub static X402: Rail = Rail {
             ("X-Payment", "The signed payment, in base64 (x402, version 1)."),
             ("PAYMENT-SIGNATURE", "The same (x402, version 2)."),
         ],
+        response_headers: &["payment-required", "payment-response", "x-payment-response"],
         request: schema::request::<DepositRequest>,
         receipt: schema::output::<DepositReceipt>,
         required: schema::output::<PaymentRequired>,
@@ -246,6 +247,8 @@ pub struct Webhook {
 pub struct Proof {
     /// Names and descriptions of the headers with the proof.
     pub headers: &'static [(&'static str, &'static str)],
+    /// Names of the response headers with the payment requirements and the outcome.
+    pub response_headers: &'static [&'static str],
     /// Schema of the request body.
     pub request: fn() -> Schema,
     /// Schema of the response to a payment.

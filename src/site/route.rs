@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 use std::time::Duration;
 
+use ep_kernel::fault::Kind;
 use ep_kernel::guard::{PROBE, Policy};
 use ep_kernel::key_terms::KeyScope;
 use ep_kernel::method::Method;
@@ -15,6 +16,9 @@ use super::resource::{Challenge, ProtectedResource};
 
 /// Default limit of a request body, in bytes.
 pub const MAX_BODY: usize = 64 * 1024;
+
+/// Kinds of error of most pages.
+const PAGE_FAULTS: &[Kind] = &[Kind::NotFound, Kind::InvalidInput, Kind::Busy, Kind::Unavailable];
 
 /// One method at one path.
 #[derive(Debug, Clone)]
@@ -35,6 +39,8 @@ pub struct Route {
     pub query: &'static [QueryParameter],
     /// Media types of a page.
     pub media_types: &'static [&'static str],
+    /// Kinds of error of a page, besides those that shared code returns for every route.
+    pub faults: &'static [Kind],
     /// True if people read the route in a browser. Search engines are asked not to list other routes below `/api`.
     pub for_people: bool,
     /// True for a page of one visitor. It redirects other visitors, and crawlers must not read it.
@@ -108,6 +114,7 @@ impl Route {
             kind,
             query: &[],
             media_types: &["text/html"],
+            faults: if matches!(kind, RouteKind::Page) { PAGE_FAULTS } else { &[] },
             for_people: matches!(kind, RouteKind::Page | RouteKind::Form),
             personal: false,
             page: None,
@@ -150,6 +157,12 @@ impl Route {
     /// Sets the media types.
     pub const fn media_types(mut self, media_types: &'static [&'static str]) -> Self {
         self.media_types = media_types;
+        self
+    }
+
+    /// Sets the kinds of error of a page.
+    pub const fn faults(mut self, faults: &'static [Kind]) -> Self {
+        self.faults = faults;
         self
     }
 
@@ -221,10 +234,10 @@ impl Route {
     pub const fn challenge(&self) -> Challenge {
         let (resource, scope) = match self.kind {
             RouteKind::Operation(entry, _) | RouteKind::Stream(entry, _) => {
-                (ProtectedResource::Api, entry.spec.effect.scope())
+                (ProtectedResource::API, entry.spec.effect.scope())
             }
             RouteKind::Protocol(endpoint) => (endpoint.protocol.resource, KeyScope::Polls),
-            _ => (ProtectedResource::Api, KeyScope::Read),
+            _ => (ProtectedResource::API, KeyScope::Read),
         };
         Challenge { resource, scope }
     }

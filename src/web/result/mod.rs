@@ -18,6 +18,7 @@ use ep_kernel::fault::{Fault, Kind, RecoveryAction};
 use ep_kernel::guard::{Admission, Credential};
 use ep_kernel::method::Method;
 use ep_kernel::output::{Cache, Typed};
+use ep_kernel::tool::Tool;
 use ep_polling::poll_id::PollId;
 use ep_polling::time::Timestamp;
 use ep_tools::entry_of;
@@ -41,6 +42,9 @@ pub(super) use self::words::quoted;
 use crate::http::{AppState, Exchange, PUBLIC_RESULT, Rendered, RequestHead, protect, protect_embedded};
 use crate::site::QueryParameter;
 use crate::site::names::{DASHBOARD, EMBED, OEMBED, RESULT_PAGE};
+
+/// The operation whose output this page shows, and the page.
+pub(super) const OPERATION_AND_PAGE: (&str, &str) = (GetPollResult::SPEC.name, RESULT_PAGE);
 
 /// Serves a poll's page as HTML or Markdown, its votes as CSV, or its picture.
 pub(crate) fn result(
