@@ -93,3 +93,38 @@ impl Handlers {
         self.0.get(&(route.method, route.path.clone())).cloned()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+    use crate::app::assemble::{Environment, service};
+    use crate::app::server::state;
+    use crate::config;
+
+    /// Routes with a handler of their own: all but operations, which dispatch serves, and documents.
+    fn needs_handler(route: &Route) -> bool {
+        !matches!(route.kind, RouteKind::Operation(..) | RouteKind::Stream(..) | RouteKind::Document(_))
+    }
+
+    #[tokio::test]
+    async fn every_route_has_a_handler_and_every_handler_a_route() {
+        let read = |name: &str| match name {
+            "EP_CONFIG" => Some("/dev/null".to_owned()),
+            "EP_DATABASE_URL" => Some("sqlite::memory:".to_owned()),
+            "EP_SECRET_KEY" => Some("00".repeat(32)),
+            _ => None,
+        };
+        let config = config::load(read).unwrap();
+        let service = service(&config, Environment::system()).await.unwrap();
+        let handlers = Handlers::new(&state(&service, &config), &service.payments);
+        let routes = service.site.routes.iter().filter(|route| needs_handler(route));
+        let routes: BTreeSet<String> =
+            routes.map(|route| format!("{} {}", route.method.as_str(), route.path)).collect();
+        let handled: BTreeSet<String> =
+            handlers.0.keys().map(|(method, path)| format!("{} {path}", method.as_str())).collect();
+        assert!(routes.len() > 50, "{routes:?}");
+        assert_eq!(routes, handled);
+    }
+}
