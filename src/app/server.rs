@@ -80,8 +80,21 @@ pub async fn serve(config: &Config, stop: impl Future<Output = ()> + Send + 'sta
         }
     };
     config.check_chain_node()?;
+    // The system chooses port 0 itself. Links contain the port, so it is bound before the service is assembled.
+    let any_port = match config.server.listen.port() {
+        0 => Some(listen(config).await?),
+        _ => None,
+    };
+    let mut config = config.clone();
+    if let Some(listener) = &any_port {
+        config.server.listen = listener.local_addr()?;
+    }
+    let config = &config;
     let service = assemble::service(config, Environment::system()).await?;
-    let listener = telemetry::listen(config.server.listen, "EP_LISTEN or --listen").await?;
+    let listener = match any_port {
+        Some(listener) => listener,
+        None => listen(config).await?,
+    };
     jobs::start_all(&service, metrics.as_ref().map(|(_, handle)| handle));
     let app = Arc::clone(&service.app);
     if let Some((listener, handle)) = metrics {
@@ -100,6 +113,10 @@ pub async fn serve(config: &Config, stop: impl Future<Output = ()> + Send + 'sta
     serve_on(listener, router, limits, stopping, grace, finish).await;
     tracing::info!("stopped");
     Ok(())
+}
+
+async fn listen(config: &Config) -> anyhow::Result<TcpListener> {
+    telemetry::listen(config.server.listen, "EP_LISTEN or --listen").await
 }
 
 /// Interval of HTTP/2 pings.
