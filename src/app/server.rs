@@ -1,24 +1,15 @@
 //! The HTTP server: one router, one listener, a graceful shutdown.
 
-use std::convert::Infallible;
-use std::fmt::Display;
 use std::io::Write;
-use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::Context as _;
 use axum::Router;
-use axum::body::Body;
 use axum::extract::ConnectInfo;
-use axum::http::{Request, Response};
+use axum::http::Request;
 use axum::middleware::{from_fn_with_state, map_response};
 use hyper::body::Incoming;
-use hyper::server::conn::http1;
-use hyper::service::Service;
-use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
-use hyper_util::server::conn::auto;
-use hyper_util::server::graceful::GracefulConnection;
 use hyper_util::service::TowerToHyperService;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::time::Instant;
@@ -29,9 +20,11 @@ use tower_http::catch_panic::CatchPanicLayer;
 
 use super::assemble;
 use super::assemble::{Assembled, Environment};
-use super::connections::{ConnectionLimits, Connections, OpenRequests};
+use super::connections::{ConnectionLimits, Connections};
 use super::cors::cors;
+use super::http_connection::{CLOSE_TIMEOUT, Http};
 use super::jobs;
+use super::open_requests::OpenRequests;
 use super::router;
 use super::unread;
 use super::unread::UnreadBody;
@@ -119,10 +112,6 @@ async fn listen(config: &Config) -> anyhow::Result<TcpListener> {
     telemetry::listen(config.server.listen, "EP_LISTEN or --listen").await
 }
 
-/// Interval of HTTP/2 pings.
-const PING_INTERVAL: Duration = Duration::from_secs(75);
-/// Time limit for the graceful shutdown of a silent connection.
-const CLOSE_TIMEOUT: Duration = Duration::from_secs(1);
 /// Response to a connection beyond the limits.
 const TOO_MANY_CONNECTIONS: &[u8] = b"HTTP/1.1 503 Service Unavailable\r\ncontent-type: application/json\r\n\
     content-length: 85\r\nretry-after: 5\r\nconnection: close\r\n\r\n\
@@ -218,79 +207,6 @@ pub async fn serve_on(
     stopped.cancel();
     late_tracker.close();
     drop(tokio::time::timeout(CLOSE_TIMEOUT, late_tracker.wait()).await);
-}
-
-/// Configuration of HTTP connections.
-struct Http {
-    first: http1::Builder,
-    any: auto::Builder<TokioExecutor>,
-}
-
-impl Http {
-    fn new() -> Self {
-        let (mut first, mut any) = (http1::Builder::new(), auto::Builder::new(TokioExecutor::new()));
-        // `OpenRequests::idle_timeout` closes silent connections of every protocol.
-        first.header_read_timeout(None);
-        any.http1().header_read_timeout(None);
-        any.http2().timer(TokioTimer::new()).keep_alive_interval(Some(PING_INTERVAL));
-        Self { first, any }
-    }
-
-    /// Serves one connection until it ends, the service stops, or it has been `silent` for too long.
-    async fn serve<S>(
-        &self,
-        stream: TcpStream,
-        service: S,
-        stopping: &CancellationToken,
-        mut silent: Pin<&mut impl Future<Output = ()>>,
-    ) where
-        S: Service<Request<Incoming>, Response = Response<Body>, Error = Infallible, Future: Send + 'static>,
-    {
-        let is_http1 = tokio::select! {
-            is_http1 = is_http1(&stream) => is_http1,
-            () = stopping.cancelled() => return,
-            () = &mut silent => return metrics::counter!("ep_connections_silent_total").increment(1),
-        };
-        let stream = TokioIo::new(stream);
-        if is_http1 {
-            finish(Box::pin(self.first.serve_connection(stream, service)), stopping, silent).await;
-        } else {
-            finish(Box::pin(self.any.serve_connection(stream, service)), stopping, silent).await;
-        }
-    }
-}
-
-/// True if a connection certainly uses HTTP/1: HTTP/2 begins with `PRI` (RFC 9113, section 3.4), unlike every method.
-/// Peeking without reading saves half of the buffer of such connections.
-async fn is_http1(stream: &TcpStream) -> bool {
-    let mut first = [0; 2];
-    let peeked = stream.peek(&mut first).await;
-    peeked.is_ok_and(|length| !b"PR".starts_with(&first[..length]))
-}
-
-async fn finish<C>(
-    mut connection: Pin<Box<C>>,
-    stopping: &CancellationToken,
-    silent: Pin<&mut impl Future<Output = ()>>,
-) where
-    C: GracefulConnection<Error: Display>,
-{
-    let ended = tokio::select! {
-        ended = &mut connection => ended,
-        () = stopping.cancelled() => {
-            connection.as_mut().graceful_shutdown();
-            connection.await
-        }
-        () = silent => {
-            metrics::counter!("ep_connections_silent_total").increment(1);
-            // GOAWAY tells HTTP/2 clients which requests will not be processed (RFC 9113 §6.8).
-            connection.as_mut().graceful_shutdown();
-            tokio::time::timeout(CLOSE_TIMEOUT, connection).await.unwrap_or(Ok(()))
-        }
-    };
-    if let Err(error) = ended {
-        tracing::debug!(error = %error, "a connection ended with an error");
-    }
 }
 
 /// Sends the error to a connection beyond the limits, if that does not block.

@@ -10,9 +10,11 @@ pub mod offer;
 pub mod owner;
 pub mod price;
 pub mod protocol;
+mod rail;
 pub mod rails;
 pub mod resource;
 pub mod route;
+mod route_kind;
 pub mod settings;
 
 use std::collections::{HashMap, HashSet};

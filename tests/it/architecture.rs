@@ -49,6 +49,21 @@ fn files_stay_below_the_line_limit() {
     }
 }
 
+/// The limits of the sources outside tests: their median and their 90th percentile, in lines.
+const USUAL: (usize, usize) = (120, 270);
+
+#[test]
+fn most_files_are_short() {
+    let is_own = |file: &str| crate_roots().iter().any(|root| file.starts_with(root.as_str()));
+    let sources = every_source().into_iter().filter(|(file, _)| is_own(file));
+    let mut sizes: Vec<(usize, String)> = sources.map(|(file, text)| (text.lines().count(), file)).collect();
+    sizes.sort();
+    let (median, most) = (sizes[sizes.len() / 2].0, sizes[sizes.len() * 9 / 10].0);
+    let longest: Vec<_> = sizes.iter().filter(|(lines, _)| *lines > USUAL.1).collect();
+    assert!(median <= USUAL.0, "half of the files have more than {median} lines");
+    assert!(most <= USUAL.1, "a tenth of the files have {most} lines or more; split some of {longest:#?}");
+}
+
 #[test]
 fn file_names_are_specific() {
     for (file, _) in every_source() {

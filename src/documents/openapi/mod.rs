@@ -1,6 +1,7 @@
 //! `openapi.json`: every route of the service (OpenAPI 3.1.0), from the route table, the operations' schemas and
 //! the error table.
 
+mod body_limit;
 mod errors;
 mod events;
 mod headers;

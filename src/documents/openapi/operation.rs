@@ -6,6 +6,7 @@ use ep_kernel::fault::Kind;
 use ep_kernel::tool::{Access, Entry, Rest};
 use serde_json::{Map, Value, json};
 
+use super::body_limit::with_body_limit;
 use super::headers::LOCATION;
 use super::parameters;
 use super::parameters::{IDEMPOTENCY_KEY, IF_NONE_MATCH, LAST_EVENT};
@@ -16,7 +17,6 @@ use super::pieces::Pieces;
 use super::schemas::{Side, any_of};
 use super::success;
 use super::{errors, routes, security, tags};
-use crate::site::route::MAX_BODY;
 use crate::site::{Route, RouteKind};
 
 /// Describes an endpoint.
@@ -74,15 +74,6 @@ fn part(pieces: &mut Pieces<'_>, route: &Route, endpoint: &Endpoint<'_>) -> Part
         Some(lack) => Part { description: lack.sentence(), ..part },
         None => part,
     }
-}
-
-/// Appends the limit of a route's body, if it differs from the default, which `info` names.
-fn with_body_limit(description: String, route: &Route) -> String {
-    if route.max_body == MAX_BODY {
-        return description;
-    }
-    let limit = route.max_body / 1024;
-    format!("{}\n\nThe body may have at most {limit} KiB.", description.trim_end()).trim_start().to_owned()
 }
 
 fn described_part(pieces: &mut Pieces<'_>, route: &Route, endpoint: &Endpoint<'_>) -> Part {
@@ -256,19 +247,4 @@ fn merged_success(one: Success, other: Success) -> Success {
 /// Returns the alternatives of a schema.
 fn flat(schema: &Value) -> Vec<Value> {
     schema["anyOf"].as_array().cloned().unwrap_or_else(|| vec![schema.clone()])
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_route_with_its_own_body_limit_says_so() {
-        let route = Route::post("large", "/large", RouteKind::Form, "Takes much.");
-        assert_eq!(with_body_limit("Takes much.".to_owned(), &route), "Takes much.");
-        let route = route.max_body(1024 * 1024);
-        let described = with_body_limit("Takes much.".to_owned(), &route);
-        assert_eq!(described, "Takes much.\n\nThe body may have at most 1024 KiB.");
-        assert_eq!(with_body_limit(String::new(), &route), "The body may have at most 1024 KiB.");
-    }
 }

@@ -18,12 +18,15 @@ mod fixtures;
 mod http_json;
 mod message;
 mod message_form;
+mod message_names;
 mod methods;
 mod modes;
+mod opening;
 mod operations;
 mod payment;
 mod payment_extension;
 mod payments;
+mod push_delivery;
 mod pushes;
 mod request;
 mod sending;
@@ -46,7 +49,7 @@ use endpoint::{serve, serve_tasks_send};
 use http_json::HttpOperation;
 
 pub use payment_extension::TaskPayments;
-pub use pushes::send_pushes;
+pub use push_delivery::send_pushes;
 
 /// Name of the JSON-RPC endpoint's routes.
 const ROUTE: &str = "a2a";

@@ -1,5 +1,7 @@
 //! The page of the models.
 
+mod order;
+mod row;
 mod view;
 
 use askama::Template;
