@@ -3,78 +3,27 @@
 //! `docs/jobs.md` is rendered from the table. Jobs run on [`Tasks`](ep_kernel::tasks::Tasks): a failed run is logged
 //! with the job's name, and the next one starts as usual.
 
-use std::fmt;
 use std::fmt::Write;
 use std::sync::Arc;
 use std::time::Duration;
 
-use ep_identity::Provider;
-use ep_kernel::app::App;
 use ep_kernel::fault::Fault;
+<<<<<<< HEAD
 use ep_kernel::tool::Entry;
 use ep_kernel::{executor, guard};
 use ep_store::Store;
+=======
+use ep_kernel::guard::log_suppressed_failures;
+>>>>>>> house
 use futures::FutureExt;
-use futures::future::BoxFuture;
 use metrics_exporter_prometheus::PrometheusHandle;
 
 use super::assemble::{Assembled, store_key_uses};
-use crate::payments::{PaymentRail, Rails};
+use super::job::{HOUR, MINUTE, Resources, Run, Work};
+pub use super::job::{Job, Period};
 use crate::protocols::a2a;
-use crate::site::rails::{Comparison, RailJob};
-use crate::site::{RAILS, Rail};
-
-/// A background job.
-#[derive(Clone, Copy)]
-pub struct Job {
-    /// Name in logs.
-    pub name: &'static str,
-    /// Time between two runs.
-    pub period: Period,
-    /// Purpose in one sentence.
-    pub about: &'static str,
-    work: Work,
-}
-
-/// Time between two runs of a job.
-#[derive(Debug, Clone, Copy)]
-pub enum Period {
-    /// A fixed time.
-    Every(Duration),
-    /// Half of the time for which a process leases its polls (`EP_LEASE_MS`).
-    HalfLease,
-    /// None: the job runs until the service stops, and waits for work.
-    Always,
-}
-
-/// Work of a job.
-#[derive(Clone, Copy)]
-enum Work {
-    /// Runs once per period.
-    Run(fn(Arc<Resources>) -> Run),
-    /// Runs once per period if the configuration has what it needs.
-    RunIf(fn(&Resources) -> bool, fn(Arc<Resources>) -> Run),
-    /// Resolves payments of a rail with unknown outcome.
-    Reconcile(&'static Rail),
-    /// Compares settled payments of a rail with the chain.
-    Compare(&'static Rail, &'static Comparison),
-    /// Starts tasks that run until the service stops.
-    Start(fn(&Resources)),
-}
-
-type Run = BoxFuture<'static, Result<(), Fault>>;
-
-/// Resources of jobs.
-struct Resources {
-    app: Arc<App>,
-    store: Arc<Store>,
-    tools: &'static [Entry],
-    provider: Option<Provider>,
-    payments: Rails,
-    /// Retention of anonymous polls; `None` stores them forever.
-    keep_anonymous: Option<Duration>,
-    metrics: Option<PrometheusHandle>,
-}
+use crate::site::RAILS;
+use crate::site::rails::RailJob;
 
 /// The jobs that are not of a payment rail.
 static JOBS: [Job; 21] = [
@@ -216,8 +165,6 @@ static JOBS: [Job; 21] = [
     ),
 ];
 
-const MINUTE: u64 = 60;
-const HOUR: u64 = 60 * MINUTE;
 /// Retention of agent tasks that never received a question.
 const KEEP_ABANDONED_TASKS: Duration = Duration::from_hours(24 * 7);
 
@@ -266,62 +213,6 @@ pub fn start_all(service: &Assembled, metrics: Option<&PrometheusHandle>) {
     });
     for job in all() {
         job.start(&resources, service.lease);
-    }
-}
-
-impl Job {
-    fn start(self, resources: &Arc<Resources>, lease: Duration) {
-        let Self { name, period, work, .. } = self;
-        let period = match period {
-            Period::Every(period) => period,
-            Period::HalfLease => lease / 2,
-            Period::Always => Duration::MAX,
-        };
-        match work {
-            Work::Start(start) => start(resources),
-            Work::RunIf(needs, _) if !needs(resources) => {}
-            Work::Run(run) | Work::RunIf(_, run) => {
-                let resources = Arc::clone(resources);
-                resources.app.tasks.clone().every(name, period, move || run(Arc::clone(&resources)));
-            }
-            Work::Reconcile(rail) => {
-                let payments = resources.payments.clone();
-                resources.app.tasks.every(name, period, move || {
-                    let payments = payments.clone();
-                    async move {
-                        match payments.of(rail) {
-                            Some(running) => running.reconcile().await.map(drop),
-                            None => Ok(()),
-                        }
-                    }
-                });
-            }
-            Work::Compare(rail, Comparison { past, .. }) => {
-                let deposits = resources.payments.of(rail).and_then(PaymentRail::deposits).cloned();
-                let Some(deposits) = deposits else { return };
-                resources.app.tasks.every(name, period, move || {
-                    let deposits = Arc::clone(&deposits);
-                    async move { deposits.compare_recent(*past).await.map(drop) }
-                });
-            }
-        }
-    }
-}
-
-impl fmt::Display for Period {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let unit = |f: &mut fmt::Formatter<'_>, number: u64, unit: &str| {
-            write!(f, "{number} {unit}{}", if number == 1 { "" } else { "s" })
-        };
-        match self {
-            Self::Every(period) => match period.as_secs() {
-                seconds if seconds % HOUR == 0 => unit(f, seconds / HOUR, "hour"),
-                seconds if seconds % MINUTE == 0 => unit(f, seconds / MINUTE, "minute"),
-                seconds => unit(f, seconds, "second"),
-            },
-            Self::HalfLease => f.write_str("half of `EP_LEASE_MS`"),
-            Self::Always => f.write_str("always"),
-        }
     }
 }
 
@@ -395,11 +286,5 @@ mod tests {
             assert!(job.about.ends_with('.') && !job.about.contains('|'), "{}", job.about);
         }
         assert!(seen.len() > 20, "{seen:?}");
-    }
-
-    #[test]
-    fn periods_are_shown_in_the_largest_unit() {
-        let shown = [1, 90, 300, 3600, 86_400].map(|s| Period::Every(Duration::from_secs(s)).to_string());
-        assert_eq!(shown, ["1 second", "90 seconds", "5 minutes", "1 hour", "24 hours"]);
     }
 }

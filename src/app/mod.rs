@@ -3,8 +3,12 @@
 pub mod assemble;
 pub mod clock;
 pub mod connections;
+mod cors;
+mod http_connection;
+mod job;
 pub mod jobs;
 pub mod limiter;
+mod open_requests;
 pub mod router;
 pub mod routes;
 pub mod server;

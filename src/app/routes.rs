@@ -27,21 +27,44 @@ pub fn site(settings: SiteSettings, tools: &'static [Entry]) -> Site {
     site.with_routes(routes)
 }
 
+/// A module with routes of its own.
+struct Module {
+    /// Returns its routes.
+    routes: fn() -> Vec<Route>,
+    /// Returns the same routes with their handlers.
+    endpoints: fn(&AppState, &Rails) -> Vec<(Route, Handler)>,
+}
+
+/// Every module with routes of its own.
+static MODULES: [Module; 4] = [
+    Module {
+        routes: || mcp::ROUTES.to_vec(),
+        endpoints: |state, _| mcp::endpoints(&state.app, state.tools, &state.web).collect(),
+    },
+    Module {
+        routes: || a2a::routes().collect(),
+        endpoints: |_, payments| a2a::endpoints(&TaskPayments::new(payments.task_payments())),
+    },
+    Module {
+        routes: || payments::routes().collect(),
+        endpoints: |_, payments| payments.endpoints().collect(),
+    },
+    Module { routes: || web::routes().cloned().collect(), endpoints: |_, _| web::endpoints().collect() },
+];
+
 /// Returns every route for these operations and settings.
 fn table(site: &Site) -> Vec<Route> {
     let mut routes: Vec<Route> =
         site.tools.iter().flat_map(|entry| operations(entry, site.settings.keys_read_account)).collect();
-    routes.extend(mcp::ROUTES.iter().cloned());
-    routes.extend(a2a::routes());
-    routes.extend(payments::routes());
-    routes.extend(web::routes().cloned());
+    routes.extend(MODULES.iter().flat_map(|module| (module.routes)()));
     routes.extend(site.document_routes());
     routes
 }
 
 /// Returns the routes of an operation: its REST binding and its event stream, if it has them.
 fn operations(entry: &'static Entry, keys_read_account: bool) -> impl Iterator<Item = Route> {
-    let page = web::page_of(entry.spec.name);
+    let mut pages = web::PAGES_OF_OPERATIONS.into_iter();
+    let page = pages.find(|(operation, _)| *operation == entry.spec.name).map(|(_, page)| page);
     let rest = entry.spec.rest.map(|rest| {
         let route = Route::operation(entry, rest, false, keys_read_account);
         Route { page, ..route }
@@ -56,12 +79,8 @@ pub struct Handlers(HashMap<(Method, Cow<'static, str>), Handler>);
 impl Handlers {
     /// Collects the handlers of a service.
     pub fn new(state: &AppState, payments: &Rails) -> Self {
-        let endpoints = mcp::endpoints(&state.app, state.tools, &state.web)
-            .chain(a2a::endpoints(&TaskPayments::new(payments.task_payments())))
-            .chain(payments.endpoints())
-            .chain(web::endpoints())
-            .map(|(route, handler)| ((route.method, route.path), handler));
-        Self(endpoints.collect())
+        let endpoints = MODULES.iter().flat_map(|module| (module.endpoints)(state, payments));
+        Self(endpoints.map(|(route, handler)| ((route.method, route.path), handler)).collect())
     }
 
     /// Returns the handler of a route that is not an operation.
@@ -72,5 +91,40 @@ impl Handlers {
             }));
         }
         self.0.get(&(route.method, route.path.clone())).cloned()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+    use crate::app::assemble::{Environment, service};
+    use crate::app::server::state;
+    use crate::config;
+
+    /// Routes with a handler of their own: all but operations, which dispatch serves, and documents.
+    fn needs_handler(route: &Route) -> bool {
+        !matches!(route.kind, RouteKind::Operation(..) | RouteKind::Stream(..) | RouteKind::Document(_))
+    }
+
+    #[tokio::test]
+    async fn every_route_has_a_handler_and_every_handler_a_route() {
+        let read = |name: &str| match name {
+            "EP_CONFIG" => Some("/dev/null".to_owned()),
+            "EP_DATABASE_URL" => Some("sqlite::memory:".to_owned()),
+            "EP_SECRET_KEY" => Some("00".repeat(32)),
+            _ => None,
+        };
+        let config = config::load(read).unwrap();
+        let service = service(&config, Environment::system()).await.unwrap();
+        let handlers = Handlers::new(&state(&service, &config), &service.payments);
+        let routes = service.site.routes.iter().filter(|route| needs_handler(route));
+        let routes: BTreeSet<String> =
+            routes.map(|route| format!("{} {}", route.method.as_str(), route.path)).collect();
+        let handled: BTreeSet<String> =
+            handlers.0.keys().map(|(method, path)| format!("{} {path}", method.as_str())).collect();
+        assert!(routes.len() > 50, "{routes:?}");
+        assert_eq!(routes, handled);
     }
 }

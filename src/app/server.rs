@@ -1,25 +1,15 @@
 //! The HTTP server: one router, one listener, a graceful shutdown.
 
-use std::convert::Infallible;
-use std::fmt::Display;
 use std::io::Write;
-use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::Context as _;
 use axum::Router;
-use axum::body::Body;
 use axum::extract::ConnectInfo;
-use axum::http::header::HeaderName;
-use axum::http::{Method, Request, Response};
+use axum::http::Request;
 use axum::middleware::{from_fn_with_state, map_response};
 use hyper::body::Incoming;
-use hyper::server::conn::http1;
-use hyper::service::Service;
-use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
-use hyper_util::server::conn::auto;
-use hyper_util::server::graceful::GracefulConnection;
 use hyper_util::service::TowerToHyperService;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::time::Instant;
@@ -27,12 +17,14 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 use tower::ServiceExt;
 use tower_http::catch_panic::CatchPanicLayer;
-use tower_http::cors::{AllowOrigin, CorsLayer};
 
 use super::assemble;
 use super::assemble::{Assembled, Environment};
-use super::connections::{ConnectionLimits, Connections, OpenRequests};
+use super::connections::{ConnectionLimits, Connections};
+use super::cors::cors;
+use super::http_connection::{CLOSE_TIMEOUT, Http};
 use super::jobs;
+use super::open_requests::OpenRequests;
 use super::router;
 use super::unread;
 use super::unread::UnreadBody;
@@ -40,12 +32,11 @@ use crate::config::Config;
 use crate::http::{
     AppState, DocumentResponses, Stopping, WebAccess, compression, finish_response, panicked, weaken_tag,
 };
-use crate::site::Site;
 use crate::telemetry;
 
-/// Returns the router with all routes and layers.
-pub fn router(service: &Assembled, config: &Config) -> Router {
-    let state = AppState {
+/// Returns the state that handlers share.
+pub(super) fn state(service: &Assembled, config: &Config) -> AppState {
+    AppState {
         app: Arc::clone(&service.app),
         tools: service.site.tools,
         site: Arc::clone(&service.site),
@@ -55,7 +46,12 @@ pub fn router(service: &Assembled, config: &Config) -> Router {
         provider: service.provider.clone(),
         oidc: service.oidc.clone(),
         accepts_user_ids: config.accounts.mcp_accept_user_id,
-    };
+    }
+}
+
+/// Returns the router with all routes and layers.
+pub fn router(service: &Assembled, config: &Config) -> Router {
+    let state = state(service, config);
     let cors = cors(state.web.clone(), Arc::clone(&service.site));
     router::router(&state, &service.site, &service.payments)
         .layer(CatchPanicLayer::custom(panicked))
@@ -77,8 +73,21 @@ pub async fn serve(config: &Config, stop: impl Future<Output = ()> + Send + 'sta
         }
     };
     config.check_chain_node()?;
+    // The system chooses port 0 itself. Links contain the port, so it is bound before the service is assembled.
+    let any_port = match config.server.listen.port() {
+        0 => Some(listen(config).await?),
+        _ => None,
+    };
+    let mut config = config.clone();
+    if let Some(listener) = &any_port {
+        config.server.listen = listener.local_addr()?;
+    }
+    let config = &config;
     let service = assemble::service(config, Environment::system()).await?;
-    let listener = telemetry::listen(config.server.listen, "EP_LISTEN or --listen").await?;
+    let listener = match any_port {
+        Some(listener) => listener,
+        None => listen(config).await?,
+    };
     jobs::start_all(&service, metrics.as_ref().map(|(_, handle)| handle));
     let app = Arc::clone(&service.app);
     if let Some((listener, handle)) = metrics {
@@ -99,10 +108,10 @@ pub async fn serve(config: &Config, stop: impl Future<Output = ()> + Send + 'sta
     Ok(())
 }
 
-/// Interval of HTTP/2 pings.
-const PING_INTERVAL: Duration = Duration::from_secs(75);
-/// Time limit for the graceful shutdown of a silent connection.
-const CLOSE_TIMEOUT: Duration = Duration::from_secs(1);
+async fn listen(config: &Config) -> anyhow::Result<TcpListener> {
+    telemetry::listen(config.server.listen, "EP_LISTEN or --listen").await
+}
+
 /// Response to a connection beyond the limits.
 const TOO_MANY_CONNECTIONS: &[u8] = b"HTTP/1.1 503 Service Unavailable\r\ncontent-type: application/json\r\n\
     content-length: 85\r\nretry-after: 5\r\nconnection: close\r\n\r\n\
@@ -200,136 +209,10 @@ pub async fn serve_on(
     drop(tokio::time::timeout(CLOSE_TIMEOUT, late_tracker.wait()).await);
 }
 
-/// Configuration of HTTP connections.
-struct Http {
-    first: http1::Builder,
-    any: auto::Builder<TokioExecutor>,
-}
-
-impl Http {
-    fn new() -> Self {
-        let (mut first, mut any) = (http1::Builder::new(), auto::Builder::new(TokioExecutor::new()));
-        // `OpenRequests::idle_timeout` closes silent connections of every protocol.
-        first.header_read_timeout(None);
-        any.http1().header_read_timeout(None);
-        any.http2().timer(TokioTimer::new()).keep_alive_interval(Some(PING_INTERVAL));
-        Self { first, any }
-    }
-
-    /// Serves one connection until it ends, the service stops, or it has been `silent` for too long.
-    async fn serve<S>(
-        &self,
-        stream: TcpStream,
-        service: S,
-        stopping: &CancellationToken,
-        mut silent: Pin<&mut impl Future<Output = ()>>,
-    ) where
-        S: Service<Request<Incoming>, Response = Response<Body>, Error = Infallible, Future: Send + 'static>,
-    {
-        let is_http1 = tokio::select! {
-            is_http1 = is_http1(&stream) => is_http1,
-            () = stopping.cancelled() => return,
-            () = &mut silent => return metrics::counter!("ep_connections_silent_total").increment(1),
-        };
-        let stream = TokioIo::new(stream);
-        if is_http1 {
-            finish(Box::pin(self.first.serve_connection(stream, service)), stopping, silent).await;
-        } else {
-            finish(Box::pin(self.any.serve_connection(stream, service)), stopping, silent).await;
-        }
-    }
-}
-
-/// True if a connection certainly uses HTTP/1: HTTP/2 begins with `PRI` (RFC 9113, section 3.4), unlike every method.
-/// Peeking without reading saves half of the buffer of such connections.
-async fn is_http1(stream: &TcpStream) -> bool {
-    let mut first = [0; 2];
-    let peeked = stream.peek(&mut first).await;
-    peeked.is_ok_and(|length| !b"PR".starts_with(&first[..length]))
-}
-
-async fn finish<C>(
-    mut connection: Pin<Box<C>>,
-    stopping: &CancellationToken,
-    silent: Pin<&mut impl Future<Output = ()>>,
-) where
-    C: GracefulConnection<Error: Display>,
-{
-    let ended = tokio::select! {
-        ended = &mut connection => ended,
-        () = stopping.cancelled() => {
-            connection.as_mut().graceful_shutdown();
-            connection.await
-        }
-        () = silent => {
-            metrics::counter!("ep_connections_silent_total").increment(1);
-            // GOAWAY tells HTTP/2 clients which requests will not be processed (RFC 9113 §6.8).
-            connection.as_mut().graceful_shutdown();
-            tokio::time::timeout(CLOSE_TIMEOUT, connection).await.unwrap_or(Ok(()))
-        }
-    };
-    if let Err(error) = ended {
-        tracing::debug!(error = %error, "a connection ended with an error");
-    }
-}
-
 /// Sends the error to a connection beyond the limits, if that does not block.
 fn refuse(stream: TcpStream) {
     let written = stream.into_std().and_then(|mut stream| stream.write_all(TOO_MANY_CONNECTIONS));
     if let Err(error) = written {
         tracing::debug!(error = %error, "failed to send the error to a connection beyond the limits");
     }
-}
-
-/// Returns the CORS layer, without cookies. The headers are listed, because `*` does not cover Authorization
-/// (Fetch, section 4.9).
-fn cors(web: WebAccess, site: Arc<Site>) -> CorsLayer {
-    let allowed = [
-        "authorization",
-        "content-type",
-        "accept",
-        "idempotency-key",
-        "if-none-match",
-        "x-machine-client",
-        "mcp-protocol-version",
-        "mcp-session-id",
-        "mcp-method",
-        "mcp-name",
-        "x-mcp-toolsets",
-        "last-event-id",
-        "a2a-version",
-        "a2a-extensions",
-        "payment-signature",
-        "x-payment",
-    ];
-    let exposed = [
-        "x-request-id",
-        "ratelimit",
-        "ratelimit-policy",
-        "ratelimit-limit",
-        "ratelimit-remaining",
-        "ratelimit-reset",
-        "idempotency-key",
-        "idempotent-replayed",
-        "retry-after",
-        "www-authenticate",
-        "etag",
-        "location",
-        "payment-required",
-        "payment-response",
-        "x-payment-response",
-    ];
-    let origin = if web.is_open() {
-        AllowOrigin::any()
-    } else {
-        AllowOrigin::predicate(move |origin, parts| {
-            web.allows(origin.as_bytes()) || site.is_open(parts.uri.path()) || web.is_public_read(parts)
-        })
-    };
-    CorsLayer::new()
-        .allow_origin(origin)
-        .allow_methods([Method::GET, Method::HEAD, Method::POST, Method::DELETE])
-        .allow_headers(allowed.map(HeaderName::from_static))
-        .expose_headers(exposed.map(HeaderName::from_static))
-        .max_age(Duration::from_hours(1))
 }

@@ -6,6 +6,7 @@ mod call;
 mod doctor;
 pub mod event_stream;
 mod hints;
+mod live;
 mod operation_help;
 mod poll;
 mod printable;

@@ -12,9 +12,10 @@ use ep_tools::results::GetPollResult;
 use serde_json::{Map, Value, json};
 use tokio::sync::mpsc;
 
+use super::live::Live;
 use super::printable::printable_value;
 use super::show;
-use super::show::{Live, Reply};
+use super::show::Reply;
 use super::target::Target;
 use super::{End, INTERRUPTED, hints, print, prompt};
 use crate::config::Config;

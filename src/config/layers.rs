@@ -2,89 +2,15 @@
 
 use std::path::{Path, PathBuf};
 
-use secrecy::ExposeSecret;
 use toml::{Table, Value};
 
+use super::Config;
 use super::error::ConfigError;
 use super::secret_variables::read_variable;
-use super::{Auth, Config, Operator, Stripe, is_http_url};
+use super::variables::{VARIABLES, typed};
 
 /// The commented defaults.
 pub const DEFAULTS: &str = include_str!("default.toml");
-
-/// Section, setting and environment variable of each overridable setting.
-const VARIABLES: &[(&str, &str, &str)] = &[
-    ("EP_LISTEN", "server", "listen"),
-    ("EP_BASE_URL", "server", "base_url"),
-    ("EP_SECRET_KEY", "server", "secret_key"),
-    ("EP_CARD_KEY", "server", "card_key"),
-    ("EP_TRUSTED_PROXIES", "server", "trusted_proxies"),
-    ("EP_ALLOWED_ORIGINS", "server", "allowed_origins"),
-    ("EP_DATA_DIR", "server", "data_dir"),
-    ("EP_MAX_CONNECTIONS", "server", "max_connections"),
-    ("EP_MAX_CONNECTIONS_PER_ADDRESS", "server", "max_connections_per_address"),
-    ("EP_FIRST_REQUEST_S", "server", "first_request_s"),
-    ("EP_NEXT_REQUEST_S", "server", "next_request_s"),
-    ("EP_SHUTDOWN_GRACE_S", "server", "shutdown_grace_s"),
-    ("EP_OPERATOR_NAME", "operator", "name"),
-    ("EP_OPERATOR_URL", "operator", "url"),
-    ("EP_CONTACT", "operator", "contact"),
-    ("EP_DOCUMENTATION_URL", "operator", "documentation_url"),
-    ("EP_ADD_FUNDS_URL", "operator", "add_funds_url"),
-    ("EP_OPERATOR_TERMS_URL", "operator", "terms_url"),
-    ("EP_OPERATOR_PRIVACY_URL", "operator", "privacy_url"),
-    ("EP_OPERATOR_REFUNDS", "operator", "refunds"),
-    ("EP_OPERATOR_LAW", "operator", "law"),
-    ("EP_CONTENT_SEARCH", "content", "search"),
-    ("EP_CONTENT_AI_INPUT", "content", "ai_input"),
-    ("EP_CONTENT_AI_TRAIN", "content", "ai_train"),
-    ("EP_DATABASE_URL", "database", "url"),
-    ("EP_UPSTREAM_URL", "upstream", "url"),
-    ("EP_UPSTREAM_API_KEY", "upstream", "api_key"),
-    ("EP_DEMO", "upstream", "demo"),
-    ("EP_DEMO_PACE", "upstream", "demo_pace"),
-    ("EP_UPSTREAM_TIMEOUT_MS", "upstream", "timeout_ms"),
-    ("EP_UPSTREAM_MAX_CONCURRENT", "upstream", "max_concurrent"),
-    ("EP_UPSTREAM_UNPRICED_FREE", "upstream", "unpriced_is_free"),
-    ("EP_PRESETS", "upstream", "presets"),
-    ("EP_BILLING", "billing", "mode"),
-    ("EP_KEYS_READ_ACCOUNT", "accounts", "keys_read_account"),
-    ("EP_MCP_ACCEPT_USER_ID", "accounts", "mcp_accept_user_id"),
-    ("EP_STARTER_CREDIT_USD", "accounts", "starter_credit_usd"),
-    ("EP_STARTER_CREDITS_PER_ADDRESS", "accounts", "starter_credits_per_address"),
-    ("EP_STARTER_CREDITS_PER_DAY", "accounts", "starter_credits_per_day"),
-    ("EP_SESSION_IDLE_HOURS", "sessions", "idle_hours"),
-    ("EP_SESSION_MAX_DAYS", "sessions", "max_days"),
-    ("EP_STRIPE_SECRET_KEY", "stripe", "secret_key"),
-    ("EP_STRIPE_WEBHOOK_SECRET", "stripe", "webhook_secrets"),
-    ("EP_STRIPE_API_URL", "stripe", "api_url"),
-    ("EP_AUTH_ISSUER_URL", "auth", "issuer_url"),
-    ("EP_AUTH_CLIENT_ID", "auth", "client_id"),
-    ("EP_AUTH_CLIENT_SECRET", "auth", "client_secret"),
-    ("EP_X402_NETWORK", "chain", "network"),
-    ("EP_X402_RPC_URL", "chain", "rpc_url"),
-    ("EP_X402_FACILITATOR_URL", "x402", "facilitator_url"),
-    ("EP_X402_PAY_TO", "x402", "pay_to"),
-    ("EP_X402_ASSET", "x402", "asset"),
-    ("EP_X402_ASSET_NAME", "x402", "asset_name"),
-    ("EP_X402_ASSET_VERSION", "x402", "asset_version"),
-    ("EP_X402_CONFIRMATIONS", "x402", "confirmations"),
-    ("EP_WEBHOOK_ALLOWED_NETWORKS", "webhooks", "allowed_networks"),
-    ("EP_RATE_LIMIT_PER_MINUTE", "limits", "per_minute"),
-    ("EP_RATE_LIMIT_ANONYMOUS_PER_MINUTE", "limits", "anonymous_per_minute"),
-    ("EP_RATE_LIMIT_SIGN_IN_PER_MINUTE", "limits", "sign_in_per_minute"),
-    ("EP_RATE_LIMIT_FREE_PER_MINUTE", "limits", "free_per_minute"),
-    ("EP_RATE_LIMIT_RESULTS_PER_MINUTE", "limits", "results_per_minute"),
-    ("EP_RATE_LIMIT_PUBLIC_PER_MINUTE", "limits", "public_per_minute"),
-    ("EP_POLL_DEADLINE_MS", "polls", "deadline_ms"),
-    ("EP_LEASE_MS", "polls", "lease_ms"),
-    ("EP_KEEP_ANONYMOUS_DAYS", "polls", "keep_anonymous_days"),
-    ("EP_POLLS_RUNNING", "polls", "max_running"),
-    ("EP_POLLS_WAITING", "polls", "max_waiting"),
-    ("EP_METRICS_LISTEN", "telemetry", "metrics_listen"),
-    ("EP_LOG", "telemetry", "log"),
-    ("EP_LOG_FORMAT", "telemetry", "log_format"),
-];
 
 const OPENROUTER: &str = "https://openrouter.ai/api/v1";
 
@@ -126,100 +52,6 @@ pub fn load(variable: impl Fn(&str) -> Option<String>) -> Result<Config, ConfigE
 }
 
 impl Config {
-    /// Rejects a public base URL that clients could not use.
-    pub fn check_base_url(&self) -> Result<(), ConfigError> {
-        if !is_http_url(&self.base_url()) {
-            let expected = "a URL that begins with http:// or https:// and has a host";
-            return Err(ConfigError::Variable { variable: "EP_BASE_URL (or --base-url)", expected });
-        }
-        Ok(())
-    }
-
-    fn check_allowed_origins(&self) -> Result<(), ConfigError> {
-        let is_origin =
-            |text: &String| text == "*" || url::Url::parse(text).is_ok_and(|url| url.origin().is_tuple());
-        if self.server.allowed_origins.iter().all(is_origin) {
-            return Ok(());
-        }
-        let expected = "origins such as https://app.example, or *";
-        Err(ConfigError::Variable { variable: "EP_ALLOWED_ORIGINS", expected })
-    }
-
-    /// Rejects Stripe settings with which payments could not be credited.
-    fn check_stripe(&self) -> Result<(), ConfigError> {
-        let Stripe { secret_key, webhook_secrets, api_url } = &self.stripe;
-        if secret_key.expose_secret().is_empty() {
-            let expected = "empty if EP_STRIPE_SECRET_KEY is empty";
-            let refused = ConfigError::Variable { variable: "EP_STRIPE_WEBHOOK_SECRET", expected };
-            return if webhook_secrets.is_empty() { Ok(()) } else { Err(refused) };
-        }
-        if webhook_secrets.is_empty() {
-            let expected = "set if EP_STRIPE_SECRET_KEY is set";
-            return Err(ConfigError::Variable { variable: "EP_STRIPE_WEBHOOK_SECRET", expected });
-        }
-        if is_http_url(api_url) {
-            return Ok(());
-        }
-        let expected = "a URL that begins with https://";
-        Err(ConfigError::Variable { variable: "EP_STRIPE_API_URL", expected })
-    }
-
-    /// Rejects an incomplete provider, or one that a network attacker could impersonate.
-    fn check_auth(&self) -> Result<(), ConfigError> {
-        let Auth { issuer_url, client_id, client_secret } = &self.auth;
-        let given = [issuer_url, client_id, client_secret.expose_secret()].map(|text| !text.is_empty());
-        if given == [false; 3] {
-            return Ok(());
-        }
-        let issuer = url::Url::parse(issuer_url).ok();
-        let is_safe = issuer.is_some_and(|url| match (url.scheme(), url.host()) {
-            ("https", Some(_)) => true,
-            ("http", Some(url::Host::Domain(name))) => name == "localhost",
-            ("http", Some(url::Host::Ipv4(address))) => address.is_loopback(),
-            ("http", Some(url::Host::Ipv6(address))) => address.is_loopback(),
-            _ => false,
-        });
-        let refused = |variable, expected| Err(ConfigError::Variable { variable, expected });
-        match given {
-            _ if !is_safe => {
-                refused("EP_AUTH_ISSUER_URL", "a URL that begins with https:// (http:// on this machine)")
-            }
-            [_, false, true] => refused("EP_AUTH_CLIENT_ID", "set if EP_AUTH_CLIENT_SECRET is set"),
-            [_, true, false] => refused("EP_AUTH_CLIENT_SECRET", "set if EP_AUTH_CLIENT_ID is set"),
-            _ => Ok(()),
-        }
-    }
-
-    fn check_operator(&self) -> Result<(), ConfigError> {
-        let Operator { url, documentation_url, add_funds_url, terms_url, privacy_url, contact, .. } =
-            &self.operator;
-        let pages = [
-            ("EP_OPERATOR_URL", url),
-            ("EP_DOCUMENTATION_URL", documentation_url),
-            ("EP_ADD_FUNDS_URL", add_funds_url),
-            ("EP_OPERATOR_TERMS_URL", terms_url),
-            ("EP_OPERATOR_PRIVACY_URL", privacy_url),
-        ];
-        let is_page = |text: &str| {
-            url::Url::parse(text).is_ok_and(|page| matches!(page.scheme(), "http" | "https" | "mailto"))
-        };
-        let is_mailbox = |text: &str| {
-            let parts = text.rsplit_once('@').filter(|(name, host)| !name.is_empty() && !host.is_empty());
-            parts.is_some() && !text.contains(|c: char| c.is_whitespace() || c.is_control())
-        };
-        if !contact.is_empty() && !is_page(contact) && !is_mailbox(contact) {
-            let expected = "an email address, or a URL that begins with https:// or mailto:";
-            return Err(ConfigError::Variable { variable: "EP_CONTACT", expected });
-        }
-        for (variable, page) in pages {
-            if !page.is_empty() && !is_page(page) {
-                let expected = "a URL that begins with http://, https:// or mailto:";
-                return Err(ConfigError::Variable { variable, expected });
-            }
-        }
-        Ok(())
-    }
-
     fn deserialize_from(settings: Table) -> Result<Self, ConfigError> {
         // The decoder quotes values in later lines; only the first line, which names the setting, is used.
         settings.try_into().map_err(|error: toml::de::Error| ConfigError::Invalid(error.message().to_owned()))
@@ -256,22 +88,10 @@ fn set(settings: &mut Table, section: &str, setting: &str, value: Value) {
     }
 }
 
-/// Parses a variable as the type of its setting.
-fn typed(given: &str, like: Option<&Value>) -> Result<Value, &'static str> {
-    match like {
-        Some(Value::Integer(_)) => given.parse().map(Value::Integer).map_err(|_| "a whole number"),
-        Some(Value::Float(_)) => given.parse().map(Value::Float).map_err(|_| "a number"),
-        Some(Value::Boolean(_)) => given.parse().map(Value::Boolean).map_err(|_| "true or false"),
-        Some(Value::Array(_)) => {
-            let items = given.split(',').map(str::trim).filter(|item| !item.is_empty());
-            Ok(Value::Array(items.map(|item| Value::String(item.to_owned())).collect()))
-        }
-        _ => Ok(Value::String(given.to_owned())),
-    }
-}
-
 #[cfg(test)]
 mod tests {
+    use secrecy::ExposeSecret;
+
     use super::super::secret_variables::SECRETS;
     use super::*;
 

@@ -4,39 +4,45 @@ use axum::body::Bytes;
 use serde_json::{Value, json};
 
 use super::json::json_text;
-use crate::site::{Document, Form, NO_ISSUER, Site};
-use crate::site::{ProtectedResource, owner};
+use crate::site::names::{A2A_RESOURCE, MCP_RESOURCE};
+use crate::site::{Document, Form, NO_ISSUER, ProtectedResource, Site, owner};
 
 pub(super) const API: Document = Document::new(
-    "protected_resource",
+    ProtectedResource::API.document,
     "Says where clients get access tokens for this service (RFC 9728).",
     |_| vec!["/.well-known/oauth-protected-resource".into()],
-    &[Form::new("application/json", |site| render(site, ProtectedResource::Api))],
+    &[Form::new("application/json", |site| render(site, ProtectedResource::API))],
 )
 .absent(NO_ISSUER);
 
 pub(super) const MCP: Document = Document::new(
-    "protected_resource_mcp",
+    MCP_RESOURCE,
     "The same, for its MCP endpoint.",
     |_| vec!["/.well-known/oauth-protected-resource/api/mcp".into()],
-    &[Form::new("application/json", |site| render(site, ProtectedResource::Mcp))],
+    &[Form::new("application/json", |site| of_protocol(site, MCP_RESOURCE))],
 )
 .absent(NO_ISSUER);
 
 pub(super) const A2A: Document = Document::new(
-    "protected_resource_a2a",
+    A2A_RESOURCE,
     "The same, for its A2A endpoint.",
     |_| vec!["/.well-known/oauth-protected-resource/api/a2a".into()],
-    &[Form::new("application/json", |site| render(site, ProtectedResource::A2a))],
+    &[Form::new("application/json", |site| of_protocol(site, A2A_RESOURCE))],
 )
 .absent(NO_ISSUER);
+
+/// Renders the metadata of the protocol whose resource has this document.
+fn of_protocol(site: &Site, document: &str) -> Option<Bytes> {
+    let mut resources = site.protected_resources().into_iter();
+    render(site, resources.find(|resource| resource.document == document)?)
+}
 
 fn render(site: &Site, resource: ProtectedResource) -> Option<Bytes> {
     let issuer = site.settings.offer.issuer.as_ref()?;
     let mut document = json!({
         "resource": resource.identifier(&site.links),
         "authorization_servers": [issuer],
-        "scopes_supported": resource.scope().token_scopes(),
+        "scopes_supported": resource.scope.token_scopes(),
         "bearer_methods_supported": ["header"],
         "resource_name": owner()["name"],
     });

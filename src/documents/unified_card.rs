@@ -116,7 +116,7 @@ fn authentication(site: &Site) -> Vec<Value> {
             "type": "oauth2",
             "issuer": issuer,
             "scopes": KeyScope::All.token_scopes(),
-            "metadata_url": site.url_of(ProtectedResource::Api.document()),
+            "metadata_url": site.url_of(ProtectedResource::API.document),
         }));
     }
     methods

@@ -24,7 +24,7 @@ pub(super) fn header(
     let mut parts = vec![r#"Bearer realm="ensemble-poll""#.to_owned()];
     parts.extend(error.map(|error| format!(r#"error="{error}""#)));
     if state.provider.is_some() {
-        let metadata = state.links().url(challenge.resource.document(), &[]);
+        let metadata = state.links().url(challenge.resource.document, &[]);
         parts.push(format!(r#"scope="{}""#, scope.token_scopes().join(" ")));
         parts.push(format!(r#"resource_metadata="{metadata}""#));
     }

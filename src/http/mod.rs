@@ -11,6 +11,7 @@ mod etag;
 mod form;
 mod head;
 mod layer;
+mod own_pages;
 mod protection;
 mod rate_limit;
 mod rendered;

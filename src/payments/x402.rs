@@ -183,9 +183,23 @@ fn set(response: &mut Response<Body>, name: HeaderName, value: &Value) {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeSet;
+
     use ep_kernel::fault::Kind;
 
     use super::*;
+    use crate::site::rails::Arrival;
+
+    #[test]
+    fn the_table_of_rails_names_every_header() {
+        let Arrival::Proof(proof) = &rails::X402.arrival else { panic!("a deposit needs a proof") };
+        let named: BTreeSet<String> =
+            proof.headers.iter().map(|(name, _)| name.to_ascii_lowercase()).collect();
+        assert_eq!(named, PAYMENT.map(str::to_owned).into());
+        let named: BTreeSet<&str> = proof.response_headers.iter().copied().collect();
+        let written = [&[REQUIRED][..], &RESPONSE].concat();
+        assert_eq!(named, written.iter().map(HeaderName::as_str).collect());
+    }
 
     #[test]
     fn amounts_are_plain_dollars_and_cents() {

@@ -10,9 +10,11 @@ pub mod offer;
 pub mod owner;
 pub mod price;
 pub mod protocol;
+mod rail;
 pub mod rails;
 pub mod resource;
 pub mod route;
+mod route_kind;
 pub mod settings;
 
 use std::collections::{HashMap, HashSet};
@@ -232,10 +234,26 @@ impl Site {
 
     /// Returns the protocol with this surface name, if it is served.
     pub fn protocol(&self, surface: &str) -> Option<&'static Protocol> {
-        self.routes.iter().find_map(|route| match route.kind {
-            RouteKind::Protocol(endpoint) if endpoint.protocol.surface == surface => Some(endpoint.protocol),
+        self.protocols().find(|protocol| protocol.surface == surface)
+    }
+
+    /// Returns the protocol of each protocol endpoint.
+    fn protocols(&self) -> impl Iterator<Item = &'static Protocol> {
+        self.routes.iter().filter_map(|route| match route.kind {
+            RouteKind::Protocol(endpoint) => Some(endpoint.protocol),
             _ => None,
         })
+    }
+
+    /// Returns the parts of the service that clients request access tokens for, the whole service first.
+    pub fn protected_resources(&self) -> Vec<ProtectedResource> {
+        let mut resources = vec![ProtectedResource::API];
+        for protocol in self.protocols() {
+            if !resources.contains(&protocol.resource) {
+                resources.push(protocol.resource);
+            }
+        }
+        resources
     }
 }
 

@@ -22,6 +22,10 @@ pub const MODELS_PAGE: &str = "models_page";
 pub const MODELS_MARKDOWN: &str = "models_markdown";
 /// The page about the MCP endpoint.
 pub const MCP_PAGE: &str = "mcp_page";
+/// The metadata of the MCP endpoint as a protected resource.
+pub const MCP_RESOURCE: &str = "protected_resource_mcp";
+/// The metadata of the A2A endpoint as a protected resource.
+pub const A2A_RESOURCE: &str = "protected_resource_a2a";
 
 /// The redirect to the identity provider.
 pub const LOGIN: &str = "login";

@@ -20,6 +20,8 @@ pub struct Protocol {
     pub about: &'static str,
     /// The resource that access tokens are requested for.
     pub resource: ProtectedResource,
+    /// Request headers that pages of other websites may send (CORS), besides those that all routes accept.
+    pub headers: &'static [&'static str],
     /// Sentence appended to the message for a missing credential.
     pub credential_hint: &'static str,
     /// True if the operator can allow user ids instead of keys.

@@ -5,43 +5,22 @@ use ep_kernel::links::Links;
 
 /// A part of the service that clients request access tokens for. Every part accepts a token for any of them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum ProtectedResource {
-    /// The whole service.
-    Api,
-    /// The MCP endpoint.
-    Mcp,
-    /// The A2A endpoint.
-    A2a,
+pub struct ProtectedResource {
+    /// Name of its metadata document.
+    pub document: &'static str,
+    /// Name of its route; `None` for the whole service.
+    pub route: Option<&'static str>,
+    /// Its widest useful scope.
+    pub scope: KeyScope,
 }
 
 impl ProtectedResource {
-    /// All resources.
-    pub const ALL: [Self; 3] = [Self::Api, Self::Mcp, Self::A2a];
-
-    /// Returns the name of the resource's metadata document.
-    pub const fn document(self) -> &'static str {
-        match self {
-            Self::Api => "protected_resource",
-            Self::Mcp => "protected_resource_mcp",
-            Self::A2a => "protected_resource_a2a",
-        }
-    }
+    /// The whole service.
+    pub const API: Self = Self { document: "protected_resource", route: None, scope: KeyScope::All };
 
     /// Returns the resource identifier, without a trailing slash (RFC 9728 §1.2).
-    pub fn identifier(self, links: &Links) -> String {
-        match self {
-            Self::Api => links.base_url().to_owned(),
-            Self::Mcp => links.url("mcp", &[]),
-            Self::A2a => links.url("a2a", &[]),
-        }
-    }
-
-    /// Returns the widest useful scope for this resource.
-    pub const fn scope(self) -> KeyScope {
-        match self {
-            Self::Api => KeyScope::All,
-            Self::Mcp | Self::A2a => KeyScope::Polls,
-        }
+    pub fn identifier(&self, links: &Links) -> String {
+        self.route.map_or_else(|| links.base_url().to_owned(), |route| links.url(route, &[]))
     }
 }
 
@@ -56,6 +35,6 @@ pub struct Challenge {
 
 impl Default for Challenge {
     fn default() -> Self {
-        Self { resource: ProtectedResource::Api, scope: KeyScope::Read }
+        Self { resource: ProtectedResource::API, scope: KeyScope::Read }
     }
 }

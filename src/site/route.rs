@@ -3,18 +3,22 @@
 use std::borrow::Cow;
 use std::time::Duration;
 
+use ep_kernel::fault::Kind;
 use ep_kernel::guard::{PROBE, Policy};
 use ep_kernel::key_terms::KeyScope;
 use ep_kernel::method::Method;
 use ep_kernel::tool::{Access, Entry, Rate, Rest};
 
 use super::document::Document;
-use super::protocol::{ErrorFormat, ProtocolRoute};
-use super::rails::Rail;
+use super::protocol::ErrorFormat;
 use super::resource::{Challenge, ProtectedResource};
+pub use super::route_kind::{QueryParameter, RouteKind};
 
 /// Default limit of a request body, in bytes.
 pub const MAX_BODY: usize = 64 * 1024;
+
+/// Kinds of error of most pages.
+const PAGE_FAULTS: &[Kind] = &[Kind::NotFound, Kind::InvalidInput, Kind::Busy, Kind::Unavailable];
 
 /// One method at one path.
 #[derive(Debug, Clone)]
@@ -35,6 +39,8 @@ pub struct Route {
     pub query: &'static [QueryParameter],
     /// Media types of a page.
     pub media_types: &'static [&'static str],
+    /// Kinds of error of a page, besides those that shared code returns for every route.
+    pub faults: &'static [Kind],
     /// True if people read the route in a browser. Search engines are asked not to list other routes below `/api`.
     pub for_people: bool,
     /// True for a page of one visitor. It redirects other visitors, and crawlers must not read it.
@@ -49,53 +55,6 @@ pub struct Route {
     pub summary: Cow<'static, str>,
 }
 
-/// The kind of a route.
-#[derive(Debug, Clone, Copy)]
-pub enum RouteKind {
-    /// An operation with a plain request and response.
-    Operation(&'static Entry, Rest),
-    /// An operation that reports progress as server-sent events.
-    Stream(&'static Entry, Rest),
-    /// An endpoint of a protocol such as MCP or A2A.
-    Protocol(ProtocolRoute),
-    /// A document.
-    Document(&'static Document),
-    /// A document proxied from another server.
-    ProxiedDocument,
-    /// A redirect for browsers.
-    Redirect,
-    /// The webhook of a payment rail. Its processor signs the requests.
-    Webhook(&'static Rail),
-    /// A payment by this rail, with a proof in the request.
-    Payment(&'static Rail),
-    /// A page for people.
-    Page,
-    /// The target of a page's form. The API description omits it because programs use the operations.
-    Form,
-    /// A health check for orchestrators and load balancers.
-    Probe,
-}
-
-/// A query parameter of a route that is not an operation.
-#[derive(Debug)]
-pub struct QueryParameter {
-    /// The name.
-    pub name: &'static str,
-    /// The meaning.
-    pub description: &'static str,
-    /// True if the parameter is required.
-    pub required: bool,
-    /// The JSON Schema.
-    pub schema: &'static str,
-}
-
-impl QueryParameter {
-    /// Creates an optional text parameter.
-    pub const fn text(name: &'static str, description: &'static str) -> Self {
-        Self { name, description, required: false, schema: r#"{ "type": "string" }"# }
-    }
-}
-
 impl Route {
     /// Creates a public GET route.
     pub const fn get(name: &'static str, path: &'static str, kind: RouteKind, summary: &'static str) -> Self {
@@ -108,6 +67,7 @@ impl Route {
             kind,
             query: &[],
             media_types: &["text/html"],
+            faults: if matches!(kind, RouteKind::Page) { PAGE_FAULTS } else { &[] },
             for_people: matches!(kind, RouteKind::Page | RouteKind::Form),
             personal: false,
             page: None,
@@ -150,6 +110,12 @@ impl Route {
     /// Sets the media types.
     pub const fn media_types(mut self, media_types: &'static [&'static str]) -> Self {
         self.media_types = media_types;
+        self
+    }
+
+    /// Sets the kinds of error of a page.
+    pub const fn faults(mut self, faults: &'static [Kind]) -> Self {
+        self.faults = faults;
         self
     }
 
@@ -221,10 +187,10 @@ impl Route {
     pub const fn challenge(&self) -> Challenge {
         let (resource, scope) = match self.kind {
             RouteKind::Operation(entry, _) | RouteKind::Stream(entry, _) => {
-                (ProtectedResource::Api, entry.spec.effect.scope())
+                (ProtectedResource::API, entry.spec.effect.scope())
             }
             RouteKind::Protocol(endpoint) => (endpoint.protocol.resource, KeyScope::Polls),
-            _ => (ProtectedResource::Api, KeyScope::Read),
+            _ => (ProtectedResource::API, KeyScope::Read),
         };
         Challenge { resource, scope }
     }

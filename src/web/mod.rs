@@ -16,9 +16,8 @@ use axum::http::header::{CACHE_CONTROL, HeaderValue, LOCATION};
 use axum::http::{Response, StatusCode};
 use ep_kernel::fault::Fault;
 use ep_kernel::guard::Admission;
-use ep_kernel::tool::{Rate, Tool};
+use ep_kernel::tool::Rate;
 use ep_polling::poll_id::PollId;
-use ep_tools::results::GetPollResult;
 use futures::FutureExt;
 
 use crate::http::{Exchange, Handler, HandlerFuture};
@@ -36,10 +35,8 @@ use self::start::Example;
 pub use document::document;
 pub use probes::stopping;
 
-/// Returns the page that shows an operation's output to people.
-pub fn page_of(operation: &str) -> Option<&'static str> {
-    (operation == GetPollResult::SPEC.name).then_some(RESULT_PAGE)
-}
+/// Operations with the pages that show their output to people.
+pub const PAGES_OF_OPERATIONS: [(&str, &str); 1] = [result::OPERATION_AND_PAGE];
 
 /// Redirects a browser from an operation to its page, unless the request has a query.
 pub fn to_page(route: &Route, exchange: &Exchange) -> Option<Response<Body>> {
@@ -121,13 +118,15 @@ static ENDPOINTS: [(Route, HandlerFn); 30] = [
     (
         page(MODELS_PAGE, "/models", "The models that vote, for people.")
             .media_types(HTML_AND_MARKDOWN)
-            .query(&models::QUERY),
+            .query(&models::QUERY)
+            .faults(&models::FAULTS),
         Plain(models::page),
     ),
     (
         page(MODELS_MARKDOWN, "/models.md", "The models that vote, in Markdown.")
             .media_types(&["text/markdown"])
-            .query(&models::QUERY),
+            .query(&models::QUERY)
+            .faults(&models::FAULTS),
         Plain(models::markdown),
     ),
     (

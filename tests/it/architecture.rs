@@ -7,6 +7,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use ensemble_poll::protocols::{a2a, mcp};
+use ensemble_poll::site::rails::Arrival;
+use ensemble_poll::site::{RAILS, Route, RouteKind};
 use imports::Imports;
 
 /// The maximum number of lines per file.
@@ -46,6 +49,21 @@ fn files_stay_below_the_line_limit() {
     }
 }
 
+/// The limits of the sources outside tests: their median and their 90th percentile, in lines.
+const USUAL: (usize, usize) = (120, 270);
+
+#[test]
+fn most_files_are_short() {
+    let is_own = |file: &str| crate_roots().iter().any(|root| file.starts_with(root.as_str()));
+    let sources = every_source().into_iter().filter(|(file, _)| is_own(file));
+    let mut sizes: Vec<(usize, String)> = sources.map(|(file, text)| (text.lines().count(), file)).collect();
+    sizes.sort();
+    let (median, most) = (sizes[sizes.len() / 2].0, sizes[sizes.len() * 9 / 10].0);
+    let longest: Vec<_> = sizes.iter().filter(|(lines, _)| *lines > USUAL.1).collect();
+    assert!(median <= USUAL.0, "half of the files have more than {median} lines");
+    assert!(most <= USUAL.1, "a tenth of the files have {most} lines or more; split some of {longest:#?}");
+}
+
 #[test]
 fn file_names_are_specific() {
     for (file, _) in every_source() {
@@ -61,8 +79,14 @@ fn file_names_are_specific() {
 
 /// Fails if a file below `folder` contains one of these words.
 fn forbid(folder: &str, words: &[&str]) {
+    forbid_except(folder, words, &[]);
+}
+
+/// Fails if a file below `folder`, other than those of `tables`, contains one of these words.
+fn forbid_except(folder: &str, words: &[&str], tables: &[&str]) {
     let mut seen = 0;
-    for (file, text) in every_source().into_iter().filter(|(file, _)| file.starts_with(folder)) {
+    let is_checked = |file: &str| file.starts_with(folder) && !tables.contains(&file);
+    for (file, text) in every_source().into_iter().filter(|(file, _)| is_checked(file)) {
         seen += 1;
         let code = text.split("#[cfg(test)]").next().unwrap();
         for word in words {
@@ -168,14 +192,9 @@ fn imports(file: &str, text: &str) -> BTreeSet<String> {
 
 #[test]
 fn paths_appear_only_in_the_tables() {
-    // Operations declare their paths in their specifications, protocols in tables, documents in declarations.
-    let tables = [
-        "src/protocols/a2a/mod.rs",
-        "src/protocols/mcp/mod.rs",
-        "src/web/mod.rs",
-        "src/site/names.rs",
-        "src/site/rails.rs",
-    ];
+    // Operations declare their paths in their specifications, protocols in their mod.rs, documents in declarations.
+    let tables = ["src/web/mod.rs", "src/site/names.rs", "src/site/rails.rs"];
+    let is_table = |file: &str| tables.contains(&file) || is_protocol_root(file);
     let mut seen = 0;
     for folder in ["src/", "crates/kernel/src"] {
         for (file, text) in every_source().into_iter().filter(|(file, _)| file.starts_with(folder)) {
@@ -187,10 +206,16 @@ fn paths_appear_only_in_the_tables() {
                     .iter()
                     .any(|path| line.contains(path))
             });
-            assert!(named.is_none() || tables.contains(&file.as_str()), "{file} names a path: {named:?}");
+            assert!(named.is_none() || is_table(&file), "{file} names a path: {named:?}");
         }
     }
     assert!(seen > 50, "{seen}");
+}
+
+/// True for `src/protocols/*/mod.rs`.
+fn is_protocol_root(file: &str) -> bool {
+    let folder = file.strip_prefix("src/protocols/").and_then(|inner| inner.strip_suffix("/mod.rs"));
+    folder.is_some_and(|folder| !folder.contains('/'))
 }
 
 /// Returns a source without its document declarations.
@@ -259,6 +284,48 @@ fn payment_rails_are_named_in_their_table() {
     for folder in ["src/documents", "src/http", "src/layout", "src/web", "src/app", "src/telemetry.rs"] {
         forbid(folder, &["stripe", "Stripe", "x402", "X402", "usdc", "Usdc", "USDC"]);
     }
+    // The headers of a rail are data of its table, too.
+    let headers = RAILS.iter().flat_map(|rail| match &rail.arrival {
+        Arrival::Webhook(webhook) => vec![webhook.header],
+        Arrival::Proof(proof) => {
+            let of_requests = proof.headers.iter().map(|(name, _)| *name);
+            of_requests.chain(proof.response_headers.iter().copied()).collect()
+        }
+    });
+    // A state of the A2A extension for payments is named like a header.
+    forbid_headers(headers, &["src/payments/", "src/site/rails.rs", "src/protocols/a2a/payments.rs"]);
+}
+
+/// Fails if a source of `src/` outside `homes` names one of these headers.
+fn forbid_headers<'a>(headers: impl Iterator<Item = &'a str>, homes: &[&str]) {
+    let headers: BTreeSet<String> = headers.map(|name| format!("\"{}\"", name.to_lowercase())).collect();
+    assert!(headers.len() > 3, "{headers:?}");
+    for (file, text) in every_source().into_iter().filter(|(file, _)| file.starts_with("src/")) {
+        if homes.iter().any(|home| file.starts_with(home)) {
+            continue;
+        }
+        let code = text.split("#[cfg(test)]").next().unwrap().to_lowercase();
+        let named = headers.iter().find(|name| code.contains(*name));
+        assert!(named.is_none(), "{file} names the header {}", named.unwrap());
+    }
+}
+
+/// Protocols are data: shared code reads the fields of `Protocol` and `ProtocolRoute`.
+#[test]
+fn protocols_are_named_in_their_folders() {
+    let tables = ["src/app/routes.rs", "src/app/jobs.rs", "src/site/names.rs"];
+    let words = ["Mcp", "A2a", "MCP_", "mcp::", "a2a::", "\"mcp", "\"a2a"];
+    for folder in ["src/app", "src/http", "src/layout", "src/payments", "src/site", "src/telemetry.rs"] {
+        forbid_except(folder, &words, &tables);
+    }
+    forbid("src/documents/openapi", &words);
+    let routes: Vec<Route> = mcp::ROUTES.iter().cloned().chain(a2a::routes()).collect();
+    let headers = routes.iter().filter_map(|route| match route.kind {
+        RouteKind::Protocol(endpoint) => Some(endpoint.protocol.headers),
+        _ => None,
+    });
+    // The agent card has a form for each version that the header names.
+    forbid_headers(headers.flatten().copied(), &["src/protocols/", "src/documents/agent_card.rs"]);
 }
 
 #[test]

@@ -119,6 +119,23 @@ async fn empty_data_directory_gets_a_key_file_on_every_address() {
     assert_eq!(messages(&server.log().await, "created").len(), 0);
 }
 
+#[tokio::test]
+async fn links_name_the_port_that_the_system_has_chosen() {
+    let data = tempfile::tempdir().unwrap();
+    let listen = ["serve", "--listen", "127.0.0.1:0"];
+    let server = Server::start(ep(data.path(), &listen, &[])).await;
+    let url = server.url.clone();
+    let linked = Client::new(&url, None).get("/api/openapi.json").await;
+    assert_eq!(linked.json()["servers"][0]["url"], url);
+    server.terminate();
+    assert_eq!(messages(&server.log().await, "listening")[0]["base_url"], url);
+    // A configured base URL stays as it is.
+    let given = [&listen[..], &["--base-url", "http://localhost:1"]].concat();
+    let server = Server::start(ep(data.path(), &given, &[])).await;
+    server.terminate();
+    assert_eq!(messages(&server.log().await, "listening")[0]["base_url"], "http://localhost:1");
+}
+
 /// A database that was used with a key that is now missing.
 async fn refuses_a_new_key(url: Option<&str>) {
     let data = tempfile::tempdir().unwrap();

@@ -1,26 +1,19 @@
 //! The data stored about an account, in pages.
 
-use std::fmt;
-use std::str::FromStr;
-
 use ep_kernel::caller::UserId;
 use ep_kernel::ctx::ToolPorts;
-use ep_kernel::executor::PollState;
 use ep_kernel::fault::Fault;
 use ep_kernel::ports::{AccountRecord, NumberedTransfer, OwnFeedback, TaskRecord, TransferRecord};
 use ep_kernel::tool::ToolOutput;
-use ep_polling::ballot::{Ballot, Reason};
-use ep_polling::money::Usd;
-use ep_polling::plan::Plan;
 use ep_polling::poll_id::PollId;
-use ep_polling::stopping::TerminationReason;
-use ep_polling::time::Timestamp;
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use super::export_cursor::ExportCursor;
+use super::exported_poll::ExportedPoll;
 use crate::feedback::ListedFeedback;
 use crate::keys::ListedKey;
-use crate::paging::{MAX_LIMIT, PollCursor, malformed_cursor};
+use crate::paging::{MAX_LIMIT, PollCursor};
 use crate::webhooks::Notification;
 
 /// A page of an account's stored data.
@@ -54,179 +47,11 @@ pub struct ExportedFeedback {
     pub entry: ListedFeedback,
 }
 
-/// A poll, with every vote.
-#[derive(Debug, Serialize, JsonSchema)]
-pub struct ExportedPoll {
-    /// The poll's id.
-    pub poll_id: PollId,
-    /// When it was accepted.
-    pub created_at: Timestamp,
-    /// The question.
-    pub question: String,
-    /// The options.
-    pub options: Vec<String>,
-    /// True if only its owner may read it.
-    pub private: bool,
-    /// The preset that chose its models; null where the request named them.
-    pub preset: Option<String>,
-    /// The confidence at which it could stop early.
-    pub confidence_threshold: f64,
-    /// The maximum cost, in USD.
-    #[schemars(with = "f64")]
-    pub max_cost_usd: Usd,
-    /// The models on its roster, in roster order.
-    pub models: Vec<String>,
-    /// The responses, in order of arrival.
-    pub votes: Vec<ExportedVote>,
-    /// Outcome; null while it runs.
-    pub end: Option<ExportedEnd>,
-}
-
-/// A model's response.
-#[derive(Debug, Serialize, JsonSchema)]
-pub struct ExportedVote {
-    /// The model that was asked.
-    pub model_id: String,
-    /// The model that responded, if the upstream names another one.
-    pub answered_by: Option<String>,
-    /// The chosen option; null without a vote.
-    pub option: Option<String>,
-    /// The reason for the missing vote; null with a vote.
-    pub reason: Option<Reason>,
-    /// The reason in words.
-    pub detail: Option<String>,
-    /// The order in which the model saw the options, as zero-based indices into `options`.
-    pub option_order: Vec<u32>,
-    /// Response time of the model, in milliseconds.
-    pub latency_ms: u32,
-    /// Time of its response, in milliseconds since the first call.
-    pub at_ms: u32,
-    /// Cost, in USD.
-    #[schemars(with = "f64")]
-    pub cost_usd: Usd,
-}
-
-/// Outcome of a poll.
-#[derive(Debug, Serialize, JsonSchema)]
-pub struct ExportedEnd {
-    /// Time of its end.
-    pub closed_at: Timestamp,
-    /// The rule that ended it; null if it was cancelled.
-    pub termination_reason: Option<TerminationReason>,
-    /// True if its owner cancelled it.
-    pub cancelled: bool,
-    /// Duration, in milliseconds.
-    pub total_ms: u64,
-    /// Cost of responses that came too late to count, in USD; null until known.
-    #[schemars(with = "Option<f64>")]
-    pub unused_calls_cost_usd: Option<Usd>,
-}
-
 impl ToolOutput for AccountExport {}
 
 impl From<OwnFeedback> for ExportedFeedback {
     fn from(OwnFeedback { poll_id, entry }: OwnFeedback) -> Self {
         Self { poll_id, entry: entry.into() }
-    }
-}
-
-impl From<&PollState> for ExportedPoll {
-    fn from(state: &PollState) -> Self {
-        let record = &state.record;
-        let plan = &record.plan;
-        let end = record.closing.as_ref().map(|closing| ExportedEnd {
-            closed_at: closing.closed_at,
-            termination_reason: closing.reason,
-            cancelled: closing.cancelled,
-            total_ms: closing.total_ms,
-            unused_calls_cost_usd: closing.unused_calls_cost.map(Usd),
-        });
-        Self {
-            poll_id: record.id.clone(),
-            created_at: record.created_at,
-            question: plan.question.to_string(),
-            options: plan.options.clone(),
-            private: plan.private,
-            preset: plan.preset.clone(),
-            confidence_threshold: plan.threshold.get(),
-            max_cost_usd: Usd(plan.budget.amount()),
-            models: plan.roster.iter().map(|member| member.model.to_string()).collect(),
-            votes: state.ballots.iter().map(|ballot| ExportedVote::new(ballot, plan)).collect(),
-            end,
-        }
-    }
-}
-
-impl ExportedVote {
-    fn new(ballot: &Ballot, plan: &Plan) -> Self {
-        let (option, no_vote) = match &ballot.vote {
-            Ok(option) => (plan.options.get(*option).cloned(), None),
-            Err(no_vote) => (None, Some(no_vote)),
-        };
-        Self {
-            model_id: plan.model(ballot).to_owned(),
-            answered_by: ballot.answered_by.clone(),
-            option,
-            reason: no_vote.map(|no_vote| no_vote.reason),
-            detail: no_vote.map(|no_vote| no_vote.detail.clone()),
-            option_order: plan.option_order(ballot).into_iter().map(|position| position as u32).collect(),
-            latency_ms: ballot.latency_ms,
-            at_ms: ballot.at_ms,
-            cost_usd: Usd(ballot.spend.amount),
-        }
-    }
-}
-
-/// The start of a page: the entry after this key in one of the lists. The variants are in list order.
-#[derive(Debug, Clone, PartialEq, Eq)]
-enum ExportCursor {
-    Transfers(i64),
-    Polls(Option<PollCursor>),
-    Feedback(String),
-    Notifications(String),
-    Tasks(String),
-}
-
-impl fmt::Display for ExportCursor {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Transfers(number) => write!(f, "transfers.{number}"),
-            Self::Polls(None) => f.write_str("polls."),
-            Self::Polls(Some(cursor)) => write!(f, "polls.{cursor}"),
-            Self::Feedback(poll) => write!(f, "feedback.{poll}"),
-            Self::Notifications(poll) => write!(f, "notifications.{poll}"),
-            Self::Tasks(task) => write!(f, "tasks.{task}"),
-        }
-    }
-}
-
-impl FromStr for ExportCursor {
-    type Err = Fault;
-
-    fn from_str(cursor: &str) -> Result<Self, Fault> {
-        let (list, key) = cursor.split_once('.').ok_or_else(malformed_cursor)?;
-        Ok(match list {
-            "transfers" => Self::Transfers(key.parse().map_err(|_| malformed_cursor())?),
-            "polls" if key.is_empty() => Self::Polls(None),
-            "polls" => Self::Polls(Some(key.parse()?)),
-            "feedback" => Self::Feedback(key.to_owned()),
-            "notifications" => Self::Notifications(key.to_owned()),
-            "tasks" => Self::Tasks(key.to_owned()),
-            _ => return Err(malformed_cursor()),
-        })
-    }
-}
-
-impl ExportCursor {
-    /// Returns the start of the next list.
-    const fn next_list(&self) -> Option<Self> {
-        match self {
-            Self::Transfers(_) => Some(Self::Polls(None)),
-            Self::Polls(_) => Some(Self::Feedback(String::new())),
-            Self::Feedback(_) => Some(Self::Notifications(String::new())),
-            Self::Notifications(_) => Some(Self::Tasks(String::new())),
-            Self::Tasks(_) => None,
-        }
     }
 }
 

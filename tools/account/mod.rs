@@ -4,6 +4,8 @@ mod create_checkout;
 mod delete_account;
 mod export;
 mod export_account;
+mod export_cursor;
+mod exported_poll;
 mod get_balance;
 mod get_confirmation;
 mod get_current_user;

@@ -14,11 +14,13 @@ mod demo;
 pub mod detect;
 mod endpoint;
 mod fallback;
+mod fallback_level;
 mod not_configured;
 mod parsing;
 mod presets;
 mod rate_limit;
 mod registry;
+mod request_profile;
 #[cfg(feature = "testing")]
 pub mod testing;
 mod upstream;

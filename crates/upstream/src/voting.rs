@@ -21,7 +21,8 @@ use crate::chat::error::{RetryAction, UpstreamError, public_text};
 use crate::chat::request::VoteRequest;
 use crate::chat::response::Completion;
 use crate::chat::{Chat, RawResponse, TransportError};
-use crate::fallback::{FallbackLevel, FallbackLevels, ModelFallback};
+use crate::fallback::{FallbackLevels, ModelFallback};
+use crate::fallback_level::FallbackLevel;
 use crate::parsing::{self, ParsedVote, ResponseContent};
 use crate::rate_limit::RateLimits;
 

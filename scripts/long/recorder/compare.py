@@ -1,11 +1,13 @@
 """Prints the responses of a recording that no earlier recording has: compare.py AFTER BEFORE [BEFORE ...]
 
-Several recordings of the build before show which responses differ between two runs of one build.
+Several recordings of the build before show which responses differ between two runs of one build. The counts are also
+written to summary.json beside this file.
 """
 
 import collections
 import json
 import sys
+from pathlib import Path
 
 
 def read(path):
@@ -36,3 +38,10 @@ for request in requests:
                     at = next((at for at, pair in enumerate(zip(first, second)) if pair[0] != pair[1]), min(len(first), len(second)))
                     print(f"  {name}: …{first[max(0, at - 60):at + 140]}\n  {' ' * len(name)}  …{second[max(0, at - 60):at + 140]}")
 print(f"{same} of {len(requests)} requests have the same responses")
+summary = {
+    "responses": [sum(map(len, of.values())) for of in (after, *before)],
+    "requests": len(requests),
+    "same": same,
+    "different": len(requests) - same,
+}
+Path(__file__).with_name("summary.json").write_text(json.dumps(summary, indent=2, ensure_ascii=False) + "\n")

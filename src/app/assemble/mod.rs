@@ -1,6 +1,9 @@
 //! Assembles the service: turns settings and an environment into a running [`App`].
 
+mod models;
+mod secret_key;
 mod sign_in;
+mod stop;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -13,14 +16,13 @@ use ep_kernel::api_key::Pepper;
 use ep_kernel::app::{App, Pushes};
 use ep_kernel::ctx::{DatabaseHealth, Settings, ToolPorts};
 use ep_kernel::executor::{self, PollExecutor, PollLimits};
-use ep_kernel::fault::Fault;
 use ep_kernel::feedback::Feedback;
 use ep_kernel::guard::{Guard, Limits};
 use ep_kernel::idempotency::Idempotency;
 use ep_kernel::key_uses::KeyUses;
 use ep_kernel::keys::Keys;
 use ep_kernel::links::Links;
-use ep_kernel::ports::{Clock, Entropy, Limiter, Models, WebhookSender};
+use ep_kernel::ports::{Clock, Entropy, Limiter, WebhookSender};
 use ep_kernel::reputation::Reputation;
 use ep_kernel::sealing::Sealer;
 use ep_kernel::signing::SigningKeys;
@@ -30,13 +32,14 @@ use ep_kernel::webhooks::{self, WebhookSecrets, Webhooks};
 use ep_outgoing::{HttpClients, HttpWebhooks, Node, PublicTargets};
 use ep_store::{DatabaseUrl, Store, StoreOptions};
 use ep_tools::polls::PollCompleted;
-use ep_upstream::{Demo, DemoConfig, FreeLimit, NotConfigured, Upstream, UpstreamConfig};
-use secrecy::{ExposeSecret, SecretSlice};
+use secrecy::ExposeSecret;
 
+use self::models::models;
+use self::secret_key::secret_key;
+pub(super) use self::stop::store_key_uses;
 use super::clock::{SystemClock, SystemEntropy};
 use super::limiter::MemoryLimiter;
 use super::routes;
-use crate::config;
 use crate::config::{BillingMode, Config, ConfigError};
 use crate::payments::{RailParts, Rails};
 use crate::site::{Site, SiteSettings};
@@ -241,27 +244,6 @@ pub async fn service(config: &Config, environment: Environment) -> anyhow::Resul
     })
 }
 
-/// Returns the secret key. Creates one only for a new database, because a new key invalidates every API key.
-async fn secret_key(
-    config: &Config,
-    url: &DatabaseUrl,
-    entropy: &dyn Entropy,
-) -> anyhow::Result<SecretSlice<u8>> {
-    if let Some(key) = config::secret_key(config)? {
-        return Ok(key);
-    }
-    let in_use = ep_store::is_in_use(url, &StoreOptions::default()).await;
-    let in_use = in_use.context("failed to open the database")?;
-    // A process that starts concurrently creates its key before its database.
-    if let Some(key) = config::secret_key(config)? {
-        return Ok(key);
-    }
-    if in_use {
-        return Err(ConfigError::secret_key_missing(config, url).into());
-    }
-    Ok(config::create_secret_key(config, entropy)?)
-}
-
 /// Returns the webhooks that notify accounts of finished polls.
 fn webhooks(
     shared: &AssemblyContext<'_>,
@@ -280,78 +262,4 @@ fn webhooks(
         describe: Box::new(move |state| PollCompleted::json(&links, state)),
     };
     Arc::new(Webhooks::new(ports))
-}
-
-fn models(
-    config: &Config,
-    store: &Store,
-    clock: &Arc<dyn Clock>,
-    tasks: &Tasks,
-    http: HttpClients,
-) -> anyhow::Result<Arc<dyn Models>> {
-    let settings = &config.upstream;
-    let presets_path = Some(settings.presets.clone()).filter(|path| !path.as_os_str().is_empty());
-    if settings.url.is_empty() {
-        return Ok(match settings.demo {
-            config::Demo::Auto => {
-                let demo = DemoConfig { latency_scale: settings.demo_pace, presets_path };
-                Arc::new(Demo::new(&demo, Arc::clone(clock))?)
-            }
-            config::Demo::Off => Arc::new(NotConfigured),
-        });
-    }
-    let per_minute = std::num::NonZeroU32::new(settings.requests_per_minute);
-    let free = match u32::try_from(settings.free_requests_per_minute) {
-        Ok(limit) => std::num::NonZeroU32::new(limit).map_or(FreeLimit::Unlimited, FreeLimit::PerMinute),
-        Err(_) => FreeLimit::Known,
-    };
-    let key = Some(settings.api_key.clone()).filter(|key| !key.expose_secret().is_empty());
-    let upstream = UpstreamConfig {
-        base_url: settings.url.clone(),
-        api_key: key,
-        public_url: Some(config.base_url()),
-        presets_path,
-        model_timeout: Duration::from_millis(settings.timeout_ms),
-        max_concurrent: settings.max_concurrent,
-        requests_per_minute: per_minute,
-        free_requests_per_minute: free,
-        treat_unpriced_as_free: settings.unpriced_is_free,
-        http,
-        ..UpstreamConfig::default()
-    };
-    Ok(Arc::new(Upstream::new(
-        upstream,
-        store.upstream_cache(),
-        Arc::clone(clock),
-        tasks.tracker(),
-        tasks.token(),
-    )?))
-}
-
-impl Assembled {
-    /// Stops the service. Running polls have until `deadline` to end; the next start resumes the rest.
-    pub async fn stop(self, deadline: tokio::time::Instant) {
-        let grace = deadline.saturating_duration_since(tokio::time::Instant::now());
-        let ended = self.app.tasks.shut_down(grace).await;
-        let polls = &self.app.ports.polls;
-        if !ended {
-            tracing::warn!(
-                polls = polls.running(),
-                "stopping with running polls; another process or the next start resumes them"
-            );
-        }
-        if let Err(fault) = polls.release().await {
-            tracing::warn!(error = %fault, "failed to release leases; they will expire");
-        }
-        if let Err(fault) = store_key_uses(&self.app).await {
-            tracing::debug!(error = %fault, "failed to store key uses");
-        }
-        self.store.close().await;
-    }
-}
-
-/// Stores the last uses of API keys that this process has collected.
-pub(super) async fn store_key_uses(app: &App) -> Result<(), Fault> {
-    let uses = app.guard.key_uses.take();
-    if uses.is_empty() { Ok(()) } else { app.ports.keys.record_uses(&uses).await }
 }

@@ -14,7 +14,6 @@ use ep_kernel::tasks::Tasks;
 
 use super::AssemblyContext;
 use crate::config::Auth;
-use crate::site::ProtectedResource;
 use crate::site::Site;
 use crate::site::names::CALLBACK;
 use crate::web;
@@ -94,7 +93,8 @@ pub(super) fn access_tokens(
     provider: &Provider,
     sign_ups: &Arc<SignUps>,
 ) -> AccessTokens {
-    let resources = ProtectedResource::ALL.map(|resource| resource.identifier(&site.links)).to_vec();
+    let resources = site.protected_resources();
+    let resources = resources.iter().map(|resource| resource.identifier(&site.links)).collect();
     let tokens = IssuerTokens::new(provider.clone(), resources, Arc::clone(shared.clock));
     AccessTokens { verifier: Arc::new(tokens), sign_ups: Arc::clone(sign_ups) }
 }

@@ -13,7 +13,6 @@ use super::headers::{CHALLENGE, RETRY_AFTER};
 use super::parameters::takes_key;
 use super::pieces::Pieces;
 use super::schemas::{Side, any_of};
-use crate::site::names::{MCP_PAGE, MODELS_MARKDOWN, MODELS_PAGE};
 use crate::site::{Route, RouteKind};
 
 /// Returns every kind of error that a route can return, in the order of the table.
@@ -22,12 +21,7 @@ pub(super) fn kinds(route: &Route) -> Vec<Kind> {
         RouteKind::Operation(entry, _) | RouteKind::Stream(entry, _) => entry.spec.faults,
         RouteKind::Document(document) if !document.absent.is_empty() => &[Kind::NotFound],
         RouteKind::Document(_) | RouteKind::Form => &[],
-        // For programs that open a page of a protocol.
-        RouteKind::Page if route.name == MCP_PAGE => &[Kind::MethodNotAllowed],
-        RouteKind::Page if [MODELS_PAGE, MODELS_MARKDOWN].contains(&route.name) => {
-            &[Kind::NotConfigured, Kind::Unavailable]
-        }
-        RouteKind::Page => &[Kind::NotFound, Kind::InvalidInput, Kind::Busy, Kind::Unavailable],
+        RouteKind::Page => route.faults,
         RouteKind::Probe => &[Kind::Unavailable],
         RouteKind::ProxiedDocument => &[Kind::NotFound, Kind::Unavailable],
         RouteKind::Redirect => &[Kind::Unauthenticated, Kind::NotConfigured, Kind::Unavailable],

@@ -1,6 +1,7 @@
 //! `openapi.json`: every route of the service (OpenAPI 3.1.0), from the route table, the operations' schemas and
 //! the error table.
 
+mod body_limit;
 mod errors;
 mod events;
 mod headers;
@@ -96,7 +97,7 @@ pub(super) fn info(site: &Site) -> Value {
 /// code from `webhooks`.
 fn conventions(site: &Site) -> String {
     format!(
-        "Bodies are JSON of at most {} KiB; undescribed fields are ignored. Errors are `{{\"error\": \"…\"}}`, or \
+        "Bodies are JSON of at most {} KiB unless a route says otherwise; undescribed fields are ignored. Errors are `{{\"error\": \"…\"}}`, or \
          problem details (RFC 9457) with recovery actions for callers that accept `application/problem+json` or send \
          `X-Machine-Client: true`. If the operator limits requests, every response contains the caller's remaining \
          allowance. A request that changes something can be sent again under the same `Idempotency-Key`: within {} hours \

@@ -6,6 +6,7 @@ use ep_kernel::fault::Kind;
 use ep_kernel::tool::{Access, Entry, Rest};
 use serde_json::{Map, Value, json};
 
+use super::body_limit::with_body_limit;
 use super::headers::LOCATION;
 use super::parameters;
 use super::parameters::{IDEMPOTENCY_KEY, IF_NONE_MATCH, LAST_EVENT};
@@ -68,6 +69,7 @@ fn without_repetition(mut all: Vec<Value>, next: Value) -> Vec<Value> {
 
 fn part(pieces: &mut Pieces<'_>, route: &Route, endpoint: &Endpoint<'_>) -> Part {
     let part = described_part(pieces, route, endpoint);
+    let part = Part { description: with_body_limit(part.description, route), ..part };
     match pieces.site.settings.offer.lacks_route(route) {
         Some(lack) => Part { description: lack.sentence(), ..part },
         None => part,

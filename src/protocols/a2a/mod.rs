@@ -18,12 +18,15 @@ mod fixtures;
 mod http_json;
 mod message;
 mod message_form;
+mod message_names;
 mod methods;
 mod modes;
+mod opening;
 mod operations;
 mod payment;
 mod payment_extension;
 mod payments;
+mod push_delivery;
 mod pushes;
 mod request;
 mod sending;
@@ -32,26 +35,32 @@ mod task;
 
 use std::time::Duration;
 
+use ep_kernel::key_terms::KeyScope;
 use ep_kernel::method::Method::{self, Delete, Get, Post};
 use ep_kernel::tool::Rate;
 use futures::FutureExt;
 use serde_json::Value;
 
 use crate::http::{Handler, HandlerFuture};
+use crate::site::names::A2A_RESOURCE;
 use crate::site::protocol::{Description, ErrorFormat, Introduction};
 use crate::site::{ProtectedResource, Protocol, ProtocolRoute, Route, RouteKind};
 use endpoint::{serve, serve_tasks_send};
 use http_json::HttpOperation;
 
 pub use payment_extension::TaskPayments;
-pub use pushes::send_pushes;
+pub use push_delivery::send_pushes;
+
+/// Name of the JSON-RPC endpoint's routes.
+const ROUTE: &str = "a2a";
 
 /// Agent2Agent.
 static A2A: Protocol = Protocol {
     surface: "a2a",
     group: "A2A",
     about: "Agent2Agent: JSON-RPC and HTTP+JSON.",
-    resource: ProtectedResource::A2a,
+    resource: ProtectedResource { document: A2A_RESOURCE, route: Some(ROUTE), scope: KeyScope::Polls },
+    headers: &["a2a-version", "a2a-extensions"],
     credential_hint: "; A2A clients find it in the agent card, as the security scheme bearer",
     accepts_user_ids: false,
     introduction: || Introduction { versions: vec!["1.0", "0.3"], capabilities: Value::Null },
@@ -115,8 +124,8 @@ pub fn endpoints(payments: &TaskPayments) -> Vec<(Route, Handler)> {
         })
     };
     let mut endpoints = vec![
-        (route(Post, "a2a", "/api/a2a", JSON_RPC), json_rpc.clone()),
-        (route(Post, "a2a", "/api/a2a/", JSON_RPC), json_rpc),
+        (route(Post, ROUTE, "/api/a2a", JSON_RPC), json_rpc.clone()),
+        (route(Post, ROUTE, "/api/a2a/", JSON_RPC), json_rpc),
         (route(Post, "a2a_tasks_send", "/api/a2a/tasks/send", TASKS_SEND), tasks_send),
     ];
     endpoints.extend(HTTP.iter().map(|endpoint| {

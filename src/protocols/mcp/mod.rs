@@ -34,8 +34,9 @@ use axum::extract::Request;
 use axum::http::Response;
 use axum::http::header::{CONTENT_TYPE, HeaderValue, VARY};
 use ep_kernel::app::App;
-use ep_kernel::fault::Fault;
+use ep_kernel::fault::{Fault, Kind};
 use ep_kernel::guard::Admission;
+use ep_kernel::key_terms::KeyScope;
 use ep_kernel::tool::{Access, Effect, Entry, Rate, Task};
 use futures::FutureExt;
 use rmcp::transport::streamable_http_server::session::never::NeverSessionManager;
@@ -44,10 +45,9 @@ use serde_json::{Map, Value, json};
 
 use crate::http;
 use crate::http::{Exchange, HandlerFuture, WebAccess, read_bytes, replayed};
-use crate::site::names::MCP_PAGE;
+use crate::site::names::{MCP_PAGE, MCP_RESOURCE};
 use crate::site::protocol;
 use crate::site::protocol::{Description, EVENTS, JSON, message_event, rpc_error, rpc_request, rpc_response};
-use crate::site::route::MAX_BODY;
 use crate::site::{ProtectedResource, Protocol, ProtocolRoute, Route, RouteKind};
 use call::RequestScope;
 use envelope::{complete_headers, plain_errors_as_json, read_message};
@@ -60,12 +60,16 @@ pub use stdio::serve_stdio;
 
 type Service = StreamableHttpService<Handler, NeverSessionManager>;
 
+/// Name of the endpoint's routes.
+const ROUTE: &str = "mcp";
+
 /// Model Context Protocol.
 static MCP: Protocol = Protocol {
     surface: "mcp",
     group: "MCP",
     about: "Model Context Protocol.",
-    resource: ProtectedResource::Mcp,
+    resource: ProtectedResource { document: MCP_RESOURCE, route: Some(ROUTE), scope: KeyScope::Polls },
+    headers: &["mcp-protocol-version", "mcp-session-id", "mcp-method", "mcp-name", toolset::HEADER],
     credential_hint: "; in an MCP client's settings this is a header",
     accepts_user_ids: true,
     introduction: introduction::introduction,
@@ -88,12 +92,14 @@ pub static ROUTES: [Route; 4] = [
     route("/api/mcp"),
     route("/api/mcp/"),
     route("/api/mcp/x/{toolset}"),
-    Route::get(MCP_PAGE, "/api/mcp", RouteKind::Page, "How to connect an MCP client, for people."),
+    // Programs that open an event stream get an error.
+    Route::get(MCP_PAGE, "/api/mcp", RouteKind::Page, "How to connect an MCP client, for people.")
+        .faults(&[Kind::MethodNotAllowed]),
 ];
 
 const fn route(path: &'static str) -> Route {
     let summary = "Model Context Protocol over Streamable HTTP.";
-    Route::post("mcp", path, RouteKind::Protocol(ENDPOINT), summary)
+    Route::post(ROUTE, path, RouteKind::Protocol(ENDPOINT), summary)
         .access(Access::KEY)
         .rate(Rate::Default)
         .deadline(DEADLINE)
@@ -215,6 +221,11 @@ fn is_stream(response: &Response<Body>) -> bool {
     kind.starts_with(b"text/event-stream")
 }
 
+/// Returns the largest limit of a request body. [`Endpoint::serve`] enforces that of each route.
+fn largest_body() -> usize {
+    ROUTES.iter().map(|route| route.max_body).max().unwrap_or_default()
+}
+
 fn service(app: &Arc<App>, tools: &'static [Entry], web: &WebAccess) -> Service {
     let base_url = app.ports.links.base_url();
     let host = url::Url::parse(base_url).ok().and_then(|url| url.host_str().map(str::to_owned));
@@ -223,7 +234,7 @@ fn service(app: &Arc<App>, tools: &'static [Entry], web: &WebAccess) -> Service 
     let config = StreamableHttpServerConfig::default()
         .with_legacy_session_mode(false)
         .with_json_response(true)
-        .with_max_request_body_bytes(MAX_BODY)
+        .with_max_request_body_bytes(largest_body())
         .with_allowed_hosts(hosts)
         .with_allowed_origins(origins)
         .with_cancellation_token(app.tasks.token());

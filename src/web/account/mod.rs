@@ -1,12 +1,15 @@
 //! The account page and its forms. Each form calls its operation through dispatch, with the visitor's session.
 
 pub(super) mod data;
+mod forms;
+mod new_key;
+mod notices;
+mod page_data;
 mod parts;
 mod refusal;
 mod signed_out;
 mod view;
-
-use std::time::Duration;
+mod visitor;
 
 use axum::body::Body;
 use axum::http::header::{
@@ -14,32 +17,22 @@ use axum::http::header::{
 };
 use axum::http::{Response, StatusCode};
 use ep_kernel::caller::UserId;
-use ep_kernel::dispatch::{Call, admit, dispatch, dispatch_typed};
 use ep_kernel::fault::{Fault, Kind};
 use ep_kernel::guard::{Admission, Credential};
-use ep_kernel::output::CallOutput;
-use ep_kernel::tool::{SessionChange, Tool};
-use ep_tools::account::{
-    CheckoutLink, CreateCheckout, CurrentUser, GetBalance, GetCurrentUser, ListSpending,
-};
-use ep_tools::entry_of;
-use ep_tools::examples::GetExample;
-use ep_tools::keys::{CreateKey, CreatedKey, ListKeys, RevokeKey};
-use ep_tools::polls::CancelPoll;
-use ep_tools::results::ListResults;
+use ep_kernel::tool::SessionChange;
+use ep_tools::keys::CreatedKey;
 use futures::FutureExt;
 use futures::future::BoxFuture;
-use serde::de::DeserializeOwned;
-use serde_json::{Value, json};
-use sha2::{Digest, Sha256};
+use serde_json::Value;
 
+pub(crate) use self::forms::{cancel_poll, checkout, create_key, revoke_key};
+use self::page_data::AccountView;
 use self::signed_out::{AccountGonePage, CheckoutPage, SignedOutPage};
-use self::view::{AccountData, AccountPage, AccountView};
+pub(crate) use self::visitor::Visitor;
 use super::see_other;
 use crate::http::{AppState, Exchange, Form, RequestHead, protect, session_cookie};
 use crate::layout::{Renders, own, return_to};
-use crate::site::deposit::{DEPOSITS, cents_of};
-use crate::site::names::{ACCOUNT_FORMS, DASHBOARD_PATH, LOGIN_PAGE};
+use crate::site::names::{DASHBOARD_PATH, LOGIN_PAGE};
 use crate::site::{HTML, MARKDOWN, QueryParameter, Rail, wants_markdown};
 
 /// Query parameters of the page.
@@ -51,119 +44,11 @@ pub(super) const QUERY: [QueryParameter; 5] = [
     QueryParameter::text("done", "What a form of the page has done."),
 ];
 
-/// Polls per page.
-const LISTED: u32 = 20;
 /// Maximum page number.
 const PAGES: u32 = 100_000;
-/// Maximum number of running polls shown.
-const RUNNING: u32 = 20;
-/// Maximum number of retries, and the delay between them, while the same submission is in progress.
-const REPEATS: (u32, Duration) = (20, Duration::from_millis(250));
 
 /// The query value after the deletion of an account.
 const DELETED: &str = "deleted";
-
-/// A signed-in visitor.
-pub(crate) struct Visitor<'a> {
-    state: &'a AppState,
-    head: &'a RequestHead,
-    admission: Admission,
-    user: CurrentUser,
-}
-
-impl<'a> Visitor<'a> {
-    /// Returns the visitor, or `None` if the session has expired.
-    pub(super) async fn of(state: &'a AppState, head: &'a RequestHead) -> Result<Option<Self>, Fault> {
-        if !matches!(head.credential, Credential::Session(_)) {
-            return Ok(None);
-        }
-        let call = Call::new(head.guarded("web", head.credential.clone()));
-        let admitted = match admit(&state.app, entry_of::<GetCurrentUser>()?, call).await {
-            Ok(admitted) => admitted,
-            Err(refused) => match refused.result {
-                Err(fault) if fault.kind() == Kind::Unauthenticated => return Ok(None),
-                refused => {
-                    return Err(refused.err().unwrap_or_else(|| Fault::internal("nothing was refused")));
-                }
-            },
-        };
-        let admission = admitted.admission().clone();
-        let user = admitted.run(Ok(json!({}))).await.result?.output.typed()?.output;
-        Ok(Some(Self { state, head, admission, user }))
-    }
-
-    /// Calls an operation and returns its output.
-    pub(super) async fn ask<T: Tool>(&self, input: Value) -> Result<T::Output, Fault>
-    where
-        T::Output: DeserializeOwned,
-    {
-        let call = Call::new(self.head.admitted("web", self.admission.clone()));
-        Ok(dispatch_typed::<T>(&self.state.app, entry_of::<T>()?, call, input).await?.output)
-    }
-
-    /// Calls an operation and returns its output as JSON, for a download.
-    pub(super) async fn json_of<T: Tool>(&self, input: Value) -> Result<Value, Fault> {
-        let call = Call::new(self.head.admitted("web", self.admission.clone()));
-        Ok(dispatch(&self.state.app, entry_of::<T>()?, call, Ok(input)).await.result?.output.value)
-    }
-
-    /// Runs an operation once per submitted form. A repeated submission returns the first output.
-    pub(super) async fn change<T: Tool>(&self, input: Value, form: &Form) -> Result<CallOutput, Fault> {
-        let mut digest = Sha256::new();
-        for (name, value) in form.fields() {
-            for part in [name, value] {
-                digest.update(part.len().to_le_bytes());
-                digest.update(part);
-            }
-        }
-        let key = hex::encode(digest.finalize());
-        let mut repeats = 0;
-        loop {
-            let call = Call {
-                idempotency_key: Some(key.clone()),
-                ..Call::new(self.head.admitted("web", self.admission.clone()))
-            };
-            let done = dispatch(&self.state.app, entry_of::<T>()?, call, Ok(input.clone())).await.result;
-            match done {
-                // The form was submitted twice, and the first submission is still in progress.
-                Err(fault) if fault.kind() == Kind::InProgress && repeats < REPEATS.0 => repeats += 1,
-                done => return Ok(done?.output),
-            }
-            tokio::time::sleep(REPEATS.1).await;
-        }
-    }
-
-    /// Returns the account's id.
-    pub(crate) fn account(&self) -> Result<UserId, Fault> {
-        self.admission.caller.user().ok_or_else(|| Fault::internal("a visitor has no account"))
-    }
-
-    /// Builds the page, with the outcome of a form.
-    async fn page(&self, view: AccountView<'_>) -> Result<AccountPage<'_>, Fault> {
-        let site = &self.state.site;
-        let search = view.search.to_owned();
-        let page = view.page;
-        let offset = (page - 1) * LISTED;
-        let past = json!({ "limit": LISTED + 1, "offset": offset, "search": search });
-        let example = self.ask::<GetExample>(json!({ "language": "mcp-config" })).await?;
-        let data = AccountData {
-            user: self.user.clone(),
-            balance: self.ask::<GetBalance>(json!({})).await?,
-            spending: self.ask::<ListSpending>(json!({})).await?,
-            running: self.ask::<ListResults>(json!({ "limit": RUNNING, "running": true })).await?.results,
-            past: self.ask::<ListResults>(past).await?.results,
-            listed: LISTED as usize,
-            keys: self.ask::<ListKeys>(json!({})).await?.keys,
-            mcp_config: example.code,
-            nonce: hex::encode(self.state.app.entropy.bytes::<16>()),
-            is_deleted_poll: view
-                .typed
-                .and_then(|form| form.text("poll_id").parse().ok())
-                .is_some_and(|id| self.state.app.ports.polls.is_deleted(&id)),
-        };
-        Ok(AccountPage::new(site, view, data))
-    }
-}
 
 /// Shows the account page, or redirects visitors without a session to the sign-in page.
 pub(crate) fn show(exchange: Exchange, _: Admission) -> BoxFuture<'static, Result<Response<Body>, Fault>> {
@@ -282,65 +167,6 @@ fn with_status(
         response.headers_mut().insert(RETRY_AFTER, seconds.into());
     }
     Ok(response)
-}
-
-/// Creates a key and shows it once.
-pub(crate) fn create_key(
-    exchange: Exchange,
-    _: Admission,
-) -> BoxFuture<'static, Result<Response<Body>, Fault>> {
-    sent(exchange, ACCOUNT_FORMS.keys, async |visitor: &Visitor<'_>, form: &Form| {
-        let mut input = json!({ "label": form.text("label") });
-        if !form.text("scope").is_empty() {
-            input["scope"] = form.text("scope").into();
-        }
-        Ok(Done::Key(visitor.change::<CreateKey>(input, form).await?.typed()?.output))
-    })
-    .boxed()
-}
-
-/// Revokes a key.
-pub(crate) fn revoke_key(
-    exchange: Exchange,
-    _: Admission,
-) -> BoxFuture<'static, Result<Response<Body>, Fault>> {
-    sent(exchange, ACCOUNT_FORMS.revocation, async |visitor: &Visitor<'_>, form: &Form| {
-        visitor.change::<RevokeKey>(json!({ "key_id": form.text("key_id") }), form).await?;
-        Ok(Done::Elsewhere("?done=revoked#keys"))
-    })
-    .boxed()
-}
-
-/// Begins a payment on the processor's page. CSP `form-action` forbids a redirect to another website, so the response is a page with
-/// a link.
-pub(crate) fn checkout(
-    exchange: Exchange,
-    _: Admission,
-) -> BoxFuture<'static, Result<Response<Body>, Fault>> {
-    sent(exchange, ACCOUNT_FORMS.checkout, async |visitor: &Visitor<'_>, form: &Form| {
-        let amount = form.text("amount").trim_start_matches('$');
-        let cents = cents_of(amount).filter(|cents| DEPOSITS.contains(cents)).ok_or_else(|| {
-            let (least, most) = (DEPOSITS.start() / 100, DEPOSITS.end() / 100);
-            let text = format!("enter an amount from ${least} to ${most}, for example 5 or 12.50.");
-            Fault::invalid("amount", text)
-        })?;
-        let input = json!({ "amount_cents": cents });
-        let page: CheckoutLink = visitor.change::<CreateCheckout>(input, form).await?.typed()?.output;
-        Ok(Done::Checkout(page.url))
-    })
-    .boxed()
-}
-
-/// Cancels a poll. Its votes stay.
-pub(crate) fn cancel_poll(
-    exchange: Exchange,
-    _: Admission,
-) -> BoxFuture<'static, Result<Response<Body>, Fault>> {
-    sent(exchange, ACCOUNT_FORMS.cancellation, async |visitor: &Visitor<'_>, form: &Form| {
-        visitor.change::<CancelPoll>(json!({ "poll_id": form.text("poll_id") }), form).await?;
-        Ok(Done::Elsewhere("?done=cancelled#polls"))
-    })
-    .boxed()
 }
 
 /// Renders a page for one visitor as HTML or Markdown.

@@ -1,74 +1,23 @@
 //! An account's page with its money, polls and keys, and the pages that follow its forms.
 
 use askama::Template;
-use ep_kernel::fault::Fault;
 use ep_kernel::key_label::KeyLabel;
 use ep_kernel::tool::Tool;
-use ep_tools::account::{BalanceReply, CurrentUser, GetBalance};
-use ep_tools::keys::{CreatedKey, ListedKey};
+use ep_tools::account::{BalanceReply, GetBalance};
 use ep_tools::results::HistoryResult;
-use serde_json::Value;
 
+use super::new_key::NewKeyView;
+use super::notices::{notices, outcome};
+use super::page_data::{AccountData, AccountView};
 use super::parts;
 use super::parts::{Keys, ListedPollRow, Spending};
 use super::refusal::{FormRejection, RejectionContext};
-use crate::documents;
-use crate::documents::AskMethod;
-use crate::http::Form;
 use crate::layout::Layout;
 use crate::layout::{Renders, own};
 use crate::site::Rail;
 use crate::site::Site;
 use crate::site::deposit::DEPOSITS;
 use crate::site::names::{ACCOUNT_FORMS, DASHBOARD, LOGOUT, RESULT_PAGE};
-
-/// Placeholders for the API key in the examples.
-const KEY_VARIABLES: [&str; 2] = ["${EP_API_KEY}", "$EP_API_KEY"];
-
-/// Data of a request for an account's page.
-#[derive(Default)]
-pub struct AccountView<'a> {
-    /// Page number of the poll list, from 1.
-    pub page: u32,
-    /// Search words for questions.
-    pub search: &'a str,
-    /// The payment that the browser returns from; `no` if it was abandoned.
-    pub funded: &'a str,
-    /// Notice from the sign-in.
-    pub notice: &'a str,
-    /// Outcome of a form.
-    pub done: &'a str,
-    /// A newly created key.
-    pub created: Option<CreatedKey>,
-    /// The rejected form and its fault.
-    pub refused: Option<(&'static str, &'a Fault)>,
-    /// The submitted values of the rejected form.
-    pub typed: Option<&'a Form>,
-}
-
-/// Outputs of the operations.
-pub struct AccountData {
-    /// The account.
-    pub user: CurrentUser,
-    /// The balance.
-    pub balance: BalanceReply,
-    /// Spending by day.
-    pub spending: ep_tools::account::Spending,
-    /// The running polls.
-    pub running: Vec<HistoryResult>,
-    /// One page of all polls, with one extra entry if another page follows.
-    pub past: Vec<HistoryResult>,
-    /// Number of polls per page.
-    pub listed: usize,
-    /// The API keys.
-    pub keys: Vec<ListedKey>,
-    /// The configuration of an MCP client.
-    pub mcp_config: String,
-    /// Idempotency key of the forms on this page: submitting one twice runs it once.
-    pub nonce: String,
-    /// True if the refused form names a poll that was deleted recently.
-    pub is_deleted_poll: bool,
-}
 
 /// An account's page.
 #[derive(Template)]
@@ -144,14 +93,6 @@ impl WayToPay {
         let to = rail.page.checkout().map_or(rail.begins, |form| form.form);
         Self { rail, url: address(to) }
     }
-}
-
-/// A new key with instructions.
-struct NewKeyView {
-    key: String,
-    label: String,
-    mcp_config: String,
-    ways: Vec<AskMethod>,
 }
 
 /// The operator's contact address as a link.
@@ -303,28 +244,6 @@ impl Renders for AccountPage<'_> {
     }
 }
 
-impl NewKeyView {
-    fn new(site: &Site, created: CreatedKey, mcp_config: &str) -> Self {
-        let CreatedKey { key, label, .. } = created;
-        let with_key =
-            |text: &str| KEY_VARIABLES.iter().fold(text.to_owned(), |text, name| text.replace(name, &key));
-        let ways = documents::ways(site)
-            .into_iter()
-            .filter(|way| KEY_VARIABLES.iter().any(|name| way.command.contains(name)));
-        let ways = ways.map(|way| AskMethod { command: with_key(&way.command), ..way });
-        Self { mcp_config: with_key(&remote_servers(mcp_config)), ways: ways.collect(), label, key }
-    }
-}
-
-/// Removes local servers from an MCP client's configuration, because a key is for this service only.
-fn remote_servers(mcp_config: &str) -> String {
-    let Ok(mut config) = serde_json::from_str::<Value>(mcp_config) else { return mcp_config.to_owned() };
-    if let Some(servers) = config["mcpServers"].as_object_mut() {
-        servers.retain(|_, server| server.get("url").is_some());
-    }
-    format!("{config:#}")
-}
-
 /// Suffix of the placeholder address of a wallet's account.
 const WALLETS: &str = "@wallet.invalid";
 
@@ -332,32 +251,4 @@ const WALLETS: &str = "@wallet.invalid";
 fn who(email: &str) -> String {
     let wallet = email.strip_suffix(WALLETS);
     wallet.map_or_else(|| email.to_owned(), |wallet| format!("wallet {wallet}"))
-}
-
-/// Returns the notices at the top of the page.
-fn notices(view: &AccountView<'_>) -> Vec<String> {
-    let funded = match view.funded {
-        "" => None,
-        "no" => Some("The payment was not made, and nothing was charged."),
-        _ => Some(
-            "Thank you. The payment is credited as soon as its processor reports it, which takes seconds.",
-        ),
-    };
-    let notice = (view.notice == "no_starter_credit")
-        .then_some("No starter credit was given: today's have been used up. Everything else works.");
-    [funded, notice].into_iter().flatten().map(str::to_owned).collect()
-}
-
-/// Returns the outcome of a form and the section that shows it.
-fn outcome(done: &str) -> Option<(&'static str, &'static str)> {
-    match done {
-        "revoked" => Some(("keys", "The key is revoked. Programs that send it are refused.")),
-        "cancelled" => Some(("polls", "The poll was ended with the votes it had.")),
-        "deleted" => Some((
-            "polls",
-            "The poll is deleted. Its page answers \"not found\" from now on. Caches outside this service can show it \
-             for up to a day.",
-        )),
-        _ => None,
-    }
 }

@@ -1,5 +1,7 @@
 //! The page of the models.
 
+mod order;
+mod row;
 mod view;
 
 use askama::Template;
@@ -7,7 +9,7 @@ use axum::body::{Body, Bytes};
 use axum::http::Response;
 use axum::http::header::{CACHE_CONTROL, CONTENT_TYPE, HeaderValue, VARY};
 use ep_kernel::dispatch::{Call, dispatch_typed};
-use ep_kernel::fault::Fault;
+use ep_kernel::fault::{Fault, Kind};
 use ep_kernel::guard::Admission;
 use ep_kernel::tool::Tool;
 use ep_tools::entry_of;
@@ -23,6 +25,9 @@ use crate::http::{AppState, EntityTag, Exchange, RequestHead, protect};
 use crate::site::QueryParameter;
 use crate::site::names::{MODELS_MARKDOWN, MODELS_PAGE};
 use crate::site::{HTML, MARKDOWN, wants_markdown};
+
+/// Kinds of error.
+pub(super) const FAULTS: [Kind; 2] = [Kind::NotConfigured, Kind::Unavailable];
 
 /// Query parameters.
 pub(super) const QUERY: [QueryParameter; 2] = [

@@ -1,9 +1,11 @@
 //! Pages of polls. Each page calls its operation through dispatch, like every other surface.
 
 mod cache;
+mod oembed;
 mod page;
 mod pictures;
 mod view;
+mod votes;
 mod words;
 
 use std::sync::Arc;
@@ -18,13 +20,13 @@ use ep_kernel::fault::{Fault, Kind, RecoveryAction};
 use ep_kernel::guard::{Admission, Credential};
 use ep_kernel::method::Method;
 use ep_kernel::output::{Cache, Typed};
+use ep_kernel::tool::Tool;
 use ep_polling::poll_id::PollId;
 use ep_polling::time::Timestamp;
 use ep_tools::entry_of;
 use ep_tools::results::{GetPollResult, PollResult};
 use futures::FutureExt;
 use futures::future::BoxFuture;
-use serde::Deserialize;
 use serde_json::json;
 
 use self::cache::PageKey;
@@ -34,13 +36,17 @@ use super::PageState;
 use crate::site::wants_markdown;
 
 pub use self::cache::PageCache;
+pub(super) use self::oembed::OEMBED_QUERY;
+pub(crate) use self::oembed::oembed;
 pub use self::page::ResultPage;
 pub use self::pictures::Pictures;
 pub(super) use self::view::View;
 pub(super) use self::words::quoted;
 use crate::http::{AppState, Exchange, PUBLIC_RESULT, Rendered, RequestHead, protect, protect_embedded};
-use crate::site::QueryParameter;
 use crate::site::names::{DASHBOARD, EMBED, OEMBED, RESULT_PAGE};
+
+/// The operation whose output this page shows, and the page.
+pub(super) const OPERATION_AND_PAGE: (&str, &str) = (GetPollResult::SPEC.name, RESULT_PAGE);
 
 /// Serves a poll's page as HTML or Markdown, its votes as CSV, or its picture.
 pub(crate) fn result(
@@ -131,72 +137,6 @@ fn renewed(
 ) -> Option<Arc<Rendered>> {
     let now = state.app.ports.clock.now();
     (query.is_empty() && read.is_settled).then(|| of_pages.pages.renew(key, now)).flatten()
-}
-
-/// Query parameters of an oEmbed request (oEmbed 1.0, section 2.2).
-pub(super) const OEMBED_QUERY: [QueryParameter; 4] = [
-    QueryParameter { required: true, ..QueryParameter::text("url", "The page of a poll.") },
-    QueryParameter {
-        schema: PIXELS,
-        ..QueryParameter::text("maxwidth", "The most that the frame may be wide, in pixels.")
-    },
-    QueryParameter {
-        schema: PIXELS,
-        ..QueryParameter::text("maxheight", "The most that it may be high, in pixels.")
-    },
-    QueryParameter {
-        schema: r#"{ "type": "string", "enum": ["json"] }"#,
-        ..QueryParameter::text("format", "Only json.")
-    },
-];
-
-const PIXELS: &str = r#"{ "type": "integer", "minimum": 0, "maximum": 65535 }"#;
-
-#[derive(Default, Deserialize)]
-struct OembedQuery {
-    url: Option<String>,
-    maxwidth: Option<u16>,
-    maxheight: Option<u16>,
-    format: Option<String>,
-}
-
-/// Serves the oEmbed description of a poll's frame (oEmbed 1.0).
-pub(crate) fn oembed(
-    exchange: Exchange,
-    admission: Admission,
-) -> BoxFuture<'static, Result<Response<Body>, Fault>> {
-    async move {
-        let (state, head, parts, _) = read_request(exchange);
-        let asked = axum::extract::Query::<OembedQuery>::try_from_uri(&parts.uri);
-        let asked =
-            asked.map_err(|_| Fault::invalid("maxwidth", "must be a number of pixels, like maxheight"))?.0;
-        if asked.format.is_some_and(|format| format != "json") {
-            return Err(Fault::invalid("format", "only json is written here"));
-        }
-        let pages = state.links().url(RESULT_PAGE, &[("poll_id", "")]);
-        let url = asked
-            .url
-            .ok_or_else(|| Fault::invalid("url", format!("url is missing: a page below {pages}")))?;
-        let nothing = || {
-            let text = format!("this url is not the page of a poll; those are below {pages}");
-            Fault::new(Kind::NotFound, text)
-        };
-        let path = url.split(['?', '#']).next().unwrap_or_default();
-        let (id, _) = Shape::of(path.strip_prefix(&pages).ok_or_else(nothing)?);
-        let id: PollId = id.parse().map_err(|_| Fault::no_such_poll(id))?;
-        let read = read(&state, Credential::None, &head, &admission, id.as_str()).await?;
-        let settled = read.is_settled;
-        let described = page_of(&state, read, id.as_str(), "")
-            .oembed(asked.maxwidth.map(u32::from), asked.maxheight.map(u32::from));
-        let (bytes, headers) =
-            (described.to_string().into(), headers_of("application/json", settled, protect));
-        Ok(if settled {
-            Rendered::new(bytes, headers).respond_plainly(&parts.headers)
-        } else {
-            uncached(bytes, headers)
-        })
-    }
-    .boxed()
 }
 
 /// Returns the head of a request and the last parameter of its path.

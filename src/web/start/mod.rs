@@ -1,5 +1,8 @@
 //! The start page and its form.
 
+mod form_rejection;
+mod form_values;
+mod open_poll;
 mod view;
 
 use std::net::{IpAddr, Ipv4Addr};
@@ -8,30 +11,27 @@ use askama::Template;
 use axum::body::Body;
 use axum::http::header::{CACHE_CONTROL, CONTENT_TYPE, HeaderValue, LINK, RETRY_AFTER, VARY};
 use axum::http::{Response, StatusCode};
-use ep_kernel::dispatch::{Call, Dispatched, admit, dispatch, dispatch_typed};
-use ep_kernel::event::StartedEvent;
-use ep_kernel::fault::{Fault, Kind};
+use ep_kernel::dispatch::{Call, dispatch, dispatch_typed};
+use ep_kernel::fault::Fault;
 use ep_kernel::guard::{Admission, Credential};
-use ep_kernel::tool::{MessageContent, ParsedInput};
-use ep_polling::poll_id::PollId;
-use ep_polling::question::Question;
 use ep_tools::account::GetBalance;
 use ep_tools::entry_of;
-use ep_tools::polls::{FreeAnswer, ListProfiles, PollFree, PollQuestion, StartPoll};
+use ep_tools::polls::{ListProfiles, PollFree};
 use futures::FutureExt;
 use futures::future::BoxFuture;
-use serde_json::{Map, Value, json};
-use sha2::{Digest, Sha256};
+use serde_json::{Value, json};
 
-use self::view::{PollFormValues, StartPage, StartPageData, example_request};
+use self::form_values::PollFormValues;
+use self::view::{StartPage, StartPageData, example_request};
 use super::result::{Read, page_of, read};
 use super::{PageState, RESULT_PAGE, see_other};
 use crate::documents::home_links;
 use crate::site::names::HOME_MARKDOWN;
 use crate::site::{HTML, wants_markdown};
 
+use self::open_poll::{free_poll, open, poll_of};
 pub use self::view::Example;
-use crate::http::{AppState, Exchange, Form, RequestHead, Step, Steps, protect};
+use crate::http::{AppState, Exchange, Form, RequestHead, protect};
 use crate::layout::own;
 
 /// Shows the start page. If `again` names a poll, the form contains its question and options.
@@ -185,129 +185,6 @@ async fn again(
         private,
         ..PollFormValues::default()
     })
-}
-
-/// Opens a poll and returns its id without waiting for the result. Visitors with an account use its models; other
-/// visitors use the free models.
-async fn open(state: &AppState, head: &RequestHead, values: &PollFormValues) -> Result<PollId, Fault> {
-    let signed_in = !matches!(head.credential, Credential::None);
-    if signed_in || values.needs_account() {
-        match start(state, head, values).await {
-            // A visitor with an expired session asks the free models, unless the form requires an account.
-            Err(fault) if fault.rejects_credential() && !values.needs_account() => {}
-            done => return done,
-        }
-    }
-    ask_free(state, head, free_question(values), Some(key(values))).await
-}
-
-async fn start(state: &AppState, head: &RequestHead, values: &PollFormValues) -> Result<PollId, Fault> {
-    let mut input = question(values)?;
-    match values.profile() {
-        Some(profile) => drop(input.insert("profile".into(), profile.into())),
-        None => drop(input.insert("preset".into(), "free".into())),
-    }
-    for (name, text) in [("confidence_threshold", &values.confidence), ("max_cost_usd", &values.max_cost)] {
-        if !text.is_empty() {
-            let number = text.trim_start_matches('$').parse::<f64>().ok().filter(|number| number.is_finite());
-            // The field's validation rejects other text. The text is passed unchanged, because an empty field
-            // counts as absent.
-            input.insert(name.into(), number.map_or_else(|| text.as_str().into(), Value::from));
-        }
-    }
-    if values.private {
-        input.insert("private".into(), true.into());
-    }
-    let call = Call {
-        idempotency_key: Some(key(values)),
-        ..Call::new(head.guarded("web", head.credential.clone()))
-    };
-    let entry = entry_of::<StartPoll>()?;
-    let done = dispatch_typed::<StartPoll>(&state.app, entry, call, input.into()).await;
-    poll_of(done.map(|done| done.output.poll_id))
-}
-
-/// Opens a free poll without a credential, and returns as soon as the poll has started.
-async fn ask_free(
-    state: &AppState,
-    head: &RequestHead,
-    input: Map<String, Value>,
-    idempotency_key: Option<String>,
-) -> Result<PollId, Fault> {
-    let (steps, mut queue) = Steps::queue();
-    let call = Call {
-        idempotency_key,
-        progress: Some(steps.sink()),
-        ..Call::new(head.guarded("web", Credential::None))
-    };
-    let admitted = match admit(&state.app, entry_of::<PollFree>()?, call).await {
-        Ok(admitted) => admitted,
-        Err(rejection) => return poll_of(free_poll(rejection.result)),
-    };
-    steps.run(&state.app.tasks, admitted.run(Ok(input.into())), false);
-    match queue.recv().await {
-        Some(Step::Progress(step)) => serde_json::from_value(step.data)
-            .map(|StartedEvent { poll_id, .. }| poll_id)
-            .map_err(Fault::internal),
-        Some(Step::End(done)) => poll_of(free_poll(done.result)),
-        None => Err(Fault::internal("the call ended without a result")),
-    }
-}
-
-/// Returns the poll of a call. A form that is submitted again while its poll is running leads to that poll.
-fn poll_of(opened: Result<PollId, Fault>) -> Result<PollId, Fault> {
-    match opened {
-        Err(fault) if fault.kind() == Kind::InProgress => fault.poll().cloned().ok_or(fault),
-        opened => opened,
-    }
-}
-
-/// Returns the id of a free poll that has ended.
-fn free_poll(done: Result<Dispatched, Fault>) -> Result<PollId, Fault> {
-    match done?.output.typed()?.output {
-        FreeAnswer::Complete(reply) => Ok(reply.poll_id),
-        FreeAnswer::DryRun(_) => Err(Fault::internal("a poll of the form was only checked")),
-    }
-}
-
-/// Builds the input of a free poll: options from lines, from the question, or proposed by the service.
-fn free_question(values: &PollFormValues) -> Map<String, Value> {
-    let options: Vec<&str> = values.option_lines().collect();
-    let name = if options.is_empty() && values.question.contains('[') { "poll" } else { "question" };
-    let mut members = Map::from_iter([(name.to_owned(), Value::from(values.question.as_str()))]);
-    if !options.is_empty() {
-        members.insert("options".to_owned(), options.into());
-    }
-    members
-}
-
-/// Builds the input of other polls. Without option lines, options are parsed from the question as for agents.
-fn question(values: &PollFormValues) -> Result<Map<String, Value>, Fault> {
-    if values.option_lines().next().is_some() {
-        return Ok(free_question(values));
-    }
-    let understood =
-        entry_of::<PollQuestion>()?.parse_input(&Map::new(), MessageContent::Text(&values.question));
-    if let Some(ParsedInput::Input(understood)) = understood {
-        return Ok(understood);
-    }
-    let (head, _) = values.question.rsplit_once('[').unwrap_or((&values.question, ""));
-    Question::new(head).map_err(|rule| Fault::invalid("question", rule.to_string()))?;
-    Err(Fault::invalid(
-        "options",
-        "options are missing and cannot be read from this question: write two to ten, one in each line",
-    ))
-}
-
-/// Returns the idempotency key of a form. The same form opens one poll; a changed form opens another.
-fn key(values: &PollFormValues) -> String {
-    let PollFormValues { question, options, voters, confidence, max_cost, private, nonce } = values;
-    let mut digest = Sha256::new();
-    for part in [question, options, voters, confidence, max_cost, &private.to_string(), nonce] {
-        digest.update(part.len().to_le_bytes());
-        digest.update(part);
-    }
-    hex::encode(digest.finalize())
 }
 
 /// Polls the example and shows its result. For a day, every replica gets the same poll for its idempotency key.

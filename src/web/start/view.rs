@@ -1,7 +1,6 @@
 //! The start page: a form for a question, an example result, and instructions for programs.
 
 use std::borrow::Cow;
-use std::fmt::Write;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::time::Duration;
@@ -9,16 +8,15 @@ use std::time::Duration;
 use askama::Template;
 use ep_kernel::fault::Fault;
 use ep_kernel::tool::Tool;
-use ep_polling::options::{FREE_MAX_OPTIONS, MAX_OPTIONS};
 use ep_polling::time::Timestamp;
 use ep_tools::polls::{Bundle, EstimatePoll, PollFree};
 use serde_json::json;
 
+use super::form_rejection::FormRejection;
+use super::form_values::PollFormValues;
 use crate::documents;
 use crate::documents::AskMethod;
-use crate::http::Form;
 use crate::layout::Layout;
-use crate::layout::{Action, actions, capitalized, message};
 use crate::layout::{linked_data, own};
 use crate::site::names::HOME_MARKDOWN;
 use crate::site::names::{ASK, HOME};
@@ -48,65 +46,6 @@ pub struct StartPage<'a> {
     action: String,
 }
 
-/// Values of the form. They are shown again if the form is rejected.
-#[derive(Debug, Default, Clone)]
-pub struct PollFormValues {
-    /// The question, optionally with its options in brackets.
-    pub question: String,
-    /// The options, one per line.
-    pub options: String,
-    /// `free`, or the name of a profile.
-    pub voters: String,
-    /// The confidence threshold; empty for the profile's.
-    pub confidence: String,
-    /// The maximum cost in USD; empty for the profile's.
-    pub max_cost: String,
-    /// True if only the account may read the result.
-    pub private: bool,
-    /// Idempotency key of the submitted form.
-    pub nonce: String,
-}
-
-impl PollFormValues {
-    /// Reads the form.
-    pub fn read(form: &Form) -> Self {
-        let text = |name: &str| form.text(name).to_owned();
-        Self {
-            question: text("question"),
-            options: text("options"),
-            voters: text("who"),
-            confidence: text("confidence"),
-            max_cost: text("max_cost"),
-            private: !form.text("private").is_empty(),
-            nonce: text("nonce"),
-        }
-    }
-
-    /// Returns the profile's name, or `None` if the form selects the free models.
-    pub fn profile(&self) -> Option<&str> {
-        Some(self.voters.as_str()).filter(|voters| !voters.is_empty() && *voters != FREE)
-    }
-
-    /// True if the form requires an account: it sets a profile, a budget, a threshold or privacy.
-    pub fn needs_account(&self) -> bool {
-        let own = |text: &str| !text.is_empty();
-        self.profile().is_some() || self.private || own(&self.confidence) || own(&self.max_cost)
-    }
-
-    /// Returns the options.
-    pub fn option_lines(&self) -> impl Iterator<Item = &str> {
-        self.options.lines().map(str::trim).filter(|line| !line.is_empty())
-    }
-
-    /// True if this choice is selected.
-    fn asks(&self, voters: &str) -> bool {
-        self.voters == voters || (voters == FREE && self.voters.is_empty())
-    }
-}
-
-/// The selection of a form that names no profile.
-const FREE: &str = "free";
-
 /// A profile on the form.
 struct Panel {
     name: &'static str,
@@ -126,65 +65,6 @@ impl From<Bundle> for Panel {
             max_cost: profile.max_cost_usd.0.as_usd(),
         }
     }
-}
-
-/// The rejection of a form.
-struct FormRejection {
-    title: String,
-    /// The message for the whole form, or the full message if no field is named.
-    message: String,
-    fields: Vec<(&'static str, String)>,
-    wait: Option<u64>,
-    actions: Vec<Action>,
-}
-
-impl FormRejection {
-    fn new(fault: &Fault, site: &Site, values: &PollFormValues) -> Self {
-        let fields = fault.fields().iter().map(|wrong| (field(&wrong.field), sentence(&wrong.detail)));
-        let mut fields: Vec<_> = fields.filter(|(name, _)| !name.is_empty()).collect();
-        let has_too_many_for_free = values.profile().is_none()
-            && (FREE_MAX_OPTIONS + 1..=MAX_OPTIONS).contains(&values.option_lines().count());
-        for (_, detail) in fields.iter_mut().filter(|(name, _)| has_too_many_for_free && *name == "options") {
-            let _ = write!(detail, " The panels of an account take up to {MAX_OPTIONS}.");
-        }
-        let (title, actions) = if fields.is_empty() {
-            (fault.kind().row().title.to_owned(), actions(fault, site, None))
-        } else {
-            ("Please change what is marked".to_owned(), Vec::new())
-        };
-        let message = if fields.is_empty() { message(fault) } else { String::new() };
-        Self { title, message, fields, wait: fault.retry_after_seconds(), actions }
-    }
-
-    /// Returns the message for a field.
-    fn at(&self, name: &str) -> Option<&str> {
-        self.fields.iter().find(|(known, _)| *known == name).map(|(_, detail)| detail.as_str())
-    }
-}
-
-/// Maps a field of the operation's input to a field of the form.
-fn field(member: &str) -> &'static str {
-    match member.split(['[', '.']).next().unwrap_or_default() {
-        "question" | "q" | "poll" => "question",
-        "options" | "o" => "options",
-        "profile" => "who",
-        "confidence_threshold" => "confidence",
-        "max_cost_usd" => "max_cost",
-        _ => "",
-    }
-}
-
-/// Rewrites a field's message in the terms of the form.
-fn sentence(detail: &str) -> String {
-    let mut text = detail.trim_end_matches('.').to_owned();
-    for (index, letter) in ('A'..='J').enumerate() {
-        text = text.replace(&format!("options[{index}]"), &format!("option {letter}"));
-    }
-    for (member, field) in [("max_cost_usd", "the most to spend"), ("confidence_threshold", "the confidence")]
-    {
-        text = text.replace(member, field);
-    }
-    capitalized(&format!("{text}."))
 }
 
 /// The example poll, shown once it has a result.

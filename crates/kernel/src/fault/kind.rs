@@ -263,7 +263,7 @@ static TABLE: [Row; 25] = [
         "The body is too large",
         (413, 41300, 41300, 2),
         false,
-        &[advice("shorten", "Send at most 64 KiB.")],
+        &[advice("shorten", "Send a shorter body.")],
     ),
     row(
         Kind::UnsupportedMediaType,

@@ -10,7 +10,8 @@ use serde_json::value::RawValue;
 
 use super::request::VoteRequest;
 use super::response::{number, text};
-use crate::fallback::{FallbackLevel, OptionalParameter, Unsupported};
+use crate::fallback_level::FallbackLevel;
+use crate::request_profile::{OptionalParameter, Unsupported};
 
 /// The action after an error.
 #[derive(Debug, PartialEq)]

@@ -7,7 +7,7 @@ use std::fmt::Write as _;
 
 use ep_polling::ballot::{BallotView, ChoiceForm};
 
-use crate::fallback::FallbackLevel;
+use crate::fallback_level::FallbackLevel;
 use crate::parsing::letter;
 
 /// The name of the tool.

@@ -5,8 +5,9 @@ use serde::ser::SerializeSeq;
 use serde::{Serialize, Serializer};
 
 use super::prompt::{self, SYSTEM, TOOL, TOOL_DESCRIPTION};
-use crate::fallback::{FallbackLevel, OptionalParameter, RequestProfile};
+use crate::fallback_level::FallbackLevel;
 use crate::parsing::letter;
+use crate::request_profile::{OptionalParameter, RequestProfile};
 
 /// A request for a vote.
 #[derive(Debug, Clone, Copy)]

@@ -2,20 +2,21 @@
 
 use std::collections::{HashMap, HashSet};
 
-use ep_kernel::ports::{Variant, VariantPricing};
+use ep_kernel::ports::Variant;
 use ep_polling::ballot::ChoiceForm;
-use ep_polling::money::{Price, UsdFigure};
+use ep_polling::money::Price;
 use ep_polling::roster::{Member, ModelId};
 use ep_polling::time::Timestamp;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
-use super::family::{family, is_not_a_chat_model, is_reasoning_model, maker, names_another_medium};
+use super::family::{family, is_reasoning_model, maker};
+use super::modalities::is_text_chat;
+use super::prices::{Pricing, pricing};
+use super::raw_entry::{Raw, RawModel, strings};
 use crate::chat::response::{number, text};
-use crate::fallback::FallbackLevel;
+use crate::fallback_level::FallbackLevel;
 use crate::voting::Capabilities;
-
-type Raw<'a> = Option<&'a RawValue>;
 
 /// Completion tokens allowed for a vote, and for the vote of a reasoning model.
 const OUTPUT_TOKENS: u32 = 256;
@@ -60,35 +61,6 @@ pub(crate) struct Listing {
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 #[error("the upstream's response is not a model list")]
 pub(crate) struct NotAList;
-
-#[derive(Deserialize)]
-struct RawModel<'a> {
-    #[serde(borrow, default)]
-    id: Raw<'a>,
-    #[serde(borrow, default)]
-    name: Raw<'a>,
-    #[serde(borrow, default)]
-    created: Raw<'a>,
-    #[serde(borrow, default)]
-    owned_by: Raw<'a>,
-    #[serde(borrow, default)]
-    context_length: Raw<'a>,
-    /// The context length, as vLLM names it.
-    #[serde(borrow, default)]
-    max_model_len: Raw<'a>,
-    #[serde(borrow, default)]
-    meta: Raw<'a>,
-    #[serde(borrow, default)]
-    architecture: Raw<'a>,
-    #[serde(borrow, default)]
-    pricing: Raw<'a>,
-    #[serde(borrow, default)]
-    supported_parameters: Raw<'a>,
-    #[serde(borrow, default)]
-    expiration_date: Raw<'a>,
-    #[serde(borrow, default)]
-    reasoning: Raw<'a>,
-}
 
 /// Parses a document. Skips invalid, duplicate and expired entries, aliases, and models that are not for
 /// chat.
@@ -177,12 +149,6 @@ fn list(model: &RawModel<'_>, now: Timestamp, unpriced_is_free: bool) -> Option<
     })
 }
 
-/// Parses a list of strings and skips other values.
-fn strings(raw: Raw<'_>) -> Vec<String> {
-    let list: Vec<&RawValue> = raw.and_then(|raw| serde_json::from_str(raw.get()).ok()).unwrap_or_default();
-    list.into_iter().filter_map(|item| text(Some(item)).map(Into::into)).collect()
-}
-
 fn is_expired(date: Raw<'_>, now: Timestamp) -> bool {
     let Some(date) = date else { return false };
     if let Some(seconds) = text(Some(date)).is_none().then(|| number(Some(date))).flatten() {
@@ -195,88 +161,6 @@ fn is_expired(date: Raw<'_>, now: Timestamp) -> bool {
     let day = date.parse::<jiff::civil::Date>().ok();
     day.and_then(|day| day.to_zoned(jiff::tz::TimeZone::UTC).ok())
         .is_some_and(|day| day.timestamp() < now.calendar())
-}
-
-/// Returns true if the model reads text and writes only text. Its entry takes precedence over its id.
-fn is_text_chat(id: &str, architecture: Raw<'_>) -> bool {
-    #[derive(Deserialize)]
-    struct Architecture<'a> {
-        #[serde(borrow, default)]
-        input_modalities: Raw<'a>,
-        #[serde(borrow, default)]
-        output_modalities: Raw<'a>,
-        #[serde(borrow, default)]
-        modality: Raw<'a>,
-    }
-    if is_not_a_chat_model(id) {
-        return false;
-    }
-    let Some(architecture) =
-        architecture.and_then(|raw| serde_json::from_str::<Architecture<'_>>(raw.get()).ok())
-    else {
-        return !names_another_medium(id);
-    };
-    let (mut reads, mut writes) =
-        (strings(architecture.input_modalities), strings(architecture.output_modalities));
-    if let Some((input, output)) =
-        text(architecture.modality).as_deref().and_then(|text| text.split_once("->"))
-    {
-        let split = |text: &str| text.split('+').map(str::to_owned).collect();
-        reads = if reads.is_empty() { split(input) } else { reads };
-        writes = if writes.is_empty() { split(output) } else { writes };
-    }
-    if writes.is_empty() {
-        return !names_another_medium(id);
-    }
-    (reads.is_empty() || reads.iter().any(|modality| modality == "text"))
-        && writes.iter().all(|modality| modality == "text")
-}
-
-enum Pricing {
-    Listed(VariantPricing, Price),
-    Varies,
-}
-
-impl Pricing {
-    fn shown(self) -> Option<VariantPricing> {
-        match self {
-            Self::Listed(shown, _) => Some(shown),
-            Self::Varies => None,
-        }
-    }
-}
-
-/// Parses the prices of a model. Special prices for long prompts or times of day are ignored, because votes
-/// are short and the upstream reports the charged amount.
-fn pricing(raw: &RawValue) -> Option<Pricing> {
-    #[derive(Deserialize)]
-    struct RawPricing<'a> {
-        #[serde(borrow, default)]
-        prompt: Raw<'a>,
-        #[serde(borrow, default)]
-        completion: Raw<'a>,
-        #[serde(borrow, default)]
-        request: Raw<'a>,
-        #[serde(borrow, default)]
-        internal_reasoning: Raw<'a>,
-    }
-    let raw: RawPricing<'_> = serde_json::from_str(raw.get()).ok()?;
-    // Numbers stay text, because a float would lose digits.
-    let decimal = |raw: Raw<'_>| raw.map(|raw| raw.get().trim_matches('"').trim().to_owned());
-    let prompt = decimal(raw.prompt)?;
-    let completion = decimal(raw.completion)?;
-    let request = decimal(raw.request).unwrap_or_else(|| "0".to_owned());
-    if [&prompt, &completion].iter().any(|price| price.starts_with('-')) {
-        return Some(Pricing::Varies);
-    }
-    let usd = |text: &str| text.parse::<UsdFigure>().ok().and_then(UsdFigure::ceil_pico);
-    let reasoning = decimal(raw.internal_reasoning).and_then(|price| usd(&price)).unwrap_or_default();
-    let price = Price {
-        prompt: usd(&prompt)?,
-        completion: usd(&completion)?.max(reasoning),
-        request: usd(&request)?,
-    };
-    Some(Pricing::Listed(VariantPricing { prompt, completion, request }, price))
 }
 
 /// Returns the lowest effort in the entry; `low` if it lists none.

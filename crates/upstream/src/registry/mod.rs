@@ -3,6 +3,9 @@
 mod cache;
 pub(crate) mod family;
 pub(crate) mod listing;
+mod modalities;
+mod prices;
+mod raw_entry;
 pub(crate) mod weights;
 
 use std::collections::HashMap;

@@ -1,0 +1,43 @@
+//! The undecoded entry of a model list. Servers differ in the types of its fields.
+
+use serde::Deserialize;
+use serde_json::value::RawValue;
+
+use crate::chat::response::text;
+
+pub(super) type Raw<'a> = Option<&'a RawValue>;
+
+#[derive(Deserialize)]
+pub(super) struct RawModel<'a> {
+    #[serde(borrow, default)]
+    pub(super) id: Raw<'a>,
+    #[serde(borrow, default)]
+    pub(super) name: Raw<'a>,
+    #[serde(borrow, default)]
+    pub(super) created: Raw<'a>,
+    #[serde(borrow, default)]
+    pub(super) owned_by: Raw<'a>,
+    #[serde(borrow, default)]
+    pub(super) context_length: Raw<'a>,
+    /// The context length, as vLLM names it.
+    #[serde(borrow, default)]
+    pub(super) max_model_len: Raw<'a>,
+    #[serde(borrow, default)]
+    pub(super) meta: Raw<'a>,
+    #[serde(borrow, default)]
+    pub(super) architecture: Raw<'a>,
+    #[serde(borrow, default)]
+    pub(super) pricing: Raw<'a>,
+    #[serde(borrow, default)]
+    pub(super) supported_parameters: Raw<'a>,
+    #[serde(borrow, default)]
+    pub(super) expiration_date: Raw<'a>,
+    #[serde(borrow, default)]
+    pub(super) reasoning: Raw<'a>,
+}
+
+/// Parses a list of strings and skips other values.
+pub(super) fn strings(raw: Raw<'_>) -> Vec<String> {
+    let list: Vec<&RawValue> = raw.and_then(|raw| serde_json::from_str(raw.get()).ok()).unwrap_or_default();
+    list.into_iter().filter_map(|item| text(Some(item)).map(Into::into)).collect()
+}

@@ -1,0 +1,155 @@
+//! The level and the parameters of requests to one model.
+
+use ep_kernel::ports::SavedFallbackLevel;
+use ep_polling::time::Timestamp;
+
+use crate::fallback_level::FallbackLevel;
+
+/// A feature that a server does not support.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Unsupported {
+    /// The `tool_choice` of the request.
+    ToolChoice,
+    /// Any tools.
+    Tools,
+    /// `response_format: json_schema`.
+    ResponseFormat,
+    /// An optional parameter.
+    Parameter(OptionalParameter),
+}
+
+/// Optional parameters of a vote request. The numbers are the bits of a stored set.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[repr(u8)]
+pub(crate) enum OptionalParameter {
+    /// `parallel_tool_calls`.
+    ParallelToolCalls = 1,
+    /// `strict` in the tool or the schema.
+    Strict = 2,
+    /// `reasoning`.
+    Reasoning = 4,
+    /// `max_tokens`; if unsupported, `max_completion_tokens` is sent.
+    MaxTokens = 8,
+    /// `provider`.
+    Provider = 16,
+    /// A system message; if unsupported, its text starts the user message.
+    System = 32,
+    /// The option texts as enum values; if unsupported, letters are sent.
+    TextValues = 64,
+    /// The model's default reasoning effort beside a tool; if unsupported, `reasoning_effort: "none"` is
+    /// sent.
+    DefaultEffort = 128,
+}
+
+/// The level and parameters of requests to one model.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct RequestProfile {
+    /// The level of the first request of a vote.
+    pub(crate) level: FallbackLevel,
+    /// Number of consecutive responses that ignored the format of this level.
+    pub(crate) ignored: u8,
+    /// A set of levels: bit n stands for level n.
+    unsupported_levels: u8,
+    /// A set of [`OptionalParameter`]s.
+    pub(crate) unsupported_parameters: u8,
+    /// Time of the last change to the level or the parameters.
+    pub(crate) changed_at: Option<Timestamp>,
+}
+
+impl RequestProfile {
+    pub(crate) fn starting_at(level: FallbackLevel) -> Self {
+        Self { level, ignored: 0, unsupported_levels: 0, unsupported_parameters: 0, changed_at: None }
+    }
+
+    /// Converts a stored profile; `None` if its level is unknown.
+    pub(crate) fn stored(saved: &SavedFallbackLevel) -> Option<Self> {
+        Some(Self {
+            unsupported_parameters: saved.unsupported_parameters,
+            changed_at: Some(saved.saved_at),
+            ..Self::starting_at(FallbackLevel::from_number(saved.level)?)
+        })
+    }
+
+    /// Returns true if both profiles lead to the same requests.
+    pub(crate) fn sends_like(self, other: Self) -> bool {
+        (self.level, self.unsupported_parameters) == (other.level, other.unsupported_parameters)
+    }
+
+    /// Returns true if requests send this parameter.
+    pub(crate) fn sends(self, parameter: OptionalParameter) -> bool {
+        self.unsupported_parameters & parameter as u8 == 0
+    }
+
+    fn is_supported(self, level: FallbackLevel) -> bool {
+        self.unsupported_levels & (1 << level as u8) == 0
+    }
+
+    /// Returns the first level from `level` down that is not known to be unsupported. Prose always works.
+    pub(crate) fn supported_from(self, level: FallbackLevel) -> FallbackLevel {
+        let mut levels = FallbackLevel::ALL.into_iter();
+        levels.find(|&lower| lower >= level && self.is_supported(lower)).unwrap_or(FallbackLevel::Prose)
+    }
+
+    /// Returns the level for a retry after an unusable response. It has no tool, because a model that ignored
+    /// one tool call is likely to ignore the next.
+    pub(crate) fn repair_level(self, at: FallbackLevel) -> FallbackLevel {
+        self.supported_from(if at.has_tool() { FallbackLevel::Schema } else { FallbackLevel::Prose })
+    }
+
+    /// Records that a request at level `at` was rejected. Returns the level of the next request.
+    pub(crate) fn note_unsupported(&mut self, at: FallbackLevel, what: Unsupported) -> FallbackLevel {
+        use FallbackLevel::{Auto, Object, Required, Schema};
+        let refused: &[FallbackLevel] = match what {
+            Unsupported::Parameter(parameter) => {
+                self.unsupported_parameters |= parameter as u8;
+                return at;
+            }
+            // `auto` is the default, so a server that rejects it supports no tools.
+            Unsupported::ToolChoice if at != Auto => &[at],
+            Unsupported::ToolChoice | Unsupported::Tools => &[Required, Object, Auto],
+            Unsupported::ResponseFormat => &[Schema],
+        };
+        for &level in refused {
+            self.unsupported_levels |= 1 << level as u8;
+        }
+        self.move_to(self.supported_from(self.level));
+        self.supported_from(at)
+    }
+
+    pub(crate) fn move_to(&mut self, level: FallbackLevel) {
+        if level != self.level {
+            self.level = level;
+            self.ignored = 0;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fallback_level::FallbackLevel::{Auto, Object, Prose, Required, Schema};
+
+    #[test]
+    fn rejections_end_at_prose() {
+        let mut profile = RequestProfile::starting_at(Required);
+        let strict = Unsupported::Parameter(OptionalParameter::Strict);
+        assert_eq!(profile.note_unsupported(Required, strict), Required);
+        assert!(!profile.sends(OptionalParameter::Strict) && profile.sends(OptionalParameter::Reasoning));
+        assert_eq!(profile.note_unsupported(Required, Unsupported::ToolChoice), Object);
+        assert_eq!(profile.note_unsupported(Object, Unsupported::ToolChoice), Auto);
+        assert_eq!(profile.note_unsupported(Auto, Unsupported::ToolChoice), Schema);
+        assert_eq!(profile.note_unsupported(Schema, Unsupported::ResponseFormat), Prose);
+        assert_eq!(profile.level, Prose);
+    }
+
+    #[test]
+    fn a_rejected_repair_does_not_change_the_level() {
+        let mut profile = RequestProfile::starting_at(Required);
+        assert_eq!(profile.repair_level(Required), Schema);
+        assert_eq!(profile.note_unsupported(Schema, Unsupported::ResponseFormat), Prose);
+        assert_eq!(profile.level, Required);
+        assert_eq!(profile.repair_level(Required), Prose);
+        assert_eq!(profile.note_unsupported(Required, Unsupported::Tools), Prose);
+        assert_eq!(profile.level, Prose);
+    }
+}

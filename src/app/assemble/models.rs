@@ -1,0 +1,60 @@
+//! The models that vote: those of an upstream, or the demo roster.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use ep_kernel::ports::{Clock, Models};
+use ep_kernel::tasks::Tasks;
+use ep_outgoing::HttpClients;
+use ep_store::Store;
+use ep_upstream::{Demo, DemoConfig, FreeLimit, NotConfigured, Upstream, UpstreamConfig};
+use secrecy::ExposeSecret;
+
+use crate::config;
+use crate::config::Config;
+
+pub(super) fn models(
+    config: &Config,
+    store: &Store,
+    clock: &Arc<dyn Clock>,
+    tasks: &Tasks,
+    http: HttpClients,
+) -> anyhow::Result<Arc<dyn Models>> {
+    let settings = &config.upstream;
+    let presets_path = Some(settings.presets.clone()).filter(|path| !path.as_os_str().is_empty());
+    if settings.url.is_empty() {
+        return Ok(match settings.demo {
+            config::Demo::Auto => {
+                let demo = DemoConfig { latency_scale: settings.demo_pace, presets_path };
+                Arc::new(Demo::new(&demo, Arc::clone(clock))?)
+            }
+            config::Demo::Off => Arc::new(NotConfigured),
+        });
+    }
+    let per_minute = std::num::NonZeroU32::new(settings.requests_per_minute);
+    let free = match u32::try_from(settings.free_requests_per_minute) {
+        Ok(limit) => std::num::NonZeroU32::new(limit).map_or(FreeLimit::Unlimited, FreeLimit::PerMinute),
+        Err(_) => FreeLimit::Known,
+    };
+    let key = Some(settings.api_key.clone()).filter(|key| !key.expose_secret().is_empty());
+    let upstream = UpstreamConfig {
+        base_url: settings.url.clone(),
+        api_key: key,
+        public_url: Some(config.base_url()),
+        presets_path,
+        model_timeout: Duration::from_millis(settings.timeout_ms),
+        max_concurrent: settings.max_concurrent,
+        requests_per_minute: per_minute,
+        free_requests_per_minute: free,
+        treat_unpriced_as_free: settings.unpriced_is_free,
+        http,
+        ..UpstreamConfig::default()
+    };
+    Ok(Arc::new(Upstream::new(
+        upstream,
+        store.upstream_cache(),
+        Arc::clone(clock),
+        tasks.tracker(),
+        tasks.token(),
+    )?))
+}

@@ -1,0 +1,140 @@
+//! A background job: its period, its work, and its start.
+
+use std::fmt;
+use std::sync::Arc;
+use std::time::Duration;
+
+use ep_identity::Provider;
+use ep_kernel::app::App;
+use ep_kernel::fault::Fault;
+use ep_kernel::tool::Entry;
+use ep_store::Store;
+use futures::future::BoxFuture;
+use metrics_exporter_prometheus::PrometheusHandle;
+
+use crate::payments::{PaymentRail, Rails};
+use crate::site::Rail;
+use crate::site::rails::Comparison;
+
+/// Seconds in a minute.
+pub(super) const MINUTE: u64 = 60;
+/// Seconds in an hour.
+pub(super) const HOUR: u64 = 60 * MINUTE;
+
+/// A background job.
+#[derive(Clone, Copy)]
+pub struct Job {
+    /// Name in logs.
+    pub name: &'static str,
+    /// Time between two runs.
+    pub period: Period,
+    /// Purpose in one sentence.
+    pub about: &'static str,
+    pub(super) work: Work,
+}
+
+/// Time between two runs of a job.
+#[derive(Debug, Clone, Copy)]
+pub enum Period {
+    /// A fixed time.
+    Every(Duration),
+    /// Half of the time for which a process leases its polls (`EP_LEASE_MS`).
+    HalfLease,
+    /// None: the job runs until the service stops, and waits for work.
+    Always,
+}
+
+/// Work of a job.
+#[derive(Clone, Copy)]
+pub(super) enum Work {
+    /// Runs once per period.
+    Run(fn(Arc<Resources>) -> Run),
+    /// Runs once per period if the configuration has what it needs.
+    RunIf(fn(&Resources) -> bool, fn(Arc<Resources>) -> Run),
+    /// Resolves payments of a rail with unknown outcome.
+    Reconcile(&'static Rail),
+    /// Compares settled payments of a rail with the chain.
+    Compare(&'static Rail, &'static Comparison),
+    /// Starts tasks that run until the service stops.
+    Start(fn(&Resources)),
+}
+
+pub(super) type Run = BoxFuture<'static, Result<(), Fault>>;
+
+/// Resources of jobs.
+pub(super) struct Resources {
+    pub(super) app: Arc<App>,
+    pub(super) store: Arc<Store>,
+    pub(super) tools: &'static [Entry],
+    pub(super) provider: Option<Provider>,
+    pub(super) payments: Rails,
+    /// Retention of anonymous polls; `None` stores them forever.
+    pub(super) keep_anonymous: Option<Duration>,
+    pub(super) metrics: Option<PrometheusHandle>,
+}
+
+impl Job {
+    pub(super) fn start(self, resources: &Arc<Resources>, lease: Duration) {
+        let Self { name, period, work, .. } = self;
+        let period = match period {
+            Period::Every(period) => period,
+            Period::HalfLease => lease / 2,
+            Period::Always => Duration::MAX,
+        };
+        match work {
+            Work::Start(start) => start(resources),
+            Work::RunIf(needs, _) if !needs(resources) => {}
+            Work::Run(run) | Work::RunIf(_, run) => {
+                let resources = Arc::clone(resources);
+                resources.app.tasks.clone().every(name, period, move || run(Arc::clone(&resources)));
+            }
+            Work::Reconcile(rail) => {
+                let payments = resources.payments.clone();
+                resources.app.tasks.every(name, period, move || {
+                    let payments = payments.clone();
+                    async move {
+                        match payments.of(rail) {
+                            Some(running) => running.reconcile().await.map(drop),
+                            None => Ok(()),
+                        }
+                    }
+                });
+            }
+            Work::Compare(rail, Comparison { past, .. }) => {
+                let deposits = resources.payments.of(rail).and_then(PaymentRail::deposits).cloned();
+                let Some(deposits) = deposits else { return };
+                resources.app.tasks.every(name, period, move || {
+                    let deposits = Arc::clone(&deposits);
+                    async move { deposits.compare_recent(*past).await.map(drop) }
+                });
+            }
+        }
+    }
+}
+
+impl fmt::Display for Period {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let unit = |f: &mut fmt::Formatter<'_>, number: u64, unit: &str| {
+            write!(f, "{number} {unit}{}", if number == 1 { "" } else { "s" })
+        };
+        match self {
+            Self::Every(period) => match period.as_secs() {
+                seconds if seconds % HOUR == 0 => unit(f, seconds / HOUR, "hour"),
+                seconds if seconds % MINUTE == 0 => unit(f, seconds / MINUTE, "minute"),
+                seconds => unit(f, seconds, "second"),
+            },
+            Self::HalfLease => f.write_str("half of `EP_LEASE_MS`"),
+            Self::Always => f.write_str("always"),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    #[test]
+    fn periods_are_shown_in_the_largest_unit() {
+        let shown = [1, 90, 300, 3600, 86_400].map(|s| Period::Every(Duration::from_secs(s)).to_string());
+        assert_eq!(shown, ["1 second", "90 seconds", "5 minutes", "1 hour", "24 hours"]);
+    }
+}

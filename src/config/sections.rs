@@ -1,0 +1,222 @@
+//! The sections of the settings. `default.toml` documents each setting.
+
+use std::net::SocketAddr;
+use std::path::PathBuf;
+
+use ipnet::IpNet;
+use secrecy::SecretString;
+use serde::Deserialize;
+
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+#[expect(missing_docs, reason = "every setting is documented in default.toml")]
+pub struct Server {
+    pub listen: SocketAddr,
+    pub base_url: String,
+    pub secret_key: SecretString,
+    pub card_key: u32,
+    pub trusted_proxies: Vec<IpNet>,
+    pub allowed_origins: Vec<String>,
+    pub data_dir: PathBuf,
+    pub max_connections: usize,
+    pub max_connections_per_address: usize,
+    pub first_request_s: u64,
+    pub next_request_s: u64,
+    pub shutdown_grace_s: u64,
+}
+
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+#[expect(missing_docs, reason = "every setting is documented in default.toml")]
+pub struct Operator {
+    pub name: String,
+    pub url: String,
+    pub contact: String,
+    pub documentation_url: String,
+    pub add_funds_url: String,
+    pub terms_url: String,
+    pub privacy_url: String,
+    pub refunds: String,
+    pub law: String,
+}
+
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+#[expect(missing_docs, reason = "every setting is documented in default.toml")]
+pub struct Content {
+    pub search: bool,
+    pub ai_input: bool,
+    pub ai_train: bool,
+}
+
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+#[expect(missing_docs, reason = "every setting is documented in default.toml")]
+pub struct Database {
+    pub url: SecretString,
+}
+
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+#[expect(missing_docs, reason = "every setting is documented in default.toml")]
+pub struct Upstream {
+    pub url: String,
+    pub api_key: SecretString,
+    pub demo: Demo,
+    pub demo_pace: f64,
+    pub timeout_ms: u64,
+    pub max_concurrent: usize,
+    pub requests_per_minute: u32,
+    pub free_requests_per_minute: i64,
+    pub unpriced_is_free: bool,
+    pub presets: PathBuf,
+}
+
+/// Use of the demo roster.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Demo {
+    /// Used if no upstream is configured.
+    Auto,
+    /// Never used.
+    Off,
+}
+
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+#[expect(missing_docs, reason = "every setting is documented in default.toml")]
+pub struct Billing {
+    pub mode: BillingMode,
+}
+
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+#[expect(missing_docs, reason = "every setting is documented in default.toml")]
+pub struct Accounts {
+    pub keys_read_account: bool,
+    pub mcp_accept_user_id: bool,
+    pub starter_credit_usd: String,
+    pub starter_credits_per_address: u32,
+    pub starter_credits_per_day: u32,
+}
+
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+#[expect(missing_docs, reason = "every setting is documented in default.toml")]
+pub struct Sessions {
+    pub idle_hours: u32,
+    pub max_days: u32,
+}
+
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+#[expect(missing_docs, reason = "every setting is documented in default.toml")]
+pub struct Stripe {
+    pub secret_key: SecretString,
+    pub webhook_secrets: Vec<SecretString>,
+    pub api_url: String,
+}
+
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+#[expect(missing_docs, reason = "every setting is documented in default.toml")]
+pub struct Auth {
+    pub issuer_url: String,
+    pub client_id: String,
+    pub client_secret: SecretString,
+}
+
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+#[expect(missing_docs, reason = "every setting is documented in default.toml")]
+pub struct Chain {
+    pub network: String,
+    pub rpc_url: SecretString,
+}
+
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+#[expect(missing_docs, reason = "every setting is documented in default.toml")]
+pub struct X402 {
+    pub facilitator_url: String,
+    pub pay_to: String,
+    pub asset: String,
+    pub asset_name: String,
+    pub asset_version: String,
+    pub confirmations: i64,
+}
+
+/// The payer of polls.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum BillingMode {
+    /// The calling account.
+    Prepaid,
+    /// The operator.
+    Off,
+}
+
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+#[expect(missing_docs, reason = "every setting is documented in default.toml")]
+pub struct Webhooks {
+    pub allowed_networks: Vec<IpNet>,
+}
+
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+#[expect(missing_docs, reason = "every setting is documented in default.toml")]
+pub struct Limits {
+    pub per_minute: u32,
+    pub anonymous_per_minute: u32,
+    pub sign_in_per_minute: u32,
+    pub free_per_minute: u32,
+    pub results_per_minute: u32,
+    pub public_per_minute: u32,
+}
+
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+#[expect(missing_docs, reason = "every setting is documented in default.toml")]
+pub struct Polls {
+    pub deadline_ms: u64,
+    pub lease_ms: u64,
+    pub max_running: usize,
+    pub max_waiting: usize,
+    pub mcp_wait_ms: u64,
+    pub keep_anonymous_days: u32,
+}
+
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+#[expect(missing_docs, reason = "every setting is documented in default.toml")]
+pub struct Telemetry {
+    pub metrics_listen: String,
+    pub log: String,
+    pub log_format: LogFormat,
+}
+
+/// Log output format.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum LogFormat {
+    /// Text on a terminal, JSON elsewhere.
+    Auto,
+    /// Text.
+    Text,
+    /// One JSON object per line.
+    Json,
+}
+
+impl Telemetry {
+    /// Reads the log settings from the environment alone, to report errors in the other settings.
+    pub fn from_environment(variable: impl Fn(&str) -> Option<String>) -> Self {
+        let log_format = match variable("EP_LOG_FORMAT").as_deref() {
+            Some("text") => LogFormat::Text,
+            Some("json") => LogFormat::Json,
+            _ => LogFormat::Auto,
+        };
+        let log = variable("EP_LOG").unwrap_or_else(|| "info".into());
+        Self { metrics_listen: String::new(), log, log_format }
+    }
+}

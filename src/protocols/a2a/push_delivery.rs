@@ -1,0 +1,124 @@
+//! Delivery of push notifications: agents are notified of the ends of their tasks, at least once, in the protocol
+//! version of their subscription.
+
+use std::net::{IpAddr, Ipv4Addr};
+use std::sync::Arc;
+use std::time::Duration;
+
+use async_trait::async_trait;
+use ep_kernel::app::App;
+use ep_kernel::caller::{RequestId, UserId};
+use ep_kernel::dispatch::{Call, dispatch};
+use ep_kernel::fault::{Fault, Kind};
+use ep_kernel::guard::{Admission, Credential, Request};
+use ep_kernel::ports::{AgentPush, AttemptOutcome, Entropy, NotDelivered, PreparedNotification, StoreError};
+use ep_kernel::tasks::Tasks;
+use ep_kernel::tool::{Entry, Task};
+use ep_kernel::webhooks::{Outbox, deliver};
+use serde_json::{Value, json};
+
+use super::conversation::Conversation;
+use super::dialect::Dialect;
+use super::message::skill_for;
+use super::pushes::{Secrets, opened};
+use super::task::{History, View};
+
+/// Time limit for a process to show the end of its own poll after the database has it. It exceeds the retry delay
+/// after a stall.
+const SHOWN_WITHIN: Duration = Duration::from_secs(10);
+
+/// Sends push notifications until the service stops.
+pub async fn send_pushes(app: Arc<App>, tools: &'static [Entry], tasks: Tasks) {
+    let wake = app.ports.polls.ended_tasks();
+    deliver(Arc::new(PushOutbox { app, tools }), wake, tasks).await;
+}
+
+struct PushOutbox {
+    app: Arc<App>,
+    tools: &'static [Entry],
+}
+
+#[async_trait]
+impl Outbox for PushOutbox {
+    const COUNTER: &'static str = "ep_agent_pushes_total";
+    type Due = (AgentPush, u32);
+
+    async fn due(
+        &self,
+        limit: u32,
+        per_account: u32,
+        busy: &[UserId],
+        lasts: Duration,
+    ) -> Result<Vec<(AgentPush, u32)>, StoreError> {
+        self.app.agent_pushes.store.due_pushes(limit, per_account, busy, lasts).await
+    }
+
+    fn account((push, _): &(AgentPush, u32)) -> UserId {
+        push.owner
+    }
+
+    fn attempt((push, attempts): &(AgentPush, u32)) -> (&str, u32) {
+        (&push.task, *attempts)
+    }
+
+    fn entropy(&self) -> &dyn Entropy {
+        &*self.app.entropy
+    }
+
+    async fn send(&self, (push, _): &(AgentPush, u32)) -> Result<Result<(), NotDelivered>, Fault> {
+        let task = self.app.agent_tasks.find(push.owner, &push.task).await?;
+        let Some(task) = task else {
+            let error = "the task is gone".to_owned();
+            return Ok(Err(NotDelivered { error, gone: true, retry_after: None }));
+        };
+        let (dialect, media_type) = match push.version.as_str() {
+            "1.0" => (Dialect::V1, "application/a2a+json"),
+            _ => (Dialect::V03, "application/json"),
+        };
+        let body = dialect.task_event(self.shown(Conversation::of(task), dialect).await?).to_string();
+        let Secrets { token, scheme, credentials } = opened(&self.app, push)?;
+        let mut headers = vec![("a2a-version", push.version.clone())];
+        if let Some(credentials) = credentials {
+            let scheme = scheme.unwrap_or_else(|| "Bearer".to_owned());
+            headers.push(("authorization", format!("{scheme} {credentials}")));
+        }
+        headers.extend(token.map(|token| ("x-a2a-notification-token", token)));
+        let prepared = PreparedNotification { url: push.url.clone(), media_type, headers, body };
+        Ok(self.app.agent_pushes.sender.send(&prepared).await)
+    }
+
+    async fn attempted(
+        &self,
+        (push, _): &(AgentPush, u32),
+        attempted: &AttemptOutcome,
+    ) -> Result<(), StoreError> {
+        self.app.agent_pushes.store.push_attempted(&push.id, attempted).await
+    }
+}
+
+impl PushOutbox {
+    /// Returns the task as its owner sees it.
+    async fn shown(&self, conversation: Conversation, dialect: Dialect) -> Result<Value, Fault> {
+        let output = match (&conversation.task.poll, skill_for(self.tools, Task::Follow)) {
+            (Some(poll), Some(entry)) => {
+                let request = Request {
+                    surface: "a2a",
+                    request_id: RequestId::from_random(self.app.entropy.bytes()),
+                    credential: Credential::Admitted(Admission::LOCAL),
+                    address: IpAddr::V4(Ipv4Addr::LOCALHOST),
+                };
+                let call = Call { wait_limit: Some(SHOWN_WITHIN), ..Call::new(request) };
+                let done = dispatch(&self.app, entry, call, Ok(json!({ "poll_id": poll }))).await;
+                let output = done.result?.output;
+                if output.presentation.interim.is_some() {
+                    let text = format!("poll {poll} has ended, but is not shown as ended yet");
+                    return Err(Fault::new(Kind::Unavailable, text));
+                }
+                Some(output)
+            }
+            _ => None,
+        };
+        let view = View { dialect, history: History::Whole, artifacts: true };
+        Ok(view.task(&conversation, output.as_ref()))
+    }
+}

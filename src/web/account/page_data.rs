@@ -1,0 +1,53 @@
+//! Data of the account page: the request, and the outputs of its operations.
+
+use ep_kernel::fault::Fault;
+use ep_tools::account::{BalanceReply, CurrentUser};
+use ep_tools::keys::{CreatedKey, ListedKey};
+use ep_tools::results::HistoryResult;
+
+use crate::http::Form;
+
+/// Data of a request for an account's page.
+#[derive(Default)]
+pub struct AccountView<'a> {
+    /// Page number of the poll list, from 1.
+    pub page: u32,
+    /// Search words for questions.
+    pub search: &'a str,
+    /// The payment that the browser returns from; `no` if it was abandoned.
+    pub funded: &'a str,
+    /// Notice from the sign-in.
+    pub notice: &'a str,
+    /// Outcome of a form.
+    pub done: &'a str,
+    /// A newly created key.
+    pub created: Option<CreatedKey>,
+    /// The rejected form and its fault.
+    pub refused: Option<(&'static str, &'a Fault)>,
+    /// The submitted values of the rejected form.
+    pub typed: Option<&'a Form>,
+}
+
+/// Outputs of the operations.
+pub struct AccountData {
+    /// The account.
+    pub user: CurrentUser,
+    /// The balance.
+    pub balance: BalanceReply,
+    /// Spending by day.
+    pub spending: ep_tools::account::Spending,
+    /// The running polls.
+    pub running: Vec<HistoryResult>,
+    /// One page of all polls, with one extra entry if another page follows.
+    pub past: Vec<HistoryResult>,
+    /// Number of polls per page.
+    pub listed: usize,
+    /// The API keys.
+    pub keys: Vec<ListedKey>,
+    /// The configuration of an MCP client.
+    pub mcp_config: String,
+    /// Idempotency key of the forms on this page: submitting one twice runs it once.
+    pub nonce: String,
+    /// True if the refused form names a poll that was deleted recently.
+    pub is_deleted_poll: bool,
+}

@@ -1,0 +1,154 @@
+//! The table of single votes, with its orders and filters, and the votes by position.
+
+use ep_tools::polls::reply::VoteResult;
+use ep_tools::results::PollResult;
+
+use crate::layout::own;
+
+/// Returns the index of an option, which determines its letter and colour.
+fn index_of(poll: &PollResult, option: &str) -> Option<usize> {
+    poll.options.iter().position(|known| known == option)
+}
+
+/// The order of the votes.
+#[derive(Default, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Order {
+    /// The order of arrival.
+    #[default]
+    Arrival,
+    Model,
+    Choice,
+    Time,
+}
+
+impl Order {
+    const ALL: [(Self, &str, &str); 4] = [
+        (Self::Arrival, "arrival", "As they came"),
+        (Self::Model, "model", "Model"),
+        (Self::Choice, "choice", "Vote"),
+        (Self::Time, "time", "Time"),
+    ];
+}
+
+/// The query of a request.
+#[derive(Default, Clone, Copy)]
+pub(crate) struct Query {
+    order: Order,
+    /// Shows only votes for this option.
+    option: Option<usize>,
+}
+
+impl Query {
+    /// Parses a query; unknown parameters are ignored.
+    pub(crate) fn read(query: &str) -> Self {
+        let mut read = Self::default();
+        for (name, value) in url::form_urlencoded::parse(query.as_bytes()) {
+            match &*name {
+                "sort" => {
+                    let known = Order::ALL.iter().find(|(_, word, _)| *word == value);
+                    read.order = known.map_or_else(Order::default, |(order, _, _)| *order);
+                }
+                "option" => {
+                    let number = value.parse::<usize>().ok();
+                    read.option = number.and_then(|number| number.checked_sub(1));
+                }
+                _ => {}
+            }
+        }
+        read
+    }
+
+    /// Returns the URL of the page with this order and filter.
+    fn href(self, address: &str) -> String {
+        let word =
+            Order::ALL.iter().find(|(order, _, _)| *order == self.order).map_or("", |(_, word, _)| word);
+        let sort = (self.order != Order::Arrival).then(|| format!("sort={word}"));
+        let option = self.option.map(|place| format!("option={}", place + 1));
+        let query: Vec<String> = sort.into_iter().chain(option).collect();
+        let mark = if query.is_empty() { "" } else { "?" };
+        format!("{}{mark}{}#votes", own(address), query.join("&"))
+    }
+}
+
+/// A vote in the table.
+pub struct Row {
+    pub(crate) model: String,
+    pub(crate) key: Option<char>,
+    pub(crate) colour: usize,
+    pub(crate) choice: String,
+    pub(crate) time: String,
+}
+
+/// A link to another order or filter.
+pub struct Choice {
+    pub(crate) href: String,
+    pub(crate) text: String,
+    pub(crate) current: bool,
+}
+
+/// Votes for options that were shown at one position.
+pub struct Slot {
+    pub(crate) place: usize,
+    pub(crate) votes: usize,
+}
+
+/// Returns the letter of an option.
+pub(super) fn key(place: usize) -> char {
+    char::from_u32('A' as u32 + place as u32 % 26).unwrap_or('?')
+}
+
+pub(super) fn rows(poll: &PollResult, query: Query) -> Vec<Row> {
+    let place = |vote: &VoteResult| vote.chosen_option.as_deref().and_then(|option| index_of(poll, option));
+    let wanted = |vote: &&VoteResult| query.option.is_none_or(|wanted| place(vote) == Some(wanted));
+    let mut votes: Vec<&VoteResult> = poll.votes.iter().filter(wanted).collect();
+    match query.order {
+        Order::Arrival => {}
+        Order::Model => votes.sort_by(|one, other| one.model_id.cmp(&other.model_id)),
+        Order::Choice => votes.sort_by_key(|vote| place(vote).unwrap_or(usize::MAX)),
+        Order::Time => votes.sort_by_key(|vote| vote.latency_ms),
+    }
+    let row = |vote: &VoteResult| {
+        let place = place(vote);
+        let failed = || format!("no vote: {}", vote.error.as_deref().unwrap_or("it did not answer"));
+        Row {
+            model: vote.model_id.clone(),
+            key: place.map(key),
+            colour: place.unwrap_or_default() % 10,
+            choice: vote.chosen_option.clone().unwrap_or_else(failed),
+            time: format!("{:.1} s", f64::from(vote.latency_ms) / 1000.0),
+        }
+    };
+    votes.into_iter().map(row).collect()
+}
+
+pub(super) fn filters(poll: &PollResult, query: Query, address: &str) -> Vec<Choice> {
+    let one = |option: Option<usize>, text: String| Choice {
+        href: Query { option, ..query }.href(address),
+        text,
+        current: query.option == option,
+    };
+    let options = poll.options.iter().enumerate();
+    let each = options.map(|(place, label)| one(Some(place), format!("{} {label}", key(place))));
+    std::iter::once(one(None, "All".to_owned())).chain(each).collect()
+}
+
+pub(super) fn columns(query: Query, address: &str) -> Vec<Choice> {
+    let column = |(order, _, text): &(Order, &str, &str)| Choice {
+        href: Query { order: if query.order == *order { Order::Arrival } else { *order }, ..query }
+            .href(address),
+        text: (*text).to_owned(),
+        current: query.order == *order,
+    };
+    Order::ALL[1..].iter().map(column).collect()
+}
+
+pub(super) fn slots(poll: &PollResult) -> Vec<Slot> {
+    let chosen = |vote: &VoteResult| {
+        let option = index_of(poll, vote.chosen_option.as_deref()?)?;
+        vote.option_order.iter().position(|shown| *shown == option)
+    };
+    let places: Vec<usize> = poll.votes.iter().filter_map(chosen).collect();
+    let slot =
+        |place| Slot { place: place + 1, votes: places.iter().filter(|chosen| **chosen == place).count() };
+    (0..poll.options.len()).map(slot).collect()
+}
