@@ -9,7 +9,7 @@ use crate::site::{ProtectedResource, owner};
 
 pub(super) const API: Document = Document::new(
     "protected_resource",
-    "Says where clients get access tokens for this service (RFC 9728).",
+    "The authorization server for access tokens of this service (RFC 9728).",
     |_| vec!["/.well-known/oauth-protected-resource".into()],
     &[Form::new("application/json", |site| render(site, ProtectedResource::Api))],
 )
@@ -17,7 +17,7 @@ pub(super) const API: Document = Document::new(
 
 pub(super) const MCP: Document = Document::new(
     "protected_resource_mcp",
-    "The same, for its MCP endpoint.",
+    "The authorization server for access tokens of the MCP endpoint (RFC 9728).",
     |_| vec!["/.well-known/oauth-protected-resource/api/mcp".into()],
     &[Form::new("application/json", |site| render(site, ProtectedResource::Mcp))],
 )
@@ -25,7 +25,7 @@ pub(super) const MCP: Document = Document::new(
 
 pub(super) const A2A: Document = Document::new(
     "protected_resource_a2a",
-    "The same, for its A2A endpoint.",
+    "The authorization server for access tokens of the A2A endpoint (RFC 9728).",
     |_| vec!["/.well-known/oauth-protected-resource/api/a2a".into()],
     &[Form::new("application/json", |site| render(site, ProtectedResource::A2a))],
 )

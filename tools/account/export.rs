@@ -58,7 +58,7 @@ pub struct ExportedFeedback {
 pub struct ExportedPoll {
     /// The poll's id.
     pub poll_id: PollId,
-    /// When it was accepted.
+    /// The time it was accepted.
     pub created_at: Timestamp,
     /// The question.
     pub question: String,
@@ -66,7 +66,7 @@ pub struct ExportedPoll {
     pub options: Vec<String>,
     /// True if only its owner may read it.
     pub private: bool,
-    /// The preset that chose its models; null where the request named them.
+    /// The preset that chose its models; null if the request named them.
     pub preset: Option<String>,
     /// The confidence at which it could stop early.
     pub confidence_threshold: f64,

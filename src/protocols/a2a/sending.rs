@@ -15,7 +15,7 @@ use sha2::{Digest, Sha256};
 use super::conversation::{Content, Conversation, MAX_CONTENT, MAX_MESSAGES};
 use super::dialect::Dialect;
 use super::errors::Refusal;
-use super::fields::{invalid, member};
+use super::fields::{field_of, invalid};
 use super::fixtures;
 use super::message::{SkillCall, skill_for};
 use super::message_form::stored;
@@ -238,7 +238,7 @@ fn opening_name(agent: &AgentRequest, sent: &Sent<'_>) -> Option<String> {
 
 fn message_name(sent: &Sent<'_>) -> Option<String> {
     let parts = stored(sent.message, None, sent.dialect);
-    let mut parts = member(&parts, "parts", "content").cloned().unwrap_or_default();
+    let mut parts = field_of(&parts, "parts", "content").cloned().unwrap_or_default();
     // The same content in another dialect gets the same name.
     for part in parts.as_array_mut().into_iter().flatten().filter_map(Value::as_object_mut) {
         part.retain(|name, _| matches!(name.as_str(), "text" | "data"));

@@ -28,7 +28,7 @@ use serde::Deserialize;
 use serde_json::json;
 
 use self::cache::PageKey;
-use self::page::Shape;
+use self::page::ResultFormat;
 use self::view::Addresses;
 use super::PageState;
 use crate::site::wants_markdown;
@@ -51,10 +51,10 @@ pub(crate) fn result(
     async move {
         let (state, head, parts, part) = read_request(exchange);
         let headers = &parts.headers;
-        let (id, shape) = Shape::of(&part);
-        let key = PageKey { id: id.to_owned(), embedded: false, shape: wanted(shape, headers) };
+        let (id, format) = ResultFormat::of(&part);
+        let key = PageKey { id: id.to_owned(), embedded: false, format: wanted(format, headers) };
         // Only the HTML page has an order and a filter.
-        let query = parts.uri.query().filter(|_| key.shape == Shape::Page).unwrap_or_default();
+        let query = parts.uri.query().filter(|_| key.format == ResultFormat::Page).unwrap_or_default();
         if let Some(cached) = cached(&of_pages, &state, &key, query) {
             return Ok(cached.respond(headers));
         }
@@ -64,12 +64,12 @@ pub(crate) fn result(
         }
         let settled = read.is_settled;
         let page = page_of(&state, read, id, query);
-        let bytes: Bytes = match key.shape {
-            Shape::Csv => page.csv().map_err(Fault::internal)?.into(),
-            Shape::Png => of_pages.pictures.png(page.card()).await?,
-            Shape::Svg => page.card().svg().into(),
-            Shape::Page => page.render().map_err(Fault::internal)?.into(),
-            Shape::Markdown => page.markdown().map_err(Fault::internal)?.into(),
+        let bytes: Bytes = match key.format {
+            ResultFormat::Csv => page.csv().map_err(Fault::internal)?.into(),
+            ResultFormat::Png => of_pages.pictures.png(page.card()).await?,
+            ResultFormat::Svg => page.card().svg().into(),
+            ResultFormat::Page => page.render().map_err(Fault::internal)?.into(),
+            ResultFormat::Markdown => page.markdown().map_err(Fault::internal)?.into(),
         };
         // Pages with a query are never cached.
         let cache = query.is_empty().then(|| (&of_pages.pages, state.app.ports.clock.now()));
@@ -87,7 +87,7 @@ pub(crate) fn embed(
     async move {
         let (state, head, parts, id) = read_request(exchange);
         let headers = &parts.headers;
-        let key = PageKey { id: id.clone(), embedded: true, shape: wanted(Shape::Page, headers) };
+        let key = PageKey { id: id.clone(), embedded: true, format: wanted(ResultFormat::Page, headers) };
         if let Some(cached) = cached(&of_pages, &state, &key, "") {
             return Ok(cached.respond(headers));
         }
@@ -97,7 +97,7 @@ pub(crate) fn embed(
         }
         let settled = read.is_settled;
         let page = page_of(&state, read, &id, "");
-        let text = if key.shape == Shape::Page { page.embedded() } else { page.markdown() }
+        let text = if key.format == ResultFormat::Page { page.embedded() } else { page.markdown() }
             .map_err(Fault::internal)?;
         let cache = Some((&of_pages.pages, state.app.ports.clock.now()));
         Ok(shown(cache, headers, key, text.into(), settled))
@@ -106,8 +106,8 @@ pub(crate) fn embed(
 }
 
 /// Selects Markdown for clients that prefer it to HTML.
-fn wanted(shape: Shape, headers: &HeaderMap) -> Shape {
-    if shape == Shape::Page && wants_markdown(headers) { Shape::Markdown } else { shape }
+fn wanted(format: ResultFormat, headers: &HeaderMap) -> ResultFormat {
+    if format == ResultFormat::Page && wants_markdown(headers) { ResultFormat::Markdown } else { format }
 }
 
 /// Returns a recently cached page. Pages with a query are never cached.
@@ -138,15 +138,15 @@ pub(super) const OEMBED_QUERY: [QueryParameter; 4] = [
     QueryParameter { required: true, ..QueryParameter::text("url", "The page of a poll.") },
     QueryParameter {
         schema: PIXELS,
-        ..QueryParameter::text("maxwidth", "The most that the frame may be wide, in pixels.")
+        ..QueryParameter::text("maxwidth", "Maximum width of the frame, in pixels.")
     },
     QueryParameter {
         schema: PIXELS,
-        ..QueryParameter::text("maxheight", "The most that it may be high, in pixels.")
+        ..QueryParameter::text("maxheight", "Maximum height of the frame, in pixels.")
     },
     QueryParameter {
         schema: r#"{ "type": "string", "enum": ["json"] }"#,
-        ..QueryParameter::text("format", "Only json.")
+        ..QueryParameter::text("format", "The format: json.")
     },
 ];
 
@@ -171,18 +171,18 @@ pub(crate) fn oembed(
         let asked =
             asked.map_err(|_| Fault::invalid("maxwidth", "must be a number of pixels, like maxheight"))?.0;
         if asked.format.is_some_and(|format| format != "json") {
-            return Err(Fault::invalid("format", "only json is written here"));
+            return Err(Fault::invalid("format", "must be json"));
         }
         let pages = state.links().url(RESULT_PAGE, &[("poll_id", "")]);
-        let url = asked
-            .url
-            .ok_or_else(|| Fault::invalid("url", format!("url is missing: a page below {pages}")))?;
+        let url = asked.url.ok_or_else(|| {
+            Fault::invalid("url", format!("url is missing: add the URL of a poll's page, below {pages}"))
+        })?;
         let nothing = || {
-            let text = format!("this url is not the page of a poll; those are below {pages}");
+            let text = format!("this URL is not the page of a poll; send a URL below {pages}");
             Fault::new(Kind::NotFound, text)
         };
         let path = url.split(['?', '#']).next().unwrap_or_default();
-        let (id, _) = Shape::of(path.strip_prefix(&pages).ok_or_else(nothing)?);
+        let (id, _) = ResultFormat::of(path.strip_prefix(&pages).ok_or_else(nothing)?);
         let id: PollId = id.parse().map_err(|_| Fault::no_such_poll(id))?;
         let read = read(&state, Credential::None, &head, &admission, id.as_str()).await?;
         let settled = read.is_settled;
@@ -221,7 +221,7 @@ fn shown(
     settled: bool,
 ) -> Response<Body> {
     let protect = if key.embedded { protect_embedded } else { protect };
-    let headers = headers_of(key.shape.media_type(), settled, protect);
+    let headers = headers_of(key.format.media_type(), settled, protect);
     if !settled {
         return uncached(bytes, headers);
     }
@@ -291,9 +291,10 @@ pub(super) async fn read(
         }
     }
     // An invalid id is not repeated, because its characters could distort the message.
-    let poll = id.parse::<PollId>().map_or_else(|_| "such poll".to_owned(), |id| format!("poll {id}"));
+    let poll = id.parse::<PollId>().map_or_else(|_| "this poll".to_owned(), |id| format!("poll {id}"));
     if is_signed_in {
-        let text = format!("there is no {poll} that you may read. You may have deleted it");
+        let text =
+            format!("We can't find {poll}. Check the id; it may be deleted, or private to another account.");
         let polls = format!("{}#polls", state.links().url(DASHBOARD, &[]));
         let action = RecoveryAction::new(
             "list_own_polls",
@@ -304,8 +305,6 @@ pub(super) async fn read(
     }
     Err(Fault::new(
         Kind::NotFound,
-        format!(
-            "there is no {poll} that anyone may read; check the id, or sign in if it is a private one of yours"
-        ),
+        format!("We can't find {poll}. Check the id, or sign in if it is private."),
     ))
 }

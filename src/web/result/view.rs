@@ -52,7 +52,7 @@ enum Order {
 
 impl Order {
     const ALL: [(Self, &str, &str); 4] = [
-        (Self::Arrival, "arrival", "As they came"),
+        (Self::Arrival, "arrival", "By arrival"),
         (Self::Model, "model", "Model"),
         (Self::Choice, "choice", "Vote"),
         (Self::Time, "time", "Time"),
@@ -92,7 +92,7 @@ impl Query {
         let word =
             Order::ALL.iter().find(|(order, _, _)| *order == self.order).map_or("", |(_, word, _)| word);
         let sort = (self.order != Order::Arrival).then(|| format!("sort={word}"));
-        let option = self.option.map(|place| format!("option={}", place + 1));
+        let option = self.option.map(|position| format!("option={}", position + 1));
         let query: Vec<String> = sort.into_iter().chain(option).collect();
         let mark = if query.is_empty() { "" } else { "?" };
         format!("{}{mark}{}#votes", own(address), query.join("&"))
@@ -109,7 +109,7 @@ pub struct View {
     pub(crate) question_line: String,
     pub(crate) sentence: String,
     /// The lines about a poll that has ended.
-    pub(crate) ended: Option<Ended>,
+    pub(crate) ended: Option<EndedView>,
     pub(crate) progress: String,
     pub(crate) running: bool,
     pub(crate) private: bool,
@@ -124,7 +124,7 @@ pub struct View {
     pub(crate) has_votes: bool,
     pub(crate) filters: Vec<Choice>,
     pub(crate) columns: Vec<Choice>,
-    pub(crate) slots: Vec<Slot>,
+    pub(crate) slots: Vec<PositionVotes>,
     pub(crate) address: String,
     /// The page's URL without its origin.
     pub(crate) path: String,
@@ -140,7 +140,7 @@ pub struct View {
 }
 
 /// The lines about a poll that has ended: one each on its counts, its end, its confidence and its models.
-pub struct Ended {
+pub struct EndedView {
     pub(crate) counts: String,
     pub(crate) stopped: String,
     pub(crate) sure: String,
@@ -148,7 +148,7 @@ pub struct Ended {
     pub(crate) independence: Option<String>,
 }
 
-impl Ended {
+impl EndedView {
     fn new(poll: &PollResult) -> Self {
         let sentences = EndedPoll::from(poll);
         Self {
@@ -190,8 +190,8 @@ pub struct Choice {
 }
 
 /// Votes for options that were shown at one position.
-pub struct Slot {
-    pub(crate) place: usize,
+pub struct PositionVotes {
+    pub(crate) position: usize,
     pub(crate) votes: usize,
 }
 
@@ -201,27 +201,27 @@ fn url_query(address: &str) -> String {
 }
 
 /// Returns the letter of an option.
-fn key(place: usize) -> char {
-    char::from_u32('A' as u32 + place as u32 % 26).unwrap_or('?')
+fn key(position: usize) -> char {
+    char::from_u32('A' as u32 + position as u32 % 26).unwrap_or('?')
 }
 
 impl View {
     pub(crate) fn new(poll: PollResult, links: Links, private: bool, query: &Query) -> Self {
         let all = poll.tally.votes();
-        let bars = poll.options.iter().enumerate().map(|(place, label)| {
+        let bars = poll.options.iter().enumerate().map(|(position, label)| {
             let votes = poll.tally.of(label);
             Bar {
                 label: label.clone(),
                 cell: one_line(label),
-                key: key(place),
-                colour: place % 10,
+                key: key(position),
+                colour: position % 10,
                 votes,
                 share: (votes * 100 + all / 2).checked_div(all).unwrap_or_default(),
                 winner: poll.winning_option.as_ref() == Some(label),
             }
         });
         let question = poll.question.clone().unwrap_or_default();
-        let ended = (!poll.status.is_open()).then(|| Ended::new(&poll));
+        let ended = (!poll.status.is_open()).then(|| EndedView::new(&poll));
         // The lines about the end say these notices already.
         let said = |notice: &str| {
             ended.as_ref().is_some_and(|ended| notice == ended.counts || notice == ended.stopped)
@@ -326,22 +326,23 @@ fn plain_cell(text: &str) -> String {
 }
 
 fn rows(poll: &PollResult, query: Query) -> Vec<Row> {
-    let place = |vote: &VoteResult| vote.chosen_option.as_deref().and_then(|option| index_of(poll, option));
-    let wanted = |vote: &&VoteResult| query.option.is_none_or(|wanted| place(vote) == Some(wanted));
+    let position =
+        |vote: &VoteResult| vote.chosen_option.as_deref().and_then(|option| index_of(poll, option));
+    let wanted = |vote: &&VoteResult| query.option.is_none_or(|wanted| position(vote) == Some(wanted));
     let mut votes: Vec<&VoteResult> = poll.votes.iter().filter(wanted).collect();
     match query.order {
         Order::Arrival => {}
         Order::Model => votes.sort_by(|one, other| one.model_id.cmp(&other.model_id)),
-        Order::Choice => votes.sort_by_key(|vote| place(vote).unwrap_or(usize::MAX)),
+        Order::Choice => votes.sort_by_key(|vote| position(vote).unwrap_or(usize::MAX)),
         Order::Time => votes.sort_by_key(|vote| vote.latency_ms),
     }
     let row = |vote: &VoteResult| {
-        let place = place(vote);
-        let failed = || format!("no vote: {}", vote.error.as_deref().unwrap_or("it did not answer"));
+        let position = position(vote);
+        let failed = || format!("no vote: {}", vote.error.as_deref().unwrap_or("no response"));
         Row {
             model: vote.model_id.clone(),
-            key: place.map(key),
-            colour: place.unwrap_or_default() % 10,
+            key: position.map(key),
+            colour: position.unwrap_or_default() % 10,
             choice: vote.chosen_option.clone().unwrap_or_else(failed),
             time: format!("{:.1} s", f64::from(vote.latency_ms) / 1000.0),
         }
@@ -356,7 +357,7 @@ fn filters(poll: &PollResult, query: Query, address: &str) -> Vec<Choice> {
         current: query.option == option,
     };
     let options = poll.options.iter().enumerate();
-    let each = options.map(|(place, label)| one(Some(place), format!("{} {label}", key(place))));
+    let each = options.map(|(position, label)| one(Some(position), format!("{} {label}", key(position))));
     std::iter::once(one(None, "All".to_owned())).chain(each).collect()
 }
 
@@ -370,13 +371,15 @@ fn columns(query: Query, address: &str) -> Vec<Choice> {
     Order::ALL[1..].iter().map(column).collect()
 }
 
-fn slots(poll: &PollResult) -> Vec<Slot> {
+fn slots(poll: &PollResult) -> Vec<PositionVotes> {
     let chosen = |vote: &VoteResult| {
         let option = index_of(poll, vote.chosen_option.as_deref()?)?;
         vote.option_order.iter().position(|shown| *shown == option)
     };
-    let places: Vec<usize> = poll.votes.iter().filter_map(chosen).collect();
-    let slot =
-        |place| Slot { place: place + 1, votes: places.iter().filter(|chosen| **chosen == place).count() };
+    let positions: Vec<usize> = poll.votes.iter().filter_map(chosen).collect();
+    let slot = |position| PositionVotes {
+        position: position + 1,
+        votes: positions.iter().filter(|chosen| **chosen == position).count(),
+    };
     (0..poll.options.len()).map(slot).collect()
 }

@@ -31,7 +31,7 @@ use crate::site::names::HOME_MARKDOWN;
 use crate::site::{HTML, wants_markdown};
 
 pub use self::view::Example;
-use crate::http::{AppState, Exchange, Form, RequestHead, Step, Steps, protect};
+use crate::http::{AppState, CallStep, Exchange, Form, RequestHead, Steps, protect};
 use crate::layout::own;
 
 /// Shows the start page. If `again` names a poll, the form contains its question and options.
@@ -246,10 +246,10 @@ async fn ask_free(
     };
     steps.run(&state.app.tasks, admitted.run(Ok(input.into())), false);
     match queue.recv().await {
-        Some(Step::Progress(step)) => serde_json::from_value(step.data)
+        Some(CallStep::Progress(step)) => serde_json::from_value(step.data)
             .map(|StartedEvent { poll_id, .. }| poll_id)
             .map_err(Fault::internal),
-        Some(Step::End(done)) => poll_of(free_poll(done.result)),
+        Some(CallStep::End(done)) => poll_of(free_poll(done.result)),
         None => Err(Fault::internal("the call ended without a result")),
     }
 }
@@ -295,7 +295,7 @@ fn question(values: &PollFormValues) -> Result<Map<String, Value>, Fault> {
     Question::new(head).map_err(|rule| Fault::invalid("question", rule.to_string()))?;
     Err(Fault::invalid(
         "options",
-        "options are missing and cannot be read from this question: write two to ten, one in each line",
+        "options are missing and cannot be read from this question: write two to ten, one per line",
     ))
 }
 

@@ -256,7 +256,7 @@ async fn auth_md_follows_the_configuration() {
     assert!(plain.contains("starts with $1.00") && full.contains("starts with $2.50"));
     assert!(!plain.contains("x402") && !full.contains("x402"));
     let free = text(&Setup::demo().with("EP_BILLING", "off").boot().await.anonymous(), "/auth.md").await;
-    assert!(free.contains("charges nobody") && !free.contains("starts with"));
+    assert!(free.contains("does not charge") && !free.contains("starts with"));
 }
 
 #[tokio::test]
@@ -269,7 +269,7 @@ async fn figures_follow_the_settings() {
     let unlimited = text(&Setup::demo().boot().await.anonymous(), SKILL).await;
     assert!(!unlimited.contains("free polls a minute"));
     let free = Setup::demo().with("EP_BILLING", "off").boot().await;
-    assert!(text(&free.anonymous(), SKILL).await.contains("charges nobody"));
+    assert!(text(&free.anonymous(), SKILL).await.contains("does not charge"));
 }
 
 #[tokio::test]
