@@ -162,9 +162,7 @@ impl Offer {
         match route.kind {
             RouteKind::Operation(entry, _) | RouteKind::Stream(entry, _) => self.lacks(&entry.spec),
             // It takes reports of payments that were begun while polls were charged.
-            RouteKind::Webhook(rail) if !self.charges && self.configured.contains(&rail) => {
-                Some(NO_CHARGES)
-            }
+            RouteKind::Webhook(rail) if !self.charges && self.configured.contains(&rail) => Some(NO_CHARGES),
             RouteKind::Webhook(rail) | RouteKind::Payment(rail) => self.without(rail),
             RouteKind::Redirect if !self.sign_in && route.name == LOGIN => {
                 Some(Unavailable::new(Kind::NotConfigured, "no identity provider is configured for browsers"))

@@ -341,7 +341,7 @@ async fn polls_are_listed_searched_paged_and_cancelled() {
     assert!([303, 409].contains(&again.status), "{}", again.text);
     let html = visitor.get("/dashboard?done=cancelled").await.text;
     assert!(
-        between(&html, "<h2 id=\"polls\">", "<form").contains("The poll was ended with the votes it had.")
+        between(&html, "<h2 id=\"polls\">", "<form").contains("The poll has ended with the votes so far.")
     );
     // A poll that ended by itself, and one that was deleted, in a stale tab.
     let ended = owner.poll(json!({ "confidence_threshold": 0.5 })).await.expect(200);
