@@ -118,7 +118,7 @@ pub(super) const OAUTH: Guide = guide!(
 );
 pub(super) const FUNDING: Guide = guide!(
     "funding",
-    "Fund an account, read its balance, and put money on a key.",
+    "Fund an account, read the amount left, and put money on a key.",
     "this service does not charge, so there is nothing to fund",
     "",
     funding
