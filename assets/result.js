@@ -36,7 +36,7 @@ if (article) {
     // A screen reader hears about it every few seconds, not at every vote.
     if (performance.now() - spoken > 4000) {
       spoken = performance.now()
-      progress.textContent = `${vote.answered} of up to ${vote.roster_size} models have answered.`
+      progress.textContent = `${vote.answered} of up to ${vote.roster_size} models have responded.`
     }
   }
 

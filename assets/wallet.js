@@ -67,7 +67,7 @@ async function signIn(wallet) {
     return
   }
   // A new account's first key is in this answer alone.
-  say(`Your account is ready. ${signedIn.notice ? `${signedIn.notice}. ` : ''}This is its first API key, which is shown this once:`)
+  say(`Your account is ready. ${signedIn.notice ? `${signedIn.notice}. ` : ''}This is its first API key, shown only once:`)
   const key = Object.assign(document.createElement('pre'), { tabIndex: 0 })
   key.append(Object.assign(document.createElement('code'), { id: 'key', textContent: signedIn.api_key }))
   const copy = Object.assign(document.createElement('button'), { type: 'button', textContent: 'Copy the key' })

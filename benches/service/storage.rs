@@ -44,7 +44,8 @@ fn account(data: &TempDir) -> String {
 async fn ask(data: &TempDir, key: &str, models: usize, polls: usize) -> f64 {
     let upstream = upstream();
     let base_url = upstream.base_url();
-    let server = Server::start(data, &[("EP_UPSTREAM_URL", base_url.as_str()), ("EP_LOG", "warn,ensemble_poll=info")]);
+    let server =
+        Server::start(data, &[("EP_UPSTREAM_URL", base_url.as_str()), ("EP_LOG", "warn,ensemble_poll=info")]);
     let client = Client::builder().tcp_nodelay(true).no_proxy().build().expect("a client");
     let poll = Poll { client: &client, url: format!("{}/api/poll", server.url), key: key.to_owned() };
     let some = async |polls: usize| {
@@ -88,7 +89,9 @@ async fn start() {
     ask(&data, &key, 3, 1).await;
     let file = data.path().join("ensemble-poll.db");
     let mut db = SqliteConnection::connect(file.to_str().expect("a path")).await.expect("opens");
-    let copies = format!("WITH RECURSIVE copies (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM copies WHERE n < {MANY})");
+    let copies = format!(
+        "WITH RECURSIVE copies (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM copies WHERE n < {MANY})"
+    );
     for copy in [
         "INSERT INTO plans (roster, seed, question, options, rules) {copies} \
              SELECT roster, seed, question, options, rules FROM plans, copies WHERE number = 1",
@@ -106,7 +109,13 @@ async fn start() {
     let upstream = upstream();
     let base_url = upstream.base_url();
     let starts: Vec<Duration> = (0..9)
-        .map(|_| Server::start(&data, &[("EP_UPSTREAM_URL", base_url.as_str()), ("EP_LOG", "warn,ensemble_poll=info")]).started_in)
+        .map(|_| {
+            Server::start(
+                &data,
+                &[("EP_UPSTREAM_URL", base_url.as_str()), ("EP_LOG", "warn,ensemble_poll=info")],
+            )
+            .started_in
+        })
         .collect();
     println!(
         "  start with {MANY} polls in {} MB: {:.1} ms",

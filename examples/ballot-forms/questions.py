@@ -1,4 +1,4 @@
-"""Questions with known answers, read from the sets that two packages carry. Nothing of them is kept here.
+"""Questions with known answers, read from the sets that two packages carry. None of them is stored here.
 
 QuaRTz (2 options), Social IQa (3), MMLU's development set (4), job titles of the Standard Occupational
 Classification (5 and 8), the largest of ten countries (10), and which of four explanations of about 200 characters

@@ -8,13 +8,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use ep_kernel::fault::Fault;
-<<<<<<< HEAD
-use ep_kernel::tool::Entry;
 use ep_kernel::{executor, guard};
-use ep_store::Store;
-=======
-use ep_kernel::guard::log_suppressed_failures;
->>>>>>> house
 use futures::FutureExt;
 use metrics_exporter_prometheus::PrometheusHandle;
 

@@ -124,7 +124,7 @@ impl<'a> Finding<'a> {
     }
 }
 
-/// Returns the problem of a model that is not ready, and what to do about it.
+/// Returns the problem of a model that is not ready, with the remedy.
 const fn advice(reason: Option<Reason>) -> &'static str {
     match reason {
         None => "voted for another option than expected: exclude them with --exclude if it repeats",
@@ -197,8 +197,8 @@ pub(super) async fn run(config: &Config, arguments: Arguments) -> anyhow::Result
         }
         if unpriced > 0 {
             print(&format!(
-                "{unpriced} of them have no listed price, which does not mean free. Prepaid polls exclude such models \
-                 unless EP_UPSTREAM_UNPRICED_FREE is true."
+                "{unpriced} of them have no listed price. Polls that are charged exclude them. If they are free, set \
+                 EP_UPSTREAM_UNPRICED_FREE=true."
             ))?;
         }
     }

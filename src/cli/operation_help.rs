@@ -9,7 +9,7 @@ use serde_json::Value;
 /// Returns the help of an operation: summary, usage, arguments, an example command and the manual.
 pub(super) fn operation_help(entry: &Entry) -> String {
     let spec = &entry.spec;
-    let mut text = format!("{}: {}\n\nUsage: ep call {} [OPTIONS]", spec.title, spec.summary, spec.name);
+    let mut text = format!("{}\n{}\n\nUsage: ep call {} [OPTIONS]", spec.title, spec.summary, spec.name);
     let input = entry.input();
     let names: Vec<&str> =
         schema::names(input).into_iter().filter(|name| !schema::is_deprecated(input, name)).collect();

@@ -155,7 +155,7 @@ pub(super) async fn run(config: &Config, mut arguments: Arguments) -> anyhow::Re
 fn reply(answer: &Value) -> Result<Reply, Fault> {
     serde_json::from_value(printable_value(answer)).map_err(|error| {
         let text =
-            "the response is not the result of a poll; --json shows it. Is the server's version another one?";
+            "the response is not the result of a poll; show it with --json, and compare the versions of ep and the server";
         Fault::new(Kind::Unavailable, text).caused_by(error)
     })
 }

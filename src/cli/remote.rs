@@ -58,8 +58,8 @@ impl Remote {
             return response.text().await.map(Value::String).map_err(|error| broken_off(&error));
         }
         let body: Value = response.json().await.map_err(|error| broken_off(&error))?;
-        Ok(match rest.member {
-            Some(member) => Value::Object([(member.to_owned(), body)].into_iter().collect()),
+        Ok(match rest.field {
+            Some(field) => Value::Object([(field.to_owned(), body)].into_iter().collect()),
             None => body,
         })
     }

@@ -39,13 +39,13 @@ pub(super) fn result(reply: &Reply, here: bool) -> anyhow::Result<()> {
         Reply::Poll(PollReply::Running(poll)) => running(&poll.poll_id),
         Reply::Free(poll) => running(&poll.poll_id),
         Reply::Result(poll) if poll.status.is_open() => running(&poll.poll_id),
-        Reply::Poll(PollReply::Complete(poll)) => Ended::from(&**poll).print(&term, here),
-        Reply::Result(poll) => Ended::from(&**poll).print(&term, here),
+        Reply::Poll(PollReply::Complete(poll)) => TerminalResult::from(&**poll).print(&term, here),
+        Reply::Result(poll) => TerminalResult::from(&**poll).print(&term, here),
     }
 }
 
 /// A poll that has ended.
-struct Ended<'a> {
+struct TerminalResult<'a> {
     question: &'a str,
     tally: &'a NamedTally,
     winner: Option<&'a str>,
@@ -61,7 +61,7 @@ struct Ended<'a> {
     notices: &'a [String],
 }
 
-impl<'a> From<&'a PollResponse> for Ended<'a> {
+impl<'a> From<&'a PollResponse> for TerminalResult<'a> {
     fn from(poll: &'a PollResponse) -> Self {
         Self {
             question: &poll.question,
@@ -80,7 +80,7 @@ impl<'a> From<&'a PollResponse> for Ended<'a> {
     }
 }
 
-impl<'a> From<&'a PollResult> for Ended<'a> {
+impl<'a> From<&'a PollResult> for TerminalResult<'a> {
     fn from(poll: &'a PollResult) -> Self {
         Self {
             question: poll.question.as_deref().unwrap_or_default(),
@@ -99,7 +99,7 @@ impl<'a> From<&'a PollResult> for Ended<'a> {
     }
 }
 
-impl Ended<'_> {
+impl TerminalResult<'_> {
     fn print(&self, term: &Term, here: bool) -> anyhow::Result<()> {
         term.write_line(&format!("\n{}", style(self.question).bold()))?;
         tally(term, self.tally)?;
@@ -235,7 +235,7 @@ mod tests {
         let Ok(Reply::Poll(PollReply::Complete(poll))) = serde_json::from_value(poll) else {
             panic!("the response of a poll was not read");
         };
-        let lines = Ended::from(&*poll).lines(false);
+        let lines = TerminalResult::from(&*poll).lines(false);
         let text = console::strip_ansi_codes(&lines.join("\n")).into_owned();
         assert_eq!(lines.len(), MOST_LINES, "{text}");
         assert_eq!(text.matches(counts).count(), 1, "{text}");

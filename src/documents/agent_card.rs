@@ -33,7 +33,7 @@ pub(super) const DOCUMENT: Document = Document::new(
 
 pub(super) const KEYS: Document = Document::new(
     JWKS,
-    "Has the keys that sign the agent card (RFC 7517).",
+    "Lists the keys that sign the agent card (RFC 7517).",
     |_| vec!["/.well-known/jwks.json".into()],
     &[Form::new("application/jwk-set+json", keys)],
 )
@@ -79,7 +79,7 @@ fn wants_version_1(headers: &HeaderMap) -> bool {
 fn signed(site: &Site, pure: Map<String, Value>, hybrid: bool) -> Map<String, Value> {
     let mut served = pure.clone();
     if hybrid {
-        add_older_members(site, &mut served);
+        add_older_fields(site, &mut served);
     }
     let Some(signing) = &site.settings.signing else { return served };
     let pure = Value::Object(pure);
@@ -113,7 +113,7 @@ fn without_empty(value: &Value) -> Option<Value> {
     }
 }
 
-fn add_older_members(site: &Site, card: &mut Map<String, Value>) {
+fn add_older_fields(site: &Site, card: &mut Map<String, Value>) {
     card.insert("url".into(), endpoint(site).into());
     card.insert("preferredTransport".into(), "JSONRPC".into());
     card.insert("protocolVersion".into(), "0.3.0".into());

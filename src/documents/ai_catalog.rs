@@ -11,7 +11,7 @@ use crate::site::{Document, Form, Site, owner};
 
 pub(super) const DOCUMENT: Document = Document::new(
     "ai_catalog",
-    "Lists what agents find here: MCP server, A2A agent, skill.",
+    "Lists the MCP server, the A2A agent and the skill.",
     |_| vec!["/.well-known/ai-catalog.json".into()],
     &[Form::new("application/ai-catalog+json", catalog)],
 )

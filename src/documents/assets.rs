@@ -18,7 +18,7 @@ pub(super) const STYLE: Document = asset(
 
 pub(super) const THEME: Document = asset(
     "theme_script",
-    "Script of the pages: colours by choice, copy buttons, times in the reader's zone.",
+    "Script of the pages: colour scheme, copy buttons, local times.",
     |_| vec!["/assets/theme.js".into()],
     &[Form::new(SCRIPT, |_| Some(Bytes::from_static(include_bytes!("../../assets/theme.js"))))],
 );
@@ -32,28 +32,28 @@ pub(super) const RESULT: Document = asset(
 
 pub(super) const ASK: Document = asset(
     "ask_script",
-    "Script of the start page: a field for each option, estimates of what is chosen.",
+    "Script of the start page: a field for each option, cost estimates.",
     |_| vec!["/assets/ask.js".into()],
     &[Form::new(SCRIPT, |_| Some(Bytes::from_static(include_bytes!("../../assets/ask.js"))))],
 );
 
 pub(super) const SEARCH: Document = asset(
     "search_script",
-    "Script of the documentation: finds entries by words.",
+    "Script of the documentation: search.",
     |_| vec!["/assets/search.js".into()],
     &[Form::new(SCRIPT, |_| Some(Bytes::from_static(include_bytes!("../../assets/search.js"))))],
 );
 
 pub(super) const ACCOUNT: Document = asset(
     "account_script",
-    "Script of an account's page: leads to the payment page, sends each form once.",
+    "Script of the account page: opens the payment page, submits each form once.",
     |_| vec!["/assets/account.js".into()],
     &[Form::new(SCRIPT, |_| Some(Bytes::from_static(include_bytes!("../../assets/account.js"))))],
 );
 
 pub(super) const WALLET: Document = asset(
     "wallet_script",
-    "Script of the pages that use a wallet: signing in and paying.",
+    "Script for wallets: sign-in and payment.",
     |_| vec!["/assets/wallet.js".into()],
     &[Form::new(SCRIPT, |_| Some(Bytes::from_static(include_bytes!("../../assets/wallet.js"))))],
 );

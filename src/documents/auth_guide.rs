@@ -11,7 +11,7 @@ pub(super) const NAME: &str = "auth_guide";
 
 pub(super) const DOCUMENT: Document = Document::new(
     NAME,
-    "Tells an agent how it gets access: without a key, by a wallet, a payment, a login or the operator.",
+    "Access for agents: without a key, by a wallet, a payment, a login or the operator.",
     |_| vec!["/auth.md".into()],
     &[Form::new(MARKDOWN, |site| prose::bytes(&AuthGuide { p: Prose::new(site) }))],
 )

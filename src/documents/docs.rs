@@ -19,7 +19,8 @@ use crate::site::{Document, Form, MARKDOWN as MARKDOWN_TYPE, Site};
 
 const MARKDOWN_NAME: &str = "docs_markdown";
 const TITLE: &str = "Documentation";
-const ABOUT: &str = "Guides, and every operation: how it is reached over REST, MCP and A2A, who may call it, and what it costs.";
+const ABOUT: &str =
+    "Guides, and every operation with its access over REST, MCP and A2A, its permissions and its cost.";
 
 /// The links at the top of the page.
 const LINKS: [(&str, &str); 5] = [
@@ -172,7 +173,7 @@ fn operation<'a>(
     }));
     let cost = match spec.cost {
         Cost::Metered if site.settings.offer.charges => "what the models charge, never more than its maximum",
-        Cost::Metered => "nothing: this service charges nobody",
+        Cost::Metered => "free: this service does not charge",
         Cost::Free => "nothing",
     };
     facts.push(Fact { what: "Costs", code: String::new(), notes: cost.into() });

@@ -97,7 +97,7 @@ pub(super) const START: Guide = guide!(
 .with_models();
 pub(super) const CONNECT: Guide = guide!(
     "clients",
-    "Connect over MCP or A2A, sign in with a wallet; and which clients were tested.",
+    "Connect over MCP or A2A, or sign in with a wallet. Lists the tested clients.",
     "",
     "clients.md",
     |site| Some(at(site, CLIENTS))
@@ -111,15 +111,15 @@ pub(super) const ACCOUNTS: Guide = guide!(
 );
 pub(super) const OAUTH: Guide = guide!(
     "oauth",
-    "Call with access tokens of an identity provider, and what the operator's provider must offer.",
+    "Call with access tokens of an identity provider. Lists the requirements for the provider.",
     "",
     "oauth.md",
     |site| Some(at(site, include_str!("../../docs/oauth.md")))
 );
 pub(super) const FUNDING: Guide = guide!(
     "funding",
-    "Fund an account, read what is left of it, and put money on a key.",
-    "this service charges nobody, so there is nothing to fund",
+    "Fund an account, read the amount left, and put money on a key.",
+    "this service does not charge, so there is nothing to fund",
     "",
     funding
 )
@@ -133,14 +133,14 @@ pub(super) const WEBHOOKS: Guide = guide!(
 );
 pub(super) const PACE: Guide = guide!(
     "pace",
-    "Choose between fewer calls and less waiting: how many models a poll asks at once before it stops.",
+    "Choose between fewer calls and less waiting: the number of concurrent calls of a poll.",
     "",
     "pace.md",
     |site| Some(at(site, include_str!("../../docs/pace.md")))
 );
 pub(super) const ERRORS: Guide = guide!(
     "errors",
-    "Every error with its status, its codes in each protocol, and what to do about it.",
+    "Every error with its status, its codes in each protocol, and its remedy.",
     "",
     "errors.md",
     |site| Some(format!(

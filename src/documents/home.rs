@@ -16,7 +16,7 @@ use crate::site::{Document, Form, MARKDOWN as MARKDOWN_TYPE, Site, owner};
 
 pub(super) const MARKDOWN: Document = Document::new(
     HOME_MARKDOWN,
-    "The start page in Markdown: what this service is, and how to ask it.",
+    "The start page in Markdown, with instructions for a first poll.",
     |_| vec!["/index.md".into()],
     &[Form::new(MARKDOWN_TYPE, markdown)],
 )

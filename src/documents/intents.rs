@@ -10,7 +10,7 @@ use crate::site::{Document, Form, Site};
 
 pub(super) const DOCUMENT: Document = Document::new(
     "intents",
-    "Lists what can be asked of this service: trigger phrases and parameter schemas of every operation.",
+    "Lists the trigger phrases and parameter schemas of every operation.",
     |_| vec!["/api/intents".into()],
     &[Form::new("application/json", render)],
 );

@@ -14,14 +14,14 @@ const PLAIN: &str = "text/plain; charset=utf-8";
 
 pub(super) const INDEX: Document = Document::new(
     "llms",
-    "Says in a few lines what this service is and what to read (llmstxt.org).",
+    "A short description of this service, with links to its documentation (llmstxt.org).",
     |_| vec!["/llms.txt".into()],
     &[Form::new(PLAIN, |site| prose::bytes(&Index { p: Prose::new(site) }))],
 );
 
 pub(super) const FULL: Document = Document::new(
     "llms_full",
-    "Has the whole documentation in one file of Markdown.",
+    "The whole documentation in one Markdown file.",
     |_| vec!["/llms-full.txt".into()],
     &[Form::new(PLAIN, |site| prose::bytes(&Full { site, p: Prose::new(site) }))],
 );

@@ -17,7 +17,7 @@ pub(super) const CARD_TYPE: &str = "application/mcp-server-card+json";
 
 pub(super) const CARD: Document = Document::new(
     CARD_NAME,
-    "Says how MCP clients connect (SEP-2127).",
+    "Connection data for MCP clients (SEP-2127).",
     |_| vec!["/api/mcp/server-card".into(), "/.well-known/mcp/server-card.json".into()],
     &[Form::new(CARD_TYPE, card)],
 )

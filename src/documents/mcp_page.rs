@@ -18,7 +18,7 @@ const MARKDOWN_NAME: &str = "mcp_guide";
 
 pub(super) const DOCUMENT: Document = Document::new(
     MCP_PAGE,
-    "How to connect an MCP client, for people.",
+    "Connection instructions for MCP clients.",
     |_| Vec::new(),
     &[Form::new(HTML, html), Form::markdown(markdown)],
 )
@@ -26,7 +26,7 @@ pub(super) const DOCUMENT: Document = Document::new(
 
 pub(super) const MARKDOWN: Document = Document::new(
     MARKDOWN_NAME,
-    "How to connect an MCP client.",
+    "Connection instructions for MCP clients in Markdown.",
     |_| vec!["/api/mcp.md".into()],
     &[Form::new(MARKDOWN_TYPE, markdown)],
 );

@@ -13,7 +13,7 @@ const OPENAPI: &str = "openapi";
 
 pub(super) const DOCUMENT: Document = Document::new(
     "node_spec",
-    "Specifies every operation for agents as a node: JSON Schemas, its place in OpenAPI, and tool definitions.",
+    "Specifies every operation as a node for agents: JSON Schemas, OpenAPI reference, and tool definitions.",
     |_| vec!["/api/graph/node-spec".into()],
     &[Form::new("application/json", render)],
 );

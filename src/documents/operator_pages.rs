@@ -16,19 +16,19 @@ use crate::site::{Document, Form, MARKDOWN as MARKDOWN_TYPE, Site};
 
 const ABOUT_PAGE: About = About {
     title: "About",
-    description: "What this service is, and who runs it.",
+    description: "A description of this service and of its operator.",
     name: "about",
     markdown: "about_markdown",
 };
 const PRIVACY_PAGE: About = About {
     title: "Privacy",
-    description: "What this service stores, for how long, who gets it, and what is public.",
+    description: "The data that this service stores, publishes and passes on, with retention times.",
     name: "privacy",
     markdown: "privacy_markdown",
 };
 pub(super) const TERMS_PAGE: About = About {
     title: "Terms",
-    description: "What is offered, what is not promised, and what happens with money.",
+    description: "The terms of this service: its offer, its limits, and payments.",
     name: "terms",
     markdown: "terms_markdown",
 };
@@ -42,7 +42,7 @@ pub(super) const ABOUT: Document = Document::new(
 
 pub(super) const ABOUT_MARKDOWN: Document = Document::new(
     ABOUT_PAGE.markdown,
-    "The same in Markdown.",
+    "The about page in Markdown.",
     |_| vec!["/about.md".into()],
     &[Form::new(MARKDOWN_TYPE, about)],
 )
@@ -58,7 +58,7 @@ pub(super) const PRIVACY: Document = Document::new(
 
 pub(super) const PRIVACY_MARKDOWN: Document = Document::new(
     PRIVACY_PAGE.markdown,
-    "The same in Markdown.",
+    "The privacy page in Markdown.",
     |_| vec!["/privacy.md".into()],
     &[Form::new(MARKDOWN_TYPE, privacy)],
 )
@@ -74,7 +74,7 @@ pub(super) const TERMS: Document = Document::new(
 
 pub(super) const TERMS_MARKDOWN: Document = Document::new(
     TERMS_PAGE.markdown,
-    "The same in Markdown.",
+    "The terms page in Markdown.",
     |_| vec!["/terms.md".into()],
     &[Form::new(MARKDOWN_TYPE, terms)],
 )

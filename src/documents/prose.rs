@@ -47,8 +47,8 @@ impl<'a> Prose<'a> {
     }
 
     /// Returns a field of `owner.json`.
-    pub(super) fn owner(&self, member: &str) -> askama::Result<&str> {
-        self.owner[member].as_str().ok_or_else(|| missing("member of owner.json", member))
+    pub(super) fn owner(&self, field: &str) -> askama::Result<&str> {
+        self.owner[field].as_str().ok_or_else(|| missing("field of owner.json", field))
     }
 
     /// Returns the URL of an operation, a document or an endpoint, with its placeholders unchanged.
@@ -100,7 +100,7 @@ impl<'a> Prose<'a> {
     }
 
     /// Returns the description of an input field of an operation.
-    pub(super) fn member(&self, operation: &str, name: &str) -> askama::Result<String> {
+    pub(super) fn field(&self, operation: &str, name: &str) -> askama::Result<String> {
         self.limit(operation, &format!("{name}/description"))
     }
 

@@ -9,7 +9,7 @@ use crate::site::{Document, Form, NO_ISSUER, ProtectedResource, Site, owner};
 
 pub(super) const API: Document = Document::new(
     ProtectedResource::API.document,
-    "Says where clients get access tokens for this service (RFC 9728).",
+    "The authorization server for access tokens of this service (RFC 9728).",
     |_| vec!["/.well-known/oauth-protected-resource".into()],
     &[Form::new("application/json", |site| render(site, ProtectedResource::API))],
 )
@@ -17,7 +17,7 @@ pub(super) const API: Document = Document::new(
 
 pub(super) const MCP: Document = Document::new(
     MCP_RESOURCE,
-    "The same, for its MCP endpoint.",
+    "The authorization server for access tokens of the MCP endpoint (RFC 9728).",
     |_| vec!["/.well-known/oauth-protected-resource/api/mcp".into()],
     &[Form::new("application/json", |site| of_protocol(site, MCP_RESOURCE))],
 )
@@ -25,7 +25,7 @@ pub(super) const MCP: Document = Document::new(
 
 pub(super) const A2A: Document = Document::new(
     A2A_RESOURCE,
-    "The same, for its A2A endpoint.",
+    "The authorization server for access tokens of the A2A endpoint (RFC 9728).",
     |_| vec!["/.well-known/oauth-protected-resource/api/a2a".into()],
     &[Form::new("application/json", |site| of_protocol(site, A2A_RESOURCE))],
 )

@@ -14,7 +14,7 @@ use crate::site::{Route, RouteKind};
 
 pub(super) const DOCUMENT: Document = Document::new(
     "robots",
-    "Says what crawlers may read, and what for.",
+    "Rules for crawlers.",
     |_| vec!["/robots.txt".into()],
     &[Form::new("text/plain; charset=utf-8", text)],
 )

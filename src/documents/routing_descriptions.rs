@@ -16,7 +16,7 @@ use crate::site::{Route, RouteKind};
 
 pub(super) const DOCUMENT: Document = Document::new(
     "routing_descriptions",
-    "Says of every route what it is for, whom it admits, what it costs and how long it takes.",
+    "Purpose, access, cost and duration of every route.",
     |_| vec!["/api/routing-descriptions.json".into()],
     &[Form::new("application/json", descriptions)],
 )
@@ -79,7 +79,7 @@ fn description(site: &Site, route: &Route) -> Value {
         described["read_only"] = true.into();
     }
     let (price, class) = match route.kind {
-        // What is paid is credited to the account.
+        // The payment is credited to the account.
         RouteKind::Payment(_) => (free(), Latency::Models),
         RouteKind::Protocol(endpoint) if endpoint.opens_polls => (metered(site), Latency::Models),
         _ => (free(), Latency::Instant),

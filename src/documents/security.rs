@@ -12,7 +12,7 @@ const NAME: &str = "security";
 
 pub(super) const DOCUMENT: Document = Document::new(
     NAME,
-    "Says where security problems are reported (RFC 9116).",
+    "The contact for security reports (RFC 9116).",
     |_| vec!["/.well-known/security.txt".into(), "/security.txt".into()],
     &[Form::new("text/plain; charset=utf-8", text)],
 )

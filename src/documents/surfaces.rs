@@ -16,7 +16,7 @@ const DESCRIPTORS: &str = include_str!("../../well-known/surfaces.json");
 
 pub(super) const DOCUMENT: Document = Document::new(
     "surfaces",
-    "Lists the ways to reach this service, and how to tell from outside that each is supported.",
+    "Lists the interfaces of this service, with a public check for each.",
     |_| vec!["/api/surfaces".into()],
     &[Form::new("application/json", render).described(schema::output::<Surfaces>)],
 );

@@ -34,5 +34,5 @@ pub use response::{
     Embedded, PUBLIC_RESULT, counted, fault, formatted_fault, json, operation_output, replayed,
 };
 pub use state::{AppState, Exchange, Handler, HandlerFuture, PathParams, Stopping};
-pub use stream::{Step, Steps, event_stream, received};
+pub use stream::{CallStep, Steps, event_stream, received};
 pub use web_access::WebAccess;

@@ -76,9 +76,9 @@ pub fn operation_output(
     base_url: &str,
 ) -> Response<Body> {
     let presentation = &output.presentation;
-    let bytes = match (&presentation.body, rest.member) {
+    let bytes = match (&presentation.body, rest.field) {
         (OutputBody::Text(text), _) => text.clone().into(),
-        (OutputBody::Json, Some(member)) => bytes_of(&output.value[member]),
+        (OutputBody::Json, Some(field)) => bytes_of(&output.value[field]),
         (OutputBody::Json, None) => bytes_of(&output.value),
     };
     let tag = match presentation.cache {
@@ -116,7 +116,7 @@ pub(super) fn bytes_of(body: &impl Serialize) -> Bytes {
     serde_json::to_vec(body).map_or_else(
         |error| {
             tracing::error!(error = %error, "failed to serialize a response");
-            Bytes::from_static(br#"{"error":"something failed on our side"}"#)
+            Bytes::from_static(br#"{"error":"internal error"}"#)
         },
         Bytes::from,
     )

@@ -18,7 +18,7 @@ use tokio::sync::mpsc;
 const KEEP_ALIVE: Duration = Duration::from_secs(15);
 
 /// Progress or result of a call. Boxed, because a queue has room for dozens.
-pub enum Step<T> {
+pub enum CallStep<T> {
     /// A progress step.
     Progress(Box<Progress>),
     /// The result.
@@ -26,11 +26,11 @@ pub enum Step<T> {
 }
 
 /// Sender of a call's progress and result.
-pub struct Steps<T>(mpsc::Sender<Step<T>>);
+pub struct Steps<T>(mpsc::Sender<CallStep<T>>);
 
 impl<T: Send + 'static> Steps<T> {
     /// Returns a queue with room for every step of a call.
-    pub fn queue() -> (Self, mpsc::Receiver<Step<T>>) {
+    pub fn queue() -> (Self, mpsc::Receiver<CallStep<T>>) {
         let (sender, receiver) = mpsc::channel(MAX_EVENTS);
         (Self(sender), receiver)
     }
@@ -38,7 +38,7 @@ impl<T: Send + 'static> Steps<T> {
     /// Returns a sink for progress; a step is dropped only if the client has disconnected.
     pub fn sink(&self) -> ProgressSink {
         let steps = self.0.clone();
-        ProgressSink::new(move |step| drop(steps.try_send(Step::Progress(Box::new(step)))))
+        ProgressSink::new(move |step| drop(steps.try_send(CallStep::Progress(Box::new(step)))))
     }
 
     /// Runs the call in the background. A read-only call stops when the client disconnects.
@@ -49,7 +49,7 @@ impl<T: Send + 'static> Steps<T> {
                 done = call => done,
                 () = steps.closed(), if only_reads => return,
             };
-            drop(steps.send(Step::End(Box::new(done))).await);
+            drop(steps.send(CallStep::End(Box::new(done))).await);
         });
     }
 }

@@ -57,7 +57,7 @@ pub(crate) fn actions(fault: &Fault, site: &Site, requested: Option<&str>) -> Ve
         Kind::Unauthenticated => {
             let behind = requested.map_or_else(String::new, return_to);
             return vec![
-                page("Sign in, and come back.", LOGIN_PAGE, &behind),
+                page("Sign in, and return to this page.", LOGIN_PAGE, &behind),
                 page("Ask the free models, without an account.", HOME, ""),
             ];
         }
@@ -75,15 +75,14 @@ pub(crate) fn actions(fault: &Fault, site: &Site, requested: Option<&str>) -> Ve
                 };
                 vec![
                     cheaper("Choose free models, where available: they cost nothing."),
-                    cheaper(&format!("Or ask {contact} for credit: no way to pay is set up here.")),
+                    cheaper(&format!("Or ask {contact} for credit: no payment method is set up.")),
                 ]
             };
         }
         Kind::UnknownRoute => {
             let near = readable(fault)
                 .map(|(_, url)| Action { text: format!("Did you mean {url}?"), url: Some(url) });
-            let known =
-                [page("Go to the start page.", HOME, ""), page("Look into the documentation.", DOCS, "")];
+            let known = [page("Go to the start page.", HOME, ""), page("Read the documentation.", DOCS, "")];
             return near.chain(known).collect();
         }
         Kind::NotFound => {
@@ -133,8 +132,7 @@ pub(crate) fn message(fault: &Fault) -> String {
         "This needs an account: sign in first.".to_owned()
     } else if fault.kind() == Kind::RateLimited {
         // The page shows a countdown.
-        "This service takes only so many requests from one visitor in a minute, and these were more."
-            .to_owned()
+        "You have sent more requests than one visitor may send in a minute.".to_owned()
     } else if fault.kind() == Kind::MethodNotAllowed {
         "A browser cannot open it as a page.".to_owned()
     } else {

@@ -57,7 +57,7 @@ pub struct DepositReceipt {
     pub(crate) user_id: Option<UserId>,
     /// True if the account is new.
     pub(crate) is_new_user: bool,
-    /// The first API key of a new account, shown this once.
+    /// The first API key of a new account, returned only once.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "String")]
     pub(crate) api_key: Option<String>,

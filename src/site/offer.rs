@@ -147,7 +147,7 @@ impl Offer {
     /// Returns the reason why an operation has no use here; `None` if it has a use.
     pub fn lacks(&self, spec: &Spec) -> Option<Unavailable> {
         if !self.charges && OF_MONEY.contains(&spec.name) {
-            return Some(CHARGES_NOBODY);
+            return Some(NO_CHARGES);
         }
         if let Some(rail) = RAILS.into_iter().find(|rail| rail.begins == spec.name) {
             return self.without(rail);
@@ -162,9 +162,7 @@ impl Offer {
         match route.kind {
             RouteKind::Operation(entry, _) | RouteKind::Stream(entry, _) => self.lacks(&entry.spec),
             // It takes reports of payments that were begun while polls were charged.
-            RouteKind::Webhook(rail) if !self.charges && self.configured.contains(&rail) => {
-                Some(CHARGES_NOBODY)
-            }
+            RouteKind::Webhook(rail) if !self.charges && self.configured.contains(&rail) => Some(NO_CHARGES),
             RouteKind::Webhook(rail) | RouteKind::Payment(rail) => self.without(rail),
             RouteKind::Redirect if !self.sign_in && route.name == LOGIN => {
                 Some(Unavailable::new(Kind::NotConfigured, "no identity provider is configured for browsers"))
@@ -206,11 +204,11 @@ impl Offer {
 
     /// Returns the reason why a rail takes no payments; `None` if it takes them.
     fn without(&self, rail: &Rail) -> Option<Unavailable> {
-        let reason = if self.charges { rail.missing() } else { CHARGES_NOBODY.reason };
+        let reason = if self.charges { rail.missing() } else { NO_CHARGES.reason };
         (!self.takes(rail)).then(|| Unavailable::new(Kind::NotConfigured, reason))
     }
 }
 
-const CHARGES_NOBODY: Unavailable = Unavailable { reason: "this service charges nobody", status: None };
+const NO_CHARGES: Unavailable = Unavailable { reason: "this service does not charge", status: None };
 const NO_MODELS: Unavailable =
     Unavailable::new(Kind::NotConfigured, "no models are configured, and the operator sets EP_UPSTREAM_URL");

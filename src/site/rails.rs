@@ -33,7 +33,7 @@ pub static CARD: Rail = Rail {
     receiver: Receiver {
         name: "stripe_webhook",
         path: "/api/webhooks/stripe",
-        summary: "Takes what Stripe reports of payments.",
+        summary: "Stripe webhook endpoint.",
     },
     arrival: Arrival::Webhook(Webhook {
         header: "Stripe-Signature",
@@ -44,12 +44,12 @@ pub static CARD: Rail = Rail {
     example: CreateCheckout::SPEC.example,
     words: RailWords {
         payments: "card payments",
-        way: "With the session of a signed-in browser, begin a payment by card and open the returned url.",
+        way: "With the session of a signed-in browser, start a card payment and open the returned url.",
         pay: "by card",
-        stored: "**Payments by card**: the amount, the time, the account and the payment's ids at Stripe. Card numbers \
-                 never come here.",
-        recipient: "**Stripe**: the amount, the account's id and an id of the payment. You give it your card yourself.",
-        terms: "By card an account is funded through Stripe. A payment that is refunded or charged back is taken off the \
+        stored: "**Payments by card**: the amount, the time, the account and the payment's ids at Stripe. This \
+                 service never receives card numbers.",
+        recipient: "**Stripe**: the amount, the account's id and an id of the payment. You enter your card at Stripe.",
+        terms: "Card payments fund an account through Stripe. A refunded or charged-back payment is deducted from the \
                 balance.",
         after_deletion: None,
     },
@@ -100,14 +100,13 @@ pub static X402: Rail = Rail {
     example: r#"{ "amount_usd": 5 }"#,
     words: RailWords {
         payments: "deposits",
-        way: "Deposit USDC (x402): the first response says what to pay. With Authorization, that account is credited, \
+        way: "Deposit USDC (x402): the first response has the payment requirements. With Authorization, that account is credited; \
               otherwise the account of the paying wallet.",
         pay: "from a wallet",
-        stored: "**Deposits of USDC**: the payer's address, the amount, the signed payment and the transaction. The same \
-                 is public on the chain.",
-        recipient: "**The x402 facilitator and the chain** (`{network}`): the payment that you signed.",
-        terms: "In USDC an account is funded on the chain `{network}`. What was paid there cannot be called back by the \
-                program.",
+        stored: "**Deposits of USDC**: the payer's address, the amount, the signed payment and the transaction. The chain \
+                 publishes the same data.",
+        recipient: "**The x402 facilitator and the chain** (`{network}`): your signed payment.",
+        terms: "USDC payments fund an account on the chain `{network}`. The program cannot reverse them.",
         after_deletion: Some("Deposits of USDC stay under the payer's address."),
     },
     guide: RailGuide::Section("Paying in USDC"),
@@ -117,7 +116,7 @@ pub static X402: Rail = Rail {
     }),
     agent_extension: Some(AgentExtension {
         uri: A2A_X402,
-        description: "Where the balance does not suffice, a task can be paid for in USDC (x402).",
+        description: "If the balance is insufficient, a task can be paid for in USDC (x402).",
     }),
     page: PaymentForm::Wallet(WalletForm {
         script: "wallet_script",

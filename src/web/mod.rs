@@ -76,14 +76,14 @@ use HandlerFn::{Plain, WithState};
 /// content of the request, not from its credential.
 static ENDPOINTS: [(Route, HandlerFn); 30] = [
     (
-        page(LOGIN_PAGE, LOGIN_PATH, "The page where people sign in.")
+        page(LOGIN_PAGE, LOGIN_PATH, "The sign-in page.")
             .media_types(HTML_AND_MARKDOWN)
             .query(&login::QUERY)
             .personal(),
         Plain(login::sign_in::show),
     ),
     (
-        page(DASHBOARD, DASHBOARD_PATH, "The page of the account that this browser is signed in to.")
+        page(DASHBOARD, DASHBOARD_PATH, "The account page of the signed-in browser.")
             .media_types(HTML_AND_MARKDOWN)
             .query(&account::QUERY)
             .personal(),
@@ -93,7 +93,7 @@ static ENDPOINTS: [(Route, HandlerFn); 30] = [
     (opened(ACCOUNT_FORMS.keys, "/dashboard/keys"), Plain(to_page_of_form)),
     (form(ACCOUNT_FORMS.revocation, "/dashboard/keys/revoke", "Revokes an API key."), Plain(account::revoke_key)),
     (opened(ACCOUNT_FORMS.revocation, "/dashboard/keys/revoke"), Plain(to_page_of_form)),
-    (form(ACCOUNT_FORMS.checkout, "/dashboard/checkout", "Begins a payment by card."), Plain(account::checkout)),
+    (form(ACCOUNT_FORMS.checkout, "/dashboard/checkout", "Starts a card payment."), Plain(account::checkout)),
     (opened(ACCOUNT_FORMS.checkout, "/dashboard/checkout"), Plain(to_page_of_form)),
     (form(ACCOUNT_FORMS.cancellation, "/dashboard/polls/cancel", "Cancels a poll."), Plain(account::cancel_poll)),
     (opened(ACCOUNT_FORMS.cancellation, "/dashboard/polls/cancel"), Plain(to_page_of_form)),
@@ -104,26 +104,26 @@ static ENDPOINTS: [(Route, HandlerFn); 30] = [
     (form(ACCOUNT_FORMS.deletion, "/dashboard/delete", "Deletes the account."), Plain(account::data::delete_account)),
     (opened(ACCOUNT_FORMS.deletion, "/dashboard/delete"), Plain(account::gone)),
     (
-        page(HOME, "/", "The start page: what this service is, and a place to try it.")
+        page(HOME, "/", "The start page, with a form for a poll.")
             .media_types(HTML_AND_MARKDOWN),
         WithState(start::show),
     ),
-    (form(ASK, "/ask", "Asks what the start page's form says."), WithState(start::ask)),
+    (form(ASK, "/ask", "Asks the poll of the start page's form."), WithState(start::ask)),
     (opened(ASK, "/ask"), Plain(to_page_of_form)),
     (
-        page(EMBED, "/embed/{poll_id}", "A poll for a frame of another website.")
+        page(EMBED, "/embed/{poll_id}", "A poll in a frame for other websites.")
             .media_types(HTML_AND_MARKDOWN),
         WithState(result::embed),
     ),
     (
-        page(MODELS_PAGE, "/models", "The models that vote, for people.")
+        page(MODELS_PAGE, "/models", "The models page.")
             .media_types(HTML_AND_MARKDOWN)
             .query(&models::QUERY)
             .faults(&models::FAULTS),
         Plain(models::page),
     ),
     (
-        page(MODELS_MARKDOWN, "/models.md", "The models that vote, in Markdown.")
+        page(MODELS_MARKDOWN, "/models.md", "The models page in Markdown.")
             .media_types(&["text/markdown"])
             .query(&models::QUERY)
             .faults(&models::FAULTS),
@@ -139,8 +139,8 @@ static ENDPOINTS: [(Route, HandlerFn); 30] = [
         page(
             RESULT_PAGE,
             "/results/{poll_id}",
-            "The page of a poll, running or ended, for people; with .md behind the id its Markdown, with .csv its votes, \
-             with .png or .svg its picture.",
+            "The page of a poll. The suffix .md after the id selects Markdown, .csv the votes, .png or .svg the \
+             picture.",
         )
         .media_types(&["text/html", "text/markdown", "text/csv", "image/png", "image/svg+xml"]),
         WithState(result::result),
@@ -150,12 +150,12 @@ static ENDPOINTS: [(Route, HandlerFn); 30] = [
             "openid_configuration",
             "/.well-known/openid-configuration",
             RouteKind::ProxiedDocument,
-            "What the identity provider says of itself (OpenID Connect Discovery).",
+            "The identity provider's metadata (OpenID Connect Discovery).",
         ),
         Plain(discovery::pass_on),
     ),
     (
-        redirect_to(LOGIN, "/api/auth/login", "Sends the browser to the identity provider.")
+        redirect_to(LOGIN, "/api/auth/login", "Redirects the browser to the identity provider.")
             .rate(Rate::SignIn)
             .query(&login::QUERY),
         Plain(login::begin),
@@ -164,7 +164,7 @@ static ENDPOINTS: [(Route, HandlerFn); 30] = [
         redirect_to(
             CALLBACK,
             "/api/auth/callback",
-            "Takes the browser back from the identity provider, and signs it in.",
+            "Signs a browser in after its return from the identity provider.",
         )
         .rate(Rate::SignIn)
         .query(&login::CALLBACK_QUERY),
@@ -172,14 +172,14 @@ static ENDPOINTS: [(Route, HandlerFn); 30] = [
     ),
     (redirect_to(LOGOUT, "/api/auth/logout", "Signs this browser out."), Plain(login::logout::handle)),
     (
-        probe("liveness", "/healthz", "Answers 200 while the process serves requests."),
+        probe("liveness", "/healthz", "Liveness: 200 while the process serves requests."),
         Plain(probes::liveness),
     ),
     (
         probe(
             "readiness",
             "/readyz",
-            "Answers 200 if requests can be served, and 503 while the database is not available or the service is stopping.",
+            "Readiness: 200 if requests can be served, 503 while the database is not available or the service is stopping.",
         ),
         Plain(probes::readiness),
     ),
@@ -219,7 +219,7 @@ const fn form(name: &'static str, path: &'static str, summary: &'static str) -> 
 
 /// Creates the route for a form's URL opened in a browser.
 const fn opened(name: &'static str, path: &'static str) -> Route {
-    Route::get(name, path, RouteKind::Form, "Leads to the page of this form.")
+    Route::get(name, path, RouteKind::Form, "Redirects to the page of this form.")
 }
 
 const fn redirect_to(name: &'static str, path: &'static str, summary: &'static str) -> Route {

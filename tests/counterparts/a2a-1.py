@@ -50,9 +50,9 @@ async def run(request):
     async with httpx.AsyncClient(headers=headers, timeout=PATIENCE_S) as http:
         card = await A2ACardResolver(http, request["url"]).get_agent_card()
         if request["binding"] == "0.3":
-            kept = [one for one in card.supported_interfaces if one.protocol_version == "0.3"]
+            selected = [one for one in card.supported_interfaces if one.protocol_version == "0.3"]
             del card.supported_interfaces[:]
-            card.supported_interfaces.extend(kept)
+            card.supported_interfaces.extend(selected)
         bindings = ["HTTP+JSON"] if request["binding"] == "HTTP+JSON" else ["JSONRPC"]
 
         def client(streaming):

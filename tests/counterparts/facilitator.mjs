@@ -95,8 +95,8 @@ async function act(operation, body, name) {
   if (name === 'pending' || name === 'lost-receipt') {
     const { result, transaction } = await facilitator.settleWithoutReceipt(body)
     // Version 1 of the library omits the hash; other facilitators return it in both versions.
-    const told = name === 'pending' && transaction
-    return told ? { ...result, errorReason: 'settlement_pending', transaction } : result
+    const reported = name === 'pending' && transaction
+    return reported ? { ...result, errorReason: 'settlement_pending', transaction } : result
   }
   const result = await facilitator[operation](body)
   return name === 'lie-payer' ? { ...result, payer: SOME_ADDRESS } : result

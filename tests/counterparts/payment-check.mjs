@@ -45,7 +45,7 @@ export async function checkPayments(start, { withPython }) {
     for (const [client, version, script] of clients) {
       await checkClient(version, () => script.ask('pay', {
         client, url: endpoint.url, privateKey, rpcUrl, chainId: CHAIN_ID,
-        body: { amount_usd: 5 }, headers: { 'x-test': 'kept' },
+        body: { amount_usd: 5 }, headers: { 'x-test': 'sent' },
       }))
     }
   } finally {
@@ -166,7 +166,7 @@ export async function checkPayments(start, { withPython }) {
   async function checkClient(version, pay) {
     const before = await balance(payTo)
     const paid = await pay()
-    assert.deepEqual([paid.status, paid.body], [200, { version, amount_usd: 5, kept: 'kept' }])
+    assert.deepEqual([paid.status, paid.body], [200, { version, amount_usd: 5, header: 'sent' }])
     assert.deepEqual(paid.sent.map((each) => each.status), [402, 200])
     assert.equal(paid.sent[1].payment.name, version === 1 ? 'x-payment' : 'payment-signature')
     assert.equal(await balance(payTo) - before, AMOUNT)
@@ -236,7 +236,7 @@ export async function checkPayments(start, { withPython }) {
       const { success } = await send('settle', bodyOf(payload.x402Version, { payload }))
       assert.equal(success, true)
       response.writeHead(200, { 'content-type': 'application/json' })
-      response.end(JSON.stringify({ version: payload.x402Version, amount_usd, kept: request.headers['x-test'] }))
+      response.end(JSON.stringify({ version: payload.x402Version, amount_usd, header: request.headers['x-test'] }))
     })
     place.server.listen(0, '127.0.0.1')
     await once(place.server, 'listening')

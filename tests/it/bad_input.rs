@@ -37,7 +37,7 @@ async fn validation_errors_name_the_field() {
         (json!({ "preset": 5 }), "preset"),
         (json!({ "models": "a/b" }), "models"),
         (json!({ "models": ["a/b", 3] }), "models[1]"),
-        (json!({ "models": vec!["a/b"; 151] }), "151 were given"),
+        (json!({ "models": vec!["a/b"; 151] }), "has 151 model ids"),
         (json!({ "models": ["no/such", "maker1/*"] }), "no no/such;"),
         (json!({ "models": ["maker1/line-1"] }), "one model"),
         (json!({ "models": ["maker1/*"], "preset": "budget" }), "one of the two"),

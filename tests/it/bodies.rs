@@ -46,7 +46,7 @@ const SPEC: Spec = Spec {
     cost: Cost::Free,
     latency: Latency::Instant,
     rate: Rate::Default,
-    rest: Some(Rest::get("/api/colours").member("colours")),
+    rest: Some(Rest::get("/api/colours").field("colours")),
     stream: None,
     agents: Agents::Extended,
     task: Task::None,

@@ -12,7 +12,7 @@ fn help_of_an_operation_has_arguments_and_a_working_example() {
     let run = |arguments: &[&str]| stdout(&ep(data.path(), arguments, &[]), 0);
     let help = run(&["call", "dry_run_poll", "--help"]);
     for words in
-        ["Check and price a poll", "question", "string, at least 10 characters", "What to choose from."]
+        ["Check and price a poll", "question", "string, at least 10 characters", "Options to choose from."]
     {
         assert!(help.contains(words), "{words} in {help}");
     }

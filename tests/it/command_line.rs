@@ -232,7 +232,7 @@ fn accounts_keys_and_ledger() {
     let too_much = [by_email("debit"), vec!["--usd", "9", "--reference", "all"]].concat();
     let refused = ep(data.path(), &too_much, &[]);
     stdout(&refused, 2);
-    assert!(String::from_utf8_lossy(&refused.stderr).contains("only $2.00 is available"));
+    assert!(String::from_utf8_lossy(&refused.stderr).contains("the available balance is $2.00"));
     let user: Value = serde_json::from_str(run(&["admin", "list-users"], 0).trim()).unwrap();
     assert_eq!((&user["id"], &user["email"]), (&made["user_id"], &json!("a@example.com")));
     let keys = run(&by_email("list-keys"), 0);

@@ -206,10 +206,10 @@ async fn callback_of_another_browser_is_rejected() {
     let callback = browser.callback(&service, "/api/auth/login").await;
 
     // Opened in another person's browser, which would then be signed in as the attacker.
-    assert!(refused(&mut Browser::new(), &callback).await.contains("not begun in this browser"));
+    assert!(refused(&mut Browser::new(), &callback).await.contains("did not start this sign-in"));
     let mut other = Browser::new();
     other.callback(&service, "/api/auth/login").await;
-    assert!(refused(&mut other, &callback).await.contains("not begun in this browser"));
+    assert!(refused(&mut other, &callback).await.contains("did not start this sign-in"));
     for state in [None, Some(""), Some("guessed")] {
         refused(&mut browser, &changed(&callback, "state", state)).await;
     }

@@ -147,7 +147,7 @@ async fn sign_in_page_offers_the_configured_methods() {
     let failed = client.request(Method::GET, "/api/auth/callback?code=x").header("accept", BROWSER);
     let failed = client.send(failed).await;
     assert!(failed.status == 401 && failed.text.contains("href=\"/login\""), "{}", failed.text);
-    assert!(failed.text.contains("not begun in this browser"), "{}", failed.text);
+    assert!(failed.text.contains("did not start this sign-in"), "{}", failed.text);
     let without = Setup::demo().boot().await.anonymous().get("/login").await.text;
     assert!(!without.contains("/api/auth/login") && without.contains("needs JavaScript"), "{without}");
 }
@@ -324,7 +324,7 @@ async fn polls_are_listed_searched_paged_and_cancelled() {
     let id = started["poll_id"].as_str().unwrap();
     let page = visitor.page().await;
     assert!(between(&page, "id=\"running\"", "</ul>").contains(&format!("value=\"{id}\"")), "{page}");
-    assert!(page.contains("set aside for running polls"));
+    assert!(page.contains("held for running polls"));
     let form = [("poll_id", id), ("nonce", "n1")];
     let (other, _) = Visitor::new(&service, 0).await;
     assert_eq!(other.send("/dashboard/polls/cancel", &form).await.status, 404);
@@ -341,7 +341,7 @@ async fn polls_are_listed_searched_paged_and_cancelled() {
     assert!([303, 409].contains(&again.status), "{}", again.text);
     let html = visitor.get("/dashboard?done=cancelled").await.text;
     assert!(
-        between(&html, "<h2 id=\"polls\">", "<form").contains("The poll was ended with the votes it had.")
+        between(&html, "<h2 id=\"polls\">", "<form").contains("The poll has ended with the votes so far.")
     );
     // A poll that ended by itself, and one that was deleted, in a stale tab.
     let ended = owner.poll(json!({ "confidence_threshold": 0.5 })).await.expect(200);
@@ -377,7 +377,7 @@ async fn polls_are_listed_searched_paged_and_cancelled() {
 async fn account_reads_its_history_and_spending() {
     let service = Setup::default().boot().await;
     let (visitor, owner) = Visitor::new(&service, 50).await;
-    assert!(visitor.page().await.contains("You have not asked anything yet"));
+    assert!(visitor.page().await.contains("You have no polls yet"));
     for number in 0..23 {
         let asked = format!("Is number {number} a Größe? <i>");
         owner.poll(json!({ "question": asked, "max_cost_usd": 0.5 })).await.expect(200);
@@ -476,7 +476,7 @@ async fn form_redirects_to_the_payment_page_once() {
     let without = Setup::demo().boot().await;
     let (visitor, _) = Visitor::new(&without, 0).await;
     let page = visitor.page().await;
-    assert!(page.contains("No way to pay is set up here.") && !page.contains("Add funds"), "{page}");
+    assert!(page.contains("No payment method is set up.") && !page.contains("Add funds"), "{page}");
     let form = [("amount", "$12.50"), ("nonce", "n1")];
     assert_eq!(visitor.send("/dashboard/checkout", &form).await.status, 503);
     let without = Setup::demo().with("EP_CONTACT", "mailto:help@example.com").boot().await;

@@ -110,7 +110,7 @@ async fn models_page_shows_statistics_after_enough_votes() {
     }
     assert_eq!(model["votes"], 31, "{model}");
     let page = nobody.get("/models?sort=majority").await.text;
-    assert!(page.contains("aria-sort=\"descending\"") && page.contains("at least 30 votes"), "{page}");
+    assert!(page.contains("aria-sort=\"descending\"") && page.contains("from 30 votes on"), "{page}");
     let id = model["model_id"].as_str().unwrap();
     let row = page.split("<tr>").find(|row| row.contains(&format!(">{id}</code>"))).unwrap();
     let share = |name: &str| format!("{:.1} %</td>", model[name].as_f64().unwrap() * 100.0);
@@ -170,12 +170,12 @@ async fn operator_texts_follow_the_settings() {
         (&privacy, "href=\"https://example.com/privacy\""),
         (&privacy, "is stored until the operator deletes it"),
         (&privacy, "after 7 hours without use"),
-        (&privacy, "Card numbers never come here"),
+        (&privacy, "never receives card numbers"),
         (&privacy, "href=\"mailto:help@example.com\""),
         (&terms, "href=\"https://example.com/terms\""),
         (&terms, "Within 14 days what is left is paid back."),
         (&terms, "Austrian law; the courts of Vienna."),
-        (&terms, "charged back is taken off the balance"),
+        (&terms, "charged-back payment is deducted from the balance"),
     ] {
         assert!(page.text.contains(words), "{words}: {}", page.text);
     }
@@ -210,7 +210,7 @@ async fn how_sure_shows_the_committed_figures() {
     assert_eq!((page.matches("<svg").count(), page.matches("<polyline").count()), (3, 9));
     assert!(!page.contains('\u{fffc}') && page.contains("stops at 6 to 0, 8 to 1, 9 to 2, 10 to 3 votes"));
     let text = client.get("/how-sure.md").await.text;
-    assert!(text.contains("agrees less often than its level says at 50 % and 80 %."), "{text}");
+    assert!(text.contains("agrees less often than its level claims at 50 % and 80 %."), "{text}");
     let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/stopping-figures.json");
     let figures: Value = serde_json::from_str(&std::fs::read_to_string(file).unwrap()).unwrap();
     for set in figures["sets"].as_array().unwrap() {

@@ -178,7 +178,7 @@ async fn a_free_poll_says_what_has_no_effect() {
     assert!(notices.contains("max_cost_usd has no effect in a free poll"), "{notices}");
     assert!(!notices.contains("preset has") && !notices.contains("trace_id"), "{notices}");
     let reasoning = reply["reasoning"].as_str().unwrap();
-    assert!(reasoning.starts_with("1 free model voted"), "{reasoning}");
+    assert!(reasoning.contains("1 vote"), "{reasoning}");
     let dry = json!({ "question": "Is a hot dog a sandwich?", "num_models": 3, "dry_run": true });
     let dry = client.post("/api/poll", &dry).await.expect(200);
     assert!(dry.to_string().contains("did you mean models?"), "{dry}");

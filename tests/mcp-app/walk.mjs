@@ -164,7 +164,7 @@ const CHECKS = {
   async brief(host) {
     await host.start()
     const options = ['Keep the service and rewrite its slowest part', 'Keep the service and buy a larger machine', 'Rewrite it all']
-    const question = 'Which of the three plans should be carried out?'
+    const question = 'Which of the three plans should be run?'
     await host.do('input', { arguments: { question, options, preset: 'budget', confidence_threshold: 0.9, max_cost_usd: 2 } })
     const tally = { '1. Keep the service and rew…': 1, '2. Keep the service and buy…': 1, '3. Rewrite it all': 1 }
     await host.do('result', toolResult(brief({ tally, outcome: 'tie', is_tie: true })))

@@ -16,8 +16,8 @@ class Keeper {
 
   clientInformation = () => this.information
   saveClientInformation = (information) => { this.information = information }
-  tokens = () => this.kept
-  saveTokens = (tokens) => { this.kept = tokens }
+  tokens = () => this.stored
+  saveTokens = (tokens) => { this.stored = tokens }
   codeVerifier = () => this.verifier
   saveCodeVerifier = (verifier) => { this.verifier = verifier }
   redirectToAuthorization = async (url) => { this.callback = await browse(url) }

@@ -213,7 +213,7 @@ const CHECKS = {
     await holds(visitor, 'dashboard-new')
 
     await page.getByLabel('Label of a new key').fill(LABEL)
-    await page.getByLabel('What it may do').selectOption('all')
+    await page.getByLabel('Permissions').selectOption('all')
     await page.getByRole('button', { name: 'Create a key' }).click()
     const key = await page.locator('#key').innerText()
     await page.getByRole('button', { name: 'Copy the key' }).click()
@@ -276,7 +276,7 @@ const CHECKS = {
     assert.equal((await page.goto(result)).status(), 200)
     await page.goto(`${base}/dashboard`)
     await deleted.getByText('Delete', { exact: true }).click()
-    await deleted.getByRole('button', { name: 'Delete the poll for good' }).click()
+    await deleted.getByRole('button', { name: 'Delete the poll permanently' }).click()
     await page.waitForURL(/done=deleted/)
     await page.waitForFunction(() => document.activeElement !== document.body && document.activeElement.textContent.startsWith('The poll is deleted.'))
     const { y } = await page.getByText('The poll is deleted.').boundingBox()
@@ -286,7 +286,7 @@ const CHECKS = {
 
     const entry = page.locator('#active > li', { hasText: 'laptop' })
     await entry.getByText('Revoke', { exact: true }).click()
-    await entry.getByRole('button', { name: 'Revoke it for good' }).click()
+    await entry.getByRole('button', { name: 'Revoke it permanently' }).click()
     await page.getByText('The key is revoked.').waitFor()
     assert.equal(await byKey(), 401)
     const session = await sessionOf(visitor)
@@ -321,7 +321,7 @@ const CHECKS = {
       await valid(await reply.text(), `${form} ${JSON.stringify(fields)}`)
     }
     // The session ends elsewhere while a form is open.
-    await page.getByLabel('Label of a new key').fill('kept through the sign-in')
+    await page.getByLabel('Label of a new key').fill('typed before the sign-in')
     const other = await visitor.context.newPage()
     await other.goto(`${base}/api/auth/logout`)
     await page.getByRole('button', { name: 'Create a key' }).click()
@@ -331,8 +331,8 @@ const CHECKS = {
     await other.goto(`${base}/login`)
     await other.getByRole('link', { name: 'Sign in at the identity provider' }).click()
     await other.waitForURL(`${base}/dashboard`)
-    await page.getByRole('button', { name: 'Send it again' }).click()
-    assert.match(await page.locator('#created').innerText(), /kept through the sign-in/)
+    await page.getByRole('button', { name: 'Submit it again' }).click()
+    assert.match(await page.locator('#created').innerText(), /typed before the sign-in/)
     await visitor.close()
   },
   async 'a new wallet signs in, and gets its first key'() {

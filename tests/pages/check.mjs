@@ -201,7 +201,7 @@ const CHECKS = {
     const { results } = await stylelint.lint({ code, config: { extends: 'stylelint-config-standard' }, configBasedir: here('.') })
     assert.deepEqual(results[0].warnings.map(({ line, text }) => `${line}: ${text}`), [])
   },
-  async 'colours are kept by choice'() {
+  async 'colours are stored by choice'() {
     const { page, close } = await open(paths[0], { colorScheme: 'light' })
     const paper = () => page.evaluate(() => getComputedStyle(document.body).backgroundColor)
     const light = await paper()

@@ -37,7 +37,7 @@ impl Tool for CreateCheckout {
     const SPEC: Spec = Spec {
         name: "create_checkout",
         title: "Fund the account by card",
-        summary: "Opens a page where you pay an amount by card; it is credited to your account once it is paid.",
+        summary: "Opens a payment page for a card; the amount is credited to your account after the payment.",
         manual: include_str!("create_checkout.md"),
         example: r#"{ "amount_cents": 500 }"#,
         access: Access::COOKIE,

@@ -15,7 +15,7 @@ use serde::Serialize;
 pub struct ExportedPoll {
     /// The poll's id.
     pub poll_id: PollId,
-    /// When it was accepted.
+    /// The time it was accepted.
     pub created_at: Timestamp,
     /// The question.
     pub question: String,
@@ -23,7 +23,7 @@ pub struct ExportedPoll {
     pub options: Vec<String>,
     /// True if only its owner may read it.
     pub private: bool,
-    /// The preset that chose its models; null where the request named them.
+    /// The preset that chose its models; null if the request named them.
     pub preset: Option<String>,
     /// The confidence at which it could stop early.
     pub confidence_threshold: f64,

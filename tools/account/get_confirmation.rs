@@ -13,9 +13,9 @@ pub struct GetConfirmation;
 impl Tool for GetConfirmation {
     const SPEC: Spec = Spec {
         name: "get_confirmation",
-        title: "Get which polls you confirm",
-        summary: "Reads above which cost a poll is confirmed first, by MCP clients that can ask you. Free.",
-        manual: "Reads what `set_confirmation` has set; null if nothing is confirmed.\n",
+        title: "Get your confirmation limit",
+        summary: "Returns the cost above which MCP clients ask you to confirm a poll. Free.",
+        manual: "Returns the amount set by `set_confirmation`; null without a limit.\n",
         example: "{}",
         access: Access::ACCOUNT,
         effect: Effect::Read,

@@ -29,7 +29,7 @@ impl Tool for GetCurrentUser {
     const SPEC: Spec = Spec {
         name: "get_current_user",
         title: "Get the signed-in user",
-        summary: "Says which account this browser is signed in to. Free.",
+        summary: "Returns the account that this browser is signed in to. Free.",
         manual: include_str!("get_current_user.md"),
         example: "{}",
         access: Access::COOKIE,

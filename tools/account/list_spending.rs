@@ -48,7 +48,7 @@ impl Tool for ListSpending {
     const SPEC: Spec = Spec {
         name: "list_spending",
         title: "List your spending by day",
-        summary: "Tells what the polls of your account cost on each of the last 30 days. Free.",
+        summary: "Lists the cost of your account's polls on each of the last 30 days. Free.",
         manual: include_str!("list_spending.md"),
         example: "{}",
         access: Access::ACCOUNT,

@@ -34,8 +34,8 @@ impl ToolOutput for Confirmation {}
 impl Tool for SetConfirmation {
     const SPEC: Spec = Spec {
         name: "set_confirmation",
-        title: "Set which polls you confirm",
-        summary: "Sets above which cost a poll is confirmed first, by MCP clients that can ask you. Free.",
+        title: "Set your confirmation limit",
+        summary: "Sets the cost above which MCP clients ask you to confirm a poll. Free.",
         manual: include_str!("set_confirmation.md"),
         example: r#"{ "above_usd": 0.5 }"#,
         access: Access::ACCOUNT,

@@ -16,7 +16,7 @@ use super::language::Language;
 /// Returns an example.
 pub struct GetExample;
 
-/// Which example.
+/// The example to return.
 #[derive(Debug, Deserialize, JsonSchema)]
 pub struct ExampleQuery {
     /// The language.
@@ -44,7 +44,7 @@ impl Tool for GetExample {
     const SPEC: Spec = Spec {
         name: "get_example",
         title: "Get a code example",
-        summary: "Gives code that asks a poll and reads its result: curl, typescript, python or mcp-config. Free.",
+        summary: "Returns code that asks a poll and reads its result: curl, typescript, python or mcp-config. Free.",
         manual: include_str!("get_example.md"),
         example: r#"{ "language": "curl" }"#,
         access: Access::PUBLIC,

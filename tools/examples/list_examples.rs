@@ -35,7 +35,7 @@ impl Tool for ListExamples {
     const SPEC: Spec = Spec {
         name: "list_examples",
         title: "List the code examples",
-        summary: "Lists the languages that there are code examples in, and their addresses. Free.",
+        summary: "Lists the languages of the code examples, with their URLs. Free.",
         manual: include_str!("list_examples.md"),
         example: "{}",
         access: Access::PUBLIC,

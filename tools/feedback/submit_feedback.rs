@@ -16,18 +16,18 @@ use super::poll;
 /// Submits feedback.
 pub struct SubmitFeedback;
 
-/// What the caller says of a poll.
+/// The caller's feedback on a poll.
 #[derive(Debug, Deserialize, JsonSchema)]
 pub struct FeedbackInput {
     /// The poll's id: EP-<date>-<suffix>. The poll has ended, and is not private.
     #[serde(alias = "pollId")]
     #[schemars(extend("x-aliases" = ["pollId"]))]
     pub poll_id: String,
-    /// Whether its outcome was correct; leave it out if you cannot say.
+    /// True if its outcome was correct; omit it if you do not know.
     pub outcome_correct: Option<bool>,
-    /// How sure you are of that, from 0 to 1.
+    /// Your certainty about `outcome_correct`, from 0 to 1.
     pub confidence: Option<Confidence>,
-    /// Anything else, for anyone to read: nothing personal.
+    /// Public notes, without personal data.
     pub notes: Option<Notes>,
 }
 

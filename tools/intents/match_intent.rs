@@ -177,7 +177,7 @@ impl Tool for MatchIntent {
     const SPEC: Spec = Spec {
         name: "match_intent",
         title: "Match an intent",
-        summary: "Says which operations fit what somebody wants, from a sentence in plain words. Asks no model. Free.",
+        summary: "Finds the operations that match a sentence in plain words. Asks no model. Free.",
         manual: include_str!("match_intent.md"),
         example: r#"{ "text": "Which database is better for a small service, PostgreSQL or SQLite?" }"#,
         access: Access::PUBLIC,

@@ -27,22 +27,21 @@ pub struct KeyToCreate {
     /// A label, for example the program that uses the key.
     #[serde(default)]
     pub label: Option<KeyLabel>,
-    /// From when on it is refused, for example 2027-01-31T00:00:00Z; never, if left out. A key that expires creates keys
-    /// that expire with it at the latest.
+    /// Time of expiry, for example 2027-01-31T00:00:00Z; without it the key never expires. Keys created by an expiring
+    /// key expire with it or earlier.
     #[serde(default)]
     pub expires_at: Option<Timestamp>,
-    /// The scope: reading; polls and reading; or all that your account may do with a key, which is the
-    /// default of a key without any limit.
+    /// The scope: reading; polls and reading; or all operations that accept a key. A key without any limit has `all` by
+    /// default.
     #[serde(default)]
     pub scope: Option<KeyScope>,
-    /// The most that its polls may cost in all, in USD.
+    /// Maximum cost of its polls in total, in USD.
     #[serde(default)]
     pub cap_usd: Option<Amount>,
-    /// The most that its polls of one day (UTC) may cost, in USD.
+    /// Maximum cost of its polls of one day (UTC), in USD.
     #[serde(default)]
     pub daily_cap_usd: Option<Amount>,
-    /// Makes it a pre-funded key, which spends this amount of your account alone, in USD, and can be handed to
-    /// someone else.
+    /// Creates a pre-funded key, which spends only this amount of your account, in USD. Another person can use it.
     #[serde(default)]
     pub funds_usd: Option<Amount>,
 }
@@ -58,7 +57,7 @@ pub struct CreatedKey {
     pub key_prefix: String,
     /// Its label; empty if it has none.
     pub label: String,
-    /// When it was created.
+    /// The time it was created.
     pub created_at: Timestamp,
     /// Time of expiry; null for never.
     pub expires_at: Option<Timestamp>,
@@ -118,7 +117,7 @@ impl Tool for CreateKey {
         let (owner, label) = (cx.account()?, label.unwrap_or_default());
         let limited = cap_usd.or(daily_cap_usd).or(funds_usd).is_some();
         if limited && !cx.settings().billing {
-            let text = "this service charges nobody, so keys cannot have caps or funds: leave out cap_usd, \
+            let text = "this service does not charge, so keys cannot have caps or funds: leave out cap_usd, \
                         daily_cap_usd and funds_usd";
             return Err(Fault::invalid("", text));
         }

@@ -32,11 +32,11 @@ pub struct ListedKey {
     pub key_prefix: String,
     /// Its label; empty if it has none.
     pub label: String,
-    /// When it was last used, to within 15 seconds; null if never.
+    /// The time of its last use, within 15 seconds; null if never used.
     pub last_used_at: Option<Timestamp>,
-    /// When it was revoked; null while it is active.
+    /// The time of its revocation; null while it is active.
     pub revoked_at: Option<Timestamp>,
-    /// When it was created.
+    /// The time it was created.
     pub created_at: Timestamp,
     /// Time of expiry; null for never.
     pub expires_at: Option<Timestamp>,
@@ -106,7 +106,7 @@ impl Tool for ListKeys {
         cost: Cost::Free,
         latency: Latency::Instant,
         rate: Rate::Default,
-        rest: Some(Rest::get("/api/keys").member("keys")),
+        rest: Some(Rest::get("/api/keys").field("keys")),
         stream: None,
         agents: Agents::None,
         task: Task::None,

@@ -32,7 +32,7 @@ impl Tool for RevokeKey {
     const SPEC: Spec = Spec {
         name: "revoke_key",
         title: "Revoke an API key",
-        summary: "Revokes one of your API keys for good: from then on it is refused everywhere. Free.",
+        summary: "Revokes one of your API keys permanently. Free.",
         manual: include_str!("revoke_key.md"),
         example: r#"{ "key_id": "3f2b8c1e-5d4a-4f6b-9a7c-8e1d2f3a4b5c" }"#,
         access: Access::ACCOUNT,

@@ -20,7 +20,7 @@ impl Tool for CancelPoll {
     const SPEC: Spec = Spec {
         name: "cancel_poll",
         title: "Cancel a poll",
-        summary: "Ends one of your polls with the votes it has; no further model is asked.",
+        summary: "Ends one of your polls with the votes it has; no further model is called.",
         manual: include_str!("cancel_poll.md"),
         example: r#"{ "poll_id": "EP-20260131-7KQ2M4X9TB" }"#,
         access: Access::ACCOUNT,

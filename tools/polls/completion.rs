@@ -20,7 +20,7 @@ pub struct PollCompleted {
     #[serde(rename = "type")]
     #[schemars(extend("const" = Self::NAME))]
     pub kind: &'static str,
-    /// When the poll ended.
+    /// The time the poll ended.
     pub timestamp: Timestamp,
     /// The poll.
     pub data: CompletedPoll,

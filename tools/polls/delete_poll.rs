@@ -36,7 +36,7 @@ impl Tool for DeletePoll {
     const SPEC: Spec = Spec {
         name: "delete_poll",
         title: "Delete a poll",
-        summary: "Deletes one of your ended polls for good: question, options, votes and public result. Free.",
+        summary: "Deletes one of your ended polls permanently: question, options, votes and public result. Free.",
         manual: include_str!("delete_poll.md"),
         example: r#"{ "poll_id": "EP-20260131-7KQ2M4X9TB", "confirm": "EP-20260131-7KQ2M4X9TB" }"#,
         access: Access::ACCOUNT,

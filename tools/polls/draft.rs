@@ -44,7 +44,7 @@ impl TryFrom<u32> for WaitMs {
     }
 }
 
-/// What to ask, and how.
+/// A poll request.
 #[derive(Debug, Clone, Deserialize, JsonSchema)]
 #[schemars(extend("anyOf" = [{ "required": ["question"] }, { "required": ["prompt"] }]))]
 pub struct PollRequest {
@@ -53,13 +53,13 @@ pub struct PollRequest {
     /// Use question.
     #[schemars(extend("deprecated" = true))]
     pub prompt: Option<Question>,
-    /// What to choose from.
+    /// Options to choose from.
     pub options: Options,
     /// First past the post.
     #[serde(default, deserialize_with = "schema::word")]
     #[schemars(extend("default" = "fptp"))]
     pub poll_type: Option<PollType>,
-    /// Which models (default fast_and_cheap).
+    /// The preset of models (default fast_and_cheap).
     pub preset: Option<String>,
     /// Ids of 2 to 150 models, instead of a preset; * stands for any text.
     pub models: Option<ModelNames>,
@@ -68,7 +68,7 @@ pub struct PollRequest {
     /// Sets preset, threshold, cost and pace unless given.
     #[serde(default, deserialize_with = "schema::word")]
     pub profile: Option<Profile>,
-    /// How sure an early answer must match the whole roster's (default 0.95).
+    /// Confidence that an early answer matches the whole roster's (default 0.95).
     pub confidence_threshold: Option<Threshold>,
     /// Most to spend, in USD (default 1).
     pub max_cost_usd: Option<Budget>,

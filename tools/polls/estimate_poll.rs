@@ -15,19 +15,19 @@ use super::draft::{choice, plan};
 use super::estimate::Estimates;
 use super::profile::Profile;
 
-/// Estimates a poll by its shape.
+/// Estimates a poll by its models and its number of options.
 pub struct EstimatePoll;
 
-/// The shape of a poll.
+/// The models and settings of a poll, without its question.
 #[derive(Debug, Deserialize, JsonSchema)]
 pub struct PollShape {
-    /// Which models (default fast_and_cheap).
+    /// The preset of models (default fast_and_cheap).
     pub preset: Option<String>,
     /// Instead of a preset: 2 to 150 models, by id or with * for any text. In a query, once per name.
     pub models: Option<ModelNames>,
-    /// Models not to ask, named likewise.
+    /// Models to exclude, in the same notation.
     pub exclude: Option<ModelNames>,
-    /// How many options.
+    /// The number of options.
     #[serde(default = "two")]
     #[schemars(range(min = 2, max = 10))]
     pub options: u32,

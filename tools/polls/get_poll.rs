@@ -26,7 +26,7 @@ impl Tool for GetPoll {
     const SPEC: Spec = Spec {
         name: "get_poll",
         title: "Get your poll",
-        summary: "Reads one of your polls with every vote and its cost, or its progress while it runs. Free.",
+        summary: "Returns one of your polls with every vote and its cost, or its progress while it runs. Free.",
         manual: include_str!("get_poll.md"),
         example: r#"{ "poll_id": "EP-20260131-7KQ2M4X9TB" }"#,
         access: Access::ACCOUNT,

@@ -47,9 +47,9 @@ pub struct PollStatus {
     pub cancelled: bool,
     /// The reason why it ended; null while it runs, or if it was cancelled.
     pub termination_reason: Option<TerminationReason>,
-    /// When it was accepted.
+    /// The time it was accepted.
     pub created_at: Timestamp,
-    /// When it ended; null while it runs.
+    /// The time it ended; null while it runs.
     pub ended_at: Option<Timestamp>,
 }
 
@@ -110,7 +110,7 @@ impl Tool for GetPollStatus {
     const SPEC: Spec = Spec {
         name: "get_poll_status",
         title: "Get a poll's status",
-        summary: "Reads how far one of your polls is. Free.",
+        summary: "Returns the status of one of your polls. Free.",
         manual: include_str!("get_poll_status.md"),
         example: r#"{ "poll_id": "EP-20260131-7KQ2M4X9TB" }"#,
         access: Access::ACCOUNT,

@@ -17,10 +17,10 @@ use crate::paging::{MAX_LIMIT, PollCursor, check_limit, default_limit};
 /// Lists an account's polls.
 pub struct ListPolls;
 
-/// Which page.
+/// The page to list.
 #[derive(Debug, Deserialize, JsonSchema)]
 pub struct PollPage {
-    /// How many at most.
+    /// Maximum number of polls.
     #[serde(default = "default_limit")]
     #[schemars(range(min = 1, max = MAX_LIMIT))]
     pub limit: u32,
@@ -53,7 +53,7 @@ pub struct ListedPoll {
     /// Its cost, including unused calls, in USD; null while it runs.
     #[schemars(with = "Option<f64>")]
     pub cost_usd: Option<Usd>,
-    /// When it was accepted.
+    /// The time it was accepted.
     pub created_at: Timestamp,
 }
 
@@ -76,7 +76,7 @@ impl Tool for ListPolls {
     const SPEC: Spec = Spec {
         name: "list_polls",
         title: "List your polls",
-        summary: "Lists your polls, newest first, with what each came to and cost. Free.",
+        summary: "Lists your polls with their outcomes and costs, newest first. Free.",
         manual: include_str!("list_polls.md"),
         example: r#"{ "limit": 10 }"#,
         access: Access::ACCOUNT,

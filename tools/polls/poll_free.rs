@@ -1,7 +1,6 @@
 //! `poll_free`: asks open-weight models that charge nothing, without an account.
 
 use std::borrow::Cow;
-use std::fmt::Write;
 
 use ep_kernel::ctx::Ctx;
 use ep_kernel::executor::Opener;
@@ -24,7 +23,7 @@ use super::follow::follow;
 use super::free_form::{self, FreeRequest, Theme};
 use super::notices::notices;
 use super::poll_question::PollQuestion;
-use super::sentences::SIMULATED;
+use super::sentences::{EndedPoll, quoted};
 use super::summary::Summary;
 use crate::result_link::result_url;
 
@@ -46,7 +45,7 @@ pub struct FreeReply {
     pub options: Vec<String>,
     /// The option with the most votes; null on a tie or without votes.
     pub answer: Option<String>,
-    /// The vote counts in sentences.
+    /// The outcome and the vote counts in sentences.
     pub reasoning: String,
     /// Always 0.
     pub cost: u8,
@@ -73,7 +72,7 @@ pub struct FreeReply {
 pub enum FreeAnswer {
     /// The poll has ended.
     Complete(FreeReply),
-    /// It was only validated and priced.
+    /// The poll was validated and priced only.
     DryRun(DryRun),
 }
 
@@ -127,8 +126,7 @@ impl Tool for PollFree {
         let (of_accounts, others): (Map<_, _>, Map<_, _>) =
             input.clone().into_iter().partition(|(name, _)| of_accounts(name));
         let of_accounts = of_accounts.iter().filter(|(name, value)| !is_implied(name, value));
-        let notice =
-            |(name, _)| format!("{name} has no effect in a free poll; a poll with an API key takes it");
+        let notice = |(name, _)| format!("{name} has no effect in a free poll; it needs an API key");
         of_accounts.map(notice).chain(schema::spelling_notices(schema, &others)).collect()
     }
 
@@ -140,11 +138,11 @@ impl Tool for PollFree {
             ));
         }
         if request.private {
-            let advice = "free polls are public: a private one needs an account; send an API key";
+            let advice = "free polls are public; send an API key to ask a private poll";
             return Err(Fault::new(Kind::Unauthenticated, advice));
         }
         if request.models.is_some() || request.exclude.is_some() {
-            let advice = "free polls ask the free models: choosing models needs an account; send an API key";
+            let advice = "free polls ask the free models only; send an API key to choose models";
             return Err(Fault::new(Kind::Unauthenticated, advice));
         }
         let dry_run = request.dry_run;
@@ -175,11 +173,16 @@ impl Tool for PollFree {
         };
         let summary = Summary::new(&state, closing);
         let plan = &state.record.plan;
+        let ended = EndedPoll::new(&state, closing, &summary);
+        let counts = ended.counts();
+        let mut notices = notices(&state, Some((closing, &summary)));
+        // `reasoning` has the counts.
+        notices.retain(|notice| *notice != counts);
         Ok(FreeAnswer::Complete(FreeReply {
             question: plan.question.to_string(),
             options: plan.options.clone(),
-            reasoning: reasoning(&summary, plan.simulated),
-            notices: notices(&state, Some((closing, &summary))),
+            reasoning: reasoning(&ended),
+            notices,
             answer: summary.winning_option,
             cost: 0,
             theme: "free".into(),
@@ -191,42 +194,48 @@ impl Tool for PollFree {
     }
 }
 
-/// Describes the vote counts in sentences.
-fn reasoning(summary: &Summary, simulated: bool) -> String {
-    let counts: Vec<String> =
-        summary.tally.0.iter().map(|(option, votes)| format!("{option}: {votes}")).collect();
-    let counts = counts.join(", ");
-    let voted = summary.succeeded;
-    let silent = summary.counted - voted - summary.failed_calls;
-    let models = if voted == 1 { "free model" } else { "free models" };
-    let mut text = match &summary.winning_option {
-        Some(option) => format!("{voted} {models} voted ({counts}); most chose “{option}”."),
-        None if summary.is_tie => format!("{voted} {models} voted and the lead is shared ({counts})."),
-        None => "No free model produced a vote.".to_owned(),
-    };
-    if simulated {
-        text.insert_str(0, SIMULATED);
-    }
-    if silent > 0 {
-        let _ = write!(text, " {silent} gave no readable vote.");
-    }
-    if summary.failed_calls > 0 {
-        let _ = write!(text, " {} did not respond.", summary.failed_calls);
-    }
-    if summary.skipped > 0 {
-        let _ = write!(text, " {} more were not needed.", summary.skipped);
-    }
-    text.push_str(" This is what these models agree on, which is not proof.");
-    text
+/// Describes the outcome and the counts in sentences.
+fn reasoning(poll: &EndedPoll<'_>) -> String {
+    let votes: Vec<String> =
+        poll.tally.0.iter().map(|(option, votes)| format!("{option}: {votes}")).collect();
+    let (headline, counts) = (poll.headline(quoted), poll.counts());
+    format!("{headline} {}. {counts}. Agreement of these models is not proof.", votes.join(", "))
 }
 
 #[cfg(test)]
 mod tests {
     use ep_kernel::caller::Caller;
+    use ep_polling::stopping::TerminationReason;
+    use ep_polling::tally::NamedTally;
     use serde_json::json;
 
     use super::*;
     use crate::testing::Service;
+
+    #[test]
+    fn the_reasoning_distinguishes_late_calls_from_calls_that_were_not_made() {
+        let tally = NamedTally(vec![("Tea".into(), 11), ("Coffee".into(), 3)]);
+        let ended = EndedPoll {
+            tally: &tally,
+            winner: Some("Tea"),
+            unreadable: 1,
+            failed: 0,
+            skipped: 7,
+            unused: 5,
+            reason: Some(TerminationReason::MathematicalLock),
+            confidence: 1.0,
+            threshold: None,
+            budget: None,
+            simulated: true,
+        };
+        assert_eq!(
+            reasoning(&ended),
+            "Simulated voters: “Tea” won 11 of 14 votes. Tea: 11, Coffee: 3. 14 votes · 1 unreadable answer · 5 too late to \
+             count · 2 not needed. Agreement of these models is not proof."
+        );
+        let cancelled = reasoning(&EndedPoll { reason: None, ..ended });
+        assert!(cancelled.contains("5 too late to count · 2 not asked"), "{cancelled}");
+    }
 
     #[tokio::test]
     async fn free_polls_derive_options_and_reject_paid_features() {

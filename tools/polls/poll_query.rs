@@ -8,7 +8,7 @@ use serde::Deserialize;
 
 use crate::poll_access::owned;
 
-/// Which poll.
+/// The poll to read.
 #[derive(Debug, Deserialize, JsonSchema)]
 pub struct PollQuery {
     /// The poll's id: EP-<date>-<suffix>.

@@ -116,7 +116,7 @@ pub struct PollResponse {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "String")]
     pub result_url: Option<String>,
-    /// When the poll was accepted.
+    /// The time the poll was accepted.
     pub created_at: Timestamp,
     #[serde(skip)]
     text: Option<ResultText>,
@@ -237,7 +237,7 @@ pub struct RunningPoll {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "String")]
     pub result_url: Option<String>,
-    /// When it was accepted; the epoch in a poll that was read from JSON, which has no such field.
+    /// The time it was accepted. A poll read from JSON has the epoch, because the JSON lacks this field.
     #[serde(skip, default = "epoch")]
     pub created_at: Timestamp,
 }

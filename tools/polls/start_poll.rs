@@ -50,8 +50,8 @@ impl Tool for StartPoll {
     const SPEC: Spec = Spec {
         name: "start_poll",
         title: "Start a poll",
-        summary: "Opens a poll and answers at once with the addresses of its status, result and events. Costs what \
-                  poll_question costs.",
+        summary: "Opens a poll and returns the URLs of its status, result and events at once. Costs the same as \
+                  poll_question.",
         manual: include_str!("start_poll.md"),
         example: include_str!("poll_question.example.json"),
         access: Access::ACCOUNT,

@@ -30,7 +30,7 @@ impl Tool for WatchPoll {
     const SPEC: Spec = Spec {
         name: "watch_poll",
         title: "Watch a poll",
-        summary: "The events of one of your polls, as they happen. Free.",
+        summary: "Streams the events of one of your polls, with costs. Free.",
         manual: include_str!("watch_poll.md"),
         example: r#"{ "poll_id": "EP-20260131-7KQ2M4X9TB" }"#,
         access: Access::ACCOUNT,

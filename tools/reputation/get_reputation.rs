@@ -96,7 +96,7 @@ impl Tool for GetReputation {
     const SPEC: Spec = Spec {
         name: "get_reputation",
         title: "Read the service's reputation",
-        summary: "Reads the service's uptime, success rate, average latency and average cost. Free.",
+        summary: "Returns the service's uptime, success rate, average latency and average cost. Free.",
         manual: include_str!("get_reputation.md"),
         example: "{}",
         access: Access::PUBLIC,

@@ -20,10 +20,10 @@ use super::{mean, mean_usd, rounded};
 /// Reads the performance figures of the models.
 pub struct ListModelReputation;
 
-/// Which models.
+/// The size of the list.
 #[derive(Debug, Deserialize, JsonSchema)]
 pub struct ModelQuery {
-    /// How many at most, those with the most votes first.
+    /// Maximum number of models, starting with those with the most votes.
     #[serde(default = "most")]
     #[schemars(range(min = 1, max = MOST))]
     pub limit: u32,
@@ -167,7 +167,7 @@ impl Tool for ListModelReputation {
     const SPEC: Spec = Spec {
         name: "list_model_reputation",
         title: "Read the models' reputation",
-        summary: "Lists how each model does in polls: success, latency, cost, agreement with outcomes and feedback. Free.",
+        summary: "Lists each model's statistics: success, latency, cost, agreement with outcomes and feedback. Free.",
         manual: include_str!("list_model_reputation.md"),
         example: r#"{ "limit": 20 }"#,
         access: Access::PUBLIC,

@@ -15,7 +15,7 @@ use crate::poll_access::readable;
 /// Draws a poll.
 pub struct DrawPoll;
 
-/// Which poll.
+/// The poll to draw.
 #[derive(Debug, Deserialize, JsonSchema)]
 pub struct DrawnPoll {
     /// The poll's id: EP-<date>-<suffix>.

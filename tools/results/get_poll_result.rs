@@ -31,7 +31,7 @@ use crate::result_link::{GET_POLL_RESULT, result_url};
 /// Reads a result.
 pub struct GetPollResult;
 
-/// Which result.
+/// The result to read.
 #[derive(Debug, Deserialize, JsonSchema)]
 pub struct ResultQuery {
     /// The poll's id: EP-<date>-<suffix>.
@@ -95,7 +95,7 @@ pub struct PollResult {
     pub models_failed: u32,
     /// The duration of the poll.
     pub timing: Timing,
-    /// When the poll was accepted.
+    /// The time the poll was accepted.
     pub created_at: Timestamp,
     /// Confidence that the whole roster would give this outcome (or, while the poll runs, choose the leader):
     /// agreement among these models, not truth.

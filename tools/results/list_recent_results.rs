@@ -32,7 +32,7 @@ pub struct RecentResult {
     /// Its outcome.
     #[serde(flatten)]
     pub outcome: ListedOutcome,
-    /// When the poll was accepted.
+    /// The time the poll was accepted.
     pub created_at: Timestamp,
 }
 
@@ -51,7 +51,7 @@ impl Tool for ListRecentResults {
     const SPEC: Spec = Spec {
         name: "list_recent_results",
         title: "List your latest polls",
-        summary: "Lists the five latest polls of your account with what each came to. Free.",
+        summary: "Lists the five latest polls of your account with their outcomes. Free.",
         manual: include_str!("list_recent_results.md"),
         example: "{}",
         access: Access::ACCOUNT,
@@ -59,7 +59,7 @@ impl Tool for ListRecentResults {
         cost: Cost::Free,
         latency: Latency::Instant,
         rate: Rate::Default,
-        rest: Some(Rest::get("/api/results/recent").member("results").keys_by_setting()),
+        rest: Some(Rest::get("/api/results/recent").field("results").keys_by_setting()),
         stream: None,
         agents: Agents::None,
         task: Task::None,

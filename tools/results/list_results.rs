@@ -29,11 +29,11 @@ pub struct Page {
     /// Number of newer polls to skip.
     #[serde(default)]
     pub offset: u32,
-    /// Words that the question contains, each of them, in any order and case.
+    /// Words that the question must contain, in any order and case.
     #[serde(default)]
     #[schemars(length(max = MAX_SEARCH))]
     pub search: Option<String>,
-    /// Only those that run.
+    /// Lists running polls only.
     #[serde(default)]
     pub running: bool,
 }
@@ -67,7 +67,7 @@ pub struct HistoryResult {
     pub total_cost_usd: Option<String>,
     /// From acceptance to the end, in milliseconds; null while it runs.
     pub total_ms: Option<u64>,
-    /// When the poll was accepted.
+    /// The time the poll was accepted.
     pub created_at: Timestamp,
 }
 
@@ -126,7 +126,7 @@ impl Tool for ListResults {
     const SPEC: Spec = Spec {
         name: "list_results",
         title: "List your polls",
-        summary: "Lists the polls of your account, newest first, with what each came to and cost. Free.",
+        summary: "Lists the polls of your account with their outcomes and costs, newest first. Free.",
         manual: include_str!("list_results.md"),
         example: r#"{ "limit": 10 }"#,
         access: Access::ACCOUNT,
@@ -134,7 +134,7 @@ impl Tool for ListResults {
         cost: Cost::Free,
         latency: Latency::Instant,
         rate: Rate::Default,
-        rest: Some(Rest::get("/api/results").member("results").keys_by_setting()),
+        rest: Some(Rest::get("/api/results").field("results").keys_by_setting()),
         stream: None,
         agents: Agents::None,
         task: Task::None,

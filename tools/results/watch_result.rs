@@ -31,7 +31,7 @@ impl Tool for WatchResult {
     const SPEC: Spec = Spec {
         name: "watch_result",
         title: "Watch a result",
-        summary: "The events of any public poll, as they happen, without what it costs. Free.",
+        summary: "Streams the events of a public poll, without costs. Free.",
         manual: include_str!("watch_result.md"),
         example: r#"{ "poll_id": "EP-20260131-7KQ2M4X9TB" }"#,
         access: Access::PUBLIC,

@@ -45,7 +45,7 @@ impl Tool for GetHealth {
     const SPEC: Spec = Spec {
         name: "get_health",
         title: "Check health",
-        summary: "Says that the service answers and whether its database does.",
+        summary: "Returns the health of the service and of its database.",
         manual: include_str!("get_health.md"),
         example: "{}",
         access: Access::PUBLIC,

@@ -44,7 +44,7 @@ impl Tool for ChallengeWallet {
     const SPEC: Spec = Spec {
         name: "challenge_wallet",
         title: "Get a message for a wallet to sign",
-        summary: "Writes the message by whose signature an Ethereum wallet signs in or manages its keys. Free.",
+        summary: "Returns the message that an Ethereum wallet signs to sign in or to manage its keys. Free.",
         manual: include_str!("challenge_wallet.md"),
         example: r#"{ "address": "0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed" }"#,
         access: Access::PUBLIC,

@@ -39,7 +39,7 @@ impl Tool for RevokeKeyByWallet {
     const SPEC: Spec = Spec {
         name: "revoke_key_by_wallet",
         title: "Revoke an API key by signature",
-        summary: "Revokes an API key of a wallet's account by a message that the wallet has signed. Free.",
+        summary: "Revokes an API key of a wallet's account, authorised by a signed message. Free.",
         manual: include_str!("revoke_key_by_wallet.md"),
         example: concat!(
             r#"{ "message": ""#,

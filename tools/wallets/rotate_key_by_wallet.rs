@@ -51,7 +51,7 @@ impl Tool for RotateKeyByWallet {
     const SPEC: Spec = Spec {
         name: "rotate_key_by_wallet",
         title: "Replace all API keys by signature",
-        summary: "Revokes all API keys of a wallet's account and creates one, by a message that the wallet has signed. Free.",
+        summary: "Revokes all API keys of a wallet's account and creates one, authorised by a signed message. Free.",
         manual: include_str!("rotate_key_by_wallet.md"),
         example: concat!(r#"{ "message": ""#, example_message!(), r#"", "signature": "0x00" }"#),
         access: Access::PUBLIC,

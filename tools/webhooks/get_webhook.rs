@@ -36,7 +36,7 @@ pub struct Notification {
     pub attempts: u32,
     /// The error of the last failed attempt; null if none failed.
     pub last_error: Option<String>,
-    /// When the poll was accepted.
+    /// The time the poll was accepted.
     pub created_at: Timestamp,
 }
 
@@ -53,7 +53,7 @@ impl Tool for GetWebhook {
     const SPEC: Spec = Spec {
         name: "get_webhook",
         title: "Get your webhook",
-        summary: "Reads the URL that is notified when your polls end, and the state of deliveries. Free.",
+        summary: "Returns the URL that is notified when your polls end, and the state of deliveries. Free.",
         manual: include_str!("get_webhook.md"),
         example: "{}",
         access: Access::ACCOUNT,

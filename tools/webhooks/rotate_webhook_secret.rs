@@ -29,7 +29,7 @@ impl Tool for RotateWebhookSecret {
     const SPEC: Spec = Spec {
         name: "rotate_webhook_secret",
         title: "Get a new webhook secret",
-        summary: "Replaces the secret that signs your notifications, and shows the new one. Free.",
+        summary: "Replaces the secret that signs your notifications, and returns the new one. Free.",
         manual: include_str!("rotate_webhook_secret.md"),
         example: "{}",
         access: Access::ACCOUNT,

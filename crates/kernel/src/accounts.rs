@@ -99,9 +99,10 @@ impl Accounts {
         above_zero(amount)?;
         let debited = self.ports.operator.debit(user, amount, reference, self.ports.clock.now()).await;
         debited.map_err(|error| match error {
-            StoreError::InsufficientBalance { available, .. } => {
-                Fault::new(Kind::Conflict, format!("only {available} is available on this account"))
-            }
+            StoreError::InsufficientBalance { available, .. } => Fault::new(
+                Kind::Conflict,
+                format!("the available balance is {available}; debit at most this amount"),
+            ),
             other => other.into(),
         })
     }

@@ -159,7 +159,7 @@ impl Ctx {
 
     /// Returns the caller's account. [`Kind::NotFound`] in the operator's own process, which has none.
     pub fn account(&self) -> Result<UserId, Fault> {
-        let message = "this process has no account, because it charges nobody; use `ep admin`, or call a server with --server";
+        let message = "this process has no accounts, because it does not charge; use `ep admin`, or call a server with --server";
         self.caller.user().ok_or_else(|| Fault::new(Kind::NotFound, message))
     }
 

@@ -238,9 +238,7 @@ fn cannot_fund(error: StoreError) -> Fault {
     match error {
         StoreError::InsufficientBalance { available, .. } => Fault::new(
             Kind::InsufficientBalance,
-            format!(
-                "only {available} is available on this account: add funds to it, or move less onto the key"
-            ),
+            format!("the available balance is {available}: add funds, or move a smaller amount onto the key"),
         ),
         error => error.into(),
     }

@@ -311,7 +311,7 @@ pub struct Rest {
     /// True if a setting of the operator (`EP_KEYS_READ_ACCOUNT`) admits programs with a key, too.
     pub keys_by_setting: bool,
     /// The field of the output to send as the body, if not the whole output.
-    pub member: Option<&'static str>,
+    pub field: Option<&'static str>,
     /// The media type of the body: of [`Body::Text`] if it is not JSON.
     pub media_type: &'static str,
 }
@@ -325,7 +325,7 @@ impl Rest {
             interim: if matches!(method, Method::Get) { 200 } else { 202 },
             only: Access::PUBLIC,
             keys_by_setting: false,
-            member: None,
+            field: None,
             media_type: "application/json",
         }
     }
@@ -362,8 +362,8 @@ impl Rest {
         self
     }
     /// Sends only this field of the output, for example an array that MCP needs inside an object.
-    pub const fn member(mut self, member: &'static str) -> Self {
-        self.member = Some(member);
+    pub const fn field(mut self, field: &'static str) -> Self {
+        self.field = Some(field);
         self
     }
     /// Sends text of this media type: see [`Presentation::text`].
@@ -434,16 +434,16 @@ impl Entry {
 
     /// Removes optional and unknown arguments with `null`, `""` or `[]`: see [`schema::drop_empty`].
     pub fn without_empty(&self, mut input: Value) -> Value {
-        if let Value::Object(members) = &mut input {
-            self.drop_empty(members);
+        if let Value::Object(fields) = &mut input {
+            self.drop_empty(fields);
         }
         input
     }
 
-    fn drop_empty(&self, members: &mut Map<String, Value>) {
-        schema::drop_empty(self.input(), members);
-        if members.values().any(schema::is_empty) {
-            members.retain(|name, value| !schema::is_empty(value) || self.knows(name));
+    fn drop_empty(&self, fields: &mut Map<String, Value>) {
+        schema::drop_empty(self.input(), fields);
+        if fields.values().any(schema::is_empty) {
+            fields.retain(|name, value| !schema::is_empty(value) || self.knows(name));
         }
     }
 

@@ -31,7 +31,7 @@ pub type FreeOptions = OptionList<FREE_MAX_OPTIONS, FREE_MAX_OPTION_CHARS>;
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum OptionsError {
     /// Too few or too many.
-    #[error("options must be a list of {MIN_OPTIONS} to {max} options; {given} were given")]
+    #[error("options: this request has {given}; name {MIN_OPTIONS} to {max} options")]
     Count {
         /// The maximum number of options.
         max: usize,
@@ -117,7 +117,7 @@ mod tests {
     #[test]
     fn errors_name_the_option() {
         let error = |options: &[&str]| Options::new(options).unwrap_err().to_string();
-        assert_eq!(error(&["one"]), "options must be a list of 2 to 10 options; 1 were given");
+        assert_eq!(error(&["one"]), "options: this request has 1; name 2 to 10 options");
         assert_eq!(error(&["one", "  "]), "options[1] must not be blank");
         assert!(error(&["Yes", "No", " Yes "]).starts_with("options[2] repeats options[0]"));
         assert!(error(&["Caf\u{e9}", "Cafe\u{301}"]).starts_with("options[1] repeats options[0]"));

@@ -83,13 +83,13 @@ pub struct ModelNames(Vec<String>);
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ModelNamesError {
     /// An empty list.
-    #[error("must be a list with at least one model id")]
+    #[error("is empty; name at least one model id")]
     Empty,
     /// Too many names.
-    #[error("must be a list of at most {MAX_ROSTER} model ids; {0} were given")]
+    #[error("has {0} model ids; name at most {MAX_ROSTER}")]
     Count(usize),
     /// An invalid name.
-    #[error("must be a list of model ids: number {number} {error}")]
+    #[error("has an invalid model id: number {number} {error}")]
     Text {
         /// The number of the name in the list, from 1.
         number: usize,
@@ -169,7 +169,7 @@ pub struct Roster {
 
 /// The error of [`Roster::new`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("a poll has at most {MAX_ROSTER} members; {0} were given")]
+#[error("the roster has {0} members; choose at most {MAX_ROSTER}")]
 pub struct RosterTooLarge(pub usize);
 
 impl Roster {
@@ -195,8 +195,8 @@ mod tests {
     #[test]
     fn model_names_are_bounded_and_errors_name_the_entry() {
         let error = |names: &[&str]| ModelNames::new(names).unwrap_err().to_string();
-        assert_eq!(error(&[]), "must be a list with at least one model id");
-        assert!(error(&["x"; 151]).contains("at most 150 model ids; 151 were given"));
+        assert_eq!(error(&[]), "is empty; name at least one model id");
+        assert!(error(&["x"; 151]).contains("has 151 model ids; name at most 150"));
         assert!(error(&["a/b", " "]).contains("number 2 must not be blank"));
         assert!(ModelNames::new(&["a".repeat(201)]).is_err());
         assert_eq!(ModelNames::new(&[" a/* "]).unwrap().as_slice(), ["a/*"]);

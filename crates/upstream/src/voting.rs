@@ -287,7 +287,7 @@ impl Vote<'_> {
         let choice = completion.choice();
         if let Some(error) = completion.error(choice.as_ref()) {
             self.paid_responses += u32::from(self.cost.add_failure(response.cost, completion.usage()));
-            let error = UpstreamError::from_member(error, response.retry_after);
+            let error = UpstreamError::from_field(error, response.retry_after);
             return self.after_upstream_error(&error, request);
         }
         self.cost.add_response(response.cost, completion.usage());

@@ -113,8 +113,8 @@ class Recorder(BaseHTTPRequestHandler):
             text = content.decode()
             refused = '"isError":true' in text or '"error":{"code"' in text
             Recorder.calls.append({"params": asked["params"], "refused": refused, "answer": text[:300]})
-        kept = [(name, text) for name, text in answer.headers.items() if name.lower() in ("content-type", "allow", "www-authenticate")]
-        reply(self, answer.status, content, kept)
+        headers = [(name, text) for name, text in answer.headers.items() if name.lower() in ("content-type", "allow", "www-authenticate")]
+        reply(self, answer.status, content, headers)
 
     do_GET = do_DELETE = do_POST
 

@@ -21,7 +21,7 @@ use markup::Markup;
 
 pub(super) const DOCUMENT: Document = Document::new(
     API_REFERENCE,
-    "Every endpoint: its parameters, what it answers, its errors and its schemas.",
+    "Every endpoint with its parameters, responses, errors and schemas.",
     |_| vec!["/api/docs".into()],
     &[Form::new(HTML, page), Form::markdown(markdown)],
 );

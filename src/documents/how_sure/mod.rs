@@ -19,7 +19,7 @@ use figures::{Figures, Set};
 
 const PAGE: About = About {
     title: "How sure a result is",
-    description: "When a poll stops, what its confidence says and what it does not, and what was measured on real votes.",
+    description: "The stopping rule of a poll, the meaning and the limits of its confidence, and measurements on real votes.",
     name: "how_sure",
     markdown: "how_sure_markdown",
 };
@@ -33,7 +33,7 @@ pub(super) const DOCUMENT: Document = Document::new(
 
 pub(super) const MARKDOWN: Document = Document::new(
     PAGE.markdown,
-    "The same in Markdown.",
+    "The page about confidence in Markdown.",
     |_| vec!["/how-sure.md".into()],
     &[Form::new(MARKDOWN_TYPE, markdown)],
 )

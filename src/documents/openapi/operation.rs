@@ -107,7 +107,7 @@ fn of_entry(pieces: &mut Pieces<'_>, route: &Route, entry: &Entry, rest: Rest, s
     if !streamed && route.page.is_some() {
         successes.push(Success {
             status: 303,
-            description: "A browser goes on to the page for people.".to_owned(),
+            description: "Redirects a browser to the page for people.".to_owned(),
             headers: vec![LOCATION],
             content: Vec::new(),
         });

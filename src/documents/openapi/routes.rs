@@ -30,7 +30,7 @@ pub(super) fn part(pieces: &mut Pieces<'_>, route: &Route) -> Part {
             successes: vec![
                 Success {
                     status: 302,
-                    description: "The browser goes on to another address.".to_owned(),
+                    description: "Redirects the browser.".to_owned(),
                     headers: vec![LOCATION, SET_COOKIE],
                     content: Vec::new(),
                 },
@@ -106,8 +106,8 @@ const fn object(schema: Value) -> Body {
     Body { schema, example: None, required: true }
 }
 
-fn in_query(member: &QueryParameter) -> Value {
-    let QueryParameter { name, description, required, schema } = member;
+fn in_query(parameter: &QueryParameter) -> Value {
+    let QueryParameter { name, description, required, schema } = parameter;
     let schema: Value = serde_json::from_str(schema).unwrap_or_default();
     let mut described = json!({ "name": name, "in": "query", "description": description, "schema": schema });
     if *required {
@@ -124,8 +124,7 @@ fn own_page(route: &Route) -> Part {
     if route.personal {
         let elsewhere = Success {
             status: 303,
-            description: "The browser goes on: who is not signed in to the page where one signs in."
-                .to_owned(),
+            description: "Redirects the browser. Without a session, to the sign-in page.".to_owned(),
             headers: Vec::new(),
             content: Vec::new(),
         };

@@ -22,9 +22,9 @@ pub(super) fn is_cacheable(access: Access, effect: Effect, method: Method) -> bo
 /// Returns the success responses of an operation.
 pub(super) fn all(pieces: &mut Pieces<'_>, entry: &Entry, rest: &Rest, streamed: bool) -> Vec<Success> {
     let spec = &entry.spec;
-    let whole = match rest.member {
+    let whole = match rest.field {
         _ if !streamed && !is_json(rest.media_type) => json!({ "type": "string" }),
-        Some(member) => member_of(pieces, entry.output().as_value(), member),
+        Some(field) => field_of(pieces, entry.output().as_value(), field),
         None => pieces.schema(entry.output(), Side::Response),
     };
     let (last, interim) = last_and_interim(&pieces.schemas, &whole);
@@ -68,8 +68,8 @@ pub(super) fn all(pieces: &mut Pieces<'_>, entry: &Entry, rest: &Rest, streamed:
 }
 
 /// Returns the schema of a field of an output.
-fn member_of(pieces: &mut Pieces<'_>, output: &Value, member: &str) -> Value {
-    let mut schema = output["properties"][member].clone();
+fn field_of(pieces: &mut Pieces<'_>, output: &Value, field: &str) -> Value {
+    let mut schema = output["properties"][field].clone();
     schema["$defs"] = output["$defs"].clone();
     pieces.schemas.add(&schema, Side::Response)
 }

@@ -30,7 +30,7 @@ const INDEX_SCHEMA: &str = "https://schemas.agentskills.io/discovery/0.2.0/schem
 
 pub(super) const FILE: Document = Document::new(
     SKILL,
-    "Teaches an agent when and how to ask a poll (a skill of agentskills.io).",
+    "Teaches an agent to ask polls (a skill of agentskills.io).",
     |_| vec![concat!("/.well-known/agent-skills/", skill!(), "/SKILL.md").into()],
     &[Form::new(MARKDOWN, |site| prose::bytes(&Skill::new(site)))],
 )
@@ -56,7 +56,7 @@ pub(super) const INDEX: Document = Document::new(
 
 pub(super) const BUNDLE: Document = Document::new(
     "skill_bundle",
-    "Has the files of the skill with their digests, and every path where they are served.",
+    "The files of the skill with their digests and URLs.",
     |_| vec!["/api/skill-bundle".into()],
     &[Form::new("application/json", bundle)],
 )
@@ -64,7 +64,7 @@ pub(super) const BUNDLE: Document = Document::new(
 
 pub(super) const INSTRUCTIONS: Document = Document::new(
     "agent_instructions",
-    "Tells an agent in a few lines when and how to ask a poll, for its file of instructions.",
+    "Short instructions for agents on asking polls, for a file of instructions.",
     |_| vec!["/AGENTS.md".into()],
     &[Form::new(MARKDOWN, |site| prose::bytes(&Instructions { p: Prose::new(site) }))],
 )

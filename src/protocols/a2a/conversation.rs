@@ -4,7 +4,7 @@ use ep_kernel::ports::AgentTask;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
-use super::fields::member;
+use super::fields::field_of;
 use super::message_form::stored;
 use super::modes::Modes;
 use super::payments::Payments;
@@ -60,11 +60,12 @@ impl Conversation {
     /// True if the task contains this message: by its id, or without ids, if the last message has the same parts.
     pub(super) fn has(&self, sent: &Sent<'_>) -> bool {
         let sent_again = stored(sent.message, None, sent.dialect);
-        let same_parts =
-            |message: &Value| member(message, "parts", "content") == member(&sent_again, "parts", "content");
+        let same_parts = |message: &Value| {
+            field_of(message, "parts", "content") == field_of(&sent_again, "parts", "content")
+        };
         if let Some(id) = sent.id {
             let has_id =
-                |message| member(message, "messageId", "message_id").and_then(Value::as_str) == Some(id);
+                |message| field_of(message, "messageId", "message_id").and_then(Value::as_str) == Some(id);
             return self.content.messages.iter().any(|message| has_id(message) && same_parts(message));
         }
         let users = |message: &&Value| {

@@ -63,22 +63,22 @@ pub(super) fn http(operation: HttpOperation) -> Description {
 const fn about(operation: HttpOperation) -> &'static str {
     match operation {
         HttpOperation::Send => "Sends a message.",
-        HttpOperation::Stream => "Sends a message, and streams what becomes of it.",
+        HttpOperation::Stream => "Sends a message, and streams the events of its task.",
         HttpOperation::List => "Lists the caller's tasks.",
-        HttpOperation::Read => "Reads a task, or with `:subscribe` behind its id streams its events.",
+        HttpOperation::Read => "Returns a task. With `:subscribe` after the id, streams its events.",
         HttpOperation::Act => {
-            "With `:cancel` behind a task's id cancels it, with `:subscribe` streams its events."
+            "Cancels a task with `:cancel` after its id; streams its events with `:subscribe`."
         }
-        HttpOperation::CreatePush => "Sets where a task's push notifications go.",
-        HttpOperation::ListPushes => "Lists where a task's push notifications go.",
-        HttpOperation::GetPush => "Reads one of them.",
-        HttpOperation::DeletePush => "Deletes one of them.",
-        HttpOperation::ExtendedCard => "Reads the agent card for callers who have authenticated.",
+        HttpOperation::CreatePush => "Creates a push notification config of a task.",
+        HttpOperation::ListPushes => "Lists the push notification configs of a task.",
+        HttpOperation::GetPush => "Returns a push notification config.",
+        HttpOperation::DeletePush => "Deletes a push notification config.",
+        HttpOperation::ExtendedCard => "Returns the extended agent card for authenticated callers.",
     }
 }
 
 const fn success(content: Vec<(&'static str, Value)>) -> Response {
-    Response { status: 200, description: "The answer.", content }
+    Response { status: 200, description: "The response.", content }
 }
 
 /// The id of a task or of a push notification config.
@@ -99,7 +99,7 @@ fn agent_message() -> Value {
     json!({
         "title": "AgentMessage",
         "type": "object",
-        "description": "A message of A2A: its parts hold a question and options, as data or as plain words.",
+        "description": "An A2A message. Its parts have a question and options, as data or as text.",
         "required": ["message"],
         "properties": {
             "message": {

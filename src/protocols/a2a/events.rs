@@ -23,7 +23,7 @@ use super::request::AgentRequest;
 use super::sending::{SendOutcome, begin};
 use super::sent::Sent;
 use super::task::{History, View};
-use crate::http::{Step, Steps, received};
+use crate::http::{CallStep, Steps, received};
 
 /// The events of a task, in its dialect.
 pub(super) type Events = BoxStream<'static, Result<Value, Refusal>>;
@@ -151,16 +151,16 @@ fn frames(events: Vec<Value>) -> Events {
 fn events(
     conversation: &Conversation,
     view: View,
-    step: Step<Result<CallOutput, Fault>>,
+    step: CallStep<Result<CallOutput, Fault>>,
 ) -> Vec<Result<Value, Refusal>> {
     let done = match step {
-        Step::Progress(step) if step.id == 0 => return Vec::new(),
-        Step::Progress(step) => {
+        CallStep::Progress(step) if step.id == 0 => return Vec::new(),
+        CallStep::Progress(step) => {
             let Progress { id, message, data, .. } = *step;
             let status = view.working(conversation, &message, id);
             return vec![Ok(view.status_event(conversation, status, false, Some(data)))];
         }
-        Step::End(done) => *done,
+        CallStep::End(done) => *done,
     };
     match done {
         Err(fault) => vec![Err(fault.into())],

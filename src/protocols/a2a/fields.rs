@@ -19,7 +19,7 @@ pub(super) fn identifier<'a>(
     field: &str,
     (name, other): (&str, &str),
 ) -> Result<Option<&'a str>, Refusal> {
-    match member(object, name, other) {
+    match field_of(object, name, other) {
         None => Ok(None),
         Some(Value::String(id)) if id.is_empty() => Ok(None),
         Some(Value::String(id)) if id.chars().count() <= MAX_ID && !id.chars().any(char::is_control) => {
@@ -33,7 +33,7 @@ pub(super) fn identifier<'a>(
 }
 
 /// Returns a field by its camelCase or its other name; the protocol's own parsers accept both.
-pub(super) fn member<'a>(object: &'a Value, name: &str, other: &str) -> Option<&'a Value> {
+pub(super) fn field_of<'a>(object: &'a Value, name: &str, other: &str) -> Option<&'a Value> {
     object.get(name).or_else(|| object.get(other)).filter(|value| !value.is_null())
 }
 

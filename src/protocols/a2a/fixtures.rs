@@ -17,7 +17,7 @@ use serde_json::{Map, Value, json};
 use super::conversation::Conversation;
 use super::dialect::Dialect;
 use super::errors::Refusal;
-use super::fields::member;
+use super::fields::field_of;
 use super::message_form::{in_dialect, says};
 use super::sent::Sent;
 use crate::http::AppState;
@@ -59,8 +59,8 @@ enum Fixture {
 }
 
 fn of(message: &Value) -> Option<Fixture> {
-    let id = member(message, "messageId", "message_id").and_then(Value::as_str);
-    let parts = member(message, "parts", "content").and_then(Value::as_array);
+    let id = field_of(message, "messageId", "message_id").and_then(Value::as_str);
+    let parts = field_of(message, "parts", "content").and_then(Value::as_array);
     let text = parts.and_then(|parts| parts.first()?.get("text")?.as_str());
     let named =
         |name: &str| PREFIXES.iter().find(|(prefix, _)| name.starts_with(prefix)).map(|(_, does)| *does);
@@ -110,8 +110,8 @@ pub(super) fn reply(sent: &Sent<'_>, id: &str) -> Result<Option<Value>, Refusal>
 
 /// Returns the parts that a task shows in place of its result.
 pub(super) fn parts(conversation: &Conversation, dialect: Dialect) -> Vec<Value> {
-    let file = |member: &str, content: &str| {
-        vec![json!({ member: content, "filename": "output.txt", "mediaType": "text/plain" })]
+    let file = |field: &str, content: &str| {
+        vec![json!({ field: content, "filename": "output.txt", "mediaType": "text/plain" })]
     };
     let mut parts: Vec<Value> = match conversation.content.messages.iter().rev().find_map(of) {
         Some(Fixture::Show(texts)) => texts.iter().map(|text| json!({ "text": text })).collect(),

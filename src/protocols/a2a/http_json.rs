@@ -18,7 +18,7 @@ use super::envelope::check_version;
 use super::errors::Refusal;
 use super::events;
 use super::events::Events;
-use super::fields::{invalid, member};
+use super::fields::{field_of, invalid};
 use super::methods;
 use super::methods::Action;
 use super::payment_extension::TaskPayments;
@@ -125,7 +125,7 @@ async fn run(
 
 /// Returns the fields of a query. Numbers and booleans stay text.
 fn from_query(query: &str) -> Map<String, Value> {
-    let member = |(name, value): (std::borrow::Cow<'_, str>, std::borrow::Cow<'_, str>)| {
+    let field = |(name, value): (std::borrow::Cow<'_, str>, std::borrow::Cow<'_, str>)| {
         let read = match name.as_ref() {
             "historyLength" | "history_length" | "pageSize" | "page_size" => {
                 value.parse::<i64>().ok().map(Value::from)
@@ -135,7 +135,7 @@ fn from_query(query: &str) -> Map<String, Value> {
         };
         (name.into_owned(), read.unwrap_or_else(|| Value::String(value.into_owned())))
     };
-    url::form_urlencoded::parse(query.as_bytes()).map(member).collect()
+    url::form_urlencoded::parse(query.as_bytes()).map(field).collect()
 }
 
 /// Adds the path parameters; returns the verb after a task's id.
@@ -163,7 +163,7 @@ fn from_path(params: &PathParams, sent: &mut Map<String, Value>) -> Result<Optio
 
 /// True if a 0.3 message has the form of its JSON-RPC binding, which some clients send.
 fn has_kinds(sent: &Value) -> bool {
-    let message = member(sent, "message", "request");
+    let message = field_of(sent, "message", "request");
     let role = message.and_then(|message| message.get("role")).and_then(Value::as_str);
     matches!(role, Some("user" | "agent"))
 }

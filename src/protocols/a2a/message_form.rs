@@ -3,13 +3,13 @@
 use serde_json::{Map, Value, json};
 
 use super::dialect::{Dialect, Role};
-use super::fields::member;
+use super::fields::field_of;
 
 /// Returns a message for the history, converted to this dialect.
 pub(super) fn echo(message: &Value, task: &str, context: &str, dialect: Dialect) -> Value {
     let content = if dialect == Dialect::V03Rest { "content" } else { "parts" };
     let mut echo = json!({});
-    let members = [
+    let fields = [
         ("messageId", "message_id", "messageId"),
         ("role", "role", "role"),
         ("parts", "content", content),
@@ -17,15 +17,15 @@ pub(super) fn echo(message: &Value, task: &str, context: &str, dialect: Dialect)
         ("extensions", "extensions", "extensions"),
         ("referenceTaskIds", "reference_task_ids", "referenceTaskIds"),
     ];
-    for (name, other, shown) in members {
-        if let Some(value) = member(message, name, other) {
+    for (name, other, shown) in fields {
+        if let Some(value) = field_of(message, name, other) {
             echo[shown] = value.clone();
         }
     }
     if dialect == Dialect::V03Rest
-        && let Some(members) = echo.as_object_mut()
+        && let Some(fields) = echo.as_object_mut()
     {
-        members.shift_remove("referenceTaskIds");
+        fields.shift_remove("referenceTaskIds");
     }
     let agent =
         echo["role"].as_str().is_some_and(|role| role.eq_ignore_ascii_case("agent") || role == "ROLE_AGENT");
@@ -46,8 +46,8 @@ pub(super) fn echo(message: &Value, task: &str, context: &str, dialect: Dialect)
 /// Returns a message for storage: as sent, but without the wrappers of 0.3's protocol buffers.
 pub(super) fn stored(message: &Value, context: Option<&str>, dialect: Dialect) -> Value {
     let mut message = message.clone();
-    if let (Some(members), Some(context)) = (message.as_object_mut(), context) {
-        members.insert("contextId".into(), context.into());
+    if let (Some(fields), Some(context)) = (message.as_object_mut(), context) {
+        fields.insert("contextId".into(), context.into());
     }
     if dialect == Dialect::V03Rest {
         for name in ["content", "parts"] {
@@ -78,8 +78,8 @@ fn unwrapped(part: &mut Value) {
                 part[name] = value.clone();
             }
         }
-        if let Some(members) = part.as_object_mut() {
-            members.shift_remove("file");
+        if let Some(fields) = part.as_object_mut() {
+            fields.shift_remove("file");
         }
     }
 }
@@ -94,9 +94,9 @@ pub(super) fn in_dialect(part: &mut Map<String, Value>, dialect: Dialect) {
     match dialect {
         Dialect::V03 => {
             if part.contains_key("raw") || part.contains_key("url") {
-                let members =
+                let fields =
                     FILE.iter().filter_map(|(old, new)| Some(((*old).to_owned(), part.shift_remove(*new)?)));
-                let file: Map<String, Value> = members.collect();
+                let file: Map<String, Value> = fields.collect();
                 part.insert("file".into(), file.into());
             }
             part.shift_remove("mediaType");

@@ -5,7 +5,7 @@ use ep_kernel::tool::{Entry, ParsedInput};
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 
-use super::fields::member;
+use super::fields::field_of;
 use super::fixtures;
 use super::message_form::stored;
 use super::request::AgentRequest;
@@ -53,7 +53,7 @@ pub(super) fn opening_name(agent: &AgentRequest, sent: &Sent<'_>) -> Option<Stri
 
 pub(super) fn message_name(sent: &Sent<'_>) -> Option<String> {
     let parts = stored(sent.message, None, sent.dialect);
-    let mut parts = member(&parts, "parts", "content").cloned().unwrap_or_default();
+    let mut parts = field_of(&parts, "parts", "content").cloned().unwrap_or_default();
     // The same content in another dialect gets the same name.
     for part in parts.as_array_mut().into_iter().flatten().filter_map(Value::as_object_mut) {
         part.retain(|name, _| matches!(name.as_str(), "text" | "data"));

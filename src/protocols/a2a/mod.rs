@@ -157,7 +157,7 @@ fn describe_http(method: Method, path: &str) -> Description {
 }
 
 fn route(method: Method, name: &'static str, path: &'static str, endpoint: ProtocolRoute) -> Route {
-    let summary = "Takes messages of other agents and answers with tasks (A2A).";
+    let summary = "Receives messages of agents and returns tasks (A2A).";
     Route { method, ..Route::post(name, path, RouteKind::Protocol(endpoint), summary) }
         .access(fixtures::ACCESS)
         .rate(Rate::Default)

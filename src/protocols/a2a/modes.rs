@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::errors::Refusal;
-use super::fields::{invalid, member};
+use super::fields::{field_of, invalid};
 
 /// The accepted output modes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -22,7 +22,7 @@ impl Default for Modes {
 impl Modes {
     /// Reads the modes from a configuration; all modes by default.
     pub(super) fn of(configuration: &Value) -> Result<Self, Refusal> {
-        let Some(modes) = member(configuration, "acceptedOutputModes", "accepted_output_modes") else {
+        let Some(modes) = field_of(configuration, "acceptedOutputModes", "accepted_output_modes") else {
             return Ok(Self::default());
         };
         let wrong = || invalid("configuration.acceptedOutputModes", "must be a list of media types");

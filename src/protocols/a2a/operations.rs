@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 use super::conversation::Conversation;
 use super::dialect::Dialect;
 use super::errors::Refusal;
-use super::fields::{identifier, invalid, member, task_id};
+use super::fields::{field_of, identifier, invalid, task_id};
 use super::message::skill_for;
 use super::request::AgentRequest;
 use super::sending::{SendOutcome, begin};
@@ -94,14 +94,14 @@ const MAX_PAGE: u32 = 100;
 
 /// `ListTasks`.
 pub(super) async fn list(agent: &AgentRequest, params: &Value, dialect: Dialect) -> Result<Value, Refusal> {
-    let size = match member(params, "pageSize", "page_size") {
+    let size = match field_of(params, "pageSize", "page_size") {
         None => PAGE,
         Some(size) => {
             let size = size.as_u64().filter(|size| (1..=u64::from(MAX_PAGE)).contains(size));
             size.ok_or_else(|| invalid("pageSize", &format!("must be 1 to {MAX_PAGE}")))? as u32
         }
     };
-    let artifacts = match member(params, "includeArtifacts", "include_artifacts") {
+    let artifacts = match field_of(params, "includeArtifacts", "include_artifacts") {
         None => false,
         Some(include) => {
             include.as_bool().ok_or_else(|| invalid("includeArtifacts", "must be true or false"))?
@@ -159,7 +159,7 @@ fn wanted_state(params: &Value, dialect: Dialect) -> Result<StateFilter, Refusal
         "unknown",
         "TASK_STATE_UNKNOWN",
     ];
-    let Some(requested) = member(params, "status", "status") else { return Ok(StateFilter::Any) };
+    let Some(requested) = field_of(params, "status", "status") else { return Ok(StateFilter::Any) };
     let name = requested.as_str().unwrap_or_default();
     if name == "TASK_STATE_UNSPECIFIED" {
         return Ok(StateFilter::Any);
@@ -176,7 +176,7 @@ fn wanted_state(params: &Value, dialect: Dialect) -> Result<StateFilter, Refusal
 
 fn wanted_since(params: &Value) -> Result<Option<Timestamp>, Refusal> {
     let name = ("statusTimestampAfter", "status_timestamp_after");
-    let Some(since) = member(params, name.0, name.1) else { return Ok(None) };
+    let Some(since) = field_of(params, name.0, name.1) else { return Ok(None) };
     let since = Timestamp::deserialize(since);
     since.map(Some).map_err(|_| invalid(name.0, "must be a time such as 2026-01-31T00:00:00Z"))
 }

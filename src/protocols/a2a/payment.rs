@@ -46,16 +46,16 @@ impl PaymentMessage {
         match status.as_str() {
             Some("payment-submitted") => {
                 let payload = metadata.get(PAYLOAD).filter(|payload| payload.is_object());
-                let missing = || invalid(&member(PAYLOAD), "must be the signed payment, an object");
+                let missing = || invalid(&metadata_field(PAYLOAD), "must be the signed payment, an object");
                 Ok(Some(Self::Submitted(payload.ok_or_else(missing)?.clone())))
             }
             Some("payment-rejected") => Ok(Some(Self::Rejected)),
-            _ => Err(invalid(&member(STATUS), "must be payment-submitted or payment-rejected")),
+            _ => Err(invalid(&metadata_field(STATUS), "must be payment-submitted or payment-rejected")),
         }
     }
 }
 
-fn member(name: &str) -> String {
+fn metadata_field(name: &str) -> String {
     format!("message.metadata.{name}")
 }
 
@@ -90,7 +90,7 @@ pub(super) async fn take(
         Err(PayloadError::Mismatch(why)) => {
             return Ok(refuse(payments, code(why), &why.to_string(), &network));
         }
-        Err(error) => return Err(invalid(&member(PAYLOAD), &error.to_string())),
+        Err(error) => return Err(invalid(&metadata_field(PAYLOAD), &error.to_string())),
     };
     let caller = agent.admission.caller.clone();
     match usdc.take(&agent.state.app.tasks, parsed, caller).await? {

@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 
 use super::dialect::Dialect;
 use super::errors::Refusal;
-use super::fields::{identifier, invalid, member, task_id};
+use super::fields::{field_of, identifier, invalid, task_id};
 use super::request::AgentRequest;
 
 /// A validated push configuration.
@@ -46,7 +46,8 @@ impl PushConfig {
             ("pushNotificationConfig", "push_notification_config"),
             ("pushNotification", "push_notification"),
         ];
-        let of = |object: &Value| NAMES.iter().find_map(|(name, other)| member(object, name, other).cloned());
+        let of =
+            |object: &Value| NAMES.iter().find_map(|(name, other)| field_of(object, name, other).cloned());
         of(configuration).or_else(|| of(params)).map(|sent| Self::read(agent, &sent)).transpose()
     }
 
@@ -63,7 +64,7 @@ impl PushConfig {
             let schemes = given.get("schemes").and_then(Value::as_array);
             given.get("scheme").or_else(|| schemes?.first()).filter(|scheme| !scheme.is_null())
         });
-        let credentials = authentication.and_then(|given| member(given, "credentials", "credentials"));
+        let credentials = authentication.and_then(|given| field_of(given, "credentials", "credentials"));
         let secrets = Secrets {
             token: header_text("token", sent.get("token"))?,
             scheme: header_text("authentication.scheme", scheme)?,

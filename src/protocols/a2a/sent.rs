@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use super::dialect::Dialect;
 use super::errors::Refusal;
-use super::fields::{identifier, invalid, member};
+use super::fields::{field_of, identifier, invalid};
 
 /// A message as sent, validated for its dialect.
 #[derive(Debug, Clone, Copy)]
@@ -33,7 +33,7 @@ impl<'a> Sent<'a> {
         if !params.is_object() {
             return Err(invalid("params", "params must be an object"));
         }
-        let message = match member(params, "message", "request") {
+        let message = match field_of(params, "message", "request") {
             None => return Err(invalid("message", "message is missing")),
             Some(message) if message.is_object() => message,
             Some(other) => {
@@ -60,11 +60,11 @@ impl<'a> Sent<'a> {
         if id.is_none() && dialect != Dialect::Legacy {
             return Err(invalid("message.messageId", "must be a non-empty string"));
         }
-        let parts = match member(message, "parts", "content").and_then(Value::as_array) {
+        let parts = match field_of(message, "parts", "content").and_then(Value::as_array) {
             Some(parts) if !parts.is_empty() => parts,
             _ => return Err(invalid("message.parts", "must be a list with at least one part")),
         };
-        let configuration = member(params, "configuration", "configuration").unwrap_or(&NOTHING);
+        let configuration = field_of(params, "configuration", "configuration").unwrap_or(&NOTHING);
         if !configuration.is_null() && !configuration.is_object() {
             return Err(invalid("configuration", "must be an object"));
         }
@@ -90,7 +90,7 @@ impl<'a> Sent<'a> {
 
     /// True if the client wants the response before the task has ended.
     pub(super) fn at_once(&self) -> bool {
-        member(self.configuration, "returnImmediately", "return_immediately") == Some(&Value::Bool(true))
+        field_of(self.configuration, "returnImmediately", "return_immediately") == Some(&Value::Bool(true))
             || self.configuration.get("blocking") == Some(&Value::Bool(false))
     }
 

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use super::conversation::Conversation;
 use super::dialect::Dialect;
 use super::errors::Refusal;
-use super::fields::{invalid, member};
+use super::fields::{field_of, invalid};
 use super::fixtures;
 use super::message_form::{echo, says};
 use super::modes::Modes;
@@ -32,7 +32,7 @@ pub(super) enum History {
 impl History {
     /// Reads the length from the parameters (`historyLength`).
     pub(super) fn of(params: &Value, dialect: Dialect) -> Result<Self, Refusal> {
-        match member(params, "historyLength", "history_length") {
+        match field_of(params, "historyLength", "history_length") {
             // The legacy protocol shows history only on request.
             None if dialect == Dialect::Legacy => Ok(Self::Last(0)),
             None => Ok(Self::Whole),

@@ -116,7 +116,10 @@ impl Handler {
             return Err(self.unknown_tool(&params.name));
         };
         if !source.toolset.allows(entry) {
-            let message = format!("{} changes something, and this connection is read-only", params.name);
+            let message = format!(
+                "{} makes changes, and this connection is read-only; connect with the toolset all",
+                params.name
+            );
             return Err(ErrorData::new(ErrorCode(Kind::Forbidden.row().mcp), message, None));
         }
         let request_id = source.request.request_id;
@@ -189,7 +192,7 @@ impl Handler {
         })
     }
 
-    /// A call that ends even if nobody waits for it, where the end of the program waits for it.
+    /// Spawns a call over stdio on the tracker, so that the program waits for its end.
     fn tracked(
         &self,
         call: BoxFuture<'static, Guarded<Dispatched>>,
@@ -207,8 +210,7 @@ impl Handler {
         ended.boxed()
     }
 
-    /// Whether a request whose client has disconnected is taken back: since 2026-07-28 closing the response is how it is
-    /// cancelled over HTTP; before, it was not. On standard input a notification says so.
+    /// True if a disconnect cancels the request: over HTTP since version 2026-07-28, and always on standard input.
     fn disconnecting_cancels(&self, context: &RequestContext<RoleServer>) -> bool {
         matches!(self.transport(), Transport::Stdio(_)) || is_modern(context)
     }
@@ -287,7 +289,7 @@ fn wants_detail(arguments: &mut JsonObject) -> Result<bool, Fault> {
         Some(one) => vec![one],
     };
     match named.iter().find(|name| *name != DETAIL) {
-        Some(_) => Err(Fault::invalid(INCLUDE, format!("must be a list of what to add: [\"{DETAIL}\"]"))),
+        Some(_) => Err(Fault::invalid(INCLUDE, format!("must be a list of fields to add: [\"{DETAIL}\"]"))),
         None => Ok(earlier || !named.is_empty()),
     }
 }
@@ -310,7 +312,7 @@ fn progress(
     context: &RequestContext<RoleServer>,
     streams: bool,
 ) -> (Option<ProgressSink>, mpsc::Receiver<Box<Progress>>) {
-    // Boxed, because a queue has room for dozens at once.
+    // Boxed, because the queue has room for dozens.
     let (steps, received) = mpsc::channel(MAX_EVENTS);
     let requested = streams && context.meta.get_progress_token().is_some();
     (requested.then(|| ProgressSink::new(move |step| drop(steps.try_send(Box::new(step))))), received)

@@ -22,7 +22,7 @@ const ICON: &str = include_str!("../../../well-known/logo.svg");
 /// Metadata key for the server's name on results.
 const SERVER_INFO: &str = "io.modelcontextprotocol/serverInfo";
 
-/// How requests come in.
+/// The transport of requests.
 #[derive(Debug, Clone)]
 pub(super) enum Transport {
     /// HTTP: the guard admits the caller before the transport reads the request.

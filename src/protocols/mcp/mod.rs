@@ -75,10 +75,10 @@ static MCP: Protocol = Protocol {
     introduction: introduction::introduction,
 };
 
-/// Longer than any operation: bounds requests that hang.
+/// Deadline for requests that hang, longer than any operation.
 const DEADLINE: Duration = Duration::from_hours(1);
 
-/// The endpoint, where every request needs an API key or an access token, also one that lists tools.
+/// The endpoint. Every request needs an API key or an access token, including requests that list tools.
 const ENDPOINT: ProtocolRoute = ProtocolRoute {
     protocol: &MCP,
     errors: protocol::RPC_ERROR,
@@ -93,7 +93,7 @@ pub static ROUTES: [Route; 4] = [
     route("/api/mcp/"),
     route("/api/mcp/x/{toolset}"),
     // Programs that open an event stream get an error.
-    Route::get(MCP_PAGE, "/api/mcp", RouteKind::Page, "How to connect an MCP client, for people.")
+    Route::get(MCP_PAGE, "/api/mcp", RouteKind::Page, "Connection instructions for MCP clients.")
         .faults(&[Kind::MethodNotAllowed]),
 ];
 
@@ -132,10 +132,14 @@ fn description() -> Description {
         responses: vec![
             protocol::Response {
                 status: 200,
-                description: "The answer.",
+                description: "The response.",
                 content: vec![(JSON, rpc_response()), (EVENTS, message_event())],
             },
-            protocol::Response { status: 202, description: "A notification was taken.", content: Vec::new() },
+            protocol::Response {
+                status: 202,
+                description: "The notification was accepted.",
+                content: Vec::new(),
+            },
         ],
         error: rpc_error(),
         placeholder: json!({ "type": "string", "pattern": format!("^({toolset})(,({toolset}))*$") }),
@@ -197,7 +201,7 @@ impl Endpoint {
         response.headers_mut().append(VARY, HeaderValue::from_static(toolset::HEADER));
         match was_replayed.get() {
             Some(true) => replayed(&mut response),
-            // No operation was called that would have checked the allowance.
+            // The request called no operation, so its allowance is checked here.
             None if !is_stream(&response) => admission.check_allowance()?,
             Some(false) | None => {}
         }
@@ -215,7 +219,7 @@ fn effect(tools: &[Entry], message: &Map<String, Value>) -> Effect {
     tools.iter().find(is_called).map_or(Effect::Read, |entry| entry.spec.effect)
 }
 
-/// True if a response is an event stream, which begins before the operation is called.
+/// True if a response is an event stream, which starts before the call of the operation.
 fn is_stream(response: &Response<Body>) -> bool {
     let kind = response.headers().get(CONTENT_TYPE).map(HeaderValue::as_bytes).unwrap_or_default();
     kind.starts_with(b"text/event-stream")

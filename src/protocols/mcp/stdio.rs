@@ -20,12 +20,12 @@ use super::toolset::Toolset;
 /// Time to finish requests sent just before the end of the input. The library itself waits for seconds.
 const DRAIN: Duration = Duration::from_millis(400);
 
-/// Time for cancelled calls to cancel their polls. A call with an idempotency key goes on, and is not waited for longer.
-const WITHDRAWAL: Duration = Duration::from_millis(300);
+/// Maximum wait for cancelled calls to cancel their polls. Calls with an idempotency key continue after it.
+const CANCELLATION_GRACE: Duration = Duration::from_millis(300);
 
-/// Serves MCP on standard input and output until the client closes the input. Calls that have not ended then are cancelled:
-/// their polls are cancelled. A poll with an idempotency key, or one that was answered as running, is left to the next
-/// process. `toolsets` are names of toolsets, separated by commas.
+/// Serves MCP on standard input and output until the client closes the input. It then cancels open calls and their polls.
+/// The next process resumes polls with an idempotency key and polls that were returned as running. `toolsets` are names of
+/// toolsets, separated by commas.
 pub async fn serve_stdio(app: Arc<App>, tools: &'static [Entry], toolsets: &str) -> anyhow::Result<()> {
     let calls = StdioCalls {
         toolset: Toolset::named(toolsets)?,
@@ -51,8 +51,8 @@ pub async fn serve_stdio(app: Arc<App>, tools: &'static [Entry], toolsets: &str)
     };
     calls.cancelled.cancel();
     calls.ongoing.close();
-    if tokio::time::timeout(WITHDRAWAL, calls.ongoing.wait()).await.is_err() {
-        tracing::debug!(calls = calls.ongoing.len(), "calls go on in the next process");
+    if tokio::time::timeout(CANCELLATION_GRACE, calls.ongoing.wait()).await.is_err() {
+        tracing::debug!(calls = calls.ongoing.len(), "open calls continue in the next process");
     }
     Ok(quit?)
 }

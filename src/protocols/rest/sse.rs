@@ -21,7 +21,7 @@ use serde_json::Value;
 
 use super::bind::Binding;
 use super::respond;
-use crate::http::{AppState, Step, Steps, counted, event_stream, fault, received, replayed};
+use crate::http::{AppState, CallStep, Steps, counted, event_stream, fault, received, replayed};
 use crate::site::names::{COMPLETE_EVENT, ERROR_EVENT, RUNNING_EVENT};
 
 pub(super) async fn stream(
@@ -43,15 +43,15 @@ pub(super) async fn stream(
     steps.run(&state.app.tasks, admitted.run(input), only_reads);
     let first = match queue.recv().await {
         // Errors and dry runs get a plain response, not a stream; a finished poll gets its last event.
-        Some(Step::End(done)) if !done.result.as_ref().is_ok_and(|done| is_poll(&done.output)) => {
+        Some(CallStep::End(done)) if !done.result.as_ref().is_ok_and(|done| is_poll(&done.output)) => {
             return respond(state, request, &binding.rest, *done);
         }
         Some(step) => step,
         None => return fault(Fault::internal("the call ended without a result")),
     };
     let replay = match &first {
-        Step::End(done) => done.result.as_ref().ok().filter(|done| done.replayed),
-        Step::Progress(_) => None,
+        CallStep::End(done) => done.result.as_ref().ok().filter(|done| done.replayed),
+        CallStep::Progress(_) => None,
     };
     let is_replay = replay.is_some();
     let start = match replay {
@@ -81,10 +81,10 @@ fn is_poll(output: &CallOutput) -> bool {
     output.presentation.task_id.is_some()
 }
 
-fn event(links: &Links, request_id: RequestId, step: Step<Guarded<Dispatched>>) -> Event {
+fn event(links: &Links, request_id: RequestId, step: CallStep<Guarded<Dispatched>>) -> Event {
     match step {
-        Step::Progress(step) => write(step.event, Some(step.id), &step.data),
-        Step::End(done) => match done.result {
+        CallStep::Progress(step) => write(step.event, Some(step.id), &step.data),
+        CallStep::End(done) => match done.result {
             Ok(Dispatched { output, .. }) => {
                 let name = if output.presentation.interim.is_some() { RUNNING_EVENT } else { COMPLETE_EVENT };
                 write(name, None, &output.value)

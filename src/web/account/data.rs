@@ -61,7 +61,7 @@ pub(crate) fn export(exchange: Exchange, _: Admission) -> BoxFuture<'static, Res
 }
 
 /// The next step of a download.
-enum Step {
+enum ExportStep {
     /// The first page, already loaded.
     First(Value),
     /// The page at this cursor.
@@ -76,7 +76,7 @@ enum Step {
 /// download, so an account with many polls needs little memory.
 pub(crate) fn download(state: &AppState, user: UserId, first: Value) -> Response<Body> {
     let ports = Arc::clone(&state.app.ports);
-    let pages = stream::try_unfold((ports, Step::First(first)), move |(ports, step)| async move {
+    let pages = stream::try_unfold((ports, ExportStep::First(first)), move |(ports, step)| async move {
         let (text, next) = write(&ports, user, step).await?;
         Ok::<_, Fault>(text.map(|text| (Bytes::from(text), (ports, next))))
     });
@@ -89,16 +89,21 @@ pub(crate) fn download(state: &AppState, user: UserId, first: Value) -> Response
     response
 }
 
-async fn write(ports: &ToolPorts, user: UserId, step: Step) -> Result<(Option<String>, Step), Fault> {
+async fn write(
+    ports: &ToolPorts,
+    user: UserId,
+    step: ExportStep,
+) -> Result<(Option<String>, ExportStep), Fault> {
     let (before, page) = match step {
-        Step::First(page) => ("[", page),
-        Step::Next(cursor) => {
+        ExportStep::First(page) => ("[", page),
+        ExportStep::Next(cursor) => {
             let page = export_page(ports, user, Some(&cursor), PAGE).await?;
             (",\n", serde_json::to_value(page).map_err(Fault::internal)?)
         }
-        Step::End => return Ok((Some("]\n".to_owned()), Step::Done)),
-        Step::Done => return Ok((None, Step::Done)),
+        ExportStep::End => return Ok((Some("]\n".to_owned()), ExportStep::Done)),
+        ExportStep::Done => return Ok((None, ExportStep::Done)),
     };
-    let next = page["next_cursor"].as_str().map_or(Step::End, |cursor| Step::Next(cursor.to_owned()));
+    let next =
+        page["next_cursor"].as_str().map_or(ExportStep::End, |cursor| ExportStep::Next(cursor.to_owned()));
     Ok((Some(format!("{before}{page:#}")), next))
 }

@@ -38,10 +38,10 @@ use crate::site::{HTML, MARKDOWN, QueryParameter, Rail, wants_markdown};
 /// Query parameters of the page.
 pub(super) const QUERY: [QueryParameter; 5] = [
     QueryParameter::text("search", "Words of the questions to list."),
-    QueryParameter::text("page", "Which page of the list, a number; the first one if it is none."),
-    QueryParameter::text("funded", "The payment that this browser comes back from; no if it was given up."),
-    QueryParameter::text("notice", "What a sign-in has to tell."),
-    QueryParameter::text("done", "What a form of the page has done."),
+    QueryParameter::text("page", "The number of the page of the list; 1 if it is not a number."),
+    QueryParameter::text("funded", "The payment from which the browser returns; `no` if it was cancelled."),
+    QueryParameter::text("notice", "A message after a sign-in."),
+    QueryParameter::text("done", "The result of a form of the page."),
 ];
 
 /// Maximum page number.

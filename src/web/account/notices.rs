@@ -12,7 +12,7 @@ pub(super) fn notices(view: &AccountView<'_>) -> Vec<String> {
         ),
     };
     let notice = (view.notice == "no_starter_credit")
-        .then_some("No starter credit was given: today's have been used up. Everything else works.");
+        .then_some("No starter credit was given: today's allowance is used up. Everything else works.");
     [funded, notice].into_iter().flatten().map(str::to_owned).collect()
 }
 
@@ -20,7 +20,7 @@ pub(super) fn notices(view: &AccountView<'_>) -> Vec<String> {
 pub(super) fn outcome(done: &str) -> Option<(&'static str, &'static str)> {
     match done {
         "revoked" => Some(("keys", "The key is revoked. Programs that send it are refused.")),
-        "cancelled" => Some(("polls", "The poll was ended with the votes it had.")),
+        "cancelled" => Some(("polls", "The poll has ended with the votes so far.")),
         "deleted" => Some((
             "polls",
             "The poll is deleted. Its page answers \"not found\" from now on. Caches outside this service can show it \

@@ -234,7 +234,7 @@ impl Key {
     /// Describes the key's permissions.
     pub(crate) fn may(&self) -> &'static str {
         match self.scope {
-            KeyScope::All => "everything a key can",
+            KeyScope::All => "all operations with a key",
             KeyScope::Polls => "asking and reading",
             KeyScope::Read => "reading",
         }

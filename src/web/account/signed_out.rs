@@ -27,7 +27,7 @@ impl<'a> SignedOutPage<'a> {
     /// Creates the page for the form with this name. `refused` is the fault, or `None` if the session has expired.
     pub fn new(site: &'a Site, name: &str, form: &Form, refused: Option<&Fault>) -> Self {
         let fields = form.fields().map(|(name, value)| (name.to_owned(), value.to_owned()));
-        let about = "Nothing was done, and nothing that you typed is lost.".to_owned();
+        let about = "The form was not submitted. Your entries are still here.".to_owned();
         let title = refused.map_or("Your session has ended", |fault| fault.kind().row().title).to_owned();
         Self {
             page: Layout { noindex: true, ..Layout::new(site, title, about) },
@@ -47,10 +47,10 @@ impl Renders for SignedOutPage<'_> {
     fn markdown(&self) -> askama::Result<String> {
         Ok(match &self.wait {
             Some((seconds, why)) => {
-                format!("# Not yet\n\n{why}\n\nSend the form again in {seconds} seconds.\n")
+                format!("# Try again later\n\n{why}\n\nSubmit the form again in {seconds} seconds.\n")
             }
             None => format!(
-                "# Your session has ended\n\nNothing was done. Sign in at <{}>, and send the form again.\n",
+                "# Your session has ended\n\nThe form was not submitted. Sign in at <{}>, and submit the form again.\n",
                 self.login
             ),
         })

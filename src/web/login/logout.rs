@@ -49,7 +49,7 @@ fn is_own_wish(headers: &HeaderMap) -> bool {
 
 /// Asks a visitor from another website to confirm.
 fn confirm(site: &Site, headers: &HeaderMap) -> Result<Response<Body>, Fault> {
-    let (title, about) = ("Sign out", "Another website has sent you here to be signed out.");
+    let (title, about) = ("Sign out", "Another website asks to sign you out.");
     let url = own(&site.links.url(LOGOUT, &[]));
     let text = format!("# {title}\n\n{about}\n\n[Sign out]({url})\n");
     let (bytes, media_type) = if wants_markdown(headers) {

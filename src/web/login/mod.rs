@@ -28,14 +28,14 @@ const COOKIE: &str = "ep_oidc";
 
 /// Query parameters of a new sign-in: see [`LoginQuery`].
 pub(super) const QUERY: [QueryParameter; 1] =
-    [QueryParameter::text("return_to", "A path of this service, perhaps with a query, to go to afterwards.")];
+    [QueryParameter::text("return_to", "The path of this service to open afterwards; it may have a query.")];
 
 /// Query parameters of the provider's redirect: see [`Callback`].
 pub(super) const CALLBACK_QUERY: [QueryParameter; 4] = [
     QueryParameter::text("code", "The authorization code."),
     QueryParameter::text("state", "The state of the request."),
     QueryParameter::text("iss", "Who answers (RFC 9207)."),
-    QueryParameter::text("error", "Why the provider refused (RFC 6749, section 4.1.2.1)."),
+    QueryParameter::text("error", "The provider's error (RFC 6749, section 4.1.2.1)."),
 ];
 
 #[derive(Default, Deserialize)]
@@ -78,7 +78,7 @@ pub(crate) fn finish(
         let Exchange { state, head, request, .. } = &exchange;
         let oidc = provider(state)?;
         let nothing = || {
-            let text = "this sign-in was not begun in this browser; start again at the sign-in page";
+            let text = "this browser did not start this sign-in; start again at the sign-in page";
             Fault::new(Kind::Unauthenticated, text)
         };
         let cookie = read_cookie(request.headers(), COOKIE).ok_or_else(nothing)?;

@@ -33,9 +33,9 @@ pub(super) const FAULTS: [Kind; 2] = [Kind::NotConfigured, Kind::Unavailable];
 pub(super) const QUERY: [QueryParameter; 2] = [
     QueryParameter::text(
         "sort",
-        "The column that the table is sorted by: `model`, `family`, `input`, `output`, `context`, `answers`, `time` or `majority`.",
+        "The sort column of the table: `model`, `family`, `input`, `output`, `context`, `answers`, `time` or `majority`.",
     ),
-    QueryParameter::text("preset", "Only models that this preset asks."),
+    QueryParameter::text("preset", "Selects the models of this preset."),
 ];
 
 /// Serves the page as HTML, or as Markdown if the client prefers it.

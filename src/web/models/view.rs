@@ -164,7 +164,7 @@ impl View {
         let kind = if registry.simulated { "simulated models" } else { "models" };
         Self {
             description: format!(
-                "The {} {kind} that can vote here: families, prices, context, and how they do in polls.",
+                "The {} {kind} that can vote here: families, prices, context, and figures from polls.",
                 registry.count
             ),
             simulated: registry.simulated,

@@ -7,7 +7,7 @@ use ep_polling::time::Timestamp;
 use quick_cache::Weighter;
 use quick_cache::sync::Cache;
 
-use super::Shape;
+use super::ResultFormat;
 use crate::http::Rendered;
 
 /// Cache capacity in bytes.
@@ -25,7 +25,7 @@ pub struct PageKey {
     /// True for the version that other websites show in a frame.
     pub embedded: bool,
     /// The format of the page.
-    pub shape: Shape,
+    pub format: ResultFormat,
 }
 
 struct CachedPage {
@@ -113,7 +113,7 @@ mod tests {
     fn pages_are_cached_for_a_minute() {
         let pages = PageCache::default();
         let began = Timestamp::from_millis(0);
-        let key = PageKey { id: "EP-1".into(), embedded: false, shape: Shape::Page };
+        let key = PageKey { id: "EP-1".into(), embedded: false, format: ResultFormat::Page };
         let page = Rendered::new("page".into(), HeaderMap::new());
         pages.insert(key.clone(), Arc::new(page), began);
         pages.cache_start("a form with n".into(), "n".into(), began);

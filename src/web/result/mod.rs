@@ -30,7 +30,7 @@ use futures::future::BoxFuture;
 use serde_json::json;
 
 use self::cache::PageKey;
-use self::page::Shape;
+use self::page::ResultFormat;
 use self::view::Addresses;
 use super::PageState;
 use crate::site::wants_markdown;
@@ -57,10 +57,10 @@ pub(crate) fn result(
     async move {
         let (state, head, parts, part) = read_request(exchange);
         let headers = &parts.headers;
-        let (id, shape) = Shape::of(&part);
-        let key = PageKey { id: id.to_owned(), embedded: false, shape: wanted(shape, headers) };
+        let (id, format) = ResultFormat::of(&part);
+        let key = PageKey { id: id.to_owned(), embedded: false, format: wanted(format, headers) };
         // Only the HTML page has an order and a filter.
-        let query = parts.uri.query().filter(|_| key.shape == Shape::Page).unwrap_or_default();
+        let query = parts.uri.query().filter(|_| key.format == ResultFormat::Page).unwrap_or_default();
         if let Some(cached) = cached(&of_pages, &state, &key, query) {
             return Ok(cached.respond(headers));
         }
@@ -70,12 +70,12 @@ pub(crate) fn result(
         }
         let settled = read.is_settled;
         let page = page_of(&state, read, id, query);
-        let bytes: Bytes = match key.shape {
-            Shape::Csv => page.csv().map_err(Fault::internal)?.into(),
-            Shape::Png => of_pages.pictures.png(page.card()).await?,
-            Shape::Svg => page.card().svg().into(),
-            Shape::Page => page.render().map_err(Fault::internal)?.into(),
-            Shape::Markdown => page.markdown().map_err(Fault::internal)?.into(),
+        let bytes: Bytes = match key.format {
+            ResultFormat::Csv => page.csv().map_err(Fault::internal)?.into(),
+            ResultFormat::Png => of_pages.pictures.png(page.card()).await?,
+            ResultFormat::Svg => page.card().svg().into(),
+            ResultFormat::Page => page.render().map_err(Fault::internal)?.into(),
+            ResultFormat::Markdown => page.markdown().map_err(Fault::internal)?.into(),
         };
         // Pages with a query are never cached.
         let cache = query.is_empty().then(|| (&of_pages.pages, state.app.ports.clock.now()));
@@ -93,7 +93,7 @@ pub(crate) fn embed(
     async move {
         let (state, head, parts, id) = read_request(exchange);
         let headers = &parts.headers;
-        let key = PageKey { id: id.clone(), embedded: true, shape: wanted(Shape::Page, headers) };
+        let key = PageKey { id: id.clone(), embedded: true, format: wanted(ResultFormat::Page, headers) };
         if let Some(cached) = cached(&of_pages, &state, &key, "") {
             return Ok(cached.respond(headers));
         }
@@ -103,7 +103,7 @@ pub(crate) fn embed(
         }
         let settled = read.is_settled;
         let page = page_of(&state, read, &id, "");
-        let text = if key.shape == Shape::Page { page.embedded() } else { page.markdown() }
+        let text = if key.format == ResultFormat::Page { page.embedded() } else { page.markdown() }
             .map_err(Fault::internal)?;
         let cache = Some((&of_pages.pages, state.app.ports.clock.now()));
         Ok(shown(cache, headers, key, text.into(), settled))
@@ -112,8 +112,8 @@ pub(crate) fn embed(
 }
 
 /// Selects Markdown for clients that prefer it to HTML.
-fn wanted(shape: Shape, headers: &HeaderMap) -> Shape {
-    if shape == Shape::Page && wants_markdown(headers) { Shape::Markdown } else { shape }
+fn wanted(format: ResultFormat, headers: &HeaderMap) -> ResultFormat {
+    if format == ResultFormat::Page && wants_markdown(headers) { ResultFormat::Markdown } else { format }
 }
 
 /// Returns a recently cached page. Pages with a query are never cached.
@@ -161,7 +161,7 @@ fn shown(
     settled: bool,
 ) -> Response<Body> {
     let protect = if key.embedded { protect_embedded } else { protect };
-    let headers = headers_of(key.shape.media_type(), settled, protect);
+    let headers = headers_of(key.format.media_type(), settled, protect);
     if !settled {
         return uncached(bytes, headers);
     }

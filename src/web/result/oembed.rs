@@ -9,7 +9,7 @@ use futures::FutureExt;
 use futures::future::BoxFuture;
 use serde::Deserialize;
 
-use super::page::Shape;
+use super::page::ResultFormat;
 use super::{headers_of, page_of, read, read_request, uncached};
 use crate::http::{Exchange, Rendered, protect};
 use crate::site::QueryParameter;
@@ -20,15 +20,15 @@ pub(in crate::web) const OEMBED_QUERY: [QueryParameter; 4] = [
     QueryParameter { required: true, ..QueryParameter::text("url", "The page of a poll.") },
     QueryParameter {
         schema: PIXELS,
-        ..QueryParameter::text("maxwidth", "The most that the frame may be wide, in pixels.")
+        ..QueryParameter::text("maxwidth", "Maximum width of the frame, in pixels.")
     },
     QueryParameter {
         schema: PIXELS,
-        ..QueryParameter::text("maxheight", "The most that it may be high, in pixels.")
+        ..QueryParameter::text("maxheight", "Maximum height of the frame, in pixels.")
     },
     QueryParameter {
         schema: r#"{ "type": "string", "enum": ["json"] }"#,
-        ..QueryParameter::text("format", "Only json.")
+        ..QueryParameter::text("format", "The format: json.")
     },
 ];
 
@@ -53,18 +53,18 @@ pub(crate) fn oembed(
         let asked =
             asked.map_err(|_| Fault::invalid("maxwidth", "must be a number of pixels, like maxheight"))?.0;
         if asked.format.is_some_and(|format| format != "json") {
-            return Err(Fault::invalid("format", "only json is written here"));
+            return Err(Fault::invalid("format", "must be json"));
         }
         let pages = state.links().url(RESULT_PAGE, &[("poll_id", "")]);
-        let url = asked
-            .url
-            .ok_or_else(|| Fault::invalid("url", format!("url is missing: a page below {pages}")))?;
+        let url = asked.url.ok_or_else(|| {
+            Fault::invalid("url", format!("url is missing: add the URL of a poll's page, below {pages}"))
+        })?;
         let nothing = || {
-            let text = format!("this url is not the page of a poll; those are below {pages}");
+            let text = format!("this URL is not the page of a poll; send a URL below {pages}");
             Fault::new(Kind::NotFound, text)
         };
         let path = url.split(['?', '#']).next().unwrap_or_default();
-        let (id, _) = Shape::of(path.strip_prefix(&pages).ok_or_else(nothing)?);
+        let (id, _) = ResultFormat::of(path.strip_prefix(&pages).ok_or_else(nothing)?);
         let id: PollId = id.parse().map_err(|_| Fault::no_such_poll(id))?;
         let read = read(&state, Credential::None, &head, &admission, id.as_str()).await?;
         let settled = read.is_settled;

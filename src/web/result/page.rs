@@ -37,7 +37,7 @@ struct ResultText<'a> {
 
 /// The format of a poll's page, selected by the suffix of its URL.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Shape {
+pub enum ResultFormat {
     /// HTML.
     Page,
     /// Markdown.
@@ -50,12 +50,12 @@ pub enum Shape {
     Svg,
 }
 
-impl Shape {
+impl ResultFormat {
     /// Splits the last segment of a path into the id and the requested format.
     pub fn of(part: &str) -> (&str, Self) {
         let endings =
             [(".md", Self::Markdown), (".csv", Self::Csv), (".png", Self::Png), (".svg", Self::Svg)];
-        let found = endings.iter().find_map(|(ending, shape)| Some((part.strip_suffix(ending)?, *shape)));
+        let found = endings.iter().find_map(|(ending, format)| Some((part.strip_suffix(ending)?, *format)));
         found.unwrap_or((part, Self::Page))
     }
 

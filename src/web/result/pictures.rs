@@ -32,7 +32,7 @@ impl Pictures {
     /// Renders a card as PNG.
     pub async fn png(&self, card: Card) -> Result<Bytes, Fault> {
         let Inner { drawing, waiting } = &*self.0;
-        let _place = waiting.try_acquire().map_err(|_| {
+        let _slot = waiting.try_acquire().map_err(|_| {
             Fault::new(Kind::Busy, "too many pictures are being drawn; ask again in a moment")
         })?;
         let _turn = drawing.acquire().await.map_err(Fault::internal)?;

@@ -6,7 +6,7 @@ use ep_tools::polls::sentences::{EndedPoll, independence};
 use ep_tools::results::PollResult;
 
 pub(crate) use super::votes::Query;
-use super::votes::{Choice, Row, Slot, columns, filters, key, rows, slots};
+use super::votes::{Choice, PositionVotes, Row, columns, filters, key, rows, slots};
 use super::words;
 use crate::layout::one_line;
 use crate::layout::own;
@@ -46,7 +46,7 @@ pub struct View {
     pub(crate) question_line: String,
     pub(crate) sentence: String,
     /// The lines about a poll that has ended.
-    pub(crate) ended: Option<Ended>,
+    pub(crate) ended: Option<EndedView>,
     pub(crate) progress: String,
     pub(crate) running: bool,
     pub(crate) private: bool,
@@ -61,7 +61,7 @@ pub struct View {
     pub(crate) has_votes: bool,
     pub(crate) filters: Vec<Choice>,
     pub(crate) columns: Vec<Choice>,
-    pub(crate) slots: Vec<Slot>,
+    pub(crate) slots: Vec<PositionVotes>,
     pub(crate) address: String,
     /// The page's URL without its origin.
     pub(crate) path: String,
@@ -77,7 +77,7 @@ pub struct View {
 }
 
 /// The lines about a poll that has ended: one each on its counts, its end, its confidence and its models.
-pub struct Ended {
+pub struct EndedView {
     pub(crate) counts: String,
     pub(crate) stopped: String,
     pub(crate) sure: String,
@@ -85,7 +85,7 @@ pub struct Ended {
     pub(crate) independence: Option<String>,
 }
 
-impl Ended {
+impl EndedView {
     fn new(poll: &PollResult) -> Self {
         let sentences = EndedPoll::from(poll);
         Self {
@@ -118,20 +118,20 @@ fn url_query(address: &str) -> String {
 impl View {
     pub(crate) fn new(poll: PollResult, links: Links, private: bool, query: &Query) -> Self {
         let all = poll.tally.votes();
-        let bars = poll.options.iter().enumerate().map(|(place, label)| {
+        let bars = poll.options.iter().enumerate().map(|(position, label)| {
             let votes = poll.tally.of(label);
             Bar {
                 label: label.clone(),
                 cell: one_line(label),
-                key: key(place),
-                colour: place % 10,
+                key: key(position),
+                colour: position % 10,
                 votes,
                 share: (votes * 100 + all / 2).checked_div(all).unwrap_or_default(),
                 winner: poll.winning_option.as_ref() == Some(label),
             }
         });
         let question = poll.question.clone().unwrap_or_default();
-        let ended = (!poll.status.is_open()).then(|| Ended::new(&poll));
+        let ended = (!poll.status.is_open()).then(|| EndedView::new(&poll));
         // The lines about the end say these notices already.
         let said = |notice: &str| {
             ended.as_ref().is_some_and(|ended| notice == ended.counts || notice == ended.stopped)

@@ -23,7 +23,7 @@ pub(super) enum Order {
 
 impl Order {
     const ALL: [(Self, &str, &str); 4] = [
-        (Self::Arrival, "arrival", "As they came"),
+        (Self::Arrival, "arrival", "By arrival"),
         (Self::Model, "model", "Model"),
         (Self::Choice, "choice", "Vote"),
         (Self::Time, "time", "Time"),
@@ -63,7 +63,7 @@ impl Query {
         let word =
             Order::ALL.iter().find(|(order, _, _)| *order == self.order).map_or("", |(_, word, _)| word);
         let sort = (self.order != Order::Arrival).then(|| format!("sort={word}"));
-        let option = self.option.map(|place| format!("option={}", place + 1));
+        let option = self.option.map(|position| format!("option={}", position + 1));
         let query: Vec<String> = sort.into_iter().chain(option).collect();
         let mark = if query.is_empty() { "" } else { "?" };
         format!("{}{mark}{}#votes", own(address), query.join("&"))
@@ -87,33 +87,34 @@ pub struct Choice {
 }
 
 /// Votes for options that were shown at one position.
-pub struct Slot {
-    pub(crate) place: usize,
+pub struct PositionVotes {
+    pub(crate) position: usize,
     pub(crate) votes: usize,
 }
 
 /// Returns the letter of an option.
-pub(super) fn key(place: usize) -> char {
-    char::from_u32('A' as u32 + place as u32 % 26).unwrap_or('?')
+pub(super) fn key(position: usize) -> char {
+    char::from_u32('A' as u32 + position as u32 % 26).unwrap_or('?')
 }
 
 pub(super) fn rows(poll: &PollResult, query: Query) -> Vec<Row> {
-    let place = |vote: &VoteResult| vote.chosen_option.as_deref().and_then(|option| index_of(poll, option));
-    let wanted = |vote: &&VoteResult| query.option.is_none_or(|wanted| place(vote) == Some(wanted));
+    let position =
+        |vote: &VoteResult| vote.chosen_option.as_deref().and_then(|option| index_of(poll, option));
+    let wanted = |vote: &&VoteResult| query.option.is_none_or(|wanted| position(vote) == Some(wanted));
     let mut votes: Vec<&VoteResult> = poll.votes.iter().filter(wanted).collect();
     match query.order {
         Order::Arrival => {}
         Order::Model => votes.sort_by(|one, other| one.model_id.cmp(&other.model_id)),
-        Order::Choice => votes.sort_by_key(|vote| place(vote).unwrap_or(usize::MAX)),
+        Order::Choice => votes.sort_by_key(|vote| position(vote).unwrap_or(usize::MAX)),
         Order::Time => votes.sort_by_key(|vote| vote.latency_ms),
     }
     let row = |vote: &VoteResult| {
-        let place = place(vote);
-        let failed = || format!("no vote: {}", vote.error.as_deref().unwrap_or("it did not answer"));
+        let position = position(vote);
+        let failed = || format!("no vote: {}", vote.error.as_deref().unwrap_or("no response"));
         Row {
             model: vote.model_id.clone(),
-            key: place.map(key),
-            colour: place.unwrap_or_default() % 10,
+            key: position.map(key),
+            colour: position.unwrap_or_default() % 10,
             choice: vote.chosen_option.clone().unwrap_or_else(failed),
             time: format!("{:.1} s", f64::from(vote.latency_ms) / 1000.0),
         }
@@ -128,7 +129,7 @@ pub(super) fn filters(poll: &PollResult, query: Query, address: &str) -> Vec<Cho
         current: query.option == option,
     };
     let options = poll.options.iter().enumerate();
-    let each = options.map(|(place, label)| one(Some(place), format!("{} {label}", key(place))));
+    let each = options.map(|(position, label)| one(Some(position), format!("{} {label}", key(position))));
     std::iter::once(one(None, "All".to_owned())).chain(each).collect()
 }
 
@@ -142,13 +143,15 @@ pub(super) fn columns(query: Query, address: &str) -> Vec<Choice> {
     Order::ALL[1..].iter().map(column).collect()
 }
 
-pub(super) fn slots(poll: &PollResult) -> Vec<Slot> {
+pub(super) fn slots(poll: &PollResult) -> Vec<PositionVotes> {
     let chosen = |vote: &VoteResult| {
         let option = index_of(poll, vote.chosen_option.as_deref()?)?;
         vote.option_order.iter().position(|shown| *shown == option)
     };
-    let places: Vec<usize> = poll.votes.iter().filter_map(chosen).collect();
-    let slot =
-        |place| Slot { place: place + 1, votes: places.iter().filter(|chosen| **chosen == place).count() };
+    let positions: Vec<usize> = poll.votes.iter().filter_map(chosen).collect();
+    let slot = |position| PositionVotes {
+        position: position + 1,
+        votes: positions.iter().filter(|chosen| **chosen == position).count(),
+    };
     (0..poll.options.len()).map(slot).collect()
 }

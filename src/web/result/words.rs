@@ -30,7 +30,7 @@ pub(crate) fn notice(text: &str) -> String {
 /// States the progress of a running poll.
 pub(crate) fn progress(poll: &PollResult) -> String {
     poll.progress.as_ref().map_or_else(String::new, |progress| {
-        format!("{} of up to {} models have answered.", progress.answered, progress.roster_size)
+        format!("{} of up to {} models have responded.", progress.answered, progress.roster_size)
     })
 }
 

@@ -57,11 +57,11 @@ pub(super) fn field(member: &str) -> &'static str {
 
 /// Rewrites a field's message in the terms of the form.
 pub(super) fn sentence(detail: &str) -> String {
-    let mut text = detail.trim_end_matches('.').to_owned();
+    let mut text = detail.trim_start_matches("options: ").trim_end_matches('.').to_owned();
     for (index, letter) in ('A'..='J').enumerate() {
         text = text.replace(&format!("options[{index}]"), &format!("option {letter}"));
     }
-    for (member, field) in [("max_cost_usd", "the most to spend"), ("confidence_threshold", "the confidence")]
+    for (member, field) in [("max_cost_usd", "the maximum cost"), ("confidence_threshold", "the confidence")]
     {
         text = text.replace(member, field);
     }

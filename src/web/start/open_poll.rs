@@ -13,7 +13,7 @@ use serde_json::{Map, Value};
 use sha2::{Digest, Sha256};
 
 use super::form_values::PollFormValues;
-use crate::http::{AppState, RequestHead, Step, Steps};
+use crate::http::{AppState, CallStep, RequestHead, Steps};
 
 /// Opens a poll and returns its id without waiting for the result. Visitors with an account use its models; other
 /// visitors use the free models.
@@ -82,10 +82,10 @@ async fn ask_free(
     };
     steps.run(&state.app.tasks, admitted.run(Ok(input.into())), false);
     match queue.recv().await {
-        Some(Step::Progress(step)) => serde_json::from_value(step.data)
+        Some(CallStep::Progress(step)) => serde_json::from_value(step.data)
             .map(|StartedEvent { poll_id, .. }| poll_id)
             .map_err(Fault::internal),
-        Some(Step::End(done)) => poll_of(free_poll(done.result)),
+        Some(CallStep::End(done)) => poll_of(free_poll(done.result)),
         None => Err(Fault::internal("the call ended without a result")),
     }
 }
@@ -131,7 +131,7 @@ pub(super) fn question(values: &PollFormValues) -> Result<Map<String, Value>, Fa
     Question::new(head).map_err(|rule| Fault::invalid("question", rule.to_string()))?;
     Err(Fault::invalid(
         "options",
-        "options are missing and cannot be read from this question: write two to ten, one in each line",
+        "options are missing and cannot be read from this question: write two to ten, one per line",
     ))
 }
 

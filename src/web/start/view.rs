@@ -133,7 +133,7 @@ impl<'a> StartPage<'a> {
             nonce: data.nonce,
             profiles: data.profiles.into_iter().map(Panel::from).collect(),
             thresholds: [
-                ("", "as the panel says"),
+                ("", "as in the panel"),
                 ("0.8", "80 %"),
                 ("0.95", "95 %"),
                 ("0.99", "99 %"),

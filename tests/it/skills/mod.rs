@@ -250,13 +250,13 @@ async fn auth_md_follows_the_configuration() {
         .with("EP_CONTACT", "keys@example.com")
         .with("EP_STARTER_CREDIT_USD", "2.50");
     let full = text(&full.boot().await.anonymous(), "/auth.md").await;
-    for words in ["https://login.example.com", "/login, and makes keys there", "keys@example.com"] {
+    for words in ["https://login.example.com", "/login, and creates keys there", "keys@example.com"] {
         assert!(full.contains(words) && !plain.contains(words), "{words}");
     }
     assert!(plain.contains("starts with $1.00") && full.contains("starts with $2.50"));
     assert!(!plain.contains("x402") && !full.contains("x402"));
     let free = text(&Setup::demo().with("EP_BILLING", "off").boot().await.anonymous(), "/auth.md").await;
-    assert!(free.contains("charges nobody") && !free.contains("starts with"));
+    assert!(free.contains("does not charge") && !free.contains("starts with"));
 }
 
 #[tokio::test]
@@ -264,12 +264,12 @@ async fn figures_follow_the_settings() {
     let service = Setup::demo().with("EP_RATE_LIMIT_FREE_PER_MINUTE", "3").boot().await;
     let skill = text(&service.anonymous(), SKILL).await;
     assert!(skill.contains("3 free polls a minute"));
-    assert!(skill.contains("2 to 5 options of at most") && skill.contains("At most 1000 characters"));
+    assert!(skill.contains("2 to 5 options of at most") && skill.contains("at most 1000 characters"));
     assert!(skill.lines().count() < 170, "{} lines", skill.lines().count());
     let unlimited = text(&Setup::demo().boot().await.anonymous(), SKILL).await;
     assert!(!unlimited.contains("free polls a minute"));
     let free = Setup::demo().with("EP_BILLING", "off").boot().await;
-    assert!(text(&free.anonymous(), SKILL).await.contains("charges nobody"));
+    assert!(text(&free.anonymous(), SKILL).await.contains("does not charge"));
 }
 
 #[tokio::test]

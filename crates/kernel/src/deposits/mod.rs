@@ -17,8 +17,8 @@ use crate::fault::{Fault, Kind};
 use crate::identity::WalletAddress;
 use crate::keys::IssuedKey;
 use crate::ports::{
-    BegunDeposit, Clock, DepositState, DepositStore, Entropy, NewDeposit, Outcome, Payment, PaymentNetwork,
-    PaymentRejection, Received, StoredDeposit, Transfer, Verification,
+    BegunDeposit, Clock, DepositState, DepositStore, Entropy, NewDeposit, Payment, PaymentNetwork,
+    PaymentRejection, Received, StoredDeposit, Transfer, TransferOutcome, Verification,
 };
 use crate::sign_in::SignUps;
 use ep_polling::money::MicroUsd;
@@ -174,7 +174,7 @@ impl Deposits {
             DepositState::Settled(received) => Ok(repeated(deposit, received, DepositStatus::Settled)),
             DepositState::Failed => {
                 let mut outcome = self.network.look_up(&deposit.payment, deposit.since).await;
-                if let Outcome::Unused { .. } = outcome {
+                if let TransferOutcome::Unused { .. } = outcome {
                     // Nothing has moved, so this is a first attempt again.
                     let reconcile_at = self.clock.now().after(RECONCILE_AFTER);
                     let BegunDeposit::New = self.store.begin_deposit(deposit, reconcile_at).await? else {
@@ -202,12 +202,14 @@ impl Deposits {
 
     /// Looks a payment up, and settles it again if it is still unused. A rejection is not final: an earlier
     /// attempt may still be settled until the authorization expires.
-    async fn find_or_settle(&self, deposit: &NewDeposit) -> Outcome {
+    async fn find_or_settle(&self, deposit: &NewDeposit) -> TransferOutcome {
         match self.network.look_up(&deposit.payment, deposit.since).await {
-            Outcome::Unused { .. } => match self.network.settle(&deposit.payment, deposit.since).await {
-                Outcome::NotMoved(_) => Outcome::Unknown,
-                settled => settled,
-            },
+            TransferOutcome::Unused { .. } => {
+                match self.network.settle(&deposit.payment, deposit.since).await {
+                    TransferOutcome::NotMoved(_) => TransferOutcome::Unknown,
+                    settled => settled,
+                }
+            }
             outcome => outcome,
         }
     }
@@ -216,16 +218,16 @@ impl Deposits {
     async fn finish(
         &self,
         known: &StoredDeposit,
-        outcome: Outcome,
+        outcome: TransferOutcome,
         is_first: bool,
     ) -> Result<DepositOutcome, Fault> {
         match outcome {
-            Outcome::Moved(transfer) => self.credit(known, &transfer, is_first).await,
-            Outcome::NotMoved(why) => {
+            TransferOutcome::Moved(transfer) => self.credit(known, &transfer, is_first).await,
+            TransferOutcome::NotMoved(why) => {
                 self.fail(known, why).await?;
                 Ok(DepositOutcome::Rejected(why))
             }
-            Outcome::Unused { .. } | Outcome::Unknown => {
+            TransferOutcome::Unused { .. } | TransferOutcome::Unknown => {
                 self.postpone(known).await?;
                 match &known.state {
                     DepositState::Confirming(received) => {

@@ -3,7 +3,7 @@
 use super::{DepositOutcome, Deposited, Deposits};
 use crate::caller::DepositId;
 use crate::fault::{Fault, Kind};
-use crate::ports::{DepositState, Outcome, StoredDeposit, Transfer};
+use crate::ports::{DepositState, StoredDeposit, Transfer, TransferOutcome};
 
 /// The hash of a transaction: `0x` and 64 hexadecimal digits, in lower case.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -47,12 +47,12 @@ impl Deposits {
         }
         let transfer = if self.network.has_node() {
             match self.network.check_transaction(&known.deposit.payment, transaction.as_str()).await {
-                Outcome::Moved(transfer) => transfer,
-                Outcome::NotMoved(_) => {
+                TransferOutcome::Moved(transfer) => transfer,
+                TransferOutcome::NotMoved(_) => {
                     let text = "this transaction does not pay this deposit";
                     return Err(Fault::new(Kind::Conflict, text));
                 }
-                Outcome::Unused { .. } | Outcome::Unknown => return Err(not_shown()),
+                TransferOutcome::Unused { .. } | TransferOutcome::Unknown => return Err(not_shown()),
             }
         } else {
             Transfer { transaction: transaction.as_str().to_owned(), block: None, is_final: true }
@@ -79,16 +79,16 @@ impl Deposits {
         }
         let payment = &known.deposit.payment;
         match self.network.look_up(payment, known.deposit.since).await {
-            Outcome::Moved(transfer) => {
+            TransferOutcome::Moved(transfer) => {
                 return conflict(format!("this deposit was paid by transaction {}", transfer.transaction));
             }
-            Outcome::NotMoved(_) => {}
-            Outcome::Unused { at: None } if self.clock.now() > payment.valid_before => {}
-            Outcome::Unused { .. } => {
+            TransferOutcome::NotMoved(_) => {}
+            TransferOutcome::Unused { at: None } if self.clock.now() > payment.valid_before => {}
+            TransferOutcome::Unused { .. } => {
                 let text = "this deposit can still be paid; try again a few minutes after its authorization has expired";
                 return conflict(text.to_owned());
             }
-            Outcome::Unknown => return Err(not_shown()),
+            TransferOutcome::Unknown => return Err(not_shown()),
         }
         // Without a node, a later look-up would never end.
         Ok(self.store.fail_deposit(&payment.reference, None).await?)

@@ -69,7 +69,7 @@ pub struct Transfer {
 
 /// Outcome of a payment.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Outcome {
+pub enum TransferOutcome {
     /// The money has moved.
     Moved(Transfer),
     /// The money has not moved, and this attempt will not move it.
@@ -111,14 +111,14 @@ pub trait PaymentNetwork: Send + Sync {
     async fn position(&self) -> Result<u64, Fault>;
 
     /// Settles a payment. A repeated call does not move money twice.
-    async fn settle(&self, payment: &Payment, since: u64) -> Outcome;
+    async fn settle(&self, payment: &Payment, since: u64) -> TransferOutcome;
 
-    /// Looks a payment up on the chain, without changes. Returns [`Outcome::Unused`] without a node.
-    async fn look_up(&self, payment: &Payment, since: u64) -> Outcome;
+    /// Looks a payment up on the chain, without changes. Returns [`TransferOutcome::Unused`] without a node.
+    async fn look_up(&self, payment: &Payment, since: u64) -> TransferOutcome;
 
-    /// Checks whether this transaction settled the payment. [`Outcome::Unknown`] if the node does not show
+    /// Checks whether this transaction settled the payment. [`TransferOutcome::Unknown`] if the node does not show
     /// the transaction in a block.
-    async fn check_transaction(&self, payment: &Payment, transaction: &str) -> Outcome;
+    async fn check_transaction(&self, payment: &Payment, transaction: &str) -> TransferOutcome;
 
     /// Looks settled deposits up on the chain: one entry for each, in their order.
     async fn presence(&self, deposits: &[StoredDeposit]) -> Vec<Presence>;

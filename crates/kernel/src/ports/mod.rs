@@ -45,8 +45,8 @@ pub use cards::{
 pub use confirmations::Confirmations;
 pub use credentials::{ProvenToken, TokenVerifier};
 pub use deposits::{
-    BegunDeposit, CreditedDeposit, DepositState, DepositStore, NewDeposit, Outcome, Payment, PaymentNetwork,
-    PaymentRejection, Presence, Received, StoredDeposit, Transfer, Verification,
+    BegunDeposit, CreditedDeposit, DepositState, DepositStore, NewDeposit, Payment, PaymentNetwork,
+    PaymentRejection, Presence, Received, StoredDeposit, Transfer, TransferOutcome, Verification,
 };
 pub use feedback::{
     FeedbackEntry, FeedbackStore, MAX_LISTED_FEEDBACK, NewFeedback, OwnFeedback, PollFeedback,

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use ep_kernel::identity::WalletAddress;
-use ep_kernel::ports::{Outcome, Payment, PaymentRejection, Presence, StoredDeposit, Transfer};
+use ep_kernel::ports::{Payment, PaymentRejection, Presence, StoredDeposit, Transfer, TransferOutcome};
 use ep_outgoing::{Node, quantity};
 use ep_polling::time::Timestamp;
 use serde_json::{Value, json};
@@ -54,11 +54,11 @@ impl Chain {
     }
 
     /// Looks up a payment in the blocks from `since` on.
-    pub(super) async fn look_up(&self, payment: &Payment, since: u64) -> Outcome {
-        self.outcome(payment, since).await.unwrap_or(Outcome::Unknown)
+    pub(super) async fn look_up(&self, payment: &Payment, since: u64) -> TransferOutcome {
+        self.outcome(payment, since).await.unwrap_or(TransferOutcome::Unknown)
     }
 
-    async fn outcome(&self, payment: &Payment, since: u64) -> Option<Outcome> {
+    async fn outcome(&self, payment: &Payment, since: u64) -> Option<TransferOutcome> {
         let latest = self.latest_for(payment).await?;
         if self.is_used(payment, latest).await? {
             return self.search(payment, since, latest).await;
@@ -70,18 +70,18 @@ impl Chain {
             depth => self.block(&format!("{:#x}", latest.number.saturating_sub(depth))).await?,
         };
         Some(if last_final.at() > payment.valid_before {
-            Outcome::NotMoved(PaymentRejection::ExpiredUnused)
+            TransferOutcome::NotMoved(PaymentRejection::ExpiredUnused)
         } else {
-            Outcome::Unused { at: Some(latest.number) }
+            TransferOutcome::Unused { at: Some(latest.number) }
         })
     }
 
     /// Checks whether this transaction settled a payment.
-    pub(super) async fn check_transaction(&self, payment: &Payment, transaction: &str) -> Outcome {
-        self.outcome_of(payment, transaction).await.unwrap_or(Outcome::Unknown)
+    pub(super) async fn check_transaction(&self, payment: &Payment, transaction: &str) -> TransferOutcome {
+        self.outcome_of(payment, transaction).await.unwrap_or(TransferOutcome::Unknown)
     }
 
-    async fn outcome_of(&self, payment: &Payment, transaction: &str) -> Option<Outcome> {
+    async fn outcome_of(&self, payment: &Payment, transaction: &str) -> Option<TransferOutcome> {
         let latest = self.latest_for(payment).await?;
         let found = known(self.node.call("eth_getTransactionByHash", json!([transaction])).await)?;
         let logs = self.logs_of_payer(payment, &found["blockHash"]).await?;
@@ -112,10 +112,10 @@ impl Chain {
     async fn presence_of(&self, known: &StoredDeposit) -> Presence {
         let block = block_of(known);
         match self.look_up(&known.deposit.payment, known.deposit.since).await {
-            Outcome::Moved(_) => Presence::Found,
-            Outcome::NotMoved(_) => Presence::Missing,
-            Outcome::Unused { at } if block.is_some() && at > block => Presence::Missing,
-            Outcome::Unused { .. } | Outcome::Unknown => Presence::Unknown,
+            TransferOutcome::Moved(_) => Presence::Found,
+            TransferOutcome::NotMoved(_) => Presence::Missing,
+            TransferOutcome::Unused { at } if block.is_some() && at > block => Presence::Missing,
+            TransferOutcome::Unused { .. } | TransferOutcome::Unknown => Presence::Unknown,
         }
     }
 
@@ -150,7 +150,7 @@ impl Chain {
     }
 
     /// Finds the use of a payment's authorization.
-    async fn search(&self, payment: &Payment, since: u64, latest: Block) -> Option<Outcome> {
+    async fn search(&self, payment: &Payment, since: u64, latest: Block) -> Option<TransferOutcome> {
         let payer = format!("0x{}", word(payment.payer));
         let topics =
             json!([[AUTHORIZATION_USED, AUTHORIZATION_CANCELED], payer, format!("0x{}", nonce(payment)?)]);
@@ -219,15 +219,19 @@ impl Chain {
         block: u64,
         logs: &[Value],
         latest: Block,
-    ) -> Option<Outcome> {
+    ) -> Option<TransferOutcome> {
         let is_final = latest.number >= block.saturating_add(self.config.confirmations);
         let logs: Vec<&Value> =
             logs.iter().filter(|log| lower(&log["transactionHash"]) == transaction).collect();
         if pays(payment, payload::payee(payment)?, &logs)? {
             let transaction = transaction.to_owned();
-            return Some(Outcome::Moved(Transfer { transaction, block: Some(block), is_final }));
+            return Some(TransferOutcome::Moved(Transfer { transaction, block: Some(block), is_final }));
         }
-        Some(if is_final { Outcome::NotMoved(PaymentRejection::Used) } else { Outcome::Unknown })
+        Some(if is_final {
+            TransferOutcome::NotMoved(PaymentRejection::Used)
+        } else {
+            TransferOutcome::Unknown
+        })
     }
 }
 

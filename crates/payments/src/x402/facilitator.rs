@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use ep_kernel::deposits::TransactionHash;
 use ep_kernel::fault::{Fault, Kind};
-use ep_kernel::ports::{Outcome, PaymentRejection, Transfer, Verification};
+use ep_kernel::ports::{PaymentRejection, Transfer, TransferOutcome, Verification};
 use ep_outgoing::ResponseError;
 use reqwest::Client;
 use serde::Deserialize;
@@ -64,28 +64,28 @@ impl Facilitator {
         }
     }
 
-    pub(super) async fn settle(&self, request: &Value) -> Outcome {
+    pub(super) async fn settle(&self, request: &Value) -> TransferOutcome {
         match self.post::<Settled>("settle", request, SETTLE_TIMEOUT).await {
             Ok(Some(Settled { success: true, transaction, .. })) => {
                 let hash = transaction.and_then(|transaction| transaction.parse::<TransactionHash>().ok());
                 // If a node is configured, the caller reads the block from the chain.
-                hash.map_or(Outcome::Unknown, |hash| {
+                hash.map_or(TransferOutcome::Unknown, |hash| {
                     let transaction = hash.as_str().to_owned();
-                    Outcome::Moved(Transfer { transaction, block: None, is_final: true })
+                    TransferOutcome::Moved(Transfer { transaction, block: None, is_final: true })
                 })
             }
             Ok(Some(Settled { success: false, error_reason, transaction })) => {
                 let sent = transaction.is_some_and(|transaction| !transaction.is_empty());
                 // After any other failure, the transaction may have been sent.
                 match refusal(error_reason.as_deref()) {
-                    Some(why) if !sent => Outcome::NotMoved(why),
-                    _ => Outcome::Unknown,
+                    Some(why) if !sent => TransferOutcome::NotMoved(why),
+                    _ => TransferOutcome::Unknown,
                 }
             }
-            Ok(None) => Outcome::Unknown,
+            Ok(None) => TransferOutcome::Unknown,
             Err(error) => {
                 tracing::warn!(error = %error, "the x402 facilitator's settlement has an unknown outcome");
-                Outcome::Unknown
+                TransferOutcome::Unknown
             }
         }
     }

@@ -15,7 +15,7 @@ use std::time::Duration;
 use async_trait::async_trait;
 use ep_kernel::fault::Fault;
 use ep_kernel::identity::WalletAddress;
-use ep_kernel::ports::{Outcome, Payment, PaymentNetwork, Presence, StoredDeposit, Verification};
+use ep_kernel::ports::{Payment, PaymentNetwork, Presence, StoredDeposit, TransferOutcome, Verification};
 use ep_outgoing::Node;
 use ep_polling::time::Timestamp;
 use reqwest::Client;
@@ -153,42 +153,42 @@ impl PaymentNetwork for X402 {
         Ok(newest.saturating_sub(BLOCKS_BEFORE))
     }
 
-    async fn settle(&self, payment: &Payment, since: u64) -> Outcome {
+    async fn settle(&self, payment: &Payment, since: u64) -> TransferOutcome {
         let response = self.facilitator.settle(&self.request(payment)).await;
         let Some(chain) = &self.chain else { return response };
         match response {
             // Check the facilitator's response against the chain.
-            Outcome::Moved(_) | Outcome::Unused { .. } | Outcome::Unknown => {
+            TransferOutcome::Moved(_) | TransferOutcome::Unused { .. } | TransferOutcome::Unknown => {
                 for attempt in 0..LOOK_UPS {
                     if attempt > 0 {
                         tokio::time::sleep(BETWEEN_LOOK_UPS).await;
                     }
                     let outcome = chain.look_up(payment, since).await;
-                    if let Outcome::Moved(_) | Outcome::NotMoved(_) = outcome {
+                    if let TransferOutcome::Moved(_) | TransferOutcome::NotMoved(_) = outcome {
                         return outcome;
                     }
                 }
-                Outcome::Unknown
+                TransferOutcome::Unknown
             }
             // Another party may have settled the payment.
-            Outcome::NotMoved(why) => match chain.look_up(payment, since).await {
-                Outcome::Unused { .. } => Outcome::NotMoved(why),
+            TransferOutcome::NotMoved(why) => match chain.look_up(payment, since).await {
+                TransferOutcome::Unused { .. } => TransferOutcome::NotMoved(why),
                 outcome => outcome,
             },
         }
     }
 
-    async fn look_up(&self, payment: &Payment, since: u64) -> Outcome {
+    async fn look_up(&self, payment: &Payment, since: u64) -> TransferOutcome {
         match &self.chain {
             Some(chain) => chain.look_up(payment, since).await,
-            None => Outcome::Unused { at: None },
+            None => TransferOutcome::Unused { at: None },
         }
     }
 
-    async fn check_transaction(&self, payment: &Payment, transaction: &str) -> Outcome {
+    async fn check_transaction(&self, payment: &Payment, transaction: &str) -> TransferOutcome {
         match &self.chain {
             Some(chain) => chain.check_transaction(payment, transaction).await,
-            None => Outcome::Unknown,
+            None => TransferOutcome::Unknown,
         }
     }
 

@@ -83,7 +83,7 @@ impl<'a> UpstreamError<'a> {
         let outer: RawError<'a> = serde_json::from_slice(body).unwrap_or_default();
         // Servers send `{"error": {…}}`, `{"error": "…"}`, `{"message": …}` or `{"detail": …}`.
         let mut error = match outer.error {
-            Some(inner) => Self::from_member(inner, retry_after),
+            Some(inner) => Self::from_field(inner, retry_after),
             None => Self::from_raw(&outer, retry_after),
         };
         error.status = status;
@@ -95,7 +95,7 @@ impl<'a> UpstreamError<'a> {
     }
 
     /// Parses the value of an `error` field, which may occur in a response with status 200.
-    pub(crate) fn from_member(error: &'a RawValue, retry_after: Option<Duration>) -> Self {
+    pub(crate) fn from_field(error: &'a RawValue, retry_after: Option<Duration>) -> Self {
         match text(Some(error)) {
             Some(message) => {
                 let details = message.to_lowercase();
