@@ -299,7 +299,7 @@ async fn poll_in_an_unknown_format_is_never_resumed() {
     // Two scans for abandoned polls.
     tokio::time::sleep(Duration::from_millis(1600)).await;
     assert_eq!(upstream.total_calls(), calls, "no model was asked");
-    stored.execute("UPDATE polls SET form = 1").await;
+    stored.execute("UPDATE polls SET form = 2").await;
     let result = tokio::time::timeout(Duration::from_secs(20), ended(&client, id)).await.unwrap();
     assert_eq!(result["models_succeeded"], 8, "{result}");
     child.kill().await.unwrap();

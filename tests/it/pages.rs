@@ -188,7 +188,7 @@ async fn errors_are_pages_for_browsers_and_json_for_programs() {
     let client = service.anonymous();
     for (path, status, words) in [
         ("/nowhere", 404, "There is nothing at /nowhere"),
-        ("/results/EP-20260101-0000000000", 404, "find poll EP-20260101-0000000000"),
+        ("/results/EP-20260101-0000000000", 404, "There is no poll EP-20260101-0000000000"),
         // Invalid ids may contain characters that change the displayed sentence.
         ("/results/%E2%80%AE%00x", 404, "There is no poll x; ids look like"),
         ("/api/balance", 401, "/login?return_to=%2Fapi%2Fbalance"),
@@ -261,7 +261,7 @@ async fn the_owner_of_a_deleted_poll_is_led_to_the_other_polls() {
     let path = "/results/EP-20260101-0000000000";
     let page = get(&client, path, &[("cookie", &cookie), ("accept", BROWSER)]).await;
     assert_eq!(page.status, 404);
-    assert!(page.text.contains("it may be deleted, or private"), "{}", page.text);
+    assert!(page.text.contains("You may have deleted it"), "{}", page.text);
     assert!(
         page.text.contains("href=\"/dashboard#polls\"") && !page.text.contains("Sign in, if"),
         "{}",

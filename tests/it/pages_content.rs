@@ -257,6 +257,7 @@ fn privacy_page_covers_every_table() {
         "identities",
         "key_spending",
         "notifications",
+        "plans",
         "polls",
         "rate_limits",
         "replays",
@@ -264,6 +265,7 @@ fn privacy_page_covers_every_table() {
         "reputation_polls",
         "reputation_service",
         "reputation_slots",
+        "rosters",
         "sessions",
         "starter_credits",
         "transfers",
@@ -271,6 +273,7 @@ fn privacy_page_covers_every_table() {
         "upstream_rungs",
         "used_nonces",
         "users",
+        "votes",
         "webhooks",
     ];
     let mut tables = BTreeSet::new();

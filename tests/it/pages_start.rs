@@ -108,7 +108,8 @@ async fn form_polls_the_panel_of_an_account() {
     }
     let refused = send(&client, &fields("Is a hot dog a taco?", "quick"), &[OWN]).await;
     assert_eq!(refused.status, 401);
-    for value in ["Is a hot dog a taco?", "Yes\nNo", "value=\"0.5\"", "value=\"quick\" ", "Nothing was asked"]
+    for value in
+        ["Is a hot dog a taco?", "Yes\nNo", "value=\"0.5\"", "value=\"quick\" ", "No model was asked"]
     {
         assert!(refused.text.contains(value), "{value} is lost: {}", refused.text);
     }

@@ -202,7 +202,7 @@ impl Oidc {
     /// Returns the state from the cookie if it matches the callback, has not expired, and was not used
     /// before.
     async fn flow(&self, cookie: &SecretString, callback: &Callback) -> Result<Flow, Fault> {
-        let foreign = "this sign-in was not begun in this browser, or took longer than ten minutes";
+        let foreign = "this browser did not start this sign-in, or it took longer than ten minutes";
         let text =
             self.ports.sealer.open(cookie.expose_secret(), FLOW_COOKIE).map_err(|_| refused(foreign))?;
         let flow: Flow = serde_json::from_str(&text).map_err(Fault::internal)?;

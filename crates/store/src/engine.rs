@@ -15,7 +15,6 @@ use sqlx::query::Query;
 use sqlx::{FromRow, PgConnection, Postgres};
 
 use crate::error::{UnexpectedData, database_error, failed};
-use crate::sqlite::FromSqlite;
 use crate::statements as sql;
 use crate::value::Value;
 
@@ -29,6 +28,12 @@ pub(crate) enum Durability {
     ProcessCrash,
     /// A power loss.
     PowerLoss,
+}
+
+/// A row that SQLite can return.
+pub(crate) trait FromSqlite: Sized {
+    /// Decodes a row.
+    fn from_sqlite(row: &rusqlite::Row<'_>) -> rusqlite::Result<Self>;
 }
 
 /// A row that both engines can return.

@@ -176,7 +176,7 @@ impl Lane {
 
     /// Notes the ballots that the database contains.
     pub async fn note_ballots(&self) {
-        let ballots = self.stored.pairs("SELECT poll_id, model FROM ballots").await;
+        let ballots = self.stored.ballots(false).await;
         self.recorded(ballots, Instant::now());
     }
 
@@ -228,9 +228,7 @@ impl Lane {
              FROM notifications";
         let notifications: HashMap<String, String> = self.stored.pairs(outcomes).await.into_iter().collect();
         let mut ballots: HashMap<String, Vec<String>> = HashMap::new();
-        for (poll, model) in
-            self.stored.pairs("SELECT poll_id, model FROM ballots WHERE choice IS NOT NULL").await
-        {
+        for (poll, model) in self.stored.ballots(true).await {
             ballots.entry(poll).or_default().push(model);
         }
         for Observed { poll, asked_to_cancel, cancelled, notified_at, pushed_at, .. } in observed {

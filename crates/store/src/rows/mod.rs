@@ -30,11 +30,11 @@ macro_rules! row {
             }
         }
 
-        impl $crate::sqlite::FromSqlite for $name {
+        impl $crate::engine::FromSqlite for $name {
             fn from_sqlite(row: &rusqlite::Row<'_>) -> rusqlite::Result<Self> {
                 Ok(Self {
                     $($column: row.get(stringify!($column))?,)*
-                    $($part: $crate::sqlite::FromSqlite::from_sqlite(row)?,)?
+                    $($part: $crate::engine::FromSqlite::from_sqlite(row)?,)?
                 })
             }
         }

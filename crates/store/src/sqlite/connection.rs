@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use ep_kernel::ports::StoreError;
 use futures::FutureExt;
-use rusqlite::{CachedStatement, Error, ErrorCode, OpenFlags, Row, ffi};
+use rusqlite::{CachedStatement, Error, ErrorCode, OpenFlags, ffi};
 
 use crate::engine::{Connection, Record, TransactionBody};
 use crate::error::{ConstraintKind, constraint_error, failed};
@@ -117,12 +117,6 @@ impl SqliteConnection {
             .now_or_never()
             .ok_or_else(|| failed("a transaction waited for something else than the database"))?
     }
-}
-
-/// A row that SQLite can return.
-pub(crate) trait FromSqlite: Sized {
-    /// Decodes a row.
-    fn from_sqlite(row: &Row<'_>) -> rusqlite::Result<Self>;
 }
 
 /// Maps the error of a failed statement: see [`crate::error::database_error`].

@@ -27,7 +27,6 @@ use crate::statements as sql;
 use crate::value::{Value, values};
 use crate::{StoreOptions, migrations};
 pub(crate) use backup::back_up;
-pub(crate) use connection::FromSqlite;
 use connection::{Access, SqliteConnection, sqlite_error};
 use file::OpenFile;
 use readers::Readers;
@@ -114,7 +113,6 @@ impl Sqlite {
 
 /// Runs work on a thread that may block.
 async fn blocking<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> Result<T, StoreError> {
-    #[expect(clippy::disallowed_methods, reason = "the caller waits for it")]
     tokio::task::spawn_blocking(work).await.map_err(failed)
 }
 

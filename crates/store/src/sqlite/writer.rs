@@ -176,6 +176,7 @@ impl WriterThread {
         while queue.blocking_recv_many(&mut messages, MAX_BATCH) > 0 {
             if messages.len() > 1 {
                 // Several polls run, so more messages follow soon.
+                #[expect(clippy::disallowed_methods, reason = "this thread belongs to no runtime")]
                 thread::sleep(GATHER);
                 while messages.len() < MAX_BATCH
                     && let Ok(message) = queue.try_recv()
