@@ -105,12 +105,17 @@ pub struct Rules {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     preset: Option<String>,
     threshold: Threshold,
-    #[serde(rename = "max_cost_micro_usd", with = "crate::budget::stored")]
+    #[serde(
+        rename = "max_cost_micro_usd",
+        with = "crate::budget::stored",
+        default,
+        skip_serializing_if = "is_default"
+    )]
     budget: Budget,
     pace: Pace,
-    #[serde(default, skip_serializing_if = "is_false")]
+    #[serde(default, skip_serializing_if = "is_default")]
     private: bool,
-    #[serde(default, skip_serializing_if = "is_false")]
+    #[serde(default, skip_serializing_if = "is_default")]
     simulated: bool,
     deadline_ms: u64,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -119,9 +124,8 @@ pub struct Rules {
     draws: u8,
 }
 
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands in a reference")]
-const fn is_false(truth: &bool) -> bool {
-    !*truth
+fn is_default<T: Default + PartialEq>(value: &T) -> bool {
+    *value == T::default()
 }
 
 /// An upper bound for the prompt tokens of the instructions and the tool schema, without question and
@@ -295,7 +299,7 @@ mod tests {
         let rules = serde_json::to_string(&plan.rules()).unwrap();
         assert_eq!(
             rules,
-            r#"{"preset":"trio","threshold":0.95,"max_cost_micro_usd":1000000,"pace":"fast","deadline_ms":120000,"draws":1}"#
+            r#"{"preset":"trio","threshold":0.95,"pace":"fast","deadline_ms":120000,"draws":1}"#
         );
         let stored = |rules: &str| {
             let (question, options) = (plan.question.to_string(), plan.options.clone());

@@ -196,9 +196,10 @@ pub(crate) const START_POLL: &str = "UPDATE polls SET deadline_at = (SELECT now 
 /// A settled poll needs no lease.
 pub(crate) const CLOSE_POLL: &str = "UPDATE polls SET closing = $3, unused_cost = $4, settled = $5, \
          lease_worker = CASE $5 WHEN 1 THEN '' ELSE lease_worker END, \
-         lease_until = CASE $5 WHEN 1 THEN 0 ELSE lease_until END \
+         lease_until = CASE $5 WHEN 1 THEN 0 ELSE lease_until END, \
+         deadline_at = CASE $5 WHEN 1 THEN NULL ELSE deadline_at END \
      WHERE id = $1 AND lease_epoch = $2 AND closing IS NULL";
-pub(crate) const SETTLE_POLL: &str = "UPDATE polls SET settled = 1, unused_cost = $3, lease_worker = '', lease_until = 0 \
+pub(crate) const SETTLE_POLL: &str = "UPDATE polls SET settled = 1, unused_cost = $3, lease_worker = '', lease_until = 0, deadline_at = NULL \
      WHERE id = $1 AND lease_epoch = $2 AND closing IS NOT NULL AND settled = 0";
 pub(crate) const POLL_IS_SETTLED: &str = "SELECT settled FROM polls WHERE id = $1";
 pub(crate) const RENEW_LEASES: &str = renew_leases!("json_each($1) AS held", "held.value ->> 1");

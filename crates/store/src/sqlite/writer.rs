@@ -26,7 +26,7 @@ const QUEUE_CAPACITY: usize = 1024;
 /// The maximum number of messages in one transaction. It limits the duration of one commit.
 const MAX_BATCH: usize = 256;
 /// The time for which a batch of several messages waits for more. A lone message never waits.
-const GATHER: Duration = Duration::from_millis(2);
+const GATHER: Duration = Duration::from_millis(3);
 
 /// Lets a truncation of the log wait for readers, but only briefly, because it blocks all writes.
 const WAIT_BRIEFLY: &str = "PRAGMA busy_timeout = 500";

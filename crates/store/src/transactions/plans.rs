@@ -22,18 +22,21 @@ use crate::value::values;
 const CACHED: usize = 64;
 
 /// Rosters that were stored or read recently. Stored rosters never change.
+#[derive(Clone)]
 pub(crate) struct RosterCache {
-    by_id: Cache<i64, Arc<[Member]>>,
+    by_id: Arc<Cache<i64, Arc<[Member]>>>,
     /// Hashes by the address of the roster, which the entry keeps in use.
-    hashes: Cache<usize, (Arc<[Member]>, RosterHash)>,
+    hashes: Arc<Cache<usize, HashedRoster>>,
 }
+
+type HashedRoster = (Arc<[Member]>, RosterHash);
 
 /// The SHA-256 of a roster's JSON.
 pub(super) type RosterHash = [u8; 32];
 
 impl Default for RosterCache {
     fn default() -> Self {
-        Self { by_id: Cache::new(CACHED), hashes: Cache::new(CACHED) }
+        Self { by_id: Arc::new(Cache::new(CACHED)), hashes: Arc::new(Cache::new(CACHED)) }
     }
 }
 
@@ -47,6 +50,22 @@ impl RosterCache {
         let hash = hash(&json(members)?);
         self.hashes.insert(address, (Arc::clone(members), hash));
         Ok(hash)
+    }
+
+    /// Returns the members of the roster of this plan, in a transaction; none for a plan that contains its
+    /// roster.
+    pub(super) async fn members<C: Connection>(
+        &self,
+        db: &mut C,
+        plan: &PlanRow,
+    ) -> Result<Arc<[Member]>, StoreError> {
+        let Some(id) = plan.roster else { return Ok(Arc::default()) };
+        if let Some(members) = self.by_id.get(&id) {
+            return Ok(members);
+        }
+        let members = decode(db.fetch_optional(sql::ROSTER, values![id]).await?)?;
+        self.by_id.insert(id, Arc::clone(&members));
+        Ok(members)
     }
 }
 

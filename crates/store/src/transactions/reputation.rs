@@ -15,7 +15,8 @@ use ep_polling::reputation::{self, BallotSlot, Judgements, Sums};
 use ep_polling::roster::ModelId;
 use ep_polling::time::Timestamp;
 
-use super::{Database, exactly_one, plans};
+use super::plans::{self, RosterCache};
+use super::{Database, exactly_one};
 use crate::engine::{Connection, Durability, Engine, Record};
 use crate::rows::{
     self, BallotRow, CountedPoll, EndedPollRow, HeartbeatsRow, IdRow, ModelSumsRow, ServiceSumsRow,
@@ -33,17 +34,12 @@ const PAGE: u32 = 50;
 #[async_trait]
 impl<E: Engine> ReputationStore for Database<E> {
     async fn count_polls(&self, limit: u32) -> Result<u32, StoreError> {
-        let polls = self.decoded(self.0.fetch_all(sql::WAITING_POLLS, values![limit]).await?).await?;
+        let rosters = self.1.clone();
+        // One read for all polls, because each read on SQLite wakes a thread.
+        let reading = self.0.snapshot(move |db| async move { waiting(db, &rosters, limit).await }.boxed());
+        let (polls, sums) = reading.await?;
         if polls.is_empty() {
             return Ok(0);
-        }
-        let mut sums = Sums::default();
-        for poll in &polls {
-            let ballots = self.ballots_of(poll).await?;
-            sums.add(&poll.sums(&ballots, poll.judged));
-            if poll.counted_revision > 0 {
-                sums.take(&poll.sums(&ballots, poll.counted));
-            }
         }
         let (count, sums) = (polls.len() as u32, sums.without_zeros());
         let counting = self.0.transact(Durability::ProcessCrash, move |db| {
@@ -95,6 +91,36 @@ impl<E: Engine> Database<E> {
     async fn ballots_of(&self, poll: &CountedPoll) -> Result<Vec<Ballot>, StoreError> {
         if reputation::counts(&poll.plan) { self.0.ballots(&poll.id, 0).await } else { Ok(Vec::new()) }
     }
+}
+
+/// Returns polls to count, and the change of the sums by them.
+async fn waiting<C: Connection>(
+    db: &mut C,
+    rosters: &RosterCache,
+    limit: u32,
+) -> Result<(Vec<CountedPoll>, Sums), StoreError> {
+    let rows: Vec<EndedPollRow> = all(db, sql::WAITING_POLLS, values![limit]).await?;
+    let (mut polls, mut sums) = (Vec::with_capacity(rows.len()), Sums::default());
+    for row in rows {
+        let members = rosters.members(db, &row.plan).await?;
+        let poll = row.decode(members)?;
+        let ballots = ballots_to_count(db, &poll).await?;
+        sums.add(&poll.sums(&ballots, poll.judged));
+        if poll.counted_revision > 0 {
+            sums.take(&poll.sums(&ballots, poll.counted));
+        }
+        polls.push(poll);
+    }
+    Ok((polls, sums))
+}
+
+/// Returns the ballots of a poll, if it counts, in a transaction.
+async fn ballots_to_count<C: Connection>(db: &mut C, poll: &CountedPoll) -> Result<Vec<Ballot>, StoreError> {
+    if !reputation::counts(&poll.plan) {
+        return Ok(Vec::new());
+    }
+    let ballots: Vec<BallotRow> = all(db, sql::BALLOTS, values![&poll.id, 0_u32]).await?;
+    ballots.into_iter().map(TryInto::try_into).collect()
 }
 
 /// Deletes up to `limit` settled anonymous polls opened before a time, with their ballots; returns their
@@ -283,12 +309,8 @@ pub(super) async fn audit<C: Connection>(db: &mut C) -> Result<Vec<String>, Stor
             polls.push(row.decode(members)?);
         }
         for poll in &polls {
-            if reputation::counts(&poll.plan) {
-                let ballots: Vec<BallotRow> = all(db, sql::BALLOTS, values![&poll.id, 0_u32]).await?;
-                let ballots: Result<Vec<Ballot>, StoreError> =
-                    ballots.into_iter().map(TryInto::try_into).collect();
-                counted.add(&poll.sums(&ballots?, poll.counted));
-            }
+            let ballots = ballots_to_count(db, poll).await?;
+            counted.add(&poll.sums(&ballots, poll.counted));
         }
         match polls.into_iter().next_back() {
             Some(poll) => after = Some(poll.id),
