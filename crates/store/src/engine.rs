@@ -173,13 +173,6 @@ pub(crate) trait Engine: Send + Sync + 'static {
         ballots: &[Ballot],
     ) -> impl Future<Output = Result<(), StoreError>> + Send;
 
-    /// See [`PollStore::ballots`](ep_kernel::ports::PollStore::ballots).
-    fn ballots(
-        &self,
-        poll: &PollId,
-        after: u32,
-    ) -> impl Future<Output = Result<Vec<Ballot>, StoreError>> + Send;
-
     /// See [`KeyStore::touch_keys`](ep_kernel::ports::KeyStore::touch_keys). Each key occurs once.
     fn touch_keys(
         &self,

@@ -5,11 +5,9 @@ use ep_polling::ballot::Ballot;
 use ep_polling::poll_id::PollId;
 use sqlx::PgPool;
 
-use crate::engine::Engine;
 use crate::error::database_error;
-use crate::rows::{BallotRow, NewBallotRow};
-use crate::statements::{BALLOTS, ballot_columns};
-use crate::value::values;
+use crate::rows::NewBallotRow;
+use crate::statements::ballot_columns;
 
 /// The share lock makes the insert and a concurrent close or adoption wait for each other. A closed poll gets
 /// no ballots, and an adopted poll gets none from its previous worker.
@@ -54,14 +52,4 @@ pub(super) async fn insert(
 
 fn column<'r, 'a, T>(rows: &'r [NewBallotRow<'a>], value: impl Fn(&'r NewBallotRow<'a>) -> T) -> Vec<T> {
     rows.iter().map(value).collect()
-}
-
-/// Returns the ballots of a poll with a sequence number above `after`, in order.
-pub(super) async fn select(
-    engine: &super::Postgres,
-    poll: &PollId,
-    after: u32,
-) -> Result<Vec<Ballot>, StoreError> {
-    let rows: Vec<BallotRow> = engine.fetch_all(BALLOTS, values![poll, after]).await?;
-    rows.into_iter().map(TryInto::try_into).collect()
 }

@@ -219,10 +219,6 @@ impl Engine for Postgres {
         self.within_timeout(ballots::insert(&self.pool, poll, epoch, ballots)).await
     }
 
-    async fn ballots(&self, poll: &PollId, after: u32) -> Result<Vec<Ballot>, StoreError> {
-        ballots::select(self, poll, after).await
-    }
-
     async fn touch_keys(&self, last_uses: Vec<(String, i64)>) -> Result<(), StoreError> {
         let (keys, times): (Vec<String>, Vec<i64>) = last_uses.into_iter().unzip();
         let touched = async {

@@ -22,7 +22,7 @@ use tempfile::TempDir;
 use crate::connect_error::ConnectError;
 use crate::engine::{Connection, Durability, Engine, Record, SNAPSHOT_TIMEOUT, TransactionBody};
 use crate::error::failed;
-use crate::rows::{BallotRow, NewBallotRow, NumberRow};
+use crate::rows::{NewBallotRow, NumberRow};
 use crate::statements as sql;
 use crate::value::{Value, values};
 use crate::{StoreOptions, migrations};
@@ -215,11 +215,6 @@ impl Engine for Sqlite {
                 async move { insert_ballots(db, &poll, epoch, &ballots).await }.boxed()
             })
             .await
-    }
-
-    async fn ballots(&self, poll: &PollId, after: u32) -> Result<Vec<Ballot>, StoreError> {
-        let rows: Vec<BallotRow> = self.fetch_all(sql::BALLOTS, values![poll, after]).await?;
-        rows.into_iter().map(TryInto::try_into).collect()
     }
 
     async fn touch_keys(&self, last_uses: Vec<(String, i64)>) -> Result<(), StoreError> {

@@ -20,7 +20,7 @@ use ep_polling::time::Timestamp;
 use super::plans::RosterHash;
 use super::{Database, agent_tasks, holds, plans, reputation};
 use crate::engine::{Connection, Durability, Engine};
-use crate::rows::{self, AdoptedRow, IdRow, PollRow, ProgressRow, SettledRow};
+use crate::rows::{self, AdoptedRow, BallotRow, IdRow, PollRow, ProgressRow, SettledRow};
 use crate::statements as sql;
 use crate::value::values;
 
@@ -98,7 +98,8 @@ impl<E: Engine> PollStore for Database<E> {
     }
 
     async fn ballots(&self, id: &PollId, after: u32) -> Result<Vec<Ballot>, StoreError> {
-        self.0.ballots(id, after).await
+        let rows: Vec<BallotRow> = self.0.fetch_all(sql::BALLOTS, values![id, after]).await?;
+        rows.into_iter().map(TryInto::try_into).collect()
     }
 
     async fn adopt(&self, lease: &Lease, ago: Duration, limit: u32) -> Result<Vec<AdoptedPoll>, StoreError> {

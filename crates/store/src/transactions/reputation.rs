@@ -8,7 +8,7 @@ use async_trait::async_trait;
 use futures::FutureExt;
 
 use ep_kernel::idempotency::reply_of_deleted_poll;
-use ep_kernel::ports::{Heartbeats, PollDeletion, ReputationStore, StoreError};
+use ep_kernel::ports::{Heartbeats, PollDeletion, PollStore, ReputationStore, StoreError};
 use ep_polling::ballot::Ballot;
 use ep_polling::poll_id::PollId;
 use ep_polling::reputation::{self, BallotSlot, Judgements, Sums};
@@ -89,7 +89,7 @@ impl<E: Engine> Database<E> {
 
     /// Returns the ballots of a poll, if it counts.
     async fn ballots_of(&self, poll: &CountedPoll) -> Result<Vec<Ballot>, StoreError> {
-        if reputation::counts(&poll.plan) { self.0.ballots(&poll.id, 0).await } else { Ok(Vec::new()) }
+        if reputation::counts(&poll.plan) { self.ballots(&poll.id, 0).await } else { Ok(Vec::new()) }
     }
 }
 
