@@ -1,10 +1,9 @@
-//! Measures the CPU per `get_poll_result` over MCP, beside a bare rmcp server with one tool that returns the
-//! same value. It also estimates the database's share: the key's owner is read for every request, so an
-//! estimate with a key is compared with one without.
+//! Measures the CPU per `get_poll_result` over MCP, beside a bare rmcp server with one tool that reads the key from
+//! the same SQLite file, as the service does for every request, and returns the same value.
 //!
 //! Each server runs in its own process; the bare one is this program again. Rounds alternate.
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use crate::process::{self, Bare, BareServer, CALLS, CONCURRENT, Server, cpu_of_calls, ep_json, micros};
@@ -18,6 +17,7 @@ use rmcp::service::RequestContext;
 use rmcp::transport::streamable_http_server::session::never::NeverSessionManager;
 use rmcp::transport::streamable_http_server::{StreamableHttpServerConfig, StreamableHttpService};
 use rmcp::{RoleServer, ServerHandler};
+use rusqlite::{Connection, OpenFlags};
 use serde_json::{Value, json};
 
 const ROUNDS: usize = 6;
@@ -47,7 +47,8 @@ pub(crate) async fn run() {
     let ours =
         Target { client: &client, url: format!("{}/api/mcp", server.url), key, arguments, pid: server.pid() };
     let result = ours.call().await["result"]["structuredContent"].clone();
-    let bare = BareServer::start(Bare::Mcp, &result.to_string());
+    let content = json!({ "result": result, "file": data.path().join("ensemble-poll.db") });
+    let bare = BareServer::start(Bare::Mcp, &content.to_string());
     let theirs = Target {
         url: format!("{}/mcp", bare.url),
         pid: bare.pid(),
@@ -69,15 +70,9 @@ pub(crate) async fn run() {
         result.to_string().len(),
         CALLS * CONCURRENT
     );
-    let (mut a, mut b, mut reads) = (Vec::new(), Vec::new(), Vec::new());
-    let estimate = format!("{}/api/poll/estimate", server.url);
+    let (mut a, mut b) = (Vec::new(), Vec::new());
     for round in 0..=ROUNDS {
         let (bare, ours) = (theirs.round().await, ours.round().await);
-        let anonymous =
-            cpu_of_calls(server.pid(), || async { drop(get(&client, &estimate, None).await) }).await;
-        let identified =
-            cpu_of_calls(server.pid(), || async { drop(get(&client, &estimate, Some(&theirs.key)).await) })
-                .await;
         // The first round is a warm-up.
         if round > 0 {
             println!(
@@ -88,26 +83,10 @@ pub(crate) async fn run() {
             );
             a.push(bare);
             b.push(ours);
-            reads.push(identified.saturating_sub(anonymous));
         }
     }
     let (bare, ours) = (micros(process::median(a)), micros(process::median(b)));
     println!("median      {bare:>6.1} µs      {ours:>6.1} µs   ×{:.2} CPU per request", ours / bare);
-    let read = micros(process::median(reads));
-    println!(
-        "of which the database takes {read:.1} µs; above it and the bare server {:.1} µs",
-        ours - read - bare
-    );
-}
-
-async fn get(client: &Client, url: &str, key: Option<&str>) -> axum::body::Bytes {
-    let mut request = client.get(url);
-    if let Some(key) = key {
-        request = request.bearer_auth(key);
-    }
-    let response = request.send().await.expect("a response");
-    assert_eq!(response.status(), 200);
-    response.bytes().await.expect("a body")
 }
 
 struct Target<'a> {
@@ -145,6 +124,7 @@ impl Target<'_> {
 struct OneTool {
     tool: Tool,
     result: Arc<Value>,
+    database: Arc<Mutex<Connection>>,
 }
 
 impl ServerHandler for OneTool {
@@ -166,17 +146,35 @@ impl ServerHandler for OneTool {
         _: CallToolRequestParams,
         _: RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, ErrorData> {
+        let database = Arc::clone(&self.database);
+        let read = tokio::task::spawn_blocking(move || {
+            let database = database.lock().expect("a connection");
+            let mut statement = database.prepare_cached(KEY).expect("a statement");
+            statement.query_row([], |row| row.get::<_, String>(0)).expect("a key")
+        });
+        read.await.expect("read");
         Ok(CallToolResult::structured((*self.result).clone()).into())
     }
 }
 
-/// A bare rmcp server with one tool that returns this JSON.
-pub(crate) fn bare(result: &str) -> Router {
-    let result: Value = serde_json::from_str(result).expect("JSON");
+/// What the service reads for every request, by a key that is in the file.
+const KEY: &str = "SELECT user_id FROM api_keys JOIN accounts ON accounts.id = user_id \
+     WHERE hash = (SELECT hash FROM api_keys LIMIT 1)";
+
+/// A bare rmcp server with one tool that reads from a file and returns JSON.
+pub(crate) fn bare(content: &str) -> Router {
+    let content: Value = serde_json::from_str(content).expect("JSON");
+    let file = content["file"].as_str().expect("a path");
+    let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    let database = Connection::open_with_flags(file, flags).expect("opens");
     let schema = json!({ "type": "object", "properties": { "poll_id": { "type": "string" } } });
     let tool =
         Tool::new_with_raw("get_poll_result", None, Arc::new(schema.as_object().expect("an object").clone()));
-    let bare = OneTool { tool, result: Arc::new(result) };
+    let bare = OneTool {
+        tool,
+        result: Arc::new(content["result"].clone()),
+        database: Arc::new(Mutex::new(database)),
+    };
     let config =
         StreamableHttpServerConfig::default().with_legacy_session_mode(false).with_json_response(true);
     let service = StreamableHttpService::new(

@@ -9,8 +9,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use ipnet::IpNet;
-use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
+use super::open_files;
 use crate::config::Config;
 
 /// Limits on the number and silence of connections.
@@ -29,39 +29,16 @@ pub struct ConnectionLimits {
 }
 
 impl ConnectionLimits {
-    /// Reads the limits from the settings.
+    /// Reads the limits from the settings. The total is lowered to fit the open-file limit.
     pub fn new(config: &Config) -> Self {
         let server = &config.server;
         Self {
-            total: server.max_connections,
+            total: open_files::connections(config),
             per_address: server.max_connections_per_address,
             first_request: Duration::from_secs(server.first_request_s.max(1)),
             next_request: Duration::from_secs(server.next_request_s.max(1)),
             proxies: server.trusted_proxies.clone().into(),
         }
-    }
-
-    /// Raises the process's open-file limit to its maximum, and lowers the total to fit: without free descriptors,
-    /// the process could reach neither its database nor its models.
-    pub fn within_open_files(self) -> Self {
-        let Rlimit { current, maximum } = getrlimit(Resource::Nofile);
-        let raised = Rlimit { current: maximum, maximum };
-        let files = match setrlimit(Resource::Nofile, raised) {
-            Ok(()) => maximum,
-            Err(error) => {
-                tracing::debug!(%error, "failed to raise the open-file limit");
-                current
-            }
-        };
-        let total = most_connections(self.total, files);
-        if total != self.total {
-            tracing::info!(
-                max_connections = total,
-                ?files,
-                "the open-file limit lowers the maximum number of connections"
-            );
-        }
-        Self { total, ..self }
     }
 
     /// Returns the address that a peer counts for; `None` if only the total applies.
@@ -75,17 +52,6 @@ impl ConnectionLimits {
             IpAddr::V6(address) => Ipv6Addr::from_bits(address.to_bits() & (u128::MAX << 64)).into(),
         })
     }
-}
-
-/// Descriptors reserved for the database, model calls and files.
-const RESERVED_FILES: u64 = 768;
-
-/// Returns the maximum number of connections (zero means no limit), given the requested maximum and the process's
-/// descriptors; `None` descriptors mean any number.
-fn most_connections(requested: usize, files: Option<u64>) -> usize {
-    let Some(files) = files.and_then(|files| usize::try_from(files).ok()) else { return requested };
-    let left = files.saturating_sub(RESERVED_FILES as usize).max(files / 4).max(1);
-    if requested == 0 { left } else { requested.min(left) }
 }
 
 /// Counts the open connections of one listener.
@@ -174,11 +140,10 @@ impl Drop for ConnectionPermit {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn limits(total: usize, per_address: usize) -> ConnectionLimits {
-        ConnectionLimits {
+impl ConnectionLimits {
+    /// Limits for tests, with one network of proxies.
+    pub(crate) fn example(total: usize, per_address: usize) -> Self {
+        Self {
             total,
             per_address,
             first_request: Duration::from_secs(15),
@@ -186,10 +151,15 @@ mod tests {
             proxies: Arc::new(["10.0.0.0/8".parse().unwrap()]),
         }
     }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
 
     #[test]
     fn each_address_has_its_own_limit_and_closed_connections_do_not_count() {
-        let connections = Connections::new(limits(0, 2));
+        let connections = Connections::new(ConnectionLimits::example(0, 2));
         let admit = |peer: &str| connections.admit(peer.parse().unwrap());
         let first = admit("203.0.113.1").unwrap();
         let _second = admit("::ffff:203.0.113.1").unwrap();
@@ -206,17 +176,8 @@ mod tests {
     }
 
     #[test]
-    fn descriptors_are_reserved_for_other_uses() {
-        assert_eq!(most_connections(4096, None), 4096);
-        assert_eq!(most_connections(4096, Some(20_000)), 4096);
-        assert_eq!(most_connections(4096, Some(1024)), 256);
-        assert_eq!(most_connections(0, Some(1768)), 1000);
-        assert_eq!(most_connections(4096, Some(100)), 25);
-    }
-
-    #[test]
     fn closed_connections_leave_no_entries() {
-        let connections = Connections::new(limits(3, 2));
+        let connections = Connections::new(ConnectionLimits::example(3, 2));
         let permits: Vec<ConnectionPermit> =
             (0..3_u8).map(|n| connections.admit([203, 0, 113, n].into()).unwrap()).collect();
         assert_eq!(connections.admit([203, 0, 113, 9].into()).unwrap_err(), Exceeded::Total);

@@ -8,6 +8,7 @@ mod http_connection;
 mod job;
 pub mod jobs;
 pub mod limiter;
+mod open_files;
 mod open_requests;
 pub mod router;
 pub mod routes;

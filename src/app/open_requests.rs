@@ -84,19 +84,9 @@ mod tests {
 
     use super::*;
 
-    fn limits(total: usize, per_address: usize) -> ConnectionLimits {
-        ConnectionLimits {
-            total,
-            per_address,
-            first_request: Duration::from_secs(15),
-            next_request: Duration::from_secs(75),
-            proxies: Arc::new(["10.0.0.0/8".parse().unwrap()]),
-        }
-    }
-
     #[tokio::test(start_paused = true)]
     async fn idle_time_counts_only_between_requests() {
-        let limits = limits(0, 0);
+        let limits = ConnectionLimits::example(0, 0);
         let requests = OpenRequests::default();
         let begun = tokio::time::Instant::now();
         requests.idle_timeout(&limits).await;

@@ -169,7 +169,7 @@ async fn serve(routes: &PathRoutes, exchange: Exchange) -> Response<Body> {
     };
     let Some(candidate) = choose(&routes.candidates, method.as_str(), &exchange.head) else {
         let refusal = routes.wrong_method(&exchange);
-        let mut response = refuse(&exchange.state, &exchange.head, WRONG_METHOD, refusal).await;
+        let mut response = Box::pin(refuse(&exchange.state, &exchange.head, WRONG_METHOD, refusal)).await;
         response.headers_mut().insert(ALLOW, routes.allow.clone());
         return response;
     };
@@ -184,20 +184,20 @@ async fn serve(routes: &PathRoutes, exchange: Exchange) -> Response<Body> {
     response
 }
 
-/// Responds for a route.
+/// Responds for a route. The larger futures are boxed, because the layers above move this one several times.
 async fn answer(candidate: &Candidate, exchange: Exchange) -> Response<Body> {
     let route = &candidate.route;
     let exchange = Exchange { max_body: route.max_body, ..exchange };
     let stopping = exchange.request.extensions().get::<Stopping>() == Some(&Stopping::Refusing);
     if stopping && !matches!(route.kind, RouteKind::Probe) {
-        return refuse(&exchange.state, &exchange.head, STOPPING, web::stopping()).await;
+        return Box::pin(refuse(&exchange.state, &exchange.head, STOPPING, web::stopping())).await;
     }
     let handler = match &candidate.responder {
         Responder::Operation(binding) => {
             if let Some(response) = web::to_page(route, &exchange) {
                 return response;
             }
-            let mut response = rest::serve(binding, route, exchange).await;
+            let mut response = Box::pin(rest::serve(binding, route, exchange)).await;
             if route.page.is_some() {
                 response.headers_mut().append(VARY, HeaderValue::from_static("accept"));
             }
@@ -215,7 +215,7 @@ async fn answer(candidate: &Candidate, exchange: Exchange) -> Response<Body> {
     };
     let request = exchange.head.guarded(route.surface(), credential);
     let handle = |admission| handler.handle(exchange, admission);
-    let guarded = app.guard.run(route.policy(), request, handle).await;
+    let guarded = Box::pin(app.guard.run(route.policy(), request, handle)).await;
     let refuse = |refusal| formatted_fault(refusal, route.errors());
     counted(guarded.result.unwrap_or_else(refuse), guarded.allowance)
 }

@@ -100,7 +100,7 @@ pub async fn serve(config: &Config, stop: impl Future<Output = ()> + Send + 'sta
         stop.await;
         tracing::info!("stopping: no new requests are accepted; waiting for running polls");
     };
-    let limits = ConnectionLimits::new(config).within_open_files();
+    let limits = ConnectionLimits::new(config);
     let router = router(&service, config);
     let finish = async |deadline| service.stop(deadline).await;
     serve_on(listener, router, limits, stopping, grace, finish).await;

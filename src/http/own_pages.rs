@@ -74,19 +74,10 @@ mod tests {
     use axum::http::HeaderName;
 
     use super::*;
-    use crate::config;
-
-    fn access(variables: &[(&str, &str)]) -> WebAccess {
-        let read = |name: &str| match variables.iter().find(|(known, _)| *known == name) {
-            None if name == "EP_CONFIG" => Some("/dev/null".to_owned()),
-            found => found.map(|(_, value)| (*value).to_owned()),
-        };
-        WebAccess::new(&config::load(read).unwrap())
-    }
 
     #[test]
     fn only_own_pages_can_make_changes_with_a_cookie() {
-        let access = access(&[("EP_BASE_URL", "https://polls.example.com")]);
+        let access = WebAccess::with(&[("EP_BASE_URL", "https://polls.example.com")]);
         let admits = |method: &str, headers: &[(&str, &str)], has_body| {
             let request = axum::http::Request::builder().method(method).header(HOST, "localhost:8080");
             let request =
@@ -125,7 +116,8 @@ mod tests {
 
     #[test]
     fn only_own_pages_and_programs_receive_cookies() {
-        let access = access(&[("EP_BASE_URL", "https://polls.example.com"), ("EP_ALLOWED_ORIGINS", "*")]);
+        let access =
+            WebAccess::with(&[("EP_BASE_URL", "https://polls.example.com"), ("EP_ALLOWED_ORIGINS", "*")]);
         let allowed = |headers: &[(&'static str, &str)]| {
             let headers =
                 headers.iter().map(|(name, value)| (HeaderName::from_static(name), value.parse().unwrap()));
@@ -149,7 +141,7 @@ mod tests {
 
     #[test]
     fn only_own_pages_can_send_forms() {
-        let access = access(&[("EP_BASE_URL", "https://polls.example.com")]);
+        let access = WebAccess::with(&[("EP_BASE_URL", "https://polls.example.com")]);
         let admits = |headers: &[(&str, &str)], with_session| {
             let request = axum::http::Request::builder().method("POST").header(HOST, "localhost:8080");
             let request =

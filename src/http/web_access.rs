@@ -152,17 +152,20 @@ fn is_this_machine(host: Option<Host<&str>>) -> bool {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::config;
-
-    fn access(variables: &[(&str, &str)]) -> WebAccess {
+impl WebAccess {
+    /// Reads the settings from these environment variables.
+    pub(crate) fn with(variables: &[(&str, &str)]) -> Self {
         let read = |name: &str| match variables.iter().find(|(known, _)| *known == name) {
             None if name == "EP_CONFIG" => Some("/dev/null".to_owned()),
             found => found.map(|(_, value)| (*value).to_owned()),
         };
-        WebAccess::new(&config::load(read).unwrap())
+        Self::new(&crate::config::load(read).unwrap())
     }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
 
     fn admits(access: &WebAccess, host: &str, origin: Option<&str>) -> bool {
         sends(access, "POST", host, origin)
@@ -188,7 +191,7 @@ mod tests {
             vec![("EP_BASE_URL", "http://localhost:8080")],
             vec![("EP_BASE_URL", "http://127.0.0.1"), ("EP_LISTEN", "0.0.0.0:80"), ("EP_SECRET_KEY", "")],
         ] {
-            admits_only_this_machine(&access(&variables));
+            admits_only_this_machine(&WebAccess::with(&variables));
         }
     }
 
@@ -225,11 +228,11 @@ mod tests {
 
     #[test]
     fn a_public_base_url_on_loopback_is_public() {
-        let proxied = access(&[("EP_BASE_URL", "https://polls.example.com")]);
+        let proxied = WebAccess::with(&[("EP_BASE_URL", "https://polls.example.com")]);
         for host in ["localhost:8080", "polls.example.com", "www.polls.example.com"] {
             assert!(admits(&proxied, host, Some("https://app.example")) && proxied.is_open(), "{host}");
         }
-        let listed = access(&[
+        let listed = WebAccess::with(&[
             ("EP_BASE_URL", "https://polls.example.com"),
             ("EP_ALLOWED_ORIGINS", "https://app.example"),
         ]);
@@ -249,13 +252,14 @@ mod tests {
     #[test]
     fn a_public_base_url_uses_the_origin_setting() {
         let secret = ("EP_SECRET_KEY", "");
-        let open = access(&[("EP_LISTEN", "0.0.0.0:80"), secret]);
+        let open = WebAccess::with(&[("EP_LISTEN", "0.0.0.0:80"), secret]);
         assert!(admits(&open, "any.example", Some("https://any.example")) && open.is_open());
-        let listed = access(&[("EP_LISTEN", "0.0.0.0:80"), ("EP_ALLOWED_ORIGINS", "https://app.example/")]);
+        let listed =
+            WebAccess::with(&[("EP_LISTEN", "0.0.0.0:80"), ("EP_ALLOWED_ORIGINS", "https://app.example/")]);
         assert!(admits(&listed, "any.example", Some("https://app.example")));
         assert!(admits(&listed, "any.example", None));
         assert!(!admits(&listed, "any.example", Some("https://app.example:8443")));
-        let any = access(&[("EP_ALLOWED_ORIGINS", "*")]);
+        let any = WebAccess::with(&[("EP_ALLOWED_ORIGINS", "*")]);
         assert!(admits(&any, "localhost", Some("https://any.example")) && !admits(&any, "any.example", None));
     }
 }

@@ -504,10 +504,7 @@ static FAILURES: LogLimit = LogLimit::new();
 
 /// Logs the number of failed calls not logged yet. Must be called once a second.
 pub fn log_suppressed_failures() {
-    let suppressed = FAILURES.overdue();
-    if suppressed > 0 {
-        tracing::warn!(suppressed, "more calls failed");
-    }
+    FAILURES.log_suppressed("more calls failed");
 }
 
 /// Writes the log line and the metrics of a finished request.

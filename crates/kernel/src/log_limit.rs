@@ -37,9 +37,15 @@ impl LogLimit {
         Some(std::mem::take(&mut state.suppressed))
     }
 
-    /// Returns the number of suppressed lines that no line has reported for a second, or zero. They count as
-    /// reported then.
-    pub fn overdue(&self) -> u64 {
+    /// Logs the number of suppressed lines, if no line has reported it for a second. Must be called once a second.
+    pub fn log_suppressed(&self, text: &str) {
+        let suppressed = self.overdue();
+        if suppressed > 0 {
+            tracing::warn!(suppressed, "{text}");
+        }
+    }
+
+    fn overdue(&self) -> u64 {
         let mut state = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let now = Instant::now();
         if state.suppressed == 0 || state.last.is_some_and(|last| now.duration_since(last) < INTERVAL) {

@@ -4,6 +4,8 @@ use std::sync::Arc;
 
 use reqwest::Client;
 
+use crate::tls;
+
 /// A factory of HTTP client builders. Every client of the service is built by one, so that a test can direct
 /// all outgoing requests to its servers.
 #[derive(Clone)]
@@ -37,4 +39,5 @@ pub fn client_builder() -> reqwest::ClientBuilder {
         // A redirect could drop the body of a POST, or send the key to another server.
         .redirect(reqwest::redirect::Policy::none())
         .tcp_nodelay(true)
+        .tls_backend_preconfigured(tls::config())
 }

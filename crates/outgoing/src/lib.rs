@@ -5,6 +5,7 @@ mod clients;
 mod node;
 mod responses;
 mod targets;
+mod tls;
 mod webhooks;
 
 pub use clients::{HttpClients, client_builder};

@@ -55,13 +55,6 @@ impl DispatchOrder {
     pub fn iter(&self) -> impl DoubleEndedIterator<Item = &Member> + ExactSizeIterator {
         self.order.iter().map(|index| &self.members[usize::from(*index)])
     }
-
-    /// Returns the members in dispatch order, to change them.
-    pub fn iter_mut(&mut self) -> impl Iterator<Item = &mut Member> {
-        // The order becomes that of the members.
-        *self = self.iter().cloned().collect();
-        Arc::make_mut(&mut self.members).iter_mut()
-    }
 }
 
 /// Polls are equal if they ask the same members in the same order, however these are stored.

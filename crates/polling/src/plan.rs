@@ -117,11 +117,33 @@ pub struct Rules {
     private: bool,
     #[serde(default, skip_serializing_if = "is_default")]
     simulated: bool,
+    #[serde(default = "usual_deadline_ms", skip_serializing_if = "is_usual_deadline")]
     deadline_ms: u64,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     notices: Vec<String>,
     /// [`Seed::ALGORITHM`] of the program that opened the poll.
+    #[serde(default = "first_algorithm", skip_serializing_if = "is_first_algorithm")]
     draws: u8,
+}
+
+// Omitted values must never change, because stored plans rely on them.
+
+const fn usual_deadline_ms() -> u64 {
+    180_000
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes references")]
+const fn is_usual_deadline(deadline_ms: &u64) -> bool {
+    *deadline_ms == usual_deadline_ms()
+}
+
+const fn first_algorithm() -> u8 {
+    1
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes references")]
+const fn is_first_algorithm(draws: &u8) -> bool {
+    *draws == first_algorithm()
 }
 
 fn is_default<T: Default + PartialEq>(value: &T) -> bool {
@@ -297,15 +319,16 @@ mod tests {
         let seed = Seed::new([3; 32]);
         let plan = Plan::new(draft, roster, seed, Duration::from_mins(2));
         let rules = serde_json::to_string(&plan.rules()).unwrap();
-        assert_eq!(
-            rules,
-            r#"{"preset":"trio","threshold":0.95,"pace":"fast","deadline_ms":120000,"draws":1}"#
-        );
+        assert_eq!(rules, r#"{"preset":"trio","threshold":0.95,"pace":"fast","deadline_ms":120000}"#);
         let stored = |rules: &str| {
             let (question, options) = (plan.question.to_string(), plan.options.clone());
             Plan::stored(serde_json::from_str(rules).unwrap(), question, options, Arc::clone(&members), seed)
         };
         assert_eq!(stored(&rules), Some(plan.clone()));
-        assert_eq!(stored(&rules.replace("\"draws\":1", "\"draws\":2")), None);
+        // The values that stored plans omit.
+        let usual = rules.replace(",\"deadline_ms\":120000", "");
+        assert_eq!(stored(&usual), Some(Plan { deadline_ms: 180_000, ..plan.clone() }));
+        assert_eq!(stored(&rules.replace('}', ",\"draws\":1}")), Some(plan.clone()));
+        assert_eq!(stored(&rules.replace('}', ",\"draws\":2}")), None);
     }
 }

@@ -117,7 +117,7 @@ async fn make_first_poll(store: &Store) -> UserId {
     polls.open(&poll, &lease).await.unwrap();
     polls.record(&id, Epoch::FIRST, &[ballot(1), ballot(2), ballot(3)]).await.unwrap();
     let capture = Settlement::Capture(MicroUsd::new(70));
-    polls.close(&id, Epoch::FIRST, &closing(), capture).await.unwrap();
+    polls.close(&id, Epoch::FIRST, &[], &closing(), capture).await.unwrap();
     user
 }
 

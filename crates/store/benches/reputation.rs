@@ -103,7 +103,7 @@ async fn close_polls(polls: &dyn PollStore, what: &str) {
         polls.open(&poll, &lease).await.unwrap();
         polls.record(&poll.id, Epoch::FIRST, &ballots).await.unwrap();
         let (capture, started) = (Settlement::Capture(MicroUsd::ZERO), Instant::now());
-        polls.close(&poll.id, Epoch::FIRST, &closing(), capture).await.unwrap();
+        polls.close(&poll.id, Epoch::FIRST, &[], &closing(), capture).await.unwrap();
         all.push(started.elapsed());
     }
     report(&format!("close a poll, {what}"), all);

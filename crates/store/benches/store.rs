@@ -158,7 +158,7 @@ async fn whole_polls(store: &Arc<Store>, owner: UserId, at_once: usize, pause: D
                     polls.record(&id, Epoch::FIRST, &[ballot(seq)]).await.unwrap();
                 }
                 let capture = Settlement::Capture(MicroUsd::new(70));
-                polls.close(&id, Epoch::FIRST, &closing(), capture).await.unwrap();
+                polls.close(&id, Epoch::FIRST, &[], &closing(), capture).await.unwrap();
                 done.fetch_add(1, Ordering::Relaxed);
             }
         })

@@ -89,6 +89,13 @@ pub(crate) trait Connection: Send {
         values: &[Value<'_>],
     ) -> impl Future<Output = Result<Vec<R>, StoreError>> + Send;
 
+    /// Inserts the ballots of the poll with this number, which this transaction has locked.
+    fn insert_ballots(
+        &mut self,
+        poll: i64,
+        ballots: &[Ballot],
+    ) -> impl Future<Output = Result<(), StoreError>> + Send;
+
     /// Runs a statement; fails if it returns no row.
     fn fetch_one<R: Record>(
         &mut self,
@@ -157,6 +164,15 @@ pub(crate) trait Engine: Send + Sync + 'static {
         sql: &'static str,
         values: &[Value<'_>],
     ) -> impl Future<Output = Result<Option<R>, StoreError>> + Send;
+
+    /// Runs a read of one row by its key, which takes microseconds; returns the row, if any.
+    fn fetch_by_key<R: Record>(
+        &self,
+        sql: &'static str,
+        values: &[Value<'_>],
+    ) -> impl Future<Output = Result<Option<R>, StoreError>> + Send {
+        self.fetch_optional(sql, values)
+    }
 
     /// Runs a read; returns all its rows.
     fn fetch_all<R: Record>(
@@ -249,5 +265,9 @@ impl Connection for PgConnection {
     ) -> Result<Vec<R>, StoreError> {
         let query = query(sql, values).try_map(|row| R::from_row(&row));
         query.fetch_all(self).await.map_err(database_error)
+    }
+
+    async fn insert_ballots(&mut self, poll: i64, ballots: &[Ballot]) -> Result<(), StoreError> {
+        crate::postgres::insert_ballots(self, poll, ballots).await
     }
 }

@@ -198,7 +198,7 @@ pub(crate) const CLOSE_POLL: &str = "UPDATE polls SET closing = $3, unused_cost 
          lease_worker = CASE $5 WHEN 1 THEN '' ELSE lease_worker END, \
          lease_until = CASE $5 WHEN 1 THEN 0 ELSE lease_until END, \
          deadline_at = CASE $5 WHEN 1 THEN NULL ELSE deadline_at END \
-     WHERE id = $1 AND lease_epoch = $2 AND closing IS NULL";
+     WHERE id = $1 AND lease_epoch = $2 AND closing IS NULL RETURNING number";
 pub(crate) const SETTLE_POLL: &str = "UPDATE polls SET settled = 1, unused_cost = $3, lease_worker = '', lease_until = 0, deadline_at = NULL \
      WHERE id = $1 AND lease_epoch = $2 AND closing IS NOT NULL AND settled = 0";
 pub(crate) const POLL_IS_SETTLED: &str = "SELECT settled FROM polls WHERE id = $1";
@@ -274,10 +274,10 @@ pub(crate) const TRANSFER: &str = concat!("SELECT ", transfer_columns!(), " FROM
 pub(crate) const CREDIT: &str =
     "UPDATE accounts SET posted = posted + $2 WHERE id = $1 AND posted <= 1000000000000000000 - $2";
 /// Most transfers are captures, so `used` is computed from the others: their credits, minus their debits,
-/// minus the posted balance.
+/// minus the posted balance. The conditions are those of two indices.
 pub(crate) const BALANCE: &str = "SELECT posted, held, CAST( \
      COALESCE((SELECT SUM(amount) FROM transfers \
-         WHERE credit_account = accounts.id AND debit_account <> 'sys:revenue'), 0) - \
+         WHERE credit_account = accounts.id AND debit_account <> 'sys:revenue' AND credit_account <> 'sys:revenue'), 0) - \
      COALESCE((SELECT SUM(amount) FROM transfers \
          WHERE debit_account = accounts.id AND credit_account <> 'sys:revenue'), 0) - posted AS BIGINT) AS used \
      FROM accounts WHERE id = $1";

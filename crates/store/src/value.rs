@@ -18,14 +18,18 @@ pub(crate) enum Value<'a> {
     Bytes(Cow<'a, [u8]>),
 }
 
+/// Returns the values without borrowed parts.
+pub(crate) fn owned(values: &[Value<'_>]) -> Vec<Value<'static>> {
+    values.iter().map(Value::to_owned).collect()
+}
+
 impl Value<'_> {
-    /// Returns the value without borrowed parts.
-    pub(crate) fn into_owned(self) -> Value<'static> {
+    fn to_owned(&self) -> Value<'static> {
         match self {
-            Self::Integer(number) => Value::Integer(number),
-            Self::Real(number) => Value::Real(number),
-            Self::Text(text) => Value::Text(text.map(|text| text.into_owned().into())),
-            Self::Bytes(bytes) => Value::Bytes(bytes.into_owned().into()),
+            Self::Integer(number) => Value::Integer(*number),
+            Self::Real(number) => Value::Real(*number),
+            Self::Text(text) => Value::Text(text.as_deref().map(|text| text.to_owned().into())),
+            Self::Bytes(bytes) => Value::Bytes(bytes.to_vec().into()),
         }
     }
 }

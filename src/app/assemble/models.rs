@@ -10,6 +10,7 @@ use ep_store::Store;
 use ep_upstream::{Demo, DemoConfig, FreeLimit, NotConfigured, Upstream, UpstreamConfig};
 use secrecy::ExposeSecret;
 
+use crate::app::open_files;
 use crate::config;
 use crate::config::Config;
 
@@ -43,7 +44,7 @@ pub(super) fn models(
         public_url: Some(config.base_url()),
         presets_path,
         model_timeout: Duration::from_millis(settings.timeout_ms),
-        max_concurrent: settings.max_concurrent,
+        max_concurrent: open_files::model_calls(config),
         requests_per_minute: per_minute,
         free_requests_per_minute: free,
         treat_unpriced_as_free: settings.unpriced_is_free,

@@ -13,15 +13,8 @@ pub(super) static NOT_LOADED: LogLimit = LogLimit::new();
 
 /// Logs the number of failures not logged yet. Must be called once a second.
 pub fn log_suppressed_failures() {
-    for (limit, text) in [
-        (&INTERRUPTED, "more polls were interrupted"),
-        (&LEASE_ENDED, "more leases have ended"),
-        (&NOT_RELOADED, "the database is still failing for more polls"),
-        (&NOT_LOADED, "failed to load cancelled polls more often"),
-    ] {
-        let suppressed = limit.overdue();
-        if suppressed > 0 {
-            tracing::warn!(suppressed, "{text}");
-        }
-    }
+    INTERRUPTED.log_suppressed("more polls were interrupted");
+    LEASE_ENDED.log_suppressed("more leases have ended");
+    NOT_RELOADED.log_suppressed("the database is still failing for more polls");
+    NOT_LOADED.log_suppressed("failed to load cancelled polls more often");
 }

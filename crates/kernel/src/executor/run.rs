@@ -1,9 +1,8 @@
 //! Runs one poll, from the first call to the decision.
 //!
-//! The loop decides, launches calls, waits for responses, records them, tallies them and decides again. Calls
-//! are launched strictly in dispatch order. The pace limits the calls in flight, and the budget decides
-//! whether another call may start. A ballot is tallied only after it is recorded, so a decision never depends
-//! on a ballot that a crash could lose.
+//! The loop decides, records the new ballots, launches calls, waits for responses and decides again. Calls are
+//! launched strictly in dispatch order. The pace limits the calls in flight, and the budget decides whether
+//! another call may start. The last ballots are recorded together with the decision that depends on them.
 //!
 //! An interruption by the database or by the end of a lease loses no call. A [`Run`] keeps its calls in
 //! flight and its unrecorded responses, and continues from the recorded ballots.
@@ -27,7 +26,7 @@ use ep_polling::money::{MicroUsd, Spend};
 use ep_polling::plan::Plan;
 use ep_polling::stopping::{Decision, Responses, Rule, TerminationReason, decide, responses_needed};
 
-/// Records ballots before they count.
+/// Records the ballots of a running poll.
 #[async_trait]
 pub trait Recorder: Send + Sync {
     /// Stores ballots, all or none. Once it returns, a crash of the process cannot lose them.
@@ -42,6 +41,8 @@ pub struct Finished {
     pub cancelled: bool,
     /// Every ballot, including earlier ones, in order.
     pub ballots: Vec<Ballot>,
+    /// The number of ballots known to be recorded. The others must be recorded with the end of the poll.
+    pub recorded: usize,
     /// Number of models called with responses too late to count.
     pub unused_calls: u32,
     /// Time from the first call to the last counted response.
@@ -89,10 +90,10 @@ pub struct Run<'a> {
     models: &'a Arc<dyn Models>,
     rule: Arc<Rule>,
     responses: Responses,
-    /// The recorded ballots, in order.
+    /// The tallied ballots, in order.
     ballots: Vec<Ballot>,
-    /// Ballots not known to be recorded.
-    unrecorded: Vec<Ballot>,
+    /// The number of ballots known to be recorded: the first ones.
+    recorded: usize,
     /// Responses that are not ballots yet.
     arrived: Vec<Reply>,
     calls: FuturesUnordered<Call>,
@@ -120,7 +121,7 @@ impl<'a> Run<'a> {
             rule: Rule::for_threshold(plan.threshold),
             responses: Responses::new(plan.options.len(), plan.roster.len()),
             ballots: Vec::with_capacity(plan.roster.len()),
-            unrecorded: Vec::new(),
+            recorded: 0,
             arrived: Vec::new(),
             calls: FuturesUnordered::new(),
             spent: MicroUsd::ZERO,
@@ -154,14 +155,15 @@ impl<'a> Run<'a> {
         }
         self.resume(recorded);
         loop {
-            self.record(recorder).await?;
             if let Some(decision) = self.decision(false) {
                 return Ok(self.finish(decision, false));
             }
-            if cancel.is_cancelled() {
+            // A poll that has ended stays ended if its close must be repeated.
+            if cancel.is_cancelled() || self.has_finished() {
                 let decision = self.decision(true).unwrap_or_else(|| unreachable_end(&self.responses));
-                return Ok(self.finish(decision, true));
+                return Ok(self.finish(decision, cancel.is_cancelled()));
             }
+            self.record(recorder).await?;
             if self.arrived.is_empty() {
                 let unaffordable = self.launch();
                 if unaffordable && self.calls.is_empty() {
@@ -180,22 +182,20 @@ impl<'a> Run<'a> {
     /// Restarts from the recorded ballots, with the calls and responses so far.
     fn resume(&mut self, recorded: Vec<Ballot>) {
         let known: HashSet<usize> = recorded.iter().map(|ballot| ballot.position as usize).collect();
+        let is_new = |position: usize| !known.contains(&position);
         self.responses = Responses::new(self.plan.options.len(), self.plan.roster.len());
         self.spent = MicroUsd::ZERO;
-        self.ballots.clear();
-        for ballot in recorded {
-            self.tally(ballot);
-        }
+        let earlier = std::mem::take(&mut self.ballots);
+        self.recorded = recorded.len();
+        recorded.into_iter().for_each(|ballot| self.tally(ballot));
         // Another process may have called the same members meanwhile.
-        self.arrived.retain(|reply| !known.contains(&reply.position));
-        self.unrecorded.retain(|ballot| !known.contains(&(ballot.position as usize)));
-        self.calls = std::mem::take(&mut self.calls)
-            .into_iter()
-            .filter(|call| !known.contains(&call.position))
-            .collect();
-        for (index, ballot) in self.unrecorded.iter_mut().enumerate() {
-            ballot.seq = (self.ballots.len() + index + 1) as u32;
+        for ballot in earlier.into_iter().filter(|ballot| is_new(ballot.position as usize)) {
+            let seq = self.next_seq();
+            self.tally(Ballot { seq, ..ballot });
         }
+        self.arrived.retain(|reply| is_new(reply.position));
+        self.calls =
+            std::mem::take(&mut self.calls).into_iter().filter(|call| is_new(call.position)).collect();
         // Responses after the end of the poll do not become ballots.
         if !self.dropped.is_cancelled() {
             self.note_arrived();
@@ -207,9 +207,7 @@ impl<'a> Run<'a> {
 
     /// Returns `true` if this member has responded or its call is in flight.
     fn is_called(&self, position: usize) -> bool {
-        self.responses.is_final(position)
-            || self.calls.iter().any(|call| call.position == position)
-            || self.unrecorded.iter().any(|ballot| ballot.position as usize == position)
+        self.responses.is_final(position) || self.calls.iter().any(|call| call.position == position)
     }
 
     /// Launches the calls that pace and budget allow. Returns `true` if the budget blocks the next call.
@@ -316,12 +314,13 @@ impl<'a> Run<'a> {
         }
     }
 
-    /// Records the unrecorded ballots, while further responses arrive, and tallies them.
+    /// Records the new ballots, while further responses arrive.
     async fn record(&mut self, recorder: &dyn Recorder) -> Result<(), StoreError> {
-        if self.unrecorded.is_empty() {
+        let Self { ballots, recorded, calls, arrived, .. } = self;
+        let unrecorded = &ballots[*recorded..];
+        if unrecorded.is_empty() {
             return Ok(());
         }
-        let Self { unrecorded, calls, arrived, .. } = self;
         let mut recording = recorder.record(unrecorded);
         loop {
             tokio::select! {
@@ -330,19 +329,20 @@ impl<'a> Run<'a> {
                 Some(reply) = calls.next() => arrived.push(reply),
             }
         }
-        drop(recording);
-        for ballot in std::mem::take(&mut self.unrecorded) {
-            self.tally(ballot);
-        }
+        *recorded = ballots.len();
         Ok(())
     }
 
-    /// Turns the responses that have arrived into ballots.
+    /// Turns the responses that have arrived into ballots and tallies them.
     fn note_arrived(&mut self) {
         for reply in std::mem::take(&mut self.arrived) {
             let ballot = self.ballot(reply);
-            self.unrecorded.push(ballot);
+            self.tally(ballot);
         }
+    }
+
+    fn next_seq(&self) -> u32 {
+        self.ballots.len() as u32 + 1
     }
 
     fn ballot(&mut self, reply: Reply) -> Ballot {
@@ -350,7 +350,7 @@ impl<'a> Run<'a> {
         self.last_response = self.last_response.max(finished);
         self.busy.push((launched, finished));
         Ballot {
-            seq: (self.ballots.len() + self.unrecorded.len() + 1) as u32,
+            seq: self.next_seq(),
             position: position as u32,
             vote: response.vote,
             casting: response.casting,
@@ -402,7 +402,9 @@ impl<'a> Run<'a> {
                 .map(|first| self.last_response.saturating_duration_since(first))
                 .unwrap_or_default(),
             upstream: covered(self.busy.clone()),
-            ballots: std::mem::take(&mut self.ballots),
+            // They are kept for another attempt to close the poll.
+            ballots: self.ballots.clone(),
+            recorded: self.recorded,
             // A failed close is retried without the calls cancelled at the first attempt.
             unused_calls: *self.unused_calls.get_or_insert(unused),
         }

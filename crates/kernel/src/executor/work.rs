@@ -310,7 +310,9 @@ impl Work<'_> {
         let closing = closing(inner, record, &finished, run, self.running.cancel.is_cancelled(), lost);
         let settlement =
             if draining { Settlement::Later } else { Settlement::Capture(self.capture(spent, lost)) };
-        inner.polls.close(&record.id, self.lease().epoch(), &closing, settlement).await?;
+        let last = finished.ballots.get(finished.recorded..).unwrap_or_default();
+        inner.polls.close(&record.id, self.lease().epoch(), last, &closing, settlement).await?;
+        publish(publisher, last);
         if self.notifies {
             inner.closed.notify_one();
         }

@@ -149,6 +149,7 @@ pub struct Closing {
     pub cancelled: bool,
     /// Bound on the probability that the whole roster would choose another option. Stored instead of the
     /// confidence (one minus it), which would round very small values away.
+    #[serde(default, skip_serializing_if = "is_default")]
     pub p_value: f64,
     /// Time from the first call to the last counted response, in milliseconds.
     pub gather_ms: u64,
@@ -196,13 +197,14 @@ pub trait PollStore: Send + Sync {
     /// closed poll or to a poll of another process.
     async fn record(&self, poll: &PollId, epoch: Epoch, ballots: &[Ballot]) -> Result<(), StoreError>;
 
-    /// Closes a running poll, in one transaction, acknowledged once a power loss cannot undo it. Captures its
-    /// hold unless calls are still in flight. [`StoreError::NotFound`] if the poll is not running in this
-    /// epoch.
+    /// Adds the last ballots of a running poll and closes it, in one transaction, acknowledged once a power
+    /// loss cannot undo it. Captures its hold unless calls are still in flight. Fails like
+    /// [`record`](Self::record).
     async fn close(
         &self,
         poll: &PollId,
         epoch: Epoch,
+        last: &[Ballot],
         closing: &Closing,
         settlement: Settlement,
     ) -> Result<(), StoreError>;

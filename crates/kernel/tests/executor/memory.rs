@@ -130,6 +130,19 @@ impl Connection {
     }
 }
 
+impl Row {
+    fn add(&mut self, ballots: &[Ballot]) -> Result<(), StoreError> {
+        let taken = |ballot: &Ballot| {
+            self.ballots.iter().any(|stored| stored.seq == ballot.seq || stored.position == ballot.position)
+        };
+        if ballots.iter().any(taken) {
+            return Err(StoreError::Conflict("this member already has a ballot"));
+        }
+        self.ballots.extend_from_slice(ballots);
+        Ok(())
+    }
+}
+
 fn broken() -> StoreError {
     StoreError::Failed("the disk is on fire".into())
 }
@@ -170,31 +183,19 @@ impl PollStore for Connection {
         })
     }
     async fn record(&self, poll: &PollId, epoch: Epoch, ballots: &[Ballot]) -> Result<(), StoreError> {
-        self.write(|| {
-            self.change(poll, epoch, |row| {
-                let taken = |ballot: &Ballot| {
-                    row.ballots
-                        .iter()
-                        .any(|stored| stored.seq == ballot.seq || stored.position == ballot.position)
-                };
-                if ballots.iter().any(taken) {
-                    return Err(StoreError::Conflict("this member already has a ballot"));
-                }
-                row.ballots.extend_from_slice(ballots);
-                Ok(())
-            })
-        })
-        .await
+        self.write(|| self.change(poll, epoch, |row| row.add(ballots))).await
     }
     async fn close(
         &self,
         poll: &PollId,
         epoch: Epoch,
+        last: &[Ballot],
         closing: &Closing,
         settlement: Settlement,
     ) -> Result<(), StoreError> {
         self.write(|| {
             self.change(poll, epoch, |row| {
+                row.add(last)?;
                 row.record.closing = Some(closing.clone());
                 if let Settlement::Capture(amount) = settlement {
                     (row.record.settled, row.captured) = (true, Some(amount));

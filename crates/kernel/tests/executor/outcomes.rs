@@ -46,6 +46,20 @@ async fn a_tie_calls_every_model_at_every_pace() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn the_ballots_that_decide_are_left_for_the_close() {
+    let votes: Vec<Option<usize>> = (0..30).map(|i| Some(i % 2)).collect();
+    // All responses arrive at once, or the last one alone.
+    for (pace, recorded) in [(Pace::Fast, 0), (Pace::Thrifty, 29)] {
+        let mut case = Case::new(&votes);
+        (case.threshold, case.pace) = (1.0, pace);
+        let (finished, _, _) = case.run().await;
+        assert_eq!((finished.ballots.len(), finished.recorded), (30, recorded), "{pace:?}");
+        let seqs: Vec<u32> = finished.ballots.iter().map(|ballot| ballot.seq).collect();
+        assert_eq!(seqs, (1..=30).collect::<Vec<u32>>());
+    }
+}
+
+#[tokio::test(start_paused = true)]
 async fn without_votes_the_roster_is_exhausted_without_confidence() {
     let (finished, _, _) = Case::new(&[None; 12]).run().await;
     assert_eq!(finished.decision.reason, TerminationReason::RosterExhausted);

@@ -185,7 +185,9 @@ pub async fn finish_and_drain(
     let deadline = Instant::now() + Duration::from_millis(plan.deadline_ms);
     let mut run = Run::new(plan, ceiling, &models);
     let (book, cancel) = (BallotLog::default(), CancellationToken::new());
+    let known = prior.len();
     let finished = run.to_end(prior, deadline, &book, &cancel).await.unwrap();
+    assert_eq!(*book.0.lock().unwrap(), finished.ballots[known..finished.recorded]);
     assert_eq!(run.is_drained(), run.estimate().is_zero());
     (finished, run.drain().await)
 }

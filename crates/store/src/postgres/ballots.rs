@@ -3,33 +3,60 @@
 use ep_kernel::ports::{Epoch, StoreError};
 use ep_polling::ballot::Ballot;
 use ep_polling::poll_id::PollId;
-use sqlx::PgPool;
+use sqlx::postgres::PgArguments;
+use sqlx::query::Query;
+use sqlx::{PgConnection, PgPool, Postgres};
 
 use crate::error::database_error;
 use crate::rows::NewBallotRow;
 use crate::statements::ballot_columns;
 
+/// `$poll` returns the number of the poll, with the values from `$13` on. The first twelve are columns.
+macro_rules! insert {
+    ($poll:literal) => {
+        concat!(
+            "INSERT INTO votes (poll, ",
+            ballot_columns!(),
+            ") SELECT poll.number, new.* FROM (",
+            $poll,
+            ") AS poll (number), \
+             UNNEST($1::smallint[], $2::smallint[], $3::smallint[], $4::bigint[], $5::bigint[], $6::bigint[], \
+             $7::smallint[], $8::smallint[], $9::smallint[], $10::text[], $11::text[], $12::text[]) AS new"
+        )
+    };
+}
+
 /// The share lock makes the insert and a concurrent close or adoption wait for each other. A closed poll gets
 /// no ballots, and an adopted poll gets none from its previous worker.
-const INSERT: &str = concat!(
-    "INSERT INTO votes (poll, ",
-    ballot_columns!(),
-    ") SELECT running.number, new.* FROM \
-     (SELECT number FROM polls WHERE id = $1 AND lease_epoch = $14 AND closing IS NULL FOR SHARE) AS running, \
-     UNNEST($2::smallint[], $3::smallint[], $4::smallint[], $5::bigint[], $6::bigint[], $7::bigint[], \
-     $8::smallint[], $9::smallint[], $10::smallint[], $11::text[], $12::text[], $13::text[]) AS new"
-);
+const INSERT_INTO_RUNNING: &str =
+    insert!("SELECT number FROM polls WHERE id = $13 AND lease_epoch = $14 AND closing IS NULL FOR SHARE");
+const INSERT: &str = insert!("SELECT $13::bigint");
 
-/// Inserts ballots, all or none.
-pub(super) async fn insert(
+/// Inserts ballots of a poll that is running in this epoch, all or none.
+pub(super) async fn insert_into_running(
     pool: &PgPool,
     poll: &PollId,
     epoch: Epoch,
     ballots: &[Ballot],
 ) -> Result<(), StoreError> {
+    let insert = with_columns(INSERT_INTO_RUNNING, ballots).bind(poll.as_str()).bind(epoch.number());
+    let inserted = insert.execute(pool).await.map_err(database_error)?;
+    let all = inserted.rows_affected() == ballots.len() as u64;
+    if all { Ok(()) } else { Err(StoreError::NotFound("running poll")) }
+}
+
+/// Inserts ballots of the poll with this number, which the transaction has locked.
+pub(crate) async fn insert_ballots(
+    db: &mut PgConnection,
+    poll: i64,
+    ballots: &[Ballot],
+) -> Result<(), StoreError> {
+    with_columns(INSERT, ballots).bind(poll).execute(db).await.map(drop).map_err(database_error)
+}
+
+fn with_columns<'a>(sql: &'static str, ballots: &'a [Ballot]) -> Query<'a, Postgres, PgArguments> {
     let rows: Vec<NewBallotRow<'_>> = ballots.iter().map(NewBallotRow::new).collect();
-    let inserted = sqlx::query(INSERT)
-        .bind(poll.as_str())
+    sqlx::query(sql)
         .bind(column(&rows, |row| row.seq as i16))
         .bind(column(&rows, |row| row.position as i16))
         .bind(column(&rows, |row| row.choice.map(|choice| choice as i16)))
@@ -42,12 +69,6 @@ pub(super) async fn insert(
         .bind(column(&rows, |row| row.reason))
         .bind(column(&rows, |row| row.detail))
         .bind(column(&rows, |row| row.answered_by))
-        .bind(epoch.number())
-        .execute(pool)
-        .await
-        .map_err(database_error)?;
-    let all = inserted.rows_affected() == ballots.len() as u64;
-    if all { Ok(()) } else { Err(StoreError::NotFound("running poll")) }
 }
 
 fn column<'r, 'a, T>(rows: &'r [NewBallotRow<'a>], value: impl Fn(&'r NewBallotRow<'a>) -> T) -> Vec<T> {

@@ -19,6 +19,7 @@ use crate::error::{TimedOut, database_error, failed};
 use crate::statements::PING;
 use crate::value::Value;
 use crate::{StoreOptions, migrations};
+pub(crate) use ballots::insert_ballots;
 
 /// Idle connections are closed after this time.
 const IDLE_TIMEOUT: Duration = Duration::from_mins(10);
@@ -216,7 +217,7 @@ impl Engine for Postgres {
         epoch: Epoch,
         ballots: &[Ballot],
     ) -> Result<(), StoreError> {
-        self.within_timeout(ballots::insert(&self.pool, poll, epoch, ballots)).await
+        self.within_timeout(ballots::insert_into_running(&self.pool, poll, epoch, ballots)).await
     }
 
     async fn touch_keys(&self, last_uses: Vec<(String, i64)>) -> Result<(), StoreError> {

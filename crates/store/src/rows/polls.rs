@@ -60,6 +60,11 @@ row! {
 }
 
 row! {
+    /// The number of a newly closed poll; none in the first form.
+    ClosedRow { number: Option<i64> }
+}
+
+row! {
     /// The number of votes for one choice in a listed poll.
     PastPollRow {
         id: String,

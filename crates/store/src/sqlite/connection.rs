@@ -8,13 +8,15 @@ use std::path::Path;
 use std::time::Duration;
 
 use ep_kernel::ports::StoreError;
+use ep_polling::ballot::Ballot;
 use futures::FutureExt;
 use rusqlite::{CachedStatement, Error, ErrorCode, OpenFlags, ffi};
 
 use crate::engine::{Connection, Record, TransactionBody};
 use crate::error::{ConstraintKind, constraint_error, failed};
+use crate::rows::NewBallotRow;
 use crate::statements as sql;
-use crate::value::Value;
+use crate::value::{Value, values};
 
 /// The number of prepared statements per connection; more than there are.
 const STATEMENTS: usize = 256;
@@ -50,6 +52,11 @@ impl SqliteConnection {
             db.pragma_update(None, "secure_delete", true)?;
         }
         Ok(Self(db))
+    }
+
+    /// Sets the time to wait for a locked database.
+    pub(super) fn wait_at_most(&self, limit: Duration) -> Result<(), Error> {
+        self.0.busy_timeout(limit)
     }
 
     /// Runs statements without values and without rows.
@@ -175,5 +182,32 @@ impl Connection for SqliteConnection {
         values: &[Value<'_>],
     ) -> impl Future<Output = Result<Vec<R>, StoreError>> + Send {
         std::future::ready(self.rows(sql, values).map_err(sqlite_error))
+    }
+
+    fn insert_ballots(
+        &mut self,
+        poll: i64,
+        ballots: &[Ballot],
+    ) -> impl Future<Output = Result<(), StoreError>> + Send {
+        let inserted = ballots.iter().try_for_each(|ballot| {
+            let row = NewBallotRow::new(ballot);
+            let values = values![
+                poll,
+                row.seq,
+                row.position,
+                row.choice,
+                row.latency_ms,
+                row.at_ms,
+                row.cost,
+                row.basis,
+                row.mode,
+                row.reasoned,
+                row.reason,
+                row.detail,
+                row.answered_by,
+            ];
+            self.change(sql::ADD_BALLOT, values).map(drop)
+        });
+        std::future::ready(inserted.map_err(sqlite_error))
     }
 }

@@ -22,9 +22,9 @@ use tempfile::TempDir;
 use crate::connect_error::ConnectError;
 use crate::engine::{Connection, Durability, Engine, Record, SNAPSHOT_TIMEOUT, TransactionBody};
 use crate::error::failed;
-use crate::rows::{NewBallotRow, NumberRow};
+use crate::rows::NumberRow;
 use crate::statements as sql;
-use crate::value::{Value, values};
+use crate::value::{Value, owned, values};
 use crate::{StoreOptions, migrations};
 pub(crate) use backup::back_up;
 use connection::{Access, SqliteConnection, sqlite_error};
@@ -194,6 +194,17 @@ impl Engine for Sqlite {
         self.readers.read(move |db| db.row(sql, &values).map_err(sqlite_error)).await
     }
 
+    async fn fetch_by_key<R: Record>(
+        &self,
+        sql: &'static str,
+        values: &[Value<'_>],
+    ) -> Result<Option<R>, StoreError> {
+        match self.readers.read_here(|db| db.row(sql, values)) {
+            Some(row) => Ok(row),
+            None => self.fetch_optional(sql, values).await,
+        }
+    }
+
     async fn fetch_all<R: Record>(
         &self,
         sql: &'static str,
@@ -212,7 +223,12 @@ impl Engine for Sqlite {
         let (poll, ballots) = (poll.clone(), ballots.to_vec());
         self.writer
             .run(Durability::ProcessCrash, move |db: &mut SqliteConnection| {
-                async move { insert_ballots(db, &poll, epoch, &ballots).await }.boxed()
+                async move {
+                    let running = db.fetch_optional(sql::RUNNING_POLL, values![&poll, epoch]).await?;
+                    let NumberRow { number } = running.ok_or(StoreError::NotFound("running poll"))?;
+                    db.insert_ballots(number, &ballots).await
+                }
+                .boxed()
             })
             .await
     }
@@ -260,39 +276,4 @@ impl Engine for Sqlite {
         let temporary = self.temporary.lock().ok().and_then(|mut temporary| temporary.take());
         drop(temporary);
     }
-}
-
-fn owned(values: &[Value<'_>]) -> Vec<Value<'static>> {
-    values.iter().cloned().map(Value::into_owned).collect()
-}
-
-/// Inserts the ballots of a poll that is running in this epoch.
-async fn insert_ballots(
-    db: &mut SqliteConnection,
-    poll: &PollId,
-    epoch: Epoch,
-    ballots: &[Ballot],
-) -> Result<(), StoreError> {
-    let running: Option<NumberRow> = db.fetch_optional(sql::RUNNING_POLL, values![poll, epoch]).await?;
-    let Some(NumberRow { number }) = running else { return Err(StoreError::NotFound("running poll")) };
-    for ballot in ballots {
-        let row = NewBallotRow::new(ballot);
-        let values = values![
-            number,
-            row.seq,
-            row.position,
-            row.choice,
-            row.latency_ms,
-            row.at_ms,
-            row.cost,
-            row.basis,
-            row.mode,
-            row.reasoned,
-            row.reason,
-            row.detail,
-            row.answered_by,
-        ];
-        db.execute(sql::ADD_BALLOT, values).await?;
-    }
-    Ok(())
 }

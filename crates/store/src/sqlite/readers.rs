@@ -1,6 +1,6 @@
 //! Connections for reading.
 //!
-//! A read runs on a thread that may block. A connection to a file does not go stale, so it is not tested.
+//! A read runs on a thread that may block, except that of a row by its key. A connection to a file does not go stale, so it is not tested.
 
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -78,6 +78,22 @@ impl Readers {
             result.await?
         };
         tokio::time::timeout(timeout, reading).await.map_err(|_| failed(TimedOut))?
+    }
+
+    /// Reads on the current thread, because waking another one takes longer than reading a row by its key. Returns
+    /// `None` if no connection is idle, the file is lost, or the read fails, for example because it would wait.
+    pub(super) fn read_here<T>(
+        &self,
+        read: impl FnOnce(&SqliteConnection) -> rusqlite::Result<T>,
+    ) -> Option<T> {
+        self.file.check().ok()?;
+        let _permit = self.permits.try_acquire().ok()?;
+        let db = self.idle().pop()?;
+        db.wait_at_most(Duration::ZERO).ok()?;
+        let found = read(&db).ok()?;
+        db.wait_at_most(self.busy_timeout).ok()?;
+        self.idle().push(db);
+        Some(found)
     }
 
     /// Waits for running reads, then closes the connections.

@@ -167,7 +167,6 @@ struct WriterThread {
 struct Batch {
     jobs: Vec<Box<dyn WriteJob>>,
     durability: Option<Durability>,
-    truncations: Vec<oneshot::Sender<Result<bool, StoreError>>>,
 }
 
 impl WriterThread {
@@ -184,7 +183,7 @@ impl WriterThread {
                     messages.push(message);
                 }
             }
-            let mut batch = Batch::default();
+            let (mut batch, mut truncations) = (Batch::default(), Vec::new());
             for message in messages.drain(..) {
                 match message {
                     Message::Job(_, job) if job.is_abandoned() => {}
@@ -192,12 +191,11 @@ impl WriterThread {
                         batch.durability = batch.durability.max(Some(durability));
                         batch.jobs.push(job);
                     }
-                    Message::Truncate(reply) => batch.truncations.push(reply),
+                    Message::Truncate(reply) => truncations.push(reply),
                     // Messages already in the queue are still processed.
                     Message::Close => queue.close(),
                 }
             }
-            let truncations = std::mem::take(&mut batch.truncations);
             if !batch.jobs.is_empty() {
                 self.commit(batch);
             }

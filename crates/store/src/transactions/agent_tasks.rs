@@ -10,7 +10,8 @@ use ep_kernel::ports::{
 use ep_polling::poll_id::PollId;
 use ep_polling::time::Timestamp;
 
-use super::{Database, plans};
+use super::Database;
+use super::plans::RosterCache;
 use crate::engine::{Connection, Durability, Engine};
 use crate::rows::{CountRow, PollRow, TaskRow};
 use crate::statements as sql;
@@ -19,8 +20,12 @@ use crate::value::values;
 #[async_trait]
 impl<E: Engine> AgentTasks for Database<E> {
     async fn add(&self, task: &AgentTask) -> Result<bool, StoreError> {
-        let task = task.clone();
-        self.0.transact(Durability::ProcessCrash, move |db| async move { add(db, &task).await }.boxed()).await
+        let (task, rosters) = (task.clone(), self.1.clone());
+        self.0
+            .transact(Durability::ProcessCrash, move |db| {
+                async move { add(db, &rosters, &task).await }.boxed()
+            })
+            .await
     }
 
     async fn find(&self, owner: UserId, id: &str) -> Result<Option<AgentTask>, StoreError> {
@@ -48,9 +53,11 @@ impl<E: Engine> AgentTasks for Database<E> {
     }
 
     async fn change(&self, task: &AgentTask) -> Result<bool, StoreError> {
-        let task = task.clone();
+        let (task, rosters) = (task.clone(), self.1.clone());
         self.0
-            .transact(Durability::ProcessCrash, move |db| async move { change(db, &task).await }.boxed())
+            .transact(Durability::ProcessCrash, move |db| {
+                async move { change(db, &rosters, &task).await }.boxed()
+            })
             .await
     }
 
@@ -59,8 +66,8 @@ impl<E: Engine> AgentTasks for Database<E> {
     }
 }
 
-async fn add<C: Connection>(db: &mut C, task: &AgentTask) -> Result<bool, StoreError> {
-    let poll = lock_poll(db, task).await?;
+async fn add<C: Connection>(db: &mut C, rosters: &RosterCache, task: &AgentTask) -> Result<bool, StoreError> {
+    let poll = lock_poll(db, rosters, task).await?;
     let AgentTask { id, owner, context, client_id, opened_by, state, since, content, .. } = task;
     let (poll_id, state, since) = opening(task.poll.as_ref(), poll.as_ref(), *state, *since);
     let (client_id, opened_by) = (client_id.as_deref(), opened_by.as_deref());
@@ -72,8 +79,12 @@ async fn add<C: Connection>(db: &mut C, task: &AgentTask) -> Result<bool, StoreE
     Ok(added)
 }
 
-async fn change<C: Connection>(db: &mut C, task: &AgentTask) -> Result<bool, StoreError> {
-    let poll = lock_poll(db, task).await?;
+async fn change<C: Connection>(
+    db: &mut C,
+    rosters: &RosterCache,
+    task: &AgentTask,
+) -> Result<bool, StoreError> {
+    let poll = lock_poll(db, rosters, task).await?;
     let (poll_id, state, since) = opening(task.poll.as_ref(), poll.as_ref(), task.state, task.since);
     let row = values![&*task.id, task.owner, task.revision, poll_id, state, since, &*task.content];
     let changed = db.execute(sql::CHANGE_TASK, row).await? == 1;
@@ -84,13 +95,17 @@ async fn change<C: Connection>(db: &mut C, task: &AgentTask) -> Result<bool, Sto
 }
 
 /// Locks the poll of a task, so that it cannot end before the transaction does.
-async fn lock_poll<C: Connection>(db: &mut C, task: &AgentTask) -> Result<Option<PollRecord>, StoreError> {
+async fn lock_poll<C: Connection>(
+    db: &mut C,
+    rosters: &RosterCache,
+    task: &AgentTask,
+) -> Result<Option<PollRecord>, StoreError> {
     let Some(poll) = &task.poll else { return Ok(None) };
     if db.execute(sql::LOCK_POLL_OF, values![poll, task.owner]).await? == 0 {
         return Err(StoreError::NotFound("poll"));
     }
     let row: PollRow = db.fetch_one(sql::POLL, values![poll]).await?;
-    let members = plans::members(db, &row.plan).await?;
+    let members = rosters.members(db, &row.plan).await?;
     row.record(members).map(Some)
 }
 

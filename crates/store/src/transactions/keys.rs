@@ -62,7 +62,7 @@ impl<E: Engine> KeyStore for Database<E> {
 
     async fn key_owner(&self, hash: &KeyHash, now: Timestamp) -> Result<Option<KeyOwner>, StoreError> {
         let owner: Option<KeyOwnerRow> =
-            self.0.fetch_optional(sql::KEY_OWNER, values![hash.as_str(), now]).await?;
+            self.0.fetch_by_key(sql::KEY_OWNER, values![hash.as_str(), now]).await?;
         owner.map(TryInto::try_into).transpose()
     }
 

@@ -10,6 +10,7 @@ use ep_kernel::ports::{Audit, Balance, Balances, CreditOutcome, Lease, Ledger, S
 use ep_polling::money::MicroUsd;
 use ep_polling::time::Timestamp;
 
+use super::plans::RosterCache;
 use super::{Database, accounts, reputation, transfers};
 use crate::engine::{Connection, Durability, Engine};
 use crate::rows::{self, AuditSizeRow, BalanceRow, IdRow};
@@ -42,7 +43,8 @@ impl<E: Engine> Ledger for Database<E> {
     }
 
     async fn audit(&self, settled_within: Duration) -> Result<Audit, StoreError> {
-        self.0.snapshot(move |db| audit(db, settled_within).boxed()).await
+        let rosters = self.1.clone();
+        self.0.snapshot(move |db| async move { audit(db, &rosters, settled_within).await }.boxed()).await
     }
 }
 
@@ -84,7 +86,11 @@ pub(super) async fn credit_from<C: Connection>(
     Ok(CreditOutcome::Credited)
 }
 
-async fn audit<C: Connection>(db: &mut C, settled_within: Duration) -> Result<Audit, StoreError> {
+async fn audit<C: Connection>(
+    db: &mut C,
+    rosters: &RosterCache,
+    settled_within: Duration,
+) -> Result<Audit, StoreError> {
     let size: AuditSizeRow = db.fetch_one(sql::AUDIT_SIZE, values![]).await?;
     Ok(Audit {
         accounts: size.accounts.unsigned_abs(),
@@ -99,7 +105,7 @@ async fn audit<C: Connection>(db: &mut C, settled_within: Duration) -> Result<Au
         unproven_credits: ids(db, sql::UNPROVEN_CREDITS, values![]).await?,
         unknown_deposits: ids(db, sql::DEPOSITS_IN_STATUS, values!["unknown"]).await?,
         vanished_deposits: ids(db, sql::DEPOSITS_IN_STATUS, values!["vanished"]).await?,
-        wrong_reputation: reputation::audit(db).await?,
+        wrong_reputation: reputation::audit(db, rosters).await?,
         stranded_polls: ids(db, sql::STRANDED_POLLS, values![settled_within]).await?,
         false_leases: ids(db, sql::FALSE_LEASES, values![Lease::longest(settled_within)]).await?,
     })

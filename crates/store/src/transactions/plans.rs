@@ -13,7 +13,7 @@ use sha2::{Digest, Sha256};
 
 use super::Database;
 use crate::engine::{Connection, Durability, Engine};
-use crate::error::failed;
+use crate::error::{UnexpectedData, failed};
 use crate::rows::{self, NumberRow, PlanRow, RosterRow};
 use crate::statements as sql;
 use crate::value::values;
@@ -59,11 +59,20 @@ impl RosterCache {
         db: &mut C,
         plan: &PlanRow,
     ) -> Result<Arc<[Member]>, StoreError> {
-        let Some(id) = plan.roster else { return Ok(Arc::default()) };
-        if let Some(members) = self.by_id.get(&id) {
-            return Ok(members);
+        match self.known(plan) {
+            Ok(members) => Ok(members),
+            Err(id) => self.add(id, db.fetch_optional(sql::ROSTER, values![id]).await?),
         }
-        let members = decode(db.fetch_optional(sql::ROSTER, values![id]).await?)?;
+    }
+
+    /// Returns the members without reading, or the id of the roster to read.
+    fn known(&self, plan: &PlanRow) -> Result<Arc<[Member]>, i64> {
+        plan.roster.map_or(Ok(Arc::default()), |id| self.by_id.get(&id).ok_or(id))
+    }
+
+    fn add(&self, id: i64, row: Option<RosterRow>) -> Result<Arc<[Member]>, StoreError> {
+        let RosterRow { members } = row.ok_or_else(|| failed(UnexpectedData::MissingRow))?;
+        let members: Arc<[Member]> = serde_json::from_str::<Vec<_>>(&members).map_err(failed)?.into();
         self.by_id.insert(id, Arc::clone(&members));
         Ok(members)
     }
@@ -72,22 +81,10 @@ impl RosterCache {
 impl<E: Engine> Database<E> {
     /// Returns the members of the roster of this plan; none for a plan that contains its roster.
     pub(super) async fn members(&self, plan: &PlanRow) -> Result<Arc<[Member]>, StoreError> {
-        let Some(id) = plan.roster else { return Ok(Arc::default()) };
-        if let Some(members) = self.1.by_id.get(&id) {
-            return Ok(members);
+        match self.1.known(plan) {
+            Ok(members) => Ok(members),
+            Err(id) => self.1.add(id, self.0.fetch_optional(sql::ROSTER, values![id]).await?),
         }
-        let row: Option<RosterRow> = self.0.fetch_optional(sql::ROSTER, values![id]).await?;
-        let members = decode(row)?;
-        self.1.by_id.insert(id, Arc::clone(&members));
-        Ok(members)
-    }
-}
-
-/// Returns the members of the roster of this plan, in a transaction.
-pub(super) async fn members<C: Connection>(db: &mut C, plan: &PlanRow) -> Result<Arc<[Member]>, StoreError> {
-    match plan.roster {
-        Some(id) => decode(db.fetch_optional(sql::ROSTER, values![id]).await?),
-        None => Ok(Arc::default()),
     }
 }
 
@@ -134,9 +131,4 @@ pub(super) fn hash(json: &str) -> RosterHash {
 
 pub(super) fn json(members: &[Member]) -> Result<String, StoreError> {
     rows::json(&members)
-}
-
-fn decode(row: Option<RosterRow>) -> Result<Arc<[Member]>, StoreError> {
-    let RosterRow { members } = row.ok_or_else(|| failed(crate::error::UnexpectedData::MissingRow))?;
-    serde_json::from_str::<Vec<Member>>(&members).map(Into::into).map_err(failed)
 }

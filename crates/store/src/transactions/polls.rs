@@ -20,7 +20,7 @@ use ep_polling::time::Timestamp;
 use super::plans::RosterHash;
 use super::{Database, agent_tasks, holds, plans, reputation};
 use crate::engine::{Connection, Durability, Engine};
-use crate::rows::{self, AdoptedRow, BallotRow, IdRow, PollRow, ProgressRow, SettledRow};
+use crate::rows::{self, AdoptedRow, BallotRow, ClosedRow, IdRow, PollRow, ProgressRow, SettledRow};
 use crate::statements as sql;
 use crate::value::values;
 
@@ -53,13 +53,14 @@ impl<E: Engine> PollStore for Database<E> {
         &self,
         poll: &PollId,
         epoch: Epoch,
+        last: &[Ballot],
         closing: &Closing,
         settlement: Settlement,
     ) -> Result<(), StoreError> {
-        let (poll, closing) = (poll.clone(), closing.clone());
+        let (poll, last, closing) = (poll.clone(), last.to_vec(), closing.clone());
         self.0
             .transact(Durability::PowerLoss, move |db| {
-                async move { close(db, &poll, epoch, &closing, settlement).await }.boxed()
+                async move { close(db, &poll, epoch, &last, &closing, settlement).await }.boxed()
             })
             .await
     }
@@ -81,7 +82,7 @@ impl<E: Engine> PollStore for Database<E> {
     }
 
     async fn poll(&self, id: &PollId) -> Result<Option<PollRecord>, StoreError> {
-        let poll: Option<PollRow> = self.0.fetch_optional(sql::POLL, values![id]).await?;
+        let poll: Option<PollRow> = self.0.fetch_by_key(sql::POLL, values![id]).await?;
         let Some(poll) = poll else { return Ok(None) };
         let members = self.members(&poll.plan).await?;
         poll.record(members).map(Some)
@@ -216,13 +217,16 @@ async fn close<C: Connection>(
     db: &mut C,
     poll: &PollId,
     epoch: Epoch,
+    last: &[Ballot],
     closing: &Closing,
     settlement: Settlement,
 ) -> Result<(), StoreError> {
     let settled = settlement != Settlement::Later;
     let row = values![poll, epoch, rows::closing_json(closing)?, closing.unused_calls_cost, settled];
-    if db.execute(sql::CLOSE_POLL, row).await? == 0 {
-        return Err(StoreError::NotFound("running poll"));
+    let closed: Option<ClosedRow> = db.fetch_optional(sql::CLOSE_POLL, row).await?;
+    let Some(ClosedRow { number }) = closed else { return Err(StoreError::NotFound("running poll")) };
+    if !last.is_empty() {
+        db.insert_ballots(number.ok_or(StoreError::UnknownForm)?, last).await?;
     }
     agent_tasks::end(db, poll, closing).await?;
     match settlement {

@@ -8,22 +8,22 @@ use async_trait::async_trait;
 use futures::FutureExt;
 
 use ep_kernel::idempotency::reply_of_deleted_poll;
-use ep_kernel::ports::{Heartbeats, PollDeletion, PollStore, ReputationStore, StoreError};
+use ep_kernel::ports::{Heartbeats, PollDeletion, ReputationStore, StoreError};
 use ep_polling::ballot::Ballot;
 use ep_polling::poll_id::PollId;
 use ep_polling::reputation::{self, BallotSlot, Judgements, Sums};
 use ep_polling::roster::ModelId;
 use ep_polling::time::Timestamp;
 
-use super::plans::{self, RosterCache};
+use super::plans::RosterCache;
 use super::{Database, exactly_one};
-use crate::engine::{Connection, Durability, Engine, Record};
+use crate::engine::{Connection, Durability, Engine};
 use crate::rows::{
     self, BallotRow, CountedPoll, EndedPollRow, HeartbeatsRow, IdRow, ModelSumsRow, ServiceSumsRow,
     SettledRow, SlotSumsRow,
 };
 use crate::statements as sql;
-use crate::value::{Value, values};
+use crate::value::{self, Value, values};
 
 /// Selects the sums of stored polls; `DELETED` selects those of deleted polls.
 const STORED: bool = true;
@@ -34,18 +34,22 @@ const PAGE: u32 = 50;
 #[async_trait]
 impl<E: Engine> ReputationStore for Database<E> {
     async fn count_polls(&self, limit: u32) -> Result<u32, StoreError> {
-        let rosters = self.1.clone();
-        // One read for all polls, because each read on SQLite wakes a thread.
-        let reading = self.0.snapshot(move |db| async move { waiting(db, &rosters, limit).await }.boxed());
-        let (polls, sums) = reading.await?;
+        let polls = self.ended(sql::WAITING_POLLS, values![limit]).await?;
         if polls.is_empty() {
             return Ok(0);
+        }
+        let mut sums = Sums::default();
+        for (poll, ballots) in &polls {
+            sums.add(&poll.sums(ballots, poll.judged));
+            if poll.counted_revision > 0 {
+                sums.take(&poll.sums(ballots, poll.counted));
+            }
         }
         let (count, sums) = (polls.len() as u32, sums.without_zeros());
         let counting = self.0.transact(Durability::ProcessCrash, move |db| {
             async move {
                 lock(db).await?;
-                for poll in polls {
+                for (poll, _) in polls {
                     let Judgements { correct, incorrect } = poll.judged;
                     let mark = values![&poll.id, poll.revision, poll.counted_revision, correct, incorrect];
                     unless_counted(db.execute(sql::POLL_COUNTED, mark).await?)?;
@@ -78,49 +82,37 @@ impl<E: Engine> ReputationStore for Database<E> {
 }
 
 impl<E: Engine> Database<E> {
-    async fn decoded(&self, rows: Vec<EndedPollRow>) -> Result<Vec<CountedPoll>, StoreError> {
-        let mut polls = Vec::with_capacity(rows.len());
-        for row in rows {
-            let members = self.members(&row.plan).await?;
-            polls.push(row.decode(members)?);
-        }
-        Ok(polls)
-    }
-
-    /// Returns the ballots of a poll, if it counts.
-    async fn ballots_of(&self, poll: &CountedPoll) -> Result<Vec<Ballot>, StoreError> {
-        if reputation::counts(&poll.plan) { self.ballots(&poll.id, 0).await } else { Ok(Vec::new()) }
+    /// Returns the ended polls that a statement selects. One snapshot for all, because each read on SQLite wakes a
+    /// thread.
+    async fn ended(&self, sql: &'static str, values: &[Value<'_>]) -> Result<Vec<Ended>, StoreError> {
+        let (rosters, values) = (self.1.clone(), value::owned(values));
+        self.0.snapshot(move |db| async move { ended(db, &rosters, sql, &values).await }.boxed()).await
     }
 }
 
-/// Returns polls to count, and the change of the sums by them.
-async fn waiting<C: Connection>(
+/// An ended poll, with its ballots if it counts.
+type Ended = (CountedPoll, Vec<Ballot>);
+
+async fn ended<C: Connection>(
     db: &mut C,
     rosters: &RosterCache,
-    limit: u32,
-) -> Result<(Vec<CountedPoll>, Sums), StoreError> {
-    let rows: Vec<EndedPollRow> = all(db, sql::WAITING_POLLS, values![limit]).await?;
-    let (mut polls, mut sums) = (Vec::with_capacity(rows.len()), Sums::default());
+    sql: &'static str,
+    values: &[Value<'_>],
+) -> Result<Vec<Ended>, StoreError> {
+    let rows: Vec<EndedPollRow> = db.fetch_all(sql, values).await?;
+    let mut polls = Vec::with_capacity(rows.len());
     for row in rows {
         let members = rosters.members(db, &row.plan).await?;
         let poll = row.decode(members)?;
-        let ballots = ballots_to_count(db, &poll).await?;
-        sums.add(&poll.sums(&ballots, poll.judged));
-        if poll.counted_revision > 0 {
-            sums.take(&poll.sums(&ballots, poll.counted));
-        }
-        polls.push(poll);
+        let ballots: Vec<BallotRow> = if reputation::counts(&poll.plan) {
+            db.fetch_all(sql::BALLOTS, values![&poll.id, 0_u32]).await?
+        } else {
+            Vec::new()
+        };
+        let ballots = ballots.into_iter().map(TryInto::try_into).collect::<Result<_, _>>()?;
+        polls.push((poll, ballots));
     }
-    Ok((polls, sums))
-}
-
-/// Returns the ballots of a poll, if it counts, in a transaction.
-async fn ballots_to_count<C: Connection>(db: &mut C, poll: &CountedPoll) -> Result<Vec<Ballot>, StoreError> {
-    if !reputation::counts(&poll.plan) {
-        return Ok(Vec::new());
-    }
-    let ballots: Vec<BallotRow> = all(db, sql::BALLOTS, values![&poll.id, 0_u32]).await?;
-    ballots.into_iter().map(TryInto::try_into).collect()
+    Ok(polls)
 }
 
 /// Deletes up to `limit` settled anonymous polls opened before a time, with their ballots; returns their
@@ -130,22 +122,22 @@ pub(crate) async fn delete_anonymous<E: Engine>(
     before: Timestamp,
     limit: u32,
 ) -> Result<u64, StoreError> {
-    let polls = database.0.fetch_all(sql::OLD_ANONYMOUS_POLLS, values![before, limit]).await?;
-    let polls = database.decoded(polls).await?;
+    let mut polls = database.ended(sql::OLD_ANONYMOUS_POLLS, values![before, limit]).await?;
+    // A conversion locks polls in this order, too.
+    polls.sort_by(|(one, _), (other, _)| one.id.cmp(&other.id));
     if polls.is_empty() {
         return Ok(0);
     }
     let (mut gone, mut removed) = (Sums::default(), Sums::default());
-    for poll in &polls {
-        let ballots = database.ballots_of(poll).await?;
-        gone.add(&poll.sums(&ballots, poll.counted));
+    for (poll, ballots) in &polls {
+        gone.add(&poll.sums(ballots, poll.counted));
     }
     removed.take(&gone);
     let count = polls.len() as u64;
     let deleting = database.0.transact(Durability::ProcessCrash, move |db| {
         async move {
             lock(db).await?;
-            for CountedPoll { id, revision, .. } in &polls {
+            for (CountedPoll { id, revision, .. }, _) in &polls {
                 unless_counted(db.execute(sql::FORGET_COUNTED, values![id, *revision]).await?)?;
                 delete_ballots(db, id).await?;
                 exactly_one(db.execute(sql::DELETE_POLL, values![id]).await?)?;
@@ -173,13 +165,9 @@ pub(crate) async fn delete_poll<E: Engine>(
             Some(SettledRow { settled: 0 }) => return Ok(PollDeletion::Unsettled),
             Some(_) => {}
         }
-        let Some(poll) = database.0.fetch_optional::<EndedPollRow>(sql::ENDED_POLL, values![id]).await?
-        else {
+        let Some((poll, ballots)) = database.ended(sql::ENDED_POLL, values![id]).await?.pop() else {
             continue;
         };
-        let members = database.members(&poll.plan).await?;
-        let poll = poll.decode(members)?;
-        let ballots = database.ballots_of(&poll).await?;
         let (mut gone, mut removed) = (Sums::default(), Sums::default());
         gone.add(&poll.sums(&ballots, poll.judged));
         if poll.counted_revision > 0 {
@@ -222,9 +210,9 @@ async fn delete_content<C: Connection>(
     change(db, gone, DELETED).await
 }
 
-/// Deletes the ballots and the plan of a poll, in any form.
+/// Deletes the ballots and the plan of a poll, in any form. Locks the poll first, because its conversion does so.
 async fn delete_ballots<C: Connection>(db: &mut C, id: &PollId) -> Result<(), StoreError> {
-    for statement in [sql::DELETE_OLD_BALLOTS, sql::DELETE_VOTES, sql::DELETE_PLAN_OF] {
+    for statement in [sql::LOCK_POLL, sql::DELETE_OLD_BALLOTS, sql::DELETE_VOTES, sql::DELETE_PLAN_OF] {
         db.execute(statement, values![id]).await?;
     }
     Ok(())
@@ -296,24 +284,21 @@ async fn stored_sums<C: Connection>(db: &mut C, from: bool) -> Result<Sums, Stor
 
 /// Returns the models with sums that differ from the ballots of stored polls, and ended polls that are not
 /// marked for counting.
-pub(super) async fn audit<C: Connection>(db: &mut C) -> Result<Vec<String>, StoreError> {
+pub(super) async fn audit<C: Connection>(
+    db: &mut C,
+    rosters: &RosterCache,
+) -> Result<Vec<String>, StoreError> {
     let stored = stored_sums(db, STORED).await?.without_zeros();
     let mut counted = Sums::default();
     let mut after: Option<PollId> = None;
     loop {
         let last = after.as_ref().map_or("", PollId::as_str);
-        let rows: Vec<EndedPollRow> = all(db, sql::COUNTED_POLLS, values![last, PAGE]).await?;
-        let mut polls = Vec::with_capacity(rows.len());
-        for row in rows {
-            let members = plans::members(db, &row.plan).await?;
-            polls.push(row.decode(members)?);
+        let mut polls = ended(db, rosters, sql::COUNTED_POLLS, values![last, PAGE]).await?;
+        for (poll, ballots) in &polls {
+            counted.add(&poll.sums(ballots, poll.counted));
         }
-        for poll in &polls {
-            let ballots = ballots_to_count(db, poll).await?;
-            counted.add(&poll.sums(&ballots, poll.counted));
-        }
-        match polls.into_iter().next_back() {
-            Some(poll) => after = Some(poll.id),
+        match polls.pop() {
+            Some((poll, _)) => after = Some(poll.id),
             None => break,
         }
     }
@@ -330,15 +315,7 @@ pub(super) async fn audit<C: Connection>(db: &mut C) -> Result<Vec<String>, Stor
     wrong.extend(models.filter(differs).map(ToString::to_string));
     wrong.sort();
     wrong.dedup();
-    let forgotten: Vec<IdRow> = all(db, sql::FORGOTTEN_POLLS, values![]).await?;
+    let forgotten: Vec<IdRow> = db.fetch_all(sql::FORGOTTEN_POLLS, values![]).await?;
     wrong.extend(forgotten.into_iter().map(|row| row.id));
     Ok(wrong)
-}
-
-async fn all<C: Connection, R: Record>(
-    db: &mut C,
-    sql: &'static str,
-    values: &[Value<'_>],
-) -> Result<Vec<R>, StoreError> {
-    db.fetch_all(sql, values).await
 }

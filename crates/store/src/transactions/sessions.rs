@@ -23,7 +23,7 @@ impl<E: Engine> SessionStore for Database<E> {
     }
 
     async fn session(&self, hash: &TokenHash) -> Result<Option<StoredSession>, StoreError> {
-        let row: Option<SessionRow> = self.0.fetch_optional(sql::SESSION, values![hash.as_str()]).await?;
+        let row: Option<SessionRow> = self.0.fetch_by_key(sql::SESSION, values![hash.as_str()]).await?;
         row.map(TryInto::try_into).transpose()
     }
 

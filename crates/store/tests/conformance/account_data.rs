@@ -36,7 +36,7 @@ const MARK: &str = "Zebra-Quartz-4711";
 
 async fn end(db: &TestDatabase, poll: &PollId) {
     let capture = Settlement::Capture(usd(60));
-    db.polls.close(poll, Epoch::FIRST, &closing(Some(0)), capture).await.unwrap();
+    db.polls.close(poll, Epoch::FIRST, &[], &closing(Some(0)), capture).await.unwrap();
 }
 
 async fn submit_feedback(db: &TestDatabase, user: UserId, poll: &PollId, notes: &str) {
@@ -191,7 +191,7 @@ async fn an_unsettled_poll_is_not_deleted(db: TestDatabase) {
     let user = db.user(1_000).await;
     let poll = db.running(Some(user), Some(hold(1, 100))).await;
     assert_eq!(db.polls.delete(&poll, at(9)).await.unwrap(), PollDeletion::Unsettled);
-    db.polls.close(&poll, Epoch::FIRST, &closing(None), Settlement::Later).await.unwrap();
+    db.polls.close(&poll, Epoch::FIRST, &[], &closing(None), Settlement::Later).await.unwrap();
     assert_eq!(db.polls.delete(&poll, at(9)).await.unwrap(), PollDeletion::Unsettled);
     db.polls.settle(&poll, Epoch::FIRST, usd(5), usd(0), at(6)).await.unwrap();
     assert_eq!(db.polls.delete(&poll, at(9)).await.unwrap(), PollDeletion::Deleted);

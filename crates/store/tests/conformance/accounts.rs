@@ -210,7 +210,7 @@ async fn personal_data_is_erased_and_the_ledger_stays(db: TestDatabase) {
     let issued = keys.issue(user, "Zoë's laptop".parse().unwrap()).await.unwrap();
     let poll = db.running(Some(user), Some(hold(1, 100))).await;
     let ended = Settlement::Capture(usd(100));
-    db.polls.close(&poll, Epoch::FIRST, &closing(Some(0)), ended).await.unwrap();
+    db.polls.close(&poll, Epoch::FIRST, &[], &closing(Some(0)), ended).await.unwrap();
     for _ in 0..2 {
         delete_account(&db, user, at(9)).await;
     }

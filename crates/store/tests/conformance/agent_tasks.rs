@@ -40,7 +40,7 @@ fn of_poll(owner: UserId, poll: &PollId) -> AgentTask {
 
 async fn close(db: &TestDatabase, poll: &PollId, cancelled: bool) {
     let closing = ep_kernel::ports::Closing { cancelled, ..closing(Some(0)) };
-    db.polls.close(poll, Epoch::FIRST, &closing, Settlement::Capture(usd(0))).await.unwrap();
+    db.polls.close(poll, Epoch::FIRST, &[], &closing, Settlement::Capture(usd(0))).await.unwrap();
 }
 
 async fn a_task_belongs_to_its_owner_and_is_opened_once(db: TestDatabase) {

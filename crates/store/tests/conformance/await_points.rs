@@ -60,7 +60,8 @@ async fn close_a_poll(db: &TestDatabase, polls: usize) -> bool {
     let user = db.user(1_000).await;
     let poll = db.running(Some(user), Some(hold(1, 600))).await;
     let closing = closing(Some(0));
-    let ended = twice!(polls, db.polls.close(&poll, Epoch::FIRST, &closing, Settlement::Capture(usd(250))));
+    let ended =
+        twice!(polls, db.polls.close(&poll, Epoch::FIRST, &[], &closing, Settlement::Capture(usd(250))));
     assert_eq!(db.money(user).await, [750, 0, 250]);
     ended
 }
@@ -68,7 +69,7 @@ async fn close_a_poll(db: &TestDatabase, polls: usize) -> bool {
 async fn settle_a_poll(db: &TestDatabase, polls: usize) -> bool {
     let user = db.user(1_000).await;
     let poll = db.running(Some(user), Some(hold(1, 600))).await;
-    db.polls.close(&poll, Epoch::FIRST, &closing(None), Settlement::Later).await.unwrap();
+    db.polls.close(&poll, Epoch::FIRST, &[], &closing(None), Settlement::Later).await.unwrap();
     let ended = twice!(polls, db.polls.settle(&poll, Epoch::FIRST, usd(300), usd(20), at(9)));
     assert_eq!(db.money(user).await, [700, 0, 300]);
     ended
@@ -168,7 +169,7 @@ async fn count_a_poll(db: &TestDatabase, polls: usize) -> bool {
     db.polls.open(&poll, &lease("a", 60_000)).await.unwrap();
     db.polls.record(&poll.id, Epoch::FIRST, &ballots(1..=4)).await.unwrap();
     let capture = Settlement::Capture(usd(0));
-    db.polls.close(&poll.id, Epoch::FIRST, &closing(Some(0)), capture).await.unwrap();
+    db.polls.close(&poll.id, Epoch::FIRST, &[], &closing(Some(0)), capture).await.unwrap();
     let before = reputation.sums().await.unwrap().service.polls;
     let ended = twice!(polls, reputation.count_polls(1));
     // The cancelled caller may have counted the poll after it was read again.

@@ -30,7 +30,7 @@ async fn a_backup_of_a_database_in_use_is_complete_and_private() {
         for _ in 0..20 {
             let poll = db.running(Some(user), None).await;
             let free = Settlement::Capture(usd(0));
-            db.polls.close(&poll, Epoch::FIRST, &closing(Some(0)), free).await.unwrap();
+            db.polls.close(&poll, Epoch::FIRST, &[], &closing(Some(0)), free).await.unwrap();
         }
     };
     let from = sqlite(&file(&db));
@@ -74,7 +74,7 @@ async fn zeroed_pages_are_found_at_every_position() {
         db.polls.open(&poll, &crate::test_database::lease("worker", 60_000)).await.unwrap();
         db.polls.record(&poll.id, Epoch::FIRST, &ballots(1..=20)).await.unwrap();
         let free = Settlement::Capture(usd(0));
-        db.polls.close(&poll.id, Epoch::FIRST, &closing(Some(0)), free).await.unwrap();
+        db.polls.close(&poll.id, Epoch::FIRST, &[], &closing(Some(0)), free).await.unwrap();
     }
     let check = async |db: &TestDatabase, check| db.store.operator().check_integrity(check).await.unwrap();
     assert_eq!(check(&db, IntegrityCheck::Quick).await, Vec::<String>::new());

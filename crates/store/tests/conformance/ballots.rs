@@ -69,7 +69,7 @@ async fn rejects_ballots_of_polls_that_are_not_running(db: TestDatabase) {
     assert!(matches!(recorded, Err(StoreError::NotFound(_))), "{recorded:?}");
     let poll = db.running(None, None).await;
     db.polls.record(&poll, Epoch::FIRST, &[ballot(1, 0)]).await.unwrap();
-    db.polls.close(&poll, Epoch::FIRST, &closing(Some(0)), Settlement::Capture(usd(0))).await.unwrap();
+    db.polls.close(&poll, Epoch::FIRST, &[], &closing(Some(0)), Settlement::Capture(usd(0))).await.unwrap();
     let late = db.polls.record(&poll, Epoch::FIRST, &[ballot(2, 1)]).await;
     assert!(matches!(late, Err(StoreError::NotFound(_))), "{late:?}");
     assert_eq!(db.polls.ballots(&poll, 0).await.unwrap().len(), 1);

@@ -10,7 +10,7 @@ on_both_engines!(transfers_are_append_only, accounts_cannot_be_overdrawn, an_aud
 async fn transfers_are_append_only(db: TestDatabase) {
     let user = db.user(1_000).await;
     let poll = db.running(Some(user), Some(hold(1, 600))).await;
-    db.polls.close(&poll, Epoch::FIRST, &closing(Some(0)), Settlement::Capture(usd(100))).await.unwrap();
+    db.polls.close(&poll, Epoch::FIRST, &[], &closing(Some(0)), Settlement::Capture(usd(100))).await.unwrap();
     for change in [
         "UPDATE transfers SET amount = amount + 1",
         "UPDATE transfers SET ref = 'other' WHERE amount = 100",

@@ -88,7 +88,10 @@ async fn settled(db: &TestDatabase, cast: &[Ballot]) -> NewPoll {
     let poll = new_poll(Some(db.user(1_000).await), None);
     db.polls.open(&poll, &lease("worker", 60_000)).await.unwrap();
     db.polls.record(&poll.id, Epoch::FIRST, cast).await.unwrap();
-    db.polls.close(&poll.id, Epoch::FIRST, &closing(Some(0)), Settlement::Capture(usd(0))).await.unwrap();
+    db.polls
+        .close(&poll.id, Epoch::FIRST, &[], &closing(Some(0)), Settlement::Capture(usd(0)))
+        .await
+        .unwrap();
     poll
 }
 

@@ -37,7 +37,7 @@ async fn killed_process() {
                 println!("\nSTORED {} {}", poll.id, batch * 4 + 4);
             }
             let settlement = Settlement::Capture(usd(CAPTURED));
-            polls.close(&poll.id, Epoch::FIRST, &closing(Some(0)), settlement).await.unwrap();
+            polls.close(&poll.id, Epoch::FIRST, &[], &closing(Some(0)), settlement).await.unwrap();
             println!("\nCLOSED {}", poll.id);
         }
     }))
@@ -89,7 +89,7 @@ async fn acknowledged_changes_survive_a_kill(mut db: TestDatabase) {
     db.pass(60_000).await;
     for poll in db.polls.adopt(&lease("successor", 60_000), Duration::ZERO, 10_000).await.unwrap() {
         db.polls
-            .close(&poll.id, poll.epoch, &closing(Some(0)), Settlement::Capture(usd(CAPTURED)))
+            .close(&poll.id, poll.epoch, &[], &closing(Some(0)), Settlement::Capture(usd(CAPTURED)))
             .await
             .unwrap();
     }

@@ -46,7 +46,7 @@ async fn lists_the_result_of_a_poll(db: TestDatabase) {
     // A closed poll with calls in flight lists the known cost, a settled one the captured amount.
     let spent: i64 = recorded.iter().map(|ballot| ballot.spend.amount.micro()).sum();
     let closing = Closing { unused_calls: 3, ..closing(None) };
-    db.polls.close(&id, Epoch::FIRST, &closing, Settlement::Later).await.unwrap();
+    db.polls.close(&id, Epoch::FIRST, &[], &closing, Settlement::Later).await.unwrap();
     let end = PastEnd { total_ms: 4_400, cost: usd(spent) };
     expected.end = Some(end);
     assert_eq!(listed().await, expected);
@@ -57,7 +57,7 @@ async fn lists_the_result_of_a_poll(db: TestDatabase) {
     // An anonymous poll lists the cost of its calls, including the unused ones.
     let unbilled = db.running(Some(user), None).await;
     db.polls.record(&unbilled, Epoch::FIRST, &recorded).await.unwrap();
-    db.polls.close(&unbilled, Epoch::FIRST, &closing, Settlement::Later).await.unwrap();
+    db.polls.close(&unbilled, Epoch::FIRST, &[], &closing, Settlement::Later).await.unwrap();
     db.polls.settle(&unbilled, Epoch::FIRST, usd(0), usd(9), at(9)).await.unwrap();
     let polls = history.polls_of(user, 20, 0).await.unwrap();
     let unbilled = polls.iter().find(|poll| poll.id == unbilled).unwrap();
@@ -159,9 +159,9 @@ async fn running_polls_are_found(db: TestDatabase) {
     db.running(Some(other), None).await;
     let (ended, running) = (db.running(Some(user), None).await, db.running(Some(user), None).await);
     let settling = db.running(Some(user), None).await;
-    db.polls.close(&ended, Epoch::FIRST, &closing(None), Settlement::Later).await.unwrap();
+    db.polls.close(&ended, Epoch::FIRST, &[], &closing(None), Settlement::Later).await.unwrap();
     db.polls.settle(&ended, Epoch::FIRST, usd(0), usd(0), at(9)).await.unwrap();
-    db.polls.close(&settling, Epoch::FIRST, &closing(None), Settlement::Later).await.unwrap();
+    db.polls.close(&settling, Epoch::FIRST, &[], &closing(None), Settlement::Later).await.unwrap();
     let history = db.store.history();
     let found = async |words: &[&str]| -> Vec<_> {
         let polls = history.find_polls(user, words, true, 20, 0).await.unwrap();
@@ -189,7 +189,7 @@ async fn spending_is_summed_by_day(db: TestDatabase) {
         let poll = NewPoll { created_at: at(accepted), ..new_poll(Some(owner), hold) };
         db.polls.open(&poll, &lease("a", 60_000)).await.unwrap();
         db.polls.record(&poll.id, Epoch::FIRST, &recorded).await.unwrap();
-        db.polls.close(&poll.id, Epoch::FIRST, &closing(None), Settlement::Later).await.unwrap();
+        db.polls.close(&poll.id, Epoch::FIRST, &[], &closing(None), Settlement::Later).await.unwrap();
         let captured = usd(held.map_or(0, |amount| amount - 1));
         db.polls.settle(&poll.id, Epoch::FIRST, captured, usd(9), at(9)).await.unwrap();
     }

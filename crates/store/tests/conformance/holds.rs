@@ -56,7 +56,10 @@ async fn a_hold_of_zero_moves_nothing(db: TestDatabase) {
     let opened = db.polls.open(&poll, &lease("a", 10)).await.unwrap();
     assert_eq!(opened, Opened::New { held: Some(usd(0)), notifies: false });
     assert_eq!(db.polls.poll(&poll.id).await.unwrap().unwrap().held, Some(usd(0)));
-    db.polls.close(&poll.id, Epoch::FIRST, &closing(Some(0)), Settlement::Capture(usd(9))).await.unwrap();
+    db.polls
+        .close(&poll.id, Epoch::FIRST, &[], &closing(Some(0)), Settlement::Capture(usd(9)))
+        .await
+        .unwrap();
     assert_eq!(db.money(user).await, [0, 0, 0]);
     db.assert_consistent().await;
 }
@@ -77,7 +80,10 @@ async fn concurrent_closes_capture_once(db: TestDatabase) {
     let closers = (0..24).map(|_| {
         let (polls, poll) = (db.polls.clone(), poll.clone());
         tokio::spawn(async move {
-            polls.close(&poll, Epoch::FIRST, &closing(Some(0)), Settlement::Capture(usd(250))).await.is_ok()
+            polls
+                .close(&poll, Epoch::FIRST, &[], &closing(Some(0)), Settlement::Capture(usd(250)))
+                .await
+                .is_ok()
         })
     });
     let closed = join_all(closers).await.into_iter().filter(|closed| *closed.as_ref().unwrap()).count();
@@ -89,10 +95,10 @@ async fn concurrent_closes_capture_once(db: TestDatabase) {
 async fn captures_at_most_the_hold(db: TestDatabase) {
     let user = db.user(1_000).await;
     let poll = db.running(Some(user), Some(hold(1, 600))).await;
-    db.polls.close(&poll, Epoch::FIRST, &closing(Some(0)), Settlement::Capture(usd(601))).await.unwrap();
+    db.polls.close(&poll, Epoch::FIRST, &[], &closing(Some(0)), Settlement::Capture(usd(601))).await.unwrap();
     assert_eq!(db.money(user).await, [400, 0, 600]);
     let free = db.running(Some(user), Some(hold(1, 600))).await;
-    db.polls.close(&free, Epoch::FIRST, &closing(Some(0)), Settlement::Capture(usd(0))).await.unwrap();
+    db.polls.close(&free, Epoch::FIRST, &[], &closing(Some(0)), Settlement::Capture(usd(0))).await.unwrap();
     assert_eq!(db.money(user).await, [400, 0, 600]);
     db.assert_consistent().await;
 }
@@ -100,7 +106,7 @@ async fn captures_at_most_the_hold(db: TestDatabase) {
 async fn concurrent_settlements_capture_once(db: TestDatabase) {
     let user = db.user(1_000).await;
     let poll = db.running(Some(user), Some(hold(1, 600))).await;
-    db.polls.close(&poll, Epoch::FIRST, &closing(None), Settlement::Later).await.unwrap();
+    db.polls.close(&poll, Epoch::FIRST, &[], &closing(None), Settlement::Later).await.unwrap();
     assert_eq!(db.money(user).await, [1_000, 600, 0]);
     assert!(!db.polls.poll(&poll).await.unwrap().unwrap().settled);
     db.assert_consistent().await;
@@ -124,7 +130,7 @@ async fn settles_only_closed_polls(db: TestDatabase) {
     let poll = db.running(Some(user), Some(hold(1, 600))).await;
     let early = db.polls.settle(&poll, Epoch::FIRST, usd(1), usd(0), at(0)).await;
     assert!(matches!(early, Err(StoreError::NotFound(_))), "{early:?}");
-    db.polls.close(&poll, Epoch::FIRST, &closing(Some(0)), Settlement::Capture(usd(5))).await.unwrap();
+    db.polls.close(&poll, Epoch::FIRST, &[], &closing(Some(0)), Settlement::Capture(usd(5))).await.unwrap();
     assert!(!db.polls.settle(&poll, Epoch::FIRST, usd(1), usd(0), at(0)).await.unwrap());
     assert_eq!(db.money(user).await, [995, 0, 5]);
 }

@@ -124,11 +124,12 @@ impl PollStore for Connection {
         &self,
         poll: &PollId,
         epoch: Epoch,
+        last: &[Ballot],
         closing: &Closing,
         settlement: Settlement,
     ) -> Result<(), StoreError> {
         self.stall().await;
-        let closed = self.store.close(poll, epoch, closing, settlement).await;
+        let closed = self.store.close(poll, epoch, last, closing, settlement).await;
         if self.ends_late.load(Ordering::SeqCst) {
             std::future::pending::<()>().await;
         }
@@ -212,7 +213,7 @@ fn thrifty() -> Plan {
     let price = Price { prompt: PicoUsd::new(100_000), ..Price::FREE };
     let mut plan = plan(MEMBERS);
     (plan.threshold, plan.pace, plan.deadline_ms) = (Threshold::new(1.0).unwrap(), Pace::Thrifty, 60_000);
-    plan.roster.iter_mut().for_each(|member| member.price = Some(price));
+    plan.roster = plan.roster.iter().map(|member| Member { price: Some(price), ..member.clone() }).collect();
     plan
 }
 

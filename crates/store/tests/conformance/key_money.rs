@@ -61,7 +61,7 @@ async fn open(db: &TestDatabase, poll: NewPoll) -> Result<PollId, StoreError> {
 
 async fn capture(db: &TestDatabase, poll: &PollId, amount: i64) {
     let settlement = Settlement::Capture(usd(amount));
-    db.polls.close(poll, Epoch::FIRST, &closing(Some(0)), settlement).await.unwrap();
+    db.polls.close(poll, Epoch::FIRST, &[], &closing(Some(0)), settlement).await.unwrap();
 }
 
 async fn spent(db: &TestDatabase, (user, key): (UserId, CappedKey), now: Timestamp) -> [i64; 2] {
@@ -197,7 +197,7 @@ async fn a_held_amount_returns_once_the_poll_is_settled(db: TestDatabase) {
     assert_eq!((db.money(user).await, funds(&db, user, &key).await), ([600, 0, 0], [0, 400]));
     capture(&db, &first, 150).await;
     assert_eq!((db.money(user).await, funds(&db, user, &key).await), ([650, 0, 0], [0, 200]));
-    db.polls.close(&second, Epoch::FIRST, &closing(None), Settlement::Later).await.unwrap();
+    db.polls.close(&second, Epoch::FIRST, &[], &closing(None), Settlement::Later).await.unwrap();
     assert!(db.polls.settle(&second, Epoch::FIRST, usd(200), usd(0), at(2)).await.unwrap());
     assert_eq!((db.money(user).await, funds(&db, user, &key).await), ([650, 0, 0], [0, 0]));
     db.assert_consistent().await;

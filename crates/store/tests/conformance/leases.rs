@@ -60,14 +60,17 @@ async fn a_poll_with_an_ended_lease_is_adopted(db: TestDatabase) {
 
 async fn settled_polls_are_not_adopted(db: TestDatabase) {
     let poll = open(&db, 1_000).await;
-    db.polls.close(&poll.id, Epoch::FIRST, &closing(Some(0)), Settlement::Capture(usd(0))).await.unwrap();
+    db.polls
+        .close(&poll.id, Epoch::FIRST, &[], &closing(Some(0)), Settlement::Capture(usd(0)))
+        .await
+        .unwrap();
     db.pass(2_000).await;
     assert_eq!(adopt(&db).await, []);
 }
 
 async fn closed_unsettled_polls_are_adopted(db: TestDatabase) {
     let poll = open(&db, 60_000).await;
-    db.polls.close(&poll.id, Epoch::FIRST, &closing(None), Settlement::Later).await.unwrap();
+    db.polls.close(&poll.id, Epoch::FIRST, &[], &closing(None), Settlement::Later).await.unwrap();
     assert_eq!(adopt(&db).await, []);
     db.pass(60_000).await;
     let adopted = adopt(&db).await;
@@ -132,13 +135,13 @@ async fn an_adopted_poll_rejects_writes_of_its_former_holder(db: TestDatabase) {
     let rejected = [
         db.polls.record(&poll, Epoch::FIRST, &[ballot(3, 2)]).await,
         db.polls.start(&poll, Epoch::FIRST, Duration::from_mins(1)).await,
-        db.polls.close(&poll, Epoch::FIRST, &closing(Some(0)), Settlement::Capture(usd(600))).await,
+        db.polls.close(&poll, Epoch::FIRST, &[], &closing(Some(0)), Settlement::Capture(usd(600))).await,
     ];
     for rejected in rejected {
         assert!(matches!(rejected, Err(StoreError::NotFound(_))), "{rejected:?}");
     }
     db.polls.record(&poll, epoch, &[ballot(3, 2)]).await.unwrap();
-    db.polls.close(&poll, epoch, &closing(Some(0)), Settlement::Capture(usd(70))).await.unwrap();
+    db.polls.close(&poll, epoch, &[], &closing(Some(0)), Settlement::Capture(usd(70))).await.unwrap();
     assert_eq!(db.polls.ballots(&poll, 0).await.unwrap(), ballots(1..=3));
     assert_eq!(db.money(user).await, [930, 0, 70]);
     db.assert_consistent().await;
@@ -170,8 +173,11 @@ async fn unsettled_polls_past_their_deadline_are_stranded(db: TestDatabase) {
     let (running, closed, settled) = (open(&db, 1).await, open(&db, 1).await, open(&db, 1).await);
     let waiting = NewPoll { time: None, ..new_poll(None, None) };
     db.polls.open(&waiting, &lease("a", 300_000)).await.unwrap();
-    db.polls.close(&closed.id, Epoch::FIRST, &closing(None), Settlement::Later).await.unwrap();
-    db.polls.close(&settled.id, Epoch::FIRST, &closing(Some(0)), Settlement::Capture(usd(0))).await.unwrap();
+    db.polls.close(&closed.id, Epoch::FIRST, &[], &closing(None), Settlement::Later).await.unwrap();
+    db.polls
+        .close(&settled.id, Epoch::FIRST, &[], &closing(Some(0)), Settlement::Capture(usd(0)))
+        .await
+        .unwrap();
     db.pass(150_000).await;
     db.assert_consistent().await;
     // The deadline of two minutes and one minute to settle have passed, regardless of leases.
@@ -207,7 +213,10 @@ async fn polls_of_an_unknown_form_are_ignored(db: TestDatabase) {
     let user = db.user(1_000).await;
     let polls = [db.running(Some(user), None).await, db.running(Some(user), None).await];
     db.polls.record(&polls[0], Epoch::FIRST, &ballots(1..=3)).await.unwrap();
-    db.polls.close(&polls[0], Epoch::FIRST, &closing(Some(0)), Settlement::Capture(usd(0))).await.unwrap();
+    db.polls
+        .close(&polls[0], Epoch::FIRST, &[], &closing(Some(0)), Settlement::Capture(usd(0)))
+        .await
+        .unwrap();
     tamper(&db.url, "UPDATE polls SET form = 99").await.unwrap();
     db.pass(60_000).await;
     assert_eq!(adopt(&db).await, []);

@@ -93,7 +93,7 @@ impl Model {
             Change::Close { poll, capture } => {
                 let Some((id, _, state)) = self.polls.get(poll).cloned() else { return };
                 let settlement = capture.map_or(Settlement::Later, |amount| Settlement::Capture(usd(amount)));
-                let closed = db.polls.close(&id, Epoch::FIRST, &closing(None), settlement).await;
+                let closed = db.polls.close(&id, Epoch::FIRST, &[], &closing(None), settlement).await;
                 assert_eq!(closed.is_ok(), state == State::Running, "{closed:?}");
                 match (closed, capture) {
                     (Ok(()), Some(amount)) => self.capture(poll, amount),

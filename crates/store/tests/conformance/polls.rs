@@ -1,6 +1,7 @@
 //! Opening, reading and closing polls.
 
 use ep_kernel::ports::{Epoch, Opened, PollProgress, StoreError};
+use ep_polling::ballot::Ballot;
 use ep_polling::money::Settlement;
 
 use crate::test_database::{TestDatabase, at, ballot, closing, hold, lease, new_poll, plan, usd};
@@ -11,6 +12,7 @@ on_both_engines!(
     concurrent_requests_open_one_poll,
     an_id_is_used_once,
     a_poll_is_closed_once,
+    a_poll_is_closed_with_its_last_ballots_or_not_at_all,
     reports_the_progress_of_a_poll,
     the_lease_holder_sees_a_cancellation,
     pings_succeed_until_the_store_is_closed,
@@ -29,7 +31,7 @@ async fn stored_polls_are_read_unchanged(db: TestDatabase) {
     assert_eq!((record.closing, record.settled), (None, false));
 
     let closing = closing(Some(0));
-    db.polls.close(&poll.id, Epoch::FIRST, &closing, Settlement::Capture(usd(33))).await.unwrap();
+    db.polls.close(&poll.id, Epoch::FIRST, &[], &closing, Settlement::Capture(usd(33))).await.unwrap();
     let record = db.polls.poll(&poll.id).await.unwrap().unwrap();
     assert_eq!((record.closing, record.settled, record.held), (Some(closing), true, Some(usd(400))));
 
@@ -90,14 +92,39 @@ async fn an_id_is_used_once(db: TestDatabase) {
 async fn a_poll_is_closed_once(db: TestDatabase) {
     let poll = db.running(None, None).await;
     let settlement = Settlement::Capture(usd(0));
-    db.polls.close(&poll, Epoch::FIRST, &closing(Some(0)), settlement).await.unwrap();
-    let again = db.polls.close(&poll, Epoch::FIRST, &closing(Some(9)), settlement).await;
+    db.polls.close(&poll, Epoch::FIRST, &[], &closing(Some(0)), settlement).await.unwrap();
+    let again = db.polls.close(&poll, Epoch::FIRST, &[], &closing(Some(9)), settlement).await;
     assert!(matches!(again, Err(StoreError::NotFound(_))), "{again:?}");
     let unknown = "EP-20260131-ZZZZZZZZZZ".parse().unwrap();
-    let unknown = db.polls.close(&unknown, Epoch::FIRST, &closing(None), Settlement::Later).await;
+    let unknown = db.polls.close(&unknown, Epoch::FIRST, &[], &closing(None), Settlement::Later).await;
     assert!(matches!(unknown, Err(StoreError::NotFound(_))), "{unknown:?}");
     let record = db.polls.poll(&poll).await.unwrap().unwrap();
     assert_eq!(record.closing.unwrap().unused_calls_cost, Some(usd(0)));
+}
+
+async fn a_poll_is_closed_with_its_last_ballots_or_not_at_all(db: TestDatabase) {
+    let user = db.user(1_000).await;
+    let poll = db.running(Some(user), Some(hold(10, 600))).await;
+    db.polls.record(&poll, Epoch::FIRST, &[ballot(1, 0), ballot(2, 7)]).await.unwrap();
+    let close = async |epoch: Epoch, last: &[Ballot]| {
+        db.polls.close(&poll, epoch, last, &closing(Some(0)), Settlement::Capture(usd(99))).await
+    };
+    // This member already has a ballot.
+    let repeated = close(Epoch::FIRST, &[ballot(3, 1), ballot(4, 7)]).await;
+    assert!(matches!(repeated, Err(StoreError::Conflict(_))), "{repeated:?}");
+    let elsewhere = close(Epoch::new(9), &[ballot(3, 1)]).await;
+    assert!(matches!(elsewhere, Err(StoreError::NotFound(_))), "{elsewhere:?}");
+    assert_eq!(db.polls.ballots(&poll, 0).await.unwrap().len(), 2);
+    assert_eq!(db.polls.poll(&poll).await.unwrap().unwrap().closing, None);
+    assert_eq!(db.money(user).await, [1_000, 600, 0]);
+
+    let last = [ballot(3, 1), ballot(4, 2)];
+    close(Epoch::FIRST, &last).await.unwrap();
+    assert_eq!(db.polls.ballots(&poll, 2).await.unwrap(), last);
+    assert!(db.polls.poll(&poll).await.unwrap().unwrap().settled);
+    let again = close(Epoch::FIRST, &[ballot(5, 3)]).await;
+    assert!(matches!(again, Err(StoreError::NotFound(_))), "{again:?}");
+    assert_eq!(db.polls.ballots(&poll, 0).await.unwrap().len(), 4);
 }
 
 async fn reports_the_progress_of_a_poll(db: TestDatabase) {
@@ -108,7 +135,7 @@ async fn reports_the_progress_of_a_poll(db: TestDatabase) {
     assert_eq!(progress().await.ballots, 2);
     let after: Vec<u32> = db.polls.ballots(&poll, 1).await.unwrap().iter().map(|ballot| ballot.seq).collect();
     assert_eq!(after, [2]);
-    db.polls.close(&poll, Epoch::FIRST, &closing(None), Settlement::Later).await.unwrap();
+    db.polls.close(&poll, Epoch::FIRST, &[], &closing(None), Settlement::Later).await.unwrap();
     assert_eq!(progress().await, PollProgress { ballots: 2, closing: Some(closing(None)), settled: false });
     db.polls.settle(&poll, Epoch::FIRST, usd(0), usd(5), at(9)).await.unwrap();
     let settled = progress().await;
@@ -128,7 +155,10 @@ async fn old_anonymous_polls_are_deleted_in_batches(db: TestDatabase) {
     }
     for poll in old.iter().chain([&owned]) {
         db.polls.record(poll, Epoch::FIRST, &[ballot(1, 0)]).await.unwrap();
-        db.polls.close(poll, Epoch::FIRST, &closing(Some(0)), Settlement::Capture(usd(0))).await.unwrap();
+        db.polls
+            .close(poll, Epoch::FIRST, &[], &closing(Some(0)), Settlement::Capture(usd(0)))
+            .await
+            .unwrap();
     }
     // Polls are counted first.
     assert_eq!(db.store.delete_anonymous_polls(at(8), 10).await.unwrap(), 0);
@@ -181,7 +211,7 @@ async fn the_lease_holder_sees_a_cancellation(db: TestDatabase) {
     let epoch = adopted.iter().find(|adopted| adopted.id == poll).unwrap().epoch;
     assert_eq!(polls.cancelled_of("worker").await.unwrap(), []);
     assert_eq!(polls.cancelled_of("another").await.unwrap(), std::slice::from_ref(&poll));
-    polls.close(&poll, epoch, &closing(Some(0)), Settlement::Capture(usd(33))).await.unwrap();
+    polls.close(&poll, epoch, &[], &closing(Some(0)), Settlement::Capture(usd(33))).await.unwrap();
     assert_eq!(polls.cancelled_of("another").await.unwrap(), []);
     assert!(polls.cancel(&poll, at(11)).await.unwrap(), "the cancellation ended the poll");
 
@@ -191,7 +221,7 @@ async fn the_lease_holder_sees_a_cancellation(db: TestDatabase) {
     assert!(!polls.is_cancelled(&poll).await.unwrap() && polls.is_cancelled(&other).await.unwrap());
 
     let ended = db.running(Some(user), None).await;
-    polls.close(&ended, Epoch::FIRST, &closing(Some(0)), Settlement::Capture(usd(0))).await.unwrap();
+    polls.close(&ended, Epoch::FIRST, &[], &closing(Some(0)), Settlement::Capture(usd(0))).await.unwrap();
     assert!(!polls.cancel(&ended, at(12)).await.unwrap());
     assert!(!polls.cancel(&new_poll(None, None).id, at(12)).await.unwrap());
 }

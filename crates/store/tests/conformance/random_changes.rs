@@ -50,7 +50,7 @@ async fn the_ledger_is_consistent_after_concurrent_changes(db: TestDatabase) {
         for poll in adopted {
             let stored = db.polls.poll(&poll.id).await.unwrap().unwrap();
             if stored.closing.is_none() {
-                db.polls.close(&poll.id, poll.epoch, &closing(None), Settlement::Later).await.unwrap();
+                db.polls.close(&poll.id, poll.epoch, &[], &closing(None), Settlement::Later).await.unwrap();
             }
             db.polls.settle(&poll.id, poll.epoch, usd(17), usd(0), at(0)).await.unwrap();
         }
@@ -168,7 +168,7 @@ async fn change_funded(
                 && rng.random_bool(0.5)
             {
                 let settlement = Settlement::Capture(usd(amount / 2));
-                drop(db.polls.close(&poll.id, Epoch::FIRST, &closing(Some(0)), settlement).await);
+                drop(db.polls.close(&poll.id, Epoch::FIRST, &[], &closing(Some(0)), settlement).await);
             }
         }
     }
@@ -198,11 +198,11 @@ async fn work(db: &TestDatabase, shared: &Workload<'_>, seed: u64) {
                     drop(db.polls.settle(&poll, Epoch::FIRST, usd(amount), usd(3), at(1)).await);
                 }
                 (5, Some(poll)) => {
-                    drop(db.polls.close(&poll, Epoch::FIRST, &closing(None), Settlement::Later).await);
+                    drop(db.polls.close(&poll, Epoch::FIRST, &[], &closing(None), Settlement::Later).await);
                 }
                 (6 | 7, Some(poll)) => {
                     let settlement = Settlement::Capture(usd(amount));
-                    drop(db.polls.close(&poll, Epoch::FIRST, &closing(Some(0)), settlement).await);
+                    drop(db.polls.close(&poll, Epoch::FIRST, &[], &closing(Some(0)), settlement).await);
                 }
                 (8, Some(poll)) => {
                     let position = step as u32 % 4;

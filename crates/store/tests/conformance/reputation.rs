@@ -41,7 +41,7 @@ async fn end(db: &TestDatabase, poll: &NewPoll, ballots: &[Ballot]) -> PollId {
     db.polls.open(poll, &lease("worker", 60_000)).await.unwrap();
     db.polls.record(&poll.id, Epoch::FIRST, ballots).await.unwrap();
     let capture = Settlement::Capture(usd(0));
-    db.polls.close(&poll.id, Epoch::FIRST, &closing(Some(0)), capture).await.unwrap();
+    db.polls.close(&poll.id, Epoch::FIRST, &[], &closing(Some(0)), capture).await.unwrap();
     poll.id.clone()
 }
 
@@ -131,7 +131,7 @@ async fn public_polls_are_counted_once_by_concurrent_processes(db: TestDatabase)
     db.polls.open(&late, &lease("worker", 60_000)).await.unwrap();
     let late = late.id;
     let unsettled = Closing { unused_calls: 1, ..closing(None) };
-    db.polls.close(&late, Epoch::FIRST, &unsettled, Settlement::Later).await.unwrap();
+    db.polls.close(&late, Epoch::FIRST, &[], &unsettled, Settlement::Later).await.unwrap();
     let counting = (0..4).map(|_| async {
         for _ in 0..20 {
             reputation.count_polls(2).await.unwrap();

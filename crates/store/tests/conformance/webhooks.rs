@@ -44,7 +44,7 @@ async fn ended(db: &TestDatabase, user: Option<UserId>, notify: Option<&str>) ->
 
 async fn close(db: &TestDatabase, poll: &PollId) {
     let settlement = Settlement::Capture(crate::test_database::usd(0));
-    db.polls.close(poll, Epoch::FIRST, &closing(Some(0)), settlement).await.unwrap();
+    db.polls.close(poll, Epoch::FIRST, &[], &closing(Some(0)), settlement).await.unwrap();
 }
 
 async fn due(db: &TestDatabase) -> Vec<DueNotification> {
