@@ -46,7 +46,7 @@ const MIGRATIONS: &[MigrationFile] = &[
     step!(25, "0025", "unsupported_parameters"),
     step!(26, "0026", "deleted_accounts"),
     step!(27, "0027", "slim_polls"),
-    step!(28, "0028", "transfers_to_users"),
+    step!(28, "0028", "fewer_entries"),
 ];
 
 pub(crate) fn sqlite() -> Migrator {

@@ -15,15 +15,15 @@ use super::{PlanRow, poll_id, unreadable};
 use crate::error::failed;
 
 row! {
-    /// An ended poll with its counted judgements and its current ones.
+    /// An ended poll with its counted state, if it has one, and its current judgements.
     EndedPollRow {
         id: String,
         closing: String,
         unused_cost: Option<i64>,
-        revision: i64,
-        counted_revision: i64,
-        correct: i64,
-        incorrect: i64,
+        revision: Option<i64>,
+        counted_revision: Option<i64>,
+        correct: Option<i64>,
+        incorrect: Option<i64>,
         now_correct: i64,
         now_incorrect: i64,
         ..plan: PlanRow,
@@ -79,12 +79,20 @@ row! {
     }
 }
 
+/// The counted state of a poll that waits for counting, or has judgements.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct CountedState {
+    pub(crate) revision: i64,
+    /// Zero for a poll that was never counted.
+    pub(crate) counted_revision: i64,
+}
+
 /// A decoded ended poll.
 pub(crate) struct CountedPoll {
     pub(crate) id: PollId,
     pub(crate) plan: Plan,
-    pub(crate) revision: i64,
-    pub(crate) counted_revision: i64,
+    /// `None` for a poll that is counted and has no judgements.
+    pub(crate) state: Option<CountedState>,
     /// The judgements included in the sums.
     pub(crate) counted: Judgements,
     /// The current judgements.
@@ -94,6 +102,11 @@ pub(crate) struct CountedPoll {
 }
 
 impl CountedPoll {
+    /// True if the poll is included in the sums.
+    pub(crate) fn is_counted(&self) -> bool {
+        self.state.is_none_or(|state| state.counted_revision > 0)
+    }
+
     /// Returns the statistics of the poll with these judgements.
     pub(crate) fn sums(&self, ballots: &[Ballot], judged: Judgements) -> Sums {
         let poll = EndedPoll {
@@ -112,12 +125,13 @@ impl EndedPollRow {
     /// Decodes the poll. `members` are those of its stored roster.
     pub(crate) fn decode(self, members: Arc<[Member]>) -> Result<CountedPoll, StoreError> {
         let count = |count: i64| u32::try_from(count).map_err(|_| unreadable("a count of feedback"));
+        let counted = |counted: Option<i64>| counted.map_or(Ok(0), count);
+        let state = self.revision.zip(self.counted_revision);
         Ok(CountedPoll {
             id: poll_id(&self.id)?,
             plan: self.plan.decode(members)?,
-            revision: self.revision,
-            counted_revision: self.counted_revision,
-            counted: Judgements { correct: count(self.correct)?, incorrect: count(self.incorrect)? },
+            state: state.map(|(revision, counted_revision)| CountedState { revision, counted_revision }),
+            counted: Judgements { correct: counted(self.correct)?, incorrect: counted(self.incorrect)? },
             judged: Judgements { correct: count(self.now_correct)?, incorrect: count(self.now_incorrect)? },
             closing: serde_json::from_str(&self.closing).map_err(failed)?,
             unused_cost: MicroUsd::new(self.unused_cost.unwrap_or_default()),

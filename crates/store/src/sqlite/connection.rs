@@ -48,6 +48,8 @@ impl SqliteConnection {
         if let Access::Write = access {
             // The maximum size of the write-ahead log after a checkpoint, in bytes.
             db.pragma_update(None, "journal_size_limit", 64 << 20)?;
+            // Pages of the log until a checkpoint. Pages that many polls change are copied once per checkpoint.
+            db.pragma_update(None, "wal_autocheckpoint", 4000)?;
             // Deleted data is overwritten with zeros.
             db.pragma_update(None, "secure_delete", true)?;
         }

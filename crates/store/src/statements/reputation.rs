@@ -41,39 +41,44 @@ macro_rules! add_slot_sums {
     };
 }
 
-/// The columns of [`crate::rows::EndedPollRow`].
-macro_rules! ended_poll_columns {
-    () => {
+/// [`crate::rows::EndedPollRow`] from `$polls`. A row of `reputation_polls` exists from the end of a poll until it
+/// is counted, and while it has judgements.
+macro_rules! ended_polls {
+    ($polls:literal) => {
         concat!(
-            "polls.id AS id, closing, unused_cost, revision, counted_revision, correct, incorrect, \
+            "SELECT polls.id AS id, closing, unused_cost, revision, counted_revision, correct, incorrect, \
              (SELECT count(*) FROM feedback WHERE poll_id = polls.id AND outcome_correct = 1) AS now_correct, \
              (SELECT count(*) FROM feedback WHERE poll_id = polls.id AND outcome_correct = 0) AS now_incorrect, ",
             plan_columns!(),
-            " FROM reputation_polls JOIN polls ON polls.id = reputation_polls.poll_id \
-             LEFT JOIN plans ON plans.number = polls.number"
+            " FROM ",
+            $polls,
+            " LEFT JOIN plans ON plans.number = polls.number WHERE closing IS NOT NULL AND deleted_at IS NULL AND "
         )
     };
 }
 
+/// All ended polls.
+macro_rules! all_ended_polls {
+    () => {
+        ended_polls!("polls LEFT JOIN reputation_polls ON poll_id = polls.id")
+    };
+}
+
 pub(crate) const WAITING_POLLS: &str = concat!(
-    "SELECT ",
-    ended_poll_columns!(),
-    " WHERE revision <> counted_revision AND settled = 1 AND ",
+    ended_polls!("reputation_polls JOIN polls ON polls.id = poll_id"),
+    "revision <> counted_revision AND settled = 1 AND ",
     form_is_known!(),
     " LIMIT $1"
 );
 /// Counted polls after a given one, for an audit.
 pub(crate) const COUNTED_POLLS: &str = concat!(
-    "SELECT ",
-    ended_poll_columns!(),
-    " WHERE reputation_polls.poll_id > $1 AND counted_revision > 0 ORDER BY reputation_polls.poll_id LIMIT $2"
+    all_ended_polls!(),
+    "polls.id > $1 AND (counted_revision IS NULL OR counted_revision > 0) ORDER BY polls.id LIMIT $2"
 );
 /// Old anonymous polls that are settled and counted. They have no hold, because they are free.
 pub(crate) const OLD_ANONYMOUS_POLLS: &str = concat!(
-    "SELECT ",
-    ended_poll_columns!(),
-    " WHERE owner IS NULL AND settled = 1 AND created_at < $1 AND revision = counted_revision \
-     AND ",
+    all_ended_polls!(),
+    "owner IS NULL AND settled = 1 AND created_at < $1 AND (revision IS NULL OR revision = counted_revision) AND ",
     form_is_known!(),
     " ORDER BY created_at, polls.id LIMIT $2"
 );
@@ -82,12 +87,11 @@ pub(crate) const LOCK_SUMS: &str = "UPDATE reputation_service SET polls = polls 
 /// Changes nothing if the poll was counted or judged since it was read.
 pub(crate) const POLL_COUNTED: &str = "UPDATE reputation_polls SET counted_revision = $2, correct = $4, incorrect = $5 \
      WHERE poll_id = $1 AND revision = $2 AND counted_revision = $3";
-pub(crate) const FORGET_COUNTED: &str =
-    "DELETE FROM reputation_polls WHERE poll_id = $1 AND revision = $2 AND counted_revision = $2";
-/// Removes a poll from the counted ones, unless it was recounted since it was read.
+/// Deletes the counted state of a poll, unless the poll was counted or judged since it was read.
 pub(crate) const FORGET_AS_READ: &str =
     "DELETE FROM reputation_polls WHERE poll_id = $1 AND revision = $2 AND counted_revision = $3";
-pub(crate) const ENDED_POLL: &str = concat!("SELECT ", ended_poll_columns!(), " WHERE polls.id = $1");
+pub(crate) const HAS_COUNTED_STATE: &str = "SELECT poll_id AS id FROM reputation_polls WHERE poll_id = $1";
+pub(crate) const ENDED_POLL: &str = concat!(all_ended_polls!(), "polls.id = $1");
 pub(crate) const DELETE_VOTES: &str =
     "DELETE FROM votes WHERE poll = (SELECT number FROM polls WHERE id = $1)";
 pub(crate) const DELETE_POLL: &str = "DELETE FROM polls WHERE id = $1";
@@ -110,9 +114,6 @@ pub(crate) const MODEL_SUMS: &str = "SELECT model, calls, votes, refused, unread
      decided, with_outcome, judged, agreed FROM reputation_models WHERE stored BETWEEN $1 AND $2";
 pub(crate) const SLOT_SUMS: &str =
     "SELECT model, options, slot, votes FROM reputation_slots WHERE stored BETWEEN $1 AND $2";
-/// Ended polls that are missing from the polls to count.
-pub(crate) const FORGOTTEN_POLLS: &str = "SELECT id FROM polls WHERE closing IS NOT NULL AND deleted_at IS NULL \
-     AND NOT EXISTS (SELECT 1 FROM reputation_polls WHERE poll_id = polls.id) ORDER BY id LIMIT 100";
 
 // Heartbeats.
 
@@ -125,9 +126,10 @@ pub(crate) const DELETE_OLD_HEARTBEATS: &str =
 
 // Feedback.
 
-/// Marks the poll for a recount. Locks its row before the entry is written.
-pub(crate) const POLL_REVISED: &str =
-    "UPDATE reputation_polls SET revision = revision + 1 WHERE poll_id = $1";
+/// Marks an ended poll for a recount. A new revision is a time, so that it differs from every earlier one.
+pub(crate) const POLL_REVISED: &str = "INSERT INTO reputation_polls (poll_id, revision, counted_revision) \
+     SELECT id, now, now - 1 FROM polls, clock WHERE id = $1 AND closing IS NOT NULL AND deleted_at IS NULL \
+     ON CONFLICT (poll_id) DO UPDATE SET revision = reputation_polls.revision + 1";
 /// Submits feedback under the paying account.
 pub(crate) const SUBMIT_FEEDBACK: &str = "INSERT INTO feedback \
      (id, poll_id, user_id, outcome_correct, confidence, notes, created_at) \
@@ -142,6 +144,7 @@ pub(crate) const NEWEST_FEEDBACK: &str = "SELECT poll_id, outcome_correct, confi
      FROM feedback WHERE poll_id = $1 ORDER BY created_at DESC, id DESC LIMIT $2";
 pub(crate) const FEEDBACK_OF: &str = "SELECT poll_id, outcome_correct, confidence, notes, created_at \
      FROM feedback WHERE user_id = $1 ORDER BY created_at, poll_id";
+/// A poll without judgements needs no recount.
 pub(crate) const REVISE_POLLS_OF: &str = "UPDATE reputation_polls SET revision = revision + 1 \
      WHERE poll_id IN (SELECT poll_id FROM feedback WHERE user_id = $1)";
 pub(crate) const ERASE_FEEDBACK: &str = "DELETE FROM feedback WHERE user_id = $1";

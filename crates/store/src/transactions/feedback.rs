@@ -47,6 +47,8 @@ impl<E: Engine> FeedbackStore for Database<E> {
 
 async fn submit<C: Connection>(db: &mut C, feedback: &NewFeedback) -> Result<FeedbackId, StoreError> {
     let NewFeedback { id, poll, user, entry } = feedback;
+    // The poll is not deleted meanwhile.
+    db.execute(sql::LOCK_POLL, values![poll]).await?;
     if db.execute(sql::POLL_REVISED, values![poll]).await? == 0 {
         return Err(StoreError::NotFound("ended poll"));
     }

@@ -9,8 +9,8 @@
 //!
 //! On PostgreSQL, concurrent transactions change the same rows. Every change is therefore a guarded UPDATE,
 //! which checks the row again after waiting for its lock. All transactions lock rows in one order, to avoid
-//! deadlocks: a poll, its hold, its account; a funder's account before that of the key; the reputation sums,
-//! then the counted state of a poll, then its feedback.
+//! deadlocks: the reputation sums, a poll, its hold, its account; a poll, its counted state, its feedback; a
+//! funder's account before that of the key; polls by their ids.
 
 mod account_data;
 mod accounts;

@@ -2,7 +2,7 @@
 //!
 //! The contribution of a poll is computed from its ballots before the transaction, because they no longer
 //! change. The transaction marks the poll and changes the sums. It changes nothing if another process has
-//! marked the poll, or an account has judged it, since the poll was read.
+//! counted the poll, or an account has judged it, since the poll was read.
 
 use async_trait::async_trait;
 use futures::FutureExt;
@@ -19,8 +19,8 @@ use super::plans::RosterCache;
 use super::{Database, exactly_one};
 use crate::engine::{Connection, Durability, Engine};
 use crate::rows::{
-    self, BallotRow, CountedPoll, EndedPollRow, HeartbeatsRow, IdRow, ModelSumsRow, ServiceSumsRow,
-    SettledRow, SlotSumsRow,
+    self, BallotRow, CountedPoll, CountedState, EndedPollRow, HeartbeatsRow, IdRow, ModelSumsRow,
+    ServiceSumsRow, SettledRow, SlotSumsRow,
 };
 use crate::statements as sql;
 use crate::value::{self, Value, values};
@@ -41,7 +41,7 @@ impl<E: Engine> ReputationStore for Database<E> {
         let mut sums = Sums::default();
         for (poll, ballots) in &polls {
             sums.add(&poll.sums(ballots, poll.judged));
-            if poll.counted_revision > 0 {
+            if poll.is_counted() {
                 sums.take(&poll.sums(ballots, poll.counted));
             }
         }
@@ -49,10 +49,8 @@ impl<E: Engine> ReputationStore for Database<E> {
         let counting = self.0.transact(Durability::ProcessCrash, move |db| {
             async move {
                 lock(db).await?;
-                for (poll, _) in polls {
-                    let Judgements { correct, incorrect } = poll.judged;
-                    let mark = values![&poll.id, poll.revision, poll.counted_revision, correct, incorrect];
-                    unless_counted(db.execute(sql::POLL_COUNTED, mark).await?)?;
+                for (poll, _) in &polls {
+                    mark(db, poll).await?;
                 }
                 change(db, &sums, STORED).await
             }
@@ -115,6 +113,37 @@ async fn ended<C: Connection>(
     Ok(polls)
 }
 
+/// Marks a poll as counted with its current judgements.
+async fn mark<C: Connection>(db: &mut C, poll: &CountedPoll) -> Result<(), StoreError> {
+    let CountedPoll { id, state, judged, .. } = poll;
+    let Some(CountedState { revision, counted_revision }) = *state else { return Ok(()) };
+    let Judgements { correct, incorrect } = *judged;
+    let marked = if *judged == Judgements::default() {
+        db.execute(sql::FORGET_AS_READ, values![id, revision, counted_revision]).await?
+    } else {
+        let mark = values![id, revision, counted_revision, correct, incorrect];
+        db.execute(sql::POLL_COUNTED, mark).await?
+    };
+    unless_counted(marked == 1)
+}
+
+/// Locks a poll and deletes its counted state. Fails if the poll was counted, judged or deleted since it was read.
+async fn forget<C: Connection>(db: &mut C, poll: &CountedPoll) -> Result<(), StoreError> {
+    let CountedPoll { id, state, .. } = poll;
+    // Otherwise another process has deleted it.
+    unless_counted(db.execute(sql::LOCK_POLL, values![id]).await? == 1)?;
+    match *state {
+        Some(CountedState { revision, counted_revision }) => {
+            let forgotten = db.execute(sql::FORGET_AS_READ, values![id, revision, counted_revision]).await?;
+            unless_counted(forgotten == 1)
+        }
+        None => {
+            let judged: Option<IdRow> = db.fetch_optional(sql::HAS_COUNTED_STATE, values![id]).await?;
+            unless_counted(judged.is_none())
+        }
+    }
+}
+
 /// Deletes up to `limit` settled anonymous polls opened before a time, with their ballots; returns their
 /// number. Their contribution moves to the sums of deleted polls.
 pub(crate) async fn delete_anonymous<E: Engine>(
@@ -137,10 +166,10 @@ pub(crate) async fn delete_anonymous<E: Engine>(
     let deleting = database.0.transact(Durability::ProcessCrash, move |db| {
         async move {
             lock(db).await?;
-            for (CountedPoll { id, revision, .. }, _) in &polls {
-                unless_counted(db.execute(sql::FORGET_COUNTED, values![id, *revision]).await?)?;
-                delete_ballots(db, id).await?;
-                exactly_one(db.execute(sql::DELETE_POLL, values![id]).await?)?;
+            for (poll, _) in &polls {
+                forget(db, poll).await?;
+                delete_ballots(db, &poll.id).await?;
+                exactly_one(db.execute(sql::DELETE_POLL, values![&poll.id]).await?)?;
             }
             change(db, &removed, STORED).await?;
             change(db, &gone, DELETED).await
@@ -170,7 +199,7 @@ pub(crate) async fn delete_poll<E: Engine>(
         };
         let (mut gone, mut removed) = (Sums::default(), Sums::default());
         gone.add(&poll.sums(&ballots, poll.judged));
-        if poll.counted_revision > 0 {
+        if poll.is_counted() {
             removed.take(&poll.sums(&ballots, poll.counted));
         }
         let deleting = database.0.transact(Durability::PowerLoss, move |db| {
@@ -187,13 +216,14 @@ pub(crate) async fn delete_poll<E: Engine>(
 
 async fn delete_content<C: Connection>(
     db: &mut C,
-    CountedPoll { id, revision, counted_revision, .. }: &CountedPoll,
+    poll: &CountedPoll,
     removed: &Sums,
     gone: &Sums,
     at: Timestamp,
 ) -> Result<(), StoreError> {
+    let id = &poll.id;
     lock(db).await?;
-    unless_counted(db.execute(sql::FORGET_AS_READ, values![id, *revision, *counted_revision]).await?)?;
+    forget(db, poll).await?;
     delete_ballots(db, id).await?;
     for statement in [
         sql::DELETE_FEEDBACK_ON,
@@ -210,23 +240,23 @@ async fn delete_content<C: Connection>(
     change(db, gone, DELETED).await
 }
 
-/// Deletes the ballots and the plan of a poll, in any form. Locks the poll first, because its conversion does so.
+/// Deletes the ballots and the plan of a locked poll, in any form.
 async fn delete_ballots<C: Connection>(db: &mut C, id: &PollId) -> Result<(), StoreError> {
-    for statement in [sql::LOCK_POLL, sql::DELETE_OLD_BALLOTS, sql::DELETE_VOTES, sql::DELETE_PLAN_OF] {
+    for statement in [sql::DELETE_OLD_BALLOTS, sql::DELETE_VOTES, sql::DELETE_PLAN_OF] {
         db.execute(statement, values![id]).await?;
     }
     Ok(())
 }
 
-/// Locks the sums. This lock comes before every lock on a counted poll.
+/// Locks the sums. This lock comes before every other.
 pub(super) async fn lock<C: Connection>(db: &mut C) -> Result<(), StoreError> {
     exactly_one(db.execute(sql::LOCK_SUMS, values![]).await?)
 }
 
-const COUNTED_CONCURRENTLY: &str = "the poll was counted concurrently";
+const COUNTED_CONCURRENTLY: &str = "the poll was counted, judged or deleted concurrently";
 
-fn unless_counted(rows: u64) -> Result<(), StoreError> {
-    if rows == 1 { Ok(()) } else { Err(StoreError::Conflict(COUNTED_CONCURRENTLY)) }
+fn unless_counted(unchanged: bool) -> Result<(), StoreError> {
+    if unchanged { Ok(()) } else { Err(StoreError::Conflict(COUNTED_CONCURRENTLY)) }
 }
 
 /// Replaces a conflict with another process by zero: the next round reads the polls again.
@@ -282,8 +312,7 @@ async fn stored_sums<C: Connection>(db: &mut C, from: bool) -> Result<Sums, Stor
     Ok(sums)
 }
 
-/// Returns the models with sums that differ from the ballots of stored polls, and ended polls that are not
-/// marked for counting.
+/// Returns the models with sums that differ from the ballots of stored polls.
 pub(super) async fn audit<C: Connection>(
     db: &mut C,
     rosters: &RosterCache,
@@ -315,7 +344,5 @@ pub(super) async fn audit<C: Connection>(
     wrong.extend(models.filter(differs).map(ToString::to_string));
     wrong.sort();
     wrong.dedup();
-    let forgotten: Vec<IdRow> = db.fetch_all(sql::FORGOTTEN_POLLS, values![]).await?;
-    wrong.extend(forgotten.into_iter().map(|row| row.id));
     Ok(wrong)
 }
