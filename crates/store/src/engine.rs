@@ -10,12 +10,10 @@ use ep_kernel::ports::{Epoch, IntegrityCheck, StoreError};
 use ep_polling::ballot::Ballot;
 use ep_polling::poll_id::PollId;
 use futures::future::BoxFuture;
-use sqlx::postgres::{PgArguments, PgRow};
-use sqlx::query::Query;
-use sqlx::{FromRow, PgConnection, Postgres};
+use sqlx::FromRow;
+use sqlx::postgres::PgRow;
 
-use crate::error::{UnexpectedData, database_error, failed};
-use crate::statements as sql;
+use crate::error::{UnexpectedData, failed};
 use crate::value::Value;
 
 /// The time limit of an audit, which reads the whole database.
@@ -218,56 +216,4 @@ pub(crate) trait Engine: Send + Sync + 'static {
 
     /// Completes pending work and closes the connections.
     fn close(&self) -> impl Future<Output = ()> + Send;
-}
-
-/// Builds a query from a statement and its values.
-pub(crate) fn query(sql: &'static str, values: &[Value<'_>]) -> Query<'static, Postgres, PgArguments> {
-    values.iter().fold(sqlx::query(sql), |query, value| match value {
-        Value::Integer(number) => query.bind(*number),
-        Value::Real(number) => query.bind(*number),
-        Value::Text(text) => query.bind(text.as_deref()),
-        Value::Bytes(bytes) => query.bind(&**bytes),
-    })
-}
-
-impl Connection for PgConnection {
-    const AVAILABLE: &'static str = sql::AVAILABLE_FOR_UPDATE;
-    const ADOPT_POLLS: &'static str = sql::ADOPT_POLLS_FOR_UPDATE;
-    const POLLS_OF_USER: &'static str = sql::POLLS_OF_USER_POSTGRES;
-    const POLLS_AFTER: &'static str = sql::POLLS_AFTER_POSTGRES;
-    const FIND_POLLS: &'static str = sql::FIND_POLLS_POSTGRES;
-    const FIND_RUNNING: &'static str = sql::FIND_RUNNING_POSTGRES;
-    const DUE_NOTIFICATIONS: &'static str = sql::DUE_NOTIFICATIONS_POSTGRES;
-    const DUE_PUSHES: &'static str = sql::DUE_PUSHES_POSTGRES;
-    const ADD_MODEL_SUMS: &'static str = sql::ADD_MODEL_SUMS_POSTGRES;
-    const ADD_SLOT_SUMS: &'static str = sql::ADD_SLOT_SUMS_POSTGRES;
-    const RENEW_LEASES: &'static str = sql::RENEW_LEASES_POSTGRES;
-    const ROSTER_BY_HASH: &'static str = sql::ROSTER_BY_HASH_FOR_KEY_SHARE;
-
-    async fn execute(&mut self, sql: &'static str, values: &[Value<'_>]) -> Result<u64, StoreError> {
-        let done = query(sql, values).execute(self).await.map_err(database_error)?;
-        Ok(done.rows_affected())
-    }
-
-    async fn fetch_optional<R: Record>(
-        &mut self,
-        sql: &'static str,
-        values: &[Value<'_>],
-    ) -> Result<Option<R>, StoreError> {
-        let query = query(sql, values).try_map(|row| R::from_row(&row));
-        query.fetch_optional(self).await.map_err(database_error)
-    }
-
-    async fn fetch_all<R: Record>(
-        &mut self,
-        sql: &'static str,
-        values: &[Value<'_>],
-    ) -> Result<Vec<R>, StoreError> {
-        let query = query(sql, values).try_map(|row| R::from_row(&row));
-        query.fetch_all(self).await.map_err(database_error)
-    }
-
-    async fn insert_ballots(&mut self, poll: i64, ballots: &[Ballot]) -> Result<(), StoreError> {
-        crate::postgres::insert_ballots(self, poll, ballots).await
-    }
 }

@@ -305,7 +305,7 @@ impl Store {
         self.database.delete_unused_rosters().await
     }
 
-    /// Converts settled polls of the first form to the second, which takes a third of the space: up to `limit`
+    /// Converts settled polls of the first form to the second, which takes less space: up to `limit`
     /// in one transaction, in the order of ids, from the one that follows `after`. Returns the last one, or
     /// `None` if there are no more.
     pub async fn convert_settled_polls(

@@ -402,7 +402,7 @@ impl<'a> Run<'a> {
                 .map(|first| self.last_response.saturating_duration_since(first))
                 .unwrap_or_default(),
             upstream: covered(self.busy.clone()),
-            // They are kept for another attempt to close the poll.
+            // Another attempt to close the poll needs them, too.
             ballots: self.ballots.clone(),
             recorded: self.recorded,
             // A failed close is retried without the calls cancelled at the first attempt.

@@ -2,6 +2,7 @@
 
 mod ballots;
 mod changes;
+mod connection;
 mod limiter;
 
 use std::time::Duration;
@@ -13,13 +14,13 @@ use sqlx::pool::PoolConnection;
 use sqlx::postgres::{PgConnectOptions, PgPoolOptions, PgRow};
 use sqlx::{ConnectOptions, Connection, PgConnection, PgPool, Postgres as Driver};
 
+use self::connection::query;
 use crate::connect_error::ConnectError;
-use crate::engine::{Durability, Engine, Record, SNAPSHOT_TIMEOUT, TransactionBody, query};
+use crate::engine::{Durability, Engine, Record, SNAPSHOT_TIMEOUT, TransactionBody};
 use crate::error::{TimedOut, database_error, failed};
 use crate::statements::PING;
 use crate::value::Value;
 use crate::{StoreOptions, migrations};
-pub(crate) use ballots::insert_ballots;
 
 /// Idle connections are closed after this time.
 const IDLE_TIMEOUT: Duration = Duration::from_mins(10);

@@ -239,11 +239,13 @@ impl WriterThread {
     fn transact(&mut self, jobs: &mut [Box<dyn WriteJob>]) -> rusqlite::Result<()> {
         let db = &mut self.db;
         db.control("BEGIN IMMEDIATE")?;
-        if let [job] = jobs {
-            let keep = job.run(db);
-            return db.control(if keep { "COMMIT" } else { "ROLLBACK" });
+        let Some((first, others)) = jobs.split_first_mut() else { return db.control("COMMIT") };
+        // Nothing precedes the first job, so it needs no savepoint.
+        if !first.run(db) {
+            db.control("ROLLBACK")?;
+            db.control("BEGIN IMMEDIATE")?;
         }
-        for job in jobs {
+        for job in others {
             db.control("SAVEPOINT job")?;
             if !job.run(db) {
                 db.control("ROLLBACK TO job")?;

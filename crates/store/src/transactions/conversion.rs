@@ -1,4 +1,4 @@
-//! Conversion of polls of the first form to the second, which takes a third of the space.
+//! Conversion of polls of the first form to the second, which takes less space.
 //!
 //! Settled polls are converted in the background, and running ones when they are adopted. A poll stays as it is
 //! if its ballots name other models or option orders than its plan.

@@ -82,21 +82,25 @@ impl<E: Engine> ReputationStore for Database<E> {
 impl<E: Engine> Database<E> {
     /// Returns the ended polls that a statement selects. One snapshot for all, because each read on SQLite wakes a
     /// thread.
-    async fn ended(&self, sql: &'static str, values: &[Value<'_>]) -> Result<Vec<Ended>, StoreError> {
+    async fn ended(
+        &self,
+        sql: &'static str,
+        values: &[Value<'_>],
+    ) -> Result<Vec<PollWithBallots>, StoreError> {
         let (rosters, values) = (self.1.clone(), value::owned(values));
         self.0.snapshot(move |db| async move { ended(db, &rosters, sql, &values).await }.boxed()).await
     }
 }
 
 /// An ended poll, with its ballots if it counts.
-type Ended = (CountedPoll, Vec<Ballot>);
+type PollWithBallots = (CountedPoll, Vec<Ballot>);
 
 async fn ended<C: Connection>(
     db: &mut C,
     rosters: &RosterCache,
     sql: &'static str,
     values: &[Value<'_>],
-) -> Result<Vec<Ended>, StoreError> {
+) -> Result<Vec<PollWithBallots>, StoreError> {
     let rows: Vec<EndedPollRow> = db.fetch_all(sql, values).await?;
     let mut polls = Vec::with_capacity(rows.len());
     for row in rows {
