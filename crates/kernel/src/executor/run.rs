@@ -187,7 +187,9 @@ impl<'a> Run<'a> {
         self.spent = MicroUsd::ZERO;
         let earlier = std::mem::take(&mut self.ballots);
         self.recorded = recorded.len();
-        recorded.into_iter().for_each(|ballot| self.tally(ballot));
+        for ballot in recorded {
+            self.tally(ballot);
+        }
         // Another process may have called the same members meanwhile.
         for ballot in earlier.into_iter().filter(|ballot| is_new(ballot.position as usize)) {
             let seq = self.next_seq();

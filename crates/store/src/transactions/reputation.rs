@@ -136,16 +136,13 @@ async fn forget<C: Connection>(db: &mut C, poll: &CountedPoll) -> Result<(), Sto
     let CountedPoll { id, state, .. } = poll;
     // Otherwise another process has deleted it.
     unless_counted(db.execute(sql::LOCK_POLL, values![id]).await? == 1)?;
-    match *state {
-        Some(CountedState { revision, counted_revision }) => {
-            let forgotten = db.execute(sql::FORGET_AS_READ, values![id, revision, counted_revision]).await?;
-            unless_counted(forgotten == 1)
-        }
-        None => {
-            let judged: Option<IdRow> = db.fetch_optional(sql::HAS_COUNTED_STATE, values![id]).await?;
-            unless_counted(judged.is_none())
-        }
-    }
+    let unchanged = if let Some(CountedState { revision, counted_revision }) = *state {
+        db.execute(sql::FORGET_AS_READ, values![id, revision, counted_revision]).await? == 1
+    } else {
+        let judged: Option<IdRow> = db.fetch_optional(sql::HAS_COUNTED_STATE, values![id]).await?;
+        judged.is_none()
+    };
+    unless_counted(unchanged)
 }
 
 /// Deletes up to `limit` settled anonymous polls opened before a time, with their ballots; returns their
