@@ -1,12 +1,16 @@
-// A running poll: its bars follow the event stream; the finished page comes from the server.
+// A running poll: answer, bars and seats follow the event stream; the finished page comes from the server.
 const ENDED = 'a poll that ended while it was read'
 const RETRY_MS = 5000
+const SPEAK_MS = 5000
 const article = document.querySelector('article[data-events]')
+const answer = document.getElementById('answer')
+const answerText = () => answer.textContent.replace(/\s+/g, ' ').trim()
 
 if (article) {
   const bars = [...article.querySelectorAll('.bars > li')]
+  const seats = [...article.querySelectorAll('.chamber > .seat')]
+  const count = article.querySelector('.rest .second')
   const progress = document.getElementById('progress')
-  const sentence = document.getElementById('sentence')
   const source = new EventSource(article.dataset.events)
   let spoken = -Infinity
 
@@ -21,22 +25,47 @@ if (article) {
     location.reload()
   }
 
-  const show = (vote) => {
-    const counts = Object.values(vote.tally)
-    const all = counts.reduce((sum, count) => sum + count, 0)
-    bars.forEach((bar, place) => {
-      const share = all ? Math.round((100 * counts[place]) / all) : 0
-      bar.querySelector('.votes').textContent = counts[place]
-      bar.querySelector('.share').textContent = `${share} %`
-      bar.querySelector('.filled').setAttribute('width', `${share}%`)
+  const option = (place) => bars[place].className.match(/option-\d/)[0]
+
+  // Seats keep the order of the options: a vote moves each border by one seat at most.
+  const seat = (counts, answered) => {
+    const seated = counts.flatMap((votes, place) => Array(votes).fill(place))
+    seats.forEach((seat, index) => {
+      const place = seated[index]
+      const state = index < answered ? 'none' : 'pale'
+      seat.setAttribute('class', `seat ${place === undefined ? state : option(place)}`)
+      seat.querySelector('text').textContent = place === undefined ? '' : bars[place].querySelector('.key').textContent
     })
+  }
+
+  const show = (vote) => {
+    const counts = bars.map((bar) => vote.tally[bar.querySelector('bdi').textContent] ?? 0)
+    const all = counts.reduce((sum, votes) => sum + votes, 0)
     const votes = all === 1 ? '1 vote' : `${all} votes`
-    if (vote.leader) sentence.textContent = `“\u2068${vote.leader}\u2069” leads with ${vote.tally[vote.leader]} of ${votes}.`
-    else if (all) sentence.textContent = `There is no leader after ${votes}.`
-    // A screen reader hears about it every few seconds, not at every vote.
-    if (performance.now() - spoken > 4000) {
+    const exact = counts.map((count) => (all ? (100 * count) / all : 0))
+    const shares = exact.map(Math.floor)
+    // By largest remainder, as on the finished page.
+    const missing = all ? 100 - shares.reduce((sum, share) => sum + share, 0) : 0
+    const byRemainder = exact.map((share, place) => place).sort((a, b) => exact[b] - shares[b] - (exact[a] - shares[a]) || a - b)
+    for (const place of byRemainder.slice(0, missing)) shares[place] += 1
+    bars.forEach((bar, place) => {
+      bar.classList.toggle('zero', counts[place] === 0)
+      bar.querySelector('.votes').textContent = counts[place]
+      bar.querySelector('.share').textContent = `${shares[place]} %`
+      bar.querySelector('.filled').setAttribute('width', `${shares[place]}%`)
+    })
+    seat(counts, vote.answered)
+    if (count) count.textContent = votes
+    const leader = bars.findIndex((bar) => bar.querySelector('bdi').textContent === vote.leader)
+    const even = all ? ['Even', `after ${votes}`] : ['Asking', 'the models']
+    const [text, score] = leader < 0 ? even : [vote.leader, `leads with ${counts[leader]} of ${all} so far`]
+    answer.className = leader < 0 ? 'answer' : `answer ${option(leader)}`
+    answer.querySelector('strong').textContent = text
+    answer.querySelector('span').textContent = score
+    // A screen reader hears the same counts every few seconds, not at every vote.
+    if (performance.now() - spoken > SPEAK_MS) {
       spoken = performance.now()
-      progress.textContent = `${vote.answered} of up to ${vote.roster_size} models have responded.`
+      progress.textContent = `${answerText()}. ${vote.answered} of up to ${vote.roster_size} models have responded.`
     }
   }
 
@@ -68,9 +97,24 @@ try {
     setTimeout(() => {
       if (article) return
       status.className = 'unseen'
-      status.textContent = document.getElementById('sentence').textContent
+      status.textContent = answerText()
     }, 500)
   }
 } catch {
   // Storage can be forbidden.
+}
+
+// Arrow keys move between the seats, which are one stop of the Tab key.
+for (const chamber of document.querySelectorAll('.chamber')) {
+  const seats = [...chamber.querySelectorAll('.seat[tabindex]')]
+  chamber.addEventListener('keydown', (event) => {
+    const step = { ArrowRight: 1, ArrowDown: 1, ArrowLeft: -1, ArrowUp: -1 }[event.key]
+    const from = seats.indexOf(document.activeElement)
+    if (!step || from < 0) return
+    event.preventDefault()
+    const to = seats[(from + step + seats.length) % seats.length]
+    seats[from].setAttribute('tabindex', '-1')
+    to.setAttribute('tabindex', '0')
+    to.focus()
+  })
 }

@@ -45,6 +45,21 @@ addEventListener('DOMContentLoaded', () => {
       }, 2000)
     })
   }
+  for (const button of document.querySelectorAll('button[data-share]')) {
+    const { share: url, title } = button.dataset
+    if (!navigator.share && !navigator.clipboard) break
+    button.hidden = false
+    button.addEventListener('click', async () => {
+      try {
+        if (navigator.share) return await navigator.share({ title, url })
+        await navigator.clipboard.writeText(url)
+        button.textContent = 'Link copied'
+      } catch (error) {
+        // Closing the menu of the system is not a failure.
+        if (error.name !== 'AbortError') button.textContent = url
+      }
+    })
+  }
   for (const time of document.querySelectorAll('time[datetime]')) {
     const at = new Date(time.dateTime)
     if (!Number.isNaN(at.valueOf())) {

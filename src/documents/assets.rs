@@ -16,6 +16,20 @@ pub(super) const STYLE: Document = asset(
     })],
 );
 
+pub(super) const SERIF: Document = asset(
+    "serif_font",
+    "The typeface of questions and answers (SIL Open Font License 1.1).",
+    |_| vec!["/assets/newsreader.woff2".into()],
+    &[Form::new(FONT, |_| Some(Bytes::from_static(include_bytes!("../../assets/fonts/newsreader.woff2"))))],
+);
+
+pub(super) const SANS: Document = asset(
+    "sans_font",
+    "The typeface of all other texts (SIL Open Font License 1.1).",
+    |_| vec!["/assets/figtree.woff2".into()],
+    &[Form::new(FONT, |_| Some(Bytes::from_static(include_bytes!("../../assets/fonts/figtree.woff2"))))],
+);
+
 pub(super) const THEME: Document = asset(
     "theme_script",
     "Script of the pages: colour scheme, copy buttons, local times.",
@@ -58,6 +72,8 @@ pub(super) const WALLET: Document = asset(
     &[Form::new(SCRIPT, |_| Some(Bytes::from_static(include_bytes!("../../assets/wallet.js"))))],
 );
 
+/// The media type of fonts (RFC 8081).
+const FONT: &str = "font/woff2";
 /// The media type of scripts (RFC 9239).
 const SCRIPT: &str = "text/javascript; charset=utf-8";
 

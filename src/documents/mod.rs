@@ -81,6 +81,8 @@ pub static DOCUMENTS: &[Document] = &[
     logo::LARGE_ICON,
     logo::MANIFEST,
     assets::STYLE,
+    assets::SERIF,
+    assets::SANS,
     assets::THEME,
     assets::RESULT,
     assets::ASK,

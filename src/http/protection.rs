@@ -8,8 +8,8 @@ use axum::http::header::{CONTENT_SECURITY_POLICY, HeaderName, HeaderValue, REFER
 const HEADERS: [(HeaderName, &str); 3] = [
     (
         CONTENT_SECURITY_POLICY,
-        "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; \
-         manifest-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'",
+        "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; font-src 'self'; \
+         connect-src 'self'; manifest-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'",
     ),
     (REFERRER_POLICY, "strict-origin-when-cross-origin"),
     (HeaderName::from_static("permissions-policy"), "camera=(), geolocation=(), microphone=()"),

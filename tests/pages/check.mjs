@@ -16,6 +16,8 @@ const LIVE_MS = 30_000
 // Lines for the test that started this, which holds the votes of the running poll until it reads them.
 const FOLLOWED = 'the running poll is followed'
 const GROWN = 'the running poll has grown'
+// A poll that has ended: its winner, or a tie.
+const OUTCOME = /of \d+ simulated voters|^Tie/
 const results = paths.find((path) => path.startsWith('/results/'))
 const RULES = ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice']
 
@@ -128,10 +130,10 @@ const CHECKS = {
       && [...document.querySelectorAll('.votes')].some(({ textContent }) => textContent !== '0'), undefined, { timeout: LIVE_MS })
     console.log(GROWN)
     await page.waitForFunction(() => !window.loadedOnce && !document.querySelector('[data-events]'), undefined, { timeout: LIVE_MS })
-    assert.match(await page.locator('#sentence').innerText(), / won |tie/)
+    assert.match(await page.locator('#answer').innerText(), OUTCOME)
     await close()
     // Without a script, the page reloads.
-    await still.page.locator('#sentence', { hasText: / won |tie/ }).waitFor({ timeout: LIVE_MS })
+    await still.page.locator('#answer', { hasText: OUTCOME }).waitFor({ timeout: LIVE_MS })
     await still.close()
   },
   async 'a question is asked, with a script and without one'() {
@@ -156,11 +158,12 @@ const CHECKS = {
     await asked(page, 'with a script')
     // The page of a running poll is loaded again when it ends.
     await page.waitForFunction(() => !document.querySelector('[data-events]'), undefined, { timeout: LIVE_MS })
-    assert.deepEqual(await page.locator('.bars .label bdi').allTextContents(), ['One', 'Three', 'Four'])
+    assert.deepEqual((await page.locator('.bars bdi').allTextContents()).toSorted(), ['Four', 'One', 'Three'])
     await page.goBack()
     assert.equal(await page.locator('#question').inputValue(), 'Asked with a script?')
     assert.equal(await page.getByLabel('Option B', { exact: true }).inputValue(), 'Three')
     await page.goForward()
+    await page.locator('.menu summary').click()
     await page.getByRole('link', { name: 'Ask again' }).click()
     assert.equal(await page.getByLabel('Option B', { exact: true }).inputValue(), 'Three')
     await close()
@@ -248,16 +251,37 @@ const CHECKS = {
   async 'votes are copied as Markdown'() {
     const { page, close } = await open(results)
     await page.context().grantPermissions(['clipboard-read', 'clipboard-write'])
+    await page.locator('.menu summary').click()
     await page.getByRole('button', { name: 'Copy as Markdown' }).click()
     await page.getByRole('button', { name: 'Copied' }).waitFor()
     const copied = await page.evaluate(() => navigator.clipboard.readText())
     assert.equal(copied, await (await fetch(`${base}${results}.md`)).text())
     await close()
   },
+  async 'every model has a seat that says its vote'() {
+    const { page, close } = await open(results)
+    const votes = await page.locator('tbody tr').count()
+    const seats = page.locator('.chamber > .seat[role="img"]')
+    assert.equal(await seats.count(), votes)
+    const counts = (await page.locator('.votes').allTextContents()).map(Number)
+    assert.equal(await page.locator('.seat[class*="option-"]').count(), counts.reduce((sum, count) => sum + count, 0))
+    const shares = (await page.locator('.share').allTextContents()).map((text) => Number.parseInt(text))
+    assert.equal(shares.reduce((sum, share) => sum + share, 0), 100)
+    // One stop of the Tab key; arrows move.
+    assert.equal(await page.locator('.seat[tabindex="0"]').count(), 1)
+    await seats.first().focus()
+    await page.keyboard.press('ArrowRight')
+    const label = await page.evaluate(() => document.activeElement.getAttribute('aria-label'))
+    assert.equal(label, await seats.nth(1).getAttribute('aria-label'))
+    const [model, vote] = label.split(': ')
+    assert.ok(await page.locator('.who', { hasText: model }).filter({ hasText: vote }).first().isVisible())
+    await close()
+  },
   async 'votes are sorted and filtered without a script'() {
     const { page, close } = await open(results, { javaScriptEnabled: false })
     const models = () => page.locator('tbody th').allTextContents()
     const all = await models()
+    await page.locator('#votes summary').click()
     await page.locator('thead a').first().click()
     assert.deepEqual(await models(), all.toSorted())
     assert.equal(await page.locator('th[aria-sort]').count(), 1)
@@ -304,7 +328,7 @@ const CHECKS = {
 try {
   for (const [name, check] of Object.entries(CHECKS)) {
     if ((name.startsWith('a running poll') && !live) || (name.startsWith('hostile') && !hostile.length)) continue
-    if ((name.startsWith('votes') && !results) || (name.startsWith('what a page lists') && !searched.length)) continue
+    if ((/^votes|^every model has/.test(name) && !results) || (name.startsWith('what a page lists') && !searched.length)) continue
     if (/question is asked|refused stays/.test(name) && !paths.includes('/')) continue
     try {
       await check()

@@ -1,11 +1,10 @@
 //! Colours. Texts have a contrast of at least 4.5:1 to their background; a test computes it.
 
-/// The colours of a poll's options, by index: the colours of Okabe and Ito for colour-blind readers
-/// (<https://jfly.uni-koeln.de/color/>), some darkened for a contrast of 3:1 against paper (WCAG 2.2,
-/// 1.4.11), and two more. Pages use the same colours.
+/// The colours of a poll's options, by index: distinct with every kind of colour vision, with a contrast of 3:1 against
+/// paper (WCAG 2.2, 1.4.11). Pages use the same colours.
 pub const PALETTE: [&str; 10] = [
-    "#0470f7", "#af6407", "#053900", "#76007d", "#575229", "#2332c3", "#8b6053", "#3e343c", "#4d0055",
-    "#1a7592",
+    "#1984fc", "#da7312", "#15602b", "#8b24a3", "#8a6c01", "#168c85", "#804ed6", "#bb0c54", "#7a9a5c",
+    "#436c7c",
 ];
 
 pub(crate) const PAPER: &str = "#fbfaf6";

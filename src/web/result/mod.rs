@@ -1,6 +1,8 @@
 //! Pages of polls. Each page calls its operation through dispatch, like every other surface.
 
 mod cache;
+mod chamber;
+mod hero;
 mod oembed;
 mod page;
 mod pictures;

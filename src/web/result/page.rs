@@ -8,6 +8,7 @@ use ep_tools::results::{GetPollResult, PollResult, WatchResult};
 use serde_json::{Value, json};
 use url::Url;
 
+use super::hero::Meter;
 pub(super) use super::view::View;
 use super::view::{Addresses, Query};
 use crate::layout::Layout;

@@ -5,6 +5,8 @@ use ep_tools::polls::reply::VoteResult;
 use ep_tools::polls::sentences::{EndedPoll, independence};
 use ep_tools::results::PollResult;
 
+use super::chamber::shares;
+use super::hero::{Answer, Meter, Seats};
 pub(crate) use super::votes::Query;
 use super::votes::{Choice, PositionVotes, Row, columns, filters, key, rows, slots};
 use super::words;
@@ -45,6 +47,10 @@ pub struct View {
     /// The question on one line, for a Markdown heading.
     pub(crate) question_line: String,
     pub(crate) sentence: String,
+    pub(crate) answer: Answer,
+    /// Absent if the size of the panel is unknown.
+    pub(crate) chamber: Option<Seats>,
+    pub(crate) meter: Option<Meter>,
     /// The lines about a poll that has ended.
     pub(crate) ended: Option<EndedView>,
     pub(crate) progress: String,
@@ -59,6 +65,8 @@ pub struct View {
     pub(crate) votes: Vec<Row>,
     /// True if there are votes, regardless of the filter.
     pub(crate) has_votes: bool,
+    /// True if the visitor has chosen an order or a filter of the votes.
+    pub(crate) opens_votes: bool,
     pub(crate) filters: Vec<Choice>,
     pub(crate) columns: Vec<Choice>,
     pub(crate) slots: Vec<PositionVotes>,
@@ -104,8 +112,10 @@ pub struct Bar {
     pub(crate) cell: String,
     pub(crate) key: char,
     pub(crate) colour: usize,
+    /// The position of the option in the question, from 0.
+    position: usize,
     pub(crate) votes: u32,
-    /// Share of the votes in per cent.
+    /// Share of the votes in per cent. Shares add up to 100.
     pub(crate) share: u32,
     pub(crate) winner: bool,
 }
@@ -117,19 +127,24 @@ fn url_query(address: &str) -> String {
 
 impl View {
     pub(crate) fn new(poll: PollResult, links: Links, private: bool, query: &Query) -> Self {
-        let all = poll.tally.votes();
-        let bars = poll.options.iter().enumerate().map(|(position, label)| {
-            let votes = poll.tally.of(label);
-            Bar {
-                label: label.clone(),
-                cell: one_line(label),
-                key: key(position),
-                colour: position % 10,
-                votes,
-                share: (votes * 100 + all / 2).checked_div(all).unwrap_or_default(),
-                winner: poll.winning_option.as_ref() == Some(label),
-            }
+        let votes = || poll.options.iter().map(|label| poll.tally.of(label));
+        let shares = shares(100, &votes().map(f64::from).collect::<Vec<_>>());
+        let bars = poll.options.iter().enumerate().zip(votes()).zip(shares);
+        let bars = bars.map(|(((position, label), votes), share)| Bar {
+            label: label.clone(),
+            cell: one_line(label),
+            key: key(position),
+            colour: position % 10,
+            position,
+            votes,
+            share: share as u32,
+            winner: poll.winning_option.as_ref() == Some(label),
         });
+        let mut bars: Vec<Bar> = bars.collect();
+        // A running poll has one order, so that no bar moves.
+        if !poll.status.is_open() {
+            bars.sort_by_key(|bar| std::cmp::Reverse(bar.votes));
+        }
         let question = poll.question.clone().unwrap_or_default();
         let ended = (!poll.status.is_open()).then(|| EndedView::new(&poll));
         // The lines about the end say these notices already.
@@ -143,6 +158,9 @@ impl View {
             rtl: is_rtl(&question),
             question,
             sentence: words::sentence(&poll),
+            answer: Answer::new(&poll),
+            chamber: Seats::new(&poll),
+            meter: Meter::new(&poll),
             progress: words::progress(&poll),
             running: poll.status.is_open(),
             private,
@@ -151,9 +169,10 @@ impl View {
             created: poll.created_at.calendar().strftime("%-d %B %Y, %H:%M UTC").to_string(),
             notices: notices.map(|notice| words::notice(notice)).collect(),
             ended,
-            bars: bars.collect(),
+            bars,
             votes: rows(&poll, *query),
             has_votes: !poll.votes.is_empty(),
+            opens_votes: !query.is_default(),
             filters: filters(&poll, *query, &links.addresses.page),
             columns: columns(*query, &links.addresses.page),
             slots: slots(&poll),
@@ -174,7 +193,7 @@ impl View {
 
     /// Returns the width and height of a frame that shows most polls without scrolling, in CSS pixels.
     pub(crate) fn frame_size(&self) -> (u32, u32) {
-        (600, 260 + 60 * self.bars.len() as u32)
+        (600, 480 + 70 * self.bars.len() as u32)
     }
 
     /// Returns the HTML code of a frame of this size. The URL has no characters that need escaping in HTML.
@@ -203,11 +222,14 @@ impl View {
             share: f64::from(bar.share) / 100.0,
             winner: bar.winner,
         };
+        // The picture colours the options by their order.
+        let mut bars: Vec<&Bar> = self.bars.iter().collect();
+        bars.sort_by_key(|bar| bar.position);
         Card {
             service: service.to_owned(),
             host: host.to_owned(),
             question: self.question.clone(),
-            bars: self.bars.iter().map(bar).collect(),
+            bars: bars.into_iter().map(bar).collect(),
             outcome: self.sentence.clone(),
             confidence: self.sure().to_owned(),
             simulated: self.simulated,

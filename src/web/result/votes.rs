@@ -6,7 +6,7 @@ use ep_tools::results::PollResult;
 use crate::layout::own;
 
 /// Returns the index of an option, which determines its letter and colour.
-fn index_of(poll: &PollResult, option: &str) -> Option<usize> {
+pub(super) fn index_of(poll: &PollResult, option: &str) -> Option<usize> {
     poll.options.iter().position(|known| known == option)
 }
 
@@ -56,6 +56,11 @@ impl Query {
             }
         }
         read
+    }
+
+    /// True for the order of arrival without a filter.
+    pub(super) fn is_default(self) -> bool {
+        self.order == Order::Arrival && self.option.is_none()
     }
 
     /// Returns the URL of the page with this order and filter.

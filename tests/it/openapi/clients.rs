@@ -69,6 +69,7 @@ async fn openapi_python_client() {
     // The generator reads documents of unknown media types as text.
     let types = json!({ "content_type_overrides": {
         "application/xml": "text/plain", "image/svg+xml": "text/plain", "image/png": "application/octet-stream",
+        "font/woff2": "application/octet-stream",
     } });
     std::fs::write(ready.scratch.path().join("config.json"), types.to_string()).unwrap();
     let (description, config) = (ready.path("openapi.json"), ready.path("config.json"));
