@@ -161,7 +161,7 @@ fn voters(poll: &PollResult) -> Vec<Voter> {
     let mut voters = Vec::new();
     for position in order {
         let option = &poll.options[position];
-        let lead = if lead == Some(option) { " lead" } else { "" };
+        let lead = if lead == Some(option) { " won" } else { "" };
         let class = format!("option-{}{lead}", position % 10);
         let chose = |vote: &&VoteResult| vote.chosen_option.as_ref() == Some(option);
         let mut named = poll.votes.iter().filter(chose);
