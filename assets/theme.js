@@ -31,33 +31,21 @@ addEventListener('DOMContentLoaded', () => {
     button.hidden = false
     const text = button.textContent
     button.addEventListener('click', async () => {
-      const { copy, copyFrom } = button.dataset
+      const { copy, copyFrom, share } = button.dataset
       try {
+        if (share && navigator.share) return await navigator.share({ title: share, url: copy })
         // Without a text of its own it copies what it stands behind.
         const copied = copyFrom ? await (await fetch(copyFrom)).text() : copy || button.previousElementSibling.textContent
         await navigator.clipboard.writeText(copied)
-        button.textContent = 'Copied'
-      } catch {
+        button.textContent = share ? 'Link copied' : 'Copied'
+      } catch (error) {
+        // Closing the menu of the system is not a failure.
+        if (error.name === 'AbortError') return
         button.textContent = 'It could not be copied'
       }
       setTimeout(() => {
         button.textContent = text
       }, 2000)
-    })
-  }
-  for (const button of document.querySelectorAll('button[data-share]')) {
-    const { share: url, title } = button.dataset
-    if (!navigator.share && !navigator.clipboard) break
-    button.hidden = false
-    button.addEventListener('click', async () => {
-      try {
-        if (navigator.share) return await navigator.share({ title, url })
-        await navigator.clipboard.writeText(url)
-        button.textContent = 'Link copied'
-      } catch (error) {
-        // Closing the menu of the system is not a failure.
-        if (error.name !== 'AbortError') button.textContent = url
-      }
     })
   }
   for (const time of document.querySelectorAll('time[datetime]')) {

@@ -157,7 +157,7 @@ impl ServerHandler for OneTool {
     }
 }
 
-/// What the service reads for every request, by a key that is in the file.
+/// Query of the service for every request, with a key from the file.
 const KEY: &str = "SELECT user_id FROM api_keys JOIN accounts ON accounts.id = user_id \
      WHERE hash = (SELECT hash FROM api_keys LIMIT 1)";
 

@@ -56,8 +56,18 @@ impl<'a> EndedPoll<'a> {
 }
 
 impl EndedPoll<'_> {
+    /// Returns the confidence in per cent, rounded down, so that the figure never exceeds the confidence reached.
+    pub fn percent(&self) -> f64 {
+        (self.confidence * 1000.0).floor() / 10.0
+    }
+
+    /// Returns the threshold in per cent, if the poll had one.
+    pub fn threshold_percent(&self) -> Option<f64> {
+        self.threshold.map(|threshold| (threshold * 1000.0).round() / 10.0)
+    }
+
     /// Returns the number of models on the roster.
-    fn roster(&self) -> u32 {
+    pub fn roster(&self) -> u32 {
         self.tally.votes() + self.unreadable + self.failed + self.skipped
     }
 
@@ -115,10 +125,8 @@ impl EndedPoll<'_> {
                 let outcome = if self.winner.is_some() { "winner" } else { "tie" };
                 format!("Locked: the remaining models could not change the {outcome}.")
             }
-            Some(TerminationReason::Confidence) => match self.threshold {
-                Some(threshold) => {
-                    format!("Confident: reached the threshold of {} %.", (threshold * 1000.0).round() / 10.0)
-                }
+            Some(TerminationReason::Confidence) => match self.threshold_percent() {
+                Some(threshold) => format!("Confident: reached the threshold of {threshold} %."),
                 None => "Confident: reached the threshold.".to_owned(),
             },
             Some(TerminationReason::Budget) => match self.budget {
@@ -138,8 +146,7 @@ impl EndedPoll<'_> {
             None => return "Not known.".to_owned(),
         };
         let roster = self.roster();
-        // Rounded down, so that the figure never exceeds the confidence reached.
-        let percent = (self.confidence * 1000.0).floor() / 10.0;
+        let percent = self.percent();
         let sure = if percent >= 100.0 {
             format!("100 % that all {roster} models would {outcome}")
         } else if percent > 0.0 {

@@ -1,12 +1,12 @@
 //! The head of a result: its answer, the chamber and the meter.
 
 use ep_tools::polls::reply::VoteResult;
-use ep_tools::polls::sentences::number;
+use ep_tools::polls::sentences::{EndedPoll, number};
 use ep_tools::polls::summary::Status;
 use ep_tools::results::PollResult;
 
 use super::chamber::Chamber;
-use super::votes::{index_of, key};
+use super::votes::{colour, index_of, key};
 
 /// An answer with more characters is set smaller.
 const LONG: usize = 24;
@@ -41,7 +41,7 @@ impl Answer {
             } else {
                 format!("{votes} of {all} {voters}")
             };
-            let colour = index_of(poll, option).map(|position| position % 10);
+            let colour = index_of(poll, option).map(colour);
             return Self { is_long: option.chars().count() > LONG, text: option.clone(), colour, score };
         }
         let most = poll.tally.0.iter().map(|(_, votes)| *votes).max().unwrap_or_default();
@@ -53,10 +53,15 @@ impl Answer {
                 let tied = poll.tally.0.iter().filter(|(_, votes)| *votes == most).count();
                 ("Tie", format!("{tied} options with {} each", number(most, "vote")))
             }
-            _ => ("No votes", format!("from {} {voters}", poll.models_requested + poll.models_skipped)),
+            _ => ("No votes", format!("from {} {voters}", panel_size(poll))),
         };
         Self { text: text.to_owned(), colour: None, is_long: false, score }
     }
+}
+
+/// Returns the number of models that may be asked, or might have been.
+fn panel_size(poll: &PollResult) -> u32 {
+    poll.progress.as_ref().map_or_else(|| EndedPoll::from(poll).roster(), |progress| progress.roster_size)
 }
 
 /// A seat of the chamber.
@@ -83,7 +88,7 @@ pub struct Seats {
     pub(crate) is_many: bool,
     /// True for simulated voters, whose seats are square.
     pub(crate) is_square: bool,
-    /// All counts, for people who do not see the picture.
+    /// All counts of a poll that has ended, for people who do not see the picture.
     pub(crate) description: String,
     /// The two lines in the middle.
     pub(crate) middle: (String, String),
@@ -93,10 +98,7 @@ pub struct Seats {
 
 impl Seats {
     pub(super) fn new(poll: &PollResult) -> Option<Self> {
-        let roster = match &poll.progress {
-            Some(progress) => progress.roster_size,
-            None => poll.models_requested + poll.models_skipped,
-        };
+        let roster = panel_size(poll);
         if roster == 0 {
             return None;
         }
@@ -114,22 +116,19 @@ impl Seats {
                 voter,
             })
             .collect();
-        let without_vote = match &poll.progress {
-            Some(progress) => progress.answered.saturating_sub(poll.tally.votes()),
-            None => poll.models_failed,
-        };
         let panel = number(roster, if poll.simulated { "simulated voter" } else { "model" });
         let middle = number(roster, if poll.simulated { "voter" } else { "model" });
         let votes = number(poll.tally.votes(), "vote");
-        let counts = poll.tally.0.iter().filter(|(_, votes)| *votes > 0);
-        let mut counts: Vec<String> = counts.map(|(option, votes)| format!("{votes} {option}")).collect();
-        let not_needed = roster.saturating_sub(poll.tally.votes() + without_vote);
-        if without_vote > 0 {
-            counts.push(format!("{without_vote} without a usable answer"));
-        }
-        if not_needed > 0 {
-            let rest = if poll.status.is_open() { "not asked yet" } else { "not needed" };
-            counts.push(format!("{not_needed} {rest}"));
+        // The counts of a running poll change, and its status line says them.
+        let (without_vote, not_needed) =
+            if poll.status.is_open() { (0, 0) } else { (poll.models_failed, poll.models_skipped) };
+        let mut description = format!("Seats of {panel}");
+        if !poll.status.is_open() {
+            let counts = poll.tally.0.iter().map(|(option, votes)| (*votes, option.as_str()));
+            let rest = [(without_vote, "without a usable answer"), (not_needed, "not needed")];
+            let counts = counts.chain(rest).filter(|(count, _)| *count > 0);
+            let counts: Vec<String> = counts.map(|(count, text)| format!("{count} {text}")).collect();
+            description = format!("{description}: {}", counts.join(", "));
         }
         Some(Self {
             seats,
@@ -139,7 +138,7 @@ impl Seats {
             letter: format!("{letter:.1}"),
             is_many: roster as usize > MANY,
             is_square: poll.simulated,
-            description: format!("Seats of {panel}: {}", counts.join(", ")),
+            description,
             middle: (middle, votes),
             without_vote,
             not_needed,
@@ -157,12 +156,11 @@ fn voters(poll: &PollResult) -> Vec<Voter> {
     if !poll.status.is_open() {
         order.sort_by_key(|position| std::cmp::Reverse(votes(position)));
     }
-    let lead = poll.winning_option.as_deref();
     let mut voters = Vec::new();
     for position in order {
         let option = &poll.options[position];
-        let lead = if lead == Some(option) { " won" } else { "" };
-        let class = format!("option-{}{lead}", position % 10);
+        let won = if poll.winning_option.as_ref() == Some(option) { " won" } else { "" };
+        let class = format!("option-{}{won}", colour(position));
         let chose = |vote: &&VoteResult| vote.chosen_option.as_ref() == Some(option);
         let mut named = poll.votes.iter().filter(chose);
         for _ in 0..votes(&position) {
@@ -179,7 +177,7 @@ fn voters(poll: &PollResult) -> Vec<Voter> {
     voters
 }
 
-/// How sure it is that the whole panel would choose the winner.
+/// Certainty that the whole panel would choose the winner.
 pub enum Meter {
     /// Nothing could change the winner.
     Settled(&'static str),
@@ -193,8 +191,8 @@ impl Meter {
         if poll.status.is_open() || poll.winning_option.is_none() {
             return None;
         }
-        // Rounded down, so that the figure never exceeds the confidence reached.
-        let percent = (poll.confidence * 1000.0).floor() / 10.0;
+        let ended = EndedPoll::from(poll);
+        let percent = ended.percent();
         if percent >= 100.0 {
             let text = if poll.models_skipped == 0 {
                 "Every model of the panel was asked."
@@ -203,7 +201,6 @@ impl Meter {
             };
             return Some(Self::Settled(text));
         }
-        let threshold = poll.confidence_threshold.map(|threshold| (threshold * 1000.0).round() / 10.0);
-        (percent > 0.0).then_some(Self::Bound(percent, threshold))
+        (percent > 0.0).then(|| Self::Bound(percent, ended.threshold_percent()))
     }
 }

@@ -8,7 +8,7 @@ use ep_tools::results::PollResult;
 use super::chamber::shares;
 use super::hero::{Answer, Meter, Seats};
 pub(crate) use super::votes::Query;
-use super::votes::{Choice, PositionVotes, Row, columns, filters, key, rows, slots};
+use super::votes::{Choice, PositionVotes, Row, colour, columns, filters, key, rows, slots};
 use super::words;
 use crate::layout::one_line;
 use crate::layout::own;
@@ -112,8 +112,6 @@ pub struct Bar {
     pub(crate) cell: String,
     pub(crate) key: char,
     pub(crate) colour: usize,
-    /// The position of the option in the question, from 0.
-    position: usize,
     pub(crate) votes: u32,
     /// Share of the votes in per cent. Shares add up to 100.
     pub(crate) share: u32,
@@ -134,8 +132,7 @@ impl View {
             label: label.clone(),
             cell: one_line(label),
             key: key(position),
-            colour: position % 10,
-            position,
+            colour: colour(position),
             votes,
             share: share as u32,
             winner: poll.winning_option.as_ref() == Some(label),
@@ -222,9 +219,9 @@ impl View {
             share: f64::from(bar.share) / 100.0,
             winner: bar.winner,
         };
-        // The picture colours the options by their order.
+        // The picture colours the options by their order in the question.
         let mut bars: Vec<&Bar> = self.bars.iter().collect();
-        bars.sort_by_key(|bar| bar.position);
+        bars.sort_by_key(|bar| bar.key);
         Card {
             service: service.to_owned(),
             host: host.to_owned(),

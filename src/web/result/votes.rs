@@ -102,6 +102,11 @@ pub(super) fn key(position: usize) -> char {
     char::from_u32('A' as u32 + position as u32 % 26).unwrap_or('?')
 }
 
+/// Returns the number of an option's colour.
+pub(super) const fn colour(position: usize) -> usize {
+    position % 10
+}
+
 pub(super) fn rows(poll: &PollResult, query: Query) -> Vec<Row> {
     let position =
         |vote: &VoteResult| vote.chosen_option.as_deref().and_then(|option| index_of(poll, option));
@@ -119,7 +124,7 @@ pub(super) fn rows(poll: &PollResult, query: Query) -> Vec<Row> {
         Row {
             model: vote.model_id.clone(),
             key: position.map(key),
-            colour: position.unwrap_or_default() % 10,
+            colour: colour(position.unwrap_or_default()),
             choice: vote.chosen_option.clone().unwrap_or_else(failed),
             time: format!("{:.1} s", f64::from(vote.latency_ms) / 1000.0),
         }
