@@ -49,6 +49,9 @@ pub(super) struct Arguments {
     /// Pace: thrifty, balanced or fast
     #[arg(long)]
     pace: Option<String>,
+    /// Ask this many voters of each of the two first options for a reason, after the vote: 1 to 3
+    #[arg(long, value_name = "NUMBER")]
+    reasons: Option<u8>,
     /// Make the result readable only by its owner
     #[arg(long)]
     private: bool,
@@ -79,6 +82,7 @@ impl Arguments {
             ("confidence_threshold", self.threshold.map(Value::from)),
             ("max_cost_usd", self.max_cost.map(Value::from)),
             ("pace", self.pace.clone().map(Value::from)),
+            ("reasons", self.reasons.map(Value::from)),
             ("private", self.private.then_some(Value::Bool(true))),
             ("dry_run", self.dry_run.then_some(Value::Bool(true))),
         ];

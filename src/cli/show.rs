@@ -3,6 +3,7 @@
 use console::{Term, measure_text_width, style, truncate_str};
 use ep_polling::poll_id::PollId;
 use ep_polling::tally::NamedTally;
+use ep_tools::polls::reasons::VoterReason;
 use ep_tools::polls::reply::{Costs, PollReply, PollResponse, Timing};
 use ep_tools::polls::sentences::{EndedPoll, independence, quoted};
 use ep_tools::polls::summary::FamilySpread;
@@ -22,7 +23,7 @@ pub(super) enum Reply {
     Result(Box<PollResult>),
 }
 
-/// Maximum number of lines below the bars.
+/// Maximum number of lines below the bars, apart from reasons.
 const MOST_LINES: usize = 10;
 
 /// Prints a poll's result. `here` is true if this process ran the poll.
@@ -58,6 +59,7 @@ struct TerminalResult<'a> {
     simulated: bool,
     timing: Timing,
     url: Option<&'a str>,
+    reasons: &'a [VoterReason],
     notices: &'a [String],
 }
 
@@ -75,6 +77,7 @@ impl<'a> From<&'a PollResponse> for TerminalResult<'a> {
             simulated: poll.simulated,
             timing: poll.timing,
             url: poll.result_url.as_deref(),
+            reasons: &poll.reasons,
             notices: &poll.notices,
         }
     }
@@ -94,6 +97,7 @@ impl<'a> From<&'a PollResult> for TerminalResult<'a> {
             simulated: poll.simulated,
             timing: poll.timing,
             url: poll.result_url.as_deref(),
+            reasons: &poll.reasons,
             notices: &poll.notices,
         }
     }
@@ -133,9 +137,14 @@ impl TerminalResult<'_> {
         if let Some(url) = self.url {
             lines.push(fact("Result", &format!("{}{later}", style(url).underlined())));
         }
+        let reason = |VoterReason { model_id, chosen_option, reason }: &VoterReason| {
+            fact("Reason", &format!("{model_id}, for {chosen_option}, asked afterwards: {reason}"))
+        };
+        let facts = lines.len();
+        lines.extend(self.reasons.iter().map(reason));
         let notices: Vec<&String> =
             self.notices.iter().filter(|notice| **notice != counts && **notice != stopped).collect();
-        let room = MOST_LINES - lines.len();
+        let room = MOST_LINES - facts;
         let shown = if notices.len() > room { room - 1 } else { notices.len() };
         lines.extend(notices.iter().take(shown).map(|notice| format!("  {}", style(notice).dim())));
         if shown < notices.len() {

@@ -69,6 +69,7 @@ mod pages_start;
 mod parity;
 mod polls;
 mod real_model;
+mod reasons;
 mod recovery;
 mod replicas;
 mod reputation;

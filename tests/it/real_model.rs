@@ -64,5 +64,15 @@ async fn real_model_votes_in_every_ballot() {
     assert_eq!(poll["simulated"], false);
     let result = client.get(&format!("/api/results/{}", poll["poll_id"].as_str().unwrap())).await.expect(200);
     assert_eq!(result["tally"], poll["tally"]);
+
+    let body = json!({ "question": "What is the best pizza topping?", "options": ["Basil", "Olives", "Onions"], "reasons": 1 });
+    let poll = client.post("/api/poll", &body).await.expect(200);
+    let reasons = poll["reasons"].as_array().unwrap();
+    assert!(!reasons.is_empty(), "{poll}");
+    for given in reasons {
+        let reason = given["reason"].as_str().unwrap();
+        assert!(reason.chars().any(char::is_alphabetic) && reason.chars().count() <= 280, "{reason}");
+        assert!(names.contains(&given["model_id"].as_str().unwrap()));
+    }
     drop(server.kill().await);
 }

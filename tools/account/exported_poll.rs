@@ -10,6 +10,8 @@ use ep_polling::time::Timestamp;
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use crate::polls::reasons::{VoterReason, reasons};
+
 /// A poll, with every vote.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct ExportedPoll {
@@ -34,6 +36,8 @@ pub struct ExportedPoll {
     pub models: Vec<String>,
     /// The responses, in order of arrival.
     pub votes: Vec<ExportedVote>,
+    /// Reasons of voters, requested after the vote; empty unless requested.
+    pub reasons: Vec<VoterReason>,
     /// Outcome; null while it runs.
     pub end: Option<ExportedEnd>,
 }
@@ -100,6 +104,7 @@ impl From<&PollState> for ExportedPoll {
             max_cost_usd: Usd(plan.budget.amount()),
             models: plan.roster.iter().map(|member| member.model.to_string()).collect(),
             votes: state.ballots.iter().map(|ballot| ExportedVote::new(ballot, plan)).collect(),
+            reasons: record.closing.as_ref().map(|closing| reasons(state, closing)).unwrap_or_default(),
             end,
         }
     }

@@ -5,6 +5,7 @@ use ep_kernel::ctx::Ctx;
 use ep_kernel::fault::{Fault, Kind};
 use ep_kernel::schema;
 use ep_polling::budget::Budget;
+use ep_polling::explanation::ExplanationCount;
 use ep_polling::options::Options;
 use ep_polling::plan::{Draft, Plan};
 use ep_polling::question::Question;
@@ -82,6 +83,10 @@ pub struct PollRequest {
     #[serde(default)]
     #[schemars(extend("default" = false))]
     pub private: bool,
+    /// Asks this many voters of each of the two first options for a reason, after the vote and within max_cost_usd:
+    /// 1 to 3.
+    #[schemars(extend("x-extended" = true))]
+    pub reasons: Option<ExplanationCount>,
     /// Price it; ask no model.
     #[serde(default)]
     #[schemars(extend("default" = false))]
@@ -112,6 +117,7 @@ impl PollRequest {
             budget: self.max_cost_usd.unwrap_or_else(|| profile.budget()),
             pace: self.pace.unwrap_or(bundle.pace),
             private: self.private,
+            explanations: self.reasons,
         })
     }
 }

@@ -76,7 +76,7 @@ impl Estimates {
             models_of_unknown_price: plan.roster.iter().filter(|member| member.price.is_none()).count()
                 as u32,
             typical_vote_ms: cx.polls().typical_vote_ms(),
-            latency_ms_at_most: plan.deadline_ms,
+            latency_ms_at_most: plan.longest().as_millis() as u64,
             confidence_threshold: plan.threshold.get(),
             simulated: plan.simulated,
             notices: plan.notices.clone(),

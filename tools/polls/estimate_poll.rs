@@ -95,6 +95,7 @@ impl Tool for EstimatePoll {
             budget: profile.budget(),
             pace: bundle.pace,
             private: false,
+            explanations: None,
         };
         Ok(Estimates::new(cx, &plan(cx, draft).await?))
     }

@@ -11,6 +11,7 @@ use ep_polling::poll_id::PollId;
 use ep_polling::tally::NamedTally;
 use ep_polling::time::Timestamp;
 
+use super::reasons::{VoterReason, reasons};
 use super::sentences::{EndedPoll, quoted};
 use super::summary::{Status, Summary};
 
@@ -53,6 +54,14 @@ impl ResultText {
         let _ = write!(facts, "{}. {votes}. {stopped}", counts(&summary.tally, ROOM));
         if let Some(Usd(cost)) = cost {
             let _ = write!(facts, " Cost {cost}.");
+        }
+        for reason in reasons(state, closing) {
+            let VoterReason { model_id, chosen_option, reason } = reason;
+            let line =
+                format!("{model_id} ({}), asked afterwards: “{reason}”", cut(&chosen_option, NAMED / 4));
+            if length(&headline) + length(&facts) + length(&line) < LONGEST {
+                let _ = write!(facts, "\n{line}");
+            }
         }
         let said = |notice: &&String| **notice == votes || **notice == stopped;
         for notice in notices.iter().filter(|notice| !said(notice)) {

@@ -20,6 +20,7 @@ mod poll_free;
 mod poll_query;
 mod poll_question;
 mod profile;
+pub mod reasons;
 pub mod reply;
 pub mod sentences;
 mod start_poll;

@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 use ep_kernel::executor::PollState;
 use ep_kernel::ports::{Closing, PollRecord};
 
+use super::reasons::missing_reasons;
 use super::sentences::EndedPoll;
 use super::summary::Summary;
 
@@ -18,11 +19,12 @@ pub fn notices(state: &PollState, ended: Option<(&Closing, &Summary)>) -> Vec<St
         notices.push(poll.counts());
     }
     if poll.lacks_votes() {
-        notices.push(format!("no vote: {}", reasons(state)));
+        notices.push(format!("no vote: {}", failures(state)));
     }
     if closing.reason.is_none() {
         notices.push(poll.stopped());
     }
+    notices.extend(missing_reasons(state, closing));
     notices
 }
 
@@ -41,7 +43,7 @@ pub fn owner_notices(state: &PollState, ended: Option<(&Closing, &Summary)>) -> 
 }
 
 /// Lists the reasons for missing votes with their counts, most frequent first.
-fn reasons(state: &PollState) -> String {
+fn failures(state: &PollState) -> String {
     let mut counts: BTreeMap<&str, u32> = BTreeMap::new();
     for no_vote in state.ballots.iter().filter_map(|ballot| ballot.vote.as_ref().err()) {
         *counts.entry(no_vote.reason.as_str()).or_default() += 1;

@@ -155,6 +155,7 @@ impl Tool for PollFree {
             budget: Budget::DEFAULT,
             pace: Pace::Fast,
             private: false,
+            explanations: None,
         };
         let plan = plan(cx, draft).await?;
         if dry_run {

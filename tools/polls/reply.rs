@@ -21,6 +21,7 @@ use super::draft::PollType;
 use super::estimate::DryRun;
 use super::facts::{self, ResultText};
 use super::notices::owner_notices;
+use super::reasons::{VoterReason, reasons};
 use super::sentences::EndedPoll;
 use super::summary::{FamilySpread, Status, Summary, family};
 
@@ -95,6 +96,9 @@ pub struct PollResponse {
     pub tally: NamedTally,
     /// Every response, in order of arrival.
     pub votes: Vec<VoteResult>,
+    /// Reasons of some voters, requested after the vote and no part of it. Absent unless requested by `reasons`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub reasons: Vec<VoterReason>,
     /// The duration of the poll.
     pub timing: Timing,
     /// The cost of the poll.
@@ -195,7 +199,7 @@ pub struct Timing {
 /// The cost of a poll.
 #[derive(Debug, Clone, Copy, Serialize, Deserialize, JsonSchema)]
 pub struct Costs {
-    /// The total cost, in USD: responses that counted and, once known, unused calls.
+    /// The total cost, in USD: responses that counted, reasons and, once known, unused calls.
     pub total_estimated_cost: Usd,
     /// The part for unused calls (`models_unused`). While null they are still running, and the total can
     /// rise: get_poll_result with `costs: true` returns the final cost.
@@ -319,6 +323,7 @@ impl PollResponse {
             models_unused: summary.unused,
             tally: summary.tally,
             votes: votes(state, true),
+            reasons: reasons(state, closing),
             timing: Timing { gather_ms: closing.gather_ms, total_ms: closing.total_ms },
             costs,
             confidence: summary.confidence,
@@ -363,8 +368,10 @@ pub fn missing(votes: &[VoteResult]) -> (u32, u32) {
 impl Costs {
     /// Computes the cost of a closed poll, as far as it is known.
     pub fn new(state: &PollState, closing: &Closing) -> Self {
-        let spent: MicroUsd = state.ballots.iter().map(|ballot| ballot.spend.amount).sum();
-        let unknown = state.ballots.iter().filter(|ballot| ballot.spend.basis == SpendBasis::Unknown).count();
+        let votes = state.ballots.iter().map(|ballot| ballot.spend);
+        let spends = votes.chain(closing.explanations.iter().map(|explanation| explanation.spend));
+        let spent: MicroUsd = spends.clone().map(|spend| spend.amount).sum();
+        let unknown = spends.filter(|spend| spend.basis == SpendBasis::Unknown).count();
         Self {
             total_estimated_cost: Usd(spent.plus(closing.unused_calls_cost.unwrap_or_default())),
             unused_calls_cost: closing.unused_calls_cost.map(Usd),

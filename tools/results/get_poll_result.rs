@@ -23,6 +23,7 @@ use crate::polls::brief;
 use crate::polls::facts::ResultText;
 use crate::polls::follow::follow;
 use crate::polls::notices::notices;
+use crate::polls::reasons::{VoterReason, reasons};
 use crate::polls::reply::{Costs, PublicVote, RunningPoll, Timing, VoteResult, missing, votes};
 use crate::polls::sentences::EndedPoll;
 use crate::polls::summary::{FamilySpread, Status, Summary, families};
@@ -86,6 +87,9 @@ pub struct PollResult {
     /// Every response, in order of arrival.
     #[schemars(with = "Vec<PublicVote>")]
     pub votes: Vec<VoteResult>,
+    /// Reasons of some voters, requested after the vote and no part of it. Absent without any.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub reasons: Vec<VoterReason>,
     /// Number of models that responded: `models_succeeded` and `models_failed`. The roster is these and
     /// `models_skipped`.
     pub models_requested: u32,
@@ -293,6 +297,7 @@ impl PollResult {
             timing: Timing { gather_ms: closing.gather_ms, total_ms: closing.total_ms },
             confidence: summary.confidence,
             costs: final_costs,
+            reasons: reasons(state, closing),
             ..Self::votes_so_far(state, counted, result_url, shown)
         }
     }
@@ -355,6 +360,7 @@ impl PollResult {
             models_unused: 0,
             tally,
             votes: Vec::new(),
+            reasons: Vec::new(),
             models_requested: ballots,
             models_succeeded: succeeded,
             models_failed: ballots - succeeded,

@@ -3,6 +3,8 @@
 pub mod ballot;
 pub mod budget;
 pub mod dispatch;
+pub mod explainers;
+pub mod explanation;
 pub mod money;
 pub mod options;
 pub mod order;

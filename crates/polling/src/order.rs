@@ -1,5 +1,5 @@
 //! The random choices of a poll, all derived from one stored seed: the dispatch order of the members, the
-//! option order of each member, and the mark in its delimiters.
+//! option order of each member, the mark in its delimiters, and the voters that are asked for explanations.
 //!
 //! The dispatch order must be uniform and independent of everything else, because the guarantee of the
 //! confidence stop depends on it. The option order is balanced over the roster: in each block of `K`
@@ -22,6 +22,7 @@ enum Stream {
     Roster,
     Options(u64),
     Delimiters(u64),
+    Explanations(u64),
 }
 
 impl Seed {
@@ -45,6 +46,8 @@ impl Seed {
             Stream::Roster => 0,
             Stream::Options(block) => 1 + 2 * block,
             Stream::Delimiters(position) => 2 + 2 * position,
+            // No position is that large.
+            Stream::Explanations(place) => u64::MAX - place,
         });
         rng
     }
@@ -70,6 +73,14 @@ impl Seed {
     /// author of a question cannot know it, so no text can imitate its closing delimiter.
     pub fn delimiter_mark(self, position: usize) -> u32 {
         self.stream(Stream::Delimiters(position as u64)).random()
+    }
+}
+
+impl Seed {
+    /// Returns the random numbers that draw the voters to ask for explanations, for the option at this place of the
+    /// outcome, from 0.
+    pub(crate) fn explanations(self, place: usize) -> ChaCha12Rng {
+        self.stream(Stream::Explanations(place as u64))
     }
 }
 

@@ -8,6 +8,8 @@ use serde::{Deserialize, Serialize};
 use super::ballot::{Ballot, BallotViews};
 use super::budget::Budget;
 use super::dispatch::DispatchOrder;
+use super::explainers::{self, Explainer};
+use super::explanation::{ExplanationCount, TIME_LIMIT};
 use super::options::Options;
 use super::order::Seed;
 use super::roster::{Member, ModelChoice, ModelSource, Roster};
@@ -32,6 +34,8 @@ pub struct Draft {
     pub pace: Pace,
     /// True if only the owner may read the result.
     pub private: bool,
+    /// The number of voters to ask for an explanation after the decision.
+    pub explanations: Option<ExplanationCount>,
 }
 
 /// A poll as it was opened. It is stored completely, so that any process can run it.
@@ -54,6 +58,9 @@ pub struct Plan {
     pub pace: Pace,
     /// True if only the owner may read the result.
     pub private: bool,
+    /// The number of voters to ask for an explanation after the decision.
+    #[serde(skip)]
+    pub explanations: Option<ExplanationCount>,
     /// True if the voters are simulated.
     pub simulated: bool,
     /// The roster in dispatch order.
@@ -115,6 +122,8 @@ pub struct Rules {
     pace: Pace,
     #[serde(default, skip_serializing_if = "is_default")]
     private: bool,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    explanations: Option<ExplanationCount>,
     #[serde(default, skip_serializing_if = "is_default")]
     simulated: bool,
     #[serde(default = "usual_deadline_ms", skip_serializing_if = "is_usual_deadline")]
@@ -169,6 +178,7 @@ impl Plan {
             budget: draft.budget,
             pace: draft.pace,
             private: draft.private,
+            explanations: draft.explanations,
             simulated,
             roster: DispatchOrder::draw(members, seed),
             seed,
@@ -185,6 +195,7 @@ impl Plan {
             budget: self.budget,
             pace: self.pace,
             private: self.private,
+            explanations: self.explanations,
             simulated: self.simulated,
             deadline_ms: self.deadline_ms,
             notices: self.notices.clone(),
@@ -201,8 +212,18 @@ impl Plan {
         members: Arc<[Member]>,
         seed: Seed,
     ) -> Option<Self> {
-        let Rules { preset, threshold, budget, pace, private, simulated, deadline_ms, notices, draws } =
-            rules;
+        let Rules {
+            preset,
+            threshold,
+            budget,
+            pace,
+            private,
+            explanations,
+            simulated,
+            deadline_ms,
+            notices,
+            draws,
+        } = rules;
         (draws == Seed::ALGORITHM).then(|| Self {
             question: question.into(),
             options,
@@ -211,6 +232,7 @@ impl Plan {
             budget,
             pace,
             private,
+            explanations,
             simulated,
             roster: DispatchOrder::draw(members, seed),
             seed,
@@ -235,8 +257,15 @@ impl Plan {
         BallotViews::new(self.seed, &self.question, &self.options)
     }
 
+    /// Returns the voters to ask for an explanation of their votes. None if the poll asks for none.
+    pub fn explainers<'b>(&self, ballots: impl IntoIterator<Item = &'b Ballot>) -> Vec<Explainer> {
+        let Some(count) = self.explanations else { return Vec::new() };
+        explainers::draw(count, ballots, self.options.len(), self.seed)
+    }
+
     /// Returns an upper bound for the prompt tokens of one request, at one token per byte. Each option
-    /// appears in the list and in the schema, where it may contain escapes.
+    /// appears in the list and in the schema, where it may contain escapes. A request for an explanation has no
+    /// schema, but names the chosen option again.
     pub fn prompt_tokens(&self) -> u64 {
         let options: usize = self.options.iter().map(|option| option.len() + 16).sum();
         INSTRUCTION_TOKENS + self.question.len() as u64 + 3 * options as u64
@@ -279,10 +308,22 @@ impl Plan {
         self.roster.iter().all(|member| member.price.is_some_and(|price| price.is_free()))
     }
 
-    /// Returns the maximum cost of the poll: the worst cases of all members, or the budget if that is less.
+    /// Returns the maximum cost of the poll: the worst cases of all members and of the explanations, or the budget
+    /// if that is less.
     pub fn at_most(&self) -> MicroUsd {
-        let everything = (0..self.roster.len()).map(|position| self.worst_case(position)).sum::<MicroUsd>();
-        everything.min(self.budget.amount())
+        let mut worst: Vec<_> = (0..self.roster.len()).map(|position| self.worst_case(position)).collect();
+        let everything = worst.iter().copied().sum::<MicroUsd>();
+        // Explanations come from the voters of two options, which may be the most expensive ones.
+        worst.sort_unstable_by_key(|cost| std::cmp::Reverse(*cost));
+        let explainers = self.explanations.map_or(0, ExplanationCount::at_most);
+        let explanations = worst.into_iter().take(explainers).sum::<MicroUsd>();
+        everything.plus(explanations).min(self.budget.amount())
+    }
+
+    /// Returns the maximum duration of the poll.
+    pub fn longest(&self) -> Duration {
+        let explanations = self.explanations.map_or(Duration::ZERO, |_| TIME_LIMIT);
+        Duration::from_millis(self.deadline_ms) + explanations
     }
 
     /// Returns the smallest budget with which the poll can start, whichever member is asked first: the
@@ -315,6 +356,7 @@ mod tests {
             budget: Budget::DEFAULT,
             pace: Pace::Fast,
             private: false,
+            explanations: None,
         };
         let seed = Seed::new([3; 32]);
         let plan = Plan::new(draft, roster, seed, Duration::from_mins(2));

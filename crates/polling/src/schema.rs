@@ -6,6 +6,7 @@
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 
 use crate::budget::Budget;
+use crate::explanation::ExplanationCount;
 use crate::money::Usd;
 use crate::options::{MIN_OPTIONS, OptionList};
 use crate::poll_id::PollId;
@@ -60,6 +61,9 @@ macro_rules! inline_schema {
 }
 
 inline_schema!([] Budget, "Budget", json_schema!({ "type": "number", "exclusiveMinimum": 0 }));
+inline_schema!([] ExplanationCount, "ExplanationCount", json_schema!({
+    "type": "integer", "minimum": 1, "maximum": ExplanationCount::MAX
+}));
 inline_schema!([] PollId, "PollId", json_schema!({ "type": "string", "pattern": PollId::PATTERN }));
 inline_schema!([] Timestamp, "Timestamp", json_schema!({ "type": "string", "format": "date-time" }));
 inline_schema!([] Usd, "Usd", json_schema!({ "type": "number", "minimum": 0, "description": "USD." }));

@@ -62,6 +62,14 @@ pub fn comparison_key(text: &str) -> String {
     visible.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
+/// Returns a text of others on one line: without control characters and characters that cannot be seen, and with
+/// each run of white space as one space.
+pub fn single_line(text: &str) -> String {
+    let visible = |&c: &char| c.is_whitespace() || !(is_invisible(c) || is_forbidden(c, Lines::One));
+    let visible: String = text.nfc().filter(visible).collect();
+    visible.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
 fn is_forbidden(c: char, lines: Lines) -> bool {
     let allowed_break = lines == Lines::Many && matches!(c, '\n' | '\r' | '\t');
     let reversing = matches!(c, '\u{202A}'..='\u{202E}' | '\u{2066}'..='\u{2069}');

@@ -47,6 +47,7 @@ const MIGRATIONS: &[MigrationFile] = &[
     step!(26, "0026", "deleted_accounts"),
     step!(27, "0027", "slim_polls"),
     step!(28, "0028", "fewer_entries"),
+    step!(29, "0029", "explanations"),
 ];
 
 pub(crate) fn sqlite() -> Migrator {

@@ -180,21 +180,24 @@ pub(crate) const OPEN_POLL: &str = "INSERT INTO polls \
 pub(crate) const POLL_BY_REQUEST: &str = "SELECT id FROM polls WHERE request_ref = $1";
 pub(crate) const POLL: &str = concat!(
     "SELECT id, owner, created_at, billed, settled, (SELECT amount FROM holds WHERE ref = polls.id) AS held, \
-         unused_cost, closing, ",
+         unused_cost, closing, decided, explanations, ",
     plan_columns!(),
     " FROM ",
     polls_with_plans!(),
     " WHERE id = $1 AND deleted_at IS NULL"
 );
 /// Sequence numbers have no gaps, so the number of ballots is the last one.
-pub(crate) const POLL_PROGRESS: &str = "SELECT closing, unused_cost, settled, \
+pub(crate) const POLL_PROGRESS: &str = "SELECT closing, unused_cost, explanations, settled, \
      (SELECT count(*) FROM votes WHERE poll = polls.number) \
          + (SELECT count(*) FROM ballots WHERE poll_id = polls.id) AS ballots \
      FROM polls WHERE id = $1 AND deleted_at IS NULL";
 pub(crate) const START_POLL: &str = "UPDATE polls SET deadline_at = (SELECT now FROM clock) + $3 \
      WHERE id = $1 AND lease_epoch = $2 AND closing IS NULL";
+pub(crate) const DECIDE_POLL: &str = "UPDATE polls SET decided = $3, explanations = $4 \
+     WHERE id = $1 AND lease_epoch = $2 AND closing IS NULL RETURNING number";
 /// A settled poll needs no lease.
 pub(crate) const CLOSE_POLL: &str = "UPDATE polls SET closing = $3, unused_cost = $4, settled = $5, \
+         decided = NULL, explanations = $6, \
          lease_worker = CASE $5 WHEN 1 THEN '' ELSE lease_worker END, \
          lease_until = CASE $5 WHEN 1 THEN 0 ELSE lease_until END, \
          deadline_at = CASE $5 WHEN 1 THEN NULL ELSE deadline_at END \

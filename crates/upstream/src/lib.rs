@@ -13,6 +13,7 @@ mod config;
 mod demo;
 pub mod detect;
 mod endpoint;
+mod explaining;
 mod fallback;
 mod fallback_level;
 mod not_configured;

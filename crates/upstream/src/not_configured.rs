@@ -2,7 +2,7 @@
 
 use async_trait::async_trait;
 use ep_kernel::fault::{Fault, Kind};
-use ep_kernel::ports::{AbandonPolicy, CallLimits, Models, Registry};
+use ep_kernel::ports::{AbandonPolicy, CallLimits, ExplanationResponse, Models, Registry};
 use ep_polling::ballot::{BallotView, ModelResponse, NoVote, Reason};
 use ep_polling::money::Spend;
 use ep_polling::roster::{Member, ModelChoice, Roster};
@@ -43,6 +43,10 @@ impl Models for NotConfigured {
     async fn vote(&self, _: &Member, _: &BallotView, _: CallLimits) -> ModelResponse {
         let vote = Err(NoVote::new(Reason::Rejected, "no model upstream is configured"));
         ModelResponse { vote, spend: Spend::NOTHING, casting: None, answered_by: None }
+    }
+
+    async fn explain(&self, _: &Member, _: &BallotView, _: usize, _: CallLimits) -> ExplanationResponse {
+        ExplanationResponse { text: None, spend: Spend::NOTHING }
     }
 
     fn abandon(&self, _: &Member) -> AbandonPolicy {

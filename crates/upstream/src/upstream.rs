@@ -6,7 +6,9 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use ep_kernel::fault::Fault;
-use ep_kernel::ports::{AbandonPolicy, CallLimits, Clock, Models, Registry, UpstreamCache};
+use ep_kernel::ports::{
+    AbandonPolicy, CallLimits, Clock, ExplanationResponse, Models, Registry, UpstreamCache,
+};
 use ep_polling::ballot::{BallotView, ModelResponse};
 use ep_polling::roster::{Member, ModelChoice, Roster};
 use tokio_util::sync::CancellationToken;
@@ -89,6 +91,13 @@ impl Upstream {
         Ok(Self { model_list, voting, presets, ttl: config.registry_ttl })
     }
 
+    /// Returns the request capabilities of a model, as far as they are known.
+    async fn capabilities(&self, member: &Member) -> Capabilities {
+        let snapshot = self.model_list.snapshot_if_known().await;
+        let listed = snapshot.as_deref().and_then(|snapshot| snapshot.get(&member.model));
+        listed.map_or(Capabilities::UNKNOWN, |listed| listed.capabilities)
+    }
+
     fn context(&self) -> RosterContext {
         let free_per_minute = self.voting.limits.free_per_minute().map(NonZeroU32::get);
         RosterContext { simulated: false, free_per_minute }
@@ -132,12 +141,24 @@ impl Models for Upstream {
             failure = tracing::field::Empty,
         );
         let vote = async {
-            let snapshot = self.model_list.snapshot_if_known().await;
-            let listed = snapshot.as_deref().and_then(|snapshot| snapshot.get(&member.model));
-            let capabilities = listed.map_or(Capabilities::UNKNOWN, |listed| listed.capabilities);
+            let capabilities = self.capabilities(member).await;
             self.voting.vote(member, view, capabilities, limits).await
         };
         vote.instrument(span).await
+    }
+
+    async fn explain(
+        &self,
+        member: &Member,
+        view: &BallotView,
+        option: usize,
+        limits: CallLimits,
+    ) -> ExplanationResponse {
+        let explanation = async {
+            let capabilities = self.capabilities(member).await;
+            self.voting.explain(member, view, option, capabilities, limits).await
+        };
+        explanation.instrument(tracing::info_span!("explain", model = %member.model)).await
     }
 
     fn abandon(&self, member: &Member) -> AbandonPolicy {

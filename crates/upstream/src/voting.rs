@@ -18,7 +18,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::chat::cost::VoteCost;
 use crate::chat::error::{RetryAction, UpstreamError, public_text};
-use crate::chat::request::VoteRequest;
+use crate::chat::request::{Follows, VoteRequest};
 use crate::chat::response::Completion;
 use crate::chat::{Chat, RawResponse, TransportError};
 use crate::fallback::{FallbackLevels, ModelFallback};
@@ -157,7 +157,7 @@ impl Vote<'_> {
                 max_tokens: self.member.output_tokens.saturating_mul(if first_response { 1 } else { 2 }),
                 lowest_effort: self.capabilities.lowest_effort,
                 is_openrouter: self.voting.is_openrouter,
-                unusable_response: unusable_response.as_deref(),
+                follows: unusable_response.as_deref().map(Follows::Unusable),
             };
             let step = match self.voting.chat.send(request.body(), deadline, &self.dropped).await {
                 Ok(response) => self.after_response(&response, &request),

@@ -7,6 +7,7 @@ use ep_tools::results::PollResult;
 
 use super::chamber::shares;
 use super::hero::{Answer, Meter, Seats};
+use super::reasons::{OptionReasons, by_option};
 pub(crate) use super::votes::Query;
 use super::votes::{Choice, PositionVotes, Row, colour, columns, filters, key, rows, slots};
 use super::words;
@@ -63,6 +64,8 @@ pub struct View {
     pub(crate) notices: Vec<String>,
     pub(crate) bars: Vec<Bar>,
     pub(crate) votes: Vec<Row>,
+    /// Reasons of voters; empty unless requested.
+    pub(crate) reasons: Vec<OptionReasons>,
     /// True if there are votes, regardless of the filter.
     pub(crate) has_votes: bool,
     /// True if the visitor has chosen an order or a filter of the votes.
@@ -168,6 +171,7 @@ impl View {
             ended,
             bars,
             votes: rows(&poll, *query),
+            reasons: by_option(&poll),
             has_votes: !poll.votes.is_empty(),
             opens_votes: !query.is_default(),
             filters: filters(&poll, *query, &links.addresses.page),

@@ -7,6 +7,7 @@
 
 mod announce;
 mod deletion;
+mod explanations;
 mod failures;
 mod follow;
 mod followers;
@@ -213,7 +214,8 @@ impl PollExecutor {
         let Opening { begun, reservation, poll } = opening;
         let NewPoll { id, owner, plan, created_at, time, .. } = poll;
         metrics::counter!("ep_polls_opened_total", "preset" => plan.preset.clone().unwrap_or_else(|| "named".to_owned())).increment(1);
-        let record = PollRecord { id, owner, plan, created_at, held, closing: None, settled: false };
+        let record =
+            PollRecord { id, owner, plan, created_at, held, decided: None, closing: None, settled: false };
         let lease = HeldLease::new(Epoch::FIRST, begun + self.0.lease);
         let deadline = time.map(|time| begun + time);
         self.begin(Job { record, prior: Vec::new(), lease, reservation, deadline, notifies, cancelled });

@@ -422,6 +422,12 @@ impl<'a> Run<'a> {
         self.calls.is_empty() && self.arrived.is_empty()
     }
 
+    /// Returns the most that the unused calls can cost.
+    pub fn worst_case(&self) -> MicroUsd {
+        let calls = self.calls.iter().map(|call| call.worst);
+        calls.chain(self.arrived.iter().map(|reply| self.plan.worst_case(reply.position))).sum()
+    }
+
     /// Returns an estimate of the cost of the unused calls. Models without a listed price count as free.
     pub fn estimate(&self) -> MicroUsd {
         let positions = self.calls.iter().map(|call| call.position);
@@ -442,7 +448,7 @@ impl<'a> Run<'a> {
 
 /// Returns the charge for a response. If an upstream claims more than its listed prices allow, the operator
 /// pays the difference and the claim is logged.
-fn charged(plan: &Plan, position: usize, spend: Spend) -> Spend {
+pub(super) fn charged(plan: &Plan, position: usize, spend: Spend) -> Spend {
     let charged = plan.charged(position, spend);
     if charged.amount < spend.amount {
         metrics::counter!("ep_overcharged_calls_total").increment(1);

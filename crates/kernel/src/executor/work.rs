@@ -20,8 +20,11 @@ use super::slots::{Reservation, RunSlot};
 use crate::executor::run::{Finished, Recorder, Run};
 use crate::ports::{Change, Closing, PollRecord, StoreError};
 use ep_polling::ballot::Ballot;
+use ep_polling::explanation::Explanation;
 use ep_polling::money::{MicroUsd, Settlement, Spend};
 use ep_polling::plan::Plan;
+use ep_polling::stopping::TerminationReason;
+use ep_polling::time::Timestamp;
 
 /// Delay before a retry after a failure of the database.
 pub(super) const RETRY_AFTER: Duration = Duration::from_secs(2);
@@ -66,11 +69,11 @@ pub(super) fn begin(inner: Arc<Inner>, job: Job) {
 }
 
 /// The context of the work on one poll.
-struct Work<'a> {
-    inner: &'a Inner,
-    record: &'a PollRecord,
-    running: &'a Running,
-    publisher: &'a watch::Sender<PollState>,
+pub(super) struct Work<'a> {
+    pub(super) inner: &'a Inner,
+    pub(super) record: &'a PollRecord,
+    pub(super) running: &'a Running,
+    pub(super) publisher: &'a watch::Sender<PollState>,
     /// True if the end of the poll is known to have a notification.
     notifies: bool,
 }
@@ -95,7 +98,7 @@ impl From<StoreError> for Interruption {
 enum Stage {
     /// Run the poll from these recorded ballots.
     Running(Vec<Ballot>),
-    /// Settle the closed poll; its ballots have this cost.
+    /// Settle the closed poll; its ballots and explanations have this cost.
     Closed(MicroUsd),
 }
 
@@ -120,7 +123,7 @@ impl Recorder for Work<'_> {
 }
 
 impl Work<'_> {
-    fn lease(&self) -> &HeldLease {
+    pub(super) fn lease(&self) -> &HeldLease {
         &self.running.lease
     }
 
@@ -135,11 +138,10 @@ impl Work<'_> {
     ) {
         let plan = &self.record.plan;
         let lost = lost_calls(plan, &prior);
-        let budget = plan.budget.amount();
-        let ceiling = self.record.held.map_or(budget, |held| held.min(budget)).minus(lost);
-        let mut run = Run::new(plan, ceiling, &self.inner.models);
+        let mut run = Run::new(plan, self.ceiling(lost), &self.inner.models);
         let (mut reservation, mut slot, mut stage) = (Some(reservation), None, Stage::Running(prior));
         let mut lease_ended: Option<Instant> = None;
+        let mut explanations = None;
         loop {
             let attempt = async {
                 let spent = match stage {
@@ -152,7 +154,7 @@ impl Work<'_> {
                             Some(deadline) => deadline,
                             None => *deadline.insert(self.start().await?),
                         };
-                        self.close(&mut run, recorded, deadline, lost).await?
+                        self.close(&mut run, recorded, deadline, lost, &mut explanations).await?
                     }
                     Stage::Closed(spent) => Some(spent),
                 };
@@ -245,6 +247,12 @@ impl Work<'_> {
         }
     }
 
+    /// Returns the most that the poll may spend, after the charge for lost calls.
+    fn ceiling(&self, lost: MicroUsd) -> MicroUsd {
+        let budget = self.record.plan.budget.amount();
+        self.record.held.map_or(budget, |held| held.min(budget)).minus(lost)
+    }
+
     /// Starts the poll's time.
     async fn start(&self) -> Result<Instant, StoreError> {
         let time = Duration::from_millis(self.record.plan.deadline_ms);
@@ -277,40 +285,39 @@ impl Work<'_> {
             return Ok(Stored::Ours(Stage::Running(ballots)));
         };
         if has_finished && !stored.settled {
+            let spent = cost(&ballots, &closing);
             publish_end(publisher, closing, false);
-            return Ok(Stored::Ours(Stage::Closed(cost_of(&ballots))));
+            return Ok(Stored::Ours(Stage::Closed(spent)));
         }
         settle_interrupted(inner, &stored, self.lease(), &ballots).await?;
         publish_end(publisher, closing, true);
         Ok(Stored::Ended)
     }
 
-    /// Runs a poll to its decision and closes it. Returns the cost of its ballots if calls are still in
-    /// flight, so it is not settled yet. `lost` is charged for calls of an earlier process with lost
-    /// responses.
+    /// Runs a poll to its decision, asks for explanations and closes it. Returns the cost of its ballots and
+    /// explanations if calls are still in flight, so it is not settled yet. `lost` is charged for calls of an
+    /// earlier process with lost responses.
     async fn close(
         &self,
         run: &mut Run<'_>,
         recorded: Vec<Ballot>,
         deadline: Instant,
         lost: MicroUsd,
+        explanations: &mut Option<Vec<Explanation>>,
     ) -> Result<Option<MicroUsd>, StoreError> {
         let Self { inner, record, publisher, .. } = self;
-        let cancel = if Instant::now() < deadline {
-            self.running.cancel.clone()
-        } else {
-            tracing::warn!(poll = %record.id, "the deadline of this poll has passed; closing it with its responses so far");
-            let over = CancellationToken::new();
-            over.cancel();
-            over
+        let PollEnd { mut closing, ballots, recorded } = match &record.decided {
+            Some(decided) => PollEnd::decided_earlier(decided, recorded),
+            None => self.decide(run, recorded, deadline, lost, explanations).await?,
         };
-        let finished = run.to_end(recorded, deadline, self, &cancel).await?;
-        let spent = cost_of(&finished.ballots);
+        closing.end_at(inner.clock.now(), record.created_at);
+        closing.cancelled = self.running.cancel.is_cancelled();
+        let spent = cost(&ballots, &closing);
         let draining = !run.is_drained();
-        let closing = closing(inner, record, &finished, run, self.running.cancel.is_cancelled(), lost);
+        let unused = closing.unused_calls_cost.unwrap_or_default();
         let settlement =
-            if draining { Settlement::Later } else { Settlement::Capture(self.capture(spent, lost)) };
-        let last = finished.ballots.get(finished.recorded..).unwrap_or_default();
+            if draining { Settlement::Later } else { Settlement::Capture(self.capture(spent, unused)) };
+        let last = ballots.get(recorded..).unwrap_or_default();
         inner.polls.close(&record.id, self.lease().epoch(), last, &closing, settlement).await?;
         publish(publisher, last);
         if self.notifies {
@@ -319,11 +326,41 @@ impl Work<'_> {
         if self.running.notifies_agent.load(Ordering::Relaxed) {
             inner.ended_tasks.notify_one();
         }
-        inner.recent.add(finished.ballots.iter().map(|ballot| ballot.latency_ms));
-        measure(record, &finished, spent);
+        inner.recent.add(ballots.iter().map(|ballot| ballot.latency_ms));
+        measure(record, &closing, &ballots, spent);
         publish_end(publisher, closing, !draining);
         inner.changed(&record.id, Change::Ended);
         Ok(draining.then_some(spent))
+    }
+
+    /// Runs a poll to its decision, and asks for explanations unless an earlier attempt has.
+    async fn decide(
+        &self,
+        run: &mut Run<'_>,
+        recorded: Vec<Ballot>,
+        deadline: Instant,
+        lost: MicroUsd,
+        explanations: &mut Option<Vec<Explanation>>,
+    ) -> Result<PollEnd, StoreError> {
+        let cancel = if Instant::now() < deadline {
+            self.running.cancel.clone()
+        } else {
+            tracing::warn!(poll = %self.record.id, "the deadline of this poll has passed; closing it with its responses so far");
+            let over = CancellationToken::new();
+            over.cancel();
+            over
+        };
+        let finished = run.to_end(recorded, deadline, self, &cancel).await?;
+        let mut ended = PollEnd {
+            closing: closing(&finished, run, lost),
+            ballots: finished.ballots,
+            recorded: finished.recorded,
+        };
+        if !finished.cancelled {
+            let available = self.ceiling(lost).minus(cost_of(&ended.ballots)).minus(run.worst_case());
+            self.explain(&mut ended, available, explanations).await?;
+        }
+        Ok(ended)
     }
 
     /// Waits for the unused calls of a closed poll and charges the cost of all its calls.
@@ -340,6 +377,30 @@ impl Work<'_> {
     fn capture(&self, spent: MicroUsd, unused: MicroUsd) -> MicroUsd {
         spent.plus(unused).min(self.record.held.unwrap_or_default())
     }
+}
+
+/// The end of a poll that is not stored yet.
+pub(super) struct PollEnd {
+    /// The closing. Its times are set when it is stored.
+    pub(super) closing: Closing,
+    /// All ballots, in order.
+    pub(super) ballots: Vec<Ballot>,
+    /// The number of stored ballots: the first ones.
+    pub(super) recorded: usize,
+}
+
+impl PollEnd {
+    /// Returns the end of a poll that an earlier process has decided. Its calls in flight are lost.
+    fn decided_earlier(decided: &Closing, ballots: Vec<Ballot>) -> Self {
+        let unused_calls_cost = Some(decided.unused_calls_estimate);
+        let recorded = ballots.len();
+        Self { closing: Closing { unused_calls_cost, ..decided.clone() }, ballots, recorded }
+    }
+}
+
+/// Returns the cost of ballots and explanations.
+fn cost(ballots: &[Ballot], closing: &Closing) -> MicroUsd {
+    cost_of(ballots).plus(closing.explanations_cost())
 }
 
 fn cost_of(ballots: &[Ballot]) -> MicroUsd {
@@ -362,8 +423,8 @@ pub(super) async fn settle_interrupted(
     lease: &HeldLease,
     ballots: &[Ballot],
 ) -> Result<(), StoreError> {
-    let spent = cost_of(ballots);
-    let unused = record.closing.as_ref().map(|closing| closing.unused_calls_estimate).unwrap_or_default();
+    let Some(closing) = &record.closing else { return Err(StoreError::NotFound("closed poll")) };
+    let (spent, unused) = (cost(ballots, closing), closing.unused_calls_estimate);
     let capture = spent.plus(unused).min(record.held.unwrap_or_default());
     inner.polls.settle(&record.id, lease.epoch(), capture, unused, inner.clock.now()).await?;
     Ok(())
@@ -379,39 +440,32 @@ fn lost_calls(plan: &Plan, ballots: &[Ballot]) -> MicroUsd {
     lost.map(|position| plan.charged(position, Spend::UNKNOWN).amount).sum()
 }
 
-fn closing(
-    inner: &Inner,
-    record: &PollRecord,
-    finished: &Finished,
-    run: &Run<'_>,
-    cancelled: bool,
-    lost: MicroUsd,
-) -> Closing {
-    // The poll may have been opened by a process with a clock that is ahead.
-    let closed_at = inner.clock.now().max(record.created_at);
+fn closing(finished: &Finished, run: &Run<'_>, lost: MicroUsd) -> Closing {
     Closing {
         reason: (!finished.cancelled).then_some(finished.decision.reason),
-        cancelled,
+        cancelled: finished.cancelled,
         p_value: finished.decision.p,
         gather_ms: finished.gather.as_millis() as u64,
         upstream_us: finished.upstream.as_micros() as u64,
-        total_ms: closed_at.since(record.created_at).max(finished.gather).as_millis() as u64,
-        closed_at,
+        total_ms: 0,
+        closed_at: Timestamp::from_millis(0),
         unused_calls: finished.unused_calls,
         unused_calls_cost: run.is_drained().then_some(lost),
         unused_calls_estimate: run.estimate().plus(lost),
+        explanations: Vec::new(),
     }
 }
 
-fn measure(record: &PollRecord, finished: &Finished, spent: MicroUsd) {
-    let reason = if finished.cancelled { "cancelled" } else { finished.decision.reason.as_str() };
+fn measure(record: &PollRecord, closing: &Closing, ballots: &[Ballot], spent: MicroUsd) {
+    let reason = closing.reason.map_or("cancelled", TerminationReason::as_str);
+    let gather = Duration::from_millis(closing.gather_ms);
     metrics::counter!("ep_polls_total", "reason" => reason).increment(1);
-    metrics::histogram!("ep_poll_duration_seconds").record(finished.gather);
+    metrics::histogram!("ep_poll_duration_seconds").record(gather);
     metrics::counter!("ep_poll_cost_micro_usd_total").increment(spent.micro().unsigned_abs());
-    let skipped = record.plan.roster.len().saturating_sub(finished.ballots.len());
-    let saved = skipped.saturating_sub(finished.unused_calls as usize);
+    let skipped = record.plan.roster.len().saturating_sub(ballots.len());
+    let saved = skipped.saturating_sub(closing.unused_calls as usize);
     metrics::counter!("ep_calls_saved_total").increment(saved as u64);
-    for ballot in &finished.ballots {
+    for ballot in ballots {
         let result = ballot.vote.as_ref().map_or_else(|no_vote| no_vote.reason.as_str(), |_| "vote");
         metrics::counter!("ep_votes_total", "result" => result).increment(1);
         metrics::histogram!("ep_vote_duration_seconds")
@@ -419,11 +473,12 @@ fn measure(record: &PollRecord, finished: &Finished, spent: MicroUsd) {
     }
     tracing::info!(
         reason,
-        ballots = finished.ballots.len(),
+        ballots = ballots.len(),
         skipped,
-        confidence = finished.decision.confidence(),
+        confidence = 1.0 - closing.p_value,
+        explanations = closing.explanations.len(),
         cost = %spent,
-        gather_ms = finished.gather.as_millis() as u64,
+        gather_ms = closing.gather_ms,
         "poll closed"
     );
 }

@@ -9,6 +9,8 @@ use tokio_util::sync::CancellationToken;
 
 use crate::fault::Fault;
 use ep_polling::ballot::{BallotView, ModelResponse};
+use ep_polling::explanation::ExplanationText;
+use ep_polling::money::Spend;
 use ep_polling::roster::{Member, ModelChoice, Roster};
 use ep_polling::time::Timestamp;
 
@@ -89,6 +91,15 @@ impl From<Duration> for CallLimits {
     }
 }
 
+/// The response of a voter that was asked for an explanation.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ExplanationResponse {
+    /// The explanation; `None` if the voter gave none.
+    pub text: Option<ExplanationText>,
+    /// The total cost of all attempts.
+    pub spend: Spend,
+}
+
 /// Lists and calls models.
 #[async_trait]
 pub trait Models: Send + Sync {
@@ -109,6 +120,16 @@ pub trait Models: Send + Sync {
     /// retries. Never fails: a failure is a response without a vote. After cancellation no further request is
     /// sent; one already sent is waited for.
     async fn vote(&self, member: &Member, view: &BallotView, limits: CallLimits) -> ModelResponse;
+
+    /// Requests an explanation from a model that voted for this option of `view`, in at most as many requests as a
+    /// vote, with at most as many tokens. Never fails: a failure is a response without a text.
+    async fn explain(
+        &self,
+        member: &Member,
+        view: &BallotView,
+        option: usize,
+        limits: CallLimits,
+    ) -> ExplanationResponse;
 
     /// Returns the handling of an unneeded call to this member.
     fn abandon(&self, member: &Member) -> AbandonPolicy;

@@ -9,6 +9,7 @@ use super::{CLOCKS_APART, StoreError};
 use crate::caller::{CappedKey, UserId};
 use crate::webhook_url::WebhookUrl;
 use ep_polling::ballot::Ballot;
+use ep_polling::explanation::Explanation;
 use ep_polling::money::{Hold, MicroUsd, Settlement};
 use ep_polling::plan::Plan;
 use ep_polling::poll_id::PollId;
@@ -122,6 +123,8 @@ pub struct PollRecord {
     pub created_at: Timestamp,
     /// The amount held; `None` if the poll is not billed.
     pub held: Option<MicroUsd>,
+    /// The decision of a poll that has not ended, because its voters are asked for explanations.
+    pub decided: Option<Closing>,
     /// The closing, if the poll has ended.
     pub closing: Option<Closing>,
     /// True if the poll is closed and its hold, if any, is released.
@@ -169,6 +172,24 @@ pub struct Closing {
     /// Estimate of this cost, charged instead if the process ends before the calls.
     #[serde(default, skip_serializing_if = "is_default")]
     pub unused_calls_estimate: MicroUsd,
+    /// The outcomes of asking voters for explanations. Stored apart, because they are deleted with the ballots.
+    #[serde(skip)]
+    pub explanations: Vec<Explanation>,
+}
+
+impl Closing {
+    /// Sets the time of the close and the duration of the poll. The poll may have been opened by a process with a
+    /// clock that is ahead.
+    pub fn end_at(&mut self, now: Timestamp, created_at: Timestamp) {
+        self.closed_at = now.max(created_at);
+        let total = self.closed_at.since(created_at).as_millis() as u64;
+        self.total_ms = total.max(self.gather_ms);
+    }
+
+    /// Returns the cost of the explanations.
+    pub fn explanations_cost(&self) -> MicroUsd {
+        self.explanations.iter().map(|explanation| explanation.spend.amount).sum()
+    }
 }
 
 /// True for a value that is omitted from the stored JSON.
@@ -196,6 +217,17 @@ pub trait PollStore: Send + Sync {
     /// [`StoreError::NotFound`] if the poll is not running in this epoch, so that nothing is added to a
     /// closed poll or to a poll of another process.
     async fn record(&self, poll: &PollId, epoch: Epoch, ballots: &[Ballot]) -> Result<(), StoreError>;
+
+    /// Adds the last ballots of a running poll and stores its decision, in one transaction. The poll runs on until
+    /// its explanations are complete. A later call replaces the decision and its explanations. Acknowledged once a
+    /// crash of the process cannot undo it. Fails like [`record`](Self::record).
+    async fn decide(
+        &self,
+        poll: &PollId,
+        epoch: Epoch,
+        last: &[Ballot],
+        decided: &Closing,
+    ) -> Result<(), StoreError>;
 
     /// Adds the last ballots of a running poll and closes it, in one transaction, acknowledged once a power
     /// loss cannot undo it. Captures its hold unless calls are still in flight. Fails like

@@ -4,6 +4,7 @@
 mod budgets;
 mod crashes;
 mod deadlines;
+mod explanations;
 mod followers;
 mod interruptions;
 mod memory;

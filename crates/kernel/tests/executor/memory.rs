@@ -154,8 +154,16 @@ impl PollStore for Connection {
         let NewPoll { id, owner, plan, created_at, request_ref, hold, capped: _, notify: _, time } =
             poll.clone();
         let held = hold.map(|hold| hold.at_most);
-        let record =
-            PollRecord { id: id.clone(), owner, plan, created_at, held, closing: None, settled: false };
+        let record = PollRecord {
+            id: id.clone(),
+            owner,
+            plan,
+            created_at,
+            held,
+            decided: None,
+            closing: None,
+            settled: false,
+        };
         let now = Instant::now();
         let row = Row {
             record,
@@ -185,6 +193,22 @@ impl PollStore for Connection {
     async fn record(&self, poll: &PollId, epoch: Epoch, ballots: &[Ballot]) -> Result<(), StoreError> {
         self.write(|| self.change(poll, epoch, |row| row.add(ballots))).await
     }
+    async fn decide(
+        &self,
+        poll: &PollId,
+        epoch: Epoch,
+        last: &[Ballot],
+        decided: &Closing,
+    ) -> Result<(), StoreError> {
+        self.write(|| {
+            self.change(poll, epoch, |row| {
+                row.add(last)?;
+                row.record.decided = Some(decided.clone());
+                Ok(())
+            })
+        })
+        .await
+    }
     async fn close(
         &self,
         poll: &PollId,
@@ -196,7 +220,7 @@ impl PollStore for Connection {
         self.write(|| {
             self.change(poll, epoch, |row| {
                 row.add(last)?;
-                row.record.closing = Some(closing.clone());
+                (row.record.decided, row.record.closing) = (None, Some(closing.clone()));
                 if let Settlement::Capture(amount) = settlement {
                     (row.record.settled, row.captured) = (true, Some(amount));
                 }

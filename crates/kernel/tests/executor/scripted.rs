@@ -8,9 +8,10 @@ use std::time::Duration;
 use async_trait::async_trait;
 use ep_kernel::executor::run::{Finished, Recorder, Run};
 use ep_kernel::fault::{Fault, Kind};
-use ep_kernel::ports::{AbandonPolicy, CallLimits, Models, Registry, StoreError};
+use ep_kernel::ports::{AbandonPolicy, CallLimits, ExplanationResponse, Models, Registry, StoreError};
 use ep_polling::ballot::{Ballot, BallotView, ModelResponse, NoVote, Reason};
 use ep_polling::budget::Budget;
+use ep_polling::explanation::{ExplanationCount, ExplanationText};
 use ep_polling::money::{MicroUsd, PicoUsd, Price, Spend, SpendBasis};
 use ep_polling::options::Options;
 use ep_polling::order::Seed;
@@ -40,6 +41,10 @@ pub struct Script {
     pub called: Mutex<Vec<String>>,
     pub in_flight: AtomicUsize,
     pub most_in_flight: AtomicUsize,
+    /// The response times of explanations, by model; the others take none.
+    pub explaining: HashMap<String, Duration>,
+    /// The models that were asked for explanations.
+    pub explained: Mutex<Vec<String>>,
 }
 
 struct InFlight<'a>(&'a AtomicUsize);
@@ -82,6 +87,24 @@ impl Models for Script {
         };
         ModelResponse { vote, casting: None, spend, answered_by: None }
     }
+    async fn explain(
+        &self,
+        member: &Member,
+        _: &BallotView,
+        option: usize,
+        CallLimits { within, .. }: CallLimits,
+    ) -> ExplanationResponse {
+        let model = member.model.to_string();
+        self.explained.lock().unwrap().push(model.clone());
+        let takes = self.explaining.get(&model).copied().unwrap_or_default();
+        tokio::time::sleep(takes.min(within)).await;
+        let text = format!("Option {option} is better for {model}.");
+        let spend = Spend { amount: EXPLANATION, basis: SpendBasis::Reported };
+        if takes > within {
+            return ExplanationResponse { text: None, spend: Spend::UNKNOWN };
+        }
+        ExplanationResponse { text: ExplanationText::new(&text), spend }
+    }
     fn abandon(&self, _: &Member) -> AbandonPolicy {
         self.abandon.unwrap_or(AbandonPolicy::Drain)
     }
@@ -111,7 +134,11 @@ pub struct Case {
     pub costs: MicroUsd,
     pub price: Option<Price>,
     pub seed: [u8; 32],
+    pub explanations: Option<ExplanationCount>,
 }
+
+/// The charge for an explanation.
+pub const EXPLANATION: MicroUsd = MicroUsd::new(70);
 
 /// A price with a worst case of about 2,000 micro-USD per vote.
 pub const PRICE: Price =
@@ -129,6 +156,7 @@ impl Case {
             costs: MicroUsd::new(50),
             price: Some(PRICE),
             seed: [7; 32],
+            explanations: None,
         }
     }
 
@@ -150,6 +178,7 @@ impl Case {
             budget: Budget::from_amount(self.budget).unwrap(),
             pace: self.pace,
             private: false,
+            explanations: self.explanations,
         };
         let member = |i: usize| Member {
             model: ModelId::new(format!("m{i}")),

@@ -6,6 +6,7 @@ use std::time::Duration;
 use ep_kernel::ports::{
     AdoptedPoll, Closing, Epoch, PastEnd, PastPoll, PollProgress, PollRecord, StoreError,
 };
+use ep_polling::explanation::Explanation;
 use ep_polling::money::MicroUsd;
 use ep_polling::order::Seed;
 use ep_polling::plan::{Plan, PollForm};
@@ -27,6 +28,8 @@ row! {
         held: Option<i64>,
         unused_cost: Option<i64>,
         closing: Option<String>,
+        decided: Option<String>,
+        explanations: Option<String>,
         ..plan: PlanRow,
     }
 }
@@ -60,8 +63,8 @@ row! {
 }
 
 row! {
-    /// The number of a newly closed poll; none in the first form.
-    ClosedRow { number: Option<i64> }
+    /// The number of an updated poll; none in the first form.
+    UpdatedRow { number: Option<i64> }
 }
 
 row! {
@@ -93,7 +96,13 @@ row! {
 
 row! {
     /// The progress of a poll.
-    ProgressRow { closing: Option<String>, unused_cost: Option<i64>, settled: i64, ballots: i64 }
+    ProgressRow {
+        closing: Option<String>,
+        unused_cost: Option<i64>,
+        explanations: Option<String>,
+        settled: i64,
+        ballots: i64,
+    }
 }
 
 row! {
@@ -104,13 +113,15 @@ row! {
 impl PollRow {
     /// Decodes the poll. `members` are those of its stored roster.
     pub(crate) fn record(self, members: Arc<[Member]>) -> Result<PollRecord, StoreError> {
+        let explanations = explanations(self.explanations.as_deref())?;
         Ok(PollRecord {
             id: poll_id(&self.id)?,
             owner: self.owner.as_deref().map(user_id).transpose()?,
             plan: self.plan.decode(members)?,
             created_at: Timestamp::from_millis(self.created_at),
             held: (self.billed != 0).then(|| MicroUsd::new(self.held.unwrap_or_default())),
-            closing: closing(self.closing, self.unused_cost)?,
+            decided: closing(self.decided, None, explanations.clone())?,
+            closing: closing(self.closing, self.unused_cost, explanations)?,
             settled: self.settled != 0,
         })
     }
@@ -140,7 +151,7 @@ impl TryFrom<ProgressRow> for PollProgress {
     fn try_from(row: ProgressRow) -> Result<Self, StoreError> {
         Ok(Self {
             ballots: u32::try_from(row.ballots).map_err(|_| unreadable("a ballot"))?,
-            closing: closing(row.closing, row.unused_cost)?,
+            closing: closing(row.closing, row.unused_cost, explanations(row.explanations.as_deref())?)?,
             settled: row.settled != 0,
         })
     }
@@ -152,10 +163,25 @@ pub(crate) fn form(number: i64) -> Result<PollForm, StoreError> {
 }
 
 /// Decodes the closing of a poll from its columns.
-fn closing(text: Option<String>, unused_cost: Option<i64>) -> Result<Option<Closing>, StoreError> {
+fn closing(
+    text: Option<String>,
+    unused_cost: Option<i64>,
+    explanations: Vec<Explanation>,
+) -> Result<Option<Closing>, StoreError> {
     let Some(text) = text else { return Ok(None) };
     let closing = serde_json::from_str(&text).map_err(failed)?;
-    Ok(Some(Closing { unused_calls_cost: unused_cost.map(MicroUsd::new), ..closing }))
+    Ok(Some(Closing { unused_calls_cost: unused_cost.map(MicroUsd::new), explanations, ..closing }))
+}
+
+/// Decodes explanations; none for a poll without them.
+fn explanations(text: Option<&str>) -> Result<Vec<Explanation>, StoreError> {
+    text.map(serde_json::from_str).transpose().map(Option::unwrap_or_default).map_err(failed)
+}
+
+/// Serialises the explanations of a closing; `None` without any.
+pub(crate) fn explanations_json(closing: &Closing) -> Result<Option<String>, StoreError> {
+    let explanations = &closing.explanations;
+    if explanations.is_empty() { Ok(None) } else { json(explanations).map(Some) }
 }
 
 /// Converts the rows of a listed poll, one for each choice.

@@ -20,7 +20,7 @@ use ep_polling::time::Timestamp;
 use super::plans::RosterHash;
 use super::{Database, agent_tasks, holds, plans, reputation};
 use crate::engine::{Connection, Durability, Engine};
-use crate::rows::{self, AdoptedRow, BallotRow, ClosedRow, IdRow, PollRow, ProgressRow, SettledRow};
+use crate::rows::{self, AdoptedRow, BallotRow, IdRow, PollRow, ProgressRow, SettledRow, UpdatedRow};
 use crate::statements as sql;
 use crate::value::values;
 
@@ -47,6 +47,21 @@ impl<E: Engine> PollStore for Database<E> {
 
     async fn record(&self, poll: &PollId, epoch: Epoch, ballots: &[Ballot]) -> Result<(), StoreError> {
         if ballots.is_empty() { Ok(()) } else { self.0.insert_ballots(poll, epoch, ballots).await }
+    }
+
+    async fn decide(
+        &self,
+        poll: &PollId,
+        epoch: Epoch,
+        last: &[Ballot],
+        decided: &Closing,
+    ) -> Result<(), StoreError> {
+        let (poll, last, decided) = (poll.clone(), last.to_vec(), decided.clone());
+        self.0
+            .transact(Durability::ProcessCrash, move |db| {
+                async move { decide(db, &poll, epoch, &last, &decided).await }.boxed()
+            })
+            .await
     }
 
     async fn close(
@@ -213,6 +228,32 @@ async fn open<C: Connection>(
     Ok(Opened::New { held, notifies })
 }
 
+async fn decide<C: Connection>(
+    db: &mut C,
+    poll: &PollId,
+    epoch: Epoch,
+    last: &[Ballot],
+    decided: &Closing,
+) -> Result<(), StoreError> {
+    let explanations = rows::explanations_json(decided)?;
+    let row = values![poll, epoch, rows::closing_json(decided)?, explanations.as_deref()];
+    let updated = db.fetch_optional(sql::DECIDE_POLL, row).await?;
+    add_last(db, updated, last).await
+}
+
+/// Adds the last ballots of a poll; `updated` is the row of the poll if it runs in this epoch.
+async fn add_last<C: Connection>(
+    db: &mut C,
+    updated: Option<UpdatedRow>,
+    last: &[Ballot],
+) -> Result<(), StoreError> {
+    let Some(UpdatedRow { number }) = updated else { return Err(StoreError::NotFound("running poll")) };
+    if last.is_empty() {
+        return Ok(());
+    }
+    db.insert_ballots(number.ok_or(StoreError::UnknownForm)?, last).await
+}
+
 async fn close<C: Connection>(
     db: &mut C,
     poll: &PollId,
@@ -222,12 +263,11 @@ async fn close<C: Connection>(
     settlement: Settlement,
 ) -> Result<(), StoreError> {
     let settled = settlement != Settlement::Later;
-    let row = values![poll, epoch, rows::closing_json(closing)?, closing.unused_calls_cost, settled];
-    let closed: Option<ClosedRow> = db.fetch_optional(sql::CLOSE_POLL, row).await?;
-    let Some(ClosedRow { number }) = closed else { return Err(StoreError::NotFound("running poll")) };
-    if !last.is_empty() {
-        db.insert_ballots(number.ok_or(StoreError::UnknownForm)?, last).await?;
-    }
+    let explanations = rows::explanations_json(closing)?;
+    let json = rows::closing_json(closing)?;
+    let row = values![poll, epoch, json, closing.unused_calls_cost, settled, explanations.as_deref()];
+    let closed = db.fetch_optional(sql::CLOSE_POLL, row).await?;
+    add_last(db, closed, last).await?;
     agent_tasks::end(db, poll, closing).await?;
     match settlement {
         Settlement::Capture(amount) => holds::capture(db, poll, amount, closing.closed_at).await,

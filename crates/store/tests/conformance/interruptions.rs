@@ -8,12 +8,13 @@ use async_trait::async_trait;
 use ep_kernel::executor::{Billing, Opener, PollExecutor, PollLimits, PollState, Ports};
 use ep_kernel::fault::{Fault, Kind};
 use ep_kernel::ports::{
-    AbandonPolicy, AdoptedPoll, CallLimits, Closing, Epoch, Lease, Models, NewPoll, Opened, PollDeletion,
-    PollProgress, PollRecord, PollStore, Registry, StoreError,
+    AbandonPolicy, AdoptedPoll, CallLimits, Closing, Epoch, ExplanationResponse, Lease, Models, NewPoll,
+    Opened, PollDeletion, PollProgress, PollRecord, PollStore, Registry, StoreError,
 };
 use ep_kernel::tasks::Tasks;
 use ep_kernel::testing::{ManualClock, SeededEntropy};
 use ep_polling::ballot::{Ballot, BallotView, ModelResponse};
+use ep_polling::explanation::{ExplanationCount, ExplanationText};
 use ep_polling::money::{MicroUsd, PicoUsd, Price, Settlement, Spend, SpendBasis};
 use ep_polling::plan::Plan;
 use ep_polling::poll_id::PollId;
@@ -36,6 +37,9 @@ on_both_engines!(
 const MEMBERS: usize = 40;
 /// The cost of each call.
 const COST: i64 = 10;
+
+/// The number of explanations, for two options.
+const EXPLAINERS: u8 = 4;
 
 /// Models that all vote after a delay.
 struct Voters {
@@ -69,6 +73,11 @@ impl Models for Voters {
         let _ = member;
         let spend = Spend { amount: usd(COST), basis: SpendBasis::Reported };
         ModelResponse { vote: Ok(number % 2), spend, answered_by: None, casting: None }
+    }
+    async fn explain(&self, _: &Member, _: &BallotView, option: usize, _: CallLimits) -> ExplanationResponse {
+        sleep(self.takes).await;
+        let spend = Spend { amount: usd(COST), basis: SpendBasis::Reported };
+        ExplanationResponse { text: ExplanationText::new(&format!("For {option}.")), spend }
     }
     fn abandon(&self, _: &Member) -> AbandonPolicy {
         AbandonPolicy::Drain
@@ -119,6 +128,16 @@ impl PollStore for Connection {
     async fn record(&self, poll: &PollId, epoch: Epoch, ballots: &[Ballot]) -> Result<(), StoreError> {
         self.stall().await;
         self.respond(self.store.record(poll, epoch, ballots).await)
+    }
+    async fn decide(
+        &self,
+        poll: &PollId,
+        epoch: Epoch,
+        last: &[Ballot],
+        decided: &Closing,
+    ) -> Result<(), StoreError> {
+        self.stall().await;
+        self.respond(self.store.decide(poll, epoch, last, decided).await)
     }
     async fn close(
         &self,
@@ -208,11 +227,12 @@ fn replica(seed: u64, store: &Arc<Connection>, voters: &Arc<Voters>, lease: Dura
     executor
 }
 
-/// Returns a plan that asks every member, a few at a time.
+/// Returns a plan that asks every member, a few at a time, and some for explanations.
 fn thrifty() -> Plan {
     let price = Price { prompt: PicoUsd::new(100_000), ..Price::FREE };
     let mut plan = plan(MEMBERS);
     (plan.threshold, plan.pace, plan.deadline_ms) = (Threshold::new(1.0).unwrap(), Pace::Thrifty, 60_000);
+    plan.explanations = ExplanationCount::new(EXPLAINERS / 2).ok();
     plan.roster = plan.roster.iter().map(|member| Member { price: Some(price), ..member.clone() }).collect();
     plan
 }
@@ -277,7 +297,8 @@ async fn a_paused_replica_does_not_continue_an_adopted_poll(db: TestDatabase) {
     assert_eq!((posted + used, held), (1_000_000, 0));
     let estimate = thrifty().charged(0, Spend::UNKNOWN).amount.micro();
     let answers = MEMBERS as i64 * COST;
-    assert!((answers..=answers + in_flight as i64 * estimate).contains(&used), "{used} for {answers}");
+    let unknown = in_flight as i64 + i64::from(EXPLAINERS);
+    assert!((answers..=answers + unknown * estimate.max(COST)).contains(&used), "{used} for {answers}");
 }
 
 /// Readers must not ask the process that runs the poll, because it learns of the end last.

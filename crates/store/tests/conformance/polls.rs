@@ -1,10 +1,11 @@
 //! Opening, reading and closing polls.
 
-use ep_kernel::ports::{Epoch, Opened, PollProgress, StoreError};
+use ep_kernel::ports::{Closing, Epoch, Opened, PollProgress, StoreError};
 use ep_polling::ballot::Ballot;
-use ep_polling::money::Settlement;
+use ep_polling::explanation::{Explanation, ExplanationText};
+use ep_polling::money::{Settlement, Spend, SpendBasis};
 
-use crate::test_database::{TestDatabase, at, ballot, closing, hold, lease, new_poll, plan, usd};
+use crate::test_database::{TestDatabase, at, ballot, closing, hold, lease, new_poll, number, plan, usd};
 
 on_both_engines!(
     stored_polls_are_read_unchanged,
@@ -13,6 +14,8 @@ on_both_engines!(
     an_id_is_used_once,
     a_poll_is_closed_once,
     a_poll_is_closed_with_its_last_ballots_or_not_at_all,
+    a_decision_is_stored_with_its_explanations_until_the_close,
+    deleted_polls_keep_no_explanation,
     reports_the_progress_of_a_poll,
     the_lease_holder_sees_a_cancellation,
     pings_succeed_until_the_store_is_closed,
@@ -125,6 +128,46 @@ async fn a_poll_is_closed_with_its_last_ballots_or_not_at_all(db: TestDatabase) 
     let again = close(Epoch::FIRST, &[ballot(5, 3)]).await;
     assert!(matches!(again, Err(StoreError::NotFound(_))), "{again:?}");
     assert_eq!(db.polls.ballots(&poll, 0).await.unwrap().len(), 4);
+}
+
+fn explanation(position: u32, text: &str) -> Explanation {
+    let spend = Spend { amount: usd(7), basis: SpendBasis::Reported };
+    Explanation { position, text: ExplanationText::new(text), spend }
+}
+
+async fn a_decision_is_stored_with_its_explanations_until_the_close(db: TestDatabase) {
+    let poll = db.running(None, None).await;
+    let mut decided = closing(None);
+    decided.explanations = vec![explanation(0, "It is \"simpler\". 🦀"), explanation(1, "")];
+    let last = [ballot(1, 0), ballot(2, 1)];
+    for (epoch, accepted) in [(Epoch::new(9), false), (Epoch::FIRST, true)] {
+        assert_eq!(db.polls.decide(&poll, epoch, &last, &decided).await.is_ok(), accepted);
+    }
+    let record = db.polls.poll(&poll).await.unwrap().unwrap();
+    assert_eq!((record.decided.as_ref(), record.closing), (Some(&decided), None));
+    assert_eq!(db.polls.ballots(&poll, 0).await.unwrap(), last);
+    // Its ballots cannot be stored again.
+    assert!(db.polls.decide(&poll, Epoch::FIRST, &last, &decided).await.is_err());
+    decided.explanations[1] = explanation(1, "It is faster.");
+    db.polls.decide(&poll, Epoch::FIRST, &[], &decided).await.unwrap();
+    assert_eq!(db.polls.poll(&poll).await.unwrap().unwrap().decided.as_ref(), Some(&decided));
+    let closed = Closing { unused_calls_cost: Some(usd(0)), ..decided };
+    db.polls.close(&poll, Epoch::FIRST, &[], &closed, Settlement::Capture(usd(0))).await.unwrap();
+    let record = db.polls.poll(&poll).await.unwrap().unwrap();
+    assert_eq!((record.decided, record.closing.as_ref()), (None, Some(&closed)));
+    assert_eq!(db.polls.progress(&poll).await.unwrap().unwrap().closing, Some(closed.clone()));
+    assert!(db.polls.decide(&poll, Epoch::FIRST, &[], &closed).await.is_err());
+}
+
+async fn deleted_polls_keep_no_explanation(db: TestDatabase) {
+    let user = db.user(1_000).await;
+    let poll = db.running(Some(user), None).await;
+    let closed = Closing { explanations: vec![explanation(0, "A secret.")], ..closing(Some(0)) };
+    db.polls.close(&poll, Epoch::FIRST, &[], &closed, Settlement::Capture(usd(0))).await.unwrap();
+    let stored = "SELECT COUNT(*) FROM polls WHERE explanations LIKE '%secret%' OR closing LIKE '%secret%'";
+    assert_eq!(number(&db.url, stored).await, 1);
+    db.polls.delete(&poll, at(9_000)).await.unwrap();
+    assert_eq!(number(&db.url, stored).await, 0);
 }
 
 async fn reports_the_progress_of_a_poll(db: TestDatabase) {

@@ -289,6 +289,7 @@ pub fn plan(members: usize) -> Plan {
         budget: Budget::default(),
         pace: Pace::Balanced,
         private: false,
+        explanations: None,
         simulated: true,
         roster: (0..members).map(member).collect(),
         seed: Seed::new([7; 32]),

@@ -27,8 +27,23 @@ pub(crate) const fn option_description(form: ChoiceForm) -> &'static str {
 /// of the measured models (`examples/ballot-forms`).
 pub(crate) const SYSTEM: &str = "Answer the question by voting for one of the options.";
 
+/// The request for an explanation, after the ballot and the option that the model voted for. Chosen by measurement
+/// (`examples/ballot-forms`).
+pub(crate) const EXPLAIN: &str =
+    "Give the main reason for your vote, in one short sentence that starts with “Because”.";
+
 /// Builds the user message: question, options, and the instruction for this fallback level.
 pub(crate) fn user(view: &BallotView, form: ChoiceForm, level: FallbackLevel) -> String {
+    let mut text = ballot(view, form);
+    let how = instruction(level, form);
+    if !how.is_empty() {
+        let _ = write!(text, "\n\n{how}");
+    }
+    text
+}
+
+/// Builds the question and the options.
+pub(crate) fn ballot(view: &BallotView, form: ChoiceForm) -> String {
     let options: usize = view.choices.iter().map(|choice| choice.text.len() + 4).sum();
     let mut text = String::with_capacity(view.question.len() + options + 320);
     let mark = view.delimiter_mark;
@@ -44,10 +59,6 @@ pub(crate) fn user(view: &BallotView, form: ChoiceForm, level: FallbackLevel) ->
         };
     }
     let _ = write!(text, "</options-{mark:08x}>");
-    let how = instruction(level, form);
-    if !how.is_empty() {
-        let _ = write!(text, "\n\n{how}");
-    }
     text
 }
 

@@ -22,8 +22,17 @@ pub(crate) struct VoteRequest<'a> {
     pub(crate) lowest_effort: Option<&'static str>,
     /// True if the upstream is OpenRouter, which accepts routing preferences.
     pub(crate) is_openrouter: bool,
-    /// The unusable response that this request follows.
-    pub(crate) unusable_response: Option<&'a str>,
+    /// The response of the model that this request follows, if it is not the first one.
+    pub(crate) follows: Option<Follows<'a>>,
+}
+
+/// An earlier response of the model, and the reason for another request.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Follows<'a> {
+    /// The response was unusable; the request repeats the question.
+    Unusable(&'a str),
+    /// The model voted for this option; the request asks for its reason, without a tool.
+    Vote(&'a str),
 }
 
 impl VoteRequest<'_> {
@@ -57,7 +66,10 @@ impl VoteRequest<'_> {
     /// Serializes the body as JSON.
     pub(crate) fn body(&self) -> Vec<u8> {
         let form = self.choice_form();
-        let mut user = prompt::user(self.view, form, self.level);
+        let mut user = match self.follows {
+            Some(Follows::Vote(_)) => prompt::ballot(self.view, form),
+            _ => prompt::user(self.view, form, self.level),
+        };
         let mut messages = Vec::with_capacity(4);
         if self.sends(OptionalParameter::System) {
             messages.push(Message { role: "system", content: SYSTEM });
@@ -65,11 +77,13 @@ impl VoteRequest<'_> {
             user = format!("{SYSTEM}\n\n{user}");
         }
         messages.push(Message { role: "user", content: &user });
-        let repair;
-        if let Some(bad) = self.unusable_response {
-            repair = (prompt::unusable_response(bad), prompt::repair(self.level, form));
-            messages.push(Message { role: "assistant", content: &repair.0 });
-            messages.push(Message { role: "user", content: &repair.1 });
+        let exchange = self.follows.map(|follows| match follows {
+            Follows::Unusable(bad) => (prompt::unusable_response(bad), prompt::repair(self.level, form)),
+            Follows::Vote(option) => (option.to_owned(), prompt::EXPLAIN.to_owned()),
+        });
+        if let Some((response, request)) = &exchange {
+            messages.push(Message { role: "assistant", content: response });
+            messages.push(Message { role: "user", content: request });
         }
         let strict = self.sends(OptionalParameter::Strict).then_some(true);
         let schema = Schema::new(&self.view.choices, form);

@@ -15,8 +15,9 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use ep_kernel::fault::Fault;
-use ep_kernel::ports::{AbandonPolicy, CallLimits, Clock, Models, Registry};
+use ep_kernel::ports::{AbandonPolicy, CallLimits, Clock, ExplanationResponse, Models, Registry};
 use ep_polling::ballot::{BallotView, ModelResponse, NoVote, Reason};
+use ep_polling::explanation::ExplanationText;
 use ep_polling::money::{Spend, SpendBasis};
 use ep_polling::roster::{Member, ModelChoice, ModelId, Roster};
 use ep_polling::time::Timestamp;
@@ -54,6 +55,8 @@ pub struct Demo {
 /// The advertised lifetime of the model list.
 const TTL: Duration = Duration::from_hours(1);
 const CONTEXT: RosterContext = RosterContext { simulated: true, free_per_minute: None };
+/// The explanation of every simulated vote.
+const EXPLANATION: &str = "I am simulated and have no reason: my vote follows from a hash of the question.";
 /// The weights of a preference's three parts.
 const SHARED_WEIGHT: f64 = 1.0;
 const FAMILY_WEIGHT: f64 = 0.5;
@@ -166,6 +169,21 @@ impl Models for Demo {
                 .ok_or_else(|| NoVote::new(Reason::Unparsable, "the question has no options (simulated)")),
         };
         ModelResponse { vote, spend, casting: None, answered_by: None }
+    }
+
+    async fn explain(
+        &self,
+        member: &Member,
+        view: &BallotView,
+        _: usize,
+        limits: CallLimits,
+    ) -> ExplanationResponse {
+        let mut random = HashedRandom::from_texts(&[&view.question, member.model.as_str(), "explanation"]);
+        if let Some(tier) = self.tiers.get(&member.model) {
+            tokio::time::sleep(self.latency(tier, &mut random).min(limits.within)).await;
+        }
+        let spend = spend(member, view, None, &mut random);
+        ExplanationResponse { text: ExplanationText::new(EXPLANATION), spend }
     }
 
     fn abandon(&self, _: &Member) -> AbandonPolicy {

@@ -7,6 +7,7 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 
 use super::script::VoteFor;
+use crate::chat::prompt::EXPLAIN;
 
 /// The form of a vote request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -60,6 +61,11 @@ impl<'a> Request<'a> {
             (None, _) if self.response_format.is_some() => RequestedForm::Schema,
             (None, _) => RequestedForm::Prose,
         }
+    }
+
+    /// Returns true if the request asks for the reason of a vote.
+    pub(super) fn is_for_explanation(&self) -> bool {
+        self.messages.last().is_some_and(|message| message.content == EXPLAIN)
     }
 
     /// Returns the values and texts of the options shown. Without letters, the value of an option is its

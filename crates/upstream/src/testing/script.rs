@@ -20,6 +20,8 @@ pub struct Script {
     pub default: Behaviour,
     /// The option that the models vote for.
     pub votes_for: VoteFor,
+    /// The action for a request for an explanation.
+    pub explains: Action,
     /// The API key that requests need, if any.
     pub key: Option<String>,
     /// True to record requests for [`ScriptedUpstream::received`](super::ScriptedUpstream::received).
@@ -288,6 +290,7 @@ impl Default for Script {
             behaviours: HashMap::new(),
             default: Behaviour::default(),
             votes_for: VoteFor::First,
+            explains: Action::Says("Because it fits best.".to_owned()),
             key: None,
             keep_requests: true,
             held: false,

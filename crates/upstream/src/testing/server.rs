@@ -234,10 +234,14 @@ async fn completions(
     {
         released.forget();
     }
+    let chosen = request.choose(&script.votes_for);
+    if request.is_for_explanation() {
+        return perform(&script.explains, behaviour, &request, &chosen).await;
+    }
     let Some(action) = behaviour.actions.get(before).or(behaviour.actions.last()) else {
         return error(404, "no such model");
     };
-    perform(action, behaviour, &request, &request.choose(&script.votes_for)).await
+    perform(action, behaviour, &request, &chosen).await
 }
 
 async fn perform(

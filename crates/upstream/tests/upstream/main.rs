@@ -6,6 +6,7 @@
 mod answers;
 mod costs;
 mod demo;
+mod explanations;
 mod failures;
 mod forms;
 mod limits;

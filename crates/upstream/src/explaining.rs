@@ -1,0 +1,102 @@
+//! A single explanation: one request to a model that has voted, without a tool.
+//!
+//! The model has just responded to a vote, so the request has the parameters that the server is known to support,
+//! and is not repeated if it fails.
+
+use std::time::Duration;
+
+use ep_kernel::ports::{CallLimits, ExplanationResponse};
+use ep_polling::ballot::{BallotView, Choice};
+use ep_polling::explanation::ExplanationText;
+use ep_polling::roster::Member;
+use tokio::time::Instant;
+
+use crate::chat::cost::VoteCost;
+use crate::chat::request::{Follows, VoteRequest};
+use crate::chat::response::Completion;
+use crate::chat::{RawResponse, TransportError};
+use crate::fallback_level::FallbackLevel;
+use crate::parsing::without_reasoning;
+use crate::voting::{Capabilities, Voting};
+
+/// Longer than any explanation takes. It limits times, so that their sums cannot overflow.
+const MAX_DURATION: Duration = Duration::from_mins(10);
+
+impl Voting {
+    /// Requests an explanation from a model that voted for this option.
+    pub(crate) async fn explain(
+        &self,
+        member: &Member,
+        view: &BallotView,
+        option: usize,
+        capabilities: Capabilities,
+        limits: CallLimits,
+    ) -> ExplanationResponse {
+        let mut cost = VoteCost::new(member.price);
+        let deadline = Instant::now() + limits.within.min(self.model_timeout).min(MAX_DURATION);
+        let text = match view.choices.iter().find(|choice| choice.option == option) {
+            Some(choice) => {
+                let sent = self.send_request(member, view, choice, capabilities, &limits, deadline).await;
+                read(sent, &mut cost)
+            }
+            None => None,
+        };
+        ExplanationResponse { text, spend: cost.total() }
+    }
+
+    async fn send_request(
+        &self,
+        member: &Member,
+        view: &BallotView,
+        choice: &Choice,
+        capabilities: Capabilities,
+        limits: &CallLimits,
+        deadline: Instant,
+    ) -> Result<RawResponse, TransportError> {
+        let free = member.price.is_some_and(|price| price.is_free());
+        let Ok(reservation) = self.limits.reserve(free, deadline) else { return Err(TransportError::NoSlot) };
+        tokio::select! {
+            biased;
+            () = reservation.wait() => {}
+            () = limits.dropped.cancelled() => return Err(TransportError::Cancelled),
+        }
+        let fallback = self.fallback.of_model(&member.model, capabilities.first_level).await;
+        let request = VoteRequest {
+            model: member.model.as_str(),
+            view,
+            level: FallbackLevel::Prose,
+            profile: fallback.profile(),
+            max_tokens: member.output_tokens,
+            lowest_effort: capabilities.lowest_effort,
+            is_openrouter: self.is_openrouter,
+            follows: Some(Follows::Vote(&choice.text)),
+        };
+        self.chat.send(request.body(), deadline, &limits.dropped).await
+    }
+}
+
+/// Reads the explanation of a response and adds its cost.
+fn read(sent: Result<RawResponse, TransportError>, cost: &mut VoteCost) -> Option<ExplanationText> {
+    use TransportError::{BeforeResponse, Cancelled, Connect, DuringResponse, NoSlot, Timeout, TooLong};
+    let response = match sent {
+        Ok(response) => response,
+        Err(BeforeResponse | DuringResponse | TooLong | Timeout) => {
+            cost.add_unreported();
+            return None;
+        }
+        Err(Connect | NoSlot | Cancelled) => return None,
+    };
+    let completion = Completion::read(&response.body);
+    let usage = completion.as_ref().and_then(Completion::usage);
+    let choice = completion.as_ref().and_then(Completion::choice).unwrap_or_default();
+    let failed = completion.as_ref().is_some_and(|completion| completion.error(Some(&choice)).is_some());
+    if response.status >= 400 || failed {
+        cost.add_failure(response.cost, usage);
+        return None;
+    }
+    cost.add_response(response.cost, usage);
+    if choice.refused() || choice.finish_reason().is_some_and(|reason| reason == "content_filter") {
+        return None;
+    }
+    ExplanationText::new(&without_reasoning(&choice.content().text?))
+}
