@@ -1,31 +1,110 @@
-// Colours by choice: set before the first paint, stored in this browser only.
-const stored = () => {
+// For every page. Nothing here leaves this browser but the requests for the visitor's own name and balance.
+const stored = (area, key) => {
   try {
-    return localStorage.getItem('theme') ?? ''
+    return window[area].getItem(key) ?? ''
   } catch {
     return '' // Storage can be forbidden.
   }
 }
 
-const apply = (theme) => {
+const store = (area, key, value) => {
+  try {
+    if (value) window[area].setItem(key, value)
+    else window[area].removeItem(key)
+  } catch {
+    // It lasts as long as this page.
+  }
+}
+
+// Colours by choice: set before the first paint.
+const THEMES = { '': 'System', light: 'Light', dark: 'Dark' }
+let theme = stored('localStorage', 'theme')
+
+const apply = () => {
   if (theme) document.documentElement.dataset.theme = theme
   else delete document.documentElement.dataset.theme
 }
 
-apply(stored())
+apply()
+
+function chooseTheme(button) {
+  const label = () => {
+    button.title = `Theme: ${THEMES[theme] ?? THEMES['']}`
+    button.setAttribute('aria-label', button.title)
+  }
+  label()
+  button.addEventListener('click', () => {
+    const names = Object.keys(THEMES)
+    theme = names[(names.indexOf(theme) + 1) % names.length]
+    apply()
+    label()
+    store('localStorage', 'theme', theme)
+  })
+}
+
+// The account in the header. Public pages are the same for everyone and cached, so they say "Sign in". Pages cannot read
+// the session's cookie. A mark in this browser says that somebody has signed in here: without it, nothing is requested.
+const MARK = 'signed-in'
+const VISITOR = 'visitor'
+const FRESH_MS = 10_000
+
+function name(sign, visitor) {
+  const part = (tag, textContent, className = '') => Object.assign(document.createElement(tag), { textContent, className })
+  const balance = visitor.balance ? [' ', part('span', visitor.balance, 'number')] : []
+  sign.replaceChildren(part('span', 'Your account: ', 'unseen'), part('bdi', visitor.name), ...balance)
+}
+
+function forget() {
+  store('localStorage', MARK)
+  store('sessionStorage', VISITOR)
+}
+
+async function read(url) {
+  const reply = await fetch(url, { headers: { accept: 'application/json' } })
+  if (reply.status === 401) forget()
+  return reply.ok ? reply.json() : {}
+}
+
+async function showVisitor(sign) {
+  const { user, balance } = sign.dataset
+  const remember = (visitor) => {
+    store('localStorage', MARK, '1')
+    store('sessionStorage', VISITOR, JSON.stringify({ ...visitor, at: Date.now() }))
+  }
+  if (!user) { // The service has named the visitor.
+    remember({ name: sign.querySelector('bdi').textContent, balance: sign.querySelector('.number')?.textContent })
+    return
+  }
+  // Nobody sees the sign-in page with a session.
+  const way = document.querySelectorAll('[data-sign-in]')
+  if (way.length > 0) forget()
+  for (const link of way) link.addEventListener('click', () => store('localStorage', MARK, '1'))
+  if (!stored('localStorage', MARK)) return
+  const text = sign.textContent
+  sign.textContent = 'Account'
+  const known = JSON.parse(stored('sessionStorage', VISITOR) || '{}')
+  if (known.name) name(sign, known)
+  if (Date.now() - known.at < FRESH_MS) return
+  const [who, money] = await Promise.all([
+    known.name ? { email: known.name } : read(user),
+    balance ? read(balance) : known.name ? read(user) : {},
+  ])
+  if (!stored('localStorage', MARK)) {
+    sign.textContent = text
+    return
+  }
+  const visitor = { name: who.email?.split('@')[0], balance: money.balance ?? known.balance }
+  if (!visitor.name) return
+  name(sign, visitor)
+  remember(visitor)
+}
 
 addEventListener('DOMContentLoaded', () => {
-  const select = document.getElementById('theme')
-  select.value = stored()
-  select.closest('label').hidden = false
-  select.addEventListener('change', () => {
-    apply(select.value)
-    try {
-      localStorage.setItem('theme', select.value)
-    } catch {
-      // It lasts as long as this page.
-    }
-  })
+  const button = document.getElementById('theme')
+  if (button) chooseTheme(button)
+  const sign = document.querySelector('.sign')
+  if (sign) showVisitor(sign).catch(() => {}) // Offline, for example: the link still leads to the account.
+  for (const link of document.querySelectorAll('[data-sign-out]')) link.addEventListener('click', forget)
   for (const button of document.querySelectorAll('button[data-copy], button[data-copy-from]')) {
     if (!navigator.clipboard) break
     button.hidden = false
@@ -51,8 +130,14 @@ addEventListener('DOMContentLoaded', () => {
   for (const time of document.querySelectorAll('time[datetime]')) {
     const at = new Date(time.dateTime)
     if (!Number.isNaN(at.valueOf())) {
+      const local = at.toLocaleString('en', { dateStyle: 'long', timeStyle: 'short' })
+      // A time with a title is a day in a table.
+      if (time.title) {
+        time.title = local
+        continue
+      }
       time.title = time.textContent
-      time.textContent = at.toLocaleString('en', { dateStyle: 'long', timeStyle: 'short' })
+      time.textContent = local
     }
   }
   const countdown = document.getElementById('countdown')

@@ -23,8 +23,8 @@ class Words extends Error {}
 const ask = (wallet, method, params = []) => wallet.request({ method, params })
 
 const failure = ({ code, message } = {}) => {
-  if (code === DECLINED) return 'You declined in your wallet. Nothing was signed.'
-  if (code === PENDING) return 'Your wallet is waiting for you already: open it.'
+  if (code === DECLINED) return 'You declined in your wallet, so nothing was signed. Try again when you are ready.'
+  if (code === PENDING) return 'Your wallet is waiting for you. Open it to go on.'
   return `Your wallet reports: ${message ?? 'an unknown error'}`
 }
 
@@ -70,13 +70,13 @@ async function signIn(wallet) {
   say(`Your account is ready. ${signedIn.notice ? `${signedIn.notice}. ` : ''}This is its first API key, shown only once:`)
   const key = Object.assign(document.createElement('pre'), { tabIndex: 0 })
   key.append(Object.assign(document.createElement('code'), { id: 'key', textContent: signedIn.api_key }))
-  const copy = Object.assign(document.createElement('button'), { type: 'button', textContent: 'Copy the key' })
+  const copy = Object.assign(document.createElement('button'), { type: 'button', className: 'quiet', textContent: 'Copy the key' })
   copy.addEventListener('click', async () => {
     await navigator.clipboard?.writeText(signedIn.api_key)
     copy.textContent = 'Copied'
   })
-  const on = Object.assign(document.createElement('a'), { href: section.dataset.return, className: 'primary', textContent: 'Go on' })
-  const row = Object.assign(document.createElement('p'), { className: 'row' })
+  const on = Object.assign(document.createElement('a'), { href: section.dataset.return, className: 'button', textContent: 'Go on' })
+  const row = Object.assign(document.createElement('p'), { className: 'act' })
   row.append(copy, on)
   shown = true
   status.after(key, row)
@@ -206,19 +206,21 @@ async function receipt({ amount_usd: amount, tx_hash: transaction }) {
   const reply = await call(section.dataset.balance).catch(() => undefined)
   if (!reply?.ok) return
   const { balance } = await reply.json()
-  document.getElementById('balance').textContent = balance
+  for (const shown of document.querySelectorAll('#balance, .sign .number')) shown.textContent = balance
   say(`${paid}; it now has ${balance}. Receipt: transaction ${transaction}.`)
 }
 
 async function deposit(wallet) {
-  const input = section.querySelector('input')
-  const amount = Number(input.value.trim().replace(/^\$/, ''))
+  const input = document.getElementById('amount')
+  // The checked amount counts if no other is entered.
+  const text = input.value.trim() || document.querySelector('[name=preset]:checked').value
+  const amount = Number(text.replace(/^\$/, '').replace(/^(\d{1,3}),(\d{3})(?=\.|$)/, '$1$2'))
   input.removeAttribute('aria-invalid')
-  const { least, most } = section.dataset
+  const { least, most, rule } = section.dataset
   if (!(amount >= Number(least) && amount <= Number(most) && Number(amount.toFixed(2)) === amount)) {
     input.setAttribute('aria-invalid', 'true')
     input.focus()
-    throw new Words(`Write an amount from ${least} to ${most} US dollars, for example 10 or 12.50.`)
+    throw new Words(`${rule}.`)
   }
   setOpen(await signed(wallet, amount))
   await settle()
@@ -233,7 +235,7 @@ const sayAfterSearch = (text) => { if (status.textContent === SEARCHING) say(tex
 let busy = false
 
 // Repeats an open payment. While there is one, no wallet can sign another.
-const again = Object.assign(document.createElement('button'), { type: 'button', className: 'primary', textContent: 'Send the same payment again' })
+const again = Object.assign(document.createElement('button'), { type: 'button', className: 'button', textContent: 'Send the same payment again' })
 again.hidden = true
 status.after(again)
 
@@ -260,7 +262,7 @@ again.addEventListener('click', () => run(settle))
 function offer(name, wallet) {
   if (found.has(wallet)) return
   found.add(wallet)
-  const button = Object.assign(document.createElement('button'), { type: 'button', textContent: label(name) })
+  const button = Object.assign(document.createElement('button'), { type: 'button', className: 'quiet', textContent: label(name) })
   button.addEventListener('click', () => run(() => act(wallet)))
   const item = document.createElement('li')
   item.append(button)
@@ -275,5 +277,5 @@ addEventListener('eip6963:announceProvider', ({ detail }) => offer(String(detail
 dispatchEvent(new Event('eip6963:requestProvider'))
 setTimeout(() => {
   if (found.size === 0 && window.ethereum) offer('the wallet of this browser', window.ethereum)
-  if (found.size === 0) sayAfterSearch('No wallet was found in this browser. Install one, for example as an extension, and open this page again.')
+  if (found.size === 0) sayAfterSearch('No wallet was found in this browser. Install one as an extension, and reload this page.')
 }, SEARCH_MS)

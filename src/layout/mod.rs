@@ -51,6 +51,24 @@ pub struct Layout<'a> {
     pub logo: String,
     /// URL of the start page.
     pub home: String,
+    /// The visitor whom the header names. `None` on every page that is public or cached: such a page must not contain
+    /// a balance. Its header says "Sign in", and a script fills in the account if this browser has signed in.
+    pub visitor: Option<HeaderVisitor>,
+}
+
+/// The signed-in visitor in the header of a page that is rendered for one visit.
+pub struct HeaderVisitor {
+    /// The account's name: its email address without the host.
+    pub name: String,
+    /// The balance, if the service charges.
+    pub balance: Option<String>,
+}
+
+impl HeaderVisitor {
+    /// Names the account with this email address.
+    pub fn new(email: &str, balance: Option<String>) -> Self {
+        Self { name: email.split('@').next().unwrap_or_default().to_owned(), balance }
+    }
 }
 
 impl<'a> Layout<'a> {
@@ -67,6 +85,7 @@ impl<'a> Layout<'a> {
             operator: &site.settings.operator.name,
             logo: own(&site.links.url(LOGO, &[])),
             home: own(&format!("{}/", site.settings.base_url)),
+            visitor: None,
             site,
         }
     }

@@ -160,8 +160,6 @@ pub struct CheckoutForm {
     pub form: &'static str,
     /// Title of the button and of the page that leads to the processor.
     pub title: &'static str,
-    /// Label of the amount.
-    pub label: &'static str,
     /// Sentence about the processor, without its last words.
     pub entry: &'static str,
     /// The processor.

@@ -59,7 +59,6 @@ pub static CARD: Rail = Rail {
     page: PaymentForm::Checkout(CheckoutForm {
         form: ACCOUNT_FORMS.checkout,
         title: "Pay by card",
-        label: "By card, in US dollars",
         entry: "The card is entered at",
         processor: "the card processor",
     }),
@@ -170,6 +169,11 @@ impl Rail {
     /// Returns the rail with this identifier.
     pub fn find(id: &str) -> Option<&'static Self> {
         RAILS.into_iter().find(|rail| rail.id == id)
+    }
+
+    /// Returns the rail whose payments the ledger books from this account.
+    pub fn of_ledger(account: &str) -> Option<&'static Self> {
+        Self::find(account.strip_prefix("sys:")?)
     }
 
     /// Returns the form that this route takes, if it begins a payment on a processor's page.

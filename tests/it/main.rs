@@ -66,6 +66,7 @@ mod pages_content;
 mod pages_docs;
 mod pages_security;
 mod pages_start;
+mod pages_visitor;
 mod parity;
 mod polls;
 mod real_model;

@@ -17,23 +17,23 @@ use crate::harness::{
     Client, IdentityProvider, Reply, Service, Setup, Stripe, WalletLibraries, node, question,
 };
 
-const BROWSER: &str = "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8";
+pub const BROWSER: &str = "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8";
 const OWN: (&str, &str) = ("sec-fetch-site", "same-origin");
-const DASHBOARD: &str = "/dashboard";
+pub const DASHBOARD: &str = "/dashboard";
 
 /// A signed-in browser.
-struct Visitor {
-    client: Client,
+pub struct Visitor {
+    pub client: Client,
     cookie: String,
 }
 
 impl Visitor {
-    async fn new(service: &Service, dollars: i64) -> (Self, Client) {
+    pub async fn new(service: &Service, dollars: i64) -> (Self, Client) {
         let (user, owner) = service.user_with(MicroUsd::new(dollars * 1_000_000)).await;
         (Self { client: service.anonymous(), cookie: service.cookie(user).await }, owner)
     }
 
-    async fn get(&self, path: &str) -> Reply {
+    pub async fn get(&self, path: &str) -> Reply {
         let request = self.client.request(Method::GET, path);
         self.client.send(request.header("cookie", &self.cookie).header("accept", BROWSER)).await
     }
@@ -42,7 +42,7 @@ impl Visitor {
         send(&self.client, path, fields, &[OWN, ("cookie", &self.cookie)]).await
     }
 
-    async fn page(&self) -> String {
+    pub async fn page(&self) -> String {
         let page = self.get(DASHBOARD).await;
         assert_eq!(page.status, 200, "{}", page.text);
         page.text
@@ -56,7 +56,7 @@ async fn send(client: &Client, path: &str, fields: &[(&str, &str)], headers: &[(
 
 /// Returns the text between two marks of a page.
 #[track_caller]
-fn between<'a>(text: &'a str, before: &str, after: &str) -> &'a str {
+pub fn between<'a>(text: &'a str, before: &str, after: &str) -> &'a str {
     let rest = text.split_once(before).unwrap_or_else(|| panic!("no {before} in {text}")).1;
     rest.split_once(after).unwrap().0
 }
@@ -228,7 +228,7 @@ async fn key_is_created_once_shown_once_and_revoked() {
     assert!(visitor.page().await.contains("Revoked keys (1)"));
     // The notice is in its section.
     let html = visitor.get("/dashboard?done=revoked").await.text;
-    let section = between(&html, "<h2 id=\"keys\">", "<form");
+    let section = between(&html, "<h2 id=\"keys\">", "</section>");
     assert!(
         section.contains("The key is revoked.") && html.matches("The key is revoked.").count() == 1,
         "{html}"
@@ -323,7 +323,7 @@ async fn polls_are_listed_searched_paged_and_cancelled() {
     let started = owner.post("/api/polls", &slow).await.expect(202);
     let id = started["poll_id"].as_str().unwrap();
     let page = visitor.page().await;
-    assert!(between(&page, "id=\"running\"", "</ul>").contains(&format!("value=\"{id}\"")), "{page}");
+    assert!(between(&page, "id=\"running\"", "</table>").contains(&format!("value=\"{id}\"")), "{page}");
     assert!(page.contains("held for running polls"));
     let form = [("poll_id", id), ("nonce", "n1")];
     let (other, _) = Visitor::new(&service, 0).await;
@@ -341,7 +341,8 @@ async fn polls_are_listed_searched_paged_and_cancelled() {
     assert!([303, 409].contains(&again.status), "{}", again.text);
     let html = visitor.get("/dashboard?done=cancelled").await.text;
     assert!(
-        between(&html, "<h2 id=\"polls\">", "<form").contains("The poll has ended with the votes so far.")
+        between(&html, "<h2 id=\"polls\">", "</section>")
+            .contains("The poll has ended with the votes so far.")
     );
     // A poll that ended by itself, and one that was deleted, in a stale tab.
     let ended = owner.poll(json!({ "confidence_threshold": 0.5 })).await.expect(200);
@@ -383,7 +384,7 @@ async fn account_reads_its_history_and_spending() {
         owner.poll(json!({ "question": asked, "max_cost_usd": 0.5 })).await.expect(200);
     }
     let page = visitor.page().await;
-    assert_eq!(between(&page, "id=\"history\"", "</ul>").matches("<li>").count(), 20);
+    assert_eq!(between(&page, "id=\"history\"", "</table>").matches("<tr>").count(), 21);
     assert!(page.contains("Is number 22 a") && !page.contains("Is number 2 a") && !page.contains("<i>"));
     let next = between(&page, "Page 1</span>\n<a href=\"", "\"").replace("&#38;", "&").replace("#polls", "");
     let second = visitor.get(&next).await.text;
@@ -391,7 +392,7 @@ async fn account_reads_its_history_and_spending() {
         second.contains("Is number 2 a") && second.contains("Page 2") && !second.contains("rel=\"next\"")
     );
     let found = visitor.get("/dashboard?search=NUMBER+gr%C3%B6%C3%9Fe+21").await.text;
-    assert_eq!(between(&found, "id=\"history\"", "</ul>").matches("<li>").count(), 1, "{found}");
+    assert_eq!(between(&found, "id=\"history\"", "</table>").matches("<tr>").count(), 2, "{found}");
     let none = visitor.get("/dashboard?search=%22%3E%3Cscript%3E").await.text;
     assert!(none.contains("No poll matches") && !none.contains("<script>\""), "{none}");
     let beyond = visitor.get("/dashboard?page=99").await.text;
@@ -411,7 +412,12 @@ async fn account_reads_its_history_and_spending() {
     let days = spending["days"].as_array().unwrap();
     assert_eq!((days.len(), &days[29]["polls"], &days[0]["polls"]), (30, &json!(23), &json!(0)));
     assert!(days[29]["cost_usd"].as_f64().unwrap() > 0.0 && days[29]["cost_usd"] == spending["total_usd"]);
-    assert_eq!(page.matches("<rect ").count(), 30);
+    let chart = between(&page, "<svg class=\"days\"", "</svg>");
+    assert!(
+        chart.contains("aria-label=\"Spent each day, at most $") && chart.matches("<rect ").count() == 1,
+        "{chart}"
+    );
+    assert_eq!(page.matches("<dd>23</dd>").count(), 1, "polls in 30 days");
     assert_eq!(service.user().await.get("/api/spending").await.expect(200)["total_usd"], 0.0);
 }
 
@@ -458,21 +464,34 @@ async fn form_redirects_to_the_payment_page_once() {
         links.push(between(&page.text, "id=\"checkout\" href=\"", "\"").to_owned());
     }
     assert_eq!((stripe.requests().await.len(), &links[0]), (1, &links[1]));
-    for amount in ["", "0.5", "1001", "much", "1e3", "-5", "5.001", "<b>", "99999999999999999999"] {
+    let preset =
+        visitor.send("/dashboard/checkout", &[("preset", "25"), ("amount", ""), ("nonce", "n3")]).await;
+    assert!(preset.text.contains("$25.00 will be added"), "{}", preset.text);
+    // An address alone proves no payment.
+    let session = links[0].rsplit('/').next().unwrap();
+    let (other, _) = Visitor::new(&service, 0).await;
+    let funded = format!("/dashboard?funded={session}");
+    let waiting = visitor.get(&funded).await.text;
+    assert!(waiting.contains("Your payment of $12.50 has not arrived yet."), "{waiting}");
+    for (visitor, path) in [(&other, funded.as_str()), (&visitor, "/dashboard?funded=cs_test_unknown")] {
+        let page = visitor.get(path).await.text;
+        assert!(!page.contains("Thank you") && !page.contains("class=\"notice\""), "{page}");
+    }
+    for amount in ["", "2,50", "0.5", "1001", "much", "1e3", "-5", "5.001", "<b>", "99999999999999999999"] {
         let refused = visitor.send("/dashboard/checkout", &[("amount", amount), ("nonce", "n2")]).await;
         assert_eq!(refused.status, 400, "{amount}: {}", refused.text);
-        let text = "Enter an amount from $1 to $1000, for example 5 or 12.50.";
+        let text = "Enter an amount from $1 to $1,000.";
         assert_eq!(refusal(&refused), ("Nothing was paid", text));
         assert!(!refused.text.contains("<b>"));
-        let field = between(&refused.text, "<input id=\"card-amount\"", ">");
-        assert!(field.contains("aria-describedby=\"card-hint refused\" aria-invalid=\"true\""), "{field}");
+        let field = between(&refused.text, "<input id=\"amount\"", ">");
+        assert!(field.contains("aria-describedby=\"refused\" aria-invalid=\"true\""), "{field}");
     }
     let form = [("question", "Which is best?"), ("options", "A\nB"), ("who", "quick"), ("nonce", "n")];
     let poor = visitor.send("/ask", &form).await;
     assert!(poor.status == 402 && poor.text.contains("href=\"/dashboard#funds\""), "{}", poor.text);
-    assert_eq!(stripe.requests().await.len(), 1);
+    assert_eq!(stripe.requests().await.len(), 2);
     let page = visitor.get("/dashboard?funded=no").await.text;
-    assert!(page.contains("nothing was charged"));
+    assert!(page.contains("Nothing was charged."));
     let without = Setup::demo().boot().await;
     let (visitor, _) = Visitor::new(&without, 0).await;
     let page = visitor.page().await;

@@ -207,6 +207,7 @@ async fn how_sure_shows_the_committed_figures() {
     let service = Setup::demo().boot().await;
     let client = service.anonymous();
     let page = client.get("/how-sure").await.text;
+    let page = page.split_once("<main").unwrap().1;
     assert_eq!((page.matches("<svg").count(), page.matches("<polyline").count()), (3, 9));
     assert!(!page.contains('\u{fffc}') && page.contains("stops at 6 to 0, 8 to 1, 9 to 2, 10 to 3 votes"));
     let text = client.get("/how-sure.md").await.text;

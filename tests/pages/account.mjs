@@ -20,6 +20,8 @@ const { wallet: rich, chainId, others, screenshots } = JSON.parse(given)
 const RULES = ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice']
 const DECLINED = { code: 4001, message: 'User rejected the request.' }
 const LABEL = '<img src=x onerror=alert(1)> laptop'
+const AMOUNT = 'Enter an amount from $1 to $1,000'
+const PROVIDER = /^Sign in at /
 
 const browser = await chromium.launch({
   executablePath: process.env.CHROMIUM ?? '/usr/bin/chromium',
@@ -174,7 +176,7 @@ async function valid(html, name) {
 async function byKeyboard({ page }, name) {
   await page.reload()
   const wanted = await page.evaluate(() => [...document.querySelectorAll('a[href], button, select, input, textarea, summary, [tabindex="0"]')]
-    .filter((element) => element.checkVisibility() && element.type !== 'hidden' && !element.matches(':disabled')).length)
+    .filter((element) => element.checkVisibility() && element.type !== 'hidden' && !element.matches(':disabled, [type=radio]:not(:checked)')).length)
   assert.ok(wanted >= 8, `${name}: ${wanted}`)
   for (let stop = 0; stop < wanted; stop++) {
     await page.keyboard.press('Tab')
@@ -183,6 +185,34 @@ async function byKeyboard({ page }, name) {
   }
 }
 
+/** Asserts that the header is one row on phones, with all its parts. */
+async function oneRow({ page }, name) {
+  const before = page.viewportSize()
+  for (const width of [375, 320]) {
+    await page.setViewportSize({ width, height: 800 })
+    const middles = await page.evaluate(() => [...document.querySelector('.top').children]
+      .filter((element) => element.checkVisibility())
+      .map((element) => element.getBoundingClientRect())
+      .map(({ top, bottom, left, right }) => ({ middle: (top + bottom) / 2, inside: left >= 0 && right <= innerWidth })))
+    assert.equal(middles.length, 4, `${name} at ${width}: brand, theme, account and menu`)
+    for (const { middle, inside } of middles) assert.ok(inside && Math.abs(middle - middles[0].middle) < 2, `${name} at ${width}: ${JSON.stringify(middles)}`)
+    await page.getByRole('button', { name: 'Menu' }).click()
+    const link = page.getByRole('navigation', { name: 'Site' }).getByRole('link', { name: 'Docs' })
+    assert.ok(await link.isVisible(), `${name} at ${width}: the menu`)
+    await page.keyboard.press('Escape')
+    assert.ok(!await link.isVisible(), `${name} at ${width}: Escape`)
+  }
+  await page.setViewportSize(before)
+}
+
+/** Opens the form of a new key. It is open already if there is no key. */
+async function openNewKey(page) {
+  const name = page.getByLabel('Name', { exact: true })
+  if (!await name.isVisible()) await page.getByText('New key', { exact: true }).click()
+  return name
+}
+
+const sign = (page) => page.locator('.sign')
 const balance = ({ page }) => page.locator('#balance').innerText()
 const sessionOf = async ({ context }) => (await context.cookies()).find(({ name }) => name === 'ep_session')
 
@@ -199,26 +229,57 @@ const CHECKS = {
   async 'a person signs in at the provider, makes a key, pays by card, asks, revokes, and signs out'() {
     const visitor = await person()
     const { page } = visitor
+    const read = []
+    page.on('request', (request) => read.push(new URL(request.url()).pathname))
     await open(page, '/')
-    await page.getByRole('link', { name: 'Account' }).click()
+    assert.equal(await sign(page).innerText(), 'Sign in')
+    await oneRow(visitor, 'start')
+    await sign(page).click()
     await page.waitForURL(`${base}/login?return_to=%2Fdashboard`)
     await page.getByText('No wallet was found').waitFor()
     await holds(visitor, 'login')
+    await oneRow(visitor, 'login')
     await byKeyboard(visitor, 'login')
-    await page.getByRole('link', { name: 'Sign in at the identity provider' }).click()
+    assert.ok(!read.includes('/api/balance') && !read.includes('/api/auth/me'), 'nobody has signed in here')
+    await page.getByRole('link', { name: PROVIDER }).click()
     await page.waitForURL(`${base}/dashboard`)
     const { httpOnly, sameSite, path } = await sessionOf(visitor)
     assert.deepEqual([httpOnly, sameSite, path], [true, 'Lax', '/'])
     assert.equal(await balance(visitor), '$1.00')
     await holds(visitor, 'dashboard-new')
+    await oneRow(visitor, 'dashboard')
 
-    await page.getByLabel('Label of a new key').fill(LABEL)
-    await page.getByLabel('Permissions').selectOption('all')
+    // A public page is the same for everyone. Its script names the visitor.
+    const named = await sign(page).innerText()
+    assert.match(named, /\$1\.00/)
+    await page.evaluate(() => sessionStorage.clear())
+    await open(page, '/about')
+    await page.locator('.sign .number', { hasText: '$1.00' }).waitFor()
+    assert.equal(await sign(page).innerText(), named)
+    const shift = await page.evaluate(() => new Promise((resolve) => {
+      let sum = 0
+      new PerformanceObserver((list) => { for (const { value } of list.getEntries()) sum += value }).observe({ type: 'layout-shift', buffered: true })
+      setTimeout(() => resolve(sum), 300)
+    }))
+    assert.ok(shift <= 0.02, `the name moves the page by ${shift}`)
+    await oneRow(visitor, 'about, signed in')
+    const html = await (await visitor.context.request.get(`${base}/about`, { headers: { accept: 'text/html' } })).text()
+    assert.ok(html.includes('>Sign in</a>') && !html.includes('$1.00'))
+    await open(page, '/dashboard')
+
+    await (await openNewKey(page)).fill(LABEL)
+    await page.getByLabel('It may').selectOption('all')
     await page.getByRole('button', { name: 'Create a key' }).click()
     const key = await page.locator('#key').innerText()
+    await page.waitForFunction(() => document.activeElement.id === 'created')
+    const box = await page.locator('#created').boundingBox()
+    assert.ok(box.y >= 0 && box.y + box.height <= 900, `the box of the key is at ${box.y}`)
+    await page.evaluate(axe.source)
+    const { violations } = await page.evaluate((tags) => axe.run('#created', { runOnly: tags }), RULES)
+    assert.deepEqual(violations.map(({ id }) => id), [], 'axe on the box of a new key')
     await page.getByRole('button', { name: 'Copy the key' }).click()
     assert.equal(await page.evaluate(() => navigator.clipboard.readText()), key)
-    const config = JSON.parse(await page.locator('pre', { hasText: 'mcpServers' }).innerText())
+    const config = JSON.parse(await page.locator('pre', { hasText: 'mcpServers' }).textContent())
     assert.deepEqual(Object.keys(config.mcpServers), ['ensemble-poll'])
     const { url, headers } = config.mcpServers['ensemble-poll']
     assert.equal(headers.Authorization, `Bearer ${key}`)
@@ -227,24 +288,46 @@ const CHECKS = {
     const { structuredContent } = await client.callTool({ name: 'get_balance', arguments: {} })
     assert.equal(structuredContent.balance, '$1.00')
     await client.close()
-    await open(page, '/dashboard')
+    await page.getByRole('link', { name: 'Done' }).click()
+    await page.waitForURL(`${base}/dashboard#keys`)
     assert.ok(!(await page.content()).includes(key))
     assert.ok((await page.locator('#active').innerText()).includes(LABEL))
     const byKey = async () => (await fetch(`${base}/api/balance`, { headers: { authorization: `Bearer ${key}` } })).status
     assert.equal(await byKey(), 200)
 
-    await page.getByLabel('By card').fill('nothing')
+    await page.getByLabel(AMOUNT).fill('nothing')
     await page.getByRole('button', { name: 'Pay by card' }).click()
     await page.getByRole('alert').waitFor()
-    assert.equal(await page.evaluate(() => document.activeElement.id), 'refused')
-    assert.equal(await page.getByLabel('By card').inputValue(), 'nothing')
-    await page.getByLabel('By card').fill('25')
+    await page.waitForFunction(() => document.activeElement.id === 'refused')
+    assert.match(await page.getByRole('alert').innerText(), /Enter an amount from \$1 to \$1,000\./)
+    assert.equal(await page.getByLabel(AMOUNT).inputValue(), 'nothing')
+    assert.equal(await page.getByLabel(AMOUNT).getAttribute('aria-invalid'), 'true')
+    await page.getByLabel(AMOUNT).fill('')
+    // A preset is chosen by the keyboard.
+    assert.ok(await page.getByLabel('$10', { exact: true }).isChecked())
+    await page.getByLabel('$10', { exact: true }).focus()
+    await page.keyboard.press('ArrowRight')
+    assert.ok(await page.getByLabel('$25', { exact: true }).isChecked())
     await page.getByRole('button', { name: 'Pay by card' }).click()
     await page.waitForURL((url) => others.includes(url.origin))
     assert.equal(await page.locator('#amount').innerText(), '$25.00')
+    // Only a payment of this account is thanked for, and only once it has arrived.
+    const payment = new URL(page.url()).pathname.split('/').pop()
+    const elsewhere = await visitor.context.newPage()
+    for (const [funded, notice] of [
+      [payment, 'Your payment of $25.00 has not arrived yet. It usually takes a few seconds. Check again'],
+      ['cs_test_of_somebody_else', ''],
+      ['no', 'You left the payment page. Nothing was charged.'],
+    ]) {
+      await elsewhere.goto(`${base}/dashboard?funded=${funded}`)
+      assert.equal((await elsewhere.locator('.account > .notice').allInnerTexts()).join(), notice, funded)
+    }
+    await elsewhere.close()
     await page.getByRole('button', { name: 'Pay' }).click()
     await page.waitForURL(/\/dashboard\?funded=cs_test_/)
     await balanceUntil(visitor, '$26.00')
+    assert.equal(await page.locator('.account > .notice').innerText(), 'Thank you. $25.00 is in your balance.')
+    assert.deepEqual(await page.locator('#paid tbody th').allInnerTexts(), ['Paid by card', 'Starter credit'])
 
     for (const asked of ['Which drink suits a long meeting best? [Tea, Water]', 'Is a hot dog a sandwich? [Yes, No]']) {
       await open(page, '/')
@@ -259,23 +342,35 @@ const CHECKS = {
       await page.waitForLoadState()
     }
     await open(page, '/dashboard')
-    assert.equal(await page.locator('#history > li').count(), 2)
-    await page.getByLabel('Words of the question').fill('SANDWICH')
+    assert.equal(await page.locator('#history tbody tr').count(), 2)
+    await page.getByRole('searchbox', { name: 'Search your polls' }).fill('SANDWICH')
     await page.getByRole('button', { name: 'Search' }).click()
     await page.waitForURL(/search=SANDWICH/)
-    assert.equal(await page.locator('#history > li').count(), 1)
+    assert.equal(await page.locator('#history tbody tr').count(), 1)
     await open(page, '/dashboard')
     await holds(visitor, 'dashboard')
     await byKeyboard(visitor, 'dashboard')
     await open(page, '/dashboard')
 
     // A browser that has cached a result does not show it after the deletion.
-    const deleted = page.locator('#history > li', { hasText: 'sandwich' })
+    const deleted = page.locator('#history tbody tr', { hasText: 'sandwich' })
     const link = deleted.getByRole('link')
     const result = await link.evaluate(({ href }) => href)
     assert.equal((await page.goto(result)).status(), 200)
     await page.goto(`${base}/dashboard`)
-    await deleted.getByText('Delete', { exact: true }).click()
+    // A box asks first. It works by keyboard, and Escape closes it.
+    const ask = deleted.getByRole('button', { name: /^Delete:/ })
+    const question = deleted.getByRole('dialog')
+    await ask.focus()
+    await page.keyboard.press('Enter')
+    await question.waitFor()
+    await page.keyboard.press('Escape')
+    assert.ok(!await question.isVisible())
+    assert.match(await page.evaluate(() => document.activeElement.textContent), /Delete/)
+    await ask.click()
+    await page.evaluate(axe.source)
+    const asked = await page.evaluate((tags) => axe.run('[popover]:popover-open', { runOnly: tags }), RULES)
+    assert.deepEqual(asked.violations.map(({ id }) => id), [], 'axe on the box')
     await deleted.getByRole('button', { name: 'Delete the poll permanently' }).click()
     await page.waitForURL(/done=deleted/)
     await page.waitForFunction(() => document.activeElement !== document.body && document.activeElement.textContent.startsWith('The poll is deleted.'))
@@ -284,8 +379,8 @@ const CHECKS = {
     assert.equal((await page.goto(result)).status(), 404)
     await page.goto(`${base}/dashboard`)
 
-    const entry = page.locator('#active > li', { hasText: 'laptop' })
-    await entry.getByText('Revoke', { exact: true }).click()
+    const entry = page.locator('#active tbody tr', { hasText: 'laptop' })
+    await entry.getByRole('button', { name: /^Revoke the key/ }).click()
     await entry.getByRole('button', { name: 'Revoke it permanently' }).click()
     await page.getByText('The key is revoked.').waitFor()
     assert.equal(await byKey(), 401)
@@ -293,6 +388,8 @@ const CHECKS = {
     await page.getByRole('link', { name: 'Sign out' }).click()
     await page.waitForURL(`${base}/`)
     assert.equal(await sessionOf(visitor), undefined)
+    assert.equal(await sign(page).innerText(), 'Sign in')
+    assert.deepEqual(await page.evaluate(() => [localStorage.getItem('signed-in'), sessionStorage.getItem('visitor')]), [null, null])
     const old = await fetch(`${base}/dashboard`, { headers: { cookie: `ep_session=${session.value}` }, redirect: 'manual' })
     assert.equal(old.status, 303)
     await visitor.close()
@@ -302,13 +399,15 @@ const CHECKS = {
     const { page } = visitor
     await open(page, '/login?return_to=/dashboard')
     await page.getByText('needs JavaScript').waitFor()
-    await page.getByRole('link', { name: 'Sign in at the identity provider' }).click()
+    await page.getByRole('link', { name: PROVIDER }).click()
     await page.waitForURL(`${base}/dashboard`)
-    await page.getByLabel('Label of a new key').fill('without a script')
+    assert.equal(await page.getByRole('button', { name: /^Theme/ }).count(), 0)
+    assert.match(await sign(page).innerText(), /\$/)
+    await (await openNewKey(page)).fill('without a script')
     await page.getByRole('button', { name: 'Create a key' }).click()
     assert.match(await page.locator('#key').innerText(), /^ep_k_/)
     await open(page, '/dashboard')
-    await page.getByLabel('By card').fill('5')
+    await page.getByLabel(AMOUNT).fill('5')
     await page.getByRole('button', { name: 'Pay by card' }).click()
     await page.getByRole('link', { name: 'Go to the payment page' }).click()
     await page.waitForURL((url) => others.includes(url.origin))
@@ -321,7 +420,12 @@ const CHECKS = {
       await valid(await reply.text(), `${form} ${JSON.stringify(fields)}`)
     }
     // The session ends elsewhere while a form is open.
-    await page.getByLabel('Label of a new key').fill('typed before the sign-in')
+    // A box asks before a key is revoked.
+    const entry = page.locator('#active tbody tr', { hasText: 'without a script' })
+    await entry.getByRole('button', { name: /^Revoke the key/ }).click()
+    await entry.getByRole('button', { name: 'Revoke it permanently' }).click()
+    await page.getByText('The key is revoked.').waitFor()
+    await (await openNewKey(page)).fill('typed before the sign-in')
     const other = await visitor.context.newPage()
     await other.goto(`${base}/api/auth/logout`)
     await page.getByRole('button', { name: 'Create a key' }).click()
@@ -329,7 +433,7 @@ const CHECKS = {
     const ended = await fetch(`${base}/dashboard/keys`, { method: 'POST', body: new URLSearchParams({ label: LABEL, nonce: '7' }) })
     await valid(await ended.text(), 'an ended session')
     await other.goto(`${base}/login`)
-    await other.getByRole('link', { name: 'Sign in at the identity provider' }).click()
+    await other.getByRole('link', { name: PROVIDER }).click()
     await other.waitForURL(`${base}/dashboard`)
     await page.getByRole('button', { name: 'Submit it again' }).click()
     assert.match(await page.locator('#created').innerText(), /typed before the sign-in/)
@@ -360,7 +464,7 @@ const CHECKS = {
     await page.getByRole('link', { name: 'Go on' }).click()
     await page.waitForURL(`${base}/`)
     await open(page, '/dashboard')
-    assert.match(await page.locator('.kicker').innerText(), new RegExp(wallet.address, 'i'))
+    assert.match(await page.locator('.page-head').innerText(), new RegExp(`wallet ${wallet.address.slice(0, 6)}…${wallet.address.slice(-4)}`, 'i'))
     await visitor.close()
   },
   async 'a wallet pays in USDC'() {
@@ -374,13 +478,14 @@ const CHECKS = {
     const before = await balance(visitor)
     assert.equal(before, '$1.00')
     const pay = page.getByRole('button', { name: 'Pay with' })
+    await page.getByLabel(AMOUNT).fill('nothing')
     await pay.click()
-    await page.getByText('Write an amount').waitFor()
-    await page.getByLabel('Amount, in US dollars').fill('5000')
+    await page.getByRole('status').getByText(AMOUNT).waitFor()
+    await page.getByLabel(AMOUNT).fill('5000')
     await pay.click()
-    await page.getByText('Write an amount from 1 to 1000').waitFor()
+    await page.getByRole('status').getByText(`${AMOUNT}.`).waitFor()
     assert.equal(wallet.asked.filter((method) => /Typed/.test(method)).length, 0)
-    await page.getByLabel('Amount, in US dollars').fill('12.50')
+    await page.getByLabel(AMOUNT).fill('12.50')
     await pay.click()
     await page.getByText(`does not know the network with the number ${chainId}`).waitFor()
     wallet.knows.push(chainId)
@@ -391,12 +496,13 @@ const CHECKS = {
     await pay.click()
     await page.getByText('Receipt: transaction 0x').waitFor()
     assert.equal(await balance(visitor), '$13.50')
+    assert.match(await sign(page).innerText(), /\$13\.50/)
     await page.reload()
     assert.equal(await balance(visitor), '$13.50')
 
     // Only status 402 means that a payment was rejected.
     const signatures = () => wallet.asked.filter((method) => /Typed/.test(method)).length
-    const stored = () => page.evaluate(() => sessionStorage.length)
+    const stored = () => page.evaluate(() => Object.keys(sessionStorage).filter((key) => key.startsWith('open payment')).length)
     const before402 = signatures()
     const sent = []
     const responses = []
@@ -408,7 +514,7 @@ const CHECKS = {
     })
     const soon = { 'retry-after': '0' }
     responses.push((route) => route.fulfill({ status: 402, json: { error: 'insufficient funds' } }))
-    await page.getByLabel('Amount, in US dollars').fill('5')
+    await page.getByLabel(AMOUNT).fill('5')
     await pay.click()
     await page.getByText('The payment was refused, and nothing was taken: insufficient funds').waitFor()
     assert.deepEqual([await stored(), sent.length, signatures() - before402], [0, 1, 1])

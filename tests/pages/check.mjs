@@ -208,12 +208,34 @@ const CHECKS = {
     const { page, close } = await open(paths[0], { colorScheme: 'light' })
     const paper = () => page.evaluate(() => getComputedStyle(document.body).backgroundColor)
     const light = await paper()
-    await page.selectOption('#theme', 'dark')
+    const button = page.getByRole('button', { name: 'Theme: System' })
+    await button.focus()
+    await page.keyboard.press('Enter')
+    assert.deepEqual([await page.getByRole('button', { name: 'Theme: Light' }).count(), await paper()], [1, light])
+    await page.keyboard.press('Enter')
     const dark = await paper()
     assert.notEqual(dark, light)
     await page.reload()
     assert.equal(await paper(), dark)
+    await page.getByRole('button', { name: 'Theme: Dark' }).click()
+    assert.deepEqual([await button.count(), await paper()], [1, light])
     await close()
+  },
+  async 'the header is one row on phones, and its menu needs no script'() {
+    for (const path of paths.filter((path) => !path.startsWith('/embed/'))) {
+      for (const [width, javaScriptEnabled] of [[375, true], [320, true], [320, false]]) {
+        const { page, close } = await open(path, { viewport: { width, height: 800 }, javaScriptEnabled })
+        const parts = await page.locator('.top > *:visible').all()
+        const boxes = await Promise.all(parts.map((part) => part.boundingBox()))
+        // Without a script, there is no button for the theme.
+        assert.equal(boxes.length, javaScriptEnabled ? 4 : 3, `${path} at ${width}`)
+        const middles = boxes.map(({ y, height }) => y + height / 2)
+        assert.ok(Math.max(...middles) - Math.min(...middles) < 2, `${path} at ${width}: ${middles}`)
+        await page.getByRole('button', { name: 'Menu' }).click()
+        await page.getByRole('navigation', { name: 'Site' }).getByRole('link', { name: 'Models' }).waitFor()
+        await close()
+      }
+    }
   },
   async 'a poll is shown in a frame where it is meant to be'() {
     for (const path of paths.filter((path) => path.startsWith('/embed/'))) {

@@ -2,7 +2,8 @@
 
 use std::borrow::Cow;
 
-use ep_kernel::ctx::Ctx;
+use ep_kernel::caller::UserId;
+use ep_kernel::ctx::{Ctx, ToolPorts};
 use ep_kernel::fault::Fault;
 use ep_kernel::ports::PastPoll;
 use ep_kernel::tool::{Access, Agents, Cost, Effect, Latency, Rate, Rest, Spec, Task, Tool, ToolOutput};
@@ -20,7 +21,7 @@ use crate::polls::summary::{Status, winning_option};
 pub struct ListResults;
 
 /// A query for polls of the account.
-#[derive(Debug, Deserialize, JsonSchema)]
+#[derive(Debug, Default, Deserialize, JsonSchema)]
 pub struct Page {
     /// Maximum number of polls.
     #[serde(default = "default_limit")]
@@ -152,18 +153,22 @@ impl Tool for ListResults {
     type Output = ResultList;
 
     async fn call(cx: &Ctx, page: Page) -> Result<ResultList, Fault> {
-        check_limit(page.limit)?;
-        let search = page.search.as_deref().unwrap_or_default();
-        if search.chars().count() > MAX_SEARCH {
-            return Err(Fault::invalid("search", format!("must have at most {MAX_SEARCH} characters")));
-        }
-        let words: Vec<&str> = search.split_whitespace().take(MAX_WORDS).collect();
-        let (user, history) = (cx.account()?, cx.history());
-        let polls = if words.is_empty() && !page.running {
-            history.polls_of(user, page.limit, page.offset).await?
-        } else {
-            history.find_polls(user, &words, page.running, page.limit, page.offset).await?
-        };
+        let polls = past_polls(cx.ports(), cx.account()?, &page).await?;
         Ok(ResultList { results: polls.into_iter().map(Into::into).collect() })
     }
+}
+
+/// Returns a page of an account's polls, newest first. The tool and the account page share this function.
+pub async fn past_polls(ports: &ToolPorts, user: UserId, page: &Page) -> Result<Vec<PastPoll>, Fault> {
+    check_limit(page.limit)?;
+    let search = page.search.as_deref().unwrap_or_default();
+    if search.chars().count() > MAX_SEARCH {
+        return Err(Fault::invalid("search", format!("must have at most {MAX_SEARCH} characters")));
+    }
+    let words: Vec<&str> = search.split_whitespace().take(MAX_WORDS).collect();
+    Ok(if words.is_empty() && !page.running {
+        ports.history.polls_of(user, page.limit, page.offset).await?
+    } else {
+        ports.history.find_polls(user, &words, page.running, page.limit, page.offset).await?
+    })
 }

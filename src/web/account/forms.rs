@@ -14,7 +14,8 @@ use serde_json::json;
 use super::visitor::Visitor;
 use super::{Done, sent};
 use crate::http::{Exchange, Form};
-use crate::site::deposit::{DEPOSITS, cents_of};
+use crate::layout::uncapitalized;
+use crate::site::deposit::{DEPOSITS, amount_rule, cents_of};
 use crate::site::names::ACCOUNT_FORMS;
 
 /// Creates a key and shows it once.
@@ -51,17 +52,30 @@ pub(crate) fn checkout(
     _: Admission,
 ) -> BoxFuture<'static, Result<Response<Body>, Fault>> {
     sent(exchange, ACCOUNT_FORMS.checkout, async |visitor: &Visitor<'_>, form: &Form| {
-        let amount = form.text("amount").trim_start_matches('$');
-        let cents = cents_of(amount).filter(|cents| DEPOSITS.contains(cents)).ok_or_else(|| {
-            let (least, most) = (DEPOSITS.start() / 100, DEPOSITS.end() / 100);
-            let text = format!("enter an amount from ${least} to ${most}, for example 5 or 12.50.");
-            Fault::invalid("amount", text)
-        })?;
+        let cents = chosen_cents(form)
+            .ok_or_else(|| Fault::invalid("amount", format!("{}.", uncapitalized(&amount_rule()))))?;
         let input = json!({ "amount_cents": cents });
         let page: CheckoutLink = visitor.change::<CreateCheckout>(input, form).await?.typed()?.output;
-        Ok(Done::Checkout(page.url))
+        Ok(Done::Checkout { url: page.url, cents })
     })
     .boxed()
+}
+
+/// Returns the submitted amount, or the chosen preset if no amount was entered.
+fn chosen_cents(form: &Form) -> Option<u32> {
+    let entered = form.text("amount").trim();
+    let text = if entered.is_empty() { form.text("preset") } else { entered };
+    let cents = cents_of(&without_separators(text.trim_start_matches('$').trim()))?;
+    DEPOSITS.contains(&cents).then_some(cents)
+}
+
+/// Removes commas between thousands, as in 1,000.00. Other commas stay, because many people write 2,50 for 2.50.
+fn without_separators(amount: &str) -> String {
+    let whole = amount.split('.').next().unwrap_or_default();
+    let mut groups = whole.split(',');
+    let is_grouped = groups.next().is_some_and(|first| (1..=3).contains(&first.len()))
+        && groups.all(|group| group.len() == 3);
+    if is_grouped { amount.replace(',', "") } else { amount.to_owned() }
 }
 
 /// Cancels a poll. Its votes stay.
@@ -74,4 +88,35 @@ pub(crate) fn cancel_poll(
         Ok(Done::Elsewhere("?done=cancelled#polls"))
     })
     .boxed()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn amounts_are_read_as_people_write_them() {
+        let cents = |amount: &str, preset: &str| {
+            let form = url::form_urlencoded::Serializer::new(String::new())
+                .append_pair("preset", preset)
+                .append_pair("amount", amount)
+                .finish();
+            chosen_cents(&Form::parse(form.as_bytes()))
+        };
+        for (amount, expected) in [
+            ("", Some(1000)),
+            (" $7 ", Some(700)),
+            ("12.50", Some(1250)),
+            ("1,000", Some(100_000)),
+            ("1,000.01", None),
+            ("2,50", None),
+            ("1,00,0", None),
+            ("0.99", None),
+            ("1e2", None),
+            ("-5", None),
+        ] {
+            assert_eq!(cents(amount, "10"), expected, "{amount}");
+        }
+        assert_eq!((cents("", ""), cents("", "0")), (None, None));
+    }
 }

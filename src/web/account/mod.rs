@@ -1,13 +1,20 @@
 //! The account page and its forms. Each form calls its operation through dispatch, with the visitor's session.
 
+mod amounts;
+mod chart;
 pub(super) mod data;
 mod forms;
+mod keys;
+mod links;
+mod moments;
 mod new_key;
 mod notices;
 mod page_data;
-mod parts;
+mod payments;
+mod polls;
 mod refusal;
 mod signed_out;
+mod spending;
 mod view;
 mod visitor;
 
@@ -82,8 +89,13 @@ pub(super) enum Done {
     Elsewhere(&'static str),
     /// A new key.
     Key(CreatedKey),
-    /// URL of the processor's page.
-    Checkout(String),
+    /// A payment on the processor's page.
+    Checkout {
+        /// URL of that page.
+        url: String,
+        /// The amount.
+        cents: u32,
+    },
     /// The first page of a data export.
     Export(UserId, Value),
     /// The account was deleted.
@@ -123,9 +135,9 @@ pub(super) async fn sent(
             let view = AccountView { created: Some(key), ..view };
             answered(&visitor.page(view).await?, &parts.headers, &head, &state)
         }
-        Ok(Done::Checkout(url)) => {
+        Ok(Done::Checkout { url, cents }) => {
             let shown = Rail::checkout_form(name).ok_or_else(|| Fault::internal("no rail has this form"))?;
-            let page = CheckoutPage::new(&state.site, shown, url, form.text("amount"));
+            let page = CheckoutPage::new(&state.site, shown, url, cents);
             answered(&page, &parts.headers, &head, &state)
         }
         Ok(Done::Export(user, first)) => Ok(data::download(&state, user, first)),

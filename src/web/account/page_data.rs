@@ -1,9 +1,10 @@
 //! Data of the account page: the request, and the outputs of its operations.
 
 use ep_kernel::fault::Fault;
+use ep_kernel::ports::{CheckoutRecord, PastPoll, TransferRecord};
+use ep_polling::time::Timestamp;
 use ep_tools::account::{BalanceReply, CurrentUser};
 use ep_tools::keys::{CreatedKey, ListedKey};
-use ep_tools::results::HistoryResult;
 
 use crate::http::Form;
 
@@ -28,8 +29,10 @@ pub struct AccountView<'a> {
     pub typed: Option<&'a Form>,
 }
 
-/// Outputs of the operations.
+/// Outputs of the operations, and data that no operation returns.
 pub struct AccountData {
+    /// The time of the request.
+    pub now: Timestamp,
     /// The account.
     pub user: CurrentUser,
     /// The balance.
@@ -37,11 +40,15 @@ pub struct AccountData {
     /// Spending by day.
     pub spending: ep_tools::account::Spending,
     /// The running polls.
-    pub running: Vec<HistoryResult>,
+    pub running: Vec<PastPoll>,
     /// One page of all polls, with one extra entry if another page follows.
-    pub past: Vec<HistoryResult>,
+    pub past: Vec<PastPoll>,
     /// Number of polls per page.
     pub listed: usize,
+    /// The newest payments to and from the account.
+    pub payments: Vec<TransferRecord>,
+    /// The account's card payment that the browser returns from.
+    pub funded: Option<CheckoutRecord>,
     /// The API keys.
     pub keys: Vec<ListedKey>,
     /// The configuration of an MCP client.

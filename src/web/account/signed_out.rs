@@ -3,6 +3,7 @@
 use askama::Template;
 use ep_kernel::fault::Fault;
 
+use super::amounts::dollars;
 use crate::http::Form;
 use crate::layout::message;
 use crate::layout::{Article, Layout};
@@ -108,8 +109,8 @@ pub struct CheckoutPage<'a> {
 }
 
 impl<'a> CheckoutPage<'a> {
-    /// Creates the page for a payment at this URL. `amount` is the submitted text.
-    pub fn new(site: &'a Site, form: &'static CheckoutForm, url: String, amount: &str) -> Self {
+    /// Creates the page for a payment at this URL.
+    pub fn new(site: &'a Site, form: &'static CheckoutForm, url: String, cents: u32) -> Self {
         let host = url::Url::parse(&url).ok().and_then(|url| url.host_str().map(str::to_owned));
         let about = format!("{} {}.", form.entry, form.processor);
         Self {
@@ -117,7 +118,7 @@ impl<'a> CheckoutPage<'a> {
             form,
             host: host.unwrap_or_default(),
             url,
-            amount: amount.trim_start_matches('$').to_owned(),
+            amount: dollars(i64::from(cents)),
             back: own(&site.links.url(DASHBOARD, &[])),
         }
     }
@@ -129,6 +130,6 @@ impl Renders for CheckoutPage<'_> {
     }
 
     fn markdown(&self) -> askama::Result<String> {
-        Ok(format!("# {}\n\n${} is paid at <{}>\n", self.form.title, self.amount, self.url))
+        Ok(format!("# {}\n\n{} is paid at <{}>\n", self.form.title, self.amount, self.url))
     }
 }

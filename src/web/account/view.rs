@@ -2,22 +2,25 @@
 
 use askama::Template;
 use ep_kernel::key_label::KeyLabel;
-use ep_kernel::tool::Tool;
-use ep_tools::account::{BalanceReply, GetBalance};
-use ep_tools::results::HistoryResult;
+use ep_kernel::ports::PastPoll;
+use ep_tools::account::BalanceReply;
 
+use super::amounts;
+use super::chart::Chart;
+use super::keys::Keys;
+use super::links::{Addresses, Contact, WayToPay};
 use super::new_key::NewKeyView;
-use super::notices::{notices, outcome};
+use super::notices::{Notice, notices, outcome};
 use super::page_data::{AccountData, AccountView};
-use super::parts;
-use super::parts::{Keys, ListedPollRow, Spending};
+use super::payments::PaymentRow;
+use super::polls::PollRow;
 use super::refusal::{FormRejection, RejectionContext};
-use crate::layout::Layout;
+use super::spending::Spending;
+use crate::layout::{HeaderVisitor, Layout};
 use crate::layout::{Renders, own};
-use crate::site::Rail;
 use crate::site::Site;
-use crate::site::deposit::DEPOSITS;
-use crate::site::names::{ACCOUNT_FORMS, DASHBOARD, LOGOUT, RESULT_PAGE};
+use crate::site::deposit::{DEPOSITS, PRESETS, amount_rule};
+use crate::site::names::{ACCOUNT_FORMS, RESULT_PAGE};
 
 /// An account's page.
 #[derive(Template)]
@@ -36,15 +39,18 @@ struct AccountText<'a> {
 
 struct Account {
     who: String,
-    notices: Vec<String>,
+    short_name: String,
+    notices: Vec<Notice>,
     /// The outcome of a form and the section that shows it.
     done: Option<(&'static str, &'static str)>,
     created: Option<NewKeyView>,
     refused: Option<FormRejection>,
     balance: BalanceReply,
     spending: Spending,
-    running: Vec<ListedPollRow>,
-    past: Vec<ListedPollRow>,
+    chart: Option<Chart>,
+    running: Vec<PollRow>,
+    past: Vec<PollRow>,
+    payments: Vec<PaymentRow>,
     search: String,
     number: u32,
     newer: Option<String>,
@@ -52,6 +58,10 @@ struct Account {
     keys: Keys,
     charges: bool,
     ways_to_pay: Vec<WayToPay>,
+    /// Amounts to choose from, the chosen one, and the range of other amounts as an instruction.
+    presets: [u32; 3],
+    preset: u32,
+    amount_rule: String,
     /// The minimum and the maximum payment, in dollars.
     least: u32,
     most: u32,
@@ -69,70 +79,19 @@ struct Account {
     forms: Addresses,
 }
 
-/// URLs of the forms, and URLs that scripts fetch.
-struct Addresses {
-    page: String,
-    keys: String,
-    revocation: String,
-    cancellation: String,
-    poll_deletion: String,
-    export: String,
-    deletion: String,
-    balance: String,
-    logout: String,
-}
-
-/// A payment rail with the URL to which its form or its script pays.
-struct WayToPay {
-    rail: &'static Rail,
-    url: String,
-}
-
-impl WayToPay {
-    fn new(rail: &'static Rail, address: impl Fn(&str) -> String) -> Self {
-        let to = rail.page.checkout().map_or(rail.begins, |form| form.form);
-        Self { rail, url: address(to) }
-    }
-}
-
-/// The operator's contact address as a link.
-struct Contact {
-    text: String,
-    url: String,
-}
-
-impl Contact {
-    /// Links to a mailbox or a page; returns `None` if no contact is configured.
-    fn of(contact: &str) -> Option<Self> {
-        let text = contact.strip_prefix("mailto:").unwrap_or(contact);
-        let url = if text.contains("://") { text.to_owned() } else { format!("mailto:{text}") };
-        (!text.is_empty()).then(|| Self { text: text.to_owned(), url })
-    }
-}
-
 impl Account {
     fn held(&self) -> Option<String> {
-        parts::held(&self.balance)
+        amounts::held(&self.balance)
     }
 }
 
 impl<'a> AccountPage<'a> {
     /// Creates the page for this request.
     pub fn new(site: &'a Site, view: AccountView<'_>, data: AccountData) -> Self {
-        let AccountData { user, balance, spending, running, mut past, listed, keys, .. } = data;
+        let AccountData { now, user, balance, spending, running, mut past, listed, keys, .. } = data;
         let email = user.email;
         let address = |name: &str| own(&site.links.url(name, &[]));
-        let forms = Addresses {
-            page: address(DASHBOARD),
-            keys: address(ACCOUNT_FORMS.keys),
-            revocation: address(ACCOUNT_FORMS.revocation),
-            cancellation: address(ACCOUNT_FORMS.cancellation),
-            poll_deletion: address(ACCOUNT_FORMS.poll_deletion),
-            export: address(ACCOUNT_FORMS.export),
-            deletion: address(ACCOUNT_FORMS.deletion),
-            balance: address(GetBalance::SPEC.name),
-            logout: address(LOGOUT),
-        };
+        let forms = Addresses::new(address);
         let more = past.len() > listed;
         past.truncate(listed);
         let index = |number: u32| {
@@ -149,7 +108,7 @@ impl<'a> AccountPage<'a> {
             view.typed.filter(|_| of_this).map(|typed| typed.text(name).to_owned()).unwrap_or_default()
         };
         let name = email.strip_suffix(WALLETS).unwrap_or(&email).to_owned();
-        let keys = Keys::new(keys);
+        let keys = Keys::new(keys, now);
         let revoked_key = typed(ACCOUNT_FORMS.revocation, "key_id");
         let known = RejectionContext {
             name: &name,
@@ -158,26 +117,36 @@ impl<'a> AccountPage<'a> {
             has_balance: balance.balance_cents != 0,
         };
         let page_of = |id: &str| own(&site.links.url(RESULT_PAGE, &[("poll_id", id)]));
-        let listed = |polls: Vec<HistoryResult>| {
-            polls.into_iter().map(|poll| ListedPollRow::new(poll, page_of)).collect()
-        };
+        let listed =
+            |polls: Vec<PastPoll>| polls.into_iter().map(|poll| PollRow::new(poll, now, page_of)).collect();
+        let payment = |transfer| PaymentRow::new(transfer, user.user_id, now);
+        let charges = site.settings.offer.charges;
+        let visitor = HeaderVisitor::new(&email, charges.then(|| balance.balance.clone()));
+        let spending = Spending(spending);
+        let preset = typed(ACCOUNT_FORMS.checkout, "preset").parse().ok();
         let inner = Account {
             who: who(&email),
-            notices: notices(&view),
+            short_name: short_name(&email),
+            notices: notices(&view, data.funded.as_ref(), &forms.page),
             created: view.created.map(|created| NewKeyView::new(site, created, &data.mcp_config)),
             done: outcome(view.done),
             refused: view.refused.map(|(form, fault)| FormRejection::new(form, fault, view.typed, &known)),
             balance,
-            spending: Spending(spending),
+            chart: Chart::of(spending.days()),
+            spending,
             running: listed(running),
             past: listed(past),
+            payments: data.payments.iter().map(payment).collect(),
             search: view.search.to_owned(),
             number: view.page,
             newer,
             older,
             keys,
-            charges: site.settings.offer.charges,
+            charges,
             ways_to_pay: site.settings.offer.rails().map(|rail| WayToPay::new(rail, address)).collect(),
+            presets: PRESETS,
+            preset: PRESETS.into_iter().find(|known| Some(*known) == preset).unwrap_or(PRESETS[1]),
+            amount_rule: amount_rule(),
             least: *DEPOSITS.start() / 100,
             most: *DEPOSITS.end() / 100,
             nonce: data.nonce,
@@ -191,7 +160,8 @@ impl<'a> AccountPage<'a> {
             forms,
         };
         let about = "Balance, polls and API keys of your account.".to_owned();
-        Self { page: Layout { noindex: true, ..Layout::new(site, "Your account".to_owned(), about) }, inner }
+        let page = Layout::new(site, "Your account".to_owned(), about);
+        Self { page: Layout { noindex: true, visitor: Some(visitor), ..page }, inner }
     }
 
     /// Returns the rejection of this form.
@@ -251,4 +221,14 @@ const WALLETS: &str = "@wallet.invalid";
 fn who(email: &str) -> String {
     let wallet = email.strip_suffix(WALLETS);
     wallet.map_or_else(|| email.to_owned(), |wallet| format!("wallet {wallet}"))
+}
+
+/// Names it in one line of a phone: the beginning and the end identify a wallet.
+fn short_name(email: &str) -> String {
+    match email.strip_suffix(WALLETS) {
+        Some(wallet) if wallet.is_ascii() && wallet.len() > 12 => {
+            format!("wallet {}…{}", &wallet[..6], &wallet[wallet.len() - 4..])
+        }
+        _ => who(email),
+    }
 }

@@ -12,7 +12,7 @@ use ep_tools::account::{CurrentUser, GetBalance, GetCurrentUser, ListSpending};
 use ep_tools::entry_of;
 use ep_tools::examples::GetExample;
 use ep_tools::keys::ListKeys;
-use ep_tools::results::ListResults;
+use ep_tools::results::{ResultsPage, past_polls};
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
@@ -26,6 +26,12 @@ const LISTED: u32 = 20;
 
 /// Maximum number of running polls shown.
 const RUNNING: u32 = 20;
+
+/// Maximum number of payments shown.
+const PAYMENTS: u32 = 12;
+
+/// Maximum length of a payment's id at a card processor.
+const LONGEST_PAYMENT_ID: usize = 255;
 
 /// Maximum number of retries, and the delay between them, while the same submission is in progress.
 const REPEATS: (u32, Duration) = (20, Duration::from_millis(250));
@@ -111,25 +117,40 @@ impl<'a> Visitor<'a> {
     /// Builds the page, with the outcome of a form.
     pub(super) async fn page(&self, view: AccountView<'_>) -> Result<AccountPage<'_>, Fault> {
         let site = &self.state.site;
-        let search = view.search.to_owned();
-        let page = view.page;
-        let offset = (page - 1) * LISTED;
-        let past = json!({ "limit": LISTED + 1, "offset": offset, "search": search });
+        let ports = &self.state.app.ports;
+        let account = self.account()?;
+        let data = ports.account_data.store();
+        let past = ResultsPage {
+            limit: LISTED + 1,
+            offset: (view.page - 1) * LISTED,
+            search: Some(view.search.to_owned()),
+            running: false,
+        };
+        let running = ResultsPage { limit: RUNNING, running: true, ..ResultsPage::default() };
+        let funded = match view.funded {
+            "" | "no" => None,
+            session if session.len() > LONGEST_PAYMENT_ID => None,
+            session => data.card_payment(account, session).await?,
+        };
         let example = self.ask::<GetExample>(json!({ "language": "mcp-config" })).await?;
         let data = AccountData {
+            now: ports.clock.now(),
             user: self.user.clone(),
             balance: self.ask::<GetBalance>(json!({})).await?,
             spending: self.ask::<ListSpending>(json!({})).await?,
-            running: self.ask::<ListResults>(json!({ "limit": RUNNING, "running": true })).await?.results,
-            past: self.ask::<ListResults>(past).await?.results,
+            // `list_results` returns neither the position of the winner nor the marks of private polls.
+            running: past_polls(ports, account, &running).await?,
+            past: past_polls(ports, account, &past).await?,
             listed: LISTED as usize,
+            payments: data.newest_payments(account, PAYMENTS).await?,
+            funded,
             keys: self.ask::<ListKeys>(json!({})).await?.keys,
             mcp_config: example.code,
             nonce: hex::encode(self.state.app.entropy.bytes::<16>()),
             is_deleted_poll: view
                 .typed
                 .and_then(|form| form.text("poll_id").parse().ok())
-                .is_some_and(|id| self.state.app.ports.polls.is_deleted(&id)),
+                .is_some_and(|id| ports.polls.is_deleted(&id)),
         };
         Ok(AccountPage::new(site, view, data))
     }

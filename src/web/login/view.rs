@@ -29,6 +29,8 @@ struct LoginText<'a> {
 struct Ways {
     /// URL that starts a sign-in at the identity provider, if one is configured.
     provider: Option<String>,
+    /// The identity provider's host, which people recognize.
+    host: String,
     /// URLs that issue a wallet's message and accept the signed message.
     wallet: Option<(String, String)>,
     /// Destination after the sign-in.
@@ -40,7 +42,10 @@ impl<'a> LoginPage<'a> {
     pub fn new(site: &'a Site, requested: &str) -> Self {
         let address = |name: &str| site.url_of(name).map(|url| own(&url));
         let provider = address(LOGIN).filter(|_| site.settings.offer.sign_in);
+        let issuer = site.settings.offer.issuer.as_deref().and_then(|issuer| url::Url::parse(issuer).ok());
+        let host = issuer.as_ref().and_then(url::Url::host_str).unwrap_or("the identity provider").to_owned();
         let inner = Ways {
+            host,
             provider: provider.map(|url| format!("{url}{}", return_to(requested))),
             wallet: address(ChallengeWallet::SPEC.name).zip(address(VerifyWallet::SPEC.name)),
             return_to: requested.to_owned(),

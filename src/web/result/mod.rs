@@ -44,6 +44,7 @@ pub(crate) use self::oembed::oembed;
 pub use self::page::ResultPage;
 pub use self::pictures::Pictures;
 pub(super) use self::view::View;
+pub(super) use self::votes::{colour, key};
 pub(super) use self::words::quoted;
 use crate::http::{AppState, Exchange, PUBLIC_RESULT, Rendered, RequestHead, protect, protect_embedded};
 use crate::site::names::{DASHBOARD, EMBED, OEMBED, RESULT_PAGE};

@@ -98,12 +98,12 @@ pub struct PositionVotes {
 }
 
 /// Returns the letter of an option.
-pub(super) fn key(position: usize) -> char {
+pub(in crate::web) fn key(position: usize) -> char {
     char::from_u32('A' as u32 + position as u32 % 26).unwrap_or('?')
 }
 
 /// Returns the number of an option's colour.
-pub(super) const fn colour(position: usize) -> usize {
+pub(in crate::web) const fn colour(position: usize) -> usize {
     position % 10
 }
 

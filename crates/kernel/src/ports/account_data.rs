@@ -2,7 +2,10 @@
 
 use async_trait::async_trait;
 
-use super::{AccountRecord, NotificationRecord, NumberedTransfer, OwnFeedback, StoreError, TaskRecord};
+use super::{
+    AccountRecord, CheckoutRecord, NotificationRecord, NumberedTransfer, OwnFeedback, StoreError, TaskRecord,
+    TransferRecord,
+};
 use crate::caller::UserId;
 use ep_polling::money::MicroUsd;
 use ep_polling::time::Timestamp;
@@ -60,6 +63,12 @@ pub trait AccountDataStore: Send + Sync {
         after: i64,
         limit: u32,
     ) -> Result<Vec<NumberedTransfer>, StoreError>;
+
+    /// Returns up to `limit` transfers of a user other than the costs of polls, newest first.
+    async fn newest_payments(&self, user: UserId, limit: u32) -> Result<Vec<TransferRecord>, StoreError>;
+
+    /// Returns the user's card payment with this id at the card processor.
+    async fn card_payment(&self, user: UserId, session: &str) -> Result<Option<CheckoutRecord>, StoreError>;
 
     /// Returns up to `limit` feedback entries of a user, ordered by poll id, after this one.
     async fn feedback_after(

@@ -20,6 +20,8 @@ pub struct PastPoll {
     pub question: String,
     /// The options, in the caller's order.
     pub options: Vec<String>,
+    /// True if only the owner can read the poll.
+    pub private: bool,
     /// Votes per option, so far or at the end.
     pub tally: Tally,
     /// Models with a vote, an unreadable response or no response.

@@ -77,6 +77,7 @@ row! {
         unused_cost: Option<i64>,
         question: String,
         options: String,
+        private: i64,
         captured: Option<i64>,
         choice: Option<i64>,
         answers: i64,
@@ -205,6 +206,7 @@ pub(crate) fn past_poll(rows: &[PastPollRow]) -> Result<PastPoll, StoreError> {
         answered: rows.iter().map(|row| row.answers).sum::<i64>() as u32,
         question: first.question.clone(),
         options,
+        private: first.private != 0,
         end: closing.map(|closing| PastEnd {
             total_ms: closing.total_ms,
             cost: first.captured.map_or(cost, MicroUsd::new),

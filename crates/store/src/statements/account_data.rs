@@ -54,6 +54,14 @@ pub(crate) const DEPOSITS_OF: &str = "SELECT id, payer, amount, status, tx_hash,
      WHERE user_id = $1 ORDER BY created_at, id";
 pub(crate) const TRANSFERS_AFTER: &str = "SELECT id AS number, ref AS reference, debit_account, credit_account, amount, \
      created_at FROM transfers WHERE (debit_account = $1 OR credit_account = $1) AND id > $2 ORDER BY id LIMIT $3";
+/// Each direction has an index without the costs of polls.
+pub(crate) const NEWEST_PAYMENTS: &str = "SELECT id AS number, ref AS reference, debit_account, credit_account, amount, created_at \
+     FROM transfers WHERE id IN (SELECT id FROM transfers \
+         WHERE credit_account = $1 AND debit_account <> 'sys:revenue' AND credit_account <> 'sys:revenue' \
+     UNION ALL SELECT id FROM transfers WHERE debit_account = $1 AND credit_account <> 'sys:revenue') \
+     ORDER BY id DESC LIMIT $2";
+pub(crate) const CARD_PAYMENT: &str = "SELECT id, amount, status, session_id, payment_id, created_at \
+     FROM checkouts WHERE session_id = $2 AND user_id = $1";
 pub(crate) const FEEDBACK_AFTER: &str = "SELECT poll_id, outcome_correct, confidence, notes, created_at \
      FROM feedback WHERE user_id = $1 AND poll_id > $2 ORDER BY poll_id LIMIT $3";
 pub(crate) const NOTIFICATIONS_AFTER: &str = "SELECT poll_id, url, state, attempts, last_error, created_at \

@@ -3,7 +3,7 @@
 /// A page of an account's polls with their votes counted: a row for each choice of each poll. The page is
 /// selected from the index before other columns are read. Options are extracted once per poll.
 macro_rules! polls_of_user {
-    ($options:literal, $question:literal, $owner:literal, $only:expr, $offset:literal) => {
+    ($options:literal, $question:literal, $private:literal, $owner:literal, $only:expr, $offset:literal) => {
         concat!(
             "WITH page AS MATERIALIZED (SELECT id, number FROM polls WHERE ",
             $owner,
@@ -16,7 +16,9 @@ macro_rules! polls_of_user {
             $question,
             ") AS question, COALESCE(plans.options, ",
             $options,
-            ") AS options, \
+            ") AS options, ",
+            $private,
+            " AS private, \
                  (SELECT captured FROM holds WHERE ref = polls.id AND status <> 'open') AS captured \
                  FROM ",
             polls_with_plans!(),
@@ -25,7 +27,7 @@ macro_rules! polls_of_user {
                  (SELECT id AS poll_id, choice, cost FROM page JOIN votes ON poll = page.number \
                  UNION ALL SELECT poll_id, choice, cost FROM ballots WHERE poll_id IN (SELECT id FROM page)) AS cast_ballots \
                  GROUP BY poll_id, choice) \
-             SELECT listed.id AS id, form, created_at, closing, unused_cost, question, options, captured, \
+             SELECT listed.id AS id, form, created_at, closing, unused_cost, question, options, private, captured, \
                  choice, COALESCE(answers, 0) AS answers, COALESCE(counts.cost, 0) AS cost \
              FROM listed LEFT JOIN counts ON counts.poll_id = listed.id \
              ORDER BY created_at DESC, listed.id DESC"
@@ -36,7 +38,14 @@ macro_rules! polls_of_user {
 /// The list for SQLite.
 macro_rules! sqlite_polls {
     ($owner:literal, $only:expr, $offset:literal) => {
-        polls_of_user!("plan -> 'options'", "plan ->> 'question'", $owner, $only, $offset)
+        polls_of_user!(
+            "plan -> 'options'",
+            "plan ->> 'question'",
+            "COALESCE(COALESCE(plans.rules, plan) ->> 'private', 0)",
+            $owner,
+            $only,
+            $offset
+        )
     };
 }
 
@@ -46,6 +55,7 @@ macro_rules! postgres_polls {
         polls_of_user!(
             "CAST(CAST(plan AS json) -> 'options' AS text)",
             "CAST(plan AS json) ->> 'question'",
+            "CAST(COALESCE(CAST(COALESCE(plans.rules, plan) AS json) ->> 'private', 'false') = 'true' AS int)::bigint",
             $owner,
             $only,
             $offset

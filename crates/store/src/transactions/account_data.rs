@@ -8,8 +8,9 @@ use futures::FutureExt;
 
 use ep_kernel::caller::UserId;
 use ep_kernel::ports::{
-    AccountDataStore, AccountDeletion, AccountDeletionOutcome, AccountRecord, DeletionObstacles,
-    NotificationRecord, NumberedTransfer, OwnFeedback, StoreError, TaskRecord,
+    AccountDataStore, AccountDeletion, AccountDeletionOutcome, AccountRecord, CheckoutRecord,
+    DeletionObstacles, NotificationRecord, NumberedTransfer, OwnFeedback, StoreError, TaskRecord,
+    TransferRecord,
 };
 use ep_polling::money::MicroUsd;
 use ep_polling::time::Timestamp;
@@ -41,6 +42,18 @@ impl<E: Engine> AccountDataStore for Database<E> {
         let values = values![user, after, limit];
         let rows: Vec<NumberedTransferRow> = self.0.fetch_all(sql::TRANSFERS_AFTER, values).await?;
         Ok(rows.into_iter().map(Into::into).collect())
+    }
+
+    async fn newest_payments(&self, user: UserId, limit: u32) -> Result<Vec<TransferRecord>, StoreError> {
+        let rows: Vec<NumberedTransferRow> =
+            self.0.fetch_all(sql::NEWEST_PAYMENTS, values![user, limit]).await?;
+        Ok(rows.into_iter().map(|row| NumberedTransfer::from(row).transfer).collect())
+    }
+
+    async fn card_payment(&self, user: UserId, session: &str) -> Result<Option<CheckoutRecord>, StoreError> {
+        let of_session = values![user, session];
+        let row: Option<CheckoutRecordRow> = self.0.fetch_optional(sql::CARD_PAYMENT, of_session).await?;
+        row.map(TryInto::try_into).transpose()
     }
 
     async fn feedback_after(

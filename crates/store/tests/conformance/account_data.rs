@@ -229,6 +229,15 @@ async fn the_lists_of_an_account_are_read_in_pages(db: TestDatabase) {
     assert_eq!(first[0].transfer.reference, format!("starter:{user}"));
     let second = data.transfers_after(user, first[0].number, 9).await.unwrap();
     assert_eq!(second.len(), 1);
+    let payments = async |limit| data.newest_payments(user, limit).await.unwrap();
+    assert_eq!(payments(1).await, [second[0].transfer.clone()]);
+    assert_eq!(payments(9).await, [second[0].transfer.clone(), first[0].transfer.clone()]);
+    let session = account.card_payments[0].session_id.as_deref().unwrap();
+    let found = data.card_payment(user, session).await.unwrap();
+    assert_eq!(found.as_ref(), Some(&account.card_payments[0]));
+    let other = UserId::from_random([9; 16]);
+    assert_eq!(data.card_payment(other, session).await.unwrap(), None);
+    assert_eq!(data.card_payment(user, "cs_unknown").await.unwrap(), None);
     for id in ["b", "a", "c"] {
         db.store.agent_tasks().add(&task(user, id, None)).await.unwrap();
     }

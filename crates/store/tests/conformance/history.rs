@@ -11,6 +11,7 @@ on_both_engines!(
     pages_begin_with_the_newest,
     pages_after_a_poll_do_not_shift,
     polls_are_found_by_words,
+    private_polls_are_marked,
     running_polls_are_found,
     spending_is_summed_by_day,
 );
@@ -30,6 +31,7 @@ async fn lists_the_result_of_a_poll(db: TestDatabase) {
         created_at: at(7),
         question: QUESTION.to_owned(),
         options,
+        private: false,
         tally: Tally::new(3),
         answered: 0,
         end: None,
@@ -152,6 +154,17 @@ async fn polls_are_found_by_words(db: TestDatabase) {
         assert_eq!(found(words, 20, 0).await, expected, "{words:?}");
     }
     assert_eq!(found(&["s"], 2, 1).await, [questions[2], questions[1]]);
+}
+
+async fn private_polls_are_marked(db: TestDatabase) {
+    let user = db.user(0).await;
+    for private in [false, true] {
+        let mut poll = new_poll(Some(user), None);
+        poll.plan.private = private;
+        db.polls.open(&poll, &lease("a", 60_000)).await.unwrap();
+        let listed = db.store.history().polls_of(user, 20, 0).await.unwrap();
+        assert_eq!(listed.iter().find(|listed| listed.id == poll.id).unwrap().private, private);
+    }
 }
 
 async fn running_polls_are_found(db: TestDatabase) {
