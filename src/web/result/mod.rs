@@ -1,7 +1,7 @@
 //! Pages of polls. Each page calls its operation through dispatch, like every other surface.
 
+mod answer;
 mod cache;
-mod chamber;
 mod hero;
 mod oembed;
 mod page;
