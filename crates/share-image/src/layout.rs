@@ -61,12 +61,12 @@ pub(crate) fn lay_out(card: &Card) -> Picture {
 fn column(picture: &mut Picture, setter: Typesetter, card: &Card, rtl: bool) {
     let score = setter.block(&clean_sentence(&card.score, MAX_SCORE), Bold, COLUMN.width, SCORE);
     let legend = Legend::new(setter, card, rtl, COLUMN.width);
-    let least = if legend.is_empty() { 0.0 } else { legend.height(legend.rows_in(LEGEND)) + GAP };
+    let least = if legend.is_empty() { 0.0 } else { Legend::height(legend.rows_in(LEGEND)) + GAP };
     let room = COLUMN_HEIGHT - score.height() - GAP - least;
     let answer = fit_answer(setter, &clean(&card.answer, MAX_ANSWER), room);
     let rows = legend.rows_in(COLUMN_HEIGHT - score.height() - answer.height() - 2.0 * GAP);
 
-    let rest = if legend.is_empty() { 0.0 } else { legend.height(rows) + GAP };
+    let rest = if legend.is_empty() { 0.0 } else { Legend::height(rows) + GAP };
     let height = answer.height() + GAP + score.height() + rest;
     let mut top = COLUMN_TOP + (COLUMN_HEIGHT - height).max(0.0) / 2.0;
     let (room, side) = (position(COLUMN, rtl), Side::start(rtl));

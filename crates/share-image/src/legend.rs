@@ -65,7 +65,8 @@ impl Legend {
         self.items.is_empty()
     }
 
-    pub(crate) fn height(&self, rows: usize) -> f32 {
+    /// Returns the height of this many rows.
+    pub(crate) fn height(rows: usize) -> f32 {
         rows as f32 * ROW
     }
 

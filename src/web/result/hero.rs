@@ -10,8 +10,11 @@ use ep_tools::results::PollResult;
 use super::answer::panel_size;
 use super::votes::{colour, index_of};
 
-/// Panels with more models show no letters on phones.
+/// Panels with more models show no letters in seats on phones.
 const MANY: usize = 40;
+/// The minimum number of seats with a letter beside them, and its distance from the outer edge.
+const LEAST_WEDGE: usize = 3;
+const BESIDE: f64 = 16.0;
 
 /// A seat of the chamber.
 pub struct Seat {
@@ -45,9 +48,18 @@ impl Seat {
     }
 }
 
+/// The letter of an option beside its seats, for screens on which the letters of seats are too small.
+pub struct WedgeLetter {
+    pub(crate) x: String,
+    pub(crate) y: String,
+    pub(crate) key: char,
+}
+
 /// The chamber: every model of the panel in a seat.
 pub struct Seats {
     pub(crate) seats: Vec<Seat>,
+    /// Letters beside the seats of a large panel that has voted.
+    pub(crate) beside: Vec<WedgeLetter>,
     pub(crate) radius: String,
     /// The side of a square seat, and the distance of its corner from its middle.
     pub(crate) side: String,
@@ -62,7 +74,9 @@ pub struct Seats {
     /// The two lines in the middle.
     pub(crate) middle: (String, String),
     pub(crate) without_vote: u32,
-    pub(crate) not_needed: u32,
+    pub(crate) skipped: u32,
+    /// "not needed", or "not asked" if the votes did not decide the end.
+    pub(crate) skipped_text: &'static str,
 }
 
 impl Seats {
@@ -86,34 +100,55 @@ impl Seats {
                 voter,
             })
             .collect();
+        let is_many = roster as usize > MANY;
+        let beside =
+            if is_many && !poll.status.is_open() { wedge_letters(&chamber, &seats) } else { Vec::new() };
         let panel = number(roster, if poll.simulated { "simulated voter" } else { "model" });
         let middle = number(roster, if poll.simulated { "voter" } else { "model" });
         let votes = number(poll.tally.votes(), "vote");
         // The counts of a running poll change, and its status line says them.
-        let (without_vote, not_needed) =
+        let skipped_text = if stopped_early(poll).is_some() { "not asked" } else { "not needed" };
+        let (without_vote, skipped) =
             if poll.status.is_open() { (0, 0) } else { (poll.models_failed, poll.models_skipped) };
         let mut description = format!("Seats of {panel}");
         if !poll.status.is_open() {
             let counts = poll.tally.0.iter().map(|(option, votes)| (*votes, option.as_str()));
-            let rest = [(without_vote, "without a usable answer"), (not_needed, "not needed")];
+            let rest = [(without_vote, "without a usable answer"), (skipped, skipped_text)];
             let counts = counts.chain(rest).filter(|(count, _)| *count > 0);
             let counts: Vec<String> = counts.map(|(count, text)| format!("{count} {text}")).collect();
             description = format!("{description}: {}", counts.join(", "));
         }
         Some(Self {
             seats,
+            beside,
             radius: chamber.radius(),
             side: format!("{:.1}", chamber.radius * SQUARE * 2.0),
             corner: format!("{:.1}", chamber.radius * -SQUARE),
             letter: format!("{letter:.1}"),
-            is_many: roster as usize > MANY,
+            is_many,
             is_square: poll.simulated,
             description,
             middle: (middle, votes),
             without_vote,
-            not_needed,
+            skipped,
+            skipped_text,
         })
     }
+}
+
+/// Returns a letter for each option with enough seats, outside of the middle one of them.
+fn wedge_letters(chamber: &Chamber, seats: &[Seat]) -> Vec<WedgeLetter> {
+    let mut letters = Vec::new();
+    let mut start = 0;
+    for wedge in seats.chunk_by(|one, other| one.state == other.state) {
+        let middle = chamber.places[start + wedge.len() / 2];
+        start += wedge.len();
+        if let Some(key) = wedge[0].key().filter(|_| wedge.len() >= LEAST_WEDGE) {
+            let (x, y) = middle.outside(BESIDE);
+            letters.push(WedgeLetter { x: format!("{x:.0}"), y: format!("{:.0}", y + 8.0), key });
+        }
+    }
+    letters
 }
 
 /// The state of a seat; the model and its vote.
@@ -146,31 +181,37 @@ fn voters(poll: &PollResult) -> Vec<Voter> {
     voters
 }
 
-/// Certainty that the whole panel would choose the winner.
+/// Certainty that the whole panel would give this outcome.
 pub enum Meter {
-    /// Nothing could change the winner.
+    /// Nothing could change the outcome.
     Settled(&'static str),
     /// A bound in per cent, and the threshold in per cent, if the poll had one.
     Bound(f64, Option<f64>),
+    /// The votes do not tell.
+    Unknown(&'static str),
 }
 
 impl Meter {
-    /// Returns none without a winner, and if nothing is known.
+    /// Returns none without votes, and while the poll runs.
     pub(super) fn new(poll: &PollResult) -> Option<Self> {
-        if poll.status.is_open() || poll.winning_option.is_none() {
+        if poll.status.is_open() || poll.tally.votes() == 0 {
             return None;
         }
         let ended = EndedPoll::from(poll);
         let percent = ended.percent();
-        if percent >= 100.0 {
-            let text = if poll.models_skipped == 0 {
-                "Every model of the panel was asked."
-            } else {
-                "The rest could not change the winner."
-            };
-            return Some(Self::Settled(text));
-        }
-        (percent > 0.0).then(|| Self::Bound(percent, ended.threshold_percent()))
+        Some(if percent >= 100.0 {
+            Self::Settled(match (poll.models_skipped, poll.is_tie) {
+                (0, _) => "Every model of the panel was asked.",
+                (_, true) => "The rest could not change the tie.",
+                (_, false) => "The rest could not change the winner.",
+            })
+        } else if percent > 0.0 && !poll.is_tie {
+            Self::Bound(percent, ended.threshold_percent())
+        } else if poll.models_skipped > 0 {
+            Self::Unknown("Too few votes to predict the whole panel.")
+        } else {
+            Self::Unknown("The models without a vote could change the outcome.")
+        })
     }
 }
 
