@@ -80,7 +80,7 @@ if (article) {
     }, wait)
   }
 
-  // Said at once, where it is seen and heard.
+  // Visible at once, and announced by screen readers.
   const setConnected = (connected) => {
     if (live.classList.contains('lost') !== connected) return
     live.classList.toggle('lost', !connected)

@@ -66,7 +66,7 @@ async function picture(page, name) {
   await page.screenshot({ path: join(screenshots, `result-${name}.png`), fullPage: true })
 }
 
-const ENDED = {
+const FINISHED = {
   async 'every state has its headline, its counts and its seats'() {
     for (const [name, hero] of Object.entries(HEROES)) {
       const { page, close } = await state(name)
@@ -201,7 +201,7 @@ const ENDED = {
       await close()
     }
   },
-  async 'seats are told apart without colours'() {
+  async 'seats differ without colours'() {
     const { page, close } = await state('won')
     await page.emulateMedia({ forcedColors: 'active' })
     const seats = await page.locator('.chamber > .seat').evaluateAll((seats) => seats.map((seat) => {
@@ -317,4 +317,4 @@ const RUNNING = {
   },
 }
 
-await run(running ? RUNNING : ENDED)
+await run(running ? RUNNING : FINISHED)

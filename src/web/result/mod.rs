@@ -6,6 +6,7 @@ mod hero;
 mod oembed;
 mod page;
 mod pictures;
+mod sharing;
 mod view;
 mod votes;
 mod words;

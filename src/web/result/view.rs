@@ -1,9 +1,9 @@
 //! Template data of a result.
 
 use ep_polling::apportion::percentages;
-use ep_share_image::{Card, Choice, is_rtl, letter};
+use ep_share_image::{is_rtl, letter};
 use ep_tools::polls::reply::VoteResult;
-use ep_tools::polls::sentences::{EndedPoll, SIMULATED, independence};
+use ep_tools::polls::sentences::{EndedPoll, independence};
 use ep_tools::results::PollResult;
 
 use super::answer::{Answer, voters_of};
@@ -11,7 +11,7 @@ use super::hero::{Meter, Seats, stopped_early};
 pub(crate) use super::votes::Query;
 use super::votes::{Link, PositionVotes, Row, colour, columns, filters, rows, slots};
 use super::words::{self, Length};
-use crate::layout::{capitalized, one_line, own};
+use crate::layout::{one_line, own};
 use crate::site::Site;
 
 /// Absolute URLs of a poll's pages.
@@ -209,49 +209,9 @@ impl View {
         )
     }
 
-    /// Returns the title of the page.
-    pub(crate) fn title(&self) -> String {
-        if self.simulated { format!("{SIMULATED}{}", self.question) } else { self.question.clone() }
-    }
-
-    /// Returns the title of a link to the page: the answer, or the question while the poll runs.
-    pub(crate) fn shared_title(&self) -> String {
-        if self.running { self.title() } else { self.answer.line() }
-    }
-
-    /// Returns the text below the title of a link to the page.
-    pub(crate) fn shared_text(&self) -> String {
-        if self.running {
-            return format!("{}. {}", capitalized(&format!("{} are voting now", self.voters)), self.sentence);
-        }
-        let counts: Vec<String> =
-            self.bars.iter().map(|bar| format!("{} {}", bar.label, bar.votes)).collect();
-        format!("{} {}", self.question, counts.join(" · "))
-    }
-
     /// Returns the line about the confidence; empty while the poll runs.
     pub(crate) fn sure(&self) -> &str {
         self.ended.as_ref().map_or("", |ended| &ended.sure)
-    }
-
-    /// Returns the data of the poll's picture.
-    pub(crate) fn card(&self, service: &str, host: &str) -> Card {
-        // The picture colours the options by their order in the question.
-        let mut bars: Vec<&Bar> = self.bars.iter().collect();
-        bars.sort_by_key(|bar| bar.key);
-        let choice = |bar: &Bar| Choice { label: bar.label.clone(), votes: bar.votes };
-        let seats = self.chamber.as_ref().map_or(&[][..], |chamber| &chamber.seats);
-        Card {
-            service: service.to_owned(),
-            host: host.to_owned(),
-            question: self.question.clone(),
-            answer: self.answer.text.clone(),
-            answer_option: self.answer.option,
-            score: self.answer.marked_score(),
-            options: bars.into_iter().map(choice).collect(),
-            seats: seats.iter().map(|seat| seat.state).collect(),
-            square: self.simulated,
-        }
     }
 
     pub(crate) fn csv(&self) -> Result<Vec<u8>, csv::Error> {
