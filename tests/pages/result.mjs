@@ -202,8 +202,7 @@ const FINISHED = {
     }
   },
   async 'seats differ without colours'() {
-    const { page, close } = await state('won')
-    await page.emulateMedia({ forcedColors: 'active' })
+    const { page, close } = await state('won', { forcedColors: 'active', reducedMotion: 'reduce' })
     const seats = await page.locator('.chamber > .seat').evaluateAll((seats) => seats.map((seat) => {
       const shape = getComputedStyle(seat.querySelector('circle'))
       const letter = seat.querySelector(':scope > text')
