@@ -10,12 +10,16 @@ if (article) {
   const bars = [...article.querySelectorAll('.bars > li')]
   const seats = [...article.querySelectorAll('.chamber > .seat')]
   const count = article.querySelector('.rest .second')
+  const live = article.querySelector('.live')
   const progress = document.getElementById('progress')
-  const source = new EventSource(article.dataset.events)
+  let source
+  let waiting
   let spoken = -Infinity
+  let spokenLater
 
   // The whole page comes from the server; who was at something stays there, and hears how it ended.
   const reload = () => {
+    source?.close()
     try {
       const at = document.activeElement?.textContent
       sessionStorage.setItem(ENDED, JSON.stringify({ path: location.pathname, at }))
@@ -57,33 +61,74 @@ if (article) {
     seat(counts, vote.answered)
     if (count) count.textContent = votes
     const leader = bars.findIndex((bar) => bar.querySelector('bdi').textContent === vote.leader)
-    const even = all ? ['Even', `after ${votes}`] : ['Asking', 'the models']
-    const [text, score] = leader < 0 ? even : [vote.leader, `leads with ${counts[leader]} of ${all} so far`]
+    const { voters } = article.dataset
+    const even = all ? ['Even', `after ${votes}`] : ['Asking', `the ${voters}`]
+    const [text, score] = leader < 0 ? even : [vote.leader, `leads with ${counts[leader]} of ${all} ${voters}`]
     answer.className = leader < 0 ? 'answer' : `answer ${option(leader)}`
-    answer.querySelector('strong').textContent = text
+    answer.querySelector('bdi').textContent = text
     answer.querySelector('span').textContent = score
-    // A screen reader hears the same counts every few seconds, not at every vote.
-    if (performance.now() - spoken > SPEAK_MS) {
-      spoken = performance.now()
-      progress.textContent = `${answerText()}. ${vote.answered} of up to ${vote.roster_size} models have responded.`
-    }
+    say(`${answerText()}. ${vote.answered} of up to ${vote.roster_size} models have responded.`)
   }
 
-  source.addEventListener('vote', (event) => show(JSON.parse(event.data)))
-  source.addEventListener('complete', () => {
-    source.close()
-    reload()
-  })
-  source.addEventListener('error', (event) => {
-    // One with data is the poll's own end; without, the browser reconnects by itself.
-    if (event.data) {
-      source.close()
-      reload()
-    } else if (source.readyState === EventSource.CLOSED) {
-      // It was refused, after which browsers do not try again.
-      setTimeout(reload, RETRY_MS)
-    }
-  })
+  // A screen reader hears the same counts every few seconds, not at every vote.
+  const say = (text) => {
+    clearTimeout(spokenLater)
+    const wait = Math.max(0, spoken + SPEAK_MS - performance.now())
+    spokenLater = setTimeout(() => {
+      spoken = performance.now()
+      progress.textContent = text
+    }, wait)
+  }
+
+  // Visible at once, and announced by screen readers.
+  const setConnected = (connected) => {
+    if (live.classList.contains('lost') !== connected) return
+    live.classList.toggle('lost', !connected)
+    live.textContent = connected ? 'Voting now' : 'Reconnecting…'
+    if (!connected) {
+      clearTimeout(spokenLater)
+      progress.textContent = live.textContent
+    } else say(`Connected again. ${answerText()}.`)
+  }
+
+  // A stream that was refused is not opened again by the browser. The page says whether the poll still runs.
+  const retry = () => {
+    clearTimeout(waiting)
+    waiting = setTimeout(async () => {
+      const { ok, status } = await fetch(location.pathname, { cache: 'no-store' }).catch(() => ({}))
+      if (ok || status === 404) reload()
+      else if (!document.hidden) retry()
+    }, RETRY_MS)
+  }
+
+  const connect = () => {
+    source = new EventSource(article.dataset.events)
+    source.addEventListener('open', () => setConnected(true))
+    source.addEventListener('vote', (event) => {
+      setConnected(true)
+      show(JSON.parse(event.data))
+    })
+    source.addEventListener('complete', reload)
+    source.addEventListener('error', (event) => {
+      // One with data is the poll's own end; without, the connection is lost.
+      if (event.data) return reload()
+      setConnected(false)
+      if (source.readyState === EventSource.CLOSED) retry()
+    })
+  }
+
+  // A hidden page needs no stream, of which a browser has six for a server: it is opened again when the page is seen.
+  const follow = () => {
+    source?.close()
+    clearTimeout(waiting)
+    if (!document.hidden) connect()
+  }
+
+  document.addEventListener('visibilitychange', follow)
+  addEventListener('offline', () => setConnected(false))
+  // The browser waits before it tries again; by then it knows better.
+  addEventListener('online', follow)
+  follow()
 }
 
 try {
@@ -116,5 +161,19 @@ for (const chamber of document.querySelectorAll('.chamber')) {
     seats[from].setAttribute('tabindex', '-1')
     to.setAttribute('tabindex', '0')
     to.focus()
+  })
+}
+
+// The menu of the system, where there is one; else the button opens the popover of the page.
+const share = document.querySelector('[data-share]')
+if (share && navigator.share) {
+  share.addEventListener('click', async (event) => {
+    event.preventDefault()
+    try {
+      await navigator.share({ title: share.dataset.share, url: document.getElementById('link').value })
+    } catch (error) {
+      // Closing the menu of the system is not a failure.
+      if (error.name !== 'AbortError') document.getElementById('share').showPopover()
+    }
   })
 }

@@ -110,16 +110,13 @@ addEventListener('DOMContentLoaded', () => {
     button.hidden = false
     const text = button.textContent
     button.addEventListener('click', async () => {
-      const { copy, copyFrom, share } = button.dataset
+      const { copy, copyFrom } = button.dataset
       try {
-        if (share && navigator.share) return await navigator.share({ title: share, url: copy })
         // Without a text of its own it copies what it stands behind.
         const copied = copyFrom ? await (await fetch(copyFrom)).text() : copy || button.previousElementSibling.textContent
         await navigator.clipboard.writeText(copied)
-        button.textContent = share ? 'Link copied' : 'Copied'
-      } catch (error) {
-        // Closing the menu of the system is not a failure.
-        if (error.name === 'AbortError') return
+        button.textContent = 'Copied'
+      } catch {
         button.textContent = 'It could not be copied'
       }
       setTimeout(() => {

@@ -1,6 +1,7 @@
 //! A poll on the terminal: a progress bar while it runs, and its tally as bars afterwards.
 
 use console::{Term, measure_text_width, style, truncate_str};
+use ep_polling::apportion::percentages;
 use ep_polling::poll_id::PollId;
 use ep_polling::tally::NamedTally;
 use ep_tools::polls::reasons::VoterReason;
@@ -177,22 +178,17 @@ fn fact(name: &str, text: &str) -> String {
 
 fn tally(term: &Term, tally: &NamedTally) -> anyhow::Result<()> {
     let most = tally.0.iter().map(|(_, votes)| *votes).max().unwrap_or(0);
-    let total = tally.votes().max(1);
+    let shares = percentages(tally.0.iter().map(|(_, votes)| *votes));
     let width = tally.0.iter().map(|(option, _)| measure_text_width(option)).max().unwrap_or(0).min(40);
-    for (option, votes) in &tally.0 {
+    for ((option, votes), share) in tally.0.iter().zip(shares) {
         let name = truncate_str(option, width, "…");
         let padding = " ".repeat(width.saturating_sub(measure_text_width(&name)));
         let bar = "█".repeat((votes * 30).div_ceil(most.max(1)) as usize);
         let bar = if *votes == most { style(bar).green() } else { style(bar).dim() };
-        let line = format!("  {name}{padding}  {votes:>3}  {:>3} %  {bar}", whole_percent(*votes, total));
+        let line = format!("  {name}{padding}  {votes:>3}  {share:>3} %  {bar}");
         term.write_line(&line)?;
     }
     Ok(())
-}
-
-/// The share of the votes in whole percent, rounded.
-const fn whole_percent(votes: u32, total: u32) -> u32 {
-    (votes * 100 + total / 2) / total
 }
 
 fn dry_run(term: &Term, checked: &DryRun) -> anyhow::Result<()> {
@@ -214,12 +210,6 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-
-    #[test]
-    fn shares_are_rounded() {
-        assert_eq!([17, 5].map(|votes| whole_percent(votes, 22)), [77, 23]);
-        assert_eq!([2, 1].map(|votes| whole_percent(votes, 3)), [67, 33]);
-    }
 
     #[test]
     fn at_most_ten_lines_follow_the_bars() {

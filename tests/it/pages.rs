@@ -25,14 +25,14 @@ async fn asked(client: &Client, question: &str, options: &[&str]) -> String {
     reply["poll_id"].as_str().unwrap().to_owned()
 }
 
-/// Runs the browser checks.
+/// Runs the browser checks of every page.
 pub async fn walked(service: &Service, given: Value) {
-    walked_with(service, given, |_| ()).await;
+    walked_by("check.mjs", service, given, |_| ()).await;
 }
 
-/// Runs the browser checks. `on_line` gets the lines that they print on the way.
-async fn walked_with(service: &Service, given: Value, mut on_line: impl FnMut(&str)) {
-    let check = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/pages/check.mjs");
+/// Runs a file of browser checks. `on_line` gets the lines that it prints on the way.
+pub async fn walked_by(check: &str, service: &Service, given: Value, mut on_line: impl FnMut(&str)) {
+    let check = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/pages").join(check);
     let mut command = Command::new(node());
     command.arg(check).args([&service.url, &given.to_string()]).stdout(Stdio::piped()).stderr(Stdio::piped());
     let mut walk = command.kill_on_drop(true).spawn().unwrap();
@@ -96,7 +96,8 @@ async fn running_poll_is_followed_in_a_browser() {
         client.post("/api/polls", &question(json!({ "confidence_threshold": 1 }))).await.expect(202);
     let id = started["poll_id"].as_str().unwrap();
     let upstream = service.upstream.as_ref().unwrap();
-    walked_with(&service, json!({ "paths": [format!("/results/{id}")], "live": id }), |line| match line {
+    let given = json!({ "paths": [format!("/results/{id}")], "live": id });
+    walked_by("check.mjs", &service, given, |line| match line {
         "the running poll is followed" => upstream.release(5),
         "the running poll has grown" => upstream.release(1000),
         _ => {}
@@ -116,7 +117,7 @@ async fn poll_has_a_page_markdown_and_votes() {
         page.text.contains("Ja | nein")
             && page.text.contains("simulated votes say nothing about real models")
     );
-    assert!(page.text.contains("og:title\" content=\"Simulated poll: "), "{}", page.text);
+    assert!(page.text.contains("<title>Simulated voters: "), "{}", page.text);
     for hidden in ["estimated_cost", "0.000", "max_cost"] {
         assert!(!page.text.contains(hidden), "{hidden}");
     }
@@ -348,6 +349,10 @@ async fn public_poll_can_be_embedded_by_other_websites() {
         client.get(&format!("/oembed{query}")).await.refused(status);
     }
 
+    // A poll that is gone has no frame to describe.
+    let gone = format!("/oembed?url={}/results/EP-20260101-0000000000", service.url);
+    client.get(&gone).await.refused(404);
+
     // A website that shows a deleted poll shows one line, not an error of the browser.
     let missing = get(&client, "/embed/EP-20260101-0000000000", &[("accept", BROWSER)]).await;
     assert_eq!(missing.status, 404);
@@ -362,5 +367,12 @@ async fn public_poll_can_be_embedded_by_other_websites() {
     let cookie = service.cookie(user).await;
     for headers in [vec![], vec![("cookie", cookie.as_str())]] {
         get(&client, &path, &headers).await.refused(404);
+    }
+    for path in [path.as_str(), "/embed/nonsense"] {
+        let missing = get(&client, path, &[("accept", BROWSER)]).await;
+        assert_eq!(missing.status, 404);
+        assert!(missing.header("content-security-policy").contains("frame-ancestors *"), "{path}");
+        assert!(missing.header("x-frame-options").is_empty(), "{path}");
+        assert!(missing.text.contains("<main class=\"embedded\">"), "{path}: {}", missing.text);
     }
 }

@@ -3,12 +3,15 @@
 
 import subprocess
 import sys
+import tempfile
+from io import BytesIO
 from pathlib import Path
 
 import cffsubr
 from fontTools import subset
+from fontTools.merge import Merger
 from fontTools.ttLib import TTFont
-from fontTools.ttLib.scaleUpem import scale_upem
+from fontTools.varLib import instancer
 
 HERE = Path(__file__).resolve().parent
 NOTO = "usr/share/fonts/truetype/noto"
@@ -42,7 +45,22 @@ SMALL = {
         "20,21E6-21F3,2300-23FF,25A0-25FF,2600-26FF,2700-27BF,2B00-2B0D,2B12-2B1C,2B50-2B5F",
     ),
 }
-EMOJI = "package/files/noto-emoji-emoji-500-normal.woff2"
+EMOJI = "twemoji/twemoji.woff2"
+# The faces of the pages. name: (files in the packages, which split the characters; the instance)
+PAGES = {
+    "serif-medium": (
+        [f"newsreader/files/newsreader-{part}-opsz-normal.woff2" for part in ("latin", "latin-ext", "vietnamese")],
+        {"opsz": 30, "wght": 500},
+    ),
+    "text-regular": (
+        [f"figtree/files/figtree-{part}-wght-normal.woff2" for part in ("latin", "latin-ext")],
+        {"wght": 400},
+    ),
+    "text-semibold": (
+        [f"figtree/files/figtree-{part}-wght-normal.woff2" for part in ("latin", "latin-ext")],
+        {"wght": 600},
+    ),
+}
 # Box drawing, CJK punctuation, kana, Bopomofo, enclosed letters, full and half width forms.
 EAST_ASIAN = "20,2500-259F,2E80-2FDF,3000-303F,3041-30FF,3105-312F,31F0-31FF,3220-3247,3280-32B0,FF01-FF9F,FFE0-FFE6"
 
@@ -99,6 +117,24 @@ def make(name, font, unicodes, features=("*",)):
     print(f"{path.name}: {path.stat().st_size} bytes, {len(font.getBestCmap())} characters")
 
 
+def instance(packages, files, axes):
+    """One font of these files, which split the characters of a variable font."""
+    with tempfile.TemporaryDirectory() as folder:
+        parts = []
+        for file in files:
+            font = TTFont(packages / file, recalcTimestamp=False)
+            font.flavor = None
+            instancer.instantiateVariableFont(font, axes, inplace=True)
+            parts.append(str(Path(folder) / f"{len(parts)}.ttf"))
+            font.save(parts[-1])
+        merged = Merger().merge(parts)
+        merged["head"].modified = merged["head"].created = TTFont(parts[0])["head"].created
+        whole = Path(folder) / "whole.ttf"
+        merged.recalcTimestamp = False
+        merged.save(whole)
+        return TTFont(BytesIO(whole.read_bytes()), recalcTimestamp=False)
+
+
 def main(packages):
     shaping = [
         "ccmp", "locl", "mark", "mkmk", "kern", "dist", "liga", "rlig", "calt", "clig", "rclt",
@@ -108,9 +144,9 @@ def main(packages):
     ]  # fmt: skip
     for name, (file, unicodes) in SMALL.items():
         make(name, TTFont(packages / file, recalcTimestamp=False), ranges(unicodes), shaping)
-    emoji = TTFont(packages / EMOJI, recalcTimestamp=False)
-    scale_upem(emoji, 512)  # Coordinates of one byte; finer than a pixel at every size drawn.
-    make("emoji-medium", emoji, range(0x20, 0x110000), shaping)
+    for name, (files, axes) in PAGES.items():
+        make(name, instance(packages, files, axes), range(0x20, 0x110000), shaping)
+    make("emoji-colour", TTFont(packages / EMOJI, recalcTimestamp=False), range(0x20, 0x110000), shaping)
 
     numbers = {"jp": 0, "kr": 1, "sc": 2}
     cjk = {key: TTFont(packages / CJK, fontNumber=number, recalcTimestamp=False) for key, number in numbers.items()}

@@ -9,11 +9,15 @@ use harfrust::font::Font;
 pub(crate) enum Weight {
     Regular,
     Bold,
+    /// The serif of questions and answers.
+    Serif,
 }
 
 /// The purpose of a font, in the order in which fonts are tried for a character.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Part {
+    /// The faces of the pages: Newsreader and Figtree.
+    Pages,
     European,
     Script,
     /// Japanese forms of Han characters, tried only in Japanese cards.
@@ -40,6 +44,9 @@ macro_rules! fonts {
 fonts! {
     European Regular "sans-regular.ttf"
     European Bold "sans-bold.ttf"
+    Pages Serif "serif-medium.ttf"
+    Pages Regular "text-regular.ttf"
+    Pages Bold "text-semibold.ttf"
     Script Regular "arabic-regular.ttf"
     Script Bold "arabic-bold.ttf"
     Script Regular "hebrew-regular.ttf"
@@ -55,7 +62,7 @@ fonts! {
     Symbols Regular "math-regular.ttf"
     Symbols Regular "symbols-regular.ttf"
     Symbols Regular "symbols2-regular.ttf"
-    Emoji Regular "emoji-medium.ttf"
+    Emoji Regular "emoji-colour.ttf"
 }
 
 static FACES: LazyLock<Vec<Face>> = LazyLock::new(|| {
@@ -70,6 +77,20 @@ pub(crate) fn load() {
 }
 
 impl Face {
+    /// True for the faces of the pages.
+    pub(crate) fn is_of_pages(&self) -> bool {
+        self.part == Part::Pages
+    }
+
+    /// True if the face may draw a text of this weight.
+    fn fits(&self, weight: Weight, japanese: bool) -> bool {
+        match self.part {
+            Part::Pages => self.weight == weight,
+            Part::Japanese => japanese,
+            _ => true,
+        }
+    }
+
     /// True if text of this weight must be drawn bolder than the font is.
     pub(crate) fn is_too_light(&self, weight: Weight) -> bool {
         weight == Weight::Bold && self.weight == Weight::Regular && self.part != Part::Emoji
@@ -93,8 +114,7 @@ pub(crate) fn choose(cluster: &str, weight: Weight, japanese: bool, before: Opti
     }
     let emoji = is_emoji(cluster);
     let candidates = FACES.iter().enumerate();
-    let candidates =
-        candidates.filter(|(_, face)| (face.part != Part::Japanese || japanese) && has(face, cluster));
+    let candidates = candidates.filter(|(_, face)| face.fits(weight, japanese) && has(face, cluster));
     let rank = |face: &Face| ((face.part == Part::Emoji) != emoji, face.part, face.weight != weight);
     candidates.min_by_key(|(_, face)| rank(face)).map(|(index, _)| index)
 }

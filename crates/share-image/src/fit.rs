@@ -8,6 +8,9 @@ use crate::clean::is_rtl;
 use crate::faces::Weight;
 use crate::shape::{Cluster, Line, Typesetter};
 
+/// The size from which lines are set closer, in pixels.
+const DISPLAY: f32 = 60.0;
+
 /// A text on one or more lines of the same size.
 #[derive(Debug, Clone)]
 pub(crate) struct Block {
@@ -24,8 +27,13 @@ impl Block {
 
     /// Returns the distance between baselines, in pixels.
     pub(crate) fn line_height(&self) -> f32 {
-        (self.size * 1.25).round()
+        line_height(self.size, self.lines.iter().all(Line::is_low))
     }
+}
+
+/// Returns the distance between baselines, in pixels. Large letters of the faces of pages need less.
+pub(crate) fn line_height(size: f32, is_low: bool) -> f32 {
+    (size * if is_low && size >= DISPLAY { 1.1 } else { 1.25 }).round()
 }
 
 impl Typesetter {

@@ -3,11 +3,11 @@
 use proptest::prelude::*;
 use resvg::usvg::roxmltree::{Document, Node};
 
-use crate::faces::Weight;
+use crate::faces::{Face, Weight, face};
 use crate::layout::lay_out;
 use crate::picture::{Element, Picture};
-use crate::shape::Typesetter;
-use crate::{Bar, Card, HEIGHT, Status, WIDTH, svg};
+use crate::shape::{Run, Typesetter};
+use crate::{Card, Choice, HEIGHT, Seat, WIDTH, svg};
 
 #[path = "../tests/samples.rs"]
 mod samples;
@@ -17,7 +17,7 @@ fn assert_inside(picture: &Picture) -> Result<(), TestCaseError> {
     for element in &picture.elements {
         let (x, y, right, bottom) = match element {
             Element::Rectangle { x, y, width, height, .. } => (*x, *y, x + width, y + height),
-            Element::Path { x, y, .. } => (*x, *y, x + 28.0, y + 28.0),
+            Element::Seat { x, y, radius, .. } => (x - radius, y - radius, x + radius, y + radius),
             Element::Mark { x, y, side } => (*x, *y, x + side, y + side),
             Element::Text(text) => {
                 (text.x, text.y - text.size, text.x + text.line.width * text.size, text.y + text.size * 0.3)
@@ -29,6 +29,10 @@ fn assert_inside(picture: &Picture) -> Result<(), TestCaseError> {
     Ok(())
 }
 
+/// The depth and the height of letters from the baseline, in em.
+const DEPTH: f32 = 0.26;
+const HEIGHT_OF_LETTERS: f32 = 0.74;
+
 /// Asserts that lines with a shared horizontal range do not overlap vertically.
 fn assert_no_overlap(picture: &Picture) -> Result<(), TestCaseError> {
     let texts: Vec<_> = picture.texts().collect();
@@ -36,7 +40,8 @@ fn assert_no_overlap(picture: &Picture) -> Result<(), TestCaseError> {
         for b in &texts[index + 1..] {
             let (a_right, b_right) = (a.x + a.line.width * a.size, b.x + b.line.width * b.size);
             let beside = a_right <= b.x + 0.5 || b_right <= a.x + 0.5;
-            let apart = (a.y - b.y).abs() >= f32::max(a.size, b.size);
+            let (upper, lower) = if a.y < b.y { (a, b) } else { (b, a) };
+            let apart = upper.y + upper.size * DEPTH <= lower.y - lower.size * HEIGHT_OF_LETTERS;
             prop_assert!(beside || apart, "{:?} and {:?}", a.line.text, b.line.text);
         }
     }
@@ -55,28 +60,29 @@ fn text() -> impl Strategy<Value = String> {
     ]
 }
 
-fn bar() -> impl Strategy<Value = Bar> {
-    let share = prop_oneof![0.0..=1.0_f64, any::<f64>()];
-    (text(), any::<u32>(), share, any::<bool>()).prop_map(|(label, votes, share, winner)| Bar {
-        label,
-        votes,
-        share,
-        winner,
-    })
+fn choice() -> impl Strategy<Value = Choice> {
+    (text(), any::<u32>()).prop_map(|(label, votes)| Choice { label, votes })
+}
+
+fn seat() -> impl Strategy<Value = Seat> {
+    prop_oneof![4 => (0..40_usize).prop_map(Seat::Vote), 1 => Just(Seat::NoVote), 1 => Just(Seat::Empty)]
 }
 
 fn card() -> impl Strategy<Value = Card> {
     let texts = [text(), text(), text(), text(), text()];
-    (texts, proptest::collection::vec(bar(), 0..12), any::<bool>(), any::<bool>()).prop_map(
-        |([service, host, question, outcome, confidence], bars, simulated, running)| Card {
+    let options = proptest::collection::vec(choice(), 0..12);
+    let seats = proptest::collection::vec(seat(), 0..250);
+    (texts, options, seats, proptest::option::of(0..12_usize), any::<bool>()).prop_map(
+        |([service, host, question, answer, score], options, seats, answer_option, square)| Card {
             service,
             host,
             question,
-            bars,
-            outcome,
-            confidence,
-            simulated,
-            status: if running { Status::Running } else { Status::Ended },
+            answer,
+            answer_option,
+            score,
+            options,
+            seats,
+            square,
         },
     )
 }
@@ -86,7 +92,10 @@ fn assert_plain(svg: &str) -> Result<(), TestCaseError> {
     let document = Document::parse(svg).map_err(|error| TestCaseError::fail(error.to_string()))?;
     for node in document.descendants().filter(Node::is_element) {
         let name = node.tag_name().name();
-        prop_assert!(["svg", "title", "desc", "g", "rect", "path", "text"].contains(&name), "{name}");
+        prop_assert!(
+            ["svg", "title", "desc", "g", "rect", "circle", "path", "text"].contains(&name),
+            "{name}"
+        );
     }
     Ok(())
 }
@@ -137,7 +146,7 @@ const COVERED: &[&str] = &[
 #[test]
 fn covered_scripts_have_a_glyph_for_every_letter() {
     for text in COVERED {
-        for weight in [Weight::Regular, Weight::Bold] {
+        for weight in [Weight::Regular, Weight::Bold, Weight::Serif] {
             let line = Typesetter::of([&(*text).to_owned()]).line(text, weight, false);
             assert_eq!(line.missing, 0, "{text}");
             for glyph in line.runs.iter().flat_map(|run| &run.glyphs) {
@@ -170,10 +179,34 @@ fn right_to_left_words_are_set_from_right_to_left() {
     let setter = Typesetter { japanese: false };
     let (first, second) = ("אב", "1");
     let rtl = setter.line(&format!("{first} {second}"), Weight::Regular, true);
-    // The European face draws the digit, on the left.
+    // The face of the pages draws the digit, on the left.
     assert!(rtl.runs.len() > 1);
-    assert_eq!(rtl.runs[0].face, 0);
+    let of_pages = |run: Option<&Run>| run.and_then(|run| face(run.face)).is_some_and(Face::is_of_pages);
+    assert!(of_pages(rtl.runs.first()) && !of_pages(rtl.runs.last()));
     let ltr = setter.line(&format!("a {first} b"), Weight::Regular, false);
-    assert_eq!(ltr.runs.first().map(|run| run.face), Some(0));
-    assert_eq!(ltr.runs.last().map(|run| run.face), Some(0));
+    assert!(of_pages(ltr.runs.first()) && of_pages(ltr.runs.last()));
+}
+
+#[test]
+fn the_faces_of_the_pages_draw_latin_texts_and_kern_them() {
+    let setter = Typesetter { japanese: false };
+    for weight in [Weight::Serif, Weight::Regular, Weight::Bold] {
+        for text in ["TypeScript: 8 of 11 AI models · “why”?", "Łódź Čeština Türkçe ő ğ"] {
+            assert!(setter.line(text, weight, false).is_low(), "{text}");
+        }
+        let width = |text| setter.line(text, weight, false).width;
+        assert!(width("ToAV") < width("T") + width("o") + width("A") + width("V") - 0.05);
+    }
+    assert!(!setter.line("Київ", Weight::Serif, false).is_low());
+}
+
+#[test]
+fn emoji_have_several_colours() {
+    let picture = lay_out(&Card { question: "🍕?".to_owned(), ..Card::default() });
+    let svg = svg::with_outlines(&picture);
+    let mut colours: Vec<&str> = svg.split("fill=\"#").skip(1).map(|rest| &rest[..6]).collect();
+    colours.sort_unstable();
+    colours.dedup();
+    // More than paper, ink, and the mark's.
+    assert!(colours.len() > 6, "{colours:?}");
 }

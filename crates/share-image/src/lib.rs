@@ -1,22 +1,24 @@
 //! The preview image for links to a poll: 1200×630, as SVG and as PNG.
 //!
-//! A [`Card`] contains all the content; the caller composes its sentences. [`Card::svg`] stores texts as
-//! text, for browsers with their fonts; [`Card::png`] is drawn with the fonts of this crate. Both use the
-//! same layout.
+//! A [`Card`] contains all the content. [`Card::svg`] stores texts as text, for browsers with their fonts;
+//! [`Card::png`] is drawn with the fonts of this crate. Both use the same layout. [`chamber`] places the seats, for
+//! cards and pages.
 //!
 //! The fonts cover Latin, Greek, Cyrillic, Arabic, Hebrew, Devanagari, Tamil, Thai, Georgian, Armenian,
-//! frequent Chinese, Japanese and Korean characters, symbols, and emoji (as outlines in one colour). In the
-//! PNG, a character of any other script is drawn as an empty box. `fonts/README.md` lists the exact coverage.
+//! frequent Chinese, Japanese and Korean characters, symbols, and emoji in colour. In the PNG, a character of any
+//! other script is drawn as an empty box. `fonts/README.md` lists the exact coverage.
 
 #[cfg(test)]
 extern crate self as ep_share_image; // Gives samples the same path in all tests.
 
+pub mod chamber;
 mod clean;
 mod faces;
 mod fit;
 #[cfg(test)]
 mod invariants;
 mod layout;
+mod legend;
 mod palette;
 mod picture;
 mod png;
@@ -48,40 +50,43 @@ pub struct Card {
     pub host: String,
     /// The question. Its first strong character decides the direction of the card.
     pub question: String,
-    /// One bar for each option, in the poll's order, which determines the colours.
-    pub bars: Vec<Bar>,
-    /// The outcome in one sentence. Put an option named in it between U+2068 and U+2069 (FIRST STRONG
-    /// ISOLATE, POP DIRECTIONAL ISOLATE), so that its direction does not affect the rest.
-    pub outcome: String,
-    /// The confidence in one short sentence, or an empty text.
-    pub confidence: String,
-    /// True if the voters were simulated: the picture says so in a separate band.
-    pub simulated: bool,
-    /// The status of the poll.
-    pub status: Status,
+    /// The answer: the option that won or leads, or a short text such as "A tie".
+    pub answer: String,
+    /// The index of the option that is the answer, which gets its colour.
+    pub answer_option: Option<usize>,
+    /// The line below the answer, for example "8 of 11 AI models".
+    pub score: String,
+    /// The options in the poll's order, which determines letters and colours.
+    pub options: Vec<Choice>,
+    /// The seats of the panel in seating order.
+    pub seats: Vec<Seat>,
+    /// True for square seats, which stand for simulated voters.
+    pub square: bool,
 }
 
-/// One option of the poll.
-#[derive(Debug, Clone, Default, PartialEq)]
-pub struct Bar {
+/// An option of the poll.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Choice {
     /// The option as the caller wrote it.
     pub label: String,
     /// The number of votes.
     pub votes: u32,
-    /// The share of the counted votes, from 0 to 1; NaN counts as 0.
-    pub share: f64,
-    /// True for the winner, or for the leader of a running poll if the caller wants it marked.
-    pub winner: bool,
 }
 
-/// The status of a poll.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub enum Status {
-    /// Votes are still being cast.
-    Running,
-    /// The poll is closed.
-    #[default]
-    Ended,
+/// The state of a seat.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Seat {
+    /// A vote for the option with this index.
+    Vote(usize),
+    /// A call without a usable answer: hollow.
+    NoVote,
+    /// A model without a response, or one that was not needed: pale.
+    Empty,
+}
+
+/// Returns the letter of the option with this index.
+pub fn letter(option: usize) -> char {
+    char::from_u32('A' as u32 + option as u32 % 26).unwrap_or('?')
 }
 
 /// The error of drawing a PNG. As far as is known, the texts of a card never cause it.

@@ -4,6 +4,9 @@ use crate::fit::Block;
 use crate::shape::Line;
 use crate::{HEIGHT, WIDTH};
 
+/// The position of the baseline between the top and the bottom of a line.
+const BASELINE: f32 = 0.8;
+
 /// Shapes and texts in the order of painting. Lengths are in pixels.
 #[derive(Debug, Default)]
 pub(crate) struct Picture {
@@ -20,12 +23,13 @@ pub(crate) enum Element {
         radius: f32,
         fill: &'static str,
     },
-    /// SVG path data, moved to a position.
-    Path {
+    /// A seat around its middle. Without a colour it is hollow, with a dashed edge.
+    Seat {
         x: f32,
         y: f32,
-        data: &'static str,
-        fill: &'static str,
+        radius: f32,
+        square: bool,
+        fill: Option<&'static str>,
     },
     /// The mark of the service, in a square.
     Mark {
@@ -52,6 +56,8 @@ pub(crate) struct Text {
 pub(crate) enum Side {
     Left,
     Right,
+    /// Both: the text is in the middle.
+    Middle,
 }
 
 impl Side {
@@ -91,16 +97,16 @@ impl Picture {
         let x = match side {
             Side::Left => room.x,
             Side::Right => room.x + room.width - line.width * size,
+            Side::Middle => room.x + (room.width - line.width * size) / 2.0,
         };
         self.elements.push(Element::Text(Text { x, y, size, fill, line, side }));
     }
 
-    /// Adds the lines of a block, each aligned to the start of its direction; `y` is the top.
-    pub(crate) fn block(&mut self, block: Block, room: Room, y: f32, fill: &'static str) {
+    /// Adds the lines of a block, each aligned to one side; `y` is the top.
+    pub(crate) fn block(&mut self, block: Block, room: Room, side: Side, y: f32, fill: &'static str) {
         let (height, size) = (block.line_height(), block.size);
         for (index, line) in block.lines.into_iter().enumerate() {
-            let side = Side::start(line.rtl);
-            self.text(line, size, room, side, y + height * index as f32 + size, fill);
+            self.text(line, size, room, side, y + height * (index as f32 + BASELINE), fill);
         }
     }
 

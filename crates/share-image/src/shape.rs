@@ -10,7 +10,7 @@ use unicode_normalization::UnicodeNormalization;
 use unicode_segmentation::UnicodeSegmentation;
 
 use crate::clean;
-use crate::faces::{self, Weight};
+use crate::faces::{self, Face, Weight};
 
 /// The typesetting options of one card.
 #[derive(Debug, Clone, Copy)]
@@ -167,6 +167,11 @@ fn add(piece: &Piece, backwards: bool, line: &mut Line, advanced: &mut impl FnMu
 }
 
 impl Line {
+    /// True if only the faces of the pages draw the text: other scripts are higher and deeper.
+    pub(crate) fn is_low(&self) -> bool {
+        self.runs.iter().all(|run| faces::face(run.face).is_some_and(Face::is_of_pages))
+    }
+
     /// True if some part of the text runs from right to left.
     pub(crate) fn is_mixed(&self) -> bool {
         self.rtl || unicode_bidi::BidiInfo::new(&self.text, Some(Level::ltr())).has_rtl()

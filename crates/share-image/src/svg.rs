@@ -5,15 +5,22 @@ use std::fmt::Write;
 use harfrust::GlyphId;
 use harfrust::font::glyph::outline::{DrawMemory, DrawOptions, PathSink};
 
+use crate::chamber::SQUARE;
 use crate::clean::{clean, clean_sentence, escape};
-use crate::faces::{self, Weight};
+use crate::faces::{self, Face, Weight};
+use crate::palette::MUTED;
 use crate::picture::{Element, Picture, Side, Text};
 use crate::{Card, HEIGHT, WIDTH};
+
+mod colour;
 
 const MARK: &str = include_str!("../../../well-known/logo.svg");
 
 /// Isolates the direction of a text: RIGHT-TO-LEFT ISOLATE, LEFT-TO-RIGHT ISOLATE, POP DIRECTIONAL ISOLATE.
 const ISOLATES: (char, char, char) = ('\u{2067}', '\u{2066}', '\u{2069}');
+
+const SANS: &str = "Figtree,'Noto Sans',system-ui,sans-serif";
+const SERIF: &str = "Newsreader,Georgia,'Noto Serif',serif";
 
 /// The additional stroke width of letters, in em, if a font has no bold weight.
 const BOLDER: f32 = 0.024;
@@ -21,10 +28,13 @@ const BOLDER: f32 = 0.024;
 /// Returns an SVG with texts, a title and a description.
 pub(crate) fn with_text(card: &Card, picture: &Picture) -> String {
     let title = escape(&clean(&card.question, 300));
-    let sentences = [clean_sentence(&card.outcome, 300), clean_sentence(&card.confidence, 300)].join(" ");
+    let mut description = format!("{}: {}.", clean(&card.answer, 200), clean_sentence(&card.score, 120));
+    for option in card.options.iter().take(26) {
+        let _ = write!(description, " {} {},", clean(&option.label, 60), option.votes);
+    }
     let mut svg = open(&format!(r#" role="img" aria-label="{title}""#));
-    let _ = write!(svg, "<title>{title}</title><desc>{}</desc>", escape(sentences.trim()));
-    svg.push_str(r#"<g font-family="'Noto Sans','Segoe UI',system-ui,-apple-system,Roboto,Helvetica,Arial,sans-serif">"#);
+    let _ = write!(svg, "<title>{title}</title><desc>{}</desc>", escape(description.trim_end_matches(',')));
+    svg.push_str("<g>");
     write_all(&mut svg, picture, text);
     svg.push_str("</g></svg>");
     svg
@@ -52,9 +62,7 @@ fn write_all(svg: &mut String, picture: &Picture, text: impl Fn(&mut String, &Te
                 svg,
                 r#"<rect x="{x:.1}" y="{y:.1}" width="{width:.1}" height="{height:.1}" rx="{radius:.1}" fill="{fill}"/>"#
             ),
-            Element::Path { x, y, data, fill } => {
-                write!(svg, r#"<path transform="translate({x:.1} {y:.1})" d="{data}" fill="{fill}"/>"#)
-            }
+            Element::Seat { x, y, radius, square, fill } => seat(svg, (*x, *y), *radius, *square, *fill),
             Element::Mark { x, y, side } => {
                 let position = format!(r#"<svg x="{x:.1}" y="{y:.1}" width="{side:.1}" height="{side:.1}" "#);
                 write!(svg, "{}", MARK.trim().replacen("<svg ", &position, 1))
@@ -67,20 +75,49 @@ fn write_all(svg: &mut String, picture: &Picture, text: impl Fn(&mut String, &Te
     }
 }
 
+/// Writes a seat. A hollow one has its edge inside.
+fn seat(
+    svg: &mut String,
+    (x, y): (f32, f32),
+    radius: f32,
+    square: bool,
+    fill: Option<&'static str>,
+) -> std::fmt::Result {
+    let edge = if fill.is_none() { (radius * 0.09).max(1.0) } else { 0.0 };
+    let radius = if square { radius * SQUARE as f32 } else { radius } - edge / 2.0;
+    if square {
+        let (x, y, side) = (x - radius, y - radius, 2.0 * radius);
+        write!(svg, r#"<rect x="{x:.1}" y="{y:.1}" width="{side:.1}" height="{side:.1}" rx="3""#)?;
+    } else {
+        write!(svg, r#"<circle cx="{x:.1}" cy="{y:.1}" r="{radius:.1}""#)?;
+    }
+    match fill {
+        Some(fill) => write!(svg, r#" fill="{fill}"/>"#),
+        None => write!(
+            svg,
+            r#" fill="none" stroke="{MUTED}" stroke-width="{edge:.1}" stroke-dasharray="{:.1} {:.1}"/>"#,
+            edge * 2.0,
+            edge * 1.6
+        ),
+    }
+}
+
 fn text(svg: &mut String, element: &Text) {
     let Text { x, y, size, fill, line, side } = element;
     let width = line.width * size;
     let (anchor, x) = match side {
         Side::Left => ("start", *x),
         Side::Right => ("end", x + width),
+        Side::Middle => ("middle", x + width / 2.0),
     };
-    let weight = match line.weight {
-        Weight::Regular => 400,
-        Weight::Bold => 700,
+    let (family, weight) = match line.weight {
+        Weight::Regular => (SANS, 400),
+        Weight::Bold => (SANS, 600),
+        Weight::Serif => (SERIF, 500),
     };
     let _ = write!(
         svg,
-        r#"<text x="{x:.1}" y="{y:.1}" font-size="{size:.1}" font-weight="{weight}" fill="{fill}" text-anchor="{anchor}""#
+        r#"<text x="{x:.1}" y="{y:.1}" font-family="{family}" font-size="{size:.1}" font-weight="{weight}" fill="{fill}" text-anchor="{anchor}""#
     );
     // Other fonts may be wider, so all but the shortest texts are fitted to the measured width.
     if width > 60.0 && line.missing == 0 {
@@ -104,21 +141,31 @@ fn outlines(svg: &mut String, element: &Text) {
         let Some(face) = faces::face(run.face) else { continue };
         let scale = size / f32::from(face.font.units_per_em().max(1));
         let left = x + run.x * size;
-        let _ = write!(svg, r#"<path transform="matrix({scale} 0 0 -{scale} {left} {y})" fill="{fill}""#);
-        if face.is_too_light(line.weight) {
-            let stroke = f32::from(face.font.units_per_em()) * BOLDER;
-            let _ = write!(svg, r#" stroke="{fill}" stroke-width="{stroke:.0}" stroke-linejoin="round""#);
-        }
-        svg.push_str(r#" d=""#);
-        let glyphs = face.font.outline_glyphs();
+        let _ = write!(svg, r#"<g transform="matrix({scale} 0 0 -{scale} {left} {y})">"#);
+        let mut plain = String::new();
         for glyph in &run.glyphs {
-            if let Some(outline) = glyphs.get(GlyphId::new(glyph.id)) {
-                let mut data = PathData { data: svg, x: glyph.x, y: glyph.y };
-                // An invalid outline leaves a gap; a test draws every glyph.
-                let _ = outline.draw(&DrawOptions::new(), DrawMemory::Scratch, &mut data);
+            if !colour::write(svg, face, glyph, fill) {
+                outline(&mut plain, face, GlyphId::new(glyph.id), (glyph.x, glyph.y));
             }
         }
-        svg.push_str(r#""/>"#);
+        if !plain.is_empty() {
+            let _ = write!(svg, r#"<path fill="{fill}""#);
+            if face.is_too_light(line.weight) {
+                let stroke = f32::from(face.font.units_per_em()) * BOLDER;
+                let _ = write!(svg, r#" stroke="{fill}" stroke-width="{stroke:.0}" stroke-linejoin="round""#);
+            }
+            let _ = write!(svg, r#" d="{plain}"/>"#);
+        }
+        svg.push_str("</g>");
+    }
+}
+
+/// Writes the path data of a glyph at a position in font units. An invalid outline leaves a gap; a test draws every
+/// glyph.
+fn outline(data: &mut String, face: &Face, glyph: GlyphId, (x, y): (i32, i32)) {
+    if let Some(outline) = face.font.outline_glyphs().get(glyph) {
+        let mut sink = PathData { data, x, y };
+        let _ = outline.draw(&DrawOptions::new(), DrawMemory::Scratch, &mut sink);
     }
 }
 

@@ -4,11 +4,12 @@ use ep_kernel::ports::PastPoll;
 use ep_polling::poll_id::PollId;
 use ep_polling::tally::Outcome;
 use ep_polling::time::Timestamp;
+use ep_share_image::letter;
 
 use super::amounts::figure;
 use super::moments::Moment;
 use crate::layout::one_line;
-use crate::web::result::{colour, key, quoted};
+use crate::web::result::{colour, quoted};
 
 /// A poll of the account.
 pub(crate) struct PollRow {
@@ -49,7 +50,7 @@ impl PollRow {
         };
         let position = winner.and_then(|option| poll.options.iter().position(|known| known == option));
         let winner = position.map(|position| Winner {
-            key: key(position),
+            key: letter(position),
             colour: colour(position),
             option: poll.options[position].clone(),
         });

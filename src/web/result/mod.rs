@@ -1,12 +1,13 @@
 //! Pages of polls. Each page calls its operation through dispatch, like every other surface.
 
+mod answer;
 mod cache;
-mod chamber;
 mod hero;
 mod oembed;
 mod page;
 mod pictures;
 mod reasons;
+mod sharing;
 mod view;
 mod votes;
 mod words;
@@ -44,7 +45,7 @@ pub(crate) use self::oembed::oembed;
 pub use self::page::ResultPage;
 pub use self::pictures::Pictures;
 pub(super) use self::view::View;
-pub(super) use self::votes::{colour, key};
+pub(super) use self::votes::colour;
 pub(super) use self::words::quoted;
 use crate::http::{AppState, Exchange, PUBLIC_RESULT, Rendered, RequestHead, protect, protect_embedded};
 use crate::site::names::{DASHBOARD, EMBED, OEMBED, RESULT_PAGE};

@@ -11,6 +11,7 @@ use url::Url;
 use super::hero::Meter;
 pub(super) use super::view::View;
 use super::view::{Addresses, Query};
+use super::words::Length;
 use crate::layout::Layout;
 use crate::layout::{linked_data, own};
 use crate::site::{HTML, MARKDOWN, Site};
@@ -81,7 +82,8 @@ impl<'a> ResultPage<'a> {
             events: own(&super::view::url(site, WatchResult::SPEC.name, &result)),
         };
         let poll = View::new(result, links, private, &Query::read(query));
-        let page = Layout::new(site, poll.title(), poll.sentence.clone());
+        let description = if poll.running { poll.sentence.clone() } else { poll.answer.line() };
+        let page = Layout::new(site, poll.title(), description);
         let page = Layout {
             canonical: Some(poll.address.clone()),
             markdown: Some(format!("{}.md", poll.address)),
@@ -132,7 +134,7 @@ impl<'a> ResultPage<'a> {
             "@type": "WebPage",
             "url": poll.address,
             "name": self.page.title,
-            "description": poll.sentence,
+            "description": self.page.description,
             "dateCreated": poll.created_at,
             "primaryImageOfPage": { "@type": "ImageObject", "url": format!("{}.png", poll.address) },
             "mainEntity": {

@@ -1,9 +1,10 @@
 //! Reasons of voters, by option.
 
+use ep_share_image::letter;
 use ep_tools::polls::sentences::number;
 use ep_tools::results::PollResult;
 
-use super::votes::{colour, index_of, key};
+use super::votes::{colour, index_of};
 use crate::layout::one_line;
 
 /// The reasons of the voters of one option.
@@ -51,7 +52,7 @@ pub(super) fn by_option(poll: &PollResult) -> Vec<OptionReasons> {
             voters: number(poll.tally.of(&given.chosen_option), voters),
             option: given.chosen_option.clone(),
             colour: colour(position),
-            key: key(position),
+            key: letter(position),
             quotes: vec![quote],
         });
     }

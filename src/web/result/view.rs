@@ -1,18 +1,18 @@
 //! Template data of a result.
 
-use ep_share_image::{Card, Status, is_rtl};
+use ep_polling::apportion::percentages;
+use ep_share_image::{is_rtl, letter};
 use ep_tools::polls::reply::VoteResult;
 use ep_tools::polls::sentences::{EndedPoll, independence};
 use ep_tools::results::PollResult;
 
-use super::chamber::shares;
-use super::hero::{Answer, Meter, Seats};
+use super::answer::{Answer, voters_of};
+use super::hero::{Meter, Seats, stopped_early};
 use super::reasons::{OptionReasons, by_option};
 pub(crate) use super::votes::Query;
-use super::votes::{Choice, PositionVotes, Row, colour, columns, filters, key, rows, slots};
-use super::words;
-use crate::layout::one_line;
-use crate::layout::own;
+use super::votes::{Link, PositionVotes, Row, colour, columns, filters, rows, slots};
+use super::words::{self, Length};
+use crate::layout::{one_line, own};
 use crate::site::Site;
 
 /// Absolute URLs of a poll's pages.
@@ -43,6 +43,8 @@ pub(crate) fn url(site: &Site, operation: &str, result: &PollResult) -> String {
 pub struct View {
     pub(crate) id: String,
     pub(crate) question: String,
+    /// Decides where the question is clamped.
+    pub(crate) length: Length,
     /// True if the question and its options read from right to left.
     pub(crate) rtl: bool,
     /// The question on one line, for a Markdown heading.
@@ -58,6 +60,8 @@ pub struct View {
     pub(crate) running: bool,
     pub(crate) private: bool,
     pub(crate) simulated: bool,
+    /// The name of those who vote.
+    pub(crate) voters: &'static str,
     /// Creation time in machine-readable and human-readable form.
     pub(crate) created_at: String,
     pub(crate) created: String,
@@ -70,8 +74,8 @@ pub struct View {
     pub(crate) has_votes: bool,
     /// True if the visitor has chosen an order or a filter of the votes.
     pub(crate) opens_votes: bool,
-    pub(crate) filters: Vec<Choice>,
-    pub(crate) columns: Vec<Choice>,
+    pub(crate) filters: Vec<Link>,
+    pub(crate) columns: Vec<Link>,
     pub(crate) slots: Vec<PositionVotes>,
     pub(crate) address: String,
     /// The page's URL without its origin.
@@ -92,6 +96,8 @@ pub struct EndedView {
     pub(crate) counts: String,
     pub(crate) stopped: String,
     pub(crate) sure: String,
+    /// The line above the meter; absent if the votes decided the end.
+    pub(crate) early: Option<&'static str>,
     /// Absent without votes.
     pub(crate) independence: Option<String>,
 }
@@ -103,6 +109,7 @@ impl EndedView {
             counts: sentences.counts(),
             stopped: sentences.stopped(),
             sure: sentences.sure(),
+            early: stopped_early(poll),
             independence: (poll.models_succeeded > 0).then(|| independence(&poll.families)),
         }
     }
@@ -129,15 +136,14 @@ fn url_query(address: &str) -> String {
 impl View {
     pub(crate) fn new(poll: PollResult, links: Links, private: bool, query: &Query) -> Self {
         let votes = || poll.options.iter().map(|label| poll.tally.of(label));
-        let shares = shares(100, &votes().map(f64::from).collect::<Vec<_>>());
-        let bars = poll.options.iter().enumerate().zip(votes()).zip(shares);
+        let bars = poll.options.iter().enumerate().zip(votes()).zip(percentages(votes()));
         let bars = bars.map(|(((position, label), votes), share)| Bar {
             label: label.clone(),
             cell: one_line(label),
-            key: key(position),
+            key: letter(position),
             colour: colour(position),
             votes,
-            share: share as u32,
+            share,
             winner: poll.winning_option.as_ref() == Some(label),
         });
         let mut bars: Vec<Bar> = bars.collect();
@@ -156,6 +162,7 @@ impl View {
             id: poll.poll_id.to_string(),
             question_line: one_line(&question),
             rtl: is_rtl(&question),
+            length: Length::of(&question),
             question,
             sentence: words::sentence(&poll),
             answer: Answer::new(&poll),
@@ -165,6 +172,7 @@ impl View {
             running: poll.status.is_open(),
             private,
             simulated: poll.simulated,
+            voters: voters_of(&poll),
             created_at: poll.created_at.to_string(),
             created: poll.created_at.calendar().strftime("%-d %B %Y, %H:%M UTC").to_string(),
             notices: notices.map(|notice| words::notice(notice)).collect(),
@@ -205,37 +213,9 @@ impl View {
         )
     }
 
-    /// Returns the title of the page.
-    pub(crate) fn title(&self) -> String {
-        if self.simulated { format!("Simulated poll: {}", self.question) } else { self.question.clone() }
-    }
-
     /// Returns the line about the confidence; empty while the poll runs.
     pub(crate) fn sure(&self) -> &str {
         self.ended.as_ref().map_or("", |ended| &ended.sure)
-    }
-
-    /// Returns the data of the poll's picture.
-    pub(crate) fn card(&self, service: &str, host: &str) -> Card {
-        let bar = |bar: &Bar| ep_share_image::Bar {
-            label: bar.label.clone(),
-            votes: bar.votes,
-            share: f64::from(bar.share) / 100.0,
-            winner: bar.winner,
-        };
-        // The picture colours the options by their order in the question.
-        let mut bars: Vec<&Bar> = self.bars.iter().collect();
-        bars.sort_by_key(|bar| bar.key);
-        Card {
-            service: service.to_owned(),
-            host: host.to_owned(),
-            question: self.question.clone(),
-            bars: bars.into_iter().map(bar).collect(),
-            outcome: self.sentence.clone(),
-            confidence: self.sure().to_owned(),
-            simulated: self.simulated,
-            status: if self.running { Status::Running } else { Status::Ended },
-        }
     }
 
     pub(crate) fn csv(&self) -> Result<Vec<u8>, csv::Error> {

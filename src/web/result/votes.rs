@@ -1,5 +1,6 @@
 //! The table of single votes, with its orders and filters, and the votes by position.
 
+use ep_share_image::letter;
 use ep_tools::polls::reply::VoteResult;
 use ep_tools::results::PollResult;
 
@@ -85,7 +86,7 @@ pub struct Row {
 }
 
 /// A link to another order or filter.
-pub struct Choice {
+pub struct Link {
     pub(crate) href: String,
     pub(crate) text: String,
     pub(crate) current: bool,
@@ -95,11 +96,6 @@ pub struct Choice {
 pub struct PositionVotes {
     pub(crate) position: usize,
     pub(crate) votes: usize,
-}
-
-/// Returns the letter of an option.
-pub(in crate::web) fn key(position: usize) -> char {
-    char::from_u32('A' as u32 + position as u32 % 26).unwrap_or('?')
 }
 
 /// Returns the number of an option's colour.
@@ -123,7 +119,7 @@ pub(super) fn rows(poll: &PollResult, query: Query) -> Vec<Row> {
         let failed = || format!("no vote: {}", vote.error.as_deref().unwrap_or("no response"));
         Row {
             model: vote.model_id.clone(),
-            key: position.map(key),
+            key: position.map(letter),
             colour: colour(position.unwrap_or_default()),
             choice: vote.chosen_option.clone().unwrap_or_else(failed),
             time: format!("{:.1} s", f64::from(vote.latency_ms) / 1000.0),
@@ -132,19 +128,19 @@ pub(super) fn rows(poll: &PollResult, query: Query) -> Vec<Row> {
     votes.into_iter().map(row).collect()
 }
 
-pub(super) fn filters(poll: &PollResult, query: Query, address: &str) -> Vec<Choice> {
-    let one = |option: Option<usize>, text: String| Choice {
+pub(super) fn filters(poll: &PollResult, query: Query, address: &str) -> Vec<Link> {
+    let one = |option: Option<usize>, text: String| Link {
         href: Query { option, ..query }.href(address),
         text,
         current: query.option == option,
     };
     let options = poll.options.iter().enumerate();
-    let each = options.map(|(position, label)| one(Some(position), format!("{} {label}", key(position))));
+    let each = options.map(|(position, label)| one(Some(position), format!("{} {label}", letter(position))));
     std::iter::once(one(None, "All".to_owned())).chain(each).collect()
 }
 
-pub(super) fn columns(query: Query, address: &str) -> Vec<Choice> {
-    let column = |(order, _, text): &(Order, &str, &str)| Choice {
+pub(super) fn columns(query: Query, address: &str) -> Vec<Link> {
+    let column = |(order, _, text): &(Order, &str, &str)| Link {
         href: Query { order: if query.order == *order { Order::Arrival } else { *order }, ..query }
             .href(address),
         text: (*text).to_owned(),

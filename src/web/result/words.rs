@@ -38,3 +38,38 @@ pub(crate) fn progress(poll: &PollResult) -> String {
 pub(crate) fn quoted(option: &str) -> String {
     format!("“\u{2068}{option}\u{2069}”")
 }
+
+/// The length of a question: longer ones are clamped to three lines.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Length {
+    /// Never clamped.
+    Short,
+    /// Clamped on phones.
+    Long,
+    /// Clamped everywhere.
+    VeryLong,
+}
+
+impl Length {
+    /// Widths in letters, which are surely more than three lines: on a phone, and on any screen.
+    const LIMITS: (usize, usize) = (130, 200);
+
+    pub(crate) fn of(question: &str) -> Self {
+        // The letters of East Asia are twice as wide.
+        let width: usize = question.chars().map(|c| if c >= '\u{2e80}' { 2 } else { 1 }).sum();
+        match width {
+            width if width > Self::LIMITS.1 => Self::VeryLong,
+            width if width > Self::LIMITS.0 => Self::Long,
+            _ => Self::Short,
+        }
+    }
+
+    /// Returns the CSS class of the question.
+    pub(crate) const fn class(self) -> &'static str {
+        match self {
+            Self::Short => "",
+            Self::Long => " clamped-on-phones",
+            Self::VeryLong => " clamped clamped-on-phones",
+        }
+    }
+}

@@ -4,8 +4,14 @@
 
 use std::f64::consts::{FRAC_PI_2, PI};
 
-/// The width of the picture; its height is half of it.
-const WIDTH: f64 = 640.0;
+use ep_polling::apportion::apportion;
+
+/// The width of the chamber; its height is half of it.
+pub const WIDTH: f64 = 640.0;
+/// Half of the side of a square seat, in radii.
+pub const SQUARE: f64 = 0.84;
+/// The size of a seat's letter, in radii.
+pub const LETTER: f64 = 0.86;
 /// The distance of neighbours in seat radii, between rows and along a row.
 const PITCH: f64 = 2.42;
 /// The smallest radius of a row, with an outer edge of 1: the middle has a text.
@@ -14,44 +20,60 @@ const HOLE: f64 = 0.38;
 const LARGEST: f64 = 0.1;
 const MOST_ROWS: u32 = 10;
 
-/// The place of a seat, in tenths of a unit of the picture.
+/// The middle of a seat, in tenths of a unit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Place {
+pub struct Place {
     x: i32,
     y: i32,
 }
 
 impl Place {
-    pub(super) fn x(self) -> String {
+    /// Returns the distance from the left edge, as SVG writes it.
+    pub fn x(self) -> String {
         tenths(self.x)
     }
 
-    pub(super) fn y(self) -> String {
+    /// Returns the distance from the upper edge, as SVG writes it.
+    pub fn y(self) -> String {
         tenths(self.y)
     }
 
+    /// Returns the distances from the left and from the upper edge.
+    pub fn position(self) -> (f64, f64) {
+        (f64::from(self.x) / 10.0, f64::from(self.y) / 10.0)
+    }
+
+    /// Returns the position in the same direction at a distance from the outer edge of the chamber.
+    pub fn outside(self, distance: f64) -> (f64, f64) {
+        let (x, y) = self.position();
+        let half = WIDTH / 2.0;
+        let (right, up) = (x - half, half - y);
+        let scale = (half + distance) / right.hypot(up).max(1.0);
+        (half + right * scale, half - up * scale)
+    }
+
     /// Returns the base line of a letter of this size in the middle of the seat.
-    pub(super) fn base_line(self, size: f64) -> String {
+    pub fn base_line(self, size: f64) -> String {
         tenths(self.y + (size * 3.6).round() as i32)
     }
 }
 
 /// The seats of a panel.
 #[derive(Debug)]
-pub(super) struct Chamber {
+pub struct Chamber {
     /// The radius of each seat.
-    pub(super) radius: f64,
+    pub radius: f64,
     /// The places of the seats in seating order: from the left end to the right one.
-    pub(super) places: Vec<Place>,
+    pub places: Vec<Place>,
 }
 
 impl Chamber {
     /// Places this many seats.
-    pub(super) fn new(seats: usize) -> Self {
+    pub fn new(seats: usize) -> Self {
         let (radius, rows) = rows(seats);
         let half = WIDTH / 2.0;
         let mut found: Vec<(f64, usize, Place)> = Vec::with_capacity(seats);
-        for (row, (distance, count)) in rows.iter().zip(shares(seats, &rows)).enumerate() {
+        for (row, (distance, count)) in rows.iter().zip(apportion(seats, &rows)).enumerate() {
             for seat in 0..count {
                 let angle =
                     if count == 1 { FRAC_PI_2 } else { PI * (1.0 - seat as f64 / (count - 1) as f64) };
@@ -67,8 +89,8 @@ impl Chamber {
         Self { radius: radius * half, places: found.into_iter().map(|(_, _, place)| place).collect() }
     }
 
-    /// Returns the radius of each seat.
-    pub(super) fn radius(&self) -> String {
+    /// Returns the radius of each seat, as SVG writes it.
+    pub fn radius(&self) -> String {
         tenths((self.radius * 10.0).round() as i32)
     }
 }
@@ -88,24 +110,6 @@ fn rows(seats: usize) -> (f64, Vec<f64>) {
         }
     }
     best
-}
-
-/// Splits a whole number by these weights: by largest remainder, the first of equal ones first.
-pub(super) fn shares(whole: usize, weights: &[f64]) -> Vec<usize> {
-    let sum: f64 = weights.iter().sum();
-    if sum <= 0.0 {
-        return vec![0; weights.len()];
-    }
-    let exact: Vec<f64> = weights.iter().map(|weight| whole as f64 * weight / sum).collect();
-    let mut parts: Vec<usize> = exact.iter().map(|exact| exact.floor() as usize).collect();
-    let mut order: Vec<usize> = (0..parts.len()).collect();
-    let remainder = |index: &usize| exact[*index] - exact[*index].floor();
-    order.sort_by(|one, other| remainder(other).total_cmp(&remainder(one)));
-    let missing = whole.saturating_sub(parts.iter().sum());
-    for index in order.into_iter().take(missing) {
-        parts[index] += 1;
-    }
-    parts
 }
 
 fn tenths(number: i32) -> String {
@@ -137,6 +141,13 @@ mod tests {
     }
 
     #[test]
+    fn a_position_outside_has_the_direction_of_its_seat() {
+        let three = Chamber::new(3);
+        assert_eq!(three.places[1].outside(16.0), (320.0, -16.0));
+        assert_eq!(three.places[2].outside(16.0), (656.0, 320.0));
+    }
+
+    #[test]
     fn seats_are_ordered_by_angle_with_the_outer_row_first() {
         let three = Chamber::new(3);
         let at = |place: &Place| (place.x(), place.y());
@@ -146,16 +157,5 @@ mod tests {
         assert_eq!(three.radius(), "32");
         let many = Chamber::new(60);
         assert!(many.places[0].x < many.places[1].x && many.places[0].y == many.places[1].y);
-    }
-
-    #[test]
-    fn parts_add_up_to_the_whole() {
-        assert_eq!(shares(100, &[8.0, 2.0, 1.0]), [73, 18, 9]);
-        assert_eq!(shares(100, &[1.0, 1.0, 1.0]), [34, 33, 33]);
-        assert_eq!(shares(100, &[0.0, 0.0]), [0, 0]);
-        for votes in 1..40_u8 {
-            let parts = shares(100, &[f64::from(votes), 7.0, 3.0, 0.0]);
-            assert_eq!(parts.iter().sum::<usize>(), 100);
-        }
     }
 }

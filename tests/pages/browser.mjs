@@ -1,0 +1,62 @@
+// A browser for the checks of pages, and the rules that hold for each of them.
+import assert from 'node:assert/strict'
+import axe from 'axe-core'
+import { chromium } from 'playwright-core'
+
+const RULES = ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice']
+
+export const browser = await chromium.launch({
+  executablePath: process.env.CHROMIUM ?? '/usr/bin/chromium',
+  args: ['--no-sandbox', '--disable-gpu', '--disable-quic', '--no-first-run', '--disable-background-networking'],
+})
+
+/** Opens a page of the service in a new browser, or in this one, and fails on errors, dialogs and requests to others. */
+export async function open(base, path, { context, before, ...options } = {}) {
+  const own = context ?? await browser.newContext({ viewport: { width: 1280, height: 900 }, ...options })
+  const page = await own.newPage()
+  const wrong = []
+  page.on('pageerror', (error) => wrong.push(`error: ${error.message}`))
+  page.on('dialog', (dialog) => { wrong.push(`dialog: ${dialog.message()}`); dialog.dismiss() })
+  page.on('request', (request) => { if (new URL(request.url()).origin !== base) wrong.push(`request to ${request.url()}`) })
+  page.on('console', (message) => {
+    const status = message.text().startsWith('Failed to load resource') && message.location().url === base + path
+    if (['error', 'warning'].includes(message.type()) && !status) wrong.push(`console: ${message.text()}`)
+  })
+  await before?.(page)
+  const response = await page.goto(base + path)
+  return {
+    page, response,
+    close: async () => {
+      await (context ? page : own).close()
+      assert.deepEqual(wrong, [], path)
+    },
+  }
+}
+
+/** Fails if axe finds something, or if the page is wider than its window. */
+export async function assertAccessible(page, label) {
+  const { wide, width } = await page.evaluate(() => ({ wide: document.documentElement.scrollWidth, width: innerWidth }))
+  assert.ok(wide <= width, `${label} is ${wide} wide at ${width}`)
+  await page.evaluate(axe.source)
+  const { violations } = await page.evaluate((tags) => axe.run({ runOnly: tags }), RULES)
+  const found = violations.map(({ id, nodes }) => `${id}: ${nodes.map((node) => node.html).join(' | ')}`)
+  assert.deepEqual(found, [], `axe on ${label}`)
+}
+
+/** Runs the checks in order, and says how many hold. */
+export async function run(checks) {
+  let done = 0
+  try {
+    for (const [name, check] of Object.entries(checks)) {
+      try {
+        await check()
+      } catch (error) {
+        throw new Error(`${name}: ${error.message}`, { cause: error })
+      }
+      done += 1
+    }
+    console.log(`${done} checks hold`)
+  } finally {
+    await browser.close()
+  }
+}
