@@ -81,6 +81,12 @@ async fn reader_libraries_find_no_problems() {
         "/api/wallet/challenge": false,
         "/api/a2a/tasks": false,
         "/dashboard": false,
+        "/healthz": false,
+        "/readyz": false,
+        "/results": true,
+        "/results/EP-20260101-0000000000": true,
+        "/models?q=free": true,
+        "/how-sure": true,
     });
     let schemas = std::env::var("EP_SCHEMAS").ok();
     let asked = json!({

@@ -63,8 +63,18 @@ async fn pages_pass_the_browser_checks() {
     let mut paths =
         vec![page(&plain), page(&right_to_left), page(&long), page("EP-20260101-0000000000"), embedded];
     paths.extend(
-        ["/", "/login?return_to=/dashboard", "/models", "/how-sure", "/about", "/privacy", "/terms"]
-            .map(str::to_owned),
+        [
+            "/",
+            "/login?return_to=/dashboard",
+            "/models",
+            "/models?q=free",
+            "/how-sure",
+            "/results",
+            "/about",
+            "/privacy",
+            "/terms",
+        ]
+        .map(str::to_owned),
     );
     walked(
         &service,
