@@ -9,6 +9,7 @@ use ep_kernel::method::Method;
 use ep_kernel::tool::{Effect, Rate};
 
 use crate::config::Content;
+use crate::site::names::LOGIN_PAGE;
 use crate::site::{Document, Form, Site};
 use crate::site::{Route, RouteKind};
 
@@ -95,7 +96,9 @@ fn rules(site: &Site) -> String {
     for folder in &folders {
         let _ = writeln!(rules, "Disallow: {folder}");
     }
-    let personal = site.routes.iter().filter(|route| route.personal).map(|route| &route.path);
+    // Everyone may read the sign-in page, and people search for it.
+    let personal = site.routes.iter().filter(|route| route.personal && route.name != LOGIN_PAGE);
+    let personal = personal.map(|route| &route.path);
     for path in personal.collect::<BTreeSet<_>>() {
         let _ = writeln!(rules, "Disallow: {path}");
     }

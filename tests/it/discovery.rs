@@ -81,6 +81,8 @@ async fn reader_libraries_find_no_problems() {
         "/api/wallet/challenge": false,
         "/api/a2a/tasks": false,
         "/dashboard": false,
+        "/login": true,
+        "/login?return_to=%2Fdocs": true,
         "/healthz": false,
         "/readyz": false,
         "/results": true,

@@ -113,8 +113,10 @@ async fn results_are_opened_by_link_or_id() {
             "{poll}"
         );
     }
-    let wrong = client.get("/results?poll=%22%3E%3Cscript%3E").await;
-    assert_eq!(wrong.status, 400);
+    let path = "/results?poll=%22%3E%3Cscript%3E";
+    assert!(client.get(path).await.refused(400).contains("names no poll"));
+    let wrong = get(&client, path, "text/html").await;
+    assert_eq!((wrong.status, wrong.header("content-type")), (400, "text/html; charset=utf-8"));
     assert!(
         wrong.text.contains("aria-invalid=\"true\"") && !wrong.text.contains("\"><script>"),
         "{}",

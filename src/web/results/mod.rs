@@ -4,7 +4,7 @@
 use askama::Template;
 use axum::body::Body;
 use axum::http::{Response, StatusCode};
-use ep_kernel::fault::Fault;
+use ep_kernel::fault::{Fault, Kind};
 use ep_kernel::guard::Admission;
 use ep_polling::poll_id::PollId;
 use futures::FutureExt;
@@ -15,7 +15,7 @@ use super::{PageState, see_other};
 use crate::http::{Exchange, Form, HandlerFuture};
 use crate::layout::{Layout, own};
 use crate::site::names::{RESULT_PAGE, RESULTS};
-use crate::site::{HTML, MARKDOWN, QueryParameter, Site, wants_markdown};
+use crate::site::{HTML, MARKDOWN, QueryParameter, Site, reads_html, wants_markdown};
 
 /// Query parameters.
 pub(super) const QUERY: [QueryParameter; 1] =
@@ -23,6 +23,9 @@ pub(super) const QUERY: [QueryParameter; 1] =
 
 /// Start of each poll's id.
 const ID_PREFIX: &str = "EP-";
+
+/// The message about a text without an id.
+const WRONG: &str = "This names no poll. Paste the whole link, or the id that begins with EP-.";
 
 #[derive(Template)]
 #[template(path = "web/results/results.html")]
@@ -51,6 +54,9 @@ fn page(of_pages: &PageState, exchange: &Exchange) -> Result<Response<Body>, Fau
     let wrong = query.text("poll");
     if let Some(id) = poll_in(wrong) {
         return see_other(&own(&state.links().url(RESULT_PAGE, &[("poll_id", id.as_str())])));
+    }
+    if !wrong.is_empty() && !reads_html(request.headers()) {
+        return Err(Fault::new(Kind::InvalidInput, WRONG));
     }
     let shown: Vec<&View> = of_pages.example.result().into_iter().collect();
     let page = layout(&state.site);
