@@ -1,6 +1,7 @@
 // A poll to try: computes the confidence as the service does (crates/polling/src/stopping) and draws it as
 // src/documents/how_sure/sample.rs does.
 const LEVEL_TOLERANCE = 1e-9
+const ROUNDING = 1e-9
 const logs = [0]
 
 const lnFactorial = (n) => {
@@ -117,7 +118,7 @@ const start = () => {
     if (leader === rival) verdict = rest ? 'Nobody leads, so the poll goes on.' : 'A tie: every model has voted.'
     else if (rest === 0) verdict = 'Settled: every model has voted.'
     else if (p === 0) verdict = `Settled: the other ${rest} could not change the winner.`
-    else if (p <= (1 - threshold / 100) * (1 + 1e-9)) verdict = `The poll stops here and does not ask the other ${rest}.`
+    else if (p <= ((100 - threshold) / 100) * (1 + ROUNDING)) verdict = `The poll stops here and does not ask the other ${rest}.`
     show('percent', percent)
     show('verdict', verdict)
     for (const [index, id] of ids.entries()) document.querySelector(`output[for="${id}"]`).value = values[index] + (id === 'threshold' ? ' %' : '')

@@ -3,7 +3,7 @@ const input = document.getElementById('search')
 const found = document.getElementById('found')
 const words = (row) => [...row.querySelectorAll('[data-words]')].map((cell) => cell.textContent).join(' ').toLowerCase()
 const rows = [...document.querySelectorAll('tbody tr')].map((row) => [row, words(row)])
-const links = document.querySelectorAll('.chips a, thead a')
+const links = document.querySelectorAll('.chip, .sort')
 const QUIET_MS = 300
 let timer
 

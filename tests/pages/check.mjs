@@ -253,7 +253,7 @@ const CHECKS = {
     assert.equal(new URL(page.url()).searchParams.get('q'), null)
     await page.getByRole('searchbox').fill('free')
     await found(`${free.length} of ${all.length} models match.`)
-    await page.locator('.chips a', { hasText: 'Budget' }).click()
+    await page.locator('.chip', { hasText: 'Budget' }).click()
     const chosen = Object.fromEntries(new URL(page.url()).searchParams)
     assert.deepEqual(chosen, { q: 'free', sort: 'price', preset: 'budget' })
     await close()

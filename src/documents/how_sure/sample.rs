@@ -1,8 +1,7 @@
 //! A poll to try: the page's visitors choose its numbers. `assets/how-sure.js` computes and draws the same.
 
 use askama::Template;
-use ep_polling::stopping::{Evidence, Rule, confidence, locked};
-use ep_polling::threshold::Threshold;
+use ep_polling::stopping::{Evidence, confidence, locked, p_value};
 
 use super::plot::{BOTTOM, HEIGHT, LEFT, RIGHT, Range, TOP, Tick, WIDTH, per_cent};
 
@@ -10,6 +9,9 @@ use super::plot::{BOTTOM, HEIGHT, LEFT, RIGHT, Range, TOP, Tick, WIDTH, per_cent
 pub const PANELS: std::ops::RangeInclusive<u32> = 3..=100;
 /// Thresholds, in per cent.
 pub const THRESHOLDS: std::ops::RangeInclusive<u32> = 50..=100;
+
+/// Tolerance for rounding, relative to the accepted risk.
+const ROUNDING: f64 = 1e-9;
 
 /// The numbers of the poll.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -63,18 +65,22 @@ impl SamplePoll {
         format!("{:.1} %", ((confidence(evidence) * 1000.0).floor() / 10.0).min(99.9))
     }
 
+    /// True if the confidence has reached the threshold. Compares as [`Rule`](ep_polling::stopping::Rule) does, but
+    /// leaves the rules of running polls in their cache.
+    fn stops(self) -> bool {
+        let risk = f64::from(100 - self.threshold) / 100.0;
+        p_value(self.evidence(self.leader)) <= risk * (1.0 + ROUNDING)
+    }
+
     /// Returns the decision of the poll.
     pub(super) fn verdict(self) -> String {
         let evidence = self.evidence(self.leader);
-        let threshold = f64::from(self.threshold) / 100.0;
-        let stops =
-            Threshold::new(threshold).is_ok_and(|threshold| Rule::for_threshold(threshold).stops(evidence));
         match evidence.remaining {
             0 if !evidence.has_leader() => "A tie: every model has voted.".to_owned(),
             _ if !evidence.has_leader() => "Nobody leads, so the poll goes on.".to_owned(),
             0 => "Settled: every model has voted.".to_owned(),
             rest if locked(evidence) => format!("Settled: the other {rest} could not change the winner."),
-            rest if stops => format!("The poll stops here and does not ask the other {rest}."),
+            rest if self.stops() => format!("The poll stops here and does not ask the other {rest}."),
             _ => format!("The poll goes on until {} %.", self.threshold),
         }
     }
@@ -139,6 +145,9 @@ pub(super) struct SampleTemplate {
 
 #[cfg(test)]
 mod tests {
+    use ep_polling::stopping::Rule;
+    use ep_polling::threshold::Threshold;
+
     use super::*;
 
     #[test]
@@ -155,7 +164,18 @@ mod tests {
     }
 
     #[test]
-    fn verdict_follows_the_stopping_rule() {
+    fn decisions_are_those_of_the_stopping_rule() {
+        for threshold in THRESHOLDS {
+            let rule = Rule::for_threshold(Threshold::new(f64::from(threshold) / 100.0).unwrap());
+            for leader in 0..=25 {
+                let poll = SamplePoll { panel: 25, leader, rival: leader.min(25 - leader) / 3, threshold };
+                assert_eq!(poll.stops(), rule.stops(poll.evidence(leader)), "{poll:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn verdict_follows_the_numbers() {
         let shown = |query: &str| {
             let poll = SamplePoll::read(query);
             (poll.percent(), poll.verdict())

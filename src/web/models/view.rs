@@ -161,7 +161,7 @@ impl View {
         // Models that the search does not find are hidden, so that a script can show them for another search.
         let rows = models.iter().take(SHOWN).map(|model| {
             let row = model.row(marks.of(&model.variant.family));
-            Row { hidden: !finds(&row.words()), ..row }
+            Row { hidden: !query.search.is_empty() && !finds(&row.words()), ..row }
         });
         let rows: Vec<Row> = rows.collect();
         let kind = if registry.simulated { "simulated models" } else { "models" };
