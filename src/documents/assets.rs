@@ -58,6 +58,20 @@ pub(super) const SEARCH: Document = asset(
     &[Form::new(SCRIPT, |_| Some(Bytes::from_static(include_bytes!("../../assets/search.js"))))],
 );
 
+pub(super) const MODELS: Document = asset(
+    "models_script",
+    "Script of the models page: search.",
+    |_| vec!["/assets/models.js".into()],
+    &[Form::new(SCRIPT, |_| Some(Bytes::from_static(include_bytes!("../../assets/models.js"))))],
+);
+
+pub(super) const HOW_SURE: Document = asset(
+    "how_sure_script",
+    "Script of the page about confidence: a poll to try.",
+    |_| vec!["/assets/how-sure.js".into()],
+    &[Form::new(SCRIPT, |_| Some(Bytes::from_static(include_bytes!("../../assets/how-sure.js"))))],
+);
+
 pub(super) const ACCOUNT: Document = asset(
     "account_script",
     "Script of the account page: opens the payment page, submits each form once.",

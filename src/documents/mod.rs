@@ -45,6 +45,7 @@ use crate::site::Document;
 pub use agent_card::extended as extended_agent_card;
 pub use committed::{EXAMPLE_URL, committed_files, stale, write};
 pub use home::{AskMethod, links as home_links, ways};
+pub use how_sure::{SamplePoll, page as how_sure_page};
 
 /// Every document. Each is declared next to its renderer.
 pub static DOCUMENTS: &[Document] = &[
@@ -87,6 +88,8 @@ pub static DOCUMENTS: &[Document] = &[
     assets::RESULT,
     assets::ASK,
     assets::SEARCH,
+    assets::MODELS,
+    assets::HOW_SURE,
     assets::ACCOUNT,
     assets::WALLET,
     docs::DOCUMENT,

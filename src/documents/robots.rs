@@ -1,5 +1,5 @@
-//! `robots.txt` (RFC 9309): crawler rules and usage preferences, by contentsignals.org and the IETF's drafts on
-//! AI preferences. Responses repeat the drafts' preferences in a header.
+//! `robots.txt` (RFC 9309): crawler rules and usage preferences by contentsignals.org. The preferences of the IETF's
+//! drafts on AI preferences are in a header of every response, because search engines reject their directive.
 
 use std::collections::BTreeSet;
 use std::fmt::Write;
@@ -9,6 +9,7 @@ use ep_kernel::method::Method;
 use ep_kernel::tool::{Effect, Rate};
 
 use crate::config::Content;
+use crate::site::names::LOGIN_PAGE;
 use crate::site::{Document, Form, Site};
 use crate::site::{Route, RouteKind};
 
@@ -46,9 +47,10 @@ const TRAINERS: [&str; 7] = [
 fn text(site: &Site) -> Option<Bytes> {
     let rules = rules(site);
     let mut text = String::from(
-        "# Documents and public results may be read; what belongs to an account, and what asks models, may not.\n\
-         # Every response says in the header Content-Usage what it may be used for.\n\n",
+        "# Documents and public results may be read; what belongs to an account, and what asks models, may not.\n",
     );
+    // A comment, because search engines report directives that they do not know as errors.
+    let _ = writeln!(text, "# Header of every response: Content-Usage: {}\n", site.settings.content_usage());
     for agents in [&["*"][..], &READERS, &TRAINERS] {
         for agent in agents {
             let _ = writeln!(text, "User-agent: {agent}");
@@ -68,11 +70,10 @@ fn rules(site: &Site) -> String {
     let Content { search, ai_input, ai_train } = site.settings.content;
     let word = |allowed| if allowed { "yes" } else { "no" };
     let mut rules = format!(
-        "Content-Signal: search={}, ai-input={}, ai-train={}\nContent-Usage: {}\n",
+        "Content-Signal: search={}, ai-input={}, ai-train={}\n",
         word(search),
         word(ai_input),
         word(ai_train),
-        site.settings.content_usage(),
     );
     let fetched = || site.routes.iter().filter(|route| route.method == Method::Get);
     let allowed: BTreeSet<&str> = fetched().filter(|route| is_public(route)).map(prefix).collect();
@@ -95,7 +96,9 @@ fn rules(site: &Site) -> String {
     for folder in &folders {
         let _ = writeln!(rules, "Disallow: {folder}");
     }
-    let personal = site.routes.iter().filter(|route| route.personal).map(|route| &route.path);
+    // Everyone may read the sign-in page, and people search for it.
+    let personal = site.routes.iter().filter(|route| route.personal && route.name != LOGIN_PAGE);
+    let personal = personal.map(|route| &route.path);
     for path in personal.collect::<BTreeSet<_>>() {
         let _ = writeln!(rules, "Disallow: {path}");
     }
@@ -119,8 +122,9 @@ fn prefix(route: &Route) -> &str {
     route.path.split('{').next().unwrap_or_default()
 }
 
-/// Returns the first folder of the path.
+/// Returns the first folder of the path, or the path itself if it has no folder.
 fn folder(route: &Route) -> String {
-    let first = route.path.split('/').nth(1).unwrap_or_default();
-    format!("/{first}/")
+    let mut parts = route.path.split('/').skip(1);
+    let first = parts.next().unwrap_or_default();
+    if parts.next().is_some() { format!("/{first}/") } else { route.path.to_string() }
 }

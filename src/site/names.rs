@@ -12,6 +12,10 @@ pub const FUNDS: &str = "#funds";
 pub const ASK: &str = "ask";
 /// The page of a poll.
 pub const RESULT_PAGE: &str = "result_page";
+/// The page that opens a result by its link.
+pub const RESULTS: &str = "results_page";
+/// The page about the confidence of a result.
+pub const HOW_SURE: &str = "how_sure";
 /// The page of a poll for frames on other websites.
 pub const EMBED: &str = "embedded_result";
 /// The oEmbed description of that frame.
@@ -64,7 +68,7 @@ pub struct AccountForms {
 }
 
 /// Pages with one address that everyone may read.
-pub const LISTED_PAGES: [&str; 2] = [HOME, MODELS_PAGE];
+pub const LISTED_PAGES: [&str; 3] = [HOME, MODELS_PAGE, RESULTS];
 /// Path of the account page: the default destination of visitors who sign in.
 pub const DASHBOARD_PATH: &str = "/dashboard";
 /// Path of the sign-in page.

@@ -3,10 +3,13 @@
 mod account;
 mod discovery;
 mod document;
+mod how_sure;
 mod login;
 mod models;
 mod probes;
+mod public_page;
 mod result;
+mod results;
 mod start;
 
 use std::sync::Arc;
@@ -23,8 +26,8 @@ use futures::FutureExt;
 use crate::http::{Exchange, Handler, HandlerFuture};
 use crate::layout::own;
 use crate::site::names::{
-    ACCOUNT_FORMS, ASK, CALLBACK, DASHBOARD, DASHBOARD_PATH, EMBED, HOME, LOGIN, LOGIN_PAGE, LOGIN_PATH,
-    LOGOUT, MODELS_MARKDOWN, MODELS_PAGE, OEMBED, RESULT_PAGE,
+    ACCOUNT_FORMS, ASK, CALLBACK, DASHBOARD, DASHBOARD_PATH, EMBED, HOME, HOW_SURE, LOGIN, LOGIN_PAGE,
+    LOGIN_PATH, LOGOUT, MODELS_MARKDOWN, MODELS_PAGE, OEMBED, RESULT_PAGE, RESULTS,
 };
 use crate::site::reads_html;
 use crate::site::{Route, RouteKind};
@@ -74,7 +77,7 @@ use HandlerFn::{Plain, WithState};
 
 /// Handlers of pages, forms, redirects and probes. Each handler identifies its caller from the
 /// content of the request, not from its credential.
-static ENDPOINTS: [(Route, HandlerFn); 30] = [
+static ENDPOINTS: [(Route, HandlerFn); 32] = [
     (
         page(LOGIN_PAGE, LOGIN_PATH, "The sign-in page.")
             .media_types(HTML_AND_MARKDOWN)
@@ -128,6 +131,18 @@ static ENDPOINTS: [(Route, HandlerFn); 30] = [
             .query(&models::QUERY)
             .faults(&models::FAULTS),
         Plain(models::markdown),
+    ),
+    (
+        page(HOW_SURE, "/how-sure", "The page about the confidence of a result, with a poll to try.")
+            .media_types(HTML_AND_MARKDOWN)
+            .query(&how_sure::QUERY),
+        Plain(how_sure::show),
+    ),
+    (
+        page(RESULTS, "/results", "The page that opens a result by its link.")
+            .media_types(HTML_AND_MARKDOWN)
+            .query(&results::QUERY),
+        WithState(results::show),
     ),
     (
         page(OEMBED, "/oembed", "Describes the frame of a poll's page (oEmbed 1.0).")

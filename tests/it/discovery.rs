@@ -81,6 +81,14 @@ async fn reader_libraries_find_no_problems() {
         "/api/wallet/challenge": false,
         "/api/a2a/tasks": false,
         "/dashboard": false,
+        "/login": true,
+        "/login?return_to=%2Fdocs": true,
+        "/healthz": false,
+        "/readyz": false,
+        "/results": true,
+        "/results/EP-20260101-0000000000": true,
+        "/models?q=free": true,
+        "/how-sure": true,
     });
     let schemas = std::env::var("EP_SCHEMAS").ok();
     let asked = json!({

@@ -64,6 +64,7 @@ mod pages;
 mod pages_account;
 mod pages_content;
 mod pages_docs;
+mod pages_how_sure;
 mod pages_result;
 mod pages_security;
 mod pages_start;

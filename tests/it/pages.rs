@@ -63,8 +63,18 @@ async fn pages_pass_the_browser_checks() {
     let mut paths =
         vec![page(&plain), page(&right_to_left), page(&long), page("EP-20260101-0000000000"), embedded];
     paths.extend(
-        ["/", "/login?return_to=/dashboard", "/models", "/how-sure", "/about", "/privacy", "/terms"]
-            .map(str::to_owned),
+        [
+            "/",
+            "/login?return_to=/dashboard",
+            "/models",
+            "/models?q=free",
+            "/how-sure",
+            "/results",
+            "/about",
+            "/privacy",
+            "/terms",
+        ]
+        .map(str::to_owned),
     );
     walked(
         &service,
@@ -80,9 +90,11 @@ async fn lighthouse_reports_no_problems() {
     let id = asked(&client, "Which drink suits a long meeting best?", &["Tea", "Water"]).await;
     let check = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/pages/lighthouse.mjs");
     let page = format!("/results/{id}");
-    let run = Command::new(node()).arg(check).args([&service.url, "/", &page]).output().await.unwrap();
+    let paths = ["/models", "/how-sure", "/results", "/docs", "/docs/start", "/api/docs", "/login", "/about"];
+    let given = json!({ "entrances": ["/", page], "paths": paths }).to_string();
+    let run = Command::new(node()).arg(check).args([&service.url, &given]).output().await.unwrap();
     let text = String::from_utf8_lossy(&[run.stdout, run.stderr].concat()).into_owned();
-    assert!(run.status.success() && text.lines().count() >= 2, "{text}");
+    assert!(run.status.success() && text.lines().count() >= paths.len() + 4, "{text}");
 }
 
 #[tokio::test]

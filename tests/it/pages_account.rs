@@ -120,10 +120,13 @@ async fn unauthenticated_users_are_redirected_to_sign_in_and_back() {
         assert!(!page.text.contains("evil.example") && !page.text.contains("alert(1)"), "{}", page.text);
         assert!(page.text.contains(&format!("data-return=\"{to}\"")), "{wanted}: {}", page.text);
     }
-    for path in [DASHBOARD, "/login"] {
-        assert!(!nobody.get("/sitemap.xml").await.text.contains(path));
-        assert!(nobody.get("/robots.txt").await.text.contains(&format!("Disallow: {path}\n")));
-    }
+    assert!(!nobody.get("/sitemap.xml").await.text.contains(DASHBOARD));
+    assert!(nobody.get("/robots.txt").await.text.contains(&format!("Disallow: {DASHBOARD}\n")));
+    let login = nobody.get("/login?return_to=%2Fdocs").await.text;
+    assert!(
+        login.contains(&format!("rel=\"canonical\" href=\"{}/login\"", service.url))
+            && !login.contains("noindex")
+    );
     let twin = nobody.request(Method::GET, "/login").header("accept", "text/markdown");
     assert!(nobody.send(twin).await.text.starts_with("# Sign in\n"));
     let twin = nobody.request(Method::GET, DASHBOARD).header("accept", "text/markdown");

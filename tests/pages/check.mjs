@@ -4,6 +4,7 @@
 import assert from 'node:assert/strict'
 import { mkdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { HtmlValidate } from 'html-validate'
 import stylelint from 'stylelint'
@@ -52,6 +53,30 @@ function tooWide() {
   return [...document.querySelectorAll('body *')]
     .filter((element) => element.getBoundingClientRect().right > width + 1)
     .map((element) => element.outerHTML.slice(0, 80))
+}
+
+const LARGEST_SHIFT = 0.02
+const FONT_MS = 400
+
+/** Returns how far a page moves while it loads (layout shift). Its fonts come late, so that the others are seen. */
+async function moved(path, viewport) {
+  const { page, close } = await open('/robots.txt', { viewport })
+  await page.route('**/*.woff2*', async (route) => {
+    await sleep(FONT_MS)
+    await route.continue()
+  })
+  await page.addInitScript(() => {
+    window.moves = []
+    new PerformanceObserver((list) => {
+      for (const { value, sources } of list.getEntries()) window.moves.push([value, ...sources.map(({ node }) => node?.outerHTML?.slice(0, 80) ?? node?.nodeName)])
+    }).observe({ type: 'layout-shift', buffered: true })
+  })
+  await page.goto(base + path)
+  await page.evaluate(() => document.fonts.ready)
+  await sleep(FONT_MS)
+  const moves = await page.evaluate(() => window.moves)
+  await close().catch((error) => assert.match(error.message, /status of 4/))
+  return { sum: moves.reduce((sum, [value]) => sum + value, 0), moves }
 }
 
 async function valid(path) {
@@ -159,6 +184,100 @@ const CHECKS = {
   },
   async 'no page with large text scrolls sideways'() {
     for (const path of paths) await enlarged(path)
+  },
+  async 'no page moves while it loads'() {
+    for (const path of paths) {
+      for (const width of [1440, 375]) {
+        const { sum, moves } = await moved(path, { width, height: 812 })
+        assert.ok(sum <= LARGEST_SHIFT, `${path} moves by ${sum} at ${width}: ${JSON.stringify(moves)}`)
+      }
+    }
+  },
+  async 'models are found by words, with a script and without one'() {
+    const shown = (page) => page.locator('tbody tr:visible').evaluateAll((rows) => rows.map((row) => row.querySelector('code').textContent))
+    const still = await open('/models?sort=price', { javaScriptEnabled: false })
+    const all = await shown(still.page)
+    await still.page.getByRole('searchbox').fill('Free')
+    await still.page.getByRole('button', { name: 'Search' }).click()
+    assert.match(still.page.url(), /q=Free&sort=price$/)
+    const free = await shown(still.page)
+    assert.ok(free.length > 0 && free.length < all.length, `${free.length} of ${all.length}`)
+    await still.page.locator('thead a', { hasText: 'Family' }).click()
+    assert.deepEqual((await shown(still.page)).toSorted(), free.toSorted())
+    await still.close()
+
+    const { page, close } = await open('/models?q=free&sort=price')
+    const found = (text) => page.waitForFunction((text) => document.querySelector('#found').textContent === text, text)
+    assert.deepEqual(await shown(page), free)
+    await page.getByRole('searchbox').fill(all.at(-1))
+    assert.deepEqual(await shown(page), [all.at(-1)])
+    await found(`1 of ${all.length} models match.`)
+    await page.getByRole('searchbox').fill('nothing has these words')
+    await found('No model matches. Try fewer words.')
+    await page.getByRole('searchbox').press('Escape')
+    await found('')
+    assert.deepEqual(await shown(page), all)
+    assert.equal(new URL(page.url()).searchParams.get('q'), null)
+    await page.getByRole('searchbox').fill('free')
+    await found(`${free.length} of ${all.length} models match.`)
+    await page.locator('.chip', { hasText: 'Budget' }).click()
+    const chosen = Object.fromEntries(new URL(page.url()).searchParams)
+    assert.deepEqual(chosen, { q: 'free', sort: 'price', preset: 'budget' })
+    await close()
+  },
+  async 'models are cards on a phone'() {
+    const { page, close } = await open('/models', { viewport: { width: 375, height: 812 } })
+    const row = page.locator('tbody tr').first()
+    const labels = await row.locator('td').evaluateAll((cells) => cells.map((cell) => getComputedStyle(cell, '::before').content))
+    assert.ok(labels.every((label) => label.length > 2) && labels.includes('"Price"'), String(labels))
+    const { width } = await row.boundingBox()
+    assert.ok(width <= 335, `a card is ${width} wide`)
+    assert.equal(await page.evaluate(() => document.querySelector('.scroll').scrollWidth <= document.querySelector('.scroll').clientWidth), true)
+    await close()
+  },
+  async 'a poll to try is moved by keyboard, and equals the page without a script'() {
+    const facts = (page) => page.evaluate(() => ({
+      texts: ['#percent', '#verdict'].map((id) => document.querySelector(id).textContent),
+      drawn: [...document.querySelectorAll('#curve, #dot, #stop, #above, #ahead, #behind, #marks path, #marks text')]
+        .map((element) => [element.textContent, ...['points', 'cx', 'cy', 'y1', 'x', 'y', 'd', 'width'].map((name) => element.getAttribute(name))]),
+      values: [...document.querySelectorAll('.sample input')].map((input) => input.value),
+    }))
+    const { page, close } = await open('/how-sure')
+    const press = async (label, key, times) => {
+      await page.getByRole('slider', { name: label }).focus()
+      for (let time = 0; time < times; time++) await page.keyboard.press(key)
+    }
+    const before = await facts(page)
+    assert.match(before.texts[1], /goes on until 95 %/)
+    await press('Votes for the leader', 'ArrowRight', 3)
+    assert.match((await facts(page)).texts[1], /stops here/)
+    await page.locator('#sentence', { hasText: 'In a panel of 50 models, 14 to 3 votes are' }).waitFor({ state: 'attached' })
+    await press('Votes for the runner-up', 'End', 1)
+    assert.deepEqual((await facts(page)).values, ['50', '25', '25', '95'])
+    await press('Votes for the runner-up', 'ArrowLeft', 22)
+    await press('Models in the panel', 'ArrowLeft', 30)
+    await press('Votes for the leader', 'ArrowLeft', 8)
+    await press('Stop when this sure', 'Home', 1)
+    await page.evaluate(() => new Promise(requestAnimationFrame))
+    const after = await facts(page)
+    await close()
+    const [panel, leader, runnerUp, threshold] = after.values
+    const still = await open(`/how-sure?panel=${panel}&leader=${leader}&runner_up=${runnerUp}&threshold=${threshold}`, { javaScriptEnabled: false })
+    assert.deepEqual(await facts(still.page), after)
+    await still.page.getByRole('spinbutton', { name: 'Votes for the leader' }).fill('19')
+    await still.page.getByRole('button', { name: 'Compute' }).click()
+    assert.match((await facts(still.page)).texts[1], /^Settled/)
+    await still.close()
+  },
+  async 'a result is opened by its link'() {
+    const { page, close } = await open('/results', { javaScriptEnabled: false })
+    await page.getByLabel('Link or id').fill('my poll')
+    await page.getByRole('button', { name: 'Open' }).click()
+    assert.match(await page.getByRole('alert').innerText(), /names no poll/)
+    await page.getByLabel('Link or id').fill(` ${base}${results}?option=0 `)
+    await page.getByRole('button', { name: 'Open' }).click()
+    assert.equal(page.url(), base + results)
+    await close().catch((error) => assert.match(error.message, /status of 400/))
   },
   async 'every page is valid HTML'() {
     for (const path of paths) await valid(path)
@@ -317,6 +436,7 @@ const CHECKS = {
 const isSkipped = (name) =>
   (name.startsWith('a running poll') && !live) || (name.startsWith('hostile') && !hostile.length)
   || (/^votes|^every model has/.test(name) && !results) || (name.startsWith('what a page lists') && !searched.length)
+  || (/^models are|to try|opened by its link/.test(name) && !paths.includes('/models'))
   || (/question is asked|refused stays/.test(name) && !paths.includes('/'))
 
 await run(Object.fromEntries(Object.entries(CHECKS).filter(([name]) => !isSkipped(name))))

@@ -5,7 +5,7 @@ use ep_kernel::executor::PollExecutor;
 use ep_kernel::tool::ToolOutput;
 use ep_polling::money::Usd;
 use ep_polling::money::{MicroUsd, Price};
-use ep_polling::plan::Plan;
+use ep_polling::plan::{INSTRUCTION_TOKENS, Plan};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -15,6 +15,13 @@ use super::draft::affordable;
 const TYPICAL_OUTPUT_TOKENS: u64 = 40;
 /// Bytes per prompt token in ordinary text.
 const BYTES_PER_TOKEN: u64 = 4;
+/// Prompt tokens of a short question with two options.
+const SHORT_PROMPT_TOKENS: u64 = (INSTRUCTION_TOKENS + 200) / BYTES_PER_TOKEN;
+
+/// Returns the typical cost of one vote on a short question.
+pub fn typical_vote_cost(price: Price) -> MicroUsd {
+    price.of(1, SHORT_PROMPT_TOKENS, TYPICAL_OUTPUT_TOKENS)
+}
 
 /// The estimates for a poll before it runs.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]

@@ -31,7 +31,7 @@ pub use cancel_poll::CancelPoll;
 pub use completion::PollCompleted;
 pub use delete_poll::DeletePoll;
 pub use dry_run_poll::DryRunPoll;
-pub use estimate::{DryRun, Estimates};
+pub use estimate::{DryRun, Estimates, typical_vote_cost};
 pub use estimate_poll::EstimatePoll;
 pub use get_poll::GetPoll;
 pub use get_poll_status::GetPollStatus;

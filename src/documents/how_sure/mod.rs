@@ -1,34 +1,42 @@
-//! `/how-sure`: when a poll stops, what its confidence means and does not mean, and measurements on recorded
-//! votes. The charts are drawn from the committed figures.
+//! `/how-sure`: a poll to try, when a poll stops, what its confidence means and does not mean, and measurements on
+//! recorded votes. The charts are drawn from the committed figures.
 
 mod chart;
 mod figures;
+mod measurements;
+mod plot;
+mod sample;
 
 use askama::Template;
 use axum::body::Bytes;
 use ep_polling::stopping::{Evidence, Rule};
 use ep_polling::threshold::Threshold;
 
-use super::page::About;
+use super::page::{About, bytes, layout};
 use super::prose;
 use super::prose::Prose;
+use crate::layout::{Layout, text as rendered};
 use crate::site::HTML;
+use crate::site::names::HOW_SURE;
 use crate::site::{Document, Form, MARKDOWN as MARKDOWN_TYPE, Site};
-use chart::{Chart, Line};
-use figures::{Figures, Set};
+use figures::Figures;
+use measurements::{charts, named};
+
+pub use sample::SamplePoll;
 
 const PAGE: About = About {
-    title: "How sure a result is",
-    description: "The stopping rule of a poll, the meaning and the limits of its confidence, and measurements on real votes.",
-    name: "how_sure",
+    title: "How sure is a result?",
+    description: "Try it: drag the votes of a poll, and see how sure the result is and when the poll stops.",
+    name: HOW_SURE,
     markdown: "how_sure_markdown",
 };
 
+/// The page with its default poll. The route of the page serves it, because it has a query.
 pub(super) const DOCUMENT: Document = Document::new(
     PAGE.name,
     PAGE.description,
-    |_| vec!["/how-sure".into()],
-    &[Form::new(HTML, html), Form::markdown(markdown)],
+    |_| Vec::new(),
+    &[Form::new(HTML, |site| page(site, SamplePoll::default())), Form::markdown(markdown)],
 );
 
 pub(super) const MARKDOWN: Document = Document::new(
@@ -48,6 +56,8 @@ const EXAMPLE_PANEL: u32 = 25;
 struct Text<'a> {
     p: Prose<'a>,
     figures: &'a Figures,
+    /// The poll to try, in a sentence; a page shows it with its fields.
+    sample: String,
     /// The pictures, or their tables in Markdown.
     pictures: [String; 3],
     /// The levels that the other rule misses on contested questions.
@@ -57,26 +67,44 @@ struct Text<'a> {
     example: String,
 }
 
+#[derive(Template)]
+#[template(path = "documents/how_sure/how_sure.html")]
+struct HowSurePage<'a> {
+    page: Layout<'a>,
+    beginning: String,
+    sample: String,
+    rest: String,
+}
+
 fn markdown(site: &Site) -> Option<Bytes> {
     let figures = Figures::read()?;
     let pictures = charts(&figures)?.map(|chart| chart.table());
-    prose::bytes(&text(site, &figures, pictures))
+    let sample = SamplePoll::default();
+    let sample = format!("For example: {} {}", sample.sentence(), sample.verdict());
+    prose::bytes(&text(site, &figures, sample, pictures))
 }
 
-fn html(site: &Site) -> Option<Bytes> {
+/// Renders the page with this poll to try.
+pub fn page(site: &Site, sample: SamplePoll) -> Option<Bytes> {
     let figures = Figures::read()?;
     let charts = charts(&figures)?;
     // In the rendered Markdown, a paragraph with U+FFFC and a number marks the position of a picture.
     let places = [0, 1, 2].map(|index| format!("\u{fffc}{index}"));
-    let written = String::from_utf8(prose::bytes(&text(site, &figures, places.clone()))?.into()).ok()?;
-    let mut page = String::from_utf8(PAGE.html(site, &written)?.into()).ok()?;
+    let text = text(site, &figures, String::new(), places.clone()).render().ok()?;
+    let text = rendered(&text, &site.settings.base_url);
+    let mut rest = text.rest;
     for (index, chart) in places.iter().zip(&charts) {
-        page = page.replace(&format!("<p>{index}</p>"), &chart.drawn().render().ok()?);
+        rest = rest.replace(&format!("<p>{index}</p>"), &chart.drawn().render().ok()?);
     }
-    Some(page.into())
+    bytes(&HowSurePage {
+        page: layout(site, PAGE.name, PAGE.markdown, PAGE.title, PAGE.description),
+        beginning: text.beginning,
+        sample: sample.drawn().render().ok()?,
+        rest,
+    })
 }
 
-fn text<'a>(site: &'a Site, figures: &'a Figures, pictures: [String; 3]) -> Text<'a> {
+fn text<'a>(site: &'a Site, figures: &'a Figures, sample: String, pictures: [String; 3]) -> Text<'a> {
     let example = (0..4).filter_map(|rival| Some(format!("{} to {rival}", votes_needed(rival)?)));
     let example: Vec<String> = example.collect();
     let contested = figures.sets.last().into_iter().flat_map(|set| &set.thresholds);
@@ -85,6 +113,7 @@ fn text<'a>(site: &'a Site, figures: &'a Figures, pictures: [String; 3]) -> Text
     Text {
         p: Prose::new(site),
         figures,
+        sample,
         pictures,
         missed: missed.join(" and "),
         example_panel: EXAMPLE_PANEL,
@@ -99,93 +128,6 @@ fn votes_needed(rival: u32) -> Option<u32> {
     (rival + 1..=EXAMPLE_PANEL - rival).find(|leader| {
         rule.stops(Evidence { leader: *leader, rival, remaining: EXAMPLE_PANEL - leader - rival })
     })
-}
-
-/// Returns the charts, in the order of the text.
-fn charts(figures: &Figures) -> Option<[Chart; 3]> {
-    let [all, other, contested] = figures.sets.as_slice() else { return None };
-    Some([
-        calls(&[all, other, contested]),
-        agreement("agreement", all, format!("Agreement with the whole panel, all questions of {}", all.set)),
-        agreement(
-            "contested",
-            contested,
-            format!("Agreement with the whole panel, contested questions of {}", all.set),
-        ),
-    ])
-}
-
-/// Formats a threshold as a percentage.
-fn named(threshold: f64) -> String {
-    format!("{} %", (threshold * 1000.0).round() / 10.0)
-}
-
-/// Draws the share of models that are asked.
-fn calls(sets: &[&Set; 3]) -> Chart {
-    let places: Vec<String> =
-        sets[0].thresholds.iter().map(|at| named(at.threshold)).chain([named(1.0)]).collect();
-    let values = |set: &Set| -> Vec<f64> {
-        let at = set.thresholds.iter().map(|at| &at.bridge).chain([&set.lock]);
-        at.map(|found| found.calls_share(set.models)).collect()
-    };
-    let columns: Vec<Vec<f64>> = sets.iter().map(|set| values(set)).collect();
-    let row = |(index, name): (usize, &String)| {
-        let cells = columns.iter().map(|values| format!("{:.1} %", values[index]));
-        std::iter::once(name.clone()).chain(cells).collect()
-    };
-    let name = |set: &Set| format!("{}, {} models", set.set, set.models);
-    Chart {
-        id: "calls",
-        title: "How much of the panel is asked, by how sure the poll must be".to_owned(),
-        description: "The surer a poll must be, the more models it asks; easy questions need far fewer than contested ones."
-            .to_owned(),
-        across: "how sure the poll must be",
-        upwards: "models asked, of the panel",
-        rows: places.iter().enumerate().map(row).collect(),
-        places,
-        lines: sets.iter().zip(&columns).map(|(set, values)| Line { name: name(set), values: values.clone() }).collect(),
-        columns: std::iter::once("must be sure").map(str::to_owned).chain(sets.iter().map(|set| name(set))).collect(),
-    }
-}
-
-/// Draws the agreement with the whole panel, compared with another rule and with the promised level.
-fn agreement(id: &'static str, set: &Set, title: String) -> Chart {
-    let at = || set.thresholds.iter();
-    let row = |at: &figures::AtThreshold| {
-        vec![
-            named(at.threshold),
-            at.bridge.agreement_in_words(),
-            format!("{:.1} %", at.bridge.calls_share(set.models)),
-            at.beta.agreement_in_words(),
-            format!("{:.1} %", at.beta.calls_share(set.models)),
-        ]
-    };
-    let lock = &set.lock;
-    let certain = vec![
-        named(1.0),
-        lock.agreement_in_words(),
-        format!("{:.1} %", lock.calls_share(set.models)),
-        "–".to_owned(),
-        "–".to_owned(),
-    ];
-    let line = |name: &str, values: Vec<f64>| Line { name: name.to_owned(), values };
-    Chart {
-        id,
-        title,
-        description: "This service's rule stays above what is promised at every level; the other rule asks fewer models and \
-                      agrees less often."
-            .to_owned(),
-        across: "how sure the poll must be",
-        upwards: "polls that agree with the whole panel",
-        places: at().map(|at| named(at.threshold)).collect(),
-        lines: vec![
-            line("this service's rule", at().map(|at| at.bridge.agreement()).collect()),
-            line("Adaptive-Consistency's Beta rule", at().map(|at| at.beta.agreement()).collect()),
-            line("what is promised", at().map(|at| 100.0 * at.threshold).collect()),
-        ],
-        columns: ["must be sure", "agrees", "asked", "Beta rule agrees", "Beta rule asked"].map(str::to_owned).to_vec(),
-        rows: at().map(row).chain([certain]).collect(),
-    }
 }
 
 #[cfg(test)]

@@ -8,7 +8,7 @@ use crate::layout::Layout;
 use crate::layout::return_to;
 use crate::layout::{Renders, own};
 use crate::site::Site;
-use crate::site::names::LOGIN;
+use crate::site::names::{LOGIN, LOGIN_PAGE};
 
 /// The sign-in page.
 #[derive(Template)]
@@ -52,7 +52,8 @@ impl<'a> LoginPage<'a> {
         };
         let balance = if site.settings.offer.charges { "your balance, " } else { "" };
         let about = format!("Sign in to see {balance}your polls and your API keys.");
-        Self { page: Layout { noindex: true, ..Layout::new(site, "Sign in".to_owned(), about) }, inner }
+        let page = Layout::new(site, "Sign in".to_owned(), about);
+        Self { page: Layout { canonical: site.url_of(LOGIN_PAGE), ..page }, inner }
     }
 }
 

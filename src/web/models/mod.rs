@@ -1,13 +1,13 @@
 //! The page of the models.
 
+mod family_mark;
 mod order;
 mod row;
 mod view;
 
 use askama::Template;
-use axum::body::{Body, Bytes};
+use axum::body::Body;
 use axum::http::Response;
-use axum::http::header::{CACHE_CONTROL, CONTENT_TYPE, HeaderValue, VARY};
 use ep_kernel::dispatch::{Call, dispatch_typed};
 use ep_kernel::fault::{Fault, Kind};
 use ep_kernel::guard::Admission;
@@ -21,7 +21,8 @@ use serde::de::DeserializeOwned;
 use serde_json::json;
 
 use self::view::{ModelsAddresses, ModelsPage};
-use crate::http::{AppState, EntityTag, Exchange, RequestHead, protect};
+use super::public_page::public_page;
+use crate::http::{AppState, Exchange, RequestHead};
 use crate::site::QueryParameter;
 use crate::site::names::{MODELS_MARKDOWN, MODELS_PAGE};
 use crate::site::{HTML, MARKDOWN, wants_markdown};
@@ -30,10 +31,15 @@ use crate::site::{HTML, MARKDOWN, wants_markdown};
 pub(super) const FAULTS: [Kind; 2] = [Kind::NotConfigured, Kind::Unavailable];
 
 /// Query parameters.
-pub(super) const QUERY: [QueryParameter; 2] = [
+pub(super) const QUERY: [QueryParameter; 3] = [
+    QueryParameter::text(
+        "q",
+        "Shows the models with all of these words in their name, id, family, price or presets.",
+    ),
     QueryParameter::text(
         "sort",
-        "The sort column of the table: `model`, `family`, `input`, `output`, `context`, `answers`, `time` or `majority`.",
+        "The sort column of the table: `model`, `family`, `price`, `input`, `output`, `context`, `answers`, `time` or \
+         `majority`.",
     ),
     QueryParameter::text("preset", "Selects the models of this preset."),
 ];
@@ -65,19 +71,9 @@ async fn shown(exchange: Exchange, admission: Admission, markdown: bool) -> Resu
     let query = request.uri.query().unwrap_or_default();
     let page = ModelsPage::new(&state.site, &registry.registry, reputation, addresses, query);
     let (text, media_type) = if markdown { (page.markdown(), MARKDOWN) } else { (page.render(), HTML) };
-    let bytes = Bytes::from(text.map_err(Fault::internal)?);
-    let tag = EntityTag::of(&bytes);
-    let mut response = Response::new(Body::from(bytes));
-    let headers = response.headers_mut();
-    headers.insert(CONTENT_TYPE, HeaderValue::from_static(media_type));
     // The figures are cached for the same time.
-    headers.insert(CACHE_CONTROL, HeaderValue::from_static("public, max-age=300"));
-    headers.insert(VARY, HeaderValue::from_static("accept"));
-    protect(headers);
-    if let Some(tag) = tag {
-        tag.apply(&request.headers, &mut response);
-    }
-    Ok(response)
+    let bytes = text.map_err(Fault::internal)?.into();
+    Ok(public_page(bytes, media_type, "public, max-age=300", &request.headers))
 }
 
 /// Calls an operation without arguments and returns its output.

@@ -2,6 +2,9 @@
 
 use crate::layout::own;
 
+/// Maximum number of characters of a search that are used.
+const MAX_SEARCH: usize = 200;
+
 /// The order of the models.
 #[derive(Default, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Order {
@@ -10,6 +13,7 @@ pub(super) enum Order {
     Listed,
     Model,
     Family,
+    Price,
     Input,
     Output,
     Context,
@@ -34,9 +38,10 @@ pub(super) const fn column(order: Order, word: &'static str, title: &'static str
     Column { order, word, title, sorted: "ascending", of_polls: false }
 }
 
-pub(super) const COLUMNS: [Column; 8] = [
+pub(super) const COLUMNS: [Column; 9] = [
     column(Order::Model, "model", "Model"),
     column(Order::Family, "family", "Family"),
+    column(Order::Price, "price", "Price"),
     column(Order::Input, "input", "Input"),
     column(Order::Output, "output", "Output"),
     Column { sorted: "descending", ..column(Order::Context, "context", "Context") },
@@ -50,11 +55,13 @@ pub(super) const COLUMNS: [Column; 8] = [
 ];
 
 /// The query of a request.
-#[derive(Default, Clone, Copy)]
+#[derive(Default, Clone)]
 pub(super) struct Query<'a> {
     pub(super) order: Order,
     /// Shows only the models of this preset.
     pub(super) preset: Option<&'a str>,
+    /// Shows only the models with all of these words.
+    pub(super) search: String,
 }
 
 impl<'a> Query<'a> {
@@ -68,23 +75,39 @@ impl<'a> Query<'a> {
                     read.order = known.map_or_else(Order::default, |column| column.order);
                 }
                 "preset" => read.preset = presets.iter().copied().find(|preset| *preset == value),
+                "q" => read.search = value.trim().chars().take(MAX_SEARCH).collect(),
                 _ => {}
             }
         }
         read
     }
 
-    /// Returns the URL of the page with this order and filter.
-    pub(super) fn href(self, address: &str) -> String {
+    /// Returns the word of the order in the query; none for the order of the list.
+    pub(super) fn sort(&self) -> Option<&'static str> {
+        COLUMNS.iter().find(|column| column.order == self.order).map(|column| column.word)
+    }
+
+    /// Returns the URL of the page with this order, filter and search.
+    pub(super) fn href(&self, address: &str) -> String {
         let mut query = url::form_urlencoded::Serializer::new(String::new());
-        if let Some(column) = COLUMNS.iter().find(|column| column.order == self.order) {
-            query.append_pair("sort", column.word);
+        if !self.search.is_empty() {
+            query.append_pair("q", &self.search);
+        }
+        if let Some(word) = self.sort() {
+            query.append_pair("sort", word);
         }
         if let Some(preset) = self.preset {
             query.append_pair("preset", preset);
         }
         let query = query.finish();
         let mark = if query.is_empty() { "" } else { "?" };
-        format!("{}{mark}{query}#models", own(address))
+        format!("{}{mark}{query}", own(address))
+    }
+
+    /// Returns a test for texts in lower case: true if a text has all words of the search.
+    pub(super) fn finds(&self) -> impl Fn(&str) -> bool + use<> {
+        let search = self.search.to_lowercase();
+        let words: Vec<String> = search.split_whitespace().map(str::to_owned).collect();
+        move |text| words.iter().all(|word| text.contains(word.as_str()))
     }
 }

@@ -9,11 +9,10 @@ use ep_kernel::tool::Tool;
 use ep_tools::models::ListModels;
 use ep_tools::reputation::{ListModelReputation, ModelReputation, ModelReputations};
 
+use super::family_mark::FamilyMarks;
 use super::order::{COLUMNS, Column, Order, Query};
-use super::row::{Model, Row};
-use crate::layout::Layout;
-use crate::layout::one_line;
-use crate::layout::own;
+use super::row::{Model, Row, preset_title};
+use crate::layout::{Layout, one_line, own};
 use crate::site::Site;
 
 /// Maximum number of models on the page; longer lists are available as JSON.
@@ -69,8 +68,16 @@ impl<'a> ModelsPage<'a> {
 struct View {
     description: String,
     simulated: bool,
-    fetched_at: String,
+    /// "60 models of 14 families".
+    counts: String,
     fetched: String,
+    /// Target of the search form, with the values of its hidden fields.
+    action: String,
+    sort: Option<&'static str>,
+    preset: Option<String>,
+    search: String,
+    /// Number of rows that the search finds.
+    found: usize,
     presets: Vec<Link>,
     columns: Vec<Link>,
     rows: Vec<Row>,
@@ -88,6 +95,8 @@ struct View {
 struct Link {
     href: String,
     text: String,
+    /// Number of models behind a filter.
+    count: usize,
     current: bool,
     sorted: &'static str,
     /// True if the link heads a column of numbers.
@@ -95,11 +104,17 @@ struct Link {
 }
 
 impl View {
+    /// Returns the rows that the search finds.
+    fn shown(&self) -> impl Iterator<Item = &Row> {
+        self.rows.iter().filter(|row| !row.hidden)
+    }
+
     /// Returns the cells of a row in Markdown. Statistics from polls are included if the page shows them.
     fn cells(&self, row: &Row) -> String {
         let mut cells = vec![
             format!("{} ({})", one_line(&row.name), one_line(&row.id)),
             one_line(&row.family),
+            row.price.clone(),
             row.input.clone(),
             row.output.clone(),
             row.context.clone(),
@@ -128,6 +143,7 @@ impl View {
             .map(|variant| Model::new(variant, statistics.remove(&variant.id)))
             .collect();
         let has_figures = models.iter().any(|model| model.statistics.is_some());
+        let marks = FamilyMarks::new(registry.variants.iter().map(|variant| variant.family.as_str()));
         let presets = presets(registry);
         let names: Vec<&str> = presets.iter().map(|(name, _)| *name).collect();
         let query = Query::read(query, &names);
@@ -141,38 +157,31 @@ impl View {
             order => models.sort_by_key(|model| Reverse(model.rank(order).map(Reverse))),
         }
         let left_out = models.len().saturating_sub(SHOWN);
-        let filter = |preset: Option<&str>, name: &str, count: usize| Link {
-            href: Query { preset, ..query }.href(address),
-            text: format!("{name} ({count})"),
-            current: query.preset == preset,
-            sorted: "",
-            number: false,
-        };
-        let each = presets.iter().map(|(name, count)| filter(Some(name), name, *count));
-        let sort = |column: &Column| Link {
-            href: Query {
-                order: if query.order == column.order { Order::Listed } else { column.order },
-                ..query
-            }
-            .href(address),
-            text: column.title.to_owned(),
-            current: query.order == column.order,
-            sorted: column.sorted,
-            number: !matches!(column.order, Order::Model | Order::Family),
-        };
-        let fetched = registry.fetched_at;
+        let finds = query.finds();
+        // Models that the search does not find are hidden, so that a script can show them for another search.
+        let rows = models.iter().take(SHOWN).map(|model| {
+            let row = model.row(marks.of(&model.variant.family));
+            Row { hidden: !query.search.is_empty() && !finds(&row.words()), ..row }
+        });
+        let rows: Vec<Row> = rows.collect();
         let kind = if registry.simulated { "simulated models" } else { "models" };
+        let counts = format!("{} {kind} of {}", registry.count, family_count(marks.len()));
+        let fetched = registry.fetched_at.calendar();
         Self {
             description: format!(
-                "The {} {kind} that can vote here: families, prices, context, and figures from polls.",
-                registry.count
+                "The {counts} that can vote here: what they cost, how often they answer, and which panels they belong to."
             ),
             simulated: registry.simulated,
-            fetched_at: fetched.to_string(),
-            fetched: fetched.calendar().strftime("%-d %B %Y, %H:%M UTC").to_string(),
-            presets: std::iter::once(filter(None, "all", registry.count)).chain(each).collect(),
-            columns: COLUMNS.iter().filter(|column| has_figures || !column.of_polls).map(sort).collect(),
-            rows: models.iter().take(SHOWN).map(Model::row).collect(),
+            fetched: fetched.strftime("%-d %B %Y").to_string(),
+            counts,
+            action: own(address),
+            sort: query.sort(),
+            preset: query.preset.map(str::to_owned),
+            found: rows.iter().filter(|row| !row.hidden).count(),
+            presets: filters(&query, address, &presets, registry.count),
+            columns: columns(&query, address, has_figures),
+            rows,
+            search: query.search,
             left_out,
             has_figures,
             minimum_votes,
@@ -180,6 +189,41 @@ impl View {
             json,
         }
     }
+}
+
+fn family_count(families: usize) -> String {
+    if families == 1 { "1 family".to_owned() } else { format!("{families} families") }
+}
+
+/// Returns the links to each preset, after a link to all models.
+fn filters(query: &Query<'_>, address: &str, presets: &[(&str, usize)], count: usize) -> Vec<Link> {
+    let filter = |preset: Option<&str>, count: usize| Link {
+        href: Query { preset, ..query.clone() }.href(address),
+        text: preset.map_or_else(|| "All".to_owned(), preset_title),
+        count,
+        current: query.preset == preset,
+        sorted: "",
+        number: false,
+    };
+    let each = presets.iter().map(|(name, count)| filter(Some(name), *count));
+    std::iter::once(filter(None, count)).chain(each).collect()
+}
+
+/// Returns the links to each order.
+fn columns(query: &Query<'_>, address: &str, has_figures: bool) -> Vec<Link> {
+    let sort = |column: &Column| Link {
+        href: Query {
+            order: if query.order == column.order { Order::Listed } else { column.order },
+            ..query.clone()
+        }
+        .href(address),
+        text: column.title.to_owned(),
+        count: 0,
+        current: query.order == column.order,
+        sorted: column.sorted,
+        number: !matches!(column.order, Order::Model | Order::Family | Order::Price),
+    };
+    COLUMNS.iter().filter(|column| has_figures || !column.of_polls).map(sort).collect()
 }
 
 /// Returns the presets that include any listed model, with their number of models.

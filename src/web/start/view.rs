@@ -90,6 +90,11 @@ impl Example {
                 .is_ok()
     }
 
+    /// Returns the result; `None` before the first one.
+    pub fn result(&self) -> Option<&View> {
+        self.shown.get()
+    }
+
     /// Shows this result from now on.
     pub fn show(&self, result: ResultPage<'_>) {
         // A concurrent request may have stored its result first.
@@ -141,7 +146,7 @@ impl<'a> StartPage<'a> {
             ],
             balance: data.balance,
             rejection,
-            example: data.example.shown.get(),
+            example: data.example.result(),
             ways: documents::ways(site),
             tagline: text("tagline"),
             description: text("description"),

@@ -1,0 +1,108 @@
+//! `/results`: opens a result by its link, and says who can find one. It lists only polls that the start page shows
+//! to everyone: other results have links that cannot be guessed.
+
+use askama::Template;
+use axum::body::Body;
+use axum::http::{Response, StatusCode};
+use ep_kernel::fault::{Fault, Kind};
+use ep_kernel::guard::Admission;
+use ep_polling::poll_id::PollId;
+use futures::FutureExt;
+
+use super::public_page::public_page;
+use super::result::View;
+use super::{PageState, see_other};
+use crate::http::{Exchange, Form, HandlerFuture};
+use crate::layout::{Layout, own};
+use crate::site::names::{RESULT_PAGE, RESULTS};
+use crate::site::{HTML, MARKDOWN, QueryParameter, Site, reads_html, wants_markdown};
+
+/// Query parameters.
+pub(super) const QUERY: [QueryParameter; 1] =
+    [QueryParameter::text("poll", "The link or the id of a poll. The response redirects to its result.")];
+
+/// Start of each poll's id.
+const ID_PREFIX: &str = "EP-";
+
+/// The message about a text without an id.
+const WRONG: &str = "This names no poll. Paste the whole link, or the id that begins with EP-.";
+
+#[derive(Template)]
+#[template(path = "web/results/results.html")]
+struct ResultsPage<'a> {
+    page: Layout<'a>,
+    /// The text that names no poll.
+    wrong: &'a str,
+    shown: &'a [&'a View],
+}
+
+#[derive(Template)]
+#[template(path = "web/results/results.md")]
+struct ResultsText<'a> {
+    page: Layout<'a>,
+    shown: &'a [&'a View],
+}
+
+/// Serves the page as HTML or Markdown, or redirects to the result that the query names.
+pub(super) fn show(of_pages: PageState, exchange: Exchange, _: Admission) -> HandlerFuture {
+    std::future::ready(page(&of_pages, &exchange)).boxed()
+}
+
+fn page(of_pages: &PageState, exchange: &Exchange) -> Result<Response<Body>, Fault> {
+    let Exchange { state, request, .. } = exchange;
+    let query = Form::parse(request.uri().query().unwrap_or_default().as_bytes());
+    let wrong = query.text("poll");
+    if let Some(id) = poll_in(wrong) {
+        return see_other(&own(&state.links().url(RESULT_PAGE, &[("poll_id", id.as_str())])));
+    }
+    if !wrong.is_empty() && !reads_html(request.headers()) {
+        return Err(Fault::new(Kind::InvalidInput, WRONG));
+    }
+    let shown: Vec<&View> = of_pages.example.result().into_iter().collect();
+    let page = layout(&state.site);
+    let (text, media_type) = if wants_markdown(request.headers()) {
+        (ResultsText { page, shown: &shown }.render(), MARKDOWN)
+    } else {
+        (ResultsPage { page, wrong, shown: &shown }.render(), HTML)
+    };
+    let text = text.map_err(Fault::internal)?;
+    let mut response = public_page(text.into(), media_type, "public, max-age=300", request.headers());
+    if !wrong.is_empty() {
+        *response.status_mut() = StatusCode::BAD_REQUEST;
+    }
+    Ok(response)
+}
+
+fn layout(site: &Site) -> Layout<'_> {
+    let description = "Open the result of a poll by its link or id, and read who can find a result.";
+    let page = Layout::new(site, "Open a result".to_owned(), description.to_owned());
+    Layout { canonical: site.url_of(RESULTS), ..page }
+}
+
+/// Returns the first id of a poll in a text: a link, or the id itself.
+fn poll_in(text: &str) -> Option<PollId> {
+    let ids = text.match_indices(ID_PREFIX).filter_map(|(start, _)| {
+        let rest = &text[start..];
+        let end = rest.find(|c: char| !c.is_ascii_alphanumeric() && c != '-').unwrap_or(rest.len());
+        rest[..end].parse().ok()
+    });
+    ids.into_iter().next()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn polls_are_found_in_links() {
+        let id = "EP-20260101-0000000000";
+        for text in
+            [id.to_owned(), format!("https://ep.example/results/{id}.md?x=1#y"), format!("EP-1 {id},")]
+        {
+            assert_eq!(poll_in(&text).unwrap().as_str(), id, "{text}");
+        }
+        for text in ["", "EP-", "EP-20260101", "https://ep.example/results/", "é EP-é"] {
+            assert_eq!(poll_in(text), None, "{text}");
+        }
+    }
+}
