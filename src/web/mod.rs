@@ -2,6 +2,7 @@
 
 mod account;
 mod discovery;
+mod docs;
 mod document;
 mod login;
 mod models;
@@ -23,12 +24,13 @@ use futures::FutureExt;
 use crate::http::{Exchange, Handler, HandlerFuture};
 use crate::layout::own;
 use crate::site::names::{
-    ACCOUNT_FORMS, ASK, CALLBACK, DASHBOARD, DASHBOARD_PATH, EMBED, HOME, LOGIN, LOGIN_PAGE, LOGIN_PATH,
-    LOGOUT, MODELS_MARKDOWN, MODELS_PAGE, OEMBED, RESULT_PAGE,
+    ACCOUNT_FORMS, ASK, CALLBACK, DASHBOARD, DASHBOARD_PATH, DOCS, EMBED, HOME, LOGIN, LOGIN_PAGE,
+    LOGIN_PATH, LOGOUT, MODELS_MARKDOWN, MODELS_PAGE, OEMBED, OPERATION_PAGE, RESULT_PAGE,
 };
 use crate::site::reads_html;
 use crate::site::{Route, RouteKind};
 
+use self::docs::DocsPages;
 use self::result::{PageCache, Pictures};
 use self::start::Example;
 
@@ -60,6 +62,8 @@ pub(crate) struct PageState {
     pictures: Pictures,
     /// The example poll of the start page.
     example: Arc<Example>,
+    /// The search and the pages of operations.
+    docs: DocsPages,
 }
 
 /// A function that handles the requests of a route.
@@ -74,7 +78,7 @@ use HandlerFn::{Plain, WithState};
 
 /// Handlers of pages, forms, redirects and probes. Each handler identifies its caller from the
 /// content of the request, not from its credential.
-static ENDPOINTS: [(Route, HandlerFn); 30] = [
+static ENDPOINTS: [(Route, HandlerFn); 32] = [
     (
         page(LOGIN_PAGE, LOGIN_PATH, "The sign-in page.")
             .media_types(HTML_AND_MARKDOWN)
@@ -128,6 +132,21 @@ static ENDPOINTS: [(Route, HandlerFn); 30] = [
             .query(&models::QUERY)
             .faults(&models::FAULTS),
         Plain(models::markdown),
+    ),
+    (
+        page(DOCS, "/docs", "The start of the documentation, and the results of a search in it.")
+            .media_types(HTML_AND_MARKDOWN)
+            .query(&docs::QUERY),
+        WithState(docs::show),
+    ),
+    (
+        page(
+            OPERATION_PAGE,
+            "/api/docs/{operation}",
+            "The page of an operation: code, fields and errors. The suffix .md selects Markdown.",
+        )
+        .media_types(HTML_AND_MARKDOWN),
+        WithState(docs::operation),
     ),
     (
         page(OEMBED, "/oembed", "Describes the frame of a poll's page (oEmbed 1.0).")
