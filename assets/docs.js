@@ -1,6 +1,7 @@
 // Searches the documentation as one types, and remembers the language of examples.
 const form = document.querySelector('.side form')
 const input = form.elements.q
+const button = document.querySelector('.to-side')
 const article = document.querySelector('.docs article')
 const results = document.createElement('article')
 const QUIET_MS = 200
@@ -12,6 +13,8 @@ results.hidden = true
 article.after(results)
 
 const show = async () => {
+  // On a phone the list covers the page: Enter sends the form.
+  if (button.checkVisibility()) return
   const words = input.value.trim()
   const turn = ++latest
   if (!words) {

@@ -88,22 +88,18 @@ async fn events_of_a_poll_are_read_by_the_programs_of_its_page() {
 async fn programs_of_every_page_are_well_formed() {
     let service = Setup::demo().boot().await;
     let folder = tempfile::tempdir().unwrap();
-    let (mut shell, mut python, mut typescript) =
-        (String::new(), String::from("import ast\n"), String::new());
-    let mut seen = 0;
+    let (mut shell, mut python, mut typescript) = (Vec::new(), vec!["import ast".to_owned()], Vec::new());
     for entry in ep_tools::TOOLS.iter().filter(|entry| service.site.settings.offer.has(entry)) {
-        let code = async |language| sample(&service, entry.spec.name, language).await.unwrap();
-        shell.push_str(&format!("{}_() {{\n{}\n}}\n", entry.spec.name, code("curl").await));
-        python.push_str(&format!("ast.parse({})\n", Value::from(code("python").await)));
         let name = entry.spec.name;
-        typescript
-            .push_str(&format!("export const {name} = async () => {{\n{}\n}}\n", code("typescript").await));
-        seen += 1;
+        let code = async |language| sample(&service, name, language).await.unwrap();
+        shell.push(format!("{name}_() {{\n{}\n}}", code("curl").await));
+        python.push(format!("ast.parse({})", Value::from(code("python").await)));
+        typescript.push(format!("export const {name} = async () => {{\n{}\n}}", code("typescript").await));
     }
-    assert!(seen > 35, "{seen}");
+    assert!(shell.len() > 35, "{}", shell.len());
     for ((_, program, ending), code) in languages().into_iter().zip([shell, python, typescript]) {
         let file = folder.path().join(format!("all.{ending}"));
-        std::fs::write(&file, code).unwrap();
+        std::fs::write(&file, code.join("\n")).unwrap();
         // No function is called.
         assert_eq!(output(program, &file, None).await, "");
     }

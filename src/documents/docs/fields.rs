@@ -34,7 +34,8 @@ fn nested(page: &mut Markup, root: &Value, schema: &Value, depth: usize) {
     for (name, field) in members {
         let required = schema["required"].as_array().is_some_and(|all| all.iter().any(|one| one == name));
         page.raw("<div><dt><code>").text(name).raw("</code> <span>").text(&kind(root, field, 0));
-        page.raw(if required { ", required" } else { "" }).raw("</span></dt>\n<dd>");
+        page.raw(if required { ", required" } else { "" });
+        page.raw(if field["deprecated"] == true { ", deprecated" } else { "" }).raw("</span></dt>\n<dd>");
         page.raw(&prose(description(root, field)));
         let inner = contained(root, field);
         if depth < MAX_DEPTH && has_fields(root, inner) {

@@ -136,7 +136,7 @@ fn curl(request: &Request) -> String {
     }
     if let Some(body) = &request.body {
         lines.push("-H \"Content-Type: application/json\"".to_owned());
-        lines.push(format!("-d '{}'", literal(body, Language::Json, 0).replace('\'', "'\\''")));
+        lines.push(format!("-d '{}'", literal(body, Language::Json, 2).replace('\'', "'\\''")));
     }
     lines.join(" \\\n  ")
 }

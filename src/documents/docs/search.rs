@@ -43,6 +43,8 @@ struct IndexedPassage {
     lower_title: String,
     lower_heading: String,
     lower_text: String,
+    /// The weight of a word in the title.
+    of_title: u32,
     url: String,
 }
 
@@ -144,17 +146,19 @@ impl IndexedPassage {
     fn new(kind: &'static str, title: String, heading: String, text: String, url: String) -> Self {
         let lower = |text: &str| text.to_ascii_lowercase();
         let (lower_title, lower_heading, lower_text) = (lower(&title), lower(&heading), lower(&text));
-        Self { kind, title, heading, text, lower_title, lower_heading, lower_text, url }
+        let of_title = if url.contains('#') && !heading.is_empty() { 0 } else { 12 };
+        Self { kind, title, heading, text, lower_title, lower_heading, lower_text, of_title, url }
     }
 
     /// Returns the weight of the passage; `None` if a word is missing.
     fn rank(&self, words: &[&str]) -> Option<u32> {
         let weight = |word: &&str| {
-            let places = [(&self.lower_title, 12), (&self.lower_heading, 8)];
-            let found = places.iter().filter(|(text, _)| text.contains(word)).map(|(_, weight)| weight);
-            let repeated = self.lower_text.matches(word).take(MAX_REPEATED).map(|_| 1);
-            let sum: u32 = found.copied().chain(repeated).sum();
-            (sum > 0).then_some(sum)
+            let in_heading = if self.lower_heading.contains(word) { 8 } else { 0 };
+            let in_text: u32 = self.lower_text.matches(word).take(MAX_REPEATED).map(|_| 1).sum();
+            // The title alone is found once, at the beginning of its page.
+            let in_title = if self.lower_title.contains(word) { self.of_title } else { 0 };
+            let found = in_heading + in_text + in_title;
+            (found > 0).then_some(found)
         };
         words.iter().map(weight).sum()
     }
@@ -236,13 +240,23 @@ mod tests {
     #[test]
     fn words_are_found_in_titles_headings_and_texts() {
         let index = index("A frame shows İ the result.");
-        for query in ["sharing", "EMBED", "frame result", "  i̇ nothing"] {
+        for query in ["EMBED", "frame result", "  i̇ nothing"] {
             assert_eq!(index.find(query).1, usize::from(!query.contains("nothing")), "{query}");
         }
         let (hits, count) = index.find("result");
         let found: Vec<&str> =
             hits[0].snippet.iter().filter(|piece| piece.is_found).map(|piece| piece.text.as_str()).collect();
         assert_eq!((found.as_slice(), count, hits[0].url.as_str()), (&["result"][..], 1, "/a#b"));
+    }
+
+    #[test]
+    fn a_title_is_found_at_the_beginning_of_its_page() {
+        let found = |url: &str, heading: &str| {
+            let (title, text) = ("Sharing".to_owned(), "A text.".to_owned());
+            let passage = IndexedPassage::new("Guide", title, heading.to_owned(), text, url.to_owned());
+            SearchIndex(vec![passage]).find("sharing").1
+        };
+        assert_eq!((found("/a", ""), found("/a#b", "Embed it")), (1, 0));
     }
 
     #[test]

@@ -25,8 +25,11 @@ pub(super) const QUERY: [QueryParameter; 1] =
 #[derive(Clone, Default)]
 pub(crate) struct DocsPages {
     index: Arc<OnceLock<SearchIndex>>,
-    operations: Arc<Mutex<HashMap<(&'static str, bool), Arc<Rendered>>>>,
+    operations: Arc<Mutex<HashMap<PageKey, Arc<Rendered>>>>,
 }
+
+/// The name of an operation, and true for its Markdown.
+type PageKey = (&'static str, bool);
 
 /// Serves the start of the documentation, or the results of a search.
 pub(crate) fn show(
