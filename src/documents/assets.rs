@@ -51,11 +51,11 @@ pub(super) const ASK: Document = asset(
     &[Form::new(SCRIPT, |_| Some(Bytes::from_static(include_bytes!("../../assets/ask.js"))))],
 );
 
-pub(super) const SEARCH: Document = asset(
-    "search_script",
-    "Script of the documentation: search.",
-    |_| vec!["/assets/search.js".into()],
-    &[Form::new(SCRIPT, |_| Some(Bytes::from_static(include_bytes!("../../assets/search.js"))))],
+pub(super) const DOCS: Document = asset(
+    "docs_script",
+    "Script of the documentation: search as one types, and the language of examples.",
+    |_| vec!["/assets/docs.js".into()],
+    &[Form::new(SCRIPT, |_| Some(Bytes::from_static(include_bytes!("../../assets/docs.js"))))],
 );
 
 pub(super) const MODELS: Document = asset(

@@ -45,3 +45,21 @@ pub(super) fn table(occurs: impl Fn(Kind) -> bool) -> String {
     }
     text
 }
+
+/// Returns a section for each error that can occur, with its code as heading.
+pub(super) fn sections(occurs: impl Fn(Kind) -> bool) -> String {
+    let mut text = String::new();
+    for row in Kind::all().filter(|kind| occurs(*kind)).map(Kind::row) {
+        let _ = write!(text, "## `{}`\n\n**{}.**", row.code, row.title);
+        for recovery in row.recovery {
+            let _ = write!(text, " {}", recovery.description);
+        }
+        let retry = if row.retryable { "can succeed" } else { "fails again" };
+        let _ = write!(
+            text,
+            "\n\nHTTP {} · MCP {} · A2A {} · the same request {retry}\n\n",
+            row.http, row.mcp, row.a2a
+        );
+    }
+    text
+}

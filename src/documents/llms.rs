@@ -2,7 +2,7 @@
 
 use askama::Template;
 
-use super::guides::{CONNECT, OAUTH, PACE, WEBHOOKS};
+use super::docs::guides;
 use super::prose;
 use super::prose::Prose;
 use super::skills::SKILL;
@@ -68,11 +68,11 @@ impl Full<'_> {
     /// Returns the repository's guides with this service's URLs. The OAuth guide is included only with an issuer.
     fn guides(&self) -> String {
         let issuer = self.site.settings.offer.issuer.is_some();
-        let guides = [(true, CONNECT), (issuer, OAUTH), (true, WEBHOOKS), (true, PACE)];
-        let shown = guides.iter().filter(|(shown, _)| *shown);
-        let sections: Vec<String> =
-            shown.filter_map(|(_, guide)| (guide.markdown)(self.site)).map(|guide| section(&guide)).collect();
-        sections.join("\n")
+        let guides = [guides::SHARING, guides::OAUTH, guides::WEBHOOKS, guides::PACE];
+        let shown = guides.iter().filter(|guide| issuer || guide.name != guides::OAUTH.name);
+        let clients = guides::at(self.site, guides::CLIENTS_FILE);
+        let texts = std::iter::once(clients).chain(shown.filter_map(|guide| (guide.markdown)(self.site)));
+        texts.map(|guide| section(&guide)).collect::<Vec<String>>().join("\n")
     }
 }
 

@@ -1,9 +1,9 @@
-//! The page that browsers get at the MCP endpoint: connection instructions from `docs/clients.md`. The Markdown
+//! The page that browsers get at the MCP endpoint: connection instructions from the guide to clients. The Markdown
 //! has a separate URL.
 
 use axum::body::Bytes;
 
-use super::guides;
+use super::docs::guides;
 use super::page::Page;
 use crate::site::HTML;
 use crate::site::names::MCP_PAGE;
@@ -43,12 +43,8 @@ fn html(site: &Site) -> Option<Bytes> {
 }
 
 fn text(site: &Site) -> String {
-    format!("# {TITLE}\n\n{ABOUT}\n\n{}", sections(&guides::at(site, guides::CLIENTS)))
-}
-
-/// Returns the sections of the guide about MCP.
-fn sections(guide: &str) -> String {
-    guides::sections(guide, |heading| heading.starts_with(SECTIONS))
+    let sections = guides::of_clients(site, |heading| heading.starts_with(SECTIONS));
+    format!("# {TITLE}\n\n{ABOUT}\n\n{sections}")
 }
 
 #[cfg(test)]
@@ -57,7 +53,7 @@ mod tests {
 
     #[test]
     fn client_guide_has_mcp_sections() {
-        let shown = sections(guides::CLIENTS);
+        let shown = guides::sections(guides::CLIENTS_FILE, |heading| heading.starts_with(SECTIONS));
         for line in ["claude mcp add --transport http", "codex mcp add", "\"servers\": {", "ep mcp"] {
             assert!(shown.contains(line), "{line}");
         }

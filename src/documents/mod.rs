@@ -7,14 +7,12 @@ mod agent_card;
 mod ai_catalog;
 mod ai_plugin;
 mod api_catalog;
-mod api_reference;
 mod assets;
 mod asyncapi;
 mod auth_guide;
 mod committed;
 mod docs;
 mod error_reference;
-mod guides;
 mod home;
 mod how_sure;
 mod intents;
@@ -41,9 +39,11 @@ mod tool_reference;
 mod unified_card;
 
 use crate::site::Document;
+use docs::guide_pages;
 
 pub use agent_card::extended as extended_agent_card;
 pub use committed::{EXAMPLE_URL, committed_files, stale, write};
+pub use docs::{SearchIndex, find_operation, operation_page, search_page};
 pub use home::{AskMethod, links as home_links, ways};
 pub use how_sure::{SamplePoll, page as how_sure_page};
 
@@ -87,29 +87,35 @@ pub static DOCUMENTS: &[Document] = &[
     assets::THEME,
     assets::RESULT,
     assets::ASK,
-    assets::SEARCH,
     assets::MODELS,
     assets::HOW_SURE,
+    assets::DOCS,
     assets::ACCOUNT,
     assets::WALLET,
-    docs::DOCUMENT,
-    docs::MARKDOWN,
-    guides::START.page,
-    guides::START.text,
-    guides::CONNECT.page,
-    guides::CONNECT.text,
-    guides::ACCOUNTS.page,
-    guides::ACCOUNTS.text,
-    guides::OAUTH.page,
-    guides::OAUTH.text,
-    guides::FUNDING.page,
-    guides::FUNDING.text,
-    guides::WEBHOOKS.page,
-    guides::WEBHOOKS.text,
-    guides::PACE.page,
-    guides::PACE.text,
-    guides::ERRORS.page,
-    guides::ERRORS.text,
+    docs::index::DOCUMENT,
+    docs::index::MARKDOWN,
+    guide_pages::START.page,
+    guide_pages::START.text,
+    guide_pages::CLIENTS.page,
+    guide_pages::CLIENTS.text,
+    guide_pages::A2A.page,
+    guide_pages::A2A.text,
+    guide_pages::ACCOUNTS.page,
+    guide_pages::ACCOUNTS.text,
+    guide_pages::FUNDING.page,
+    guide_pages::FUNDING.text,
+    guide_pages::SHARING.page,
+    guide_pages::SHARING.text,
+    guide_pages::WEBHOOKS.page,
+    guide_pages::WEBHOOKS.text,
+    guide_pages::PACE.page,
+    guide_pages::PACE.text,
+    guide_pages::OAUTH.page,
+    guide_pages::OAUTH.text,
+    guide_pages::FRAMEWORKS.page,
+    guide_pages::FRAMEWORKS.text,
+    guide_pages::ERRORS.page,
+    guide_pages::ERRORS.text,
     skills::FILE,
     skills::INDEX,
     skills::BUNDLE,
@@ -122,8 +128,8 @@ pub static DOCUMENTS: &[Document] = &[
     surfaces::DOCUMENT,
     openapi::DOCUMENT,
     asyncapi::DOCUMENT,
-    api_reference::DOCUMENT,
-    api_reference::MARKDOWN,
+    docs::reference::DOCUMENT,
+    docs::reference::MARKDOWN,
     tool_reference::DOCUMENT,
     error_reference::DOCUMENT,
 ];

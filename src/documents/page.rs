@@ -24,16 +24,8 @@ pub(super) struct Page<'a> {
 impl Page<'_> {
     /// Renders the page.
     pub(super) fn html(&self, site: &Site) -> Option<Bytes> {
-        bytes(&self.article(site))
-    }
-
-    /// Renders the page as one of the guides.
-    pub(super) fn guide(&self, site: &Site) -> Option<Bytes> {
-        bytes(&self.article(site).of_guides())
-    }
-
-    fn article<'s>(&self, site: &'s Site) -> Article<'s> {
-        Article::new(layout(site, self.name, self.twin, self.title, self.description), self.markdown)
+        let layout = layout(site, self.name, self.twin, self.title, self.description);
+        bytes(&Article::new(layout, self.markdown))
     }
 }
 

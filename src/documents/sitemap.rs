@@ -4,6 +4,7 @@ use std::fmt::Write;
 
 use axum::body::Bytes;
 
+use super::docs::operation_urls;
 use crate::site::names::LISTED_PAGES;
 use crate::site::{Document, Form, Site};
 
@@ -24,7 +25,9 @@ fn xml(site: &Site) -> Option<Bytes> {
     let changed = site.settings.since.map(|since| since.calendar().strftime("%Y-%m-%d").to_string());
     let changed = changed.map(|day| format!("<lastmod>{day}</lastmod>")).unwrap_or_default();
     let pages = LISTED_PAGES.iter().filter_map(|name| site.url_of(name));
-    for url in pages.chain(site.listed().map(|(_, url)| url)).filter(|url| !url.contains('{')) {
+    let documents = site.listed().map(|(_, url)| url);
+    let urls = pages.chain(documents).filter(|url| !url.contains('{')).chain(operation_urls(site));
+    for url in urls {
         let url = url.replace('&', "&amp;").replace('<', "&lt;");
         let _ = writeln!(text, "<url><loc>{url}</loc>{changed}</url>");
     }

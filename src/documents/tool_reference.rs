@@ -22,7 +22,7 @@ fn markdown(site: &Site) -> Option<Bytes> {
         "# Operations\n\nEvery operation, rendered from the catalogue by `ep render`. Do not edit.\n",
     );
     for entry in site.tools {
-        operation(&mut text, entry, |_| true);
+        operation(&mut text, entry, None);
     }
     Some(text.into())
 }
@@ -31,9 +31,16 @@ fn markdown(site: &Site) -> Option<Bytes> {
 pub(super) fn offered(site: &Site) -> String {
     let mut text = String::new();
     for entry in site.offered() {
-        operation(&mut text, entry, |kind| site.settings.offer.has_error(kind));
+        operation(&mut text, entry, Some(site));
     }
     text
+}
+
+/// Renders the section of one operation.
+pub(super) fn one(site: &Site, entry: &Entry) -> String {
+    let mut text = String::new();
+    operation(&mut text, entry, Some(site));
+    text.trim_start().replacen("## ", "# ", 1)
 }
 
 /// True if a route belongs to an operation.
@@ -41,13 +48,16 @@ pub(super) const fn is_operation(route: &Route) -> bool {
     matches!(route.kind, RouteKind::Operation(..) | RouteKind::Stream(..))
 }
 
-fn operation(text: &mut String, entry: &Entry, occurs: impl Fn(Kind) -> bool) {
+/// Renders the section of an operation: for the readers of a site, or for those of the repository.
+fn operation(text: &mut String, entry: &Entry, site: Option<&Site>) {
     let spec = &entry.spec;
     let _ = write!(text, "\n## {}\n\n**{}.** {}\n\n", spec.name, spec.title, spec.summary);
     for (what, rest) in [("REST", spec.rest), ("Event stream", spec.stream)] {
         if let Some(rest) = rest {
-            let mut callers = callers(spec.access.and(rest.only));
-            if rest.keys_by_setting {
+            let access = spec.access.and(rest.only);
+            let key = site.is_none_or(|site| site.settings.keys_read_account || !rest.keys_by_setting);
+            let mut callers = callers(Access { key: access.key && key, ..access });
+            if site.is_none() && rest.keys_by_setting {
                 callers.push_str(" where `EP_KEYS_READ_ACCOUNT` allows it");
             }
             let _ = writeln!(text, "- {what}: `{} {}` ({callers})", rest.method.as_str(), rest.path);
@@ -60,11 +70,12 @@ fn operation(text: &mut String, entry: &Entry, occurs: impl Fn(Kind) -> bool) {
         }
         Agents::None => {}
     }
-    // `ep call` needs a REST binding.
-    if spec.rest.is_some() {
+    // `ep call` needs a REST binding, and the program of the operator.
+    if site.is_none() && spec.rest.is_some() {
         let _ = writeln!(text, "- Command line: `ep call {}`", spec.name);
     }
-    let faults = spec.faults.iter().filter(|kind| occurs(**kind));
+    let occurs = |kind: &&Kind| site.is_none_or(|site| site.settings.offer.has_error(**kind));
+    let faults = spec.faults.iter().filter(occurs);
     let codes: Vec<String> = faults.map(|kind| format!("`{}`", kind.row().code)).collect();
     if !codes.is_empty() {
         let _ = writeln!(text, "- Its own errors: {}", codes.join(", "));

@@ -12,18 +12,12 @@ use super::markdown::Text;
 pub struct Article<'a> {
     page: Layout<'a>,
     text: Text,
-    is_guide: bool,
 }
 
 impl<'a> Article<'a> {
     /// Renders this Markdown as the content of a page. HTML in it is shown as text.
     pub fn new(page: Layout<'a>, markdown: &str) -> Self {
         let text = markdown::text(markdown, &page.site.settings.base_url);
-        Self { page, text, is_guide: false }
-    }
-
-    /// Makes the page a guide: it starts with its contents and links to the list of guides.
-    pub fn of_guides(self) -> Self {
-        Self { is_guide: true, ..self }
+        Self { page, text }
     }
 }

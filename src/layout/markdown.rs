@@ -24,19 +24,32 @@ pub struct Section {
 
 /// Renders a text with heading ids and copyable code. Links to `base_url` become relative to the origin.
 pub fn text(markdown: &str, base_url: &str) -> Text {
-    let mut writer = Writer { base_url, ..Writer::default() };
+    render(markdown, Writer { base_url, ..Writer::default() })
+}
+
+/// Renders a text whose headings are links to themselves. See [`text`].
+pub fn linked_text(markdown: &str, base_url: &str) -> Text {
+    render(markdown, Writer { base_url, links_headings: true, ..Writer::default() })
+}
+
+fn render<'a>(markdown: &'a str, mut writer: Writer<'a>) -> Text {
     let events: Vec<Event<'_>> = events(markdown).collect();
     let mut first = None;
     for (index, event) in events.iter().enumerate() {
         if let Event::Start(Tag::Heading { level, .. }) = event {
             let title = words_of_heading(&events[index + 1..]);
-            let id = writer.id(&title);
+            let id = writer.ids.of(&title);
             if *level == HeadingLevel::H2 {
                 first = first.or(Some(writer.written.len()));
                 writer.contents.push(Section { id: id.clone(), title });
             }
+            // The title of the page needs no link.
+            let link = (writer.links_headings && *level != HeadingLevel::H1)
+                .then(|| format!("<a class=\"anchor\" href=\"#{id}\">"));
             let heading = Tag::Heading { level: *level, id: Some(id.into()), classes: vec![], attrs: vec![] };
             writer.written.push(Event::Start(heading));
+            writer.in_linked_heading = link.is_some();
+            writer.written.extend(link.map(|link| Event::Html(link.into())));
         } else {
             writer.write(event.clone());
         }
@@ -83,7 +96,7 @@ pub fn one_line(text: &str) -> String {
     line
 }
 
-fn events(markdown: &str) -> impl Iterator<Item = Event<'_>> {
+pub(super) fn events(markdown: &str) -> impl Iterator<Item = Event<'_>> {
     Parser::new_ext(markdown, Options::ENABLE_TABLES).map(|event| match event {
         Event::Html(text) | Event::InlineHtml(text) => Event::Text(text),
         // Alignment would be rendered as an inline style.
@@ -99,7 +112,7 @@ fn written<'a>(events: impl IntoIterator<Item = Event<'a>>) -> String {
 }
 
 /// Returns the text of the heading that starts before these events.
-fn words_of_heading(events: &[Event<'_>]) -> String {
+pub(super) fn words_of_heading(events: &[Event<'_>]) -> String {
     let inside = events.iter().take_while(|event| !matches!(event, Event::End(TagEnd::Heading(_))));
     let words = inside.filter_map(|event| match event {
         Event::Text(text) | Event::Code(text) => Some(text.as_ref()),
@@ -112,10 +125,30 @@ fn words_of_heading(events: &[Event<'_>]) -> String {
 #[derive(Default)]
 struct Writer<'a> {
     base_url: &'a str,
+    /// True for the documentation: headings are links to themselves.
+    links_headings: bool,
     written: Vec<Event<'a>>,
     contents: Vec<Section>,
-    used: HashSet<String>,
+    ids: HeadingIds,
     in_table_head: bool,
+    in_linked_heading: bool,
+}
+
+/// The ids of the headings of a text.
+#[derive(Default)]
+pub(super) struct HeadingIds(HashSet<String>);
+
+impl HeadingIds {
+    /// Returns a heading's id, formed as GitHub does.
+    pub(super) fn of(&mut self, title: &str) -> String {
+        let letters = title.chars().filter(|c| c.is_alphanumeric() || matches!(c, ' ' | '-' | '_'));
+        let plain: String = letters.flat_map(char::to_lowercase).collect::<String>().replace(' ', "-");
+        let numbered = (1_u32..).map(|number| format!("{plain}-{number}"));
+        let mut names = std::iter::once(plain.clone()).chain(numbered);
+        let id = names.find(|name| !self.0.contains(name)).unwrap_or_default();
+        self.0.insert(id.clone());
+        id
+    }
 }
 
 impl<'a> Writer<'a> {
@@ -135,13 +168,19 @@ impl<'a> Writer<'a> {
             }
             Event::Start(Tag::TableCell) if self.in_table_head => self.html("<th scope=\"col\">"),
             Event::End(TagEnd::TableCell) if self.in_table_head => self.html("</th>"),
-            Event::Start(Tag::CodeBlock(_)) => {
-                self.html("<div class=\"code\">");
+            Event::End(TagEnd::Heading(_)) if self.in_linked_heading => {
+                self.in_linked_heading = false;
+                self.html("</a>");
                 self.written.push(event);
             }
+            Event::Start(Tag::CodeBlock(_)) => {
+                // Code in the documentation scrolls, by the arrow keys, too.
+                let focus = if self.links_headings { " tabindex=\"0\"" } else { "" };
+                let markup = format!("<div class=\"code\"><pre{focus}><code>");
+                self.written.push(Event::Html(markup.into()));
+            }
             Event::End(TagEnd::CodeBlock) => {
-                self.written.push(event);
-                self.html("<button type=\"button\" data-copy hidden>Copy</button></div>\n");
+                self.html("</code></pre><button type=\"button\" data-copy hidden>Copy</button></div>\n");
             }
             Event::Start(Tag::Link { link_type, dest_url, title, id }) => {
                 let path = dest_url.strip_prefix(self.base_url).filter(|path| path.starts_with('/'));
@@ -154,17 +193,6 @@ impl<'a> Writer<'a> {
 
     fn html(&mut self, markup: &'static str) {
         self.written.push(Event::Html(markup.into()));
-    }
-
-    /// Returns a heading's id, formed as GitHub does.
-    fn id(&mut self, title: &str) -> String {
-        let letters = title.chars().filter(|c| c.is_alphanumeric() || matches!(c, ' ' | '-' | '_'));
-        let plain: String = letters.flat_map(char::to_lowercase).collect::<String>().replace(' ', "-");
-        let numbered = (1_u32..).map(|number| format!("{plain}-{number}"));
-        let mut names = std::iter::once(plain.clone()).chain(numbered);
-        let id = names.find(|name| !self.used.contains(name)).unwrap_or_default();
-        self.used.insert(id.clone());
-        id
     }
 }
 
@@ -197,5 +225,7 @@ mod tests {
         assert_eq!(ids, ["to-b-twice", "to-b-twice-1"]);
         assert_eq!(shown.beginning, "<h1 id=\"a\">A</h1>\n<p>One.</p>\n");
         assert!(shown.rest.contains("<a href=\"/c#d\">c</a>"), "{}", shown.rest);
+        let linked = linked_text("# A\n\n## B `c`", "").rest;
+        assert_eq!(linked, "<h2 id=\"b-c\"><a class=\"anchor\" href=\"#b-c\">B <code>c</code></a></h2>\n");
     }
 }

@@ -5,6 +5,7 @@ mod article;
 mod colours;
 mod fault;
 mod markdown;
+mod passages;
 
 use askama::Error;
 use serde_json::Value;
@@ -15,7 +16,8 @@ use crate::site::{Site, owner};
 pub use article::Article;
 pub(crate) use fault::{Action, actions, capitalized, message, uncapitalized};
 pub use fault::{FaultPage, return_to};
-pub use markdown::{Section, below, one_line, text, title};
+pub use markdown::{Text, below, linked_text, one_line, title};
+pub use passages::{Passage, passages};
 
 /// A page for a single visit.
 pub trait Renders {

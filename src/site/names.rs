@@ -86,7 +86,9 @@ pub const API_CATALOG: &str = "api_catalog";
 pub const LOGO: &str = "logo";
 /// The name of the documentation page.
 pub const DOCS: &str = "docs";
-/// The name of the API reference.
+/// The page of an operation.
+pub const OPERATION_PAGE: &str = "operation_page";
+/// The name of the list of operations.
 pub const API_REFERENCE: &str = "api_reference";
 /// The name of the AsyncAPI description of the event streams.
 pub const ASYNCAPI: &str = "asyncapi";

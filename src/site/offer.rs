@@ -136,6 +136,8 @@ impl Offer {
     /// identifier of a rail. `None` if the condition is unknown.
     pub fn meets(&self, condition: &str) -> Option<bool> {
         Some(match condition {
+            // Text of the repository that pages leave out.
+            "repository" => false,
             "charges" => self.charges,
             "starter_credit" => !self.starter_credit.is_zero(),
             "issuer" => self.issuer.is_some(),

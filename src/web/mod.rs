@@ -2,6 +2,7 @@
 
 mod account;
 mod discovery;
+mod docs;
 mod document;
 mod how_sure;
 mod login;
@@ -26,12 +27,13 @@ use futures::FutureExt;
 use crate::http::{Exchange, Handler, HandlerFuture};
 use crate::layout::own;
 use crate::site::names::{
-    ACCOUNT_FORMS, ASK, CALLBACK, DASHBOARD, DASHBOARD_PATH, EMBED, HOME, HOW_SURE, LOGIN, LOGIN_PAGE,
-    LOGIN_PATH, LOGOUT, MODELS_MARKDOWN, MODELS_PAGE, OEMBED, RESULT_PAGE, RESULTS,
+    ACCOUNT_FORMS, ASK, CALLBACK, DASHBOARD, DASHBOARD_PATH, DOCS, EMBED, HOME, HOW_SURE, LOGIN, LOGIN_PAGE,
+    LOGIN_PATH, LOGOUT, MODELS_MARKDOWN, MODELS_PAGE, OEMBED, OPERATION_PAGE, RESULT_PAGE, RESULTS,
 };
 use crate::site::reads_html;
 use crate::site::{Route, RouteKind};
 
+use self::docs::DocsPages;
 use self::result::{PageCache, Pictures};
 use self::start::Example;
 
@@ -63,6 +65,8 @@ pub(crate) struct PageState {
     pictures: Pictures,
     /// The example poll of the start page.
     example: Arc<Example>,
+    /// The search and the pages of operations.
+    docs: DocsPages,
 }
 
 /// A function that handles the requests of a route.
@@ -143,6 +147,21 @@ static ENDPOINTS: [(Route, HandlerFn); 32] = [
             .media_types(HTML_AND_MARKDOWN)
             .query(&results::QUERY),
         WithState(results::show),
+    ),
+    (
+        page(DOCS, "/docs", "The start of the documentation, and the results of a search in it.")
+            .media_types(HTML_AND_MARKDOWN)
+            .query(&docs::QUERY),
+        WithState(docs::show),
+    ),
+    (
+        page(
+            OPERATION_PAGE,
+            "/api/docs/{operation}",
+            "The page of an operation: code, fields and errors. The suffix .md selects Markdown.",
+        )
+        .media_types(HTML_AND_MARKDOWN),
+        WithState(docs::operation),
     ),
     (
         page(OEMBED, "/oembed", "Describes the frame of a poll's page (oEmbed 1.0).")

@@ -36,6 +36,7 @@ mod crash;
 mod deposit_outcomes;
 mod deposits;
 mod discovery;
+mod doc_samples;
 mod documents;
 mod examples;
 mod feedback;

@@ -1,12 +1,14 @@
 //! The documentation pages: completeness, links and checks in a real browser.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
 
 use ensemble_poll::documents::DOCUMENTS;
-use ensemble_poll::site::names::{API_REFERENCE, DOCS};
+use ensemble_poll::site::names::{API_REFERENCE, DOCS, OPERATION_PAGE};
 use serde_json::json;
+use tokio::process::Command;
 
-use crate::harness::{Client, Reply, Service, Setup};
+use crate::harness::{Client, Reply, Service, Setup, node};
 use crate::pages::walked;
 
 /// Returns the paths of the guides.
@@ -25,17 +27,126 @@ async fn documentation_passes_the_browser_checks() {
     let docs = path(&service, DOCS);
     let mut paths = vec![docs.clone()];
     paths.extend(guides(&service));
-    paths.extend([path(&service, "mcp_page"), "/".to_owned()]);
+    paths.extend([path(&service, "mcp_page"), "/".to_owned(), format!("{docs}?q=poll")]);
     assert!(paths.len() >= 11, "{paths:?}");
-    walked(&service, json!({ "paths": paths, "searched": [[docs, "Wallet key"]] })).await;
+    walked(&service, json!({ "paths": paths })).await;
 }
 
 #[tokio::test]
-async fn api_reference_passes_the_browser_checks() {
+async fn operations_pass_the_browser_checks() {
     let service = Setup::demo().boot().await;
-    let reference = path(&service, API_REFERENCE);
-    walked(&service, json!({ "paths": [reference], "searched": [[reference, "idempotency-key poll"]] }))
-        .await;
+    let mut paths = vec![path(&service, API_REFERENCE)];
+    paths.extend(["poll_question", "watch_result", "list_models"].map(|name| operation_page(&service, name)));
+    walked(&service, json!({ "paths": paths })).await;
+}
+
+#[tokio::test]
+async fn documentation_is_searched_and_read_in_a_browser() {
+    let service = Setup::demo().boot().await;
+    let check = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/pages/docs.mjs");
+    let pages = ["poll_question", "get_poll_result"].map(|name| operation_page(&service, name));
+    let given = json!({ "docs": path(&service, DOCS), "operations": pages }).to_string();
+    let run = Command::new(node()).arg(check).args([&service.url, &given]).output().await.unwrap();
+    let text = String::from_utf8_lossy(&[run.stdout, run.stderr].concat()).into_owned();
+    assert!(run.status.success() && text.contains("checks hold"), "{text}");
+}
+
+/// Returns the path of the page of an operation.
+fn operation_page(service: &Service, name: &str) -> String {
+    service.site.links.url(OPERATION_PAGE, &[("operation", name)])[service.url.len()..].to_owned()
+}
+
+#[tokio::test]
+async fn every_operation_has_a_page_and_unknown_ones_are_not_found() {
+    let service = Setup::demo().boot().await;
+    let client = service.anonymous();
+    let sitemap = client.get("/sitemap.xml").await.text;
+    for entry in ep_tools::TOOLS.iter() {
+        let spec = &entry.spec;
+        let own = operation_page(&service, spec.name);
+        if !service.site.settings.offer.has(entry) {
+            client.get(&own).await.refused(404);
+            continue;
+        }
+        let page = read(&client, &own).await;
+        for rest in entry.bindings() {
+            assert!(page.contains(&format!("<span class=\"tag\">{}</span>", rest.method.as_str())), "{own}");
+        }
+        for language in ["curl", "python", "typescript"] {
+            assert!(page.contains(&format!("id=\"lang-{language}\"")), "{own}: {language}");
+        }
+        for (name, _) in entry.input().as_value()["properties"].as_object().into_iter().flatten() {
+            assert!(page.contains(&format!("<dt><code>{name}</code>")), "{own}: {name}");
+        }
+        for command in ["ep admin", "ep call", "EP_KEYS"] {
+            assert!(!page.contains(command), "{own}: {command}");
+        }
+        assert!(sitemap.contains(&format!("{own}</loc>")), "{own}");
+        let text = client.get(&format!("{own}.md")).await;
+        assert_eq!(text.header("content-type"), "text/markdown; charset=utf-8");
+        assert!(text.text.starts_with(&format!("# {}\n", spec.name)), "{}", text.text);
+        let asked = client.request(reqwest::Method::GET, &own).header("accept", "text/markdown");
+        assert_eq!(client.send(asked).await.text, text.text, "{own}");
+        let known = client.request(reqwest::Method::GET, &format!("{own}.md"));
+        let known = client.send(known.header("if-none-match", text.header("etag"))).await;
+        assert_eq!(known.status, 304);
+    }
+    for unknown in ["nothing", "poll_question.html", "%2e%2e", "poll%00", &"x".repeat(500)] {
+        client.get(&format!("/api/docs/{unknown}")).await.refused(404);
+    }
+}
+
+#[tokio::test]
+async fn search_finds_passages_of_every_kind() {
+    let service = Setup::demo().boot().await;
+    let client = service.anonymous();
+    let docs = path(&service, DOCS);
+    let found = async |query: &str| {
+        let page = read(&client, &format!("{docs}?q={query}")).await;
+        page.split_once("id=\"results\"").unwrap().1.split_once("</ol>").unwrap().0.to_owned()
+    };
+    for (query, url, kind) in [
+        ("confidence", "/how-sure", "Page"),
+        ("embed", "/docs/sharing#embed-a-result", "Guide"),
+        ("privacy", "/privacy", "Page"),
+        ("get_poll_result", "/api/docs/get_poll_result", "Operation"),
+        ("insufficient_balance", "/docs/errors#insufficient_balance", "Error"),
+        ("WEBHOOK%20signature", "/docs/webhooks#verifying-the-signature", "Guide"),
+    ] {
+        let page = found(query).await;
+        assert!(page.contains(&format!("<a href=\"{url}")), "{query}: {page}");
+        assert!(page.contains(&format!("<span>{kind}</span>")) && page.contains("<mark>"), "{query}: {page}");
+    }
+    let nothing = found("zzzz%20%3Cscript%3E").await;
+    assert!(nothing.contains("Nothing found") && !nothing.contains("<mark>"), "{nothing}");
+    let long = format!("{docs}?q={}", "poll%20".repeat(400));
+    assert!(read(&client, &long).await.contains("results</p>"));
+    let asked =
+        client.request(reqwest::Method::GET, &format!("{docs}?q=embed")).header("accept", "text/markdown");
+    let text = client.send(asked).await;
+    assert!(text.text.contains("/docs/sharing#embed-a-result): "), "{}", text.text);
+}
+
+#[tokio::test]
+async fn documentation_names_no_commands_of_the_operator() {
+    let service = Setup::demo().boot().await;
+    let client = service.anonymous();
+    for page in guides(&service) {
+        let text = client.get(&format!("{page}.md")).await.text;
+        for command in [
+            "ep admin",
+            "ep serve",
+            "ep call",
+            "cargo ",
+            "scripts/",
+            "EP_BASE_URL",
+            "EP_SECRET",
+            "EP_WEBHOOK_ALLOWED",
+        ] {
+            assert!(!text.contains(command), "{page}: {command}");
+        }
+        assert!(!text.contains("<!--"), "{page}");
+    }
 }
 
 /// Returns the link targets of a page, with their fragments.
@@ -64,8 +175,9 @@ async fn read(client: &Client, path: &str) -> String {
 async fn documentation_links_resolve() {
     let service = Setup::demo().with("EP_AUTH_ISSUER_URL", "https://login.example.com").boot().await;
     let client = service.anonymous();
-    let mut pages = vec![path(&service, DOCS)];
+    let mut pages = vec![path(&service, DOCS), path(&service, API_REFERENCE)];
     pages.extend(guides(&service));
+    pages.extend(["poll_question", "watch_result"].map(|name| operation_page(&service, name)));
     let mut seen = 0;
     for page in &pages {
         let mut pages_read: BTreeMap<String, (u16, String)> = BTreeMap::new();
@@ -99,7 +211,6 @@ async fn documentation_lists_every_operation_and_guide() {
     let client = service.anonymous();
     let docs = path(&service, DOCS);
     let (page, twin) = (read(&client, &docs).await, client.get(&format!("{docs}.md")).await.text);
-    let reference = path(&service, API_REFERENCE);
     for entry in ep_tools::TOOLS.iter() {
         let spec = &entry.spec;
         if !service.site.settings.offer.has(entry) {
@@ -107,9 +218,9 @@ async fn documentation_lists_every_operation_and_guide() {
             continue;
         }
         assert!(page.contains(&format!("<code>{}</code>", spec.name)), "{}", spec.name);
+        assert!(page.contains(&format!("href=\"{}\"", operation_page(&service, spec.name))), "{}", spec.name);
         assert!(twin.contains(&format!("(`{}`): {}", spec.name, spec.summary)), "{}", spec.name);
     }
-    assert!(page.contains(&format!("href=\"{reference}#poll_question\"")));
     for guide in guides(&service) {
         assert!(
             page.contains(&format!("href=\"{guide}\"")) && twin.contains(&format!("{guide})")),

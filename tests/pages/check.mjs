@@ -1,6 +1,5 @@
 // Checks pages in a real browser. Arguments: the service's URL, then as JSON: `paths`, the pages; `live`, the id
-// of a running poll; `hostile`, texts that pages must show literally; `searched`, pages with search words;
-// `screenshots`, a folder.
+// of a running poll; `hostile`, texts that pages must show literally; `screenshots`, a folder.
 import assert from 'node:assert/strict'
 import { mkdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -11,7 +10,7 @@ import stylelint from 'stylelint'
 import { assertAccessible, open as opened, run } from './browser.mjs'
 
 const [base, given = '{}'] = process.argv.slice(2)
-const { paths = [], live, hostile = [], searched = [], screenshots } = JSON.parse(given)
+const { paths = [], live, hostile = [], screenshots } = JSON.parse(given)
 const LIVE_MS = 30_000
 // Lines for the test that started this, which holds the votes of the running poll until it reads them.
 const FOLLOWED = 'the running poll is followed'
@@ -400,42 +399,11 @@ const CHECKS = {
     assert.ok(keys.every((shown) => shown === key) && (await models()).length < all.length)
     await close()
   },
-  async 'what a page lists is found by words, as one types'() {
-    for (const [path, words] of searched) {
-      const plain = await open(path, { javaScriptEnabled: false })
-      const all = await plain.page.locator('[data-item]:visible').count()
-      assert.equal(await plain.page.locator('input[type="search"]:visible').count(), 0)
-      await plain.close()
-      const { page, close } = await open(path)
-      const shown = () => page.locator('[data-item]:visible').allTextContents()
-      const said = (text) => page.waitForFunction((text) => document.querySelector('[role="status"]').textContent === text, text)
-      const query = () => new URL(page.url()).searchParams.get('q')
-      await page.getByRole('searchbox').fill(words)
-      const found = await shown()
-      assert.ok(found.length > 0 && found.length < all, `${found.length} of ${all}`)
-      for (const text of found) for (const word of words.toLowerCase().split(' ')) assert.ok(text.toLowerCase().includes(word), `${word}: ${text}`)
-      await said(`${found.length} of ${all} match`)
-      assert.equal(query(), words)
-      await page.reload()
-      assert.deepEqual(await shown(), found)
-      // A link leads to the hidden items.
-      const hidden = await page.evaluate(() => document.querySelector('[data-group][hidden] [id]').id)
-      await page.evaluate((id) => { location.hash = id }, hidden)
-      await page.locator(`#${hidden}`).waitFor()
-      await page.getByRole('searchbox').fill('nothing has these words')
-      await said(`None of ${all} match`)
-      assert.deepEqual(await shown(), [])
-      await page.getByRole('searchbox').press('Escape')
-      await said('')
-      assert.deepEqual([(await shown()).length, query()], [all, null])
-      await close()
-    }
-  },
 }
 
 const isSkipped = (name) =>
   (name.startsWith('a running poll') && !live) || (name.startsWith('hostile') && !hostile.length)
-  || (/^votes|^every model has/.test(name) && !results) || (name.startsWith('what a page lists') && !searched.length)
+  || (/^votes|^every model has/.test(name) && !results)
   || (/^models are|to try|opened by its link/.test(name) && !paths.includes('/models'))
   || (/question is asked|refused stays/.test(name) && !paths.includes('/'))
 

@@ -32,6 +32,7 @@ pub(super) use events::events;
 pub(super) use paths::{placeholders, shown};
 pub(super) use schemas::{Schemas, Side};
 pub(super) use security::{alternatives, schemes};
+pub(super) use tags::of_path as noun_of;
 
 /// The version of the described interface.
 const API_VERSION: &str = "2.0.0";

@@ -43,14 +43,17 @@ pub(super) fn of(endpoint: &Endpoint<'_>) -> (String, String) {
         | RouteKind::Webhook(_)
         | RouteKind::Payment(_)
         | RouteKind::Operation(..)
-        | RouteKind::Stream(..) => {
-            let part = endpoint.path.split('/').nth(2).unwrap_or_default();
-            let first = SAME.iter().find(|(other, _)| *other == part).map_or(part, |(_, first)| *first);
-            match GROUPS.iter().find(|(known, ..)| *known == first) {
-                Some((_, group, about)) => ((*group).into(), (*about).into()),
-                None => named(part),
-            }
-        }
+        | RouteKind::Stream(..) => of_path(&endpoint.path),
+    }
+}
+
+/// Returns the tag of an operation's path and its description.
+pub(in crate::documents) fn of_path(path: &str) -> (String, String) {
+    let part = path.split('/').nth(2).unwrap_or_default();
+    let first = SAME.iter().find(|(other, _)| *other == part).map_or(part, |(_, first)| *first);
+    match GROUPS.iter().find(|(known, ..)| *known == first) {
+        Some((_, group, about)) => ((*group).into(), (*about).into()),
+        None => named(part),
     }
 }
 

@@ -35,11 +35,6 @@ impl Markup {
         self
     }
 
-    /// Appends a link.
-    pub(super) fn anchor(&mut self, to: &str, text: &str) -> &mut Self {
-        self.raw("<a href=\"").text(to).raw("\">").text(text).raw("</a>")
-    }
-
     pub(super) fn into_string(self) -> String {
         self.0
     }
@@ -52,10 +47,7 @@ mod tests {
     #[test]
     fn text_is_escaped() {
         let mut page = Markup::default();
-        page.element("p", "", "<script>&\"").anchor("x\" onclick=\"y", "a");
-        assert_eq!(
-            page.into_string(),
-            "<p>&lt;script&gt;&amp;&quot;</p><a href=\"x&quot; onclick=&quot;y\">a</a>"
-        );
+        page.element("p", "", "<script>&\"");
+        assert_eq!(page.into_string(), "<p>&lt;script&gt;&amp;&quot;</p>");
     }
 }
