@@ -23,14 +23,14 @@ use futures::FutureExt;
 use crate::http::{Exchange, Handler, HandlerFuture};
 use crate::layout::own;
 use crate::site::names::{
-    ACCOUNT_FORMS, ASK, CALLBACK, DASHBOARD, DASHBOARD_PATH, EMBED, HOME, LOGIN, LOGIN_PAGE, LOGIN_PATH,
-    LOGOUT, MODELS_MARKDOWN, MODELS_PAGE, OEMBED, RESULT_PAGE,
+    ACCOUNT_FORMS, ASK, ASK_PATH, CALLBACK, DASHBOARD, DASHBOARD_PATH, EMBED, HOME, LOGIN, LOGIN_PAGE,
+    LOGIN_PATH, LOGOUT, MODELS_MARKDOWN, MODELS_PAGE, OEMBED, RESULT_PAGE,
 };
 use crate::site::reads_html;
 use crate::site::{Route, RouteKind};
 
 use self::result::{PageCache, Pictures};
-use self::start::Example;
+use self::start::{Featured, Panels};
 
 pub use document::document;
 pub use probes::stopping;
@@ -58,8 +58,10 @@ pub(crate) struct PageState {
     pages: PageCache,
     /// Pictures of polls.
     pictures: Pictures,
-    /// The example poll of the start page.
-    example: Arc<Example>,
+    /// The poll on the start page.
+    featured: Arc<Featured>,
+    /// The choices of a panel on the start page.
+    panels: Arc<Panels>,
 }
 
 /// A function that handles the requests of a route.
@@ -108,8 +110,12 @@ static ENDPOINTS: [(Route, HandlerFn); 30] = [
             .media_types(HTML_AND_MARKDOWN),
         WithState(start::show),
     ),
-    (form(ASK, "/ask", "Asks the poll of the start page's form."), WithState(start::ask)),
-    (opened(ASK, "/ask"), Plain(to_page_of_form)),
+    (form(ASK, ASK_PATH, "Asks the poll of the start page's form."), WithState(start::ask)),
+    (
+        Route::get(ASK, ASK_PATH, RouteKind::Form, "The start page with the form that has waited for a sign-in.")
+            .rate(Rate::Results),
+        WithState(start::resume),
+    ),
     (
         page(EMBED, "/embed/{poll_id}", "A poll in a frame for other websites.")
             .media_types(HTML_AND_MARKDOWN),
@@ -226,10 +232,8 @@ const fn redirect_to(name: &'static str, path: &'static str, summary: &'static s
     Route::get(name, path, RouteKind::Redirect, summary)
 }
 
-fn to_page_of_form(exchange: Exchange, _: Admission) -> HandlerFuture {
-    let path = exchange.request.uri().path();
-    let page = if path.starts_with(DASHBOARD_PATH) { DASHBOARD_PATH } else { "/" };
-    std::future::ready(see_other(page)).boxed()
+fn to_page_of_form(_: Exchange, _: Admission) -> HandlerFuture {
+    std::future::ready(see_other(DASHBOARD_PATH)).boxed()
 }
 
 /// Returns the destination after sign-out.

@@ -54,7 +54,7 @@ fn poll_works_without_configuration() {
         "How sure",
         "Cost",
         "/api/results/EP-",
-        "simulated votes say nothing about real models",
+        "Simulated votes say nothing about real models",
         "no model was paid",
     ] {
         assert!(shown.contains(words), "{words} in {shown}");
@@ -121,7 +121,7 @@ async fn exit_codes_follow_the_outcome_of_a_real_upstream() {
     let won = beside(data.path(), words(&ask), variables()).await;
     let shown = stdout(&won, 0);
     assert!(shown.contains("“Beta” won") && !shown.contains("imulated"), "{shown}");
-    assert!(shown.contains("agreement, not truth"), "{shown}");
+    assert!(shown.contains("Agreement is not proof."), "{shown}");
 }
 
 #[tokio::test]
