@@ -83,7 +83,7 @@ fn faults_have_exit_codes_and_messages() {
         assert_eq!(output.status.code(), Some(code), "{said}");
         assert!(said.contains(words), "{said}");
     };
-    failed(&["poll", "short", "-o", "a", "-o", "b"], 2, "10 characters");
+    failed(&["poll", "short", "-o", "a", "-o", "b"], 2, "write at least 10");
     failed(&["poll", "Which of the two is better?", "-o", "a"], 2, "2 to 10");
     failed(&[ASK, &["--preset", "nope"]].concat(), 2, "fast_and_cheap");
     failed(&[ASK, &["--model", "demo/*", "--exclude", "no/such"]].concat(), 2, "no/such");

@@ -58,12 +58,13 @@ pub enum OptionsError {
 
 /// Returns the remedy for a wrong number of options.
 fn count_remedy(max: usize, given: usize) -> String {
-    match given {
-        0 => "add at least two options".to_owned(),
-        1 => "add at least one more option".to_owned(),
-        _ if given == max + 1 => format!("remove one option; at most {max} are allowed"),
-        _ => format!("remove {} options; at most {max} are allowed", given.saturating_sub(max)),
-    }
+    let remedy = match given {
+        0 => "add at least two options",
+        1 => "add at least one more option",
+        _ if given == max + 1 => "remove one option",
+        _ => &format!("remove {} options", given.saturating_sub(max)),
+    };
+    format!("{remedy}: {MIN_OPTIONS} to {max} are allowed")
 }
 
 impl<const MAX: usize, const CHARS: usize> OptionList<MAX, CHARS> {
@@ -125,10 +126,10 @@ mod tests {
     #[test]
     fn errors_name_the_option() {
         let error = |options: &[&str]| Options::new(options).unwrap_err().to_string();
-        assert_eq!(error(&[]), "options: add at least two options");
-        assert_eq!(error(&["one"]), "options: add at least one more option");
-        assert_eq!(error(&["o"; 11]), "options: remove one option; at most 10 are allowed");
-        assert_eq!(error(&["o"; 13]), "options: remove 3 options; at most 10 are allowed");
+        assert_eq!(error(&[]), "options: add at least two options: 2 to 10 are allowed");
+        assert_eq!(error(&["one"]), "options: add at least one more option: 2 to 10 are allowed");
+        assert_eq!(error(&["o"; 11]), "options: remove one option: 2 to 10 are allowed");
+        assert_eq!(error(&["o"; 13]), "options: remove 3 options: 2 to 10 are allowed");
         assert_eq!(error(&["one", "  "]), "options[1] is blank; write some text");
         assert!(error(&["Yes", "No", " Yes "]).starts_with("options[2] is the same as options[0]"));
         assert!(error(&["Caf\u{e9}", "Cafe\u{301}"]).starts_with("options[1] is the same as options[0]"));

@@ -91,6 +91,8 @@ fn position(detail: &str) -> Option<usize> {
 /// Rewrites a field's message in the terms of the form.
 fn sentence(name: &str, detail: &str) -> String {
     let detail = detail.trim_start_matches("poll: ").trim_start_matches("options: ").trim_end_matches('.');
+    // The hint below the options states their number.
+    let detail = detail.split_once(": 2 to ").map_or(detail, |(remedy, _)| remedy);
     let mut text = detail.replace("poll must look like:", "write it like this:");
     // A message of a text's rule has no subject.
     if name == "question" && ["has ", "is ", "contains "].iter().any(|verb| text.starts_with(verb)) {

@@ -121,7 +121,7 @@ fn price(cost: MicroUsd) -> String {
         1 if cost.micro() < CENT as i64 => "under 1 cent".to_owned(),
         1 => "up to 1 cent".to_owned(),
         2..100 => format!("up to {cents} cents"),
-        _ if cents % 100 == 0 => format!("up to ${}", cents / 100),
+        _ if cents.is_multiple_of(100) => format!("up to ${}", cents / 100),
         _ => format!("up to ${}.{:02}", cents / 100, cents % 100),
     }
 }
