@@ -240,7 +240,7 @@ mod tests {
         assert_eq!(text.matches(counts).count(), 1, "{text}");
         for words in [
             "Simulated voters: “Tabs” won 1 of 1 vote.",
-            "Confident: reached the threshold of 95 %.",
+            "Past the threshold of 95 %: more votes were unlikely to change it.",
             "$0.000100: no model was paid · 1.5 s",
             "6 more notices",
         ] {

@@ -5,6 +5,9 @@ use secrecy::ExposeSecret;
 use super::error::ConfigError;
 use super::{Auth, Config, Operator, Stripe, is_http_url};
 
+/// The maximum number of featured polls: the start page reads them one after another until one can be shown.
+const MOST_FEATURED: usize = 20;
+
 impl Config {
     /// Rejects a public base URL that clients could not use.
     pub fn check_base_url(&self) -> Result<(), ConfigError> {
@@ -23,6 +26,13 @@ impl Config {
         }
         let expected = "origins such as https://app.example, or *";
         Err(ConfigError::Variable { variable: "EP_ALLOWED_ORIGINS", expected })
+    }
+
+    pub(super) fn check_featured_polls(&self) -> Result<(), ConfigError> {
+        if self.polls.featured.len() <= MOST_FEATURED {
+            return Ok(());
+        }
+        Err(ConfigError::Variable { variable: "EP_FEATURED_POLLS", expected: "a list of at most 20 polls" })
     }
 
     /// Rejects Stripe settings with which payments could not be credited.

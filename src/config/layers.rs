@@ -45,6 +45,7 @@ pub fn load(variable: impl Fn(&str) -> Option<String>) -> Result<Config, ConfigE
     config.starter_credit()?;
     config.check_stripe()?;
     config.check_auth()?;
+    config.check_featured_polls()?;
     config.chain_id()?;
     config.rpc_url()?;
     config.x402(String::new())?;

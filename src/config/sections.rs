@@ -3,6 +3,7 @@
 use std::net::SocketAddr;
 use std::path::PathBuf;
 
+use ep_polling::poll_id::PollId;
 use ipnet::IpNet;
 use secrecy::SecretString;
 use serde::Deserialize;
@@ -185,6 +186,7 @@ pub struct Polls {
     pub max_waiting: usize,
     pub mcp_wait_ms: u64,
     pub keep_anonymous_days: u32,
+    pub featured: Vec<PollId>,
 }
 
 #[derive(Debug, Clone, Deserialize)]

@@ -12,6 +12,7 @@ use super::prose::Prose;
 use crate::config::{Content, Limits, Operator};
 use crate::layout::one_line;
 use crate::site::HTML;
+use crate::site::names::WAITING_FORM_MINUTES;
 use crate::site::{Document, Form, MARKDOWN as MARKDOWN_TYPE, Site};
 
 const ABOUT_PAGE: About = About {
@@ -98,6 +99,8 @@ struct PrivacyText<'a> {
     content: &'a Content,
     /// The time limit for a sign-in in a browser, in minutes.
     sign_in_minutes: u64,
+    /// The time for which a question waits for a sign-in, in minutes.
+    waiting_form_minutes: u64,
 }
 
 #[derive(Template)]
@@ -153,6 +156,7 @@ fn privacy(site: &Site) -> Option<Bytes> {
         o: Named(&site.settings.operator),
         content: &site.settings.content,
         sign_in_minutes: FLOW_LIFETIME.as_secs() / 60,
+        waiting_form_minutes: WAITING_FORM_MINUTES,
     })
 }
 

@@ -57,8 +57,8 @@ pub(crate) fn actions(fault: &Fault, site: &Site, requested: Option<&str>) -> Ve
         Kind::Unauthenticated => {
             let behind = requested.map_or_else(String::new, return_to);
             return vec![
-                page("Sign in, and return to this page.", LOGIN_PAGE, &behind),
-                page("Ask the free models, without an account.", HOME, ""),
+                page("Sign in and come back to this page.", LOGIN_PAGE, &behind),
+                page("Ask the free models without an account.", HOME, ""),
             ];
         }
         Kind::InsufficientBalance => {
@@ -120,6 +120,7 @@ fn readable(fault: &Fault) -> impl Iterator<Item = (&str, String)> {
 fn title(fault: &Fault) -> &'static str {
     match fault.kind() {
         Kind::MethodNotAllowed => "This address is for programs",
+        Kind::NotFound if fault.lacks_poll() => "We can't find this poll",
         kind => kind.row().title,
     }
 }
@@ -129,12 +130,14 @@ pub(crate) fn message(fault: &Fault) -> String {
     if fault.rejects_credential() {
         "Your session has ended.".to_owned()
     } else if fault.asks_for_credential() {
-        "This needs an account: sign in first.".to_owned()
+        "This needs an account.".to_owned()
     } else if fault.kind() == Kind::RateLimited {
         // The page shows a countdown.
-        "You have sent more requests than one visitor may send in a minute.".to_owned()
+        "You sent many requests in one minute. Please wait a moment.".to_owned()
     } else if fault.kind() == Kind::MethodNotAllowed {
         "A browser cannot open it as a page.".to_owned()
+    } else if fault.lacks_poll() {
+        "It may be private or deleted.".to_owned()
     } else {
         let known = fault.message();
         // The agent card and the API are for programs. The nearest path is shown as a link.
@@ -174,11 +177,9 @@ impl<'a> FaultPage<'a> {
 
     /// Renders the page for the frame of another website.
     pub fn embedded(&self, fault: &Fault) -> askama::Result<String> {
-        let message = match fault.kind() {
-            Kind::NotFound => "We can't find this poll. It may be private or deleted.",
-            _ => self.inner.message.as_str(),
-        };
-        EmbeddedFault { page: &self.page, message }.render()
+        let Content { title, message, .. } = &self.inner;
+        let message = if fault.lacks_poll() { format!("{title}. {message}") } else { message.clone() };
+        EmbeddedFault { page: &self.page, message: &message }.render()
     }
 
     /// Renders the page as Markdown.

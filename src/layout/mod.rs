@@ -16,7 +16,7 @@ use crate::site::{Site, owner};
 pub use article::Article;
 pub(crate) use fault::{Action, actions, capitalized, message, uncapitalized};
 pub use fault::{FaultPage, return_to};
-pub use markdown::{Text, below, linked_text, one_line, title};
+pub use markdown::{Text, below, linked_text, one_line, text, title};
 pub use passages::{Passage, passages};
 
 /// A page for a single visit.

@@ -10,6 +10,8 @@ pub const DASHBOARD: &str = "dashboard";
 pub const FUNDS: &str = "#funds";
 /// The target of the start page's form.
 pub const ASK: &str = "ask";
+/// Path of the start page's form. Browsers send the cookie of a waiting form to no other path.
+pub const ASK_PATH: &str = "/ask";
 /// The page of a poll.
 pub const RESULT_PAGE: &str = "result_page";
 /// The page that opens a result by its link.
@@ -101,6 +103,10 @@ pub const SERVER: &str = "ensemble-poll";
 
 /// The name of the session cookie.
 pub const SESSION_COOKIE: &str = "ep_session";
+/// The name of the cookie with a form of the start page that waits for a sign-in.
+pub const WAITING_FORM_COOKIE: &str = "ep_question";
+/// The lifetime of that cookie, in minutes.
+pub const WAITING_FORM_MINUTES: u64 = 30;
 /// Path of an issuer's metadata (OpenID Connect Discovery 1.0 §4).
 pub const OPENID_PATH: &str = "/.well-known/openid-configuration";
 

@@ -6,6 +6,7 @@ use std::time::Duration;
 use ep_kernel::links::{ActionRequest, Links};
 use ep_kernel::method::Method;
 use ep_kernel::signing::SigningKeys;
+use ep_polling::poll_id::PollId;
 use ep_polling::time::Timestamp;
 use serde_json::Value;
 use url::Url;
@@ -30,6 +31,8 @@ pub struct SiteSettings {
     pub since: Option<Timestamp>,
     /// The allowed uses of content for crawlers.
     pub content: Content,
+    /// The polls of which the start page shows one.
+    pub featured_polls: Vec<PollId>,
     /// The maximum duration of a poll.
     pub poll_deadline: Duration,
     /// The rate limits of callers.
@@ -56,6 +59,7 @@ impl SiteSettings {
             offer: Offer::new(config),
             since: None,
             content: config.content.clone(),
+            featured_polls: config.polls.featured.clone(),
             poll_deadline: config.poll_deadline(),
             limits: config.limits.clone(),
             upstream_host: Url::parse(&config.upstream.url)

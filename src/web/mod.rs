@@ -27,15 +27,16 @@ use futures::FutureExt;
 use crate::http::{Exchange, Handler, HandlerFuture};
 use crate::layout::own;
 use crate::site::names::{
-    ACCOUNT_FORMS, ASK, CALLBACK, DASHBOARD, DASHBOARD_PATH, DOCS, EMBED, HOME, HOW_SURE, LOGIN, LOGIN_PAGE,
-    LOGIN_PATH, LOGOUT, MODELS_MARKDOWN, MODELS_PAGE, OEMBED, OPERATION_PAGE, RESULT_PAGE, RESULTS,
+    ACCOUNT_FORMS, ASK, ASK_PATH, CALLBACK, DASHBOARD, DASHBOARD_PATH, DOCS, EMBED, HOME, HOW_SURE, LOGIN,
+    LOGIN_PAGE, LOGIN_PATH, LOGOUT, MODELS_MARKDOWN, MODELS_PAGE, OEMBED, OPERATION_PAGE, RESULT_PAGE,
+    RESULTS,
 };
 use crate::site::reads_html;
 use crate::site::{Route, RouteKind};
 
 use self::docs::DocsPages;
 use self::result::{PageCache, Pictures};
-use self::start::Example;
+use self::start::{Featured, Panels};
 
 pub use document::document;
 pub use probes::stopping;
@@ -63,8 +64,10 @@ pub(crate) struct PageState {
     pages: PageCache,
     /// Pictures of polls.
     pictures: Pictures,
-    /// The example poll of the start page.
-    example: Arc<Example>,
+    /// The poll on the start page.
+    featured: Arc<Featured>,
+    /// The choices of a panel on the start page.
+    panels: Arc<Panels>,
     /// The search and the pages of operations.
     docs: DocsPages,
 }
@@ -81,7 +84,7 @@ use HandlerFn::{Plain, WithState};
 
 /// Handlers of pages, forms, redirects and probes. Each handler identifies its caller from the
 /// content of the request, not from its credential.
-static ENDPOINTS: [(Route, HandlerFn); 32] = [
+static ENDPOINTS: [(Route, HandlerFn); 34] = [
     (
         page(LOGIN_PAGE, LOGIN_PATH, "The sign-in page.")
             .media_types(HTML_AND_MARKDOWN)
@@ -115,8 +118,12 @@ static ENDPOINTS: [(Route, HandlerFn); 32] = [
             .media_types(HTML_AND_MARKDOWN),
         WithState(start::show),
     ),
-    (form(ASK, "/ask", "Asks the poll of the start page's form."), WithState(start::ask)),
-    (opened(ASK, "/ask"), Plain(to_page_of_form)),
+    (form(ASK, ASK_PATH, "Asks the poll of the start page's form."), WithState(start::ask)),
+    (
+        Route::get(ASK, ASK_PATH, RouteKind::Form, "The start page with the form that has waited for a sign-in.")
+            .rate(Rate::Results),
+        WithState(start::resume),
+    ),
     (
         page(EMBED, "/embed/{poll_id}", "A poll in a frame for other websites.")
             .media_types(HTML_AND_MARKDOWN),
@@ -260,10 +267,8 @@ const fn redirect_to(name: &'static str, path: &'static str, summary: &'static s
     Route::get(name, path, RouteKind::Redirect, summary)
 }
 
-fn to_page_of_form(exchange: Exchange, _: Admission) -> HandlerFuture {
-    let path = exchange.request.uri().path();
-    let page = if path.starts_with(DASHBOARD_PATH) { DASHBOARD_PATH } else { "/" };
-    std::future::ready(see_other(page)).boxed()
+fn to_page_of_form(_: Exchange, _: Admission) -> HandlerFuture {
+    std::future::ready(see_other(DASHBOARD_PATH)).boxed()
 }
 
 /// Returns the destination after sign-out.

@@ -54,7 +54,7 @@ fn poll_works_without_configuration() {
         "How sure",
         "Cost",
         "/api/results/EP-",
-        "simulated votes say nothing about real models",
+        "Simulated votes say nothing about real models",
         "no model was paid",
     ] {
         assert!(shown.contains(words), "{words} in {shown}");
@@ -83,7 +83,7 @@ fn faults_have_exit_codes_and_messages() {
         assert_eq!(output.status.code(), Some(code), "{said}");
         assert!(said.contains(words), "{said}");
     };
-    failed(&["poll", "short", "-o", "a", "-o", "b"], 2, "10 characters");
+    failed(&["poll", "short", "-o", "a", "-o", "b"], 2, "write at least 10");
     failed(&["poll", "Which of the two is better?", "-o", "a"], 2, "2 to 10");
     failed(&[ASK, &["--preset", "nope"]].concat(), 2, "fast_and_cheap");
     failed(&[ASK, &["--model", "demo/*", "--exclude", "no/such"]].concat(), 2, "no/such");
@@ -121,7 +121,7 @@ async fn exit_codes_follow_the_outcome_of_a_real_upstream() {
     let won = beside(data.path(), words(&ask), variables()).await;
     let shown = stdout(&won, 0);
     assert!(shown.contains("“Beta” won") && !shown.contains("imulated"), "{shown}");
-    assert!(shown.contains("agreement, not truth"), "{shown}");
+    assert!(shown.contains("Agreement is not proof."), "{shown}");
 }
 
 #[tokio::test]

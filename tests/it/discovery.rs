@@ -273,7 +273,7 @@ async fn start_page_links_to_every_document() {
     }
     assert!(page.header("content-security-policy").starts_with("default-src 'none'; script-src 'self'; "));
     assert!(page.text.contains("curl ") && page.text.contains("/api/mcp") && !page.text.contains("<script>"));
-    assert!(page.text.contains("not about truth"));
+    assert!(page.text.contains("Agreement is not proof"));
     assert!(page.headers.get("x-robots-tag").is_none());
     let catalog = client.send(client.request(Method::HEAD, "/.well-known/api-catalog")).await;
     let own = format!("<{}/.well-known/api-catalog>; rel=\"api-catalog\"", service.url);

@@ -41,7 +41,7 @@ async fn polls(language: &str, program: impl Fn(&Path) -> Command) {
         folder.path().join(format!("example.{}", if language == "typescript" { "mts" } else { "txt" }));
     std::fs::write(&file, &code).unwrap();
     let free = printed(program(&file), "", None).await;
-    assert!(free.contains("Agreement of these models is not proof"), "{free}");
+    assert!(free.contains("Agreement is not proof"), "{free}");
     let user = service.user().await;
     let paid = printed(program(&file), "", user.key.as_deref()).await;
     assert!(paid.len() > free.len() && paid.contains("confidence"), "{paid}");

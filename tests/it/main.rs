@@ -63,6 +63,7 @@ mod openapi;
 mod operating;
 mod pages;
 mod pages_account;
+mod pages_ask;
 mod pages_content;
 mod pages_docs;
 mod pages_how_sure;

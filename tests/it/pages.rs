@@ -127,7 +127,7 @@ async fn poll_has_a_page_markdown_and_votes() {
     assert_eq!((page.status, page.header("content-type")), (200, "text/html; charset=utf-8"));
     assert!(
         page.text.contains("Ja | nein")
-            && page.text.contains("simulated votes say nothing about real models")
+            && page.text.contains("Simulated votes say nothing about real models")
     );
     assert!(page.text.contains("<title>Simulated voters: "), "{}", page.text);
     for hidden in ["estimated_cost", "0.000", "max_cost"] {

@@ -441,7 +441,7 @@ async fn error_pages_offer_a_next_step() {
     assert!(nobody.send(stale).await.text.contains("Your session has ended."));
 
     let (visitor, _) = Visitor::new(&service, 0).await;
-    let form = [("question", "Which is best?"), ("options", "A\nB"), ("who", "quick"), ("nonce", "n")];
+    let form = [("question", "Which is best?"), ("option", "A"), ("option", "B"), ("who", "quick")];
     let poor = visitor.send("/ask", &form).await;
     // Without a way to pay, none is offered.
     let shown = between(&poor.text, "<section class=\"refused\"", "</section>");
@@ -489,7 +489,7 @@ async fn form_redirects_to_the_payment_page_once() {
         let field = between(&refused.text, "<input id=\"amount\"", ">");
         assert!(field.contains("aria-describedby=\"refused\" aria-invalid=\"true\""), "{field}");
     }
-    let form = [("question", "Which is best?"), ("options", "A\nB"), ("who", "quick"), ("nonce", "n")];
+    let form = [("question", "Which is best?"), ("option", "A"), ("option", "B"), ("who", "quick")];
     let poor = visitor.send("/ask", &form).await;
     assert!(poor.status == 402 && poor.text.contains("href=\"/dashboard#funds\""), "{}", poor.text);
     assert_eq!(stripe.requests().await.len(), 2);

@@ -14,8 +14,16 @@ type Fields<'a> = &'a [(&'a str, &'a str)];
 
 const OWN: (&str, &str) = ("sec-fetch-site", "same-origin");
 
+/// Sends the form. Each line of `options` is the field of an option.
 async fn send(client: &Client, fields: &[(&str, &str)], headers: &[(&str, &str)]) -> Reply {
-    let request = client.request(Method::POST, "/ask").form(fields);
+    let mut all = Vec::new();
+    for (name, value) in fields {
+        match *name {
+            "options" => all.extend(value.split('\n').map(|option| ("option", option))),
+            name => all.push((name, *value)),
+        }
+    }
+    let request = client.request(Method::POST, "/ask").form(&all);
     client.send(headers.iter().fold(request, |request, (name, value)| request.header(*name, *value))).await
 }
 
@@ -30,8 +38,7 @@ fn opened(reply: &Reply) -> String {
 async fn form_polls_the_free_models() {
     let service = Setup::demo().boot().await;
     let client = service.anonymous();
-    let form =
-        [("question", "Which drink is best?"), ("options", "Tea\r\n\r\n Coffee \r\nMilk"), ("nonce", "1")];
+    let form = [("question", "Which drink is best?"), ("options", "Tea\n\n Coffee \nMilk"), ("nonce", "1")];
     let id = opened(&send(&client, &form, &[OWN]).await);
     // Submitting the form twice opens one poll, even while it runs.
     assert_eq!(opened(&send(&client, &form, &[OWN]).await), id);
@@ -41,8 +48,13 @@ async fn form_polls_the_free_models() {
     let changed = [("question", "Which drink is worst? [Tea, Coffee]"), ("nonce", "1")];
     assert_ne!(opened(&send(&client, &changed, &[OWN]).await), id);
     let again = client.get(&format!("/?again={id}")).await;
-    assert!(again.text.contains("Which drink is best?") && again.text.contains("Tea\nCoffee\nMilk"));
+    for value in ["Which drink is best?", "value=\"Tea\"", "value=\"Coffee\"", "value=\"Milk\""] {
+        assert!(again.text.contains(value), "{value}: {}", again.text);
+    }
     assert_eq!(client.get("/ask").await.header("location"), "/");
+    let example = client.get("/?example=1").await.text;
+    assert!(example.contains("Does pineapple belong on pizza?") && example.contains("value=\"Yes\""));
+    assert_eq!(client.get("/?example=9").await.status, 200);
     client.get("/?again=EP-20260101-0000000000").await.refused(404);
 }
 
@@ -52,13 +64,13 @@ async fn every_visitor_gets_a_separate_form() {
     let client = service.anonymous();
     // The earlier page opened the example poll, which appears after it has ended.
     for _ in 0..100 {
-        if client.get("/").await.text.contains("<article class=\"example\">") {
+        if client.get("/").await.text.contains("<section class=\"featured\"") {
             break;
         }
         tokio::time::sleep(Duration::from_millis(100)).await;
     }
     let [one, other] = [client.get("/").await.text, client.get("/").await.text];
-    assert!(one.contains("<article class=\"example\">"), "{one}");
+    assert!(one.contains("<section class=\"featured\""), "{one}");
     let nonce = |page: &str| {
         page.split("name=\"nonce\" value=\"").nth(1).unwrap().split('"').next().unwrap().to_owned()
     };
@@ -100,19 +112,88 @@ async fn form_polls_the_panel_of_an_account() {
     for field in [("private", "yes"), ("max_cost", "0.5"), ("confidence", "0.8")] {
         let fields =
             [("question", "Is a hot dog a sandwich?"), ("options", "Yes\nNo"), ("who", "free"), field];
-        assert_eq!(
-            send(&client, &fields, &[OWN, ("cookie", "ep_session=ended")]).await.status,
-            401,
-            "{field:?}"
-        );
+        let sent = send(&client, &fields, &[OWN, ("cookie", "ep_session=ended")]).await;
+        assert_eq!((sent.status, sent.header("location")), (303, "/login?return_to=%2Fask"), "{field:?}");
     }
-    let refused = send(&client, &fields("Is a hot dog a taco?", "quick"), &[OWN]).await;
-    assert_eq!(refused.status, 401);
-    for value in
-        ["Is a hot dog a taco?", "Yes\nNo", "value=\"0.5\"", "value=\"quick\" ", "No model was asked"]
-    {
+}
+
+#[tokio::test]
+async fn form_waits_for_a_sign_in() {
+    let service = Setup::demo().boot().await;
+    let (user, _) = service.user_with(MicroUsd::new(5_000_000)).await;
+    let session = service.cookie(user).await;
+    let client = service.anonymous();
+    let fields = [
+        ("question", "Is a hot dog a taco?"),
+        ("options", "Yes\nNo; “never”"),
+        ("who", "quick"),
+        ("max_cost", "0.5"),
+        ("private", "yes"),
+    ];
+    let sent = send(&client, &fields, &[OWN]).await;
+    assert_eq!((sent.status, sent.header("location")), (303, "/login?return_to=%2Fask"));
+    let cookie = sent.header("set-cookie");
+    assert!(cookie.starts_with("ep_question=") && cookie.contains("; HttpOnly; SameSite=Lax; Path=/ask;"));
+    let stored = cookie.split(';').next().unwrap().to_owned();
+    let login = client.get(sent.header("location")).await.text;
+    assert!(login.contains("Your question is saved") && login.contains("data-return=\"/ask\""), "{login}");
+
+    let both = format!("{session}; {stored}");
+    let page = client.send(client.request(Method::GET, "/ask").header("cookie", &both)).await;
+    assert_eq!((page.status, page.header("cache-control")), (200, "no-store"));
+    for value in [
+        "Is a hot dog a taco?",
+        "value=\"No; “never”\"",
+        "value=\"0.5\"",
+        "value=\"yes\" checked",
+        "value=\"quick\" data-options=\"10\" data-chars=\"200\" data-question=\"0\" checked",
+    ] {
+        assert!(page.text.contains(value), "{value} is lost: {}", page.text);
+    }
+    let asked = send(&client, &fields, &[OWN, ("cookie", &both)]).await;
+    opened(&asked);
+    assert!(asked.header("set-cookie").starts_with("ep_question=; "), "{}", asked.header("set-cookie"));
+
+    // A form that is too large for a cookie stays on its page.
+    let long = format!("Is this long? {}", "x".repeat(4000));
+    let large = [("question", long.as_str()), ("options", "Yes\nNo"), ("who", "quick")];
+    let refused = send(&client, &large, &[OWN]).await;
+    assert_eq!((refused.status, refused.header("set-cookie")), (401, ""));
+    for value in [&long, "value=\"Yes\"", "Sign in to use this panel", "No model was asked"] {
         assert!(refused.text.contains(value), "{value} is lost: {}", refused.text);
     }
+}
+
+#[tokio::test]
+async fn featured_polls_are_shown_if_they_can_be() {
+    let first = Setup::demo().boot().await;
+    let (user, owner) = first.user_with(MicroUsd::new(5_000_000)).await;
+    let poll = async |private: bool, question: &str| {
+        let asked = owner.poll(json!({ "question": question, "private": private })).await.expect(200);
+        asked["poll_id"].as_str().unwrap().to_owned()
+    };
+    let private = poll(true, "Is this a private question?").await;
+    let public = poll(false, "Is <b> this a public question?").await;
+    let unknown = "EP-20260101-0000000000";
+
+    let service = Setup::demo()
+        .with("EP_DATA_DIR", first.data.path().display().to_string())
+        .with("EP_FEATURED_POLLS", format!("{unknown},{private}, {public}"))
+        .boot()
+        .await;
+    let client = service.anonymous();
+    let page = client.get("/").await.text;
+    assert!(page.contains("class=\"featured\"") && page.contains(&format!("/results/{public}")), "{page}");
+    assert!(page.contains("Is &#60;b&#62; this a public question?"), "{page}");
+    for hidden in [&private, unknown, "a private question"] {
+        assert!(!page.contains(hidden), "{hidden}: {page}");
+    }
+    let (_, key) = service.key(user).await;
+    let owner = client.with_key(&key);
+    let delete = owner.request(Method::DELETE, &format!("/api/polls/{public}?confirm={public}"));
+    owner.send(delete).await.expect(200);
+    let page = client.get("/").await.text;
+    assert!(!page.contains("class=\"featured\""), "{page}");
 }
 
 #[tokio::test]
@@ -157,14 +238,14 @@ async fn errors_are_shown_at_their_fields() {
             "confidence-wrong",
         ),
         (
-            &[("question", "Which is best?"), ("options", "A\nB"), ("who", "<b>")],
+            &[("question", "Which is best?"), ("options", "A\nB"), ("who", "<i>")],
             &signed_in,
             "class=\"wrong\"",
         ),
     ];
     for (fields, headers, at) in cases {
         let reply = send(&client, fields, headers).await;
-        assert!(reply.text.contains("<title>Not asked: Please change what is marked"), "{}", reply.text);
+        assert!(reply.text.contains("<title>Not asked: Please change the marked field"), "{}", reply.text);
         let too_many = fields.iter().any(|(_, value)| value.ends_with('F'));
         assert_eq!(
             reply.text.contains("The panels of an account take up to 10."),
@@ -174,7 +255,7 @@ async fn errors_are_shown_at_their_fields() {
         );
         assert!(reply.status == 400 && reply.text.contains(at), "{at} {}: {}", reply.status, reply.text);
         assert!(
-            !reply.text.contains("<b>")
+            !reply.text.contains("<i>")
                 && reply.header("content-security-policy").contains("script-src 'self'")
         );
     }
@@ -210,14 +291,14 @@ async fn example_is_polled_once() {
     let client = service.anonymous();
     let mut page = client.get("/").await;
     for _ in 0..200 {
-        if page.text.contains("class=\"example\"") {
+        if page.text.contains("class=\"featured\"") {
             break;
         }
         tokio::time::sleep(std::time::Duration::from_millis(50)).await;
         page = client.get("/").await;
     }
     assert!(
-        page.text.contains("class=\"example\"") && page.text.contains("Simulated voters."),
+        page.text.contains("class=\"featured\"") && page.text.contains("Simulated voters."),
         "{}",
         page.text
     );

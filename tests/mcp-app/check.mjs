@@ -36,7 +36,7 @@ async function checkThatFaultsAreFound(browser, html) {
     ['never refreshes', "{ name: 'get_poll_result'", "{ name: 'other_tool'", 'refreshing'],
     ['refreshes too early', 'number(poll.poll_after_ms)', '0', 'refreshing'],
     ['refreshes after its end', 'send(handler ? { id, result', 'closed = false; schedule(); send(handler ? { id, result', 'teardown'],
-    ['calls it the truth', 'not truth', 'truth', 'finished'],
+    ['calls it a proof', 'is not proof', 'is proof', 'finished'],
     ['overflows', 'overflow-wrap: anywhere', 'overflow-wrap: normal', 'long texts'],
     ['is always light', 'style.colorScheme = theme', "style.colorScheme = 'light'", 'theme'],
     ['does not tell its size', "'ui/notifications/size-changed'", "'notifications/message'", 'size'],

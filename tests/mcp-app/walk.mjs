@@ -142,13 +142,13 @@ const CHECKS = {
     await host.expect('outcome', 'Coffee')
     await host.expect('status', 'Finished')
     await host.expect('explanation', 'Most models agree: it won 14 of 16 votes; 2 went to other options.')
-    await host.expect('caveat', 'Agreement is not truth: models share training data and make the same errors.')
+    await host.expect('caveat', 'Agreement is not proof.')
     await host.expect('tally', /Coffee\s+most votes:\s+14 votes · 88%\s+Tea\s+2 votes · 12%\s+Water\s+0 votes · 0%/)
     const facts = await host.text('facts')
     for (const words of [
       '98.8% (threshold 95%)', 'That the whole roster of 50 models would give this outcome, not that it is right.',
       'The confidence reached the threshold', '16 voted, 1 gave no vote, 33 not needed',
-      '16 votes from 8 families, effectively 6.74', '$0.000511 of at most $1.00', '0.4 s', 'frontier_generalist',
+      '16 votes from 8 families', '$0.000511 of at most $1.00', '0.4 s', 'frontier_generalist',
     ]) assert.ok(facts.includes(words), `${words} is not in ${facts}`)
     await host.expect('notices', /1 of the 17 models that counted gave no vote/)
     await host.expect('source', 'EP-20261121-K4E0R5CZ1W · Nov 21, 2026')

@@ -332,10 +332,9 @@ const CHECKS = {
     for (const asked of ['Which drink suits a long meeting best? [Tea, Water]', 'Is a hot dog a sandwich? [Yes, No]']) {
       await open(page, '/')
       await page.fill('#question', asked)
-      // The estimate moves the elements below it.
-      await page.locator('[data-estimate]', { hasText: 'models' }).waitFor()
-      await page.getByLabel('quick').check()
-      await page.getByRole('button', { name: 'Ask the models' }).click()
+      await page.locator('.voters summary').click()
+      await page.getByLabel('Quick').check()
+      await page.getByRole('button', { name: 'Ask', exact: true }).click()
       await page.waitForURL(/\/results\/EP-/)
       // The page loads itself again when the poll ends, which would interrupt the next navigation.
       await page.waitForFunction(() => !document.querySelector('[data-events]'))

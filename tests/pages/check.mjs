@@ -127,57 +127,6 @@ const CHECKS = {
     await still.page.locator('#answer', { hasText: OUTCOME }).waitFor({ timeout: LIVE_MS })
     await still.close()
   },
-  async 'a question is asked, with a script and without one'() {
-    const asked = async (page, path) => {
-      await page.waitForURL(/\/results\/EP-/)
-      assert.equal(await page.locator('h1').innerText(), `Asked ${path}?`)
-      return page.url()
-    }
-    const { page, close } = await open('/')
-    await page.fill('#question', 'Asked with a script?')
-    await page.getByLabel('Option A', { exact: true }).evaluate((input) => {
-      const clipboardData = new DataTransfer()
-      clipboardData.setData('text', '- One\n- Two\n- Three')
-      input.dispatchEvent(new ClipboardEvent('paste', { clipboardData, bubbles: true, cancelable: true }))
-    })
-    await page.getByRole('button', { name: 'Add an option' }).click()
-    await page.keyboard.type('Four')
-    await page.getByLabel('Remove option B').click()
-    assert.equal(await page.locator('#options').inputValue(), 'One\nThree\nFour')
-    await page.locator('[data-estimate]', { hasText: 'models' }).waitFor()
-    await page.getByLabel('Option C', { exact: true }).press('Control+Enter')
-    await asked(page, 'with a script')
-    // The page of a running poll is loaded again when it ends.
-    await page.waitForFunction(() => !document.querySelector('[data-events]'), undefined, { timeout: LIVE_MS })
-    assert.deepEqual((await page.locator('.bars bdi').allTextContents()).toSorted(), ['Four', 'One', 'Three'])
-    await page.goBack()
-    assert.equal(await page.locator('#question').inputValue(), 'Asked with a script?')
-    assert.equal(await page.getByLabel('Option B', { exact: true }).inputValue(), 'Three')
-    await page.goForward()
-    await page.locator('.menu summary').click()
-    await page.getByRole('link', { name: 'Ask again' }).click()
-    assert.equal(await page.getByLabel('Option B', { exact: true }).inputValue(), 'Three')
-    await close()
-
-    const still = await open('/', { javaScriptEnabled: false })
-    await still.page.fill('#question', 'Asked without a script? [Tea, Coffee]')
-    await still.page.getByRole('button', { name: 'Ask the models' }).click()
-    await asked(still.page, 'without a script')
-    await still.close()
-  },
-  async 'what is refused stays in the form'() {
-    const { page, response, close } = await open('/')
-    assert.equal(response.status(), 200)
-    await page.fill('#question', 'Too short a list?')
-    await page.getByLabel('Option A', { exact: true }).fill('Only one')
-    await page.getByRole('button', { name: 'Ask the models' }).click()
-    await page.locator('.refused').waitFor()
-    assert.equal(await page.locator('#question').inputValue(), 'Too short a list?')
-    assert.equal(await page.getByLabel('Option A', { exact: true }).inputValue(), 'Only one')
-    assert.ok(await page.locator('#options-wrong').isVisible())
-    assert.equal(await page.evaluate(() => document.activeElement.className), 'refused')
-    await close().catch((error) => assert.match(error.message, /status of 4/))
-  },
   async 'every page is accessible, whole and quiet, light and dark, wide and narrow'() {
     for (const path of paths) await each(path)
   },
@@ -405,6 +354,5 @@ const isSkipped = (name) =>
   (name.startsWith('a running poll') && !live) || (name.startsWith('hostile') && !hostile.length)
   || (/^votes|^every model has/.test(name) && !results)
   || (/^models are|to try|opened by its link/.test(name) && !paths.includes('/models'))
-  || (/question is asked|refused stays/.test(name) && !paths.includes('/'))
 
 await run(Object.fromEntries(Object.entries(CHECKS).filter(([name]) => !isSkipped(name))))

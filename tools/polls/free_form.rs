@@ -67,10 +67,7 @@ pub fn read(request: FreeRequest) -> Result<(FreeQuestion, FreeOptions), Fault> 
     let options = match request.options.or(request.o).or(poll_options) {
         Some(options) => options,
         None => propose(question.as_str()).ok_or_else(|| {
-            Fault::invalid(
-                "options",
-                "options are missing and cannot be derived from this question: send 2 to 5 options",
-            )
+            Fault::invalid("options", "add 2 to 5 options: this question does not name them")
         })?,
     };
     Ok((question, options))

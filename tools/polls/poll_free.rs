@@ -23,7 +23,7 @@ use super::follow::follow;
 use super::free_form::{self, FreeRequest, Theme};
 use super::notices::notices;
 use super::poll_question::PollQuestion;
-use super::sentences::{EndedPoll, quoted};
+use super::sentences::{EndedPoll, NOT_PROOF, quoted};
 use super::summary::Summary;
 use crate::result_link::result_url;
 
@@ -200,7 +200,7 @@ fn reasoning(poll: &EndedPoll<'_>) -> String {
     let votes: Vec<String> =
         poll.tally.0.iter().map(|(option, votes)| format!("{option}: {votes}")).collect();
     let (headline, counts) = (poll.headline(quoted), poll.counts());
-    format!("{headline} {}. {counts}. Agreement of these models is not proof.", votes.join(", "))
+    format!("{headline} {}. {counts}. {NOT_PROOF}", votes.join(", "))
 }
 
 #[cfg(test)]
@@ -231,11 +231,11 @@ mod tests {
         };
         assert_eq!(
             reasoning(&ended),
-            "Simulated voters: “Tea” won 11 of 14 votes. Tea: 11, Coffee: 3. 14 votes · 1 unreadable answer · 5 too late to \
-             count · 2 not needed. Agreement of these models is not proof."
+            "Simulated voters: “Tea” won 11 of 14 votes. Tea: 11, Coffee: 3. 14 votes · 1 unreadable answer · 7 not needed. \
+             Agreement is not proof."
         );
         let cancelled = reasoning(&EndedPoll { reason: None, ..ended });
-        assert!(cancelled.contains("5 too late to count · 2 not asked"), "{cancelled}");
+        assert!(cancelled.contains("5 not needed · 2 not asked"), "{cancelled}");
     }
 
     #[tokio::test]

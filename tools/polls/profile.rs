@@ -59,21 +59,21 @@ impl Profile {
     pub fn bundle(self) -> Bundle {
         let (description, preset, threshold, micro_usd, pace) = match self {
             Self::Conservative => (
-                "Up to 100 models; at most 1 % of polls stop early with another answer than the full roster's.",
+                "A large panel, for what matters. May differ from the whole panel up to 1 time in 100.",
                 "generalist",
                 0.99,
                 5_000_000,
                 Pace::Thrifty,
             ),
             Self::Balanced => (
-                "The defaults: 50 small, cheap models; at most 5 % of polls stop early with another answer than the full roster's.",
+                "Small, cheap models: the default. May differ from the whole panel up to 1 time in 20.",
                 DEFAULT_PRESET,
                 0.95,
                 1_000_000,
                 Pace::Balanced,
             ),
             Self::Quick => (
-                "A first impression for the least money: at most 20 % of polls stop early with another answer than the full roster's.",
+                "Fast and cheap. May differ from the whole panel up to 1 time in 5.",
                 DEFAULT_PRESET,
                 0.80,
                 250_000,

@@ -23,7 +23,7 @@ pub struct EndedPoll<'a> {
     pub(crate) unreadable: u32,
     /// Number of calls without a complete response: their votes are unknown.
     pub(crate) failed: u32,
-    /// Number of models without a response at the end.
+    /// Number of models without a counted response.
     pub(crate) skipped: u32,
     /// Number of these that had been called.
     pub(crate) unused: u32,
@@ -97,18 +97,18 @@ impl EndedPoll<'_> {
 
     /// Returns one line with the number of votes, of models without a vote, and of models that were not needed.
     pub fn counts(&self) -> String {
-        let rest = match self.reason {
-            Some(TerminationReason::MathematicalLock | TerminationReason::Confidence) => "not needed",
-            _ => "not asked",
-        };
+        let decided =
+            matches!(self.reason, Some(TerminationReason::MathematicalLock | TerminationReason::Confidence));
+        let not_needed = if decided { self.skipped } else { self.unused };
+        let not_asked = self.skipped.saturating_sub(not_needed);
         // An unknown vote counts for the runner-up, if there is one.
         let runner_up = if self.winner.is_some() { " (counted for the runner-up)" } else { "" };
         let parts = [
             (true, number(self.tally.votes(), "vote")),
             (self.unreadable > 0, number(self.unreadable, "unreadable answer")),
             (self.failed > 0, format!("{}{runner_up}", number(self.failed, "failed call"))),
-            (self.unused > 0, format!("{} too late to count", self.unused)),
-            (self.skipped > self.unused, format!("{} {rest}", self.skipped.saturating_sub(self.unused))),
+            (not_needed > 0, format!("{not_needed} not needed")),
+            (not_asked > 0, format!("{not_asked} not asked")),
         ];
         parts.into_iter().filter_map(|(shown, text)| shown.then_some(text)).collect::<Vec<_>>().join(" · ")
     }
@@ -123,11 +123,11 @@ impl EndedPoll<'_> {
         match self.reason {
             Some(TerminationReason::MathematicalLock) => {
                 let outcome = if self.winner.is_some() { "winner" } else { "tie" };
-                format!("Locked: the remaining models could not change the {outcome}.")
+                format!("Settled: the rest could not change the {outcome}.")
             }
             Some(TerminationReason::Confidence) => match self.threshold_percent() {
-                Some(threshold) => format!("Confident: reached the threshold of {threshold} %."),
-                None => "Confident: reached the threshold.".to_owned(),
+                Some(threshold) => format!("Past the threshold of {threshold} %: {UNLIKELY}."),
+                None => format!("Past the threshold: {UNLIKELY}."),
             },
             Some(TerminationReason::Budget) => match self.budget {
                 Some(Usd(budget)) => format!("Budget: the next call could exceed {budget}."),
@@ -140,39 +140,37 @@ impl EndedPoll<'_> {
 
     /// Returns the confidence in the outcome and its meaning.
     pub fn sure(&self) -> String {
-        let outcome = match self.winner {
-            Some(_) => "choose it",
-            None if self.tally.votes() > 0 => "end in a tie",
-            None => return "Not known.".to_owned(),
-        };
+        if self.tally.votes() == 0 {
+            return "Not known.".to_owned();
+        }
         let roster = self.roster();
         let percent = self.percent();
         let sure = if percent >= 100.0 {
-            format!("100 % that all {roster} models would {outcome}")
+            format!("Would hold for the whole panel of {roster} models: 100 %.")
         } else if percent > 0.0 {
-            format!("At least {percent} % that all {roster} models would {outcome}")
+            format!("Would hold for the whole panel of {roster} models: at least {percent} %.")
         } else if self.skipped == 0 {
-            "Not known: the votes of the failed calls could change the outcome".to_owned()
+            "Not known: the failed calls could change it.".to_owned()
         } else {
-            format!("Not known: too few votes to predict all {roster} models")
+            format!("Not known: too few votes to predict the whole panel of {roster} models.")
         };
-        let caveat = if self.simulated { MADE_UP } else { "agreement, not truth" };
-        format!("{sure} ({caveat}).")
+        format!("{sure} {}", if self.simulated { MADE_UP } else { NOT_PROOF })
     }
 }
 
 /// The reason of a poll that no rule ended.
-const CANCELLED: &str = "Cancelled, or interrupted until its deadline passed: the votes so far count.";
-/// Caveat for simulated voters.
-const MADE_UP: &str = "simulated votes say nothing about real models";
+const CANCELLED: &str = "Cancelled, or interrupted until its deadline passed. The votes so far count.";
+/// The reason to stop at the threshold.
+const UNLIKELY: &str = "more votes were unlikely to change it";
+/// The caveat of every result.
+pub(super) const NOT_PROOF: &str = "Agreement is not proof.";
+/// The caveat for simulated voters.
+const MADE_UP: &str = "Simulated votes say nothing about real models.";
 
 /// Returns a line about the families of the models that voted.
 pub fn independence(families: &FamilySpread) -> String {
     let kind = if families.with_votes == 1 { "family" } else { "families" };
-    format!(
-        "{} model {kind}, worth about {:.1} independent votes at most: models of one maker make the same errors.",
-        families.with_votes, families.effective
-    )
+    format!("{} model {kind}; related models share errors.", families.with_votes)
 }
 
 /// Formats a count with its noun.
@@ -227,8 +225,11 @@ mod tests {
             locked.counts(),
             "37 votes · 2 unreadable answers · 2 failed calls (counted for the runner-up) · 9 not needed"
         );
-        assert_eq!(locked.stopped(), "Locked: the remaining models could not change the winner.");
-        assert_eq!(locked.sure(), "100 % that all 50 models would choose it (agreement, not truth).");
+        assert_eq!(locked.stopped(), "Settled: the rest could not change the winner.");
+        assert_eq!(
+            locked.sure(),
+            "Would hold for the whole panel of 50 models: 100 %. Agreement is not proof."
+        );
         let stopped = EndedPoll {
             reason: Some(TerminationReason::Confidence),
             confidence: 0.97399,
@@ -239,14 +240,12 @@ mod tests {
             ..locked
         };
         assert_eq!(stopped.headline(quoted), "Simulated voters: “Tabs” won 30 of 37 votes.");
-        assert_eq!(
-            stopped.counts(),
-            "37 votes · 1 failed call (counted for the runner-up) · 1 too late to count · 8 not needed"
-        );
-        assert_eq!(stopped.stopped(), "Confident: reached the threshold of 95 %.");
+        assert_eq!(stopped.counts(), "37 votes · 1 failed call (counted for the runner-up) · 9 not needed");
+        assert_eq!(stopped.stopped(), "Past the threshold of 95 %: more votes were unlikely to change it.");
         assert_eq!(
             stopped.sure(),
-            "At least 97.3 % that all 47 models would choose it (simulated votes say nothing about real models)."
+            "Would hold for the whole panel of 47 models: at least 97.3 %. Simulated votes say nothing about real \
+             models."
         );
     }
 
@@ -256,8 +255,11 @@ mod tests {
         let tie = EndedPoll { winner: None, confidence: 0.0, ..poll(&tally) };
         assert_eq!(tie.headline(quoted), "“a” and “b” tie with 2 votes each.");
         assert_eq!(tie.counts(), "5 votes · 2 unreadable answers · 2 failed calls · 9 not needed");
-        assert_eq!(tie.stopped(), "Locked: the remaining models could not change the tie.");
-        assert_eq!(tie.sure(), "Not known: too few votes to predict all 18 models (agreement, not truth).");
+        assert_eq!(tie.stopped(), "Settled: the rest could not change the tie.");
+        assert_eq!(
+            tie.sure(),
+            "Not known: too few votes to predict the whole panel of 18 models. Agreement is not proof."
+        );
         let none = NamedTally(vec![("a".into(), 0), ("b".into(), 0)]);
         let failed = EndedPoll {
             winner: None,

@@ -77,7 +77,7 @@ mod tests {
         let longest = "é".repeat(64);
         assert_eq!(longest.parse::<KeyLabel>().unwrap().as_str(), longest);
         let rejected = format!("{longest}é").parse::<KeyLabel>().unwrap_err();
-        assert_eq!(rejected.to_string(), "label must have at most 64 characters");
+        assert_eq!(rejected.to_string(), "label has 65 characters; shorten it to 64");
         assert!("two\nlines".parse::<KeyLabel>().is_err());
         assert_eq!(" laptop ".parse::<KeyLabel>().unwrap().as_str(), "laptop");
         assert_eq!("  ".parse::<KeyLabel>(), Ok(KeyLabel::default()));

@@ -31,7 +31,7 @@ pub type FreeOptions = OptionList<FREE_MAX_OPTIONS, FREE_MAX_OPTION_CHARS>;
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum OptionsError {
     /// Too few or too many.
-    #[error("options: this request has {given}; name {MIN_OPTIONS} to {max} options")]
+    #[error("options: {}", count_remedy(*.max, *.given))]
     Count {
         /// The maximum number of options.
         max: usize,
@@ -47,15 +47,24 @@ pub enum OptionsError {
         error: TextError,
     },
     /// Two equal options after trimming and normalisation.
-    #[error(
-        "options[{second}] repeats options[{first}]: options must be unique after trimming and Unicode normalisation"
-    )]
+    #[error("options[{second}] is the same as options[{first}]; change or remove one of them")]
     Duplicate {
         /// The index of the first of the two, from 0.
         first: usize,
         /// The index of the second of the two, from 0.
         second: usize,
     },
+}
+
+/// Returns the remedy for a wrong number of options.
+fn count_remedy(max: usize, given: usize) -> String {
+    let remedy = match given {
+        0 => "add at least two options",
+        1 => "add at least one more option",
+        _ if given == max + 1 => "remove one option",
+        _ => &format!("remove {} options", given.saturating_sub(max)),
+    };
+    format!("{remedy}: {MIN_OPTIONS} to {max} are allowed")
 }
 
 impl<const MAX: usize, const CHARS: usize> OptionList<MAX, CHARS> {
@@ -117,11 +126,14 @@ mod tests {
     #[test]
     fn errors_name_the_option() {
         let error = |options: &[&str]| Options::new(options).unwrap_err().to_string();
-        assert_eq!(error(&["one"]), "options: this request has 1; name 2 to 10 options");
-        assert_eq!(error(&["one", "  "]), "options[1] must not be blank");
-        assert!(error(&["Yes", "No", " Yes "]).starts_with("options[2] repeats options[0]"));
-        assert!(error(&["Caf\u{e9}", "Cafe\u{301}"]).starts_with("options[1] repeats options[0]"));
-        assert_eq!(error(&["a", &"x".repeat(201)]), "options[1] must have at most 200 characters");
+        assert_eq!(error(&[]), "options: add at least two options: 2 to 10 are allowed");
+        assert_eq!(error(&["one"]), "options: add at least one more option: 2 to 10 are allowed");
+        assert_eq!(error(&["o"; 11]), "options: remove one option: 2 to 10 are allowed");
+        assert_eq!(error(&["o"; 13]), "options: remove 3 options: 2 to 10 are allowed");
+        assert_eq!(error(&["one", "  "]), "options[1] is blank; write some text");
+        assert!(error(&["Yes", "No", " Yes "]).starts_with("options[2] is the same as options[0]"));
+        assert!(error(&["Caf\u{e9}", "Cafe\u{301}"]).starts_with("options[1] is the same as options[0]"));
+        assert_eq!(error(&["a", &"x".repeat(201)]), "options[1] has 201 characters; shorten it to 200");
         assert!(FreeOptions::new(&["a", &"x".repeat(51)]).is_err());
     }
 

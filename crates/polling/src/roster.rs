@@ -197,7 +197,7 @@ mod tests {
         let error = |names: &[&str]| ModelNames::new(names).unwrap_err().to_string();
         assert_eq!(error(&[]), "is empty; name at least one model id");
         assert!(error(&["x"; 151]).contains("has 151 model ids; name at most 150"));
-        assert!(error(&["a/b", " "]).contains("number 2 must not be blank"));
+        assert!(error(&["a/b", " "]).contains("number 2 is blank"));
         assert!(ModelNames::new(&["a".repeat(201)]).is_err());
         assert_eq!(ModelNames::new(&[" a/* "]).unwrap().as_slice(), ["a/*"]);
     }

@@ -6,20 +6,30 @@ use unicode_normalization::UnicodeNormalization;
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum TextError {
     /// No visible character is left after trimming.
-    #[error("must not be blank")]
+    #[error("is blank; write some text")]
     Blank,
     /// A control character, or a character that changes the direction of the text around it.
-    #[error("must not contain the control character U+{0:04X}; remove it")]
+    #[error("contains the control character U+{0:04X}; remove it")]
     Control(u32),
     /// A character that is invisible to people but read by models.
-    #[error("must not contain the invisible character U+{0:04X}, which can carry hidden text; remove it")]
+    #[error("contains the invisible character U+{0:04X}, which can carry hidden text; remove it")]
     Hidden(u32),
     /// Too few characters.
-    #[error("must have at least {0} characters")]
-    TooShort(usize),
+    #[error("has {given} characters; write at least {min}")]
+    TooShort {
+        /// The minimum number of characters.
+        min: usize,
+        /// The number of characters given.
+        given: usize,
+    },
     /// Too many characters.
-    #[error("must have at most {0} characters")]
-    TooLong(usize),
+    #[error("has {given} characters; shorten it to {max}")]
+    TooLong {
+        /// The maximum number of characters.
+        max: usize,
+        /// The number of characters given.
+        given: usize,
+    },
 }
 
 /// Trims and composes a text (NFC, Unicode Standard Annex #15), and checks that it has `min..=max`
@@ -37,10 +47,10 @@ pub fn normalize(text: &str, min: usize, max: usize, lines: Lines) -> Result<Str
     }
     let length = text.chars().count();
     if length < min {
-        return Err(TextError::TooShort(min));
+        return Err(TextError::TooShort { min, given: length });
     }
     if length > max {
-        return Err(TextError::TooLong(max));
+        return Err(TextError::TooLong { max, given: length });
     }
     Ok(text)
 }

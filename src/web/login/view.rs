@@ -8,7 +8,7 @@ use crate::layout::Layout;
 use crate::layout::return_to;
 use crate::layout::{Renders, own};
 use crate::site::Site;
-use crate::site::names::{LOGIN, LOGIN_PAGE};
+use crate::site::names::{ASK_PATH, LOGIN, LOGIN_PAGE};
 
 /// The sign-in page.
 #[derive(Template)]
@@ -35,6 +35,8 @@ struct Ways {
     wallet: Option<(String, String)>,
     /// Destination after the sign-in.
     return_to: String,
+    /// True if a question waits for the sign-in.
+    has_question: bool,
 }
 
 impl<'a> LoginPage<'a> {
@@ -49,6 +51,7 @@ impl<'a> LoginPage<'a> {
             provider: provider.map(|url| format!("{url}{}", return_to(requested))),
             wallet: address(ChallengeWallet::SPEC.name).zip(address(VerifyWallet::SPEC.name)),
             return_to: requested.to_owned(),
+            has_question: requested == ASK_PATH,
         };
         let balance = if site.settings.offer.charges { "your balance, " } else { "" };
         let about = format!("Sign in to see {balance}your polls and your API keys.");

@@ -213,11 +213,6 @@ impl View {
         )
     }
 
-    /// Returns the line about the confidence; empty while the poll runs.
-    pub(crate) fn sure(&self) -> &str {
-        self.ended.as_ref().map_or("", |ended| &ended.sure)
-    }
-
     pub(crate) fn csv(&self) -> Result<Vec<u8>, csv::Error> {
         let mut lines = csv::Writer::from_writer(Vec::new());
         lines.write_record(["model_id", "family", "chosen_option", "latency_ms", "error"])?;

@@ -1,6 +1,8 @@
 //! `/results`: opens a result by its link, and says who can find one. It lists only polls that the start page shows
 //! to everyone: other results have links that cannot be guessed.
 
+use std::sync::Arc;
+
 use askama::Template;
 use axum::body::Body;
 use axum::http::{Response, StatusCode};
@@ -10,7 +12,6 @@ use ep_polling::poll_id::PollId;
 use futures::FutureExt;
 
 use super::public_page::public_page;
-use super::result::View;
 use super::{PageState, see_other};
 use crate::http::{Exchange, Form, HandlerFuture};
 use crate::layout::{Layout, own};
@@ -33,14 +34,14 @@ struct ResultsPage<'a> {
     page: Layout<'a>,
     /// The text that names no poll.
     wrong: &'a str,
-    shown: &'a [&'a View],
+    /// The poll of the start page, as HTML.
+    featured: Option<Arc<str>>,
 }
 
 #[derive(Template)]
 #[template(path = "web/results/results.md")]
 struct ResultsText<'a> {
     page: Layout<'a>,
-    shown: &'a [&'a View],
 }
 
 /// Serves the page as HTML or Markdown, or redirects to the result that the query names.
@@ -58,12 +59,11 @@ fn page(of_pages: &PageState, exchange: &Exchange) -> Result<Response<Body>, Fau
     if !wrong.is_empty() && !reads_html(request.headers()) {
         return Err(Fault::new(Kind::InvalidInput, WRONG));
     }
-    let shown: Vec<&View> = of_pages.example.result().into_iter().collect();
     let page = layout(&state.site);
     let (text, media_type) = if wants_markdown(request.headers()) {
-        (ResultsText { page, shown: &shown }.render(), MARKDOWN)
+        (ResultsText { page }.render(), MARKDOWN)
     } else {
-        (ResultsPage { page, wrong, shown: &shown }.render(), HTML)
+        (ResultsPage { page, wrong, featured: of_pages.featured.html() }.render(), HTML)
     };
     let text = text.map_err(Fault::internal)?;
     let mut response = public_page(text.into(), media_type, "public, max-age=300", request.headers());

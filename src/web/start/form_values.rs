@@ -1,14 +1,17 @@
 //! Values of the form of the start page.
 
+use serde::{Deserialize, Serialize};
+
 use crate::http::Form;
 
 /// Values of the form. They are shown again if the form is rejected.
-#[derive(Debug, Default, Clone)]
+#[derive(Debug, Default, Clone, Serialize, Deserialize)]
+#[serde(default)]
 pub struct PollFormValues {
     /// The question, optionally with its options in brackets.
     pub question: String,
-    /// The options, one per line.
-    pub options: String,
+    /// The options; none is empty.
+    pub options: Vec<String>,
     /// `free`, or the name of a profile.
     pub voters: String,
     /// The confidence threshold; empty for the profile's.
@@ -18,6 +21,7 @@ pub struct PollFormValues {
     /// True if only the account may read the result.
     pub private: bool,
     /// Idempotency key of the submitted form.
+    #[serde(skip)]
     pub nonce: String,
 }
 
@@ -25,9 +29,10 @@ impl PollFormValues {
     /// Reads the form.
     pub fn read(form: &Form) -> Self {
         let text = |name: &str| form.text(name).to_owned();
+        let options = form.fields().filter(|(name, _)| *name == "option").map(|(_, text)| text.trim());
         Self {
             question: text("question"),
-            options: text("options"),
+            options: options.filter(|option| !option.is_empty()).map(str::to_owned).collect(),
             voters: text("who"),
             confidence: text("confidence"),
             max_cost: text("max_cost"),
@@ -43,13 +48,12 @@ impl PollFormValues {
 
     /// True if the form requires an account: it sets a profile, a budget, a threshold or privacy.
     pub fn needs_account(&self) -> bool {
-        let own = |text: &str| !text.is_empty();
-        self.profile().is_some() || self.private || own(&self.confidence) || own(&self.max_cost)
+        self.profile().is_some() || self.has_terms()
     }
 
-    /// Returns the options.
-    pub fn option_lines(&self) -> impl Iterator<Item = &str> {
-        self.options.lines().map(str::trim).filter(|line| !line.is_empty())
+    /// True if the form sets a budget, a threshold or privacy.
+    pub(super) const fn has_terms(&self) -> bool {
+        self.private || !self.confidence.is_empty() || !self.max_cost.is_empty()
     }
 
     /// True if this choice is selected.
@@ -59,4 +63,4 @@ impl PollFormValues {
 }
 
 /// The selection of a form that names no profile.
-const FREE: &str = "free";
+pub(super) const FREE: &str = "free";

@@ -1,40 +1,43 @@
 //! The start page and its form.
 
+mod examples;
+mod featured;
 mod form_rejection;
 mod form_values;
 mod open_poll;
+mod panels;
 mod view;
-
-use std::net::{IpAddr, Ipv4Addr};
+mod waiting_form;
 
 use askama::Template;
 use axum::body::Body;
-use axum::http::header::{CACHE_CONTROL, CONTENT_TYPE, HeaderValue, LINK, RETRY_AFTER, VARY};
+use axum::http::header::{CACHE_CONTROL, CONTENT_TYPE, HeaderValue, LINK, RETRY_AFTER, SET_COOKIE, VARY};
 use axum::http::{Response, StatusCode};
-use ep_kernel::dispatch::{Call, dispatch, dispatch_typed};
-use ep_kernel::fault::Fault;
+use ep_kernel::dispatch::{Call, dispatch_typed};
+use ep_kernel::fault::{Fault, Kind};
 use ep_kernel::guard::{Admission, Credential};
 use ep_tools::account::GetBalance;
 use ep_tools::entry_of;
-use ep_tools::polls::{ListProfiles, PollFree};
 use futures::FutureExt;
 use futures::future::BoxFuture;
-use serde_json::{Value, json};
+use serde_json::json;
 
+use self::examples::Example;
 use self::form_values::PollFormValues;
-use self::view::{StartPage, StartPageData, example_request};
-use super::result::{Read, page_of, read};
+use self::open_poll::open;
+use self::view::{StartPage, StartPageData};
+use super::result::{Read, read};
 use super::{PageState, RESULT_PAGE, see_other};
 use crate::documents::home_links;
-use crate::site::names::HOME_MARKDOWN;
+use crate::http::{AppState, Exchange, Form, RequestHead, protect};
+use crate::layout::{own, return_to};
+use crate::site::names::{ASK_PATH, HOME_MARKDOWN, LOGIN_PATH};
 use crate::site::{HTML, wants_markdown};
 
-use self::open_poll::{free_poll, open, poll_of};
-pub use self::view::Example;
-use crate::http::{AppState, Exchange, Form, RequestHead, protect};
-use crate::layout::own;
+pub use self::featured::Featured;
+pub use self::panels::Panels;
 
-/// Shows the start page. If `again` names a poll, the form contains its question and options.
+/// Shows the start page. The form contains an earlier poll if `again` names one, or an example.
 pub(crate) fn show(
     of_pages: PageState,
     exchange: Exchange,
@@ -47,47 +50,39 @@ pub(crate) fn show(
             response.headers_mut().append(VARY, HeaderValue::from_static("accept"));
             return Ok(response);
         }
-        if of_pages.example.is_due(state.app.ports.clock.now()) {
-            state.app.tasks.spawn(poll_example(
-                of_pages.clone(),
-                state.clone(),
-                head.clone(),
-                admission.clone(),
-            ));
-        }
+        featured::renew(&of_pages, &state, &head, &admission).await;
         let query = request.uri().query().unwrap_or_default();
+        let visit = Visit { of_pages: &of_pages, state: &state, head: &head, admission: &admission };
         if query.is_empty() && matches!(head.credential, Credential::None) {
-            return first(&of_pages, &state, &head, &admission).await;
+            return visit.first().await;
         }
         let query = Form::parse(query.as_bytes());
         let values = match query.text("again") {
-            "" => PollFormValues::default(),
+            "" => Example::form(query.text("example")).unwrap_or_default(),
             id => again(&state, &head, &admission, id).await?,
         };
-        page(&of_pages.example, &state, &head, &admission, &values, None).await
+        visit.page(&values, None).await
     }
     .boxed()
 }
 
-/// Serves the default page for visitors without an account: only the nonce differs between them.
-async fn first(
-    of_pages: &PageState,
-    state: &AppState,
-    head: &RequestHead,
-    admission: &Admission,
-) -> Result<Response<Body>, Fault> {
-    let nonce = new_nonce(state);
-    if let Some(html) = of_pages.pages.start(&nonce, state.app.ports.clock.now()) {
-        return response(state, html);
+/// Shows the start page with the form that has waited for a sign-in. Without one, redirects to the start page.
+pub(crate) fn resume(
+    of_pages: PageState,
+    exchange: Exchange,
+    admission: Admission,
+) -> BoxFuture<'static, Result<Response<Body>, Fault>> {
+    async move {
+        let Exchange { state, head, request, .. } = exchange;
+        let Some(values) = waiting_form::read(request.headers()) else { return see_other("/") };
+        let visit = Visit { of_pages: &of_pages, state: &state, head: &head, admission: &admission };
+        visit.page(&values, None).await
     }
-    let html =
-        render(&of_pages.example, state, head, admission, &PollFormValues::default(), None, nonce.clone())
-            .await?;
-    of_pages.pages.cache_start(html.clone(), nonce, state.app.ports.clock.now());
-    response(state, html)
+    .boxed()
 }
 
-/// Opens the poll of the form and redirects to its page. The page shows a rejection beside the form.
+/// Opens the poll of the form and redirects to its page. A visitor who needs an account signs in first. The page
+/// shows other rejections beside the form.
 pub(crate) fn ask(
     of_pages: PageState,
     exchange: Exchange,
@@ -97,56 +92,91 @@ pub(crate) fn ask(
         let Exchange { state, head, request, max_body, .. } = exchange;
         let (parts, body) = request.into_parts();
         let values = PollFormValues::read(&Form::read(&parts.headers, body, max_body).await?);
-        match open(&state, &head, &values).await {
-            Ok(id) => see_other(&own(&state.links().url(RESULT_PAGE, &[("poll_id", id.as_str())]))),
-            Err(refusal) => page(&of_pages.example, &state, &head, &admission, &values, Some(&refusal)).await,
-        }
+        let base_url = state.links().base_url();
+        let (to, cookie) = match open(&state, &head, &values).await {
+            Ok(id) => {
+                let waited = waiting_form::read(&parts.headers);
+                let to = own(&state.links().url(RESULT_PAGE, &[("poll_id", id.as_str())]));
+                (to, waited.and_then(|_| waiting_form::clear(base_url)))
+            }
+            Err(refusal) => {
+                let needs_account = refusal.kind() == Kind::Unauthenticated;
+                let Some(cookie) = needs_account.then(|| waiting_form::store(&values, base_url)).flatten()
+                else {
+                    let visit =
+                        Visit { of_pages: &of_pages, state: &state, head: &head, admission: &admission };
+                    return visit.page(&values, Some(&refusal)).await;
+                };
+                (format!("{LOGIN_PATH}{}", return_to(ASK_PATH)), Some(cookie))
+            }
+        };
+        let mut response = see_other(&to)?;
+        response.headers_mut().extend(cookie.map(|cookie| (SET_COOKIE, cookie)));
+        Ok(response)
     }
     .boxed()
 }
 
-async fn page(
-    example: &Example,
-    state: &AppState,
-    head: &RequestHead,
-    admission: &Admission,
-    values: &PollFormValues,
-    rejection: Option<&Fault>,
-) -> Result<Response<Body>, Fault> {
-    let html = render(example, state, head, admission, values, rejection, new_nonce(state)).await?;
-    let mut response = response(state, html)?;
-    if let Some(rejection) = rejection {
-        *response.status_mut() =
-            StatusCode::from_u16(rejection.kind().row().http).map_err(Fault::internal)?;
+/// A visit of the start page.
+struct Visit<'a> {
+    of_pages: &'a PageState,
+    state: &'a AppState,
+    head: &'a RequestHead,
+    admission: &'a Admission,
+}
+
+impl Visit<'_> {
+    /// Serves the default page for visitors without an account: only the nonce differs between them.
+    async fn first(&self) -> Result<Response<Body>, Fault> {
+        let Self { of_pages, state, .. } = self;
+        let nonce = new_nonce(state);
+        if let Some(html) = of_pages.pages.start(&nonce, state.app.ports.clock.now()) {
+            return response(state, html);
+        }
+        let html = self.render(&PollFormValues::default(), None, nonce.clone()).await?;
+        of_pages.pages.cache_start(html.clone(), nonce, state.app.ports.clock.now());
+        response(state, html)
     }
-    if let Some(seconds) = rejection.and_then(Fault::retry_after_seconds) {
-        response.headers_mut().insert(RETRY_AFTER, seconds.into());
+
+    async fn page(
+        &self,
+        values: &PollFormValues,
+        rejection: Option<&Fault>,
+    ) -> Result<Response<Body>, Fault> {
+        let html = self.render(values, rejection, new_nonce(self.state)).await?;
+        let mut response = response(self.state, html)?;
+        if let Some(rejection) = rejection {
+            *response.status_mut() =
+                StatusCode::from_u16(rejection.kind().row().http).map_err(Fault::internal)?;
+        }
+        if let Some(seconds) = rejection.and_then(Fault::retry_after_seconds) {
+            response.headers_mut().insert(RETRY_AFTER, seconds.into());
+        }
+        Ok(response)
     }
-    Ok(response)
+
+    async fn render(
+        &self,
+        values: &PollFormValues,
+        rejection: Option<&Fault>,
+        nonce: String,
+    ) -> Result<String, Fault> {
+        let Self { of_pages, state, head, admission } = self;
+        let data = StartPageData {
+            values,
+            nonce,
+            panels: of_pages.panels.get(state, head, admission).await?,
+            balance: balance(state, head).await,
+            rejection,
+            featured: of_pages.featured.html(),
+        };
+        StartPage::new(&state.site, data).render().map_err(Fault::internal)
+    }
 }
 
 /// Generates the idempotency key of a page's form.
 fn new_nonce(state: &AppState) -> String {
     hex::encode(state.app.entropy.bytes::<16>())
-}
-
-async fn render(
-    example: &Example,
-    state: &AppState,
-    head: &RequestHead,
-    admission: &Admission,
-    values: &PollFormValues,
-    rejection: Option<&Fault>,
-    nonce: String,
-) -> Result<String, Fault> {
-    let call = Call::new(head.admitted("web", admission.clone()));
-    let listed = dispatch_typed::<ListProfiles>(&state.app, entry_of::<ListProfiles>()?, call, json!({}));
-    let mut profiles = listed.await?.output.profiles;
-    // Cheapest profile first.
-    profiles.reverse();
-    let data =
-        StartPageData { values, nonce, profiles, balance: balance(state, head).await, rejection, example };
-    StartPage::new(&state.site, data).render().map_err(Fault::internal)
 }
 
 fn response(state: &AppState, html: String) -> Result<Response<Body>, Fault> {
@@ -181,29 +211,8 @@ async fn again(
     let Read { result, private, .. } = read(state, head.credential.clone(), head, admission, id).await?;
     Ok(PollFormValues {
         question: result.question.unwrap_or_default(),
-        options: result.options.join("\n"),
+        options: result.options,
         private,
         ..PollFormValues::default()
     })
-}
-
-/// Polls the example and shows its result. For a day, every replica gets the same poll for its idempotency key.
-async fn poll_example(of_pages: PageState, state: AppState, head: RequestHead, admission: Admission) {
-    let head = RequestHead { address: IpAddr::V4(Ipv4Addr::LOCALHOST), credential: Credential::None, ..head };
-    let answered = async {
-        let input: Value = serde_json::from_str(example_request()).map_err(Fault::internal)?;
-        let call = Call {
-            idempotency_key: Some("start page example".to_owned()),
-            ..Call::new(head.guarded("web", Credential::None))
-        };
-        let done = dispatch(&state.app, entry_of::<PollFree>()?, call, Ok(input)).await.result;
-        let id = poll_of(free_poll(done))?;
-        let read = read(&state, Credential::None, &head, &admission, id.as_str()).await?;
-        of_pages.example.show(page_of(&state, read, id.as_str(), ""));
-        of_pages.pages.forget_start();
-        Ok::<_, Fault>(())
-    };
-    if let Err(fault) = answered.await {
-        tracing::debug!(error = %fault, "the example of the start page could not be answered");
-    }
 }

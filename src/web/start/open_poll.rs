@@ -22,6 +22,9 @@ pub(super) async fn open(
     head: &RequestHead,
     values: &PollFormValues,
 ) -> Result<PollId, Fault> {
+    if values.question.is_empty() {
+        return Err(Fault::invalid("question", "write a question"));
+    }
     let signed_in = !matches!(head.credential, Credential::None);
     if signed_in || values.needs_account() {
         match start(state, head, values).await {
@@ -106,20 +109,20 @@ pub(super) fn free_poll(done: Result<Dispatched, Fault>) -> Result<PollId, Fault
     }
 }
 
-/// Builds the input of a free poll: options from lines, from the question, or proposed by the service.
+/// Builds the input of a free poll: options from their fields, from the question, or proposed by the service.
 fn free_question(values: &PollFormValues) -> Map<String, Value> {
-    let options: Vec<&str> = values.option_lines().collect();
+    let options = &values.options;
     let name = if options.is_empty() && values.question.contains('[') { "poll" } else { "question" };
     let mut members = Map::from_iter([(name.to_owned(), Value::from(values.question.as_str()))]);
     if !options.is_empty() {
-        members.insert("options".to_owned(), options.into());
+        members.insert("options".to_owned(), options.as_slice().into());
     }
     members
 }
 
-/// Builds the input of other polls. Without option lines, options are parsed from the question as for agents.
+/// Builds the input of other polls. Without options, they are parsed from the question as for agents.
 pub(super) fn question(values: &PollFormValues) -> Result<Map<String, Value>, Fault> {
-    if values.option_lines().next().is_some() {
+    if !values.options.is_empty() {
         return Ok(free_question(values));
     }
     let understood =
@@ -129,17 +132,15 @@ pub(super) fn question(values: &PollFormValues) -> Result<Map<String, Value>, Fa
     }
     let (head, _) = values.question.rsplit_once('[').unwrap_or((&values.question, ""));
     Question::new(head).map_err(|rule| Fault::invalid("question", rule.to_string()))?;
-    Err(Fault::invalid(
-        "options",
-        "options are missing and cannot be read from this question: write two to ten, one per line",
-    ))
+    Err(Fault::invalid("options", "add 2 to 10 options: this question does not name them"))
 }
 
 /// Returns the idempotency key of a form. The same form opens one poll; a changed form opens another.
 pub(super) fn key(values: &PollFormValues) -> String {
     let PollFormValues { question, options, voters, confidence, max_cost, private, nonce } = values;
     let mut digest = Sha256::new();
-    for part in [question, options, voters, confidence, max_cost, &private.to_string(), nonce] {
+    let parts = [question, voters, confidence, max_cost, &private.to_string(), nonce];
+    for part in parts.into_iter().chain(options) {
         digest.update(part.len().to_le_bytes());
         digest.update(part);
     }

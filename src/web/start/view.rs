@@ -1,19 +1,17 @@
-//! The start page: a form for a question, an example result, and instructions for programs.
+//! The start page: a form for a question, a result, and instructions for programs.
 
-use std::borrow::Cow;
-use std::sync::OnceLock;
-use std::sync::atomic::{AtomicI64, Ordering};
-use std::time::Duration;
+use std::sync::Arc;
 
 use askama::Template;
 use ep_kernel::fault::Fault;
-use ep_kernel::tool::Tool;
-use ep_polling::time::Timestamp;
-use ep_tools::polls::{Bundle, EstimatePoll, PollFree};
+use ep_polling::options::{FREE_MAX_OPTION_CHARS, FREE_MAX_OPTIONS, MAX_OPTION_CHARS, MAX_OPTIONS};
+use ep_polling::question::FREE_MAX_CHARS;
 use serde_json::json;
 
+use super::examples::{EXAMPLES, Example};
 use super::form_rejection::FormRejection;
-use super::form_values::PollFormValues;
+use super::form_values::{FREE, PollFormValues};
+use super::panels::Panel;
 use crate::documents;
 use crate::documents::AskMethod;
 use crate::layout::Layout;
@@ -21,8 +19,6 @@ use crate::layout::{linked_data, own};
 use crate::site::names::HOME_MARKDOWN;
 use crate::site::names::{ASK, HOME};
 use crate::site::{Site, owner};
-use crate::web::result::ResultPage;
-use crate::web::result::View;
 
 /// The start page.
 #[derive(Template)]
@@ -32,74 +28,38 @@ pub struct StartPage<'a> {
     values: &'a PollFormValues,
     /// Idempotency key of the form: submitting it twice opens one poll.
     nonce: String,
-    profiles: Vec<Panel>,
+    options: Vec<OptionField<'a>>,
+    panels: Arc<[Panel]>,
     thresholds: [(&'static str, &'static str); 5],
     /// The balance of the visitor's account.
     balance: Option<String>,
     rejection: Option<FormRejection>,
-    example: Option<&'a View>,
+    /// The section with a poll.
+    featured: Option<Arc<str>>,
+    examples: &'static [Example],
     ways: Vec<AskMethod>,
-    tagline: String,
+    /// The first sentence of the tagline, and the rest.
+    tagline: (String, String),
     description: String,
-    estimates: String,
     /// URL that the form is submitted to.
     action: String,
 }
 
-/// A profile on the form.
-struct Panel {
-    name: &'static str,
-    description: Cow<'static, str>,
-    /// The confidence threshold in per cent.
-    percent: f64,
-    /// The maximum cost in USD.
-    max_cost: f64,
+/// The field of an option.
+struct OptionField<'a> {
+    key: char,
+    text: &'a str,
+    hint: &'static str,
+    /// The reason for a change.
+    wrong: Option<String>,
 }
 
-impl From<Bundle> for Panel {
-    fn from(profile: Bundle) -> Self {
-        Self {
-            name: profile.name.as_str(),
-            description: profile.description,
-            percent: (profile.confidence_threshold * 1000.0).round() / 10.0,
-            max_cost: profile.max_cost_usd.0.as_usd(),
-        }
-    }
-}
-
-/// The example poll, shown once it has a result.
-#[derive(Default)]
-pub struct Example {
-    shown: OnceLock<View>,
-    /// Time before which no new attempt starts, in milliseconds since 1970.
-    resting: AtomicI64,
-}
-
-/// Delay between attempts to poll the example.
-const REST: Duration = Duration::from_mins(10);
-
-impl Example {
-    /// True if the caller should start an attempt now. Also begins the delay until the next attempt.
-    pub fn is_due(&self, now: Timestamp) -> bool {
-        let resting = self.resting.load(Ordering::Relaxed);
-        self.shown.get().is_none()
-            && resting <= now.millis()
-            && self
-                .resting
-                .compare_exchange(resting, now.after(REST).millis(), Ordering::Relaxed, Ordering::Relaxed)
-                .is_ok()
-    }
-
-    /// Returns the result; `None` before the first one.
-    pub fn result(&self) -> Option<&View> {
-        self.shown.get()
-    }
-
-    /// Shows this result from now on.
-    pub fn show(&self, result: ResultPage<'_>) {
-        // A concurrent request may have stored its result first.
-        drop(self.shown.set(result.poll));
-    }
+/// The limits of a panel. The form shows them before they are exceeded.
+struct PanelLimits {
+    options: usize,
+    option_chars: usize,
+    /// The maximum length of the question; 0 means that only the size of the form limits it.
+    question_chars: usize,
 }
 
 /// Data of a request for the start page.
@@ -108,35 +68,38 @@ pub struct StartPageData<'a> {
     pub values: &'a PollFormValues,
     /// Idempotency key of the new form.
     pub nonce: String,
-    /// The profiles.
-    pub profiles: Vec<Bundle>,
+    /// The choices of a panel.
+    pub panels: Arc<[Panel]>,
     /// The balance of the visitor's account.
     pub balance: Option<String>,
     /// The fault that rejected the last form.
     pub rejection: Option<&'a Fault>,
-    /// The example poll.
-    pub example: &'a Example,
+    /// The section with a poll.
+    pub featured: Option<Arc<str>>,
 }
 
 impl<'a> StartPage<'a> {
     /// Creates the page for this request.
     pub fn new(site: &'a Site, data: StartPageData<'a>) -> Self {
         let owner = owner();
-        let text = |name: &str| owner[name].as_str().unwrap_or_default().to_owned();
+        let text = |name: &str| owner[name].as_str().unwrap_or_default();
         let page = Layout {
             canonical: site.url_of(HOME),
             markdown: site.url_of(HOME_MARKDOWN),
-            ..Layout::new(site, text("tagline"), text("description"))
+            ..Layout::new(site, text("tagline").to_owned(), text("description").to_owned())
         };
         let rejection = data.rejection.map(|fault| FormRejection::new(fault, site, data.values));
         let page = match &rejection {
             Some(rejection) => Layout { title: format!("Not asked: {}", rejection.title), ..page },
             None => page,
         };
+        let (first, rest) = text("tagline").split_once(". ").unwrap_or((text("tagline"), ""));
+        let end = if rest.is_empty() { "" } else { "." };
         Self {
             values: data.values,
             nonce: data.nonce,
-            profiles: data.profiles.into_iter().map(Panel::from).collect(),
+            options: option_fields(&data.values.options, rejection.as_ref()),
+            panels: data.panels,
             thresholds: [
                 ("", "as in the panel"),
                 ("0.8", "80 %"),
@@ -146,12 +109,12 @@ impl<'a> StartPage<'a> {
             ],
             balance: data.balance,
             rejection,
-            example: data.example.result(),
+            featured: data.featured,
+            examples: &EXAMPLES,
             ways: documents::ways(site),
-            tagline: text("tagline"),
-            description: text("description"),
+            tagline: (format!("{first}{end}"), rest.to_owned()),
+            description: text("description").to_owned(),
             action: own(&site.links.url(ASK, &[])),
-            estimates: own(&site.links.url(EstimatePoll::SPEC.name, &[])),
             page,
         }
     }
@@ -176,13 +139,55 @@ impl<'a> StartPage<'a> {
         self.rejection.as_ref()?.at(name)
     }
 
+    /// True if the browser focuses this field: it is the first to change.
+    fn is_focused(&self, name: &str) -> bool {
+        self.rejection.as_ref().and_then(FormRejection::first) == Some(name)
+    }
+
+    /// True if the choice of a panel is open: a field in it is wrong.
+    fn opens_panels(&self) -> bool {
+        ["who", "confidence", "max_cost"].into_iter().any(|name| self.wrong(name).is_some())
+    }
+
+    /// True if the form has the fields that need an account.
+    fn has_terms(&self) -> bool {
+        self.balance.is_some() || self.values.has_terms()
+    }
+
+    /// Returns the limits of a panel.
+    fn limits(&self, panel: &str) -> PanelLimits {
+        if panel == FREE && self.balance.is_none() {
+            PanelLimits {
+                options: FREE_MAX_OPTIONS,
+                option_chars: FREE_MAX_OPTION_CHARS,
+                question_chars: FREE_MAX_CHARS,
+            }
+        } else {
+            PanelLimits { options: MAX_OPTIONS, option_chars: MAX_OPTION_CHARS, question_chars: 0 }
+        }
+    }
+
     /// True if the voters are simulated.
     fn simulated(&self) -> bool {
         self.page.site.settings.offer.simulated()
     }
 }
 
-/// Returns the input of the example poll.
-pub const fn example_request() -> &'static str {
-    PollFree::SPEC.example
+/// Returns the fields of the options: one for each option of any poll.
+fn option_fields<'a>(options: &'a [String], rejection: Option<&FormRejection>) -> Vec<OptionField<'a>> {
+    let wrong = |position| {
+        rejection.filter(|rejection| rejection.option == position)?.at("options").map(str::to_owned)
+    };
+    let hint = |position| match position {
+        0 => "First option",
+        1 => "Second option",
+        _ => "Add an option",
+    };
+    let field = |(position, key)| OptionField {
+        key,
+        text: options.get(position).map_or("", String::as_str),
+        hint: hint(position),
+        wrong: wrong(position),
+    };
+    ('A'..).take(MAX_OPTIONS).enumerate().map(field).collect()
 }

@@ -140,7 +140,7 @@ static TABLE: [Row; 25] = [
     row(
         Kind::Unauthenticated,
         "unauthenticated",
-        "Authentication is required or failed",
+        "Sign in, or send an API key",
         (401, 40100, 40100, 5),
         false,
         &[
@@ -212,7 +212,7 @@ static TABLE: [Row; 25] = [
     row(
         Kind::NotFound,
         "not_found",
-        "Nothing was found with this id",
+        "We can't find this",
         (404, 40400, -32001, 7),
         false,
         &[advice("check_id", "Check the id: it is case-sensitive.")],

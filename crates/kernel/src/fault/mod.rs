@@ -40,6 +40,7 @@ pub struct Fault {
 #[derive(Debug, Clone, Default)]
 struct About {
     poll: Option<PollId>,
+    lacks_poll: bool,
     lacks: Option<MicroUsd>,
     actions: Vec<RecoveryAction>,
 }
@@ -119,7 +120,9 @@ impl Fault {
         } else {
             format!("there is no poll {shown}")
         };
-        Self::new(Kind::NotFound, format!("{problem}; ids look like EP-20260131-7KQ2M4X9TB"))
+        let mut fault = Self::new(Kind::NotFound, format!("{problem}; ids look like EP-20260131-7KQ2M4X9TB"));
+        fault.about.get_or_insert_default().lacks_poll = true;
+        fault
     }
 
     /// Creates a fault for an internal error. Only the log shows its cause.
@@ -195,6 +198,11 @@ impl Fault {
     /// Returns the poll that the fault is about.
     pub fn poll(&self) -> Option<&PollId> {
         self.about.as_ref()?.poll.as_ref()
+    }
+
+    /// True if the caller may read no poll with the requested id.
+    pub fn lacks_poll(&self) -> bool {
+        self.about.as_ref().is_some_and(|about| about.lacks_poll)
     }
 
     /// Returns the missing amount, if the balance is insufficient.
