@@ -1,5 +1,7 @@
 //! Page assets: the stylesheet and the scripts. Pages load nothing from other hosts.
 
+use std::sync::LazyLock;
+
 use axum::body::Bytes;
 
 use crate::site::{Document, Form, Site};
@@ -11,10 +13,19 @@ pub(super) const STYLE: Document = asset(
     STYLE_NAME,
     "The stylesheet of the pages.",
     |_| vec!["/assets/style.css".into()],
-    &[Form::new("text/css; charset=utf-8", |_| {
-        Some(Bytes::from_static(include_bytes!("../../assets/style.css")))
-    })],
+    &[Form::new("text/css; charset=utf-8", |_| Some(STYLESHEET.clone()))],
 );
+
+static STYLESHEET: LazyLock<Bytes> = LazyLock::new(|| slim(include_str!("../../assets/style.css")).into());
+
+/// Removes comments and indentation, an eighth of the compressed stylesheet. Its strings contain neither.
+fn slim(css: &str) -> String {
+    let mut parts = css.split("/*");
+    let first = parts.next().unwrap_or_default();
+    let rest = parts.map(|part| part.split_once("*/").map_or("", |(_, rules)| rules));
+    let rules: String = std::iter::once(first).chain(rest).collect();
+    rules.lines().map(str::trim).filter(|line| !line.is_empty()).collect::<Vec<_>>().join("\n")
+}
 
 pub(super) const SERIF: Document = asset(
     "serif_font",
@@ -99,4 +110,19 @@ const fn asset(
     forms: &'static [Form],
 ) -> Document {
     Document { max_age: 31_536_000, ..Document::new(name, summary, paths, forms) }.unlisted()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_slim_stylesheet_has_the_same_rules() {
+        let css =
+            "/* Title. */\n:root {\n  --ink: #000; /* Text. */\n}\n\n.a::before {\n  content: \"· \";\n}\n";
+        assert_eq!(slim(css), ":root {\n--ink: #000;\n}\n.a::before {\ncontent: \"· \";\n}");
+        let all = include_str!("../../assets/style.css");
+        assert_eq!(slim(all).matches('{').count(), all.matches('{').count());
+        assert_eq!(all.matches("/*").count(), all.matches("*/").count());
+    }
 }

@@ -76,8 +76,8 @@ fn manifest(site: &Site) -> Option<Bytes> {
         "id": "/",
         "start_url": site.url_of(HOME)?,
         "display": "minimal-ui",
-        "background_color": "#fbfaf6",
-        "theme_color": "#2257c5",
+        "background_color": "#fcfbf8",
+        "theme_color": "#17171a",
         "icons": [
             { "src": site.url_of(LOGO)?, "type": "image/svg+xml", "sizes": "any" },
             { "src": site.url_of(LARGE_ICON.name)?, "type": "image/png", "sizes": "512x512" },

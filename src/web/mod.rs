@@ -152,7 +152,8 @@ static ENDPOINTS: [(Route, HandlerFn); 34] = [
     (
         page(RESULTS, "/results", "The page that opens a result by its link.")
             .media_types(HTML_AND_MARKDOWN)
-            .query(&results::QUERY),
+            .query(&results::QUERY)
+            .faults(&results::FAULTS),
         WithState(results::show),
     ),
     (

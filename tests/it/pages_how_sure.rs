@@ -114,9 +114,9 @@ async fn results_are_opened_by_link_or_id() {
         );
     }
     let path = "/results?poll=%22%3E%3Cscript%3E";
-    assert!(client.get(path).await.refused(400).contains("names no poll"));
+    assert!(client.get(path).await.refused(404).contains("names no poll"));
     let wrong = get(&client, path, "text/html").await;
-    assert_eq!((wrong.status, wrong.header("content-type")), (400, "text/html; charset=utf-8"));
+    assert_eq!((wrong.status, wrong.header("content-type")), (404, "text/html; charset=utf-8"));
     assert!(
         wrong.text.contains("aria-invalid=\"true\"") && !wrong.text.contains("\"><script>"),
         "{}",

@@ -22,6 +22,9 @@ use crate::site::{HTML, MARKDOWN, QueryParameter, Site, reads_html, wants_markdo
 pub(super) const QUERY: [QueryParameter; 1] =
     [QueryParameter::text("poll", "The link or the id of a poll. The response redirects to its result.")];
 
+/// Faults of the page.
+pub(super) const FAULTS: [Kind; 1] = [Kind::NotFound];
+
 /// Start of each poll's id.
 const ID_PREFIX: &str = "EP-";
 
@@ -57,7 +60,7 @@ fn page(of_pages: &PageState, exchange: &Exchange) -> Result<Response<Body>, Fau
         return see_other(&own(&state.links().url(RESULT_PAGE, &[("poll_id", id.as_str())])));
     }
     if !wrong.is_empty() && !reads_html(request.headers()) {
-        return Err(Fault::new(Kind::InvalidInput, WRONG));
+        return Err(Fault::new(Kind::NotFound, WRONG));
     }
     let page = layout(&state.site);
     let (text, media_type) = if wants_markdown(request.headers()) {
@@ -68,7 +71,7 @@ fn page(of_pages: &PageState, exchange: &Exchange) -> Result<Response<Body>, Fau
     let text = text.map_err(Fault::internal)?;
     let mut response = public_page(text.into(), media_type, "public, max-age=300", request.headers());
     if !wrong.is_empty() {
-        *response.status_mut() = StatusCode::BAD_REQUEST;
+        *response.status_mut() = StatusCode::NOT_FOUND;
     }
     Ok(response)
 }
