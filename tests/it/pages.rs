@@ -201,7 +201,7 @@ async fn errors_are_pages_for_browsers_and_json_for_programs() {
     let client = service.anonymous();
     for (path, status, words) in [
         ("/nowhere", 404, "There is nothing at /nowhere"),
-        ("/results/EP-20260101-0000000000", 404, "There is no poll EP-20260101-0000000000"),
+        ("/results/EP-20260101-0000000000", 404, "It may be private or deleted."),
         // Invalid ids may contain characters that change the displayed sentence.
         ("/results/%E2%80%AE%00x", 404, "It may be private or deleted."),
         ("/api/balance", 401, "/login?return_to=%2Fapi%2Fbalance"),
