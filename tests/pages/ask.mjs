@@ -170,7 +170,7 @@ const CHECKS = {
       [['Only one'], 'Option B', 'Add at least one more option.'],
       [['Tea', 'Tea'], 'Option B', 'Option B is the same as option A; change or remove one of them.'],
       [['Tea', 'x'.repeat(53)], 'Option B', 'Option B has 53 characters; shorten it to 50.'],
-      [[], 'Option A', 'Add 2 to 5 options: this question does not name them.'],
+      [[], 'Option A', 'Add 2 to 5 options, for example Rent and Buy: none could be read from the question.'],
     ]
     for (const options of [{}, STILL]) {
       for (const [texts, name, message] of cases) {

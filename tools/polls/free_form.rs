@@ -67,7 +67,10 @@ pub fn read(request: FreeRequest) -> Result<(FreeQuestion, FreeOptions), Fault> 
     let options = match request.options.or(request.o).or(poll_options) {
         Some(options) => options,
         None => propose(question.as_str()).ok_or_else(|| {
-            Fault::invalid("options", "add 2 to 5 options: this question does not name them")
+            Fault::invalid(
+                "options",
+                "add 2 to 5 options, for example Rent and Buy: none could be read from the question",
+            )
         })?,
     };
     Ok((question, options))

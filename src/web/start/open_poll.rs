@@ -132,7 +132,10 @@ pub(super) fn question(values: &PollFormValues) -> Result<Map<String, Value>, Fa
     }
     let (head, _) = values.question.rsplit_once('[').unwrap_or((&values.question, ""));
     Question::new(head).map_err(|rule| Fault::invalid("question", rule.to_string()))?;
-    Err(Fault::invalid("options", "add 2 to 10 options: this question does not name them"))
+    Err(Fault::invalid(
+        "options",
+        "add 2 to 10 options, for example Rent and Buy: none could be read from the question",
+    ))
 }
 
 /// Returns the idempotency key of a form. The same form opens one poll; a changed form opens another.
