@@ -1,7 +1,6 @@
 //! Sign-in and the account page: forms without scripts, CSRF protection, errors, and a complete browser walk
 //! (`tests/pages/account.mjs`).
 
-use std::path::Path;
 use std::time::Duration;
 
 use ensemble_poll::site::RouteKind;
@@ -10,12 +9,10 @@ use ep_polling::money::MicroUsd;
 use ep_upstream::testing::Script;
 use reqwest::Method;
 use serde_json::{Value, json};
-use tokio::process::Command;
 
 use crate::deposits::PaymentSetup;
-use crate::harness::{
-    Client, IdentityProvider, Reply, Service, Setup, Stripe, WalletLibraries, node, question,
-};
+use crate::harness::{Client, IdentityProvider, Reply, Service, Setup, Stripe, WalletLibraries, question};
+use crate::pages::walked_by;
 
 pub const BROWSER: &str = "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8";
 const OWN: (&str, &str) = ("sec-fetch-site", "same-origin");
@@ -531,9 +528,5 @@ async fn complete_account_walk_in_a_browser() {
         "others": [provider.issuer, stripe.api_url],
         "screenshots": std::env::var("EP_SCREENSHOTS").ok(),
     });
-    let check = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/pages/account.mjs");
-    let walk =
-        Command::new(node()).arg(check).args([&service.url, &given.to_string()]).output().await.unwrap();
-    let text = String::from_utf8_lossy(&[walk.stdout, walk.stderr].concat()).into_owned();
-    assert!(walk.status.success() && text.contains("checks hold"), "{text}");
+    walked_by("account.mjs", &service, given, |_| ()).await;
 }

@@ -1,11 +1,9 @@
 //! The form of the start page in a real browser (`tests/pages/ask.mjs`).
 
-use std::path::Path;
-
 use serde_json::json;
-use tokio::process::Command;
 
-use crate::harness::{IdentityProvider, Setup, node};
+use crate::harness::{IdentityProvider, Setup};
+use crate::pages::walked_by;
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn questions_are_asked_in_a_browser() {
@@ -18,9 +16,5 @@ async fn questions_are_asked_in_a_browser() {
         .boot()
         .await;
     let given = json!({ "provider": provider.issuer, "screenshots": std::env::var("EP_SCREENSHOTS").ok() });
-    let check = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/pages/ask.mjs");
-    let walk =
-        Command::new(node()).arg(check).args([&service.url, &given.to_string()]).output().await.unwrap();
-    let text = String::from_utf8_lossy(&[walk.stdout, walk.stderr].concat()).into_owned();
-    assert!(walk.status.success() && text.contains("checks hold"), "{text}");
+    walked_by("ask.mjs", &service, given, |_| ()).await;
 }

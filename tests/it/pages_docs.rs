@@ -1,15 +1,13 @@
 //! The documentation pages: completeness, links and checks in a real browser.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::Path;
 
 use ensemble_poll::documents::DOCUMENTS;
 use ensemble_poll::site::names::{API_REFERENCE, DOCS, OPERATION_PAGE};
 use serde_json::json;
-use tokio::process::Command;
 
-use crate::harness::{Client, Reply, Service, Setup, node};
-use crate::pages::walked;
+use crate::harness::{Client, Reply, Service, Setup};
+use crate::pages::{walked, walked_by};
 
 /// Returns the paths of the guides.
 fn guides(service: &Service) -> Vec<String> {
@@ -43,12 +41,9 @@ async fn operations_pass_the_browser_checks() {
 #[tokio::test]
 async fn documentation_is_searched_and_read_in_a_browser() {
     let service = Setup::demo().boot().await;
-    let check = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/pages/docs.mjs");
     let pages = ["poll_question", "get_poll_result"].map(|name| operation_page(&service, name));
-    let given = json!({ "docs": path(&service, DOCS), "operations": pages }).to_string();
-    let run = Command::new(node()).arg(check).args([&service.url, &given]).output().await.unwrap();
-    let text = String::from_utf8_lossy(&[run.stdout, run.stderr].concat()).into_owned();
-    assert!(run.status.success() && text.contains("checks hold"), "{text}");
+    let given = json!({ "docs": path(&service, DOCS), "operations": pages });
+    walked_by("docs.mjs", &service, given, |_| ()).await;
 }
 
 /// Returns the path of the page of an operation.

@@ -5,9 +5,8 @@ import assert from 'node:assert/strict'
 import { mkdir } from 'node:fs/promises'
 import { createRequire } from 'node:module'
 import { join } from 'node:path'
-import axe from 'axe-core'
 import { HtmlValidate } from 'html-validate'
-import { chromium } from 'playwright-core'
+import { browser, run, violations } from './browser.mjs'
 
 const { generatePrivateKey, privateKeyToAccount } = createRequire(new URL('../counterparts/package.json', import.meta.url))('viem/accounts')
 
@@ -17,17 +16,11 @@ const { StreamableHTTPClientTransport } = mcp('@modelcontextprotocol/sdk/client/
 
 const [base, given] = process.argv.slice(2)
 const { wallet: rich, chainId, others, screenshots } = JSON.parse(given)
-const RULES = ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice']
 const DECLINED = { code: 4001, message: 'User rejected the request.' }
 const LABEL = '<img src=x onerror=alert(1)> laptop'
 const AMOUNT = 'Enter an amount from $1 to $1,000'
 const PROVIDER = /^Sign in at /
 
-const browser = await chromium.launch({
-  executablePath: process.env.CHROMIUM ?? '/usr/bin/chromium',
-  args: ['--no-sandbox', '--disable-gpu', '--disable-quic', '--no-first-run', '--disable-background-networking'],
-})
-const done = []
 
 /** A person's browser. Its pages fail on errors and on requests to other origins. */
 async function person(options = {}) {
@@ -140,9 +133,7 @@ async function holds({ page, context }, name) {
       await page.setViewportSize({ width, height: 900 })
       const wide = await page.evaluate(() => document.documentElement.scrollWidth)
       assert.ok(wide <= width, `${name} is ${wide} wide at ${width}`)
-      await page.evaluate(axe.source)
-      const { violations } = await page.evaluate((tags) => axe.run({ runOnly: tags }), RULES)
-      assert.deepEqual(violations.map(({ id, nodes }) => `${id}: ${nodes.map((node) => node.html).join(' | ')}`), [], `axe on ${name}, ${colorScheme}, ${width}`)
+      assert.deepEqual(await violations(page), [], `axe on ${name}, ${colorScheme}, ${width}`)
       if (screenshots) {
         await mkdir(screenshots, { recursive: true })
         await page.screenshot({ path: join(screenshots, `${name}-${colorScheme}-${width}.png`), fullPage: true })
@@ -274,9 +265,7 @@ const CHECKS = {
     await page.waitForFunction(() => document.activeElement.id === 'created')
     const box = await page.locator('#created').boundingBox()
     assert.ok(box.y >= 0 && box.y + box.height <= 900, `the box of the key is at ${box.y}`)
-    await page.evaluate(axe.source)
-    const { violations } = await page.evaluate((tags) => axe.run('#created', { runOnly: tags }), RULES)
-    assert.deepEqual(violations.map(({ id }) => id), [], 'axe on the box of a new key')
+    assert.deepEqual(await violations(page, '#created'), [], 'axe on the box of a new key')
     await page.getByRole('button', { name: 'Copy the key' }).click()
     assert.equal(await page.evaluate(() => navigator.clipboard.readText()), key)
     const config = JSON.parse(await page.locator('pre', { hasText: 'mcpServers' }).textContent())
@@ -367,9 +356,7 @@ const CHECKS = {
     assert.ok(!await question.isVisible())
     assert.match(await page.evaluate(() => document.activeElement.textContent), /Delete/)
     await ask.click()
-    await page.evaluate(axe.source)
-    const asked = await page.evaluate((tags) => axe.run('[popover]:popover-open', { runOnly: tags }), RULES)
-    assert.deepEqual(asked.violations.map(({ id }) => id), [], 'axe on the box')
+    assert.deepEqual(await violations(page, '[popover]:popover-open'), [], 'axe on the box')
     await deleted.getByRole('button', { name: 'Delete the poll permanently' }).click()
     await page.waitForURL(/done=deleted/)
     await page.waitForFunction(() => document.activeElement !== document.body && document.activeElement.textContent.startsWith('The poll is deleted.'))
@@ -554,18 +541,4 @@ const CHECKS = {
   },
 }
 
-try {
-  for (const [name, check] of Object.entries(CHECKS)) {
-    try {
-      await check()
-    } catch (error) {
-      const pages = browser.contexts().flatMap((context) => context.pages())
-      const shown = await Promise.all(pages.map(async (page) => `${page.url()}: ${await page.innerText('body').catch(String)}`))
-      throw new Error(`${name}: ${error.stack}\n${shown.join('\n').slice(0, 2000)}`, { cause: error })
-    }
-    done.push(name)
-  }
-  console.log(`${done.length} checks hold`)
-} finally {
-  await browser.close()
-}
+await run(CHECKS)

@@ -3,46 +3,26 @@
 import assert from 'node:assert/strict'
 import { mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
-import axe from 'axe-core'
-import { chromium } from 'playwright-core'
+import { assertAccessible, open as openPage, run } from './browser.mjs'
 
 const [base, given] = process.argv.slice(2)
 const { provider, screenshots } = JSON.parse(given)
-const RULES = ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice']
 const PHONE = { viewport: { width: 375, height: 812 } }
 const STILL = { javaScriptEnabled: false }
 
-const browser = await chromium.launch({
-  executablePath: process.env.CHROMIUM ?? '/usr/bin/chromium',
-  args: ['--no-sandbox', '--disable-gpu', '--disable-quic', '--no-first-run', '--disable-background-networking'],
-})
-const done = []
 
 /** Opens a page in a new browser, with what a person uses on it. */
 async function open(path, options = {}) {
-  const context = await browser.newContext({ viewport: { width: 1280, height: 900 }, ...options })
-  const page = await context.newPage()
-  const wrong = []
-  const urls = []
-  page.on('pageerror', (error) => wrong.push(`error: ${error.message}`))
-  page.on('request', (request) => {
-    urls.push(request.url())
-    const { origin } = new URL(request.url())
-    if (![base, provider].includes(origin)) wrong.push(`request to ${request.url()}`)
-  })
-  await page.goto(base + path)
+  const opened = await openPage(base, path, { visited: [provider], ...options })
+  const { page } = opened
   return {
-    page, context, urls,
+    ...opened,
     question: page.getByLabel('Your question'),
     option: (key) => page.getByLabel(`Option ${key}`, { exact: true }),
     ask: page.getByRole('button', { name: 'Ask', exact: true }),
     panels: page.locator('.voters summary'),
     limit: page.locator('#limit'),
     focused: page.locator(':focus'),
-    close: async () => {
-      await context.close()
-      assert.deepEqual(wrong, [], path)
-    },
   }
 }
 
@@ -52,11 +32,7 @@ async function isIn(page, locator) {
 }
 
 async function accessible(page, name) {
-  await page.evaluate(axe.source)
-  const { violations } = await page.evaluate((tags) => axe.run({ runOnly: tags }), RULES)
-  assert.deepEqual(violations.map(({ id, nodes }) => `${id}: ${nodes.map((node) => node.html).join(' | ')}`), [], name)
-  const { scroll, width } = await page.evaluate(() => ({ scroll: document.documentElement.scrollWidth, width: innerWidth }))
-  assert.ok(scroll <= width, `${name} is ${scroll} wide at ${width}`)
+  await assertAccessible(page, name)
   if (!screenshots) return
   await mkdir(screenshots, { recursive: true })
   await page.screenshot({ path: join(screenshots, `${name}.png`), fullPage: true })
@@ -244,17 +220,4 @@ const CHECKS = {
   },
 }
 
-try {
-  for (const [name, check] of Object.entries(CHECKS)) {
-    try {
-      await check()
-    } catch (error) {
-      error.message = `${name}: ${error.message}`
-      throw error
-    }
-    done.push(name)
-  }
-  console.log(`${done.length} checks hold`)
-} finally {
-  await browser.close()
-}
+await run(CHECKS)

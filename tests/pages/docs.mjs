@@ -1,7 +1,7 @@
 // Checks the documentation in a real browser. Arguments: the service's URL, then as JSON: `docs`, its start; `operations`,
 // pages of operations.
 import assert from 'node:assert/strict'
-import { chromium } from 'playwright-core'
+import { open as openPage, run } from './browser.mjs'
 
 const [base, given] = process.argv.slice(2)
 const { docs, operations } = JSON.parse(given)
@@ -9,20 +9,12 @@ const { docs, operations } = JSON.parse(given)
 const HIGHEST = 15_000
 const WORDS = ['confidence', 'embed', 'privacy']
 
-const browser = await chromium.launch({
-  executablePath: process.env.CHROMIUM ?? '/usr/bin/chromium',
-  args: ['--no-sandbox', '--disable-gpu', '--disable-quic', '--no-first-run', '--disable-background-networking'],
-})
 
-async function open(path, options = {}) {
-  const context = await browser.newContext({ viewport: { width: 1280, height: 900 }, ...options })
-  const page = await context.newPage()
-  const wrong = []
-  page.on('pageerror', (error) => wrong.push(error.message))
-  page.on('console', (message) => { if (message.type() === 'error') wrong.push(message.text()) })
-  const response = await page.goto(base + path)
-  assert.equal(response.status(), 200, path)
-  return { page, close: async () => { await context.close(); assert.deepEqual(wrong, [], path) } }
+/** Opens a page of the service, which must exist. */
+async function open(path, options) {
+  const opened = await openPage(base, path, options)
+  assert.equal(opened.response.status(), 200, path)
+  return opened
 }
 
 /** The parts of the texts of a search that are marked. */
@@ -130,16 +122,4 @@ const CHECKS = {
   },
 }
 
-try {
-  for (const [name, check] of Object.entries(CHECKS)) {
-    try {
-      await check()
-    } catch (error) {
-      error.message = `${name}: ${error.message}`
-      throw error
-    }
-  }
-  console.log(`${Object.keys(CHECKS).length} checks hold`)
-} finally {
-  await browser.close()
-}
+await run(CHECKS)

@@ -22,7 +22,7 @@ const HEROES = {
   failures: /^TypeScript 4 of 5 AI models$/,
   ten: WON,
   many: WON,
-  budget: /of \d+ AI models$|AI models each$/,
+  budget: /of \d+ AI models$/,
   private: WON,
   long: WON,
 }
