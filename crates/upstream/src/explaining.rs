@@ -3,8 +3,6 @@
 //! The model has just responded to a vote, so the request has the parameters that the server is known to support,
 //! and is not repeated if it fails.
 
-use std::time::Duration;
-
 use ep_kernel::ports::{CallLimits, ExplanationResponse};
 use ep_polling::ballot::{BallotView, Choice};
 use ep_polling::explanation::ExplanationText;
@@ -17,10 +15,7 @@ use crate::chat::response::Completion;
 use crate::chat::{RawResponse, TransportError};
 use crate::fallback_level::FallbackLevel;
 use crate::parsing::without_reasoning;
-use crate::voting::{Capabilities, Voting};
-
-/// Longer than any explanation takes. It limits times, so that their sums cannot overflow.
-const MAX_DURATION: Duration = Duration::from_mins(10);
+use crate::voting::{Capabilities, MAX_DURATION, Voting};
 
 impl Voting {
     /// Requests an explanation from a model that voted for this option.
@@ -77,14 +72,14 @@ impl Voting {
 
 /// Reads the explanation of a response and adds its cost.
 fn read(sent: Result<RawResponse, TransportError>, cost: &mut VoteCost) -> Option<ExplanationText> {
-    use TransportError::{BeforeResponse, Cancelled, Connect, DuringResponse, NoSlot, Timeout, TooLong};
     let response = match sent {
         Ok(response) => response,
-        Err(BeforeResponse | DuringResponse | TooLong | Timeout) => {
-            cost.add_unreported();
+        Err(error) => {
+            if error.may_be_charged() {
+                cost.add_unreported();
+            }
             return None;
         }
-        Err(Connect | NoSlot | Cancelled) => return None,
     };
     let completion = Completion::read(&response.body);
     let usage = completion.as_ref().and_then(Completion::usage);
@@ -95,7 +90,7 @@ fn read(sent: Result<RawResponse, TransportError>, cost: &mut VoteCost) -> Optio
         return None;
     }
     cost.add_response(response.cost, usage);
-    if choice.refused() || choice.finish_reason().is_some_and(|reason| reason == "content_filter") {
+    if choice.declined() {
         return None;
     }
     ExplanationText::new(&without_reasoning(&choice.content().text?))

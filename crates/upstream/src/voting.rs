@@ -31,8 +31,8 @@ const MAX_WAITS: u32 = 2;
 /// Maximum number of requests per vote. In practice, rejected formats and parameters need far fewer.
 const MAX_REQUESTS: u32 = 16;
 
-/// Longer than any vote. It limits times, so that their sums cannot overflow.
-const MAX_DURATION: Duration = Duration::from_hours(24);
+/// Longer than any call. It limits times, so that their sums cannot overflow.
+pub(crate) const MAX_DURATION: Duration = Duration::from_hours(24);
 
 /// Request capabilities of a model according to the registry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -239,7 +239,7 @@ impl Vote<'_> {
 
     fn after_transport_error(&mut self, error: TransportError, level: FallbackLevel) -> NextStep {
         use TransportError::{BeforeResponse, Cancelled, Connect, DuringResponse, NoSlot, Timeout, TooLong};
-        if matches!(error, BeforeResponse | DuringResponse | TooLong | Timeout) {
+        if error.may_be_charged() {
             self.cost.add_unreported();
             self.paid_responses += 1;
         }
@@ -300,7 +300,7 @@ impl Vote<'_> {
             .map(|model| model.chars().filter(|c| !c.is_control()).take(120).collect());
         let choice = choice.unwrap_or_default();
         let finish = choice.finish_reason().unwrap_or_default();
-        let declined = choice.refused() || finish == "content_filter";
+        let declined = choice.declined();
         let mut content = choice.content();
         let reasoned = choice.reasoned(completion.usage(), content.text.as_deref());
         self.casting = Some(Casting { mode: ballot_mode(request.level, &content), reasoned });

@@ -1,6 +1,7 @@
 //! Times on the account page.
 
 use ep_polling::time::Timestamp;
+use jiff::civil::Date;
 
 const DAY_MS: i64 = 86_400_000;
 
@@ -29,27 +30,10 @@ impl Moment {
     }
 }
 
-const MONTHS: [&str; 12] = [
-    "January",
-    "February",
-    "March",
-    "April",
-    "May",
-    "June",
-    "July",
-    "August",
-    "September",
-    "October",
-    "November",
-    "December",
-];
-
 /// Writes a day such as 2026-11-15 as 15 November, or as 15 Nov.
 pub(super) fn date(day: &str, long: bool) -> String {
-    let mut parts = day.split('-').skip(1).map(|part| part.parse::<usize>().unwrap_or_default());
-    let (month, day) = (parts.next().unwrap_or_default(), parts.next().unwrap_or_default());
-    let month = MONTHS.get(month.wrapping_sub(1)).copied().unwrap_or_default();
-    format!("{day} {}", if long { month } else { month.get(..3).unwrap_or(month) })
+    let format = if long { "%-d %B" } else { "%-d %b" };
+    day.parse::<Date>().map_or_else(|_| day.to_owned(), |day| day.strftime(format).to_string())
 }
 
 #[cfg(test)]

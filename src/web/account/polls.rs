@@ -42,17 +42,13 @@ impl PollRow {
         let highest = counts.iter().max().copied().unwrap_or_default();
         let (outcome, winner, votes) = match (poll.end, poll.tally.outcome()) {
             (None, _) => ("Running", None, format!("{all} so far")),
-            (Some(_), Outcome::Winner(option)) => {
-                ("", poll.options.get(option), format!("{highest} of {all}"))
-            }
+            (Some(_), Outcome::Winner(position)) => ("", Some(position), format!("{highest} of {all}")),
             (Some(_), Outcome::Tie) => ("Tie", None, format!("{highest} each")),
             (Some(_), Outcome::NoVotes) => ("No votes", None, "none".to_owned()),
         };
-        let position = winner.and_then(|option| poll.options.iter().position(|known| known == option));
-        let winner = position.map(|position| Winner {
-            key: letter(position),
-            colour: colour(position),
-            option: poll.options[position].clone(),
+        let winner = winner.and_then(|position| {
+            let option = poll.options.get(position)?.clone();
+            Some(Winner { key: letter(position), colour: colour(position), option })
         });
         let cost = poll.end.map(|end| end.cost.as_usd());
         Self {

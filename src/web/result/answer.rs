@@ -76,6 +76,11 @@ pub(super) const fn voters_of(poll: &PollResult) -> &'static str {
     if poll.simulated { "simulated voters" } else { "AI models" }
 }
 
+/// Returns the name of one who votes, for counts.
+pub(super) const fn voter_of(poll: &PollResult) -> &'static str {
+    if poll.simulated { "simulated voter" } else { "model" }
+}
+
 /// True if the winner leads by one vote, or by less than a twentieth of the votes.
 fn is_close(poll: &PollResult, winner: &str) -> bool {
     let others = poll.tally.0.iter().filter(|(option, _)| option != winner);

@@ -7,7 +7,7 @@ use ep_tools::polls::reply::VoteResult;
 use ep_tools::polls::sentences::{EndedPoll, number};
 use ep_tools::results::PollResult;
 
-use super::answer::panel_size;
+use super::answer::{panel_size, voter_of};
 use super::votes::{colour, index_of};
 
 /// Panels with more models show no letters in seats on phones.
@@ -103,7 +103,7 @@ impl Seats {
         let is_many = roster as usize > MANY;
         let beside =
             if is_many && !poll.status.is_open() { wedge_letters(&chamber, &seats) } else { Vec::new() };
-        let panel = number(roster, if poll.simulated { "simulated voter" } else { "model" });
+        let panel = number(roster, voter_of(poll));
         let middle = number(roster, if poll.simulated { "voter" } else { "model" });
         let votes = number(poll.tally.votes(), "vote");
         // The counts of a running poll change, and its status line says them.

@@ -4,6 +4,7 @@ use ep_share_image::letter;
 use ep_tools::polls::sentences::number;
 use ep_tools::results::PollResult;
 
+use super::answer::voter_of;
 use super::votes::{colour, index_of};
 use crate::layout::one_line;
 
@@ -47,9 +48,8 @@ pub(super) fn by_option(poll: &PollResult) -> Vec<OptionReasons> {
             continue;
         }
         let Some(position) = index_of(poll, &given.chosen_option) else { continue };
-        let voters = if poll.simulated { "simulated voter" } else { "model" };
         groups.push(OptionReasons {
-            voters: number(poll.tally.of(&given.chosen_option), voters),
+            voters: number(poll.tally.of(&given.chosen_option), voter_of(poll)),
             option: given.chosen_option.clone(),
             colour: colour(position),
             key: letter(position),

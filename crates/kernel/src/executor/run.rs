@@ -224,7 +224,7 @@ impl<'a> Run<'a> {
                 .pace
                 .in_flight(responses_needed(&self.rule, self.responses.overall().evidence), open_responses)
         };
-        let mut reserved: MicroUsd = self.calls.iter().map(|call| call.worst).sum();
+        let mut reserved = self.worst_case();
         while (self.calls.len() as u32) < in_flight {
             let next = self.responses.launched();
             if next == self.responses.roster() {
@@ -422,7 +422,7 @@ impl<'a> Run<'a> {
         self.calls.is_empty() && self.arrived.is_empty()
     }
 
-    /// Returns the most that the unused calls can cost.
+    /// Returns the most that calls in flight, and responses that are not ballots, can cost.
     pub fn worst_case(&self) -> MicroUsd {
         let calls = self.calls.iter().map(|call| call.worst);
         calls.chain(self.arrived.iter().map(|reply| self.plan.worst_case(reply.position))).sum()

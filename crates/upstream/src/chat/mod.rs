@@ -85,6 +85,16 @@ pub(crate) enum TransportError {
     Cancelled,
 }
 
+impl TransportError {
+    /// True if the upstream may have responded, and may charge for it.
+    pub(crate) const fn may_be_charged(self) -> bool {
+        match self {
+            Self::BeforeResponse | Self::DuringResponse | Self::TooLong | Self::Timeout => true,
+            Self::Connect | Self::NoSlot | Self::Cancelled => false,
+        }
+    }
+}
+
 impl Chat {
     pub(crate) fn new(
         http: Client,

@@ -157,8 +157,13 @@ impl<'a> CompletionChoice<'a> {
         text(self.finish_reason)
     }
 
+    /// Returns true if the model refused, or its provider filtered the response.
+    pub(crate) fn declined(&self) -> bool {
+        self.refused() || self.finish_reason().is_some_and(|reason| reason == "content_filter")
+    }
+
     /// Returns true if the message contains a refusal.
-    pub(crate) fn refused(&self) -> bool {
+    fn refused(&self) -> bool {
         let refusal = self.message.as_ref().and_then(|message| text(message.refusal));
         refusal.is_some_and(|refusal| !refusal.trim().is_empty())
     }
