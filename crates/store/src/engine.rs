@@ -53,6 +53,10 @@ pub(crate) trait Connection: Send {
     const FIND_POLLS: &'static str;
     /// Lists an account's running polls with given words in their questions.
     const FIND_RUNNING: &'static str;
+    /// Returns an account's spending by day.
+    const SPENDING_BY_DAY: &'static str;
+    /// Finds settled polls with a capture that differs from their cost.
+    const WRONG_CAPTURES: &'static str;
     /// Claims due notifications. Skips those that another transaction is claiming.
     const DUE_NOTIFICATIONS: &'static str;
     /// Claims due task push notifications. Skips those that another transaction is claiming.

@@ -154,6 +154,38 @@ macro_rules! available {
     };
 }
 
+/// The cost of a poll's explanations, which are stored as JSON.
+macro_rules! sqlite_explanations_cost {
+    () => {
+        "(SELECT COALESCE(SUM(value -> 'spend' ->> 'amount'), 0) FROM json_each(polls.explanations))"
+    };
+}
+
+macro_rules! postgres_explanations_cost {
+    () => {
+        "(SELECT CAST(COALESCE(SUM(CAST(value -> 'spend' ->> 'amount' AS BIGINT)), 0) AS BIGINT) \
+             FROM json_array_elements(CAST(polls.explanations AS json)))"
+    };
+}
+
+/// Settled polls with a capture that differs from the cost of their calls, limited to the hold.
+macro_rules! wrong_captures {
+    ($explanations:expr) => {
+        concat!(
+            "WITH voted AS (SELECT poll, SUM(cost) AS cost FROM votes GROUP BY poll), \
+             old AS (SELECT poll_id, SUM(cost) AS cost FROM ballots GROUP BY poll_id), \
+             spent AS (SELECT polls.id AS id, \
+                 COALESCE(voted.cost, 0) + COALESCE(old.cost, 0) + COALESCE(unused_cost, 0) + ",
+            $explanations,
+            " AS cost \
+                 FROM polls LEFT JOIN voted ON voted.poll = polls.number LEFT JOIN old ON old.poll_id = polls.id \
+                 WHERE deleted_at IS NULL) \
+             SELECT holds.ref AS id FROM holds JOIN spent ON spent.id = holds.ref WHERE holds.status <> 'open' \
+                 AND holds.captured <> CASE WHEN spent.cost < holds.amount THEN spent.cost ELSE holds.amount END"
+        )
+    };
+}
+
 pub(crate) use {ballot_columns, old_ballot_columns};
 
 mod account_data;
@@ -309,15 +341,8 @@ pub(crate) const WRONG_HELD: &str = "\
      WHERE accounts.held <> COALESCE(sums.amount, 0)";
 pub(crate) const ORPHANED_HOLDS: &str = "SELECT holds.ref AS id FROM holds JOIN polls ON polls.id = holds.ref \
      WHERE holds.status = 'open' AND polls.settled = 1";
-/// Settled polls with a capture that differs from the cost of their calls, limited to the hold.
-pub(crate) const WRONG_CAPTURES: &str = "\
-     WITH voted AS (SELECT poll, SUM(cost) AS cost FROM votes GROUP BY poll), \
-     old AS (SELECT poll_id, SUM(cost) AS cost FROM ballots GROUP BY poll_id), \
-     spent AS (SELECT polls.id AS id, COALESCE(voted.cost, 0) + COALESCE(old.cost, 0) + COALESCE(unused_cost, 0) AS cost \
-         FROM polls LEFT JOIN voted ON voted.poll = polls.number LEFT JOIN old ON old.poll_id = polls.id \
-         WHERE deleted_at IS NULL) \
-     SELECT holds.ref AS id FROM holds JOIN spent ON spent.id = holds.ref WHERE holds.status <> 'open' \
-         AND holds.captured <> CASE WHEN spent.cost < holds.amount THEN spent.cost ELSE holds.amount END";
+pub(crate) const WRONG_CAPTURES: &str = wrong_captures!(sqlite_explanations_cost!());
+pub(crate) const WRONG_CAPTURES_POSTGRES: &str = wrong_captures!(postgres_explanations_cost!());
 /// Polls with gaps or repetitions in the sequence of their ballots, and plans without a poll.
 pub(crate) const WRONG_BALLOTS: &str = "\
      SELECT polls.id AS id FROM (SELECT poll FROM votes GROUP BY poll \

@@ -29,6 +29,8 @@ impl Connection for PgConnection {
     const POLLS_AFTER: &'static str = sql::POLLS_AFTER_POSTGRES;
     const FIND_POLLS: &'static str = sql::FIND_POLLS_POSTGRES;
     const FIND_RUNNING: &'static str = sql::FIND_RUNNING_POSTGRES;
+    const SPENDING_BY_DAY: &'static str = sql::SPENDING_BY_DAY_POSTGRES;
+    const WRONG_CAPTURES: &'static str = sql::WRONG_CAPTURES_POSTGRES;
     const DUE_NOTIFICATIONS: &'static str = sql::DUE_NOTIFICATIONS_POSTGRES;
     const DUE_PUSHES: &'static str = sql::DUE_PUSHES_POSTGRES;
     const ADD_MODEL_SUMS: &'static str = sql::ADD_MODEL_SUMS_POSTGRES;

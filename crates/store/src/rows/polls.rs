@@ -74,7 +74,7 @@ row! {
         form: i64,
         created_at: i64,
         closing: Option<String>,
-        unused_cost: Option<i64>,
+        other_cost: i64,
         question: String,
         options: String,
         private: i64,
@@ -196,7 +196,7 @@ pub(crate) fn past_poll(rows: &[PastPollRow]) -> Result<PastPoll, StoreError> {
     });
     let tally = Tally::of(options.len(), votes);
     let spent = rows.iter().map(|row| MicroUsd::new(row.cost)).sum::<MicroUsd>();
-    let cost = spent.plus(MicroUsd::new(first.unused_cost.unwrap_or_default()));
+    let cost = spent.plus(MicroUsd::new(first.other_cost));
     let closing: Option<Closing> =
         first.closing.as_deref().map(serde_json::from_str).transpose().map_err(failed)?;
     Ok(PastPoll {

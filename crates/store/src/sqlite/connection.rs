@@ -155,6 +155,8 @@ impl Connection for SqliteConnection {
     const POLLS_AFTER: &'static str = sql::POLLS_AFTER;
     const FIND_POLLS: &'static str = sql::FIND_POLLS;
     const FIND_RUNNING: &'static str = sql::FIND_RUNNING;
+    const SPENDING_BY_DAY: &'static str = sql::SPENDING_BY_DAY;
+    const WRONG_CAPTURES: &'static str = sql::WRONG_CAPTURES;
     const DUE_NOTIFICATIONS: &'static str = sql::DUE_NOTIFICATIONS;
     const DUE_PUSHES: &'static str = sql::DUE_PUSHES;
     const ADD_MODEL_SUMS: &'static str = sql::ADD_MODEL_SUMS;

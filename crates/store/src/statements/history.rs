@@ -3,7 +3,8 @@
 /// A page of an account's polls with their votes counted: a row for each choice of each poll. The page is
 /// selected from the index before other columns are read. Options are extracted once per poll.
 macro_rules! polls_of_user {
-    ($options:literal, $question:literal, $private:literal, $owner:literal, $only:expr, $offset:literal) => {
+    ($options:literal, $question:literal, $private:literal, $explanations:expr, $owner:literal, $only:expr,
+        $offset:literal) => {
         concat!(
             "WITH page AS MATERIALIZED (SELECT id, number FROM polls WHERE ",
             $owner,
@@ -12,13 +13,15 @@ macro_rules! polls_of_user {
             " ORDER BY created_at DESC, id DESC LIMIT $2 ",
             $offset,
             "), \
-             listed AS MATERIALIZED (SELECT id, form, created_at, closing, unused_cost, COALESCE(plans.question, ",
+             listed AS MATERIALIZED (SELECT id, form, created_at, closing, COALESCE(plans.question, ",
             $question,
             ") AS question, COALESCE(plans.options, ",
             $options,
             ") AS options, ",
             $private,
-            " AS private, \
+            " AS private, ",
+            $explanations,
+            " + COALESCE(unused_cost, 0) AS other_cost, \
                  (SELECT captured FROM holds WHERE ref = polls.id AND status <> 'open') AS captured \
                  FROM ",
             polls_with_plans!(),
@@ -27,7 +30,7 @@ macro_rules! polls_of_user {
                  (SELECT id AS poll_id, choice, cost FROM page JOIN votes ON poll = page.number \
                  UNION ALL SELECT poll_id, choice, cost FROM ballots WHERE poll_id IN (SELECT id FROM page)) AS cast_ballots \
                  GROUP BY poll_id, choice) \
-             SELECT listed.id AS id, form, created_at, closing, unused_cost, question, options, private, captured, \
+             SELECT listed.id AS id, form, created_at, closing, other_cost, question, options, private, captured, \
                  choice, COALESCE(answers, 0) AS answers, COALESCE(counts.cost, 0) AS cost \
              FROM listed LEFT JOIN counts ON counts.poll_id = listed.id \
              ORDER BY created_at DESC, listed.id DESC"
@@ -42,6 +45,7 @@ macro_rules! sqlite_polls {
             "plan -> 'options'",
             "plan ->> 'question'",
             "COALESCE(COALESCE(plans.rules, plan) ->> 'private', 0)",
+            sqlite_explanations_cost!(),
             $owner,
             $only,
             $offset
@@ -56,6 +60,7 @@ macro_rules! postgres_polls {
             "CAST(CAST(plan AS json) -> 'options' AS text)",
             "CAST(plan AS json) ->> 'question'",
             "CAST(COALESCE(CAST(COALESCE(plans.rules, plan) AS json) ->> 'private', 'false') = 'true' AS int)::bigint",
+            postgres_explanations_cost!(),
             $owner,
             $only,
             $offset
@@ -100,6 +105,23 @@ macro_rules! postgres_words {
     };
 }
 
+/// The ended polls of an account and their cost, by day.
+macro_rules! spending_by_day {
+    ($explanations:expr) => {
+        concat!(
+            "SELECT day, count(*) AS polls, CAST(SUM(cost) AS BIGINT) AS cost FROM \
+             (SELECT created_at / 86400000 AS day, COALESCE( \
+                 (SELECT captured FROM holds WHERE ref = polls.id AND status <> 'open'), \
+                 (SELECT CAST(COALESCE(SUM(cost), 0) AS BIGINT) FROM votes WHERE poll = polls.number) \
+                     + (SELECT CAST(COALESCE(SUM(cost), 0) AS BIGINT) FROM ballots WHERE poll_id = polls.id) \
+                     + COALESCE(unused_cost, 0) + ",
+            $explanations,
+            ") AS cost \
+             FROM polls WHERE owner = $1 AND created_at >= $2 AND closing IS NOT NULL) AS ended GROUP BY day ORDER BY day"
+        )
+    };
+}
+
 pub(crate) const POLLS_OF_USER: &str = sqlite_polls!("owner", "", "OFFSET $3");
 pub(crate) const POLLS_OF_USER_POSTGRES: &str = postgres_polls!("owner", "", "OFFSET $3");
 pub(crate) const POLLS_AFTER: &str = sqlite_polls!("owner", "AND (created_at, id) < ($3, $4)", "");
@@ -111,10 +133,5 @@ pub(crate) const FIND_RUNNING: &str =
     sqlite_polls!("settled = 0 AND closing IS NULL AND owner || ''", sqlite_words!(), "OFFSET $3");
 pub(crate) const FIND_RUNNING_POSTGRES: &str =
     postgres_polls!("settled = 0 AND closing IS NULL AND owner || ''", postgres_words!(), "OFFSET $3");
-pub(crate) const SPENDING_BY_DAY: &str = "SELECT day, count(*) AS polls, CAST(SUM(cost) AS BIGINT) AS cost FROM \
-     (SELECT created_at / 86400000 AS day, COALESCE( \
-         (SELECT captured FROM holds WHERE ref = polls.id AND status <> 'open'), \
-         (SELECT CAST(COALESCE(SUM(cost), 0) AS BIGINT) FROM votes WHERE poll = polls.number) \
-             + (SELECT CAST(COALESCE(SUM(cost), 0) AS BIGINT) FROM ballots WHERE poll_id = polls.id) \
-             + COALESCE(unused_cost, 0)) AS cost \
-     FROM polls WHERE owner = $1 AND created_at >= $2 AND closing IS NOT NULL) AS ended GROUP BY day ORDER BY day";
+pub(crate) const SPENDING_BY_DAY: &str = spending_by_day!(sqlite_explanations_cost!());
+pub(crate) const SPENDING_BY_DAY_POSTGRES: &str = spending_by_day!(postgres_explanations_cost!());

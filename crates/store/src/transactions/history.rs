@@ -11,7 +11,6 @@ use ep_polling::time::Timestamp;
 use super::Database;
 use crate::engine::{Connection, Engine};
 use crate::rows::{self, DaySpendingRow, PastPollRow};
-use crate::statements as sql;
 use crate::value::values;
 
 #[async_trait]
@@ -48,7 +47,7 @@ impl<E: Engine> PollHistory for Database<E> {
 
     async fn spending(&self, user: UserId, since: Timestamp) -> Result<Vec<DaySpending>, StoreError> {
         let days: Vec<DaySpendingRow> =
-            self.0.fetch_all(sql::SPENDING_BY_DAY, values![user, since.millis()]).await?;
+            self.0.fetch_all(E::Connection::SPENDING_BY_DAY, values![user, since.millis()]).await?;
         let days = days.into_iter().map(|row| DaySpending {
             day: Timestamp::from_millis(row.day * DAY_MS),
             polls: row.polls as u32,

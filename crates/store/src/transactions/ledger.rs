@@ -98,7 +98,7 @@ async fn audit<C: Connection>(
         wrong_posted: ids(db, sql::WRONG_POSTED, values![]).await?,
         wrong_held: ids(db, sql::WRONG_HELD, values![]).await?,
         orphaned_holds: ids(db, sql::ORPHANED_HOLDS, values![]).await?,
-        wrong_captures: ids(db, sql::WRONG_CAPTURES, values![]).await?,
+        wrong_captures: ids(db, C::WRONG_CAPTURES, values![]).await?,
         wrong_ballots: ids(db, sql::WRONG_BALLOTS, values![]).await?,
         wrong_spending: ids(db, sql::WRONG_SPENDING, values![]).await?,
         unreturned_funds: ids(db, sql::UNRETURNED_FUNDS, values![]).await?,

@@ -1,9 +1,11 @@
 //! Opening, reading and closing polls.
 
+use std::time::Duration;
+
 use ep_kernel::ports::{Closing, Epoch, Opened, PollProgress, StoreError};
 use ep_polling::ballot::Ballot;
 use ep_polling::explanation::{Explanation, ExplanationText};
-use ep_polling::money::{Settlement, Spend, SpendBasis};
+use ep_polling::money::{MicroUsd, Settlement, Spend, SpendBasis};
 
 use crate::test_database::{TestDatabase, at, ballot, closing, hold, lease, new_poll, number, plan, usd};
 
@@ -16,6 +18,7 @@ on_both_engines!(
     a_poll_is_closed_with_its_last_ballots_or_not_at_all,
     a_decision_is_stored_with_its_explanations_until_the_close,
     deleted_polls_keep_no_explanation,
+    explanations_are_part_of_the_cost,
     reports_the_progress_of_a_poll,
     the_lease_holder_sees_a_cancellation,
     pings_succeed_until_the_store_is_closed,
@@ -168,6 +171,27 @@ async fn deleted_polls_keep_no_explanation(db: TestDatabase) {
     assert_eq!(number(&db.url, stored).await, 1);
     db.polls.delete(&poll, at(9_000)).await.unwrap();
     assert_eq!(number(&db.url, stored).await, 0);
+}
+
+async fn explanations_are_part_of_the_cost(db: TestDatabase) {
+    let user = db.user(1_000).await;
+    let spent = ballot(1, 0).spend.amount;
+    let ended = Closing { explanations: vec![explanation(0, "A."), explanation(1, "")], ..closing(Some(0)) };
+    let cost = spent.plus(ended.explanations_cost());
+    let billed = db.running(Some(user), Some(hold(10, 600))).await;
+    let unbilled = db.running(Some(user), None).await;
+    for (poll, capture) in [(&billed, cost), (&unbilled, usd(0))] {
+        let settlement = Settlement::Capture(capture);
+        db.polls.close(poll, Epoch::FIRST, &[ballot(1, 0)], &ended, settlement).await.unwrap();
+    }
+    let audit = db.ledger.audit(Duration::ZERO).await.unwrap();
+    assert!(audit.wrong_captures.is_empty(), "{:?}", audit.wrong_captures);
+    let history = db.store.history();
+    let polls = history.polls_of(user, 20, 0).await.unwrap();
+    let costs: Vec<_> = polls.iter().map(|poll| poll.end.unwrap().cost).collect();
+    assert_eq!(costs, [cost, cost]);
+    let days = history.spending(user, at(0)).await.unwrap();
+    assert_eq!(days.iter().map(|day| day.cost).sum::<MicroUsd>(), cost.plus(cost));
 }
 
 async fn reports_the_progress_of_a_poll(db: TestDatabase) {
