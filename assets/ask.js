@@ -2,7 +2,6 @@
 const form = document.querySelector('form.ask')
 const { question } = form.elements
 const options = [...form.querySelectorAll('.options input')]
-const voters = form.querySelector('.voters')
 const button = form.querySelector('button')
 const limit = document.getElementById('limit')
 const asking = document.getElementById('asking')
@@ -80,16 +79,6 @@ addEventListener('pagehide', () => {
   } catch {
     // Then it is lost.
   }
-})
-
-// The choice of a panel closes like a menu.
-addEventListener('click', ({ target }) => {
-  if (!voters.contains(target)) voters.open = false
-})
-voters.addEventListener('keydown', ({ key }) => {
-  if (key !== 'Escape') return
-  voters.open = false
-  voters.querySelector('summary').focus()
 })
 
 // One press asks once; coming back to the page allows another.

@@ -9,7 +9,7 @@ const answerText = () => answer.textContent.replace(/\s+/g, ' ').trim()
 if (article) {
   const bars = [...article.querySelectorAll('.bars > li')]
   const seats = [...article.querySelectorAll('.chamber > .seat')]
-  const count = article.querySelector('.rest .second')
+  const count = article.querySelector('.rest text')
   const live = article.querySelector('.live')
   const progress = document.getElementById('progress')
   let source

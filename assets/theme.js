@@ -127,7 +127,7 @@ addEventListener('DOMContentLoaded', () => {
   for (const time of document.querySelectorAll('time[datetime]')) {
     const at = new Date(time.dateTime)
     if (!Number.isNaN(at.valueOf())) {
-      const local = at.toLocaleString('en', { dateStyle: 'long', timeStyle: 'short' })
+      const local = at.toLocaleString('en-GB', { dateStyle: 'long', timeStyle: 'short' })
       // A time with a title is a day in a table.
       if (time.title) {
         time.title = local
@@ -136,6 +136,18 @@ addEventListener('DOMContentLoaded', () => {
       time.title = time.textContent
       time.textContent = local
     }
+  }
+  // One menu is open at a time.
+  const menus = [...document.querySelectorAll('details.menu, details.voters')]
+  addEventListener('click', ({ target }) => {
+    for (const menu of menus) if (!menu.contains(target)) menu.open = false
+  })
+  for (const menu of menus) {
+    menu.addEventListener('keydown', ({ key }) => {
+      if (key !== 'Escape' || !menu.open) return
+      menu.open = false
+      menu.querySelector('summary').focus()
+    })
   }
   const countdown = document.getElementById('countdown')
   if (countdown) {

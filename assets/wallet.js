@@ -229,6 +229,10 @@ async function deposit(wallet) {
 const act = section.dataset.deposit ? deposit : signIn
 const label = (name) => (section.dataset.deposit ? `Pay with ${name}` : `Sign in with ${name}`)
 const found = new Set()
+// Browsers of phones have no extensions, but wallet apps have a browser.
+const NO_WALLET = matchMedia('(pointer: coarse)').matches
+  ? 'This browser has no wallet. Open this page in the browser of your wallet app.'
+  : 'This browser has no wallet. Install one as an extension, and reload this page.'
 const SEARCHING = 'Looking for wallets in this browser …'
 // Replaces the text of the search, and no text about a payment.
 const sayAfterSearch = (text) => { if (status.textContent === SEARCHING) say(text) }
@@ -277,5 +281,5 @@ addEventListener('eip6963:announceProvider', ({ detail }) => offer(String(detail
 dispatchEvent(new Event('eip6963:requestProvider'))
 setTimeout(() => {
   if (found.size === 0 && window.ethereum) offer('the wallet of this browser', window.ethereum)
-  if (found.size === 0) sayAfterSearch('No wallet was found in this browser. Install one as an extension, and reload this page.')
+  if (found.size === 0) sayAfterSearch(NO_WALLET)
 }, SEARCH_MS)

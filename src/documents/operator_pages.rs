@@ -121,16 +121,11 @@ impl Named<'_> {
         if self.0.url.is_empty() { name } else { format!("[{name}](<{}>)", self.0.url) }
     }
 
-    /// The operator's contact, as the rest of a sentence.
-    fn contact(&self) -> String {
-        let contact = &self.0.contact;
-        if contact.is_empty() {
-            "no contact is named here".to_owned()
-        } else if contact.contains(['<', '>', ' ']) {
-            one_line(contact)
-        } else {
-            format!("<{contact}>")
-        }
+    /// The operator's contact, if one is published.
+    fn contact(&self) -> Option<String> {
+        let contact = Some(&self.0.contact).filter(|contact| !contact.is_empty())?;
+        let is_text = contact.contains(['<', '>', ' ']);
+        Some(if is_text { one_line(contact) } else { format!("<{contact}>") })
     }
 
     /// The operator's refund policy.

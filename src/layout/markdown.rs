@@ -132,6 +132,7 @@ struct Writer<'a> {
     ids: HeadingIds,
     in_table_head: bool,
     in_linked_heading: bool,
+    in_code: bool,
 }
 
 /// The ids of the headings of a text.
@@ -174,18 +175,24 @@ impl<'a> Writer<'a> {
                 self.written.push(event);
             }
             Event::Start(Tag::CodeBlock(_)) => {
+                self.in_code = true;
                 // Code in the documentation scrolls, by the arrow keys, too.
                 let focus = if self.links_headings { " tabindex=\"0\"" } else { "" };
                 let markup = format!("<div class=\"code\"><pre{focus}><code>");
                 self.written.push(Event::Html(markup.into()));
             }
             Event::End(TagEnd::CodeBlock) => {
+                self.in_code = false;
                 self.html("</code></pre><button type=\"button\" data-copy hidden>Copy</button></div>\n");
             }
             Event::Start(Tag::Link { link_type, dest_url, title, id }) => {
                 let path = dest_url.strip_prefix(self.base_url).filter(|path| path.starts_with('/'));
                 let dest_url = path.map(|path| path.to_owned().into()).unwrap_or(dest_url);
                 self.written.push(Event::Start(Tag::Link { link_type, dest_url, title, id }));
+            }
+            // A number and its percent sign stay on one line.
+            Event::Text(text) if !self.in_code && text.contains(" %") => {
+                self.written.push(Event::Text(text.replace(" %", "\u{a0}%").into()));
             }
             other => self.written.push(other),
         }

@@ -121,7 +121,8 @@ static ENDPOINTS: [(Route, HandlerFn); 34] = [
     (form(ASK, ASK_PATH, "Asks the poll of the start page's form."), WithState(start::ask)),
     (
         Route::get(ASK, ASK_PATH, RouteKind::Form, "The start page with the form that has waited for a sign-in.")
-            .rate(Rate::Results),
+            .rate(Rate::Results)
+            .query(&start::RESUME_QUERY),
         WithState(start::resume),
     ),
     (

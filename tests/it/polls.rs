@@ -292,7 +292,7 @@ async fn free_polls_call_free_models_in_every_form() {
     }
     assert_eq!(
         anyone.post("/api/poll", &json!({ "question": "Tea or coffee?" })).await.expect(200)["options"],
-        json!(["Tea", "coffee"])
+        json!(["Tea", "Coffee"])
     );
     assert!(
         anyone

@@ -227,7 +227,7 @@ const CHECKS = {
     await oneRow(visitor, 'start')
     await sign(page).click()
     await page.waitForURL(`${base}/login?return_to=%2Fdashboard`)
-    await page.getByText('No wallet was found').waitFor()
+    await page.getByText('This browser has no wallet').waitFor()
     await holds(visitor, 'login')
     await oneRow(visitor, 'login')
     await byKeyboard(visitor, 'login')

@@ -54,13 +54,15 @@ export async function assertAccessible(page, label) {
   assert.deepEqual(await violations(page), [], `axe on ${label}`)
 }
 
-/** Runs the checks in order, and says how many hold. */
+/** Runs the checks in order, and says how long each took and how many hold. */
 export async function run(checks) {
   let done = 0
   try {
     for (const [name, check] of Object.entries(checks)) {
+      const begin = performance.now()
       try {
         await check()
+        console.log(`${((performance.now() - begin) / 1000).toFixed(1)} s: ${name}`)
       } catch (error) {
         const pages = browser.contexts().flatMap((context) => context.pages())
         const shown = await Promise.all(pages.map(async (page) => `${page.url()}: ${await page.innerText('body').catch(String)}`))

@@ -234,7 +234,7 @@ const release = (calls) => console.log(`release ${calls}`)
 /** Every count of a running page. They come from one vote, so they agree at any time. */
 const live = (page) => page.evaluate(() => ({
   bars: [...document.querySelectorAll('.votes')].reduce((sum, { textContent }) => sum + Number(textContent), 0),
-  middle: Number.parseInt(document.querySelector('.rest .second').textContent),
+  middle: Number.parseInt(document.querySelector('.rest text').textContent),
   seats: document.querySelectorAll('.chamber > .seat[class*="option-"]').length,
   answer: Number((document.querySelector('#answer > span').textContent.match(/of (\d+)|after (\d+)/) ?? []).slice(1).find(Boolean) ?? 0),
   said: Number((document.getElementById('progress').textContent.match(/of (\d+) AI|after (\d+)/) ?? []).slice(1).find(Boolean) ?? 0),

@@ -5,4 +5,5 @@ mod language;
 mod list_examples;
 
 pub use get_example::GetExample;
+pub use language::Language;
 pub use list_examples::ListExamples;

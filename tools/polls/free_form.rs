@@ -158,45 +158,73 @@ const OPENINGS: &[&str] = &[
     "have", "had", "may", "might", "must", "shall",
 ];
 
+/// First words of a list of options: "Which is better, tea or coffee?".
+const LEADS: &[&str] = &["which", "what", "who", "pick", "choose", "where", "when"];
+
 /// Derives the options of questions in a simple English form: "Is …?" and "… A or B?".
 fn propose(question: &str) -> Option<FreeOptions> {
     let text = question.trim_end_matches(['?', ' ', '.']);
     let plain = text.strip_suffix(" or not").unwrap_or(text);
     if plain.contains(" or ") {
-        return alternatives(plain);
+        let options: Vec<String> = alternatives(plain)?.iter().map(|option| capitalized(option)).collect();
+        return FreeOptions::new(&options).ok();
     }
-    let first = text.split_whitespace().next()?.to_lowercase();
-    OPENINGS.contains(&first.as_str()).then(|| FreeOptions::new(&["Yes", "No"]).ok())?
+    starts_with(plain, OPENINGS).then(|| FreeOptions::new(&["Yes", "No"]).ok())?
 }
 
-fn alternatives(text: &str) -> Option<FreeOptions> {
+/// True if the text starts with one of these words.
+fn starts_with(text: &str, words: &[&str]) -> bool {
+    let first = text.split_whitespace().next().unwrap_or_default();
+    words.iter().any(|word| word.eq_ignore_ascii_case(first))
+}
+
+/// Returns an option with a capital letter. Names such as "iPhone" stay as they are.
+fn capitalized(option: &str) -> String {
+    let first = option.split_whitespace().next().unwrap_or_default();
+    if first.chars().any(char::is_uppercase) {
+        return option.to_owned();
+    }
+    let mut letters = option.chars();
+    letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
+}
+
+fn alternatives(text: &str) -> Option<Vec<String>> {
     // "Pick one: red, green or blue"; "Which is better, tea or coffee".
-    let lead = |head: &str| {
-        let first = head.split_whitespace().next().unwrap_or("").to_lowercase();
-        ["which", "what", "who", "pick", "choose", "where", "when"].contains(&first.as_str())
-    };
-    let named = text.rsplit_once(':').or_else(|| text.split_once(',').filter(|(head, _)| lead(head)));
-    let list = named.map(|(_, list)| list).filter(|list| list.contains(" or "));
-    let parts: Vec<String> = if let Some(list) = list {
+    let named =
+        text.rsplit_once(':').or_else(|| text.split_once(',').filter(|(head, _)| starts_with(head, LEADS)));
+    if let Some(list) = named.map(|(_, list)| list).filter(|list| list.contains(" or ")) {
         let commas = list.replace(" or ", ", ");
-        commas.split(',').map(|part| part.trim().to_owned()).filter(|part| !part.is_empty()).collect()
-    } else {
-        // Accepts "Should I use Rust or Go": the same number of words before and after the "or". The caller
-        // must send the options of longer questions.
-        let (before, after) = text.rsplit_once(" or ")?;
-        if before.contains([',', ':']) || before.contains(" or ") {
-            return None;
-        }
-        let words = after.split_whitespace().count();
-        let before: Vec<&str> = before.split_whitespace().collect();
-        let left = before.get(before.len().checked_sub(words)?..)?.join(" ");
-        let first = left.split_whitespace().next()?.to_lowercase();
-        if OPENINGS.contains(&first.as_str()) || lead(&left) {
-            return None;
-        }
-        vec![left, after.trim().to_owned()]
+        return Some(
+            commas.split(',').map(|part| part.trim().to_owned()).filter(|part| !part.is_empty()).collect(),
+        );
+    }
+    let (before, after) = text.rsplit_once(" or ")?;
+    if before.contains([',', ':']) || before.contains(" or ") {
+        return None;
+    }
+    let before: Vec<&str> = before.split_whitespace().collect();
+    let after: Vec<&str> = after.split_whitespace().collect();
+    verbs(&before, &after).or_else(|| ends(&before, &after))
+}
+
+/// Reads "Is it better to rent or buy a house" and "Should I rent or buy": two verbs that share the rest.
+fn verbs(before: &[&str], after: &[&str]) -> Option<Vec<String>> {
+    let (one, head) = before.split_last()?;
+    let other = after.iter().find(|word| **word != "to")?;
+    let compares = match head {
+        [.., word, "to"] => word.ends_with("er") || *word == "best",
+        [opening, _] => starts_with(opening, &["should", "shall"]),
+        _ => false,
     };
-    FreeOptions::new(&parts).ok()
+    compares.then(|| vec![(*one).to_owned(), (*other).to_owned()])
+}
+
+/// Reads "Should I use Rust or Go": the same number of words before and after the "or". Longer questions need a list of
+/// options.
+fn ends(before: &[&str], after: &[&str]) -> Option<Vec<String>> {
+    let left = before.get(before.len().checked_sub(after.len())?..)?.join(" ");
+    let is_opening = starts_with(&left, OPENINGS) || starts_with(&left, LEADS);
+    (!is_opening).then(|| vec![left, after.join(" ")])
 }
 
 #[cfg(test)]
@@ -211,13 +239,23 @@ mod tests {
     fn options_are_derived_from_simple_forms_only() {
         let list = |options: &[&str]| Some(options.iter().map(ToString::to_string).collect::<Vec<_>>());
         assert_eq!(proposed("Is a hot dog a sandwich?"), list(&["Yes", "No"]));
-        assert_eq!(proposed("Tea or coffee?"), list(&["Tea", "coffee"]));
+        assert_eq!(proposed("Tea or coffee?"), list(&["Tea", "Coffee"]));
         assert_eq!(proposed("Should I use Rust or Go?"), list(&["Rust", "Go"]));
         assert_eq!(
             proposed("Which is better, green tea or black coffee?"),
-            list(&["green tea", "black coffee"])
+            list(&["Green tea", "Black coffee"])
         );
-        assert_eq!(proposed("Pick one: red, green, or blue?"), list(&["red", "green", "blue"]));
+        assert_eq!(proposed("Pick one: red, green, or blue?"), list(&["Red", "Green", "Blue"]));
+        assert_eq!(proposed("iPhone or android?"), list(&["iPhone", "Android"]));
+        for question in [
+            "Is it better to rent or buy a house in a big city?",
+            "Should we rent or buy?",
+            "Is it cheaper to rent or to buy?",
+        ] {
+            assert_eq!(proposed(question), list(&["Rent", "Buy"]), "{question}");
+        }
+        assert_eq!(proposed("Can I eat or drink in a library?"), None);
+        assert_eq!(proposed("Should I rent a flat or buy a house?"), list(&["Rent a flat", "Buy a house"]));
         assert_eq!(proposed("What is the best pizza topping?"), None);
         assert_eq!(proposed("or"), None);
         assert_eq!(proposed("Is water wet or not?"), list(&["Yes", "No"]));

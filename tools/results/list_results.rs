@@ -126,7 +126,7 @@ fn dollars(amount: MicroUsd) -> String {
 impl Tool for ListResults {
     const SPEC: Spec = Spec {
         name: "list_results",
-        title: "List your polls",
+        title: "Search your polls",
         summary: "Lists the polls of your account with their outcomes and costs, newest first. Free.",
         manual: include_str!("list_results.md"),
         example: r#"{ "limit": 10 }"#,

@@ -8,6 +8,7 @@ use std::fmt::Write;
 
 use ep_kernel::tool::{Spec, Tool};
 use ep_tools::account::GetBalance;
+use ep_tools::examples::Language;
 use ep_tools::keys::FundKey;
 
 use crate::documents::auth_guide::NAME as AUTH_GUIDE;
@@ -30,9 +31,12 @@ const EXAMPLE: &str = "https://polls.example.com";
 const EXAMPLE_NETWORK: &str = "eip155:8453";
 /// The sentence that explains the example URL. It is removed because the real URL replaces the example.
 const ABOUT_EXAMPLE: &str = "`https://polls.example.com` stands for the service's address. ";
-/// The sections of the skill that the start guide shows.
-const BEGINNING: [&str; 5] =
-    ["Ask without a key", "Ask with a key", "Read the result", "Polls that take long", "What it costs"];
+/// The sections of the skill that the start guide shows, before its programs and after them.
+const ASK: [&str; 2] = ["Ask without a key", "Ask with a key"];
+const READ: [&str; 3] = ["Read the result", "Polls that take long", "What it costs"];
+/// The programs of the start guide, with their headings.
+const PROGRAMS: [(&str, Language); 2] =
+    [("Ask from Python", Language::Python), ("Ask from TypeScript", Language::Typescript)];
 
 /// The guides for a first poll.
 pub(super) const FIRST: &str = "Start here";
@@ -61,7 +65,7 @@ const START_TITLE: &str = "Getting started";
 pub(super) const START: Guide = Guide {
     name: "guide_start",
     twin: "guide_start_markdown",
-    about: "Ask a first poll with curl, without a key and with one, and read the result.",
+    about: "Ask a first poll with curl, Python or TypeScript, without a key and with one, and read the result.",
     chapter: FIRST,
     file: "",
     title: |site| site.document(SKILL).map(|_| START_TITLE.to_owned()),
@@ -243,8 +247,14 @@ fn text_of(site: &Site, document: &str) -> Option<String> {
 
 fn start(site: &Site) -> Option<String> {
     let skill = text_of(site, SKILL)?;
-    let beginning = sections(&skill, |heading| BEGINNING.contains(&heading));
-    Some(format!("# {START_TITLE}\n\n{beginning}{}", price::paragraph(site)))
+    let mut text = format!("# {START_TITLE}\n\n{}", sections(&skill, |heading| ASK.contains(&heading)));
+    for (heading, language) in PROGRAMS {
+        let (name, code) = (language.name(), language.example(&site.links));
+        write!(text, "## {heading}\n\n```{name}\n{}\n```\n\n", code.trim_end()).ok()?;
+    }
+    text.push_str(&sections(&skill, |heading| READ.contains(&heading)));
+    text.push_str(&price::paragraph(site));
+    Some(text)
 }
 
 fn funding(site: &Site) -> Option<String> {

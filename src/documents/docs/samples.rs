@@ -52,12 +52,19 @@ pub(super) fn samples(site: &Site, entry: &Entry) -> Vec<Sample> {
     let mut samples = Vec::new();
     // The plain binding comes before the event stream.
     if let Some((route, rest, is_stream)) = bound.into_iter().next() {
-        let request = request(site, entry, route, rest, is_stream, &example);
-        let program = |id, label, code| Sample { id, label, code, note: String::new() };
+        let program = |id: &'static str, label, code: fn(&Request) -> String| {
+            let mut example = example.clone();
+            // An example that names a language asks for the language of its program.
+            if let Some(language) = example.get_mut("language") {
+                *language = id.into();
+            }
+            let request = request(site, entry, route, rest, is_stream, &example);
+            Sample { id, label, code: code(&request), note: String::new() }
+        };
         samples.extend([
-            program("curl", "curl", curl(&request)),
-            program("python", "Python", python(&request)),
-            program("typescript", "TypeScript", typescript(&request)),
+            program("curl", "curl", curl),
+            program("python", "Python", python),
+            program("typescript", "TypeScript", typescript),
         ]);
     }
     if entry.spec.agents != Agents::None {

@@ -12,7 +12,7 @@ pub(super) fn charts(figures: &Figures) -> Option<[Chart; 3]> {
         agreement(
             "contested",
             contested,
-            format!("Agreement with the whole panel, contested questions of {}", all.set),
+            format!("Agreement with the whole panel, close questions of {}", all.set),
         ),
     ])
 }
@@ -38,7 +38,7 @@ fn calls(sets: &[&Set; 3]) -> Chart {
     Chart {
         id: "calls",
         title: "How much of the panel is asked, by how sure the poll must be".to_owned(),
-        description: "The surer a poll must be, the more models it asks; easy questions need far fewer than contested ones."
+        description: "The surer a poll must be, the more models it asks; easy questions need far fewer than close ones."
             .to_owned(),
         across: "how sure the poll must be",
         upwards: "models asked, of the panel",

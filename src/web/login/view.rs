@@ -9,6 +9,7 @@ use crate::layout::return_to;
 use crate::layout::{Renders, own};
 use crate::site::Site;
 use crate::site::names::{ASK_PATH, LOGIN, LOGIN_PAGE};
+use crate::web::start::FREE;
 
 /// The sign-in page.
 #[derive(Template)]
@@ -37,6 +38,15 @@ struct Ways {
     return_to: String,
     /// True if a question waits for the sign-in.
     has_question: bool,
+    /// URL of the form that asks the free models, with the question that waits.
+    free: String,
+}
+
+impl Ways {
+    /// Returns the class of the link to the free models: the page has one primary button.
+    const fn free_class(&self) -> &'static str {
+        if self.provider.is_some() { "quiet" } else { "button" }
+    }
 }
 
 impl<'a> LoginPage<'a> {
@@ -46,12 +56,14 @@ impl<'a> LoginPage<'a> {
         let provider = address(LOGIN).filter(|_| site.settings.offer.sign_in);
         let issuer = site.settings.offer.issuer.as_deref().and_then(|issuer| url::Url::parse(issuer).ok());
         let host = issuer.as_ref().and_then(url::Url::host_str).unwrap_or("the identity provider").to_owned();
+        let has_question = requested == ASK_PATH;
         let inner = Ways {
             host,
             provider: provider.map(|url| format!("{url}{}", return_to(requested))),
             wallet: address(ChallengeWallet::SPEC.name).zip(address(VerifyWallet::SPEC.name)),
             return_to: requested.to_owned(),
-            has_question: requested == ASK_PATH,
+            has_question,
+            free: if has_question { format!("{ASK_PATH}?who={FREE}") } else { "/".to_owned() },
         };
         let balance = if site.settings.offer.charges { "your balance, " } else { "" };
         let about = format!("Sign in to see {balance}your polls and your API keys.");

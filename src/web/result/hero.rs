@@ -104,8 +104,8 @@ impl Seats {
         let beside =
             if is_many && !poll.status.is_open() { wedge_letters(&chamber, &seats) } else { Vec::new() };
         let panel = number(roster, voter_of(poll));
-        let middle = number(roster, if poll.simulated { "voter" } else { "model" });
         let votes = number(poll.tally.votes(), "vote");
+        let of_panel = format!("of {}", number(roster, if poll.simulated { "voter" } else { "model" }));
         // The counts of a running poll change, and its status line says them.
         let skipped_text = if stopped_early(poll).is_some() { "not asked" } else { "not needed" };
         let (without_vote, skipped) =
@@ -128,7 +128,7 @@ impl Seats {
             is_many,
             is_square: poll.simulated,
             description,
-            middle: (middle, votes),
+            middle: (votes, of_panel),
             without_vote,
             skipped,
             skipped_text,
@@ -183,12 +183,10 @@ fn voters(poll: &PollResult) -> Vec<Voter> {
 
 /// Certainty that the whole panel would give this outcome.
 pub enum Meter {
-    /// Nothing could change the outcome.
-    Settled(&'static str),
     /// A bound in per cent, and the threshold in per cent, if the poll had one.
     Bound(f64, Option<f64>),
-    /// The votes do not tell.
-    Unknown(&'static str),
+    /// Nothing could change the outcome, or the votes do not tell.
+    Text(&'static str),
 }
 
 impl Meter {
@@ -200,17 +198,17 @@ impl Meter {
         let ended = EndedPoll::from(poll);
         let percent = ended.percent();
         Some(if percent >= 100.0 {
-            Self::Settled(match (poll.models_skipped, poll.is_tie) {
-                (0, _) => "Every model of the panel was asked.",
-                (_, true) => "The rest could not change the tie.",
-                (_, false) => "The rest could not change the winner.",
+            Self::Text(match (poll.models_skipped, poll.is_tie) {
+                (0, _) => "Settled: the whole panel was asked.",
+                (_, true) => "Settled: the rest could not change the tie.",
+                (_, false) => "Settled: the rest could not change the winner.",
             })
         } else if percent > 0.0 && !poll.is_tie {
             Self::Bound(percent, ended.threshold_percent())
         } else if poll.models_skipped > 0 {
-            Self::Unknown("Too few votes to predict the whole panel.")
+            Self::Text("Open: too few votes to predict the whole panel.")
         } else {
-            Self::Unknown("The models without a vote could change the outcome.")
+            Self::Text("Open: the models without a vote could change the outcome.")
         })
     }
 }

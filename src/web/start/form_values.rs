@@ -46,6 +46,11 @@ impl PollFormValues {
         Some(self.voters.as_str()).filter(|voters| !voters.is_empty() && *voters != FREE)
     }
 
+    /// Returns the form for the free models, without settings that require an account.
+    pub(super) fn free(self) -> Self {
+        Self { question: self.question, options: self.options, ..Self::default() }
+    }
+
     /// True if the form requires an account: it sets a profile, a budget, a threshold or privacy.
     pub fn needs_account(&self) -> bool {
         self.profile().is_some() || self.has_terms()
@@ -63,4 +68,4 @@ impl PollFormValues {
 }
 
 /// The selection of a form that names no profile.
-pub(super) const FREE: &str = "free";
+pub(crate) const FREE: &str = "free";

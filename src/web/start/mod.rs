@@ -32,9 +32,10 @@ use crate::documents::home_links;
 use crate::http::{AppState, Exchange, Form, RequestHead, protect};
 use crate::layout::{own, return_to};
 use crate::site::names::{ASK_PATH, HOME_MARKDOWN, LOGIN_PATH};
-use crate::site::{HTML, wants_markdown};
+use crate::site::{HTML, QueryParameter, wants_markdown};
 
 pub use self::featured::Featured;
+pub(super) use self::form_values::FREE;
 pub use self::panels::Panels;
 
 /// Shows the start page. The form contains an earlier poll if `again` names one, or an example.
@@ -66,6 +67,10 @@ pub(crate) fn show(
     .boxed()
 }
 
+/// Query parameters of the form that has waited for a sign-in.
+pub(super) const RESUME_QUERY: [QueryParameter; 1] =
+    [QueryParameter::text("who", "`free` asks the free models instead of the chosen panel.")];
+
 /// Shows the start page with the form that has waited for a sign-in. Without one, redirects to the start page.
 pub(crate) fn resume(
     of_pages: PageState,
@@ -75,6 +80,8 @@ pub(crate) fn resume(
     async move {
         let Exchange { state, head, request, .. } = exchange;
         let Some(values) = waiting_form::read(request.headers()) else { return see_other("/") };
+        let query = Form::parse(request.uri().query().unwrap_or_default().as_bytes());
+        let values = if query.text("who") == FREE { values.free() } else { values };
         let visit = Visit { of_pages: &of_pages, state: &state, head: &head, admission: &admission };
         visit.page(&values, None).await
     }
