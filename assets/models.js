@@ -16,7 +16,7 @@ const address = (url) => {
 // Announced when typing stops, because screen readers would read a count for each letter.
 const announce = (count) => {
   if (!input.value.trim()) found.textContent = ''
-  else found.textContent = count ? `${count} of ${rows.length} models match.` : 'No model matches. Try fewer words.'
+  else found.textContent = count ? `${count} of ${rows.length} models match.` : 'No model matches.'
   history.replaceState(null, '', address(new URL(location)))
   for (const link of links) link.href = address(new URL(link.href))
 }

@@ -34,7 +34,8 @@ function chooseTheme(button) {
   }
   label()
   button.addEventListener('click', () => {
-    const names = Object.keys(THEMES)
+    // The first press changes what is seen.
+    const names = matchMedia('(prefers-color-scheme: dark)').matches ? ['', 'light', 'dark'] : ['', 'dark', 'light']
     theme = names[(names.indexOf(theme) + 1) % names.length]
     apply()
     label()

@@ -219,7 +219,7 @@ mod tests {
                 "error_code": (!success).then_some("timeout"), "family": "f", "option_order": [0, 1] })
         };
         let notices: Vec<String> = (0..7).map(|n| format!("notice {n}")).collect();
-        let counts = "1 vote · 1 failed call (counted for the runner-up) · 8 not needed";
+        let counts = "1 vote · 1 failed call · 8 not needed";
         let notices: Vec<String> = std::iter::once(counts.to_owned()).chain(notices).collect();
         let poll = json!({ "poll_id": "EP-20260131-7KQ2M4X9TB", "status": "partial", "outcome": "Tabs",
             "question": "Tabs or spaces?", "options": ["Tabs", "Spaces"], "poll_type": "fptp",

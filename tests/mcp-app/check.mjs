@@ -3,7 +3,7 @@
 //   node check.mjs <path of the app's HTML> [folder for screenshots] [--faults]
 //
 // With --faults, apps that are broken in several ways are checked, too: each has to be noticed.
-// CHROMIUM names the browser; it is /usr/bin/chromium otherwise.
+// CHROMIUM names the browser; it is /usr/bin/chromium-headless-shell otherwise.
 import { mkdir, readFile } from 'node:fs/promises'
 import { checkApp, startBrowser } from './walk.mjs'
 

@@ -19,7 +19,7 @@ const CAPABILITIES = { serverTools: {}, openLinks: {} }
 const QUERY = { poll_id: finished().poll_id }
 
 export const startBrowser = () => chromium.launch({
-  executablePath: process.env.CHROMIUM ?? '/usr/bin/chromium', args: ['--no-sandbox'],
+  executablePath: process.env.CHROMIUM ?? '/usr/bin/chromium-headless-shell', args: ['--no-sandbox'],
 })
 
 let bundle

@@ -16,8 +16,8 @@ const MOST_LCP_MS = 300
 const RUNS = 5
 
 const chrome = await launch({
-  chromePath: process.env.CHROMIUM ?? '/usr/bin/chromium',
-  chromeFlags: ['--headless=new', '--no-sandbox', '--disable-gpu', '--disable-quic', '--no-first-run', '--disable-background-networking'],
+  chromePath: process.env.CHROMIUM ?? '/usr/bin/chromium-headless-shell',
+  chromeFlags: ['--no-sandbox', '--disable-gpu', '--disable-quic', '--no-first-run', '--disable-background-networking'],
 })
 
 async function run(path, config) {

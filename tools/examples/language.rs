@@ -77,11 +77,11 @@ impl Language {
     }
 
     /// Returns the example of an operation's input as JSON text, or as a value in languages where JSON is
-    /// valid source.
+    /// valid source. Python has other names for `true`, `false` and `null`, which no example has.
     fn body(self, spec: &Spec) -> String {
         let value: Value = serde_json::from_str(spec.example).unwrap_or_default();
         match self {
-            Self::Typescript => value.to_string(),
+            Self::Typescript | Self::Python => value.to_string(),
             _ => self.quoted(&value.to_string()),
         }
     }
@@ -101,6 +101,15 @@ mod tests {
     use ep_kernel::method::Method;
 
     use super::*;
+
+    #[test]
+    fn bodies_are_valid_python() {
+        for spec in [&PollFree::SPEC, &PollQuestion::SPEC] {
+            let body = Language::Python.body(spec);
+            let outside: String = body.split('"').step_by(2).collect();
+            assert!(!outside.chars().any(char::is_alphabetic), "{body}");
+        }
+    }
 
     #[test]
     fn every_placeholder_is_filled() {

@@ -20,14 +20,14 @@ def call(path, body=None, headers=None):
 
 
 # Free: open-weight models, no account.
-free = call("{{poll_free}}", json.loads({{poll_free.body}}))
+free = call("{{poll_free}}", {{poll_free.body}})
 print(free["answer"], "-", free["reasoning"])
 
 key = os.environ.get("EP_API_KEY")
 if key:
     # With an account. The Idempotency-Key makes it safe to send the same request again.
     headers = {"Authorization": f"Bearer {key}", "Idempotency-Key": str(uuid.uuid4())}
-    poll = call("{{poll_question}}", json.loads({{poll_question.body}}), headers)
+    poll = call("{{poll_question}}", {{poll_question.body}}, headers)
     # The result, for anyone who knows the id. While the poll runs, its status is running or queued.
     while True:
         result = call("{{get_poll_result}}?wait_ms=20000")

@@ -198,13 +198,15 @@ fn alternatives(text: &str) -> Option<Vec<String>> {
             commas.split(',').map(|part| part.trim().to_owned()).filter(|part| !part.is_empty()).collect(),
         );
     }
-    let (before, after) = text.rsplit_once(" or ")?;
-    if before.contains([',', ':']) || before.contains(" or ") {
+    if text.contains([',', ':']) {
         return None;
     }
-    let before: Vec<&str> = before.split_whitespace().collect();
-    let after: Vec<&str> = after.split_whitespace().collect();
-    verbs(&before, &after).or_else(|| ends(&before, &after))
+    let parts: Vec<Vec<&str>> = text.split(" or ").map(|part| part.split_whitespace().collect()).collect();
+    let (before, rest) = parts.split_first()?;
+    match rest {
+        [after] => verbs(before, after).or_else(|| ends(before, rest)),
+        _ => ends(before, rest),
+    }
 }
 
 /// Reads "Is it better to rent or buy a house" and "Should I rent or buy": two verbs that share the rest.
@@ -219,12 +221,16 @@ fn verbs(before: &[&str], after: &[&str]) -> Option<Vec<String>> {
     compares.then(|| vec![(*one).to_owned(), (*other).to_owned()])
 }
 
-/// Reads "Should I use Rust or Go": the same number of words before and after the "or". Longer questions need a list of
+/// Reads "Should I use Rust or Go": the same number of words before and after each "or". Longer questions need a list of
 /// options.
-fn ends(before: &[&str], after: &[&str]) -> Option<Vec<String>> {
-    let left = before.get(before.len().checked_sub(after.len())?..)?.join(" ");
+fn ends(before: &[&str], rest: &[Vec<&str>]) -> Option<Vec<String>> {
+    let words = rest.first()?.len();
+    let left = before.get(before.len().checked_sub(words)?..)?.join(" ");
     let is_opening = starts_with(&left, OPENINGS) || starts_with(&left, LEADS);
-    (!is_opening).then(|| vec![left, after.join(" ")])
+    if is_opening || rest.iter().any(|part| part.len() != words) {
+        return None;
+    }
+    Some(std::iter::once(left).chain(rest.iter().map(|part| part.join(" "))).collect())
 }
 
 #[cfg(test)]
@@ -254,6 +260,9 @@ mod tests {
         ] {
             assert_eq!(proposed(question), list(&["Rent", "Buy"]), "{question}");
         }
+        let many = list(&["Guitar", "Piano", "Violin"]);
+        assert_eq!(proposed("Should I learn guitar or piano or violin?"), many);
+        assert_eq!(proposed("Should I learn guitar or piano or the violin?"), None);
         assert_eq!(proposed("Can I eat or drink in a library?"), None);
         assert_eq!(proposed("Should I rent a flat or buy a house?"), list(&["Rent a flat", "Buy a house"]));
         assert_eq!(proposed("What is the best pizza topping?"), None);

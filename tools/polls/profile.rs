@@ -66,7 +66,7 @@ impl Profile {
                 Pace::Thrifty,
             ),
             Self::Balanced => (
-                "Small, cheap models: the default. May differ from the whole panel up to 1 time in 20.",
+                "Small, cheap models. May differ from the whole panel up to 1 time in 20.",
                 DEFAULT_PRESET,
                 0.95,
                 1_000_000,

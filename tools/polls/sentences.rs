@@ -101,12 +101,10 @@ impl EndedPoll<'_> {
             matches!(self.reason, Some(TerminationReason::MathematicalLock | TerminationReason::Confidence));
         let not_needed = if decided { self.skipped } else { self.unused };
         let not_asked = self.skipped.saturating_sub(not_needed);
-        // An unknown vote counts for the runner-up, if there is one.
-        let runner_up = if self.winner.is_some() { " (counted for the runner-up)" } else { "" };
         let parts = [
             (true, number(self.tally.votes(), "vote")),
             (self.unreadable > 0, number(self.unreadable, "unreadable answer")),
-            (self.failed > 0, format!("{}{runner_up}", number(self.failed, "failed call"))),
+            (self.failed > 0, number(self.failed, "failed call")),
             (not_needed > 0, format!("{not_needed} not needed")),
             (not_asked > 0, format!("{not_asked} not asked")),
         ];
@@ -147,10 +145,10 @@ impl EndedPoll<'_> {
         let percent = self.percent();
         let sure = if percent >= 100.0 {
             format!("Would hold for the whole panel of {roster} models: 100 %.")
-        } else if percent > 0.0 {
-            format!("Would hold for the whole panel of {roster} models: at least {percent} %.")
         } else if self.skipped == 0 {
             "Not known: the failed calls could change it.".to_owned()
+        } else if percent > 0.0 {
+            format!("Would hold for the whole panel of {roster} models: at least {percent} %.")
         } else {
             format!("Not known: too few votes to predict the whole panel of {roster} models.")
         };
@@ -221,10 +219,7 @@ mod tests {
         let tally = NamedTally(vec![("Tabs".into(), 30), ("Spaces".into(), 7)]);
         let locked = poll(&tally);
         assert_eq!(locked.headline(quoted), "“Tabs” won 30 of 37 votes.");
-        assert_eq!(
-            locked.counts(),
-            "37 votes · 2 unreadable answers · 2 failed calls (counted for the runner-up) · 9 not needed"
-        );
+        assert_eq!(locked.counts(), "37 votes · 2 unreadable answers · 2 failed calls · 9 not needed");
         assert_eq!(locked.stopped(), "Settled: the rest could not change the winner.");
         assert_eq!(
             locked.sure(),
@@ -240,7 +235,7 @@ mod tests {
             ..locked
         };
         assert_eq!(stopped.headline(quoted), "Simulated voters: “Tabs” won 30 of 37 votes.");
-        assert_eq!(stopped.counts(), "37 votes · 1 failed call (counted for the runner-up) · 9 not needed");
+        assert_eq!(stopped.counts(), "37 votes · 1 failed call · 9 not needed");
         assert_eq!(stopped.stopped(), "Past the threshold of 95 %: more votes were unlikely to change it.");
         assert_eq!(
             stopped.sure(),

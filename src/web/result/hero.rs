@@ -197,18 +197,20 @@ impl Meter {
         }
         let ended = EndedPoll::from(poll);
         let percent = ended.percent();
+        let is_complete = poll.models_skipped == 0;
         Some(if percent >= 100.0 {
-            Self::Text(match (poll.models_skipped, poll.is_tie) {
-                (0, _) => "Settled: the whole panel was asked.",
-                (_, true) => "Settled: the rest could not change the tie.",
-                (_, false) => "Settled: the rest could not change the winner.",
+            Self::Text(match (is_complete, poll.is_tie) {
+                (true, _) => "Settled: the whole panel was asked.",
+                (false, true) => "Settled: the rest could not change the tie.",
+                (false, false) => "Settled: the rest could not change the winner.",
             })
+        } else if is_complete {
+            // There is no panel left to predict.
+            Self::Text("Not settled: the models without a vote could change the outcome.")
         } else if percent > 0.0 && !poll.is_tie {
             Self::Bound(percent, ended.threshold_percent())
-        } else if poll.models_skipped > 0 {
-            Self::Text("Open: too few votes to predict the whole panel.")
         } else {
-            Self::Text("Open: the models without a vote could change the outcome.")
+            Self::Text("Not settled: too few votes to predict the whole panel.")
         })
     }
 }

@@ -207,9 +207,9 @@ impl View {
 
     /// Returns the HTML code of a frame of this size. The URL has no characters that need escaping in HTML.
     pub(crate) fn frame_of(&self, width: u32, height: u32) -> String {
-        let embed = &self.embed;
+        let Self { embed, voters, .. } = self;
         format!(
-            "<iframe src=\"{embed}\" width=\"{width}\" height=\"{height}\" title=\"A poll of AI models\"></iframe>"
+            "<iframe src=\"{embed}\" width=\"{width}\" height=\"{height}\" title=\"A poll of {voters}\"></iframe>"
         )
     }
 

@@ -84,6 +84,8 @@ fn layout(site: &Site) -> Layout<'_> {
 
 /// Returns the first id of a poll in a text: a link, or the id itself.
 fn poll_in(text: &str) -> Option<PollId> {
+    // Whoever types an id may do so in lower case.
+    let text = text.to_ascii_uppercase();
     let ids = text.match_indices(ID_PREFIX).filter_map(|(start, _)| {
         let rest = &text[start..];
         let end = rest.find(|c: char| !c.is_ascii_alphanumeric() && c != '-').unwrap_or(rest.len());
@@ -99,9 +101,12 @@ mod tests {
     #[test]
     fn polls_are_found_in_links() {
         let id = "EP-20260101-0000000000";
-        for text in
-            [id.to_owned(), format!("https://ep.example/results/{id}.md?x=1#y"), format!("EP-1 {id},")]
-        {
+        for text in [
+            id.to_owned(),
+            id.to_lowercase(),
+            format!("https://ep.example/results/{id}.md?x=1#y"),
+            format!("EP-1 {id},"),
+        ] {
             assert_eq!(poll_in(&text).unwrap().as_str(), id, "{text}");
         }
         for text in ["", "EP-", "EP-20260101", "https://ep.example/results/", "é EP-é"] {
