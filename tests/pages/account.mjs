@@ -196,6 +196,30 @@ async function oneRow({ page }, name) {
   await page.setViewportSize(before)
 }
 
+/** Asserts that the account does not move while it loads, is told without colours, and is printed without controls. */
+async function everywhere({ page }) {
+  const before = page.viewportSize()
+  for (const width of [1440, 375]) {
+    await page.setViewportSize({ width, height: 812 })
+    await page.reload()
+    const shift = await page.evaluate(() => new Promise((resolve) => {
+      let sum = 0
+      new PerformanceObserver((list) => { for (const { value } of list.getEntries()) sum += value }).observe({ type: 'layout-shift', buffered: true })
+      document.fonts.ready.then(() => setTimeout(() => resolve(sum), 300))
+    }))
+    assert.ok(shift <= 0.02, `the account moves by ${shift} at ${width}`)
+  }
+  await page.setViewportSize(before)
+  await page.emulateMedia({ forcedColors: 'active' })
+  const colours = await page.evaluate(() => [getComputedStyle(document.querySelector('.days rect')).fill, getComputedStyle(document.body).color, getComputedStyle(document.body).backgroundColor])
+  assert.equal(colours[0], colours[1], 'bars of the chart')
+  assert.notEqual(colours[0], colours[2])
+  await page.emulateMedia({ forcedColors: null, media: 'print' })
+  assert.equal(await page.locator('button:visible, input:visible, nav:visible').count(), 0)
+  for (const id of ['#balance', '#history tbody tr', '.days']) assert.ok(await page.locator(id).first().isVisible(), id)
+  await page.emulateMedia({ media: null })
+}
+
 /** Opens the form of a new key. It is open already if there is no key. */
 async function openNewKey(page) {
   const name = page.getByLabel('Name', { exact: true })
@@ -337,6 +361,7 @@ const CHECKS = {
     assert.equal(await page.locator('#history tbody tr').count(), 1)
     await open(page, '/dashboard')
     await holds(visitor, 'dashboard')
+    await everywhere(visitor)
     await byKeyboard(visitor, 'dashboard')
     await open(page, '/dashboard')
 

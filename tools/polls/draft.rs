@@ -87,6 +87,10 @@ pub struct PollRequest {
     /// 1 to 3.
     #[schemars(extend("x-extended" = true))]
     pub reasons: Option<ExplanationCount>,
+    /// Asks every model, even after the outcome is certain: for shares of votes, which an early stop biases.
+    #[serde(default)]
+    #[schemars(extend("default" = false, "x-extended" = true))]
+    pub complete: bool,
     /// Price it; ask no model.
     #[serde(default)]
     #[schemars(extend("default" = false))]
@@ -118,6 +122,7 @@ impl PollRequest {
             pace: self.pace.unwrap_or(bundle.pace),
             private: self.private,
             explanations: self.reasons,
+            complete: self.complete,
         })
     }
 }

@@ -96,6 +96,7 @@ impl Tool for EstimatePoll {
             pace: bundle.pace,
             private: false,
             explanations: None,
+            complete: false,
         };
         Ok(Estimates::new(cx, &plan(cx, draft).await?))
     }

@@ -156,6 +156,7 @@ impl Tool for PollFree {
             pace: Pace::Fast,
             private: false,
             explanations: None,
+            complete: false,
         };
         let plan = plan(cx, draft).await?;
         if dry_run {

@@ -36,6 +36,8 @@ pub struct Draft {
     pub private: bool,
     /// The number of voters to ask for an explanation after the decision.
     pub explanations: Option<ExplanationCount>,
+    /// True if every model is asked, even after the outcome is certain.
+    pub complete: bool,
 }
 
 /// A poll as it was opened. It is stored completely, so that any process can run it.
@@ -61,6 +63,10 @@ pub struct Plan {
     /// The number of voters to ask for an explanation after the decision.
     #[serde(skip)]
     pub explanations: Option<ExplanationCount>,
+    /// True if every model is asked, even after the outcome is certain. An early stop favours the leader, so shares of
+    /// votes need a complete panel.
+    #[serde(skip)]
+    pub complete: bool,
     /// True if the voters are simulated.
     pub simulated: bool,
     /// The roster in dispatch order.
@@ -84,11 +90,13 @@ pub enum PollForm {
     /// The same rules. The roster is stored once for all polls that share it, and ballots are stored without
     /// what their plan contains.
     Slim = 2,
+    /// Stored likewise. Every model is asked, even after the outcome is certain.
+    Complete = 3,
 }
 
 impl PollForm {
-    /// The format of new polls.
-    pub const NEWEST: Self = Self::Slim;
+    /// The format with the highest number.
+    pub const NEWEST: Self = Self::Complete;
 
     /// Returns the format's number in the database.
     pub const fn number(self) -> i64 {
@@ -100,6 +108,7 @@ impl PollForm {
         match number {
             1 => Some(Self::First),
             2 => Some(Self::Slim),
+            3 => Some(Self::Complete),
             _ => None,
         }
     }
@@ -124,6 +133,8 @@ pub struct Rules {
     private: bool,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     explanations: Option<ExplanationCount>,
+    #[serde(default, skip_serializing_if = "is_default")]
+    complete: bool,
     #[serde(default, skip_serializing_if = "is_default")]
     simulated: bool,
     #[serde(default = "usual_deadline_ms", skip_serializing_if = "is_usual_deadline")]
@@ -179,12 +190,18 @@ impl Plan {
             pace: draft.pace,
             private: draft.private,
             explanations: draft.explanations,
+            complete: draft.complete,
             simulated,
             roster: DispatchOrder::draw(members, seed),
             seed,
             deadline_ms: deadline.as_millis() as u64,
             notices,
         }
+    }
+
+    /// Returns the format in which the poll is stored.
+    pub const fn form(&self) -> PollForm {
+        if self.complete { PollForm::Complete } else { PollForm::Slim }
     }
 
     /// Returns the rules, for storage.
@@ -196,6 +213,7 @@ impl Plan {
             pace: self.pace,
             private: self.private,
             explanations: self.explanations,
+            complete: self.complete,
             simulated: self.simulated,
             deadline_ms: self.deadline_ms,
             notices: self.notices.clone(),
@@ -219,6 +237,7 @@ impl Plan {
             pace,
             private,
             explanations,
+            complete,
             simulated,
             deadline_ms,
             notices,
@@ -233,6 +252,7 @@ impl Plan {
             pace,
             private,
             explanations,
+            complete,
             simulated,
             roster: DispatchOrder::draw(members, seed),
             seed,
@@ -357,6 +377,7 @@ mod tests {
             pace: Pace::Fast,
             private: false,
             explanations: None,
+            complete: false,
         };
         let seed = Seed::new([3; 32]);
         let plan = Plan::new(draft, roster, seed, Duration::from_mins(2));
@@ -371,6 +392,9 @@ mod tests {
         let usual = rules.replace(",\"deadline_ms\":120000", "");
         assert_eq!(stored(&usual), Some(Plan { deadline_ms: 180_000, ..plan.clone() }));
         assert_eq!(stored(&rules.replace('}', ",\"draws\":1}")), Some(plan.clone()));
+        let complete = Plan { complete: true, ..plan.clone() };
+        assert_eq!(stored(&serde_json::to_string(&complete.rules()).unwrap()), Some(complete.clone()));
+        assert_eq!((plan.form(), complete.form()), (PollForm::Slim, PollForm::Complete));
         assert_eq!(stored(&rules.replace('}', ",\"draws\":2}")), None);
     }
 }

@@ -169,6 +169,9 @@ impl PollExecutor {
     /// least these.
     pub fn first_wave(plan: &Plan) -> usize {
         let members = plan.roster.len() as u32;
+        if plan.complete {
+            return plan.roster.len();
+        }
         let standing = Evidence { leader: 0, rival: 0, remaining: members };
         responses_needed(&Rule::for_threshold(plan.threshold), standing) as usize
     }

@@ -217,7 +217,7 @@ impl<'a> Run<'a> {
         let open_responses = (self.responses.roster() - self.responses.completed()) as u32;
         // In the second half of its time, a poll keeps all remaining calls in flight.
         let hurried = Instant::now() >= self.half_time();
-        let in_flight = if hurried {
+        let in_flight = if hurried || self.plan.complete {
             open_responses
         } else {
             self.plan
@@ -373,6 +373,9 @@ impl<'a> Run<'a> {
     /// about another option than the leader of the tally. That does not end a poll, because the outcome shown
     /// is the tally's.
     fn decision(&self, out_of_budget: bool) -> Option<Decision> {
+        if self.plan.complete && !out_of_budget && !self.responses.is_exhausted() {
+            return None;
+        }
         let mut decision = decide(&self.responses, &self.rule, out_of_budget)?;
         let about_another = decision.differs_from_tally();
         match decision.reason {

@@ -4,6 +4,8 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
+use ep_kernel::executor::PollExecutor;
+use ep_polling::money::MicroUsd;
 use ep_polling::stopping::{Decision, Pace, TerminationReason};
 use ep_polling::tally::{Outcome, Tally};
 
@@ -26,6 +28,30 @@ async fn full_confidence_requires_a_lock() {
     let (finished, _, _) = case.run().await;
     assert_eq!(finished.decision.reason, TerminationReason::MathematicalLock);
     assert_eq!((finished.ballots.len(), finished.decision.p), (11, 0.0));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_complete_poll_asks_every_model() {
+    for pace in [Pace::Thrifty, Pace::Fast] {
+        let mut case = Case::new(&[vec![Some(1); 19], vec![None]].concat());
+        (case.complete, case.pace) = (true, pace);
+        let (finished, script, plan) = case.run().await;
+        assert_eq!(finished.decision.reason, TerminationReason::RosterExhausted, "{pace:?}");
+        assert_eq!((script.called.lock().unwrap().len(), finished.unused_calls), (20, 0));
+        assert_eq!((finished.ballots.len(), finished.decision.p), (20, 0.0));
+        // The hold covers the whole panel from the start.
+        let hold = plan.hold(PollExecutor::first_wave(&plan));
+        assert_eq!(hold.at_least, hold.at_most);
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_complete_poll_ends_at_its_budget() {
+    let mut case = Case::new(&vec![Some(0); 20]);
+    let worst = case.plan().worst_case(0);
+    (case.complete, case.costs, case.budget) = (true, worst, MicroUsd::new(worst.micro() * 12));
+    let (finished, _, _) = case.run().await;
+    assert_eq!(finished.ballots.len(), 12);
 }
 
 #[tokio::test(start_paused = true)]

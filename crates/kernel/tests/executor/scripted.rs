@@ -135,6 +135,7 @@ pub struct Case {
     pub price: Option<Price>,
     pub seed: [u8; 32],
     pub explanations: Option<ExplanationCount>,
+    pub complete: bool,
 }
 
 /// The charge for an explanation.
@@ -157,6 +158,7 @@ impl Case {
             price: Some(PRICE),
             seed: [7; 32],
             explanations: None,
+            complete: false,
         }
     }
 
@@ -179,6 +181,7 @@ impl Case {
             pace: self.pace,
             private: false,
             explanations: self.explanations,
+            complete: self.complete,
         };
         let member = |i: usize| Member {
             model: ModelId::new(format!("m{i}")),

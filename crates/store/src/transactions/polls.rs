@@ -195,7 +195,7 @@ async fn open<C: Connection>(
     let (request_ref, billed) = (request_ref.as_deref(), hold.is_some());
     let (worker, lasts) = (&*lease.worker, lease.lasts);
     let number = plans::add(db, plan, members, hash).await?;
-    let form = PollForm::NEWEST.number();
+    let form = plan.form().number();
     let row = values![
         id,
         *owner,

@@ -45,6 +45,11 @@ async fn stored_polls_are_read_unchanged(db: TestDatabase) {
     let record = db.polls.poll(&free).await.unwrap().unwrap();
     assert_eq!((record.owner, record.held, record.plan), (None, None, plan(50)));
 
+    let complete = ep_polling::plan::Plan { complete: true, ..plan(50) };
+    let poll = ep_kernel::ports::NewPoll { plan: complete.clone(), ..new_poll(None, None) };
+    db.polls.open(&poll, &lease("a", 10)).await.unwrap();
+    assert_eq!(db.polls.poll(&poll.id).await.unwrap().unwrap().plan, complete);
+
     let unknown = "EP-20260131-ZZZZZZZZZZ".parse().unwrap();
     assert_eq!(db.polls.poll(&unknown).await.unwrap(), None);
 }

@@ -290,6 +290,7 @@ pub fn plan(members: usize) -> Plan {
         pace: Pace::Balanced,
         private: false,
         explanations: None,
+        complete: false,
         simulated: true,
         roster: (0..members).map(member).collect(),
         seed: Seed::new([7; 32]),
