@@ -69,6 +69,8 @@ pub static TOOLS: LazyLock<Vec<Entry>> = LazyLock::new(|| {
         entry::<webhooks::SetWebhook>(),
         entry::<webhooks::RotateWebhookSecret>(),
         entry::<polls::PollFree>(),
+        entry::<polls::Decide>(),
+        entry::<polls::DecideFree>(),
         entry::<polls::DryRunPoll>(),
         entry::<polls::EstimatePoll>(),
         entry::<polls::ListProfiles>(),

@@ -26,6 +26,7 @@ use crate::protocols::rest;
 use crate::protocols::rest::Binding;
 use crate::site::Site;
 use crate::site::names::{AGENT_CARD, EMBED};
+use crate::site::protocol::ErrorFormat;
 use crate::site::route::MAX_BODY;
 use crate::site::{Route, RouteKind};
 use crate::web;
@@ -136,7 +137,16 @@ async fn unknown_route(State(state): State<AppState>, head: RequestHead, request
         }
         None => Fault::new(Kind::UnknownRoute, format!("there is nothing at {path}; see {card}")),
     };
-    refuse(&state, &head, UNKNOWN, refusal).await
+    let response = refuse(&state, &head, UNKNOWN, refusal).await;
+    in_format_of(&state.site, request.uri().path(), response)
+}
+
+/// Sets the format of an error at a path that belongs to a protocol.
+fn in_format_of(site: &Site, path: &str, mut response: Response<Body>) -> Response<Body> {
+    if let Some(ErrorFormat::Own(renderer)) = site.errors_below(path) {
+        response.extensions_mut().insert(ErrorStyle::Own(renderer));
+    }
+    response
 }
 
 /// Returns a permanent redirect through the guard.
@@ -171,7 +181,7 @@ async fn serve(routes: &PathRoutes, exchange: Exchange) -> Response<Body> {
         let refusal = routes.wrong_method(&exchange);
         let mut response = Box::pin(refuse(&exchange.state, &exchange.head, WRONG_METHOD, refusal)).await;
         response.headers_mut().insert(ALLOW, routes.allow.clone());
-        return response;
+        return in_format_of(&exchange.state.site, exchange.request.uri().path(), response);
     };
     let mut response = answer(candidate, exchange).await;
     response.extensions_mut().insert(candidate.route.challenge());
@@ -208,6 +218,9 @@ async fn answer(candidate: &Candidate, exchange: Exchange) -> Response<Body> {
     let app = Arc::clone(&exchange.state.app);
     let credential = match route.kind {
         _ if route.ignores_credentials() => Credential::None,
+        RouteKind::Protocol(endpoint) if endpoint.protocol.is_anonymous(&exchange.head.credential) => {
+            Credential::None
+        }
         RouteKind::Protocol(endpoint) if endpoint.protocol.accepts_user_ids => {
             exchange.state.credential_or_user_id(&exchange.head)
         }

@@ -15,7 +15,7 @@ use crate::http::{AppState, Handler};
 use crate::payments;
 use crate::payments::Rails;
 use crate::protocols::a2a::TaskPayments;
-use crate::protocols::{a2a, mcp};
+use crate::protocols::{a2a, mcp, openai};
 use crate::site::{Route, RouteKind};
 use crate::site::{Site, SiteSettings};
 use crate::web;
@@ -36,7 +36,7 @@ struct Module {
 }
 
 /// Every module with routes of its own.
-static MODULES: [Module; 4] = [
+static MODULES: [Module; 5] = [
     Module {
         routes: || mcp::ROUTES.to_vec(),
         endpoints: |state, _| mcp::endpoints(&state.app, state.tools, &state.web).collect(),
@@ -45,6 +45,7 @@ static MODULES: [Module; 4] = [
         routes: || a2a::routes().collect(),
         endpoints: |_, payments| a2a::endpoints(&TaskPayments::new(payments.task_payments())),
     },
+    Module { routes: || openai::routes().collect(), endpoints: |_, _| openai::endpoints() },
     Module {
         routes: || payments::routes().collect(),
         endpoints: |_, payments| payments.endpoints().collect(),

@@ -6,4 +6,5 @@
 
 pub mod a2a;
 pub mod mcp;
+pub mod openai;
 pub mod rest;

@@ -35,7 +35,7 @@ pub use negotiation::{reads_html, wants_markdown};
 pub use offer::{Models, NO_ISSUER, Offer};
 pub use owner::owner;
 pub use price::PollPrice;
-pub use protocol::{Protocol, ProtocolRoute};
+pub use protocol::{ErrorFormat, Protocol, ProtocolRoute};
 pub use rails::{RAILS, Rail};
 pub use resource::{Challenge, ProtectedResource};
 pub use route::{QueryParameter, Route, RouteKind};
@@ -177,6 +177,16 @@ impl Site {
     /// True if pages of every website may read this path.
     pub fn is_open(&self, path: &str) -> bool {
         self.open.contains(path)
+    }
+
+    /// Returns the format of errors at a path below the prefix of a protocol.
+    pub fn errors_below(&self, path: &str) -> Option<ErrorFormat> {
+        self.routes.iter().find_map(|route| match route.kind {
+            RouteKind::Protocol(endpoint) => {
+                endpoint.protocol.prefix.filter(|prefix| path.starts_with(prefix)).map(|_| endpoint.errors)
+            }
+            _ => None,
+        })
     }
 
     /// True if the request submits a form.

@@ -4,7 +4,9 @@
 use std::fmt;
 
 use ep_kernel::fault::{Fault, Problem};
+use ep_kernel::guard::Credential;
 use ep_kernel::method::Method;
+use secrecy::ExposeSecret;
 use serde_json::{Value, json};
 
 use super::resource::ProtectedResource;
@@ -26,8 +28,22 @@ pub struct Protocol {
     pub credential_hint: &'static str,
     /// True if the operator can allow user ids instead of keys.
     pub accepts_user_ids: bool,
+    /// The key that stands for no credential, for clients that insist on a key.
+    pub anonymous_key: Option<&'static str>,
+    /// The start of paths that belong to the protocol: unknown ones get its errors.
+    pub prefix: Option<&'static str>,
     /// Returns the facts that clients learn when they connect.
     pub introduction: fn() -> Introduction,
+}
+
+impl Protocol {
+    /// True if this credential stands for none.
+    pub fn is_anonymous(&self, credential: &Credential) -> bool {
+        match (credential, self.anonymous_key) {
+            (Credential::Bearer(token), Some(key)) => token.expose_secret() == key,
+            _ => false,
+        }
+    }
 }
 
 /// Facts that clients of a protocol learn when they connect.

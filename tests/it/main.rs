@@ -59,6 +59,7 @@ mod oauth;
 mod oauth_clients;
 mod offer;
 mod oidc;
+mod openai;
 mod openapi;
 mod operating;
 mod pages;

@@ -196,7 +196,7 @@ async function oneRow({ page }, name) {
   await page.setViewportSize(before)
 }
 
-/** Asserts that the account does not move while it loads, is told without colours, and is printed without controls. */
+/** Asserts that the account does not move while it loads, is read without colours, and is printed without controls. */
 async function everywhere({ page }) {
   const before = page.viewportSize()
   for (const width of [1440, 375]) {

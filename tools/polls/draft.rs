@@ -115,7 +115,7 @@ impl PollRequest {
         let models = choice(self.preset, self.models, self.exclude, &bundle.preset)?;
         Ok(Draft {
             question: question.into(),
-            options: self.options,
+            options: self.options.into(),
             models,
             threshold: self.confidence_threshold.unwrap_or_else(|| profile.threshold()),
             budget: self.max_cost_usd.unwrap_or_else(|| profile.budget()),

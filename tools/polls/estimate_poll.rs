@@ -89,7 +89,7 @@ impl Tool for EstimatePoll {
         let draft = Draft {
             question: "A question of ordinary length, asked to price a poll of this shape and never sent?"
                 .into(),
-            options: Options::new(&names).map_err(Fault::internal)?,
+            options: Options::new(&names).map_err(Fault::internal)?.into(),
             models: choice(shape.preset, shape.models, shape.exclude, &bundle.preset)?,
             threshold: shape.confidence_threshold.unwrap_or_else(|| profile.threshold()),
             budget: profile.budget(),

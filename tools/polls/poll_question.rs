@@ -123,13 +123,17 @@ impl PlannedPoll {
         let Self { plan, notify } = self;
         affordable(&plan)?;
         let owner = cx.caller.user();
-        let billing = match (cx.settings().billing && owner.is_some(), cx.caller.capped_key()) {
-            (false, _) => Billing::None,
-            (true, None) => Billing::Owner,
-            (true, Some(key)) => Billing::Capped(key),
-        };
-        let opener = Opener { owner, billing, request_ref: cx.request_ref.clone(), notify };
+        let opener = Opener { owner, billing: billing(cx), request_ref: cx.request_ref.clone(), notify };
         cx.polls().open(plan, opener).await
+    }
+}
+
+/// Returns the payer of the caller's polls.
+pub(super) fn billing(cx: &Ctx) -> Billing {
+    match (cx.settings().billing && cx.caller.user().is_some(), cx.caller.capped_key()) {
+        (false, _) => Billing::None,
+        (true, None) => Billing::Owner,
+        (true, Some(key)) => Billing::Capped(key),
     }
 }
 

@@ -261,7 +261,7 @@ struct VoteCounts {
 
 impl PollResult {
     /// Builds the result of a poll, or its votes so far. Only the owner may request costs.
-    pub(super) fn of(cx: &Ctx, state: &PollState, costs: bool) -> Self {
+    pub(crate) fn of(cx: &Ctx, state: &PollState, costs: bool) -> Self {
         let url = result_url(cx, &state.record.id);
         let age = cx.clock().now().since(state.record.created_at);
         let mut result = match &state.record.closing {

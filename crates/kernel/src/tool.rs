@@ -293,6 +293,8 @@ pub enum Task {
     Cancel,
     /// Lists the caller's own tasks, newest first.
     List,
+    /// Asks several questions at once, which are polls of their own but no task.
+    Decide,
 }
 
 /// A REST binding.

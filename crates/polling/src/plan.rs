@@ -10,7 +10,7 @@ use super::budget::Budget;
 use super::dispatch::DispatchOrder;
 use super::explainers::{self, Explainer};
 use super::explanation::{ExplanationCount, TIME_LIMIT};
-use super::options::Options;
+use super::options::Choices;
 use super::order::Seed;
 use super::roster::{Member, ModelChoice, ModelSource, Roster};
 use super::stopping::Pace;
@@ -22,8 +22,8 @@ use crate::money::{Hold, MicroUsd, Spend, SpendBasis};
 pub struct Draft {
     /// The question, already normalised.
     pub question: String,
-    /// The options.
-    pub options: Options,
+    /// The options, or the levels of a score.
+    pub options: Choices,
     /// The models to ask.
     pub models: ModelChoice,
     /// The confidence at which the poll may stop early.
@@ -356,6 +356,7 @@ impl Plan {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::options::Options;
     use crate::roster::ModelId;
 
     #[test]
@@ -370,7 +371,7 @@ mod tests {
         let members = Arc::clone(&roster.members);
         let draft = Draft {
             question: "Tabs or spaces?".to_owned(),
-            options: Options::new(&["Tabs", "Spaces"]).unwrap(),
+            options: Options::new(&["Tabs", "Spaces"]).unwrap().into(),
             models: ModelChoice::preset("trio"),
             threshold: Threshold::DEFAULT,
             budget: Budget::DEFAULT,

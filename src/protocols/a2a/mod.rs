@@ -63,6 +63,8 @@ static A2A: Protocol = Protocol {
     headers: &["a2a-version", "a2a-extensions"],
     credential_hint: "; A2A clients find it in the agent card, as the security scheme bearer",
     accepts_user_ids: false,
+    anonymous_key: None,
+    prefix: None,
     introduction: || Introduction { versions: vec!["1.0", "0.3"], capabilities: Value::Null },
 };
 

@@ -72,6 +72,8 @@ static MCP: Protocol = Protocol {
     headers: &["mcp-protocol-version", "mcp-session-id", "mcp-method", "mcp-name", toolset::HEADER],
     credential_hint: "; in an MCP client's settings this is a header",
     accepts_user_ids: true,
+    anonymous_key: None,
+    prefix: None,
     introduction: introduction::introduction,
 };
 

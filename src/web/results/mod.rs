@@ -84,7 +84,7 @@ fn layout(site: &Site) -> Layout<'_> {
 
 /// Returns the first id of a poll in a text: a link, or the id itself.
 fn poll_in(text: &str) -> Option<PollId> {
-    // Whoever types an id may do so in lower case.
+    // People type an id in lower case, too.
     let text = text.to_ascii_uppercase();
     let ids = text.match_indices(ID_PREFIX).filter_map(|(start, _)| {
         let rest = &text[start..];

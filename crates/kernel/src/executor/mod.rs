@@ -13,6 +13,7 @@ mod follow;
 mod followers;
 mod lease;
 mod live;
+mod opening;
 mod projection;
 mod recent;
 pub mod run;
@@ -28,12 +29,11 @@ use crate::caller::{CappedKey, UserId};
 use crate::event::StartedEvent;
 use crate::fault::{Fault, Kind};
 use crate::ports::{
-    AdoptedPoll, CLOCKS_APART, Change, Clock, Entropy, Epoch, Lease, Models, NewPoll, Opened, PollChanges,
-    PollRecord, PollStore, StoreError,
+    AdoptedPoll, CLOCKS_APART, Change, Clock, Entropy, Lease, Models, PollChanges, PollRecord, PollStore,
+    StoreError,
 };
 use crate::tasks::Tasks;
 use crate::webhook_url::WebhookUrl;
-use ep_polling::money::MicroUsd;
 use ep_polling::order::Seed;
 use ep_polling::plan::{Draft, Plan};
 use ep_polling::poll_id::PollId;
@@ -48,10 +48,10 @@ pub use slots::PollLimits;
 
 use lease::HeldLease;
 use live::Watch;
-use slots::{Reservation, Slots};
+use slots::Slots;
 use tokio::sync::Notify;
 use tokio::time::Instant;
-use work::{Job, RETRY_AFTER};
+use work::Job;
 
 /// Runs this process's polls.
 #[derive(Clone)]
@@ -174,85 +174,6 @@ impl PollExecutor {
         }
         let standing = Evidence { leader: 0, rival: 0, remaining: members };
         responses_needed(&Rule::for_threshold(plan.threshold), standing) as usize
-    }
-
-    /// Opens a poll and starts it, now or when its turn comes. Each `request_ref` opens only one poll.
-    /// [`Kind::Busy`] if too many polls are running and waiting.
-    pub async fn open(&self, plan: Plan, opener: Opener) -> Result<PollId, Fault> {
-        let Opener { owner, billing, request_ref, notify } = opener;
-        let inner = &self.0;
-        let reservation = inner.slots.take(owner).ok_or_else(busy)?;
-        let created_at = inner.clock.now();
-        let id = PollId::new(created_at, inner.entropy.bytes());
-        let (billed, capped) = match billing {
-            Billing::None => (false, None),
-            Billing::Owner => (true, None),
-            Billing::Capped(key) => (true, Some(key)),
-        };
-        let hold = billed.then(|| plan.hold(Self::first_wave(&plan)));
-        let time = reservation.ticket().is_none().then(|| Duration::from_millis(plan.deadline_ms));
-        let poll =
-            NewPoll { id: id.clone(), owner, plan, created_at, request_ref, hold, capped, notify, time };
-        let opening = Opening { begun: Instant::now(), reservation, poll };
-        let (held, notifies) = match inner.polls.open(&opening.poll, &inner.lease()).await {
-            Ok(Opened::Existing(id)) => return Ok(id),
-            Ok(Opened::New { held, notifies }) => (held, notifies),
-            // The response can be lost after the commit.
-            Err(error @ StoreError::Failed(_)) => {
-                let Some(record) = self.found(&id, OPEN_CHECK_TIMEOUT).await else {
-                    self.watch_for(opening);
-                    return Err(error.into());
-                };
-                // It is unknown whether a notification is stored. The periodic check finds it.
-                (record.held, false)
-            }
-            Err(error) => return Err(error.into()),
-        };
-        self.begin_opened(opening, held, notifies, false);
-        Ok(id)
-    }
-
-    /// Runs a poll opened by this process.
-    fn begin_opened(&self, opening: Opening, held: Option<MicroUsd>, notifies: bool, cancelled: bool) {
-        let Opening { begun, reservation, poll } = opening;
-        let NewPoll { id, owner, plan, created_at, time, .. } = poll;
-        metrics::counter!("ep_polls_opened_total", "preset" => plan.preset.clone().unwrap_or_else(|| "named".to_owned())).increment(1);
-        let record =
-            PollRecord { id, owner, plan, created_at, held, decided: None, closing: None, settled: false };
-        let lease = HeldLease::new(Epoch::FIRST, begun + self.0.lease);
-        let deadline = time.map(|time| begun + time);
-        self.begin(Job { record, prior: Vec::new(), lease, reservation, deadline, notifies, cancelled });
-    }
-
-    /// Looks for a poll that may have been opened, until `within` has passed.
-    async fn found(&self, id: &PollId, within: Duration) -> Option<PollRecord> {
-        let looking = async {
-            loop {
-                match self.0.polls.poll(id).await {
-                    Ok(Some(record)) => return record,
-                    Ok(None) | Err(_) => tokio::time::sleep(RETRY_AFTER / 4).await,
-                }
-            }
-        };
-        tokio::time::timeout(within, looking).await.ok()
-    }
-
-    /// Keeps looking for a poll after its caller received an error. If the poll was opened after all, it is
-    /// closed without a call to any model, unless a repeated request can find it. If it is found only after
-    /// its lease has ended, it is adopted as usual.
-    fn watch_for(&self, opening: Opening) {
-        let (this, stopping) = (self.clone(), self.0.tasks.token());
-        self.0.tasks.spawn(async move {
-            let found = tokio::select! {
-                found = this.found(&opening.poll.id, this.0.lease) => found,
-                () = stopping.cancelled() => None,
-            };
-            if let Some(record) = found {
-                let cancelled = opening.poll.request_ref.is_none();
-                tracing::warn!(poll = %record.id, cancelled, "poll was opened despite a database failure");
-                this.begin_opened(opening, record.held, false, cancelled);
-            }
-        });
     }
 
     /// Returns the poll opened by the request with this reference.
@@ -476,14 +397,6 @@ impl PollExecutor {
         work::begin(Arc::clone(&self.0), job);
         self.0.begun.notify_one();
     }
-}
-
-/// A poll being inserted into the database.
-struct Opening {
-    /// Time of the insertion. The lease and the deadline count from it.
-    begun: Instant,
-    reservation: Reservation,
-    poll: NewPoll,
 }
 
 impl Inner {

@@ -207,7 +207,13 @@ pub trait PollStore: Send + Sync {
     /// cannot undo it. The hold takes the lesser of `at_most` and the available balance;
     /// [`StoreError::InsufficientBalance`] if less than `at_least` is available. [`StoreError::Conflict`] if
     /// the id exists, [`StoreError::NotFound`] for an unknown owner or a hold without an owner.
-    async fn open(&self, poll: &NewPoll, lease: &Lease) -> Result<Opened, StoreError>;
+    async fn open(&self, poll: &NewPoll, lease: &Lease) -> Result<Opened, StoreError> {
+        let opened = self.open_all(std::slice::from_ref(poll), lease).await?;
+        opened.into_iter().next().ok_or(StoreError::NotFound("poll"))
+    }
+
+    /// Opens polls like [`open`](Self::open), all or none, in one transaction.
+    async fn open_all(&self, polls: &[NewPoll], lease: &Lease) -> Result<Vec<Opened>, StoreError>;
 
     /// Starts the time of a queued poll. [`StoreError::NotFound`] if the poll is not running in this epoch.
     async fn start(&self, poll: &PollId, epoch: Epoch, time: Duration) -> Result<(), StoreError>;

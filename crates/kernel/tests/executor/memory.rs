@@ -149,39 +149,43 @@ fn broken() -> StoreError {
 
 #[async_trait]
 impl PollStore for Connection {
-    async fn open(&self, poll: &NewPoll, lease: &Lease) -> Result<Opened, StoreError> {
+    async fn open_all(&self, polls: &[NewPoll], lease: &Lease) -> Result<Vec<Opened>, StoreError> {
         self.up().await?;
-        let NewPoll { id, owner, plan, created_at, request_ref, hold, capped: _, notify: _, time } =
-            poll.clone();
-        let held = hold.map(|hold| hold.at_most);
-        let record = PollRecord {
-            id: id.clone(),
-            owner,
-            plan,
-            created_at,
-            held,
-            decided: None,
-            closing: None,
-            settled: false,
-        };
-        let now = Instant::now();
-        let row = Row {
-            record,
-            ballots: Vec::new(),
-            epoch: Epoch::FIRST,
-            lease_until: now + lease.lasts,
-            deadline: time.map(|time| now + time),
-            request_ref,
-            captured: None,
-            cancelled: false,
-            worker: lease.worker.clone(),
-        };
-        self.database.rows().insert(id, row);
+        let mut opened = Vec::new();
+        for poll in polls {
+            let NewPoll { id, owner, plan, created_at, request_ref, hold, capped: _, notify: _, time } =
+                poll.clone();
+            let held = hold.map(|hold| hold.at_most);
+            let record = PollRecord {
+                id: id.clone(),
+                owner,
+                plan,
+                created_at,
+                held,
+                decided: None,
+                closing: None,
+                settled: false,
+            };
+            let now = Instant::now();
+            let row = Row {
+                record,
+                ballots: Vec::new(),
+                epoch: Epoch::FIRST,
+                lease_until: now + lease.lasts,
+                deadline: time.map(|time| now + time),
+                request_ref,
+                captured: None,
+                cancelled: false,
+                worker: lease.worker.clone(),
+            };
+            self.database.rows().insert(id, row);
+            opened.push(Opened::New { held, notifies: false });
+        }
         if self.loses_opening.swap(false, Ordering::SeqCst) {
             self.down.store(true, Ordering::SeqCst);
             return Err(broken());
         }
-        Ok(Opened::New { held, notifies: false })
+        Ok(opened)
     }
     async fn start(&self, poll: &PollId, epoch: Epoch, time: Duration) -> Result<(), StoreError> {
         self.up().await?;

@@ -174,7 +174,7 @@ impl Case {
         let names: Vec<String> = (0..self.options).map(|n| format!("option {n}")).collect();
         let draft = Draft {
             question: "A question that is long enough?".into(),
-            options: Options::new(&names).unwrap(),
+            options: Options::new(&names).unwrap().into(),
             models: ModelChoice::preset("scripted"),
             threshold: Threshold::new(self.threshold).unwrap(),
             budget: Budget::from_amount(self.budget).unwrap(),

@@ -26,13 +26,23 @@ use crate::value::values;
 
 #[async_trait]
 impl<E: Engine> PollStore for Database<E> {
-    async fn open(&self, poll: &NewPoll, lease: &Lease) -> Result<Opened, StoreError> {
-        let (poll, lease) = (poll.clone(), lease.clone());
-        let members = poll.plan.roster.in_registry_order(poll.plan.seed);
-        let hash = self.1.hash(&members)?;
+    async fn open_all(&self, polls: &[NewPoll], lease: &Lease) -> Result<Vec<Opened>, StoreError> {
+        let lease = lease.clone();
+        let mut planned = Vec::with_capacity(polls.len());
+        for poll in polls {
+            let members = poll.plan.roster.in_registry_order(poll.plan.seed);
+            planned.push((poll.clone(), self.1.hash(&members)?, members));
+        }
         self.0
             .transact(Durability::PowerLoss, move |db| {
-                async move { open(db, &poll, &lease, &members, &hash).await }.boxed()
+                async move {
+                    let mut opened = Vec::with_capacity(planned.len());
+                    for (poll, hash, members) in &planned {
+                        opened.push(open(db, poll, &lease, members, hash).await?);
+                    }
+                    Ok(opened)
+                }
+                .boxed()
             })
             .await
     }

@@ -117,9 +117,9 @@ impl Connection {
 
 #[async_trait]
 impl PollStore for Connection {
-    async fn open(&self, poll: &NewPoll, lease: &Lease) -> Result<Opened, StoreError> {
+    async fn open_all(&self, polls: &[NewPoll], lease: &Lease) -> Result<Vec<Opened>, StoreError> {
         self.stall().await;
-        self.respond(self.store.open(poll, lease).await)
+        self.respond(self.store.open_all(polls, lease).await)
     }
     async fn start(&self, poll: &PollId, epoch: Epoch, time: Duration) -> Result<(), StoreError> {
         self.stall().await;

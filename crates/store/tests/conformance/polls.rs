@@ -11,6 +11,7 @@ use crate::test_database::{TestDatabase, at, ballot, closing, hold, lease, new_p
 
 on_both_engines!(
     stored_polls_are_read_unchanged,
+    polls_are_opened_together_or_not_at_all,
     one_request_opens_one_poll,
     concurrent_requests_open_one_poll,
     an_id_is_used_once,
@@ -52,6 +53,25 @@ async fn stored_polls_are_read_unchanged(db: TestDatabase) {
 
     let unknown = "EP-20260131-ZZZZZZZZZZ".parse().unwrap();
     assert_eq!(db.polls.poll(&unknown).await.unwrap(), None);
+}
+
+async fn polls_are_opened_together_or_not_at_all(db: TestDatabase) {
+    let user = db.user(1_000).await;
+    let poll = |at_least| new_poll(Some(user), Some(hold(at_least, at_least)));
+    let both = [poll(400), poll(500)];
+    let opened = db.polls.open_all(&both, &lease("a", 10)).await.unwrap();
+    let held = |amount| Opened::New { held: Some(usd(amount)), notifies: false };
+    assert_eq!(opened, [held(400), held(500)]);
+
+    // Each would fit alone.
+    let others = [poll(60), poll(60)];
+    let refused = db.polls.open_all(&others, &lease("a", 10)).await.unwrap_err();
+    assert!(matches!(refused, StoreError::InsufficientBalance { .. }), "{refused:?}");
+    for other in &others {
+        assert_eq!(db.polls.poll(&other.id).await.unwrap(), None);
+    }
+    let last = db.polls.open(&poll(100), &lease("a", 10)).await.unwrap();
+    assert_eq!(last, held(100));
 }
 
 async fn one_request_opens_one_poll(db: TestDatabase) {

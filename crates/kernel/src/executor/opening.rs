@@ -1,0 +1,147 @@
+//! The opening of polls: one, or several together.
+
+use std::time::Duration;
+
+use super::lease::HeldLease;
+use super::slots::Reservation;
+use super::work::{Job, RETRY_AFTER};
+use super::{Billing, OPEN_CHECK_TIMEOUT, Opener, PollExecutor, busy};
+use crate::fault::Fault;
+use crate::ports::{Epoch, NewPoll, Opened, PollRecord, StoreError};
+use ep_polling::money::MicroUsd;
+use ep_polling::plan::Plan;
+use ep_polling::poll_id::PollId;
+use tokio::time::Instant;
+
+/// A poll being inserted into the database.
+struct Opening {
+    /// Time of the insertion. The lease and the deadline count from it.
+    begun: Instant,
+    reservation: Reservation,
+    poll: NewPoll,
+}
+
+impl PollExecutor {
+    /// Opens a poll and starts it, now or when its turn comes. Each `request_ref` opens only one poll.
+    /// [`Kind::Busy`] if too many polls are running and waiting.
+    pub async fn open(&self, plan: Plan, opener: Opener) -> Result<PollId, Fault> {
+        let opened = self.open_all(vec![plan], opener).await?;
+        opened.into_iter().next().ok_or_else(|| Fault::internal("no poll was opened"))
+    }
+
+    /// Opens several polls like [`open`](Self::open), all or none. Their money is set aside together.
+    pub async fn open_all(&self, plans: Vec<Plan>, opener: Opener) -> Result<Vec<PollId>, Fault> {
+        let inner = &self.0;
+        let mut openings = Vec::with_capacity(plans.len());
+        for (number, plan) in plans.into_iter().enumerate() {
+            openings.push(self.opening(plan, &opener, number)?);
+        }
+        let polls: Vec<NewPoll> = openings.iter().map(|opening| opening.poll.clone()).collect();
+        let mut ids = Vec::with_capacity(openings.len());
+        match inner.polls.open_all(&polls, &inner.lease()).await {
+            Ok(opened) => {
+                for (opening, opened) in std::iter::zip(openings, opened) {
+                    match opened {
+                        Opened::Existing(id) => ids.push(id),
+                        Opened::New { held, notifies } => {
+                            ids.push(opening.poll.id.clone());
+                            self.begin_opened(opening, held, notifies, false);
+                        }
+                    }
+                }
+            }
+            // The response can be lost after the commit.
+            Err(error @ StoreError::Failed(_)) => {
+                let mut found = Vec::with_capacity(openings.len());
+                let mut all = true;
+                for opening in openings {
+                    let record =
+                        if all { self.found(&opening.poll.id, OPEN_CHECK_TIMEOUT).await } else { None };
+                    all &= record.is_some();
+                    found.push((opening, record));
+                }
+                for (opening, record) in found {
+                    let Some(record) = record else {
+                        self.watch_for(opening);
+                        continue;
+                    };
+                    ids.push(record.id);
+                    // Nobody waits for some of the polls, unless a repeated request can find them.
+                    let cancelled = !all && opening.poll.request_ref.is_none();
+                    // It is unknown whether a notification is stored. The periodic check finds it.
+                    self.begin_opened(opening, record.held, false, cancelled);
+                }
+                if !all {
+                    return Err(error.into());
+                }
+            }
+            Err(error) => return Err(error.into()),
+        }
+        Ok(ids)
+    }
+
+    /// Reserves a slot for a poll and names it. `number` counts the polls of a request.
+    fn opening(&self, plan: Plan, opener: &Opener, number: usize) -> Result<Opening, Fault> {
+        let Opener { owner, billing, request_ref, notify } = opener.clone();
+        let inner = &self.0;
+        let reservation = inner.slots.take(owner).ok_or_else(busy)?;
+        let created_at = inner.clock.now();
+        let id = PollId::new(created_at, inner.entropy.bytes());
+        let (billed, capped) = match billing {
+            Billing::None => (false, None),
+            Billing::Owner => (true, None),
+            Billing::Capped(key) => (true, Some(key)),
+        };
+        let request_ref = request_ref.map(|request| match number {
+            0 => request,
+            number => format!("{request}#{number}"),
+        });
+        let hold = billed.then(|| plan.hold(Self::first_wave(&plan)));
+        let time = reservation.ticket().is_none().then(|| Duration::from_millis(plan.deadline_ms));
+        let poll = NewPoll { id, owner, plan, created_at, request_ref, hold, capped, notify, time };
+        Ok(Opening { begun: Instant::now(), reservation, poll })
+    }
+
+    /// Runs a poll opened by this process.
+    fn begin_opened(&self, opening: Opening, held: Option<MicroUsd>, notifies: bool, cancelled: bool) {
+        let Opening { begun, reservation, poll } = opening;
+        let NewPoll { id, owner, plan, created_at, time, .. } = poll;
+        metrics::counter!("ep_polls_opened_total", "preset" => plan.preset.clone().unwrap_or_else(|| "named".to_owned())).increment(1);
+        let record =
+            PollRecord { id, owner, plan, created_at, held, decided: None, closing: None, settled: false };
+        let lease = HeldLease::new(Epoch::FIRST, begun + self.0.lease);
+        let deadline = time.map(|time| begun + time);
+        self.begin(Job { record, prior: Vec::new(), lease, reservation, deadline, notifies, cancelled });
+    }
+
+    /// Looks for a poll that may have been opened, until `within` has passed.
+    async fn found(&self, id: &PollId, within: Duration) -> Option<PollRecord> {
+        let looking = async {
+            loop {
+                match self.0.polls.poll(id).await {
+                    Ok(Some(record)) => return record,
+                    Ok(None) | Err(_) => tokio::time::sleep(RETRY_AFTER / 4).await,
+                }
+            }
+        };
+        tokio::time::timeout(within, looking).await.ok()
+    }
+
+    /// Keeps looking for a poll after its caller received an error. If the poll was opened after all, it is
+    /// closed without a call to any model, unless a repeated request can find it. If it is found only after
+    /// its lease has ended, it is adopted as usual.
+    fn watch_for(&self, opening: Opening) {
+        let (this, stopping) = (self.clone(), self.0.tasks.token());
+        self.0.tasks.spawn(async move {
+            let found = tokio::select! {
+                found = this.found(&opening.poll.id, this.0.lease) => found,
+                () = stopping.cancelled() => None,
+            };
+            if let Some(record) = found {
+                let cancelled = opening.poll.request_ref.is_none();
+                tracing::warn!(poll = %record.id, cancelled, "poll was opened despite a database failure");
+                this.begin_opened(opening, record.held, false, cancelled);
+            }
+        });
+    }
+}

@@ -1,0 +1,67 @@
+//! `GET /v1/models` and `GET /v1/models/{model}`: the presets as models.
+
+use axum::body::Body;
+use axum::http::Response;
+use ep_kernel::fault::Fault;
+use serde_json::{Value, json};
+
+use super::refusal::{Code, Refusal};
+use crate::http::{AppState, Exchange, json as json_response};
+use crate::site::owner;
+
+/// The model that stands for the caller's default panel.
+pub(super) const DEFAULT: &str = "poll";
+/// The preset of callers without an account.
+pub(super) const FREE: &str = "free";
+
+/// Returns the preset that a model stands for; none for the default one.
+pub(super) fn preset(state: &AppState, model: &str) -> Result<Option<String>, Fault> {
+    if model.is_empty() || model == DEFAULT {
+        return Ok(None);
+    }
+    let presets = state.app.ports.models.presets();
+    if presets.iter().any(|preset| preset == model) {
+        return Ok(Some(model.to_owned()));
+    }
+    let shown: String = model.chars().filter(|c| !c.is_control()).take(64).collect();
+    let text = format!("\"{shown}\" is no panel of this service; use {DEFAULT}, {}", presets.join(", "));
+    Err(Refusal::new(Code::ModelNotFound, "model", text).into())
+}
+
+/// Lists the models. One body serves OpenAI's clients, which read `data`, and those of System One, which read `models`.
+pub(super) fn list(exchange: &Exchange) -> Response<Body> {
+    let state = &exchange.state;
+    let names = names(state);
+    let data: Vec<Value> = names.iter().map(|name| entry(state, name)).collect();
+    let described: Vec<Value> = names
+        .iter()
+        .map(|name| json!({ "name": name, "description": about(name), "release_date": "" }))
+        .collect();
+    json_response(200, &json!({ "object": "list", "data": data, "models": described }))
+}
+
+/// Returns one model.
+pub(super) fn read(exchange: &Exchange) -> Result<Response<Body>, Fault> {
+    let params = exchange.params.as_ref().map_err(|_| Fault::invalid("model", "is not valid UTF-8"))?;
+    let model = params.iter().next().map_or("", |(_, model)| model);
+    preset(&exchange.state, model)?;
+    Ok(json_response(200, &entry(&exchange.state, model)))
+}
+
+fn names(state: &AppState) -> Vec<String> {
+    std::iter::once(DEFAULT.to_owned()).chain(state.app.ports.models.presets()).collect()
+}
+
+fn entry(state: &AppState, name: &str) -> Value {
+    let since = state.site.settings.since.map_or(0, |since| since.millis() / 1000);
+    let owner = owner()["name"].as_str().unwrap_or_default().to_owned();
+    json!({ "id": name, "object": "model", "created": since, "owned_by": owner })
+}
+
+fn about(name: &str) -> String {
+    match name {
+        DEFAULT => "A panel of AI models, one vote each.".to_owned(),
+        FREE => "A panel of open-weight models that charge nothing; without an account.".to_owned(),
+        name => format!("The panel {name}, one vote for each model."),
+    }
+}

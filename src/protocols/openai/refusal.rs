@@ -1,0 +1,97 @@
+//! Refusals of requests that are no polls, and the error object of the API.
+
+use ep_kernel::fault::{Fault, Kind, Problem};
+use serde_json::{Value, json};
+
+/// A machine-readable reason.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Code {
+    /// Nothing in the request can be voted on.
+    NoDecisionField,
+    /// More fields than a request may have.
+    TooManyDecisionFields,
+    /// A field with more values than a poll may have.
+    TooManyChoices,
+    /// A parameter or a schema that is not supported.
+    UnsupportedValue,
+    /// A name that is no preset.
+    ModelNotFound,
+}
+
+impl Code {
+    const ALL: [Self; 5] = [
+        Self::NoDecisionField,
+        Self::TooManyDecisionFields,
+        Self::TooManyChoices,
+        Self::UnsupportedValue,
+        Self::ModelNotFound,
+    ];
+
+    const fn as_str(self) -> &'static str {
+        match self {
+            Self::NoDecisionField => "no_decision_field",
+            Self::TooManyDecisionFields => "too_many_decision_fields",
+            Self::TooManyChoices => "too_many_choices",
+            Self::UnsupportedValue => "unsupported_value",
+            Self::ModelNotFound => "model_not_found",
+        }
+    }
+}
+
+/// The refusal of a part of a request.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Refusal {
+    /// The reason.
+    pub code: Code,
+    /// The path of the part.
+    pub param: String,
+    /// What is wrong with it, after its path.
+    pub text: String,
+}
+
+impl Refusal {
+    /// Refuses the part at this path.
+    pub fn new(code: Code, param: &str, text: impl Into<String>) -> Self {
+        Self { code, param: param.to_owned(), text: text.into() }
+    }
+}
+
+impl From<Refusal> for Fault {
+    fn from(Refusal { code, param, text }: Refusal) -> Self {
+        let message = format!("{param} {text}");
+        let kind = if code == Code::ModelNotFound { Kind::NotFound } else { Kind::InvalidInput };
+        // The field's detail carries the code, which the error object shows.
+        Self::new(kind, message).with_field(param, code.as_str())
+    }
+}
+
+/// Renders a fault as OpenAI's error object.
+pub(super) fn error(fault: &Fault, _: &Problem) -> Value {
+    let kind = fault.kind();
+    let row = kind.row();
+    let field = fault.fields().first();
+    let refused = field.and_then(|field| Code::ALL.into_iter().find(|code| code.as_str() == field.detail));
+    let code = match kind {
+        _ if refused.is_some() => refused.map_or("", Code::as_str),
+        Kind::Unauthenticated => "invalid_api_key",
+        Kind::InvalidPreset => "model_not_found",
+        Kind::InsufficientBalance => "insufficient_credit",
+        Kind::UnknownRoute => "unknown_url",
+        _ => row.code,
+    };
+    let kind = match row.http {
+        401 | 403 => "authentication_error",
+        402 => "insufficient_quota",
+        429 => "rate_limit_error",
+        500.. => "server_error",
+        _ => "invalid_request_error",
+    };
+    json!({
+        "error": {
+            "message": fault.message(),
+            "type": kind,
+            "param": field.map(|field| &field.field).filter(|name| !name.is_empty()),
+            "code": code,
+        },
+    })
+}

@@ -1,0 +1,287 @@
+//! OpenAI's API: panels as models, decisions as chat completions, retries, money and errors.
+
+use std::time::Duration;
+
+use ep_polling::money::MicroUsd;
+use ep_upstream::testing::Script;
+use reqwest::Method;
+use serde_json::{Value, json};
+
+use crate::harness::{Client, Reply, Service, Setup};
+
+const CHAT: &str = "/v1/chat/completions";
+
+/// A request for a grade, as a JSON Schema.
+fn graded() -> Value {
+    let grade = json!({ "type": "string", "enum": ["pass", "fail"], "description": "The verdict." });
+    let schema = json!({
+        "type": "object",
+        "properties": { "reasoning": { "type": "string" }, "grade": grade },
+        "required": ["reasoning", "grade"],
+        "additionalProperties": false,
+    });
+    json!({
+        "model": "poll",
+        "messages": [{ "role": "user", "content": "Does \"4\" answer \"2 + 2\"?" }],
+        "response_format": { "type": "json_schema", "json_schema": { "name": "grade", "strict": true, "schema": schema } },
+        "temperature": 0,
+    })
+}
+
+fn content(reply: &Reply) -> Value {
+    let body = reply.json();
+    serde_json::from_str(body["choices"][0]["message"]["content"].as_str().unwrap()).unwrap()
+}
+
+async fn user(service: &Service) -> Client {
+    service.user_with(MicroUsd::new(5_000_000)).await.1
+}
+
+#[tokio::test]
+async fn panels_are_models() {
+    let service = Setup::demo().boot().await;
+    let client = service.anonymous();
+    let list = client.get("/v1/models").await.expect(200);
+    let names: Vec<&str> =
+        list["data"].as_array().unwrap().iter().map(|model| model["id"].as_str().unwrap()).collect();
+    assert!(names[0] == "poll" && names.contains(&"free") && list["object"] == "list", "{names:?}");
+    assert_eq!(list["models"].as_array().unwrap().len(), names.len());
+    for name in &names {
+        assert_eq!(client.get(&format!("/v1/models/{name}")).await.expect(200)["object"], "model");
+    }
+    for (status, code, reply) in [
+        (404, "model_not_found", client.get("/v1/models/gpt-4o").await),
+        (404, "unknown_url", client.post("/v1/embeddings", &json!({})).await),
+        (405, "method_not_allowed", client.get(CHAT).await),
+    ] {
+        assert_eq!(reply.status, status, "{}", reply.text);
+        let error = &reply.json()["error"];
+        assert!(
+            error["code"] == code && error["message"].is_string() && error["type"] == "invalid_request_error",
+            "{error}"
+        );
+    }
+}
+
+#[tokio::test]
+async fn a_decision_is_a_private_poll_with_its_evidence() {
+    let service = Setup::demo().boot().await;
+    let client = user(&service).await;
+    let reply = client.post(CHAT, &graded()).await;
+    assert_eq!(reply.status, 200, "{}", reply.text);
+    let (answer, body) = (content(&reply), reply.json());
+    assert!(["pass", "fail"].contains(&answer["grade"].as_str().unwrap()));
+    let poll = &body["poll"];
+    let id = poll["poll_id"].as_str().unwrap();
+    assert_eq!(
+        (body["id"].as_str().unwrap(), reply.header("poll-id")),
+        (format!("chatcmpl-{id}").as_str(), id)
+    );
+    assert!(
+        answer["reasoning"].as_str().unwrap().contains("votes of simulated voters; agreement is not proof")
+    );
+    assert_eq!(
+        (reply.header("poll-outcome"), &body["choices"][0]["finish_reason"]),
+        ("decided", &json!("stop"))
+    );
+    let shares: f64 =
+        poll["shares"].as_array().unwrap().iter().map(|share| share["share"].as_f64().unwrap()).sum();
+    assert!((shares - 1.0).abs() < 1e-9 && poll["cost_usd"].as_f64().unwrap() > 0.0, "{poll}");
+    let result = client.get(&format!("/api/results/{id}")).await.expect(200);
+    let question = result["question"].as_str().unwrap();
+    assert!(question.ends_with("Choose the value of \"grade\": The verdict."), "{question}");
+    service.anonymous().get(&format!("/api/results/{id}")).await.refused(404);
+
+    let published =
+        client.post_with(CHAT, &graded(), &[("poll-private", "false"), ("poll-max-cost-usd", "0.5")]).await;
+    let result =
+        service.anonymous().get(&format!("/api/results/{}", published.header("poll-id"))).await.expect(200);
+    assert_eq!(result["max_cost_usd"], 0.5);
+}
+
+#[tokio::test]
+async fn functions_and_scores_are_decided_together() {
+    let service = Setup::demo().boot().await;
+    let client = user(&service).await;
+    let parameters = json!({
+        "type": "object",
+        "properties": { "ok": { "type": "boolean" }, "score": { "type": "integer", "minimum": 0, "maximum": 10 } },
+        "required": ["ok", "score"],
+    });
+    let function = json!({ "name": "judge", "description": "Judges an answer.", "parameters": parameters });
+    let mut request = json!({
+        "messages": [{ "role": "system", "content": "You judge." }, { "role": "user", "content": [{ "type": "text", "text": "2 + 2 = 4" }] }],
+        "tools": [{ "type": "function", "function": function }],
+        "tool_choice": "required",
+    });
+    let body = client.post(CHAT, &request).await.expect(200);
+    let message = &body["choices"][0]["message"];
+    let call = &message["tool_calls"][0];
+    assert!(
+        message["content"].is_null() && call["type"] == "function" && call["function"]["name"] == "judge",
+        "{message}"
+    );
+    let arguments: Value = serde_json::from_str(call["function"]["arguments"].as_str().unwrap()).unwrap();
+    assert!(arguments["ok"].is_boolean() && arguments["score"].is_u64(), "{arguments}");
+    let score = &body["poll"][1];
+    assert_eq!(score["termination_reason"], "roster_exhausted", "a score asks the whole panel");
+    // The lower median of the votes.
+    let mut levels = Vec::new();
+    for share in score["shares"].as_array().unwrap() {
+        levels.extend(vec![share["value"].as_u64().unwrap(); share["votes"].as_u64().unwrap() as usize]);
+    }
+    assert_eq!(arguments["score"], levels[(levels.len() - 1) / 2]);
+
+    // The same as events, and in the older form.
+    request["stream"] = true.into();
+    request["stream_options"] = json!({ "include_usage": true });
+    let events = client.post(CHAT, &request).await;
+    assert_eq!(events.header("content-type"), "text/event-stream");
+    let chunks: Vec<&str> = events.text.lines().filter_map(|line| line.strip_prefix("data: ")).collect();
+    let (last, chunks) = chunks.split_last().unwrap();
+    let chunks: Vec<Value> = chunks.iter().map(|chunk| serde_json::from_str(chunk).unwrap()).collect();
+    assert_eq!((*last, chunks.len()), ("[DONE]", 4));
+    assert_eq!(chunks[1]["choices"][0]["delta"]["tool_calls"][0]["index"], 0);
+    assert_eq!(
+        (&chunks[2]["choices"][0]["finish_reason"], &chunks[3]["choices"]),
+        (&json!("tool_calls"), &json!([]))
+    );
+    let older = json!({
+        "messages": [{ "role": "user", "content": "2 + 2 = 4" }],
+        "functions": [function],
+        "function_call": { "name": "judge" },
+    });
+    let body = client.post(CHAT, &older).await.expect(200);
+    assert_eq!(body["choices"][0]["message"]["function_call"]["name"], "judge");
+    assert_eq!(body["choices"][0]["finish_reason"], "function_call");
+}
+
+#[tokio::test]
+async fn a_schema_in_the_prompt_is_answered_in_its_form() {
+    let service = Setup::demo().boot().await;
+    let client = user(&service).await;
+    let schema = json!({ "properties": { "verdict": { "enum": [1, 0] } }, "required": ["verdict"] });
+    let text = format!("Is {{this}} right? Answer with a JSON object of this schema: {schema}");
+    let mut request = json!({ "messages": [{ "role": "user", "content": text }] });
+    let fenced = client.post(CHAT, &request).await.expect(200);
+    let fenced = fenced["choices"][0]["message"]["content"].as_str().unwrap().to_owned();
+    assert!(fenced.starts_with("```json\n{\"verdict\":") && fenced.ends_with("\n```"), "{fenced}");
+    request["response_format"] = json!({ "type": "json_object" });
+    assert!(content(&client.post(CHAT, &request).await)["verdict"].is_u64());
+}
+
+#[tokio::test]
+async fn requests_that_are_no_decision_are_refused_by_name() {
+    let service = Setup::demo().boot().await;
+    let client = user(&service).await;
+    let with = |name: &str, value: Value| {
+        let mut request = graded();
+        request[name] = value;
+        request
+    };
+    let image =
+        json!([{ "role": "user", "content": [{ "type": "image_url", "image_url": { "url": "x" } }] }]);
+    let tool = |name: &str| json!({ "type": "function", "function": { "name": name, "parameters": { "type": "object" } } });
+    for (request, code, param) in [
+        (with("response_format", Value::Null), "no_decision_field", "response_format"),
+        (with("n", json!(2)), "unsupported_value", "n"),
+        (with("logprobs", json!(true)), "unsupported_value", "logprobs"),
+        (with("messages", image), "unsupported_value", "messages[0].content[0]"),
+        (with("messages", json!([])), "unsupported_value", "messages"),
+        (with("model", json!("gpt-4o")), "model_not_found", "model"),
+        (
+            json!({ "messages": [{ "role": "user", "content": "x" }], "tools": [tool("a"), tool("b")], "tool_choice": "required" }),
+            "unsupported_value",
+            "tool_choice",
+        ),
+        (json!([]), "unsupported_value", "body"),
+    ] {
+        let reply = client.post(CHAT, &request).await;
+        let error = reply.json()["error"].clone();
+        assert_eq!((&error["code"], &error["param"]), (&json!(code), &json!(param)), "{}", reply.text);
+        assert!(
+            [400, 404].contains(&reply.status) && error["type"] == "invalid_request_error",
+            "{}",
+            reply.text
+        );
+    }
+    let malformed = client.request(Method::POST, CHAT).header("content-type", "application/json").body("{");
+    assert_eq!(client.send(malformed).await.json()["error"]["code"], "malformed_json");
+    let poor = service.user_with(MicroUsd::ZERO).await.1;
+    let refused = poor.post(CHAT, &graded()).await;
+    assert_eq!(
+        (refused.status, &refused.json()["error"]["code"]),
+        (402, &json!("insufficient_credit")),
+        "{}",
+        refused.text
+    );
+}
+
+#[tokio::test]
+async fn callers_without_an_account_get_the_free_models() {
+    let service = Setup::demo().boot().await;
+    let client = service.anonymous();
+    for client in [client.with_key("free"), service.anonymous()] {
+        let reply = client.post(CHAT, &graded()).await;
+        assert_eq!(reply.status, 200, "{}", reply.text);
+        assert!(
+            service.anonymous().get(&format!("/api/results/{}", reply.header("poll-id"))).await.status == 200
+        );
+    }
+    let wrong = client.with_key("sk-another").post(CHAT, &graded()).await;
+    let error = wrong.json()["error"].clone();
+    assert!(wrong.status == 401 && error["code"] == "invalid_api_key", "{error}");
+    assert!(error["message"].as_str().unwrap().contains("send the key free"), "{error}");
+    let mut paid = graded();
+    paid["model"] = "generalist".into();
+    assert_eq!(client.post(CHAT, &paid).await.status, 401);
+    let mut long = graded();
+    long["messages"][0]["content"] = "x".repeat(1001).into();
+    let refused = client.post(CHAT, &long).await;
+    assert!(refused.status == 400 && refused.text.contains("1000"), "{}", refused.text);
+}
+
+#[tokio::test]
+async fn a_tie_is_a_refusal() {
+    let service = Setup::scripted(Script::divided_panel(40)).boot().await;
+    let client = user(&service).await;
+    let mut request = graded();
+    request["response_format"]["json_schema"]["schema"]["properties"]["grade"]["enum"] =
+        json!(["Alpha", "Beta"]);
+    let body = client.post_with(CHAT, &request, &[("poll-confidence-threshold", "1")]).await.expect(200);
+    let message = &body["choices"][0]["message"];
+    assert!(
+        message["content"].is_null() && message["refusal"].as_str().unwrap().contains("tie"),
+        "{message}"
+    );
+    assert_eq!(
+        (&body["choices"][0]["finish_reason"], &body["poll"]["outcome"]),
+        (&json!("stop"), &json!("tie"))
+    );
+}
+
+#[tokio::test]
+async fn retries_never_pay_twice() {
+    let script = Script { held: true, ..Script::divided_panel(10) };
+    let service = Setup::scripted(script).boot().await;
+    let client = user(&service).await;
+    let upstream = service.upstream();
+    // The client gives up before the response, and sends the request again.
+    let first = client.request(Method::POST, CHAT).json(&graded()).timeout(Duration::from_secs(2));
+    assert!(first.send().await.unwrap_err().is_timeout());
+    let request = graded();
+    let retry = client.post_with(CHAT, &request, &[("x-stainless-retry-count", "1")]);
+    let (retry, ()) = tokio::join!(retry, async {
+        tokio::time::sleep(Duration::from_secs(1)).await;
+        upstream.release(10_000);
+    });
+    assert_eq!(retry.status, 200, "{}", retry.text);
+    let polls = client.get("/api/polls").await.expect(200);
+    assert_eq!(polls["polls"].as_array().unwrap().len(), 1, "{polls}");
+    // A retry whose response was lost gets the same one.
+    let again = client.post_with(CHAT, &graded(), &[("x-stainless-retry-count", "2")]).await;
+    assert_eq!(again.json(), retry.json());
+    // The same question asked anew is another poll.
+    let other = client.post(CHAT, &graded()).await;
+    assert_ne!(other.header("poll-id"), retry.header("poll-id"));
+}

@@ -1,0 +1,265 @@
+//! `decide`: asks several questions at once, each a poll of its own, all or none.
+
+use ep_kernel::ctx::Ctx;
+use ep_kernel::executor::Opener;
+use ep_kernel::fault::{Fault, Kind};
+use ep_kernel::tool::{Access, Agents, Cost, Effect, Latency, Rate, Rest, Spec, Task, Tool, ToolOutput};
+use ep_polling::budget::Budget;
+use ep_polling::money::MicroUsd;
+use ep_polling::options::{Choices, Levels, Options};
+use ep_polling::plan::{Draft, Plan};
+use ep_polling::question::QuestionText;
+use ep_polling::roster::ModelChoice;
+use ep_polling::stopping::Pace;
+use ep_polling::threshold::Threshold;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::draft::{affordable, choice, plan};
+use super::follow::follow;
+use super::poll_question::billing;
+use super::profile::Profile;
+use crate::results::PollResult;
+
+/// Asks several questions at once.
+pub struct Decide;
+
+/// The maximum number of questions of a request.
+pub const MAX_QUESTIONS: usize = 8;
+
+/// A question of any length. Programs ask it, so it needs no minimum.
+type DecisionText = QuestionText<1, { usize::MAX }>;
+
+/// Questions that are asked together.
+#[derive(Debug, Deserialize, JsonSchema)]
+pub struct DecisionRequest {
+    /// 1 to 8 questions.
+    #[schemars(length(min = 1, max = 8))]
+    pub questions: Vec<Decision>,
+    /// The preset of models (default fast_and_cheap).
+    pub preset: Option<String>,
+    /// Confidence that an early answer matches the whole roster's (default 0.95).
+    pub confidence_threshold: Option<Threshold>,
+    /// Most to spend for all questions together, in USD (default 1).
+    pub max_cost_usd: Option<Budget>,
+    /// thrifty: fewest calls; fast: all at once (default balanced).
+    pub pace: Option<Pace>,
+    /// Only you can read the results.
+    #[serde(default)]
+    #[schemars(extend("default" = false))]
+    pub private: bool,
+}
+
+/// A question with its options, or with the levels of a score.
+#[derive(Debug, Clone, Deserialize, JsonSchema)]
+#[schemars(extend("oneOf" = [{ "required": ["options"] }, { "required": ["levels"] }]))]
+pub struct Decision {
+    /// The question. Models see only it and the options.
+    pub question: DecisionText,
+    /// 2 to 10 options.
+    #[schemars(with = "Options")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub options: Option<Options>,
+    /// The levels of a score, lowest first, instead of options: 2 to 11.
+    #[schemars(with = "Levels")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub levels: Option<Levels>,
+    /// Asks every model, even after the outcome is certain.
+    #[serde(default)]
+    #[schemars(extend("default" = false))]
+    pub complete: bool,
+}
+
+/// The results of the questions.
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
+pub struct Decisions {
+    /// The results, in the order of the questions.
+    pub results: Vec<PollResult>,
+}
+
+impl ToolOutput for Decisions {
+    fn add_notices(&mut self, notices: Vec<String>) {
+        if let Some(first) = self.results.first_mut() {
+            first.notices.extend(notices);
+        }
+    }
+}
+
+impl Decision {
+    /// Returns what voters choose from; `index` names the question in faults.
+    pub(super) fn choices(&self, index: usize) -> Result<Choices, Fault> {
+        match (&self.options, &self.levels) {
+            (Some(options), None) => Ok(Choices::Options(options.clone())),
+            (None, Some(levels)) => Ok(Choices::Levels(levels.clone())),
+            _ => Err(Fault::invalid(
+                format!("questions[{index}]"),
+                "send options, or levels for a score: one of the two",
+            )),
+        }
+    }
+
+    /// True if every model is asked. A score needs the whole distribution.
+    pub(super) const fn is_complete(&self) -> bool {
+        self.complete || self.levels.is_some()
+    }
+}
+
+/// Checks the number of questions.
+pub(super) fn counted(questions: &[Decision]) -> Result<(), Fault> {
+    if (1..=MAX_QUESTIONS).contains(&questions.len()) {
+        return Ok(());
+    }
+    Err(Fault::invalid("questions", format!("send 1 to {MAX_QUESTIONS} questions")))
+}
+
+/// Opens a poll for each plan, all or none, and waits for their ends.
+pub(super) async fn decide(cx: &Ctx, plans: Vec<Plan>, opener: Opener) -> Result<Decisions, Fault> {
+    let ids = cx.polls().open_all(plans, opener).await?;
+    let mut states = Vec::with_capacity(ids.len());
+    for id in &ids {
+        states.push(follow(cx, id, None).await?);
+    }
+    let unfinished = states.iter().find(|state| state.record.closing.is_none());
+    if let Some(state) = unfinished {
+        let id = state.record.id.clone();
+        let message = format!("poll {id} has not ended yet; send the same request again later");
+        return Err(Fault::new(Kind::PollFailed, message).about(id));
+    }
+    let costs = cx.caller.user().is_some();
+    Ok(Decisions { results: states.iter().map(|state| PollResult::of(cx, state, costs)).collect() })
+}
+
+impl Tool for Decide {
+    const SPEC: Spec = Spec {
+        name: "decide",
+        title: "Decide several questions",
+        summary: "Asks 1 to 8 multiple-choice questions at once, each a poll of its own, under one budget. For programs that \
+                  need several decisions about the same text.",
+        manual: include_str!("decide.md"),
+        example: include_str!("decide.example.json"),
+        access: Access::KEY,
+        effect: Effect::Consult,
+        cost: Cost::Metered,
+        latency: Latency::Models,
+        rate: Rate::Default,
+        rest: Some(Rest::post("/api/decide")),
+        stream: None,
+        agents: Agents::None,
+        task: Task::Decide,
+        intents: &["decide several questions in one request"],
+        faults: &[
+            Kind::InvalidPreset,
+            Kind::InsufficientBalance,
+            Kind::Busy,
+            Kind::PollFailed,
+            Kind::NotConfigured,
+            Kind::Unavailable,
+        ],
+    };
+    type Input = DecisionRequest;
+    type Output = Decisions;
+
+    async fn call(cx: &Ctx, request: DecisionRequest) -> Result<Decisions, Fault> {
+        counted(&request.questions)?;
+        let models = choice(request.preset, None, None, &Profile::Balanced.bundle().preset)?;
+        let budget = shared(request.max_cost_usd.unwrap_or_default(), request.questions.len())?;
+        let mut plans = Vec::with_capacity(request.questions.len());
+        for (index, asked) in request.questions.iter().enumerate() {
+            let draft = Draft {
+                question: asked.question.clone().into(),
+                options: asked.choices(index)?,
+                models: ModelChoice { source: models.source.clone(), exclude: models.exclude.clone() },
+                threshold: request.confidence_threshold.unwrap_or(Threshold::DEFAULT),
+                budget,
+                pace: request.pace.unwrap_or(Pace::Balanced),
+                private: request.private,
+                explanations: None,
+                complete: asked.is_complete(),
+            };
+            let plan = plan(cx, draft).await?;
+            affordable(&plan)?;
+            plans.push(plan);
+        }
+        let opener = Opener {
+            owner: cx.caller.user(),
+            billing: billing(cx),
+            request_ref: cx.request_ref.clone(),
+            notify: None,
+        };
+        decide(cx, plans, opener).await
+    }
+}
+
+/// Returns the share of a budget for each of these questions.
+fn shared(budget: Budget, questions: usize) -> Result<Budget, Fault> {
+    let share = MicroUsd::new(budget.amount().micro() / questions as i64);
+    Budget::from_amount(share).map_err(|rule| Fault::invalid("max_cost_usd", rule.to_string()))
+}
+
+#[cfg(test)]
+mod tests {
+    use ep_kernel::caller::Caller;
+    use serde_json::json;
+
+    use super::*;
+    use crate::polls::DecideFree;
+    use crate::testing::Service;
+
+    #[tokio::test]
+    async fn several_questions_are_polls_of_their_own() {
+        let service = Service::start().await;
+        let user = service.user().await;
+        let input = json!({
+            "questions": [
+                { "question": "Go?", "options": ["Yes", "No"] },
+                { "question": "How good?", "levels": ["0", "1", "2", "3", "4", "5", "6", "7", "8", "9", "10"] },
+            ],
+            "private": true,
+        });
+        let done = service.call::<Decide>(&user, input).await.unwrap().value;
+        let [choice, score] = done["results"].as_array().unwrap().as_slice() else { panic!("{done}") };
+        assert_ne!(choice["poll_id"], score["poll_id"]);
+        assert_eq!(choice["max_cost_usd"], 0.5);
+        // A score asks the whole panel.
+        assert_eq!(
+            (&score["models_skipped"], &score["termination_reason"]),
+            (&json!(0), &json!("roster_exhausted"))
+        );
+        assert!(choice["models_skipped"].as_u64().unwrap() > 0, "{choice}");
+        assert!(score["costs"].is_object());
+    }
+
+    #[tokio::test]
+    async fn wrong_questions_are_refused() {
+        let service = Service::start().await;
+        let user = service.user().await;
+        let options = ["Yes", "No"];
+        let one = json!({ "question": "Go?", "options": options });
+        for (questions, field) in [
+            (json!([]), "questions"),
+            (json!(vec![one.clone(); 9]), "questions"),
+            (json!([{ "question": "Go?" }]), "questions[0]"),
+            (json!([one, { "question": "Go?", "options": options, "levels": options }]), "questions[1]"),
+        ] {
+            let refused = service.call::<Decide>(&user, json!({ "questions": questions })).await.unwrap_err();
+            assert_eq!((refused.kind(), refused.fields()[0].field.as_str()), (Kind::InvalidInput, field));
+        }
+    }
+
+    #[tokio::test]
+    async fn free_questions_have_the_limits_of_free_polls() {
+        let service = Service::start().await;
+        let call = |questions| {
+            service.call::<DecideFree>(const { &Caller::Local }, json!({ "questions": questions }))
+        };
+        let done = call(json!([{ "question": "Go?", "options": ["Yes", "No"] }])).await.unwrap().value;
+        assert_eq!(done["results"][0]["preset"], "free");
+        for question in [
+            json!({ "question": "Go?", "options": ["1", "2", "3", "4", "5", "6"] }),
+            json!({ "question": "Go?", "options": ["1", "2".repeat(51)] }),
+            json!({ "question": "x".repeat(1001), "options": ["1", "2"] }),
+        ] {
+            assert_eq!(call(json!([question])).await.unwrap_err().kind(), Kind::InvalidInput);
+        }
+    }
+}
