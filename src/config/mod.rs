@@ -24,8 +24,8 @@ pub use layers::{DEFAULTS, load};
 pub use secret::{create_secret_key, key_file, secret_key};
 pub use secret_variables::read_variable;
 pub use sections::{
-    Accounts, Auth, Billing, BillingMode, Chain, Content, Database, Demo, Limits, LogFormat, Operator, Polls,
-    Server, Sessions, Stripe, Telemetry, Upstream, Webhooks, X402,
+    Accounts, Auth, Billing, BillingMode, Chain, Content, Database, Demo, Limits, LogFormat, ModelAlias,
+    OpenAi, Operator, Polls, Server, Sessions, Stripe, Telemetry, Upstream, Webhooks, X402,
 };
 
 /// All settings. `default.toml` documents each one.
@@ -48,6 +48,7 @@ pub struct Config {
     pub webhooks: Webhooks,
     pub limits: Limits,
     pub polls: Polls,
+    pub openai: OpenAi,
     pub telemetry: Telemetry,
 }
 

@@ -192,6 +192,37 @@ pub struct Polls {
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 #[expect(missing_docs, reason = "every setting is documented in default.toml")]
+pub struct OpenAi {
+    pub aliases: Vec<ModelAlias>,
+}
+
+/// The name of another provider's model that stands for a panel: `gpt-4o-mini=poll`.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(try_from = "String")]
+pub struct ModelAlias {
+    /// The name in requests.
+    pub model: String,
+    /// `poll`, or the name of a preset.
+    pub panel: String,
+}
+
+impl TryFrom<String> for ModelAlias {
+    type Error = &'static str;
+
+    fn try_from(text: String) -> Result<Self, Self::Error> {
+        let (model, panel) =
+            text.split_once('=').ok_or("an alias is a model and a panel: gpt-4o-mini=poll")?;
+        let (model, panel) = (model.trim().to_owned(), panel.trim().to_owned());
+        if model.is_empty() || panel.is_empty() {
+            return Err("an alias is a model and a panel: gpt-4o-mini=poll");
+        }
+        Ok(Self { model, panel })
+    }
+}
+
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+#[expect(missing_docs, reason = "every setting is documented in default.toml")]
 pub struct Telemetry {
     pub metrics_listen: String,
     pub log: String,

@@ -70,6 +70,7 @@ pub(super) const VARIABLES: &[(&str, &str, &str)] = &[
     ("EP_LEASE_MS", "polls", "lease_ms"),
     ("EP_KEEP_ANONYMOUS_DAYS", "polls", "keep_anonymous_days"),
     ("EP_FEATURED_POLLS", "polls", "featured"),
+    ("EP_OPENAI_ALIASES", "openai", "aliases"),
     ("EP_POLLS_RUNNING", "polls", "max_running"),
     ("EP_POLLS_WAITING", "polls", "max_waiting"),
     ("EP_METRICS_LISTEN", "telemetry", "metrics_listen"),

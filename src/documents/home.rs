@@ -91,7 +91,7 @@ pub struct AskMethod {
     pub command: String,
 }
 
-/// Returns the ways to ask for programs: without an account, with a key, over MCP and over A2A.
+/// Returns the ways to ask for programs: without an account, with a key, over MCP, from OpenAI's clients and over A2A.
 pub fn ways(site: &Site) -> Vec<AskMethod> {
     let asks = |entry: &&Entry| entry.spec.effect == Effect::Consult;
     let free = site.tools.iter().filter(asks).find(|entry| entry.spec.access.anonymous);
@@ -109,10 +109,14 @@ pub fn ways(site: &Site) -> Vec<AskMethod> {
         let command = format!("claude mcp add --transport http ensemble-poll {url}{key}");
         way("From an MCP client, for example Claude Code:", command)
     });
+    let openai = site.url_of("openai").map(|base| {
+        let command = format!("export OPENAI_BASE_URL={base} OPENAI_API_KEY=free");
+        way("From a client of OpenAI's API, with the model poll:", command)
+    });
     let a2a = site.url_of(AGENT_CARD).map(|card| {
         way("From an A2A agent, which reads everything in the agent card:", format!("curl {card}"))
     });
-    [free, paid, mcp, a2a].into_iter().flatten().collect()
+    [free, paid, mcp, openai, a2a].into_iter().flatten().collect()
 }
 
 /// Returns a command that sends an operation's example.

@@ -106,6 +106,8 @@ pub static DOCUMENTS: &[Document] = &[
     guide_pages::FUNDING.text,
     guide_pages::SHARING.page,
     guide_pages::SHARING.text,
+    guide_pages::OPENAI.page,
+    guide_pages::OPENAI.text,
     guide_pages::WEBHOOKS.page,
     guide_pages::WEBHOOKS.text,
     guide_pages::PACE.page,

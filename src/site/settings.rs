@@ -14,7 +14,7 @@ use url::Url;
 use super::names::{DASHBOARD, FUNDS, OPENID_PATH};
 use super::offer::Offer;
 use super::rails::Rail;
-use crate::config::{Config, Content, Limits, Operator, Sessions};
+use crate::config::{Config, Content, Limits, ModelAlias, Operator, Sessions};
 
 /// The settings that documents depend on.
 #[derive(Debug, Clone)]
@@ -33,6 +33,8 @@ pub struct SiteSettings {
     pub content: Content,
     /// The polls of which the start page shows one.
     pub featured_polls: Vec<PollId>,
+    /// Names of models that stand for panels, for clients of OpenAI's API.
+    pub model_aliases: Vec<ModelAlias>,
     /// The maximum duration of a poll.
     pub poll_deadline: Duration,
     /// The rate limits of callers.
@@ -60,6 +62,7 @@ impl SiteSettings {
             since: None,
             content: config.content.clone(),
             featured_polls: config.polls.featured.clone(),
+            model_aliases: config.openai.aliases.clone(),
             poll_deadline: config.poll_deadline(),
             limits: config.limits.clone(),
             upstream_host: Url::parse(&config.upstream.url)

@@ -1,6 +1,6 @@
 //! Checks access to every route: accepted callers, rejected callers and the headers of every response.
 
-use ensemble_poll::site::{Route, RouteKind};
+use ensemble_poll::site::{ErrorFormat, Route, RouteKind};
 use ep_kernel::tool::{Access, Agents, Rate, Task};
 use ep_polling::money::MicroUsd;
 use ep_tools::TOOLS;
@@ -83,8 +83,9 @@ fn signs_in(route: &Route) -> bool {
     route.rate == Rate::SignIn
 }
 
-fn is_mcp(route: &Route) -> bool {
-    matches!(route.kind, RouteKind::Protocol(endpoint) if endpoint.protocol.surface == "mcp")
+/// True if the errors of a route have the format of its protocol, whatever the request asks for.
+fn has_own_errors(route: &Route) -> bool {
+    matches!(route.errors(), ErrorFormat::Own(_))
 }
 
 /// True if one of the routes for this request admits the caller.
@@ -136,7 +137,7 @@ async fn every_route_enforces_its_access() {
                 refused += 1;
                 assert!(reply.header("www-authenticate").starts_with("Bearer"), "{who} at {what}");
                 let error = &reply.json()["error"];
-                let said = if is_mcp(route) { &error["message"] } else { error };
+                let said = if has_own_errors(route) { &error["message"] } else { error };
                 assert!(said.is_string(), "{who} at {what}");
             }
         }
@@ -152,8 +153,12 @@ async fn errors_use_the_requested_style() {
     let problem = [("accept", "application/problem+json")];
     for route in service.site.routes.iter().filter(|route| !ignores_credentials(route) && !signs_in(route)) {
         let reply = send(&client, route, &problem).await;
-        if is_mcp(route) {
-            assert!(reply.rpc_refused(401).contains("not valid"), "MCP clients read JSON-RPC alone");
+        if has_own_errors(route) {
+            assert!(
+                reply.expect(401)["error"]["message"].as_str().unwrap().contains("not valid"),
+                "{}",
+                route.path
+            );
             continue;
         }
         assert_eq!(reply.header("content-type"), "application/problem+json", "{}", route.path);

@@ -64,6 +64,18 @@ async fn panels_are_models() {
 }
 
 #[tokio::test]
+async fn names_of_other_models_are_aliases_by_choice_of_the_operator() {
+    let service = Setup::demo().with("EP_OPENAI_ALIASES", "gpt-4o-mini=poll, judge = free").boot().await;
+    let client = service.anonymous();
+    for model in ["gpt-4o-mini", "judge"] {
+        assert_eq!(client.get(&format!("/v1/models/{model}")).await.expect(200)["id"], model);
+        let mut request = graded();
+        request["model"] = model.into();
+        assert_eq!(client.post(CHAT, &request).await.expect(200)["model"], model);
+    }
+}
+
+#[tokio::test]
 async fn a_decision_is_a_private_poll_with_its_evidence() {
     let service = Setup::demo().boot().await;
     let client = user(&service).await;

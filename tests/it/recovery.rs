@@ -90,7 +90,7 @@ async fn unknown_path_error_names_the_nearest_path() {
         (Method::GET, format!("/result/{id}"), format!("/results/{id}")),
         (Method::POST, "/api/pol".to_owned(), "/api/poll".to_owned()),
         (Method::POST, "/poll".to_owned(), "/api/poll".to_owned()),
-        (Method::POST, "/v1/poll".to_owned(), "/api/poll".to_owned()),
+        (Method::POST, "/v2/poll".to_owned(), "/api/poll".to_owned()),
         (Method::GET, "/api/model".to_owned(), "/api/models".to_owned()),
         (Method::GET, "/openapi.json".to_owned(), "/api/openapi.json".to_owned()),
         (Method::GET, "/.well-known/agent-cards.json".to_owned(), "/.well-known/agent-card.json".to_owned()),

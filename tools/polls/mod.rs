@@ -3,8 +3,8 @@
 pub mod brief;
 mod cancel_poll;
 mod completion;
-mod decide;
-mod decide_free;
+mod decide_free_questions;
+mod decide_questions;
 mod delete_poll;
 mod draft;
 mod dry_run_poll;
@@ -31,8 +31,8 @@ mod watch_poll;
 
 pub use cancel_poll::CancelPoll;
 pub use completion::PollCompleted;
-pub use decide::{Decide, Decisions, MAX_QUESTIONS};
-pub use decide_free::DecideFree;
+pub use decide_free_questions::DecideFreeQuestions;
+pub use decide_questions::{DecideQuestions, Decisions, MAX_QUESTIONS};
 pub use delete_poll::DeletePoll;
 pub use dry_run_poll::DryRunPoll;
 pub use estimate::{DryRun, Estimates, typical_vote_cost};

@@ -64,6 +64,7 @@ pub(in crate::documents) const FUNDING: GuideDocuments =
     documents!(guides::FUNDING, "funding", "this service does not charge, so there is nothing to fund")
         .with_models();
 pub(in crate::documents) const SHARING: GuideDocuments = documents!(guides::SHARING, "sharing", "");
+pub(in crate::documents) const OPENAI: GuideDocuments = documents!(guides::OPENAI, "openai", "");
 pub(in crate::documents) const WEBHOOKS: GuideDocuments = documents!(guides::WEBHOOKS, "webhooks", "");
 pub(in crate::documents) const PACE: GuideDocuments = documents!(guides::PACE, "pace", "");
 pub(in crate::documents) const OAUTH: GuideDocuments = documents!(guides::OAUTH, "oauth", "");

@@ -23,6 +23,7 @@ use crate::site::{Offer, Site};
 pub(in crate::documents) const CLIENTS_FILE: &str = include_str!("../../../docs/clients.md");
 const OAUTH_FILE: &str = include_str!("../../../docs/oauth.md");
 const SHARING_FILE: &str = include_str!("../../../docs/sharing.md");
+const OPENAI_FILE: &str = include_str!("../../../docs/openai.md");
 const WEBHOOKS_FILE: &str = include_str!("../../../docs/webhooks.md");
 const PACE_FILE: &str = include_str!("../../../docs/pace.md");
 /// The example service URL in the guides.
@@ -127,6 +128,15 @@ pub(in crate::documents) const SHARING: Guide = Guide {
     title: |_| title(SHARING_FILE).map(str::to_owned),
     markdown: |site| Some(at(site, SHARING_FILE)),
 };
+pub(in crate::documents) const OPENAI: Guide = Guide {
+    name: "guide_openai",
+    twin: "guide_openai_markdown",
+    about: "Ask a panel from any client of OpenAI's API: grades, labels and decisions by votes.",
+    chapter: FURTHER,
+    file: "openai.md",
+    title: |_| title(OPENAI_FILE).map(str::to_owned),
+    markdown: |site| Some(at(site, OPENAI_FILE)),
+};
 pub(in crate::documents) const WEBHOOKS: Guide = Guide {
     name: "guide_webhooks",
     twin: "guide_webhooks_markdown",
@@ -179,8 +189,8 @@ pub(super) const ERRORS: Guide = Guide {
 };
 
 /// Every guide, in the order of the list.
-pub(super) static GUIDES: [Guide; 11] =
-    [START, CLIENTS, A2A, ACCOUNTS, FUNDING, SHARING, WEBHOOKS, PACE, OAUTH, FRAMEWORKS, ERRORS];
+pub(super) static GUIDES: [Guide; 12] =
+    [START, CLIENTS, A2A, ACCOUNTS, FUNDING, OPENAI, SHARING, WEBHOOKS, PACE, OAUTH, FRAMEWORKS, ERRORS];
 
 /// Anchors within the guide to clients whose section is on another page: the anchor, the page and its anchor.
 const MOVED: [(&str, &str, &str); 2] =
@@ -312,7 +322,7 @@ mod tests {
         assert_eq!(offered(&offer(&[]), text), "A, paid.\n\nB.\n");
         assert_eq!(offered(&offer(&[("EP_BILLING", "off")]), text), "A.\n\nB.\n");
         let markers = |file: &str| (file.matches("<!-- if ").count(), file.matches("<!-- end -->").count());
-        for file in [CLIENTS_FILE, OAUTH_FILE, PACE_FILE, WEBHOOKS_FILE, SHARING_FILE] {
+        for file in [CLIENTS_FILE, OPENAI_FILE, OAUTH_FILE, PACE_FILE, WEBHOOKS_FILE, SHARING_FILE] {
             assert_eq!(markers(file).0, markers(file).1);
         }
     }

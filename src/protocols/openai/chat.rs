@@ -154,7 +154,8 @@ impl Work {
     /// Returns the operation that decides for this caller.
     fn operation(&self) -> Result<&'static Entry, Fault> {
         let mut deciding = self.state.tools.iter().filter(|entry| entry.spec.task == Task::Decide);
-        let found = deciding.find(|entry| entry.spec.access.admits(&self.admission.caller));
+        let anonymous = matches!(self.admission.caller, Caller::Anonymous { .. });
+        let found = deciding.find(|entry| entry.spec.access.anonymous == anonymous);
         found.ok_or_else(|| Fault::internal("no operation decides for this caller"))
     }
 

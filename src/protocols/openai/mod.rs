@@ -58,13 +58,14 @@ const ENDPOINT: ProtocolRoute = ProtocolRoute {
     protocol: &OPENAI,
     errors: ErrorFormat::Own(ErrorRenderer(refusal::error)),
     opens_polls: false,
-    shares_name: true,
+    shares_name: false,
     describe: description::describe,
 };
 
 /// Returns the routes.
 pub fn routes() -> impl Iterator<Item = Route> {
     [
+        route(Method::Get, "openai", "/v1", "Lists the panels as models, at the base URL (OpenAI)."),
         route(Method::Get, "openai_models", "/v1/models", "Lists the panels as models (OpenAI)."),
         route(Method::Get, "openai_model", "/v1/models/{model}", "Reads a panel as a model (OpenAI)."),
         route(
@@ -94,5 +95,5 @@ pub fn endpoints() -> Vec<(Route, Handler)> {
     });
     let list = Handler::new(|exchange, _| std::future::ready(Ok(models::list(&exchange))).boxed());
     let read = Handler::new(|exchange, _| std::future::ready(models::read(&exchange)).boxed());
-    routes().zip([list, read, chat]).collect()
+    routes().zip([list.clone(), list, read, chat]).collect()
 }

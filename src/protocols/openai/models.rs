@@ -16,12 +16,14 @@ pub(super) const FREE: &str = "free";
 
 /// Returns the preset that a model stands for; none for the default one.
 pub(super) fn preset(state: &AppState, model: &str) -> Result<Option<String>, Fault> {
-    if model.is_empty() || model == DEFAULT {
+    let aliases = &state.site.settings.model_aliases;
+    let panel = aliases.iter().find(|alias| alias.model == model).map_or(model, |alias| &alias.panel);
+    if panel.is_empty() || panel == DEFAULT {
         return Ok(None);
     }
     let presets = state.app.ports.models.presets();
-    if presets.iter().any(|preset| preset == model) {
-        return Ok(Some(model.to_owned()));
+    if presets.iter().any(|preset| preset == panel) {
+        return Ok(Some(panel.to_owned()));
     }
     let shown: String = model.chars().filter(|c| !c.is_control()).take(64).collect();
     let text = format!("\"{shown}\" is no panel of this service; use {DEFAULT}, {}", presets.join(", "));
@@ -49,7 +51,8 @@ pub(super) fn read(exchange: &Exchange) -> Result<Response<Body>, Fault> {
 }
 
 fn names(state: &AppState) -> Vec<String> {
-    std::iter::once(DEFAULT.to_owned()).chain(state.app.ports.models.presets()).collect()
+    let aliases = state.site.settings.model_aliases.iter().map(|alias| alias.model.clone());
+    std::iter::once(DEFAULT.to_owned()).chain(state.app.ports.models.presets()).chain(aliases).collect()
 }
 
 fn entry(state: &AppState, name: &str) -> Value {

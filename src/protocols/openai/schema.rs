@@ -7,7 +7,7 @@
 use serde_json::{Map, Number, Value};
 
 use super::refusal::{Code, Refusal};
-use super::shape::{Field, Scale, Shape};
+use super::shape::{AnswerPart, Field, Scale};
 use ep_polling::options::{MAX_LEVELS, MAX_OPTIONS, MIN_OPTIONS};
 use ep_tools::polls::MAX_QUESTIONS;
 
@@ -40,7 +40,7 @@ const UNSUPPORTED: [&str; 16] = [
 #[derive(Debug, Clone)]
 pub struct Answer {
     /// The answer, with places for votes.
-    pub shape: Shape,
+    pub shape: AnswerPart,
     /// The fields that are voted on.
     pub fields: Vec<Field>,
 }
@@ -94,7 +94,7 @@ struct Finite {
 
 impl<'a> Reader<'a> {
     /// Reads a schema whose value the answer must have.
-    fn schema(&mut self, schema: &'a Value, place: &Place) -> Result<Shape, Refusal> {
+    fn schema(&mut self, schema: &'a Value, place: &Place) -> Result<AnswerPart, Refusal> {
         let description = description(schema);
         let schema = self.resolved(schema, place)?;
         if let Some(finite) = self.finite(schema, place)? {
@@ -105,7 +105,7 @@ impl<'a> Reader<'a> {
             return if schema == &Value::Bool(false) {
                 Err(unsupported(place, "allows no value"))
             } else {
-                Ok(Shape::Constant(Value::Null))
+                Ok(AnswerPart::Constant(Value::Null))
             };
         };
         for keyword in UNSUPPORTED {
@@ -121,7 +121,7 @@ impl<'a> Reader<'a> {
         }
         let types = types(members);
         if types.contains(&"null") {
-            return Ok(Shape::Constant(Value::Null));
+            return Ok(AnswerPart::Constant(Value::Null));
         }
         match types.first().copied() {
             Some("object") => self.object(members, place),
@@ -135,7 +135,7 @@ impl<'a> Reader<'a> {
                 ),
             )),
             Some(other) => Err(unsupported(place, &format!("has the type {other}, which is not supported"))),
-            None => Ok(Shape::Constant(Value::Null)),
+            None => Ok(AnswerPart::Constant(Value::Null)),
         }
     }
 
@@ -232,10 +232,10 @@ impl<'a> Reader<'a> {
     }
 
     /// Fills a union without a vote: null, if it is allowed.
-    fn union(&mut self, branches: &'a [Value], place: &Place) -> Result<Shape, Refusal> {
+    fn union(&mut self, branches: &'a [Value], place: &Place) -> Result<AnswerPart, Refusal> {
         for branch in branches {
             if types_of(branch).contains(&"null") {
-                return Ok(Shape::Constant(Value::Null));
+                return Ok(AnswerPart::Constant(Value::Null));
             }
         }
         match branches {
@@ -248,11 +248,16 @@ impl<'a> Reader<'a> {
     }
 
     /// Makes a field of the possible values. A single value is no question.
-    fn vote(&mut self, finite: Finite, description: Option<String>, place: &Place) -> Result<Shape, Refusal> {
+    fn vote(
+        &mut self,
+        finite: Finite,
+        description: Option<String>,
+        place: &Place,
+    ) -> Result<AnswerPart, Refusal> {
         let Finite { mut values, descriptions, scale } = finite;
         match values.len() {
             0 => return Err(unsupported(place, "allows no value")),
-            1 => return Ok(Shape::Constant(values.swap_remove(0))),
+            1 => return Ok(AnswerPart::Constant(values.swap_remove(0))),
             _ => {}
         }
         let most = if scale.is_some() { MAX_LEVELS } else { MAX_OPTIONS };
@@ -269,10 +274,10 @@ impl<'a> Reader<'a> {
             scale,
         };
         self.fields.push(field);
-        Ok(Shape::Vote(self.fields.len() - 1))
+        Ok(AnswerPart::Vote(self.fields.len() - 1))
     }
 
-    fn object(&mut self, members: &'a Map<String, Value>, place: &Place) -> Result<Shape, Refusal> {
+    fn object(&mut self, members: &'a Map<String, Value>, place: &Place) -> Result<AnswerPart, Refusal> {
         let none = Map::new();
         let properties = match members.get("properties") {
             Some(Value::Object(properties)) => Some(properties),
@@ -294,7 +299,7 @@ impl<'a> Reader<'a> {
         }
         for name in &required {
             if !properties.unwrap_or(&none).contains_key(*name) {
-                shapes.push(((*name).to_owned(), Shape::Constant(Value::Null)));
+                shapes.push(((*name).to_owned(), AnswerPart::Constant(Value::Null)));
             }
         }
         if self.fields.len() == before {
@@ -313,7 +318,7 @@ impl<'a> Reader<'a> {
                 }
             }
         }
-        Ok(Shape::Object(shapes))
+        Ok(AnswerPart::Object(shapes))
     }
 }
 
@@ -411,7 +416,7 @@ fn levels(members: &Map<String, Value>, integer: bool, place: &Place) -> Result<
 /// The longest sentence about a vote that a schema may require.
 const LEAST_SENTENCE: u64 = 20;
 
-fn sentence(members: &Map<String, Value>, place: &Place) -> Result<Shape, Refusal> {
+fn sentence(members: &Map<String, Value>, place: &Place) -> Result<AnswerPart, Refusal> {
     for keyword in ["pattern", "format", "contentEncoding"] {
         if members.contains_key(keyword) {
             return Err(unsupported(place, &format!("is a text with {keyword}, which a vote cannot give")));
@@ -421,14 +426,14 @@ fn sentence(members: &Map<String, Value>, place: &Place) -> Result<Shape, Refusa
         return Err(unsupported(place, "is a text with a minLength that a sentence may not reach"));
     }
     let most = members.get("maxLength").and_then(Value::as_u64).map(|most| most as usize);
-    Ok(Shape::Sentence { most })
+    Ok(AnswerPart::Sentence { most })
 }
 
-fn array(members: &Map<String, Value>, place: &Place) -> Result<Shape, Refusal> {
+fn array(members: &Map<String, Value>, place: &Place) -> Result<AnswerPart, Refusal> {
     if members.get("minItems").and_then(Value::as_u64).unwrap_or(0) > 0 {
         return Err(unsupported(place, "is a list, which a vote cannot give: ask for one value"));
     }
-    Ok(Shape::Constant(Value::Array(Vec::new())))
+    Ok(AnswerPart::Constant(Value::Array(Vec::new())))
 }
 
 #[cfg(test)]

@@ -30,7 +30,7 @@ pub struct Scale {
 
 /// A part of the answer.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Shape {
+pub enum AnswerPart {
     /// The winning value of the field with this index.
     Vote(usize),
     /// A value that is certain.
@@ -41,7 +41,7 @@ pub enum Shape {
         most: Option<usize>,
     },
     /// An object with these members.
-    Object(Vec<(String, Shape)>),
+    Object(Vec<(String, AnswerPart)>),
 }
 
 impl Field {
@@ -60,7 +60,7 @@ pub fn text_of(value: &Value) -> String {
     }
 }
 
-impl Shape {
+impl AnswerPart {
     /// Fills in the winning values and the sentence.
     pub fn fill(&self, winners: &[Value], sentence: &str) -> Value {
         match self {

@@ -1,4 +1,4 @@
-//! `decide`: asks several questions at once, each a poll of its own, all or none.
+//! `decide_questions`: asks several questions at once, each a poll of its own, all or none.
 
 use ep_kernel::ctx::Ctx;
 use ep_kernel::executor::Opener;
@@ -22,7 +22,7 @@ use super::profile::Profile;
 use crate::results::PollResult;
 
 /// Asks several questions at once.
-pub struct Decide;
+pub struct DecideQuestions;
 
 /// The maximum number of questions of a request.
 pub const MAX_QUESTIONS: usize = 8;
@@ -87,25 +87,29 @@ impl ToolOutput for Decisions {
 
 impl Decision {
     /// Returns what voters choose from; `index` names the question in faults.
-    pub(super) fn choices(&self, index: usize) -> Result<Choices, Fault> {
-        match (&self.options, &self.levels) {
-            (Some(options), None) => Ok(Choices::Options(options.clone())),
-            (None, Some(levels)) => Ok(Choices::Levels(levels.clone())),
-            _ => Err(Fault::invalid(
-                format!("questions[{index}]"),
-                "send options, or levels for a score: one of the two",
-            )),
-        }
+    fn choices(&self, index: usize) -> Result<Choices, Fault> {
+        one_of(self.options.clone().map(Choices::Options), self.levels.clone().map(Choices::Levels), index)
     }
 
     /// True if every model is asked. A score needs the whole distribution.
-    pub(super) const fn is_complete(&self) -> bool {
+    const fn is_complete(&self) -> bool {
         self.complete || self.levels.is_some()
     }
 }
 
+/// Returns the options or the levels of a question, which has one of the two.
+pub(super) fn one_of<T>(options: Option<T>, levels: Option<T>, index: usize) -> Result<T, Fault> {
+    match (options, levels) {
+        (Some(choices), None) | (None, Some(choices)) => Ok(choices),
+        _ => {
+            let advice = "send options, or levels for a score: one of the two";
+            Err(Fault::invalid(format!("questions[{index}]"), advice))
+        }
+    }
+}
+
 /// Checks the number of questions.
-pub(super) fn counted(questions: &[Decision]) -> Result<(), Fault> {
+pub(super) fn counted<T>(questions: &[T]) -> Result<(), Fault> {
     if (1..=MAX_QUESTIONS).contains(&questions.len()) {
         return Ok(());
     }
@@ -129,14 +133,14 @@ pub(super) async fn decide(cx: &Ctx, plans: Vec<Plan>, opener: Opener) -> Result
     Ok(Decisions { results: states.iter().map(|state| PollResult::of(cx, state, costs)).collect() })
 }
 
-impl Tool for Decide {
+impl Tool for DecideQuestions {
     const SPEC: Spec = Spec {
-        name: "decide",
+        name: "decide_questions",
         title: "Decide several questions",
         summary: "Asks 1 to 8 multiple-choice questions at once, each a poll of its own, under one budget. For programs that \
                   need several decisions about the same text.",
-        manual: include_str!("decide.md"),
-        example: include_str!("decide.example.json"),
+        manual: include_str!("decide_questions.md"),
+        example: include_str!("decide_questions.example.json"),
         access: Access::KEY,
         effect: Effect::Consult,
         cost: Cost::Metered,
@@ -202,7 +206,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::polls::DecideFree;
+    use crate::polls::DecideFreeQuestions;
     use crate::testing::Service;
 
     #[tokio::test]
@@ -216,7 +220,7 @@ mod tests {
             ],
             "private": true,
         });
-        let done = service.call::<Decide>(&user, input).await.unwrap().value;
+        let done = service.call::<DecideQuestions>(&user, input).await.unwrap().value;
         let [choice, score] = done["results"].as_array().unwrap().as_slice() else { panic!("{done}") };
         assert_ne!(choice["poll_id"], score["poll_id"]);
         assert_eq!(choice["max_cost_usd"], 0.5);
@@ -241,7 +245,8 @@ mod tests {
             (json!([{ "question": "Go?" }]), "questions[0]"),
             (json!([one, { "question": "Go?", "options": options, "levels": options }]), "questions[1]"),
         ] {
-            let refused = service.call::<Decide>(&user, json!({ "questions": questions })).await.unwrap_err();
+            let refused =
+                service.call::<DecideQuestions>(&user, json!({ "questions": questions })).await.unwrap_err();
             assert_eq!((refused.kind(), refused.fields()[0].field.as_str()), (Kind::InvalidInput, field));
         }
     }
@@ -250,7 +255,7 @@ mod tests {
     async fn free_questions_have_the_limits_of_free_polls() {
         let service = Service::start().await;
         let call = |questions| {
-            service.call::<DecideFree>(const { &Caller::Local }, json!({ "questions": questions }))
+            service.call::<DecideFreeQuestions>(const { &Caller::Local }, json!({ "questions": questions }))
         };
         let done = call(json!([{ "question": "Go?", "options": ["Yes", "No"] }])).await.unwrap().value;
         assert_eq!(done["results"][0]["preset"], "free");

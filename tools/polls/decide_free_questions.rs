@@ -1,4 +1,4 @@
-//! `decide_free`: asks several questions at once without an account.
+//! `decide_free_questions`: asks several questions at once without an account.
 
 use ep_kernel::ctx::Ctx;
 use ep_kernel::executor::Opener;
@@ -14,28 +14,48 @@ use ep_polling::threshold::Threshold;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::decide::{Decision, Decisions, counted, decide};
+use super::decide_questions::{Decisions, counted, decide, one_of};
 use super::draft::plan;
 use super::poll_free::FREE_PRESET;
 
 /// Asks several questions at once without an account.
-pub struct DecideFree;
+pub struct DecideFreeQuestions;
 
 /// Questions that the free models are asked together.
 #[derive(Debug, Deserialize, JsonSchema)]
 pub struct FreeDecisionRequest {
     /// 1 to 8 questions.
     #[schemars(length(min = 1, max = 8))]
-    pub questions: Vec<Decision>,
+    pub questions: Vec<FreeDecision>,
 }
 
-impl Tool for DecideFree {
+/// A question with its options, or with the levels of a score, in the limits of free polls.
+#[derive(Debug, Clone, Deserialize, JsonSchema)]
+#[schemars(extend("oneOf" = [{ "required": ["options"] }, { "required": ["levels"] }]))]
+pub struct FreeDecision {
+    /// The question. Models see only it and the options.
+    pub question: FreeQuestion,
+    /// 2 to 5 options of at most 50 characters.
+    #[schemars(with = "FreeOptions")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub options: Option<FreeOptions>,
+    /// The levels of a score, lowest first, instead of options: 2 to 5.
+    #[schemars(with = "FreeOptions")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub levels: Option<FreeOptions>,
+    /// Asks every model, even after the outcome is certain.
+    #[serde(default)]
+    #[schemars(extend("default" = false))]
+    pub complete: bool,
+}
+
+impl Tool for DecideFreeQuestions {
     const SPEC: Spec = Spec {
-        name: "decide_free",
+        name: "decide_free_questions",
         title: "Decide several questions with the free models",
         summary: "Asks 1 to 8 multiple-choice questions at once, without an account, of models that charge nothing.",
-        manual: include_str!("decide_free.md"),
-        example: include_str!("decide_free.example.json"),
+        manual: include_str!("decide_free_questions.md"),
+        example: include_str!("decide_free_questions.example.json"),
         access: Access::ANONYMOUS,
         effect: Effect::Consult,
         cost: Cost::Free,
@@ -54,23 +74,18 @@ impl Tool for DecideFree {
     async fn call(cx: &Ctx, request: FreeDecisionRequest) -> Result<Decisions, Fault> {
         counted(&request.questions)?;
         let mut plans = Vec::with_capacity(request.questions.len());
-        for (index, asked) in request.questions.iter().enumerate() {
-            let at = |name: &str| format!("questions[{index}].{name}");
-            let question = FreeQuestion::new(asked.question.as_str())
-                .map_err(|rule| Fault::invalid(at("question"), rule.to_string()))?;
-            let choices: Vec<String> = asked.choices(index)?.into();
-            let options = FreeOptions::new(&choices)
-                .map_err(|rule| Fault::invalid(at("options"), format!("without an account: {rule}")))?;
+        for (index, asked) in request.questions.into_iter().enumerate() {
+            let complete = asked.complete || asked.levels.is_some();
             let draft = Draft {
-                question: question.into(),
-                options: options.into(),
+                question: asked.question.into(),
+                options: one_of(asked.options, asked.levels, index)?.into(),
                 models: ModelChoice::preset(FREE_PRESET),
                 threshold: Threshold::DEFAULT,
                 budget: Budget::DEFAULT,
                 pace: Pace::Fast,
                 private: false,
                 explanations: None,
-                complete: asked.is_complete(),
+                complete,
             };
             plans.push(plan(cx, draft).await?);
         }
