@@ -16,12 +16,13 @@ mod protection;
 mod rate_limit;
 mod rendered;
 mod response;
+mod spliced;
 mod state;
 mod stream;
 mod web_access;
 
 pub use body::{malformed as malformed_body, read as read_body, read_bytes, read_json};
-pub use compression::{layer as compression, weaken_tag};
+pub use compression::{layer as compression, reads_gzip, weaken_tag};
 pub use cookies::{read_cookie, session_cookie, write_cookie};
 pub use documents::DocumentResponses;
 pub use etag::EntityTag;
@@ -33,6 +34,7 @@ pub use rendered::Rendered;
 pub use response::{
     Embedded, PUBLIC_RESULT, counted, fault, formatted_fault, json, operation_output, replayed,
 };
+pub use spliced::Spliced;
 pub use state::{AppState, Exchange, Handler, HandlerFuture, PathParams, Stopping};
 pub use stream::{CallStep, Steps, event_stream, received};
 pub use web_access::WebAccess;

@@ -8,7 +8,7 @@ use quick_cache::Weighter;
 use quick_cache::sync::Cache;
 
 use super::ResultFormat;
-use crate::http::Rendered;
+use crate::http::{Rendered, Spliced};
 
 /// Cache capacity in bytes.
 const CAPACITY: u64 = 32 << 20;
@@ -50,8 +50,7 @@ pub struct PageCache {
 }
 
 struct CachedStartPage {
-    html: String,
-    nonce: String,
+    page: Arc<Spliced>,
     since: Timestamp,
 }
 
@@ -80,18 +79,19 @@ impl PageCache {
         self.results.insert(key, Arc::new(CachedPage { page, since: now }));
     }
 
-    /// Returns the start page for a visitor without an account, with this nonce in its form. Returns `None` if the
-    /// page was not cached within the last minute.
-    pub fn start(&self, nonce: &str, now: Timestamp) -> Option<String> {
+    /// Returns the start page for a visitor without an account, with a gap for the nonce of its form. Returns `None` if
+    /// the page was not cached within the last minute.
+    pub fn start(&self, now: Timestamp) -> Option<Arc<Spliced>> {
         let cached = self.start.read().ok()?;
         let cached = cached.as_ref().filter(|cached| now.since(cached.since) < LASTS)?;
-        Some(cached.html.replacen(&cached.nonce, nonce, 1))
+        Some(Arc::clone(&cached.page))
     }
 
     /// Caches the start page, which was rendered with this nonce.
-    pub fn cache_start(&self, html: String, nonce: String, now: Timestamp) {
+    pub fn cache_start(&self, html: &str, nonce: &str, now: Timestamp) {
+        let page = Spliced::new(html, nonce).map(Arc::new);
         if let Ok(mut cached) = self.start.write() {
-            *cached = Some(CachedStartPage { html, nonce, since: now });
+            *cached = page.map(|page| CachedStartPage { page, since: now });
         }
     }
 
@@ -116,16 +116,16 @@ mod tests {
         let key = PageKey { id: "EP-1".into(), embedded: false, format: ResultFormat::Page };
         let page = Rendered::new("page".into(), HeaderMap::new());
         pages.insert(key.clone(), Arc::new(page), began);
-        pages.cache_start("a form with n".into(), "n".into(), began);
+        pages.cache_start("a form with nonce 1.", "nonce 1", began);
         let seconds = |count| began.after(Duration::from_secs(count));
         assert!(pages.get(&key, seconds(59)).is_some() && pages.get(&key, seconds(60)).is_none());
         let other = PageKey { embedded: true, ..key };
         assert!(pages.get(&other, began).is_none() && pages.renew(&other, began).is_none());
         let key = PageKey { embedded: false, ..other };
         assert!(pages.renew(&key, seconds(90)).is_some() && pages.get(&key, seconds(100)).is_some());
-        assert_eq!(pages.start("m", seconds(59)).as_deref(), Some("a form with m"));
-        assert_eq!(pages.start("m", seconds(60)), None);
+        assert_eq!(pages.start(seconds(59)).unwrap().plain("m"), "a form with m.");
+        assert!(pages.start(seconds(60)).is_none());
         pages.forget_start();
-        assert_eq!(pages.start("m", began), None);
+        assert!(pages.start(began).is_none());
     }
 }

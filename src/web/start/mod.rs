@@ -11,8 +11,10 @@ mod waiting_form;
 
 use askama::Template;
 use axum::body::Body;
-use axum::http::header::{CACHE_CONTROL, CONTENT_TYPE, HeaderValue, LINK, RETRY_AFTER, SET_COOKIE, VARY};
-use axum::http::{Response, StatusCode};
+use axum::http::header::{
+    CACHE_CONTROL, CONTENT_ENCODING, CONTENT_TYPE, HeaderValue, LINK, RETRY_AFTER, SET_COOKIE, VARY,
+};
+use axum::http::{HeaderMap, Response, StatusCode};
 use ep_kernel::dispatch::{Call, dispatch_typed};
 use ep_kernel::fault::{Fault, Kind};
 use ep_kernel::guard::{Admission, Credential};
@@ -29,7 +31,7 @@ use self::view::{StartPage, StartPageData};
 use super::result::{Read, read};
 use super::{PageState, RESULT_PAGE, see_other};
 use crate::documents::home_links;
-use crate::http::{AppState, Exchange, Form, RequestHead, protect};
+use crate::http::{AppState, Exchange, Form, RequestHead, protect, reads_gzip};
 use crate::layout::{own, return_to};
 use crate::site::names::{ASK_PATH, HOME_MARKDOWN, LOGIN_PATH};
 use crate::site::{HTML, QueryParameter, wants_markdown};
@@ -55,7 +57,7 @@ pub(crate) fn show(
         let query = request.uri().query().unwrap_or_default();
         let visit = Visit { of_pages: &of_pages, state: &state, head: &head, admission: &admission };
         if query.is_empty() && matches!(head.credential, Credential::None) {
-            return visit.first().await;
+            return visit.first(request.headers()).await;
         }
         let query = Form::parse(query.as_bytes());
         let values = match query.text("again") {
@@ -134,15 +136,23 @@ struct Visit<'a> {
 
 impl Visit<'_> {
     /// Serves the default page for visitors without an account: only the nonce differs between them.
-    async fn first(&self) -> Result<Response<Body>, Fault> {
+    async fn first(&self, request: &HeaderMap) -> Result<Response<Body>, Fault> {
         let Self { of_pages, state, .. } = self;
         let nonce = new_nonce(state);
-        if let Some(html) = of_pages.pages.start(&nonce, state.app.ports.clock.now()) {
+        let now = || state.app.ports.clock.now();
+        let Some(page) = of_pages.pages.start(now()) else {
+            let html = self.render(&PollFormValues::default(), None, nonce.clone()).await?;
+            of_pages.pages.cache_start(&html, &nonce, now());
             return response(state, html);
-        }
-        let html = self.render(&PollFormValues::default(), None, nonce.clone()).await?;
-        of_pages.pages.cache_start(html.clone(), nonce, state.app.ports.clock.now());
-        response(state, html)
+        };
+        let Some(packed) = page.gzip(&nonce).filter(|_| reads_gzip(request)) else {
+            return response(state, page.plain(&nonce));
+        };
+        let mut response = response(state, packed)?;
+        let headers = response.headers_mut();
+        headers.insert(CONTENT_ENCODING, HeaderValue::from_static("gzip"));
+        headers.append(VARY, HeaderValue::from_static("accept-encoding"));
+        Ok(response)
     }
 
     async fn page(
@@ -186,8 +196,8 @@ fn new_nonce(state: &AppState) -> String {
     hex::encode(state.app.entropy.bytes::<16>())
 }
 
-fn response(state: &AppState, html: String) -> Result<Response<Body>, Fault> {
-    let mut response = Response::new(Body::from(html));
+fn response(state: &AppState, html: impl Into<Body>) -> Result<Response<Body>, Fault> {
+    let mut response = Response::new(html.into());
     let headers = response.headers_mut();
     headers.insert(CONTENT_TYPE, HeaderValue::from_static(HTML));
     headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
