@@ -33,7 +33,7 @@ pub type FreeOptions = OptionList<FREE_MAX_OPTIONS, FREE_MAX_OPTION_CHARS>;
 /// The levels of a score, in ascending order.
 pub type Levels = OptionList<MAX_LEVELS, MAX_OPTION_CHARS>;
 
-/// What voters choose from.
+/// The choices of a ballot.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Choices {
     /// Options.

@@ -45,7 +45,7 @@ pub struct Refusal {
     pub code: Code,
     /// The path of the part.
     pub param: String,
-    /// What is wrong with it, after its path.
+    /// The problem, as the rest of a sentence after the path.
     pub text: String,
 }
 

@@ -65,7 +65,7 @@ impl ChatRequest {
     }
 }
 
-/// What a request asks to decide.
+/// The decision that a request asks for.
 struct Decision {
     answer: Answer,
     form: Form,
