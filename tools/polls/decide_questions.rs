@@ -86,7 +86,7 @@ impl ToolOutput for Decisions {
 }
 
 impl Decision {
-    /// Returns what voters choose from; `index` names the question in faults.
+    /// Returns the choices; `index` names the question in faults.
     fn choices(&self, index: usize) -> Result<Choices, Fault> {
         one_of(self.options.clone().map(Choices::Options), self.levels.clone().map(Choices::Levels), index)
     }

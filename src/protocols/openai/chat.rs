@@ -75,7 +75,7 @@ pub(super) async fn serve(
 fn questions(asked: &ChatRequest) -> Vec<Value> {
     let question = |field: &Field| {
         let text = prompt::question(&asked.question, field);
-        let choices = if field.scale.is_some() { "levels" } else { "options" };
+        let choices = if field.is_score { "levels" } else { "options" };
         let mut members = Map::new();
         members.insert("question".to_owned(), text.into());
         members.insert(choices.to_owned(), field.options().into());

@@ -27,7 +27,7 @@ impl Outcome {
         if all == 0 {
             return Self::NoVotes;
         }
-        if field.scale.is_some() {
+        if field.is_score {
             let half = all.div_ceil(2);
             let mut seen = 0;
             for (value, votes) in std::iter::zip(&field.values, votes) {
@@ -74,11 +74,11 @@ pub fn sentence(field: &Field, poll: &PollResult) -> String {
     match Outcome::of(field, poll) {
         Outcome::Decided(value) => {
             let text = super::shape::text_of(&value);
-            let how = if field.scale.is_some() { "is the median of" } else { "was chosen in" };
+            let how = if field.is_score { "is the median of" } else { "was chosen in" };
             let position = field.values.iter().position(|known| *known == value).unwrap_or_default();
             let won = counts(field, poll).get(position).copied().unwrap_or(0);
             let all = number(votes, "vote");
-            let count = if field.scale.is_some() { all } else { format!("{won} of {all}") };
+            let count = if field.is_score { all } else { format!("{won} of {all}") };
             format!("{subject}{text} {how} {count} of {voters}; agreement is not proof. {link}")
         }
         Outcome::Tie => format!("{subject}{} of {voters} tie. {link}", number(votes, "vote")),

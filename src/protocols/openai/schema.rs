@@ -7,7 +7,7 @@
 use serde_json::{Map, Number, Value};
 
 use super::refusal::{Code, Refusal};
-use super::shape::{AnswerPart, Field, Scale};
+use super::shape::{AnswerPart, Field};
 use ep_polling::options::{MAX_LEVELS, MAX_OPTIONS, MIN_OPTIONS};
 use ep_tools::polls::MAX_QUESTIONS;
 
@@ -89,7 +89,7 @@ struct Finite {
     values: Vec<Value>,
     /// Descriptions of the values, by index.
     descriptions: Vec<(usize, String)>,
-    scale: Option<Scale>,
+    is_score: bool,
 }
 
 impl<'a> Reader<'a> {
@@ -179,7 +179,7 @@ impl<'a> Reader<'a> {
     /// Returns the possible values; none if there are too many to vote on.
     fn finite(&mut self, schema: &'a Value, place: &Place) -> Result<Option<Finite>, Refusal> {
         let Some(members) = schema.as_object() else { return Ok(None) };
-        let plain = |values: Vec<Value>| Finite { values, descriptions: Vec::new(), scale: None };
+        let plain = |values: Vec<Value>| Finite { values, descriptions: Vec::new(), is_score: false };
         if let Some(constant) = members.get("const") {
             return Ok(Some(plain(vec![constant.clone()])));
         }
@@ -213,7 +213,7 @@ impl<'a> Reader<'a> {
 
     /// Returns the values of all branches; none if a branch has too many.
     fn finite_union(&mut self, branches: &'a [Value], place: &Place) -> Result<Option<Finite>, Refusal> {
-        let mut all = Finite { values: Vec::new(), descriptions: Vec::new(), scale: None };
+        let mut all = Finite { values: Vec::new(), descriptions: Vec::new(), is_score: false };
         for branch in branches {
             let place = Place { path: place.path.clone(), name: place.name.clone(), depth: place.depth + 1 };
             let text = description(branch);
@@ -254,13 +254,13 @@ impl<'a> Reader<'a> {
         description: Option<String>,
         place: &Place,
     ) -> Result<AnswerPart, Refusal> {
-        let Finite { mut values, descriptions, scale } = finite;
+        let Finite { mut values, descriptions, is_score } = finite;
         match values.len() {
             0 => return Err(unsupported(place, "allows no value")),
             1 => return Ok(AnswerPart::Constant(values.swap_remove(0))),
             _ => {}
         }
-        let most = if scale.is_some() { MAX_LEVELS } else { MAX_OPTIONS };
+        let most = if is_score { MAX_LEVELS } else { MAX_OPTIONS };
         if !(MIN_OPTIONS..=most).contains(&values.len()) {
             let text = format!("has {} possible values; at most {most} can be voted on", values.len());
             return Err(Refusal::new(Code::TooManyChoices, &place.path, text));
@@ -271,7 +271,7 @@ impl<'a> Reader<'a> {
             description,
             values,
             descriptions,
-            scale,
+            is_score,
         };
         self.fields.push(field);
         Ok(AnswerPart::Vote(self.fields.len() - 1))
@@ -409,8 +409,7 @@ fn levels(members: &Map<String, Value>, integer: bool, place: &Place) -> Result<
         };
         values.push(number.map_or(Value::Null, Value::Number));
     }
-    let scale = Scale { least, step };
-    Ok(Some(Finite { values, descriptions: Vec::new(), scale: Some(scale) }))
+    Ok(Some(Finite { values, descriptions: Vec::new(), is_score: true }))
 }
 
 /// The longest sentence about a vote that a schema may require.

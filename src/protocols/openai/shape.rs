@@ -15,17 +15,8 @@ pub struct Field {
     pub values: Vec<Value>,
     /// Descriptions of values, by their index.
     pub descriptions: Vec<(usize, String)>,
-    /// The scale of a score; none for a choice.
-    pub scale: Option<Scale>,
-}
-
-/// Equal steps of a number.
-#[derive(Debug, Clone, Copy)]
-pub struct Scale {
-    /// The lowest level.
-    pub least: f64,
-    /// The distance of two levels.
-    pub step: f64,
+    /// True for the levels of a score.
+    pub is_score: bool,
 }
 
 /// A part of the answer.

@@ -168,11 +168,11 @@ impl PollExecutor {
     /// Returns the number of calls that the poll starts before its first response. Its hold must cover at
     /// least these.
     pub fn first_wave(plan: &Plan) -> usize {
-        let members = plan.roster.len() as u32;
+        let members = plan.roster.len();
         if plan.complete {
-            return plan.roster.len();
+            return members;
         }
-        let standing = Evidence { leader: 0, rival: 0, remaining: members };
+        let standing = Evidence { leader: 0, rival: 0, remaining: members as u32 };
         responses_needed(&Rule::for_threshold(plan.threshold), standing) as usize
     }
 
