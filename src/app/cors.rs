@@ -69,9 +69,10 @@ fn request_headers(route: &Route) -> Vec<&'static str> {
     }
 }
 
-/// Returns the response headers of a route's payment rail.
+/// Returns the response headers of a route's protocol or payment rail.
 const fn response_headers(route: &Route) -> &'static [&'static str] {
     match route.kind {
+        RouteKind::Protocol(endpoint) => endpoint.protocol.response_headers,
         RouteKind::Payment(rail) => match &rail.arrival {
             Arrival::Proof(proof) => proof.response_headers,
             Arrival::Webhook(_) => &[],
@@ -105,10 +106,12 @@ mod tests {
         let site = routes::site(SiteSettings::new(&config), &ep_tools::TOOLS);
         let allowed = header_names(&REQUEST_HEADERS, site.routes.iter().flat_map(request_headers));
         let exposed = header_names(&RESPONSE_HEADERS, site.routes.iter().flat_map(response_headers));
-        assert_eq!((allowed.len(), exposed.len()), (20, 15), "{allowed:?} {exposed:?}");
+        assert_eq!((allowed.len(), exposed.len()), (22, 21), "{allowed:?} {exposed:?}");
         for name in ["authorization", "mcp-session-id", "a2a-version", "payment-signature", "x-payment"] {
             assert!(allowed.iter().any(|allowed| allowed == name), "{name}");
         }
-        assert!(exposed.iter().any(|exposed| exposed == "payment-required"));
+        for name in ["payment-required", "poll-outcome"] {
+            assert!(exposed.iter().any(|exposed| exposed == name), "{name}");
+        }
     }
 }

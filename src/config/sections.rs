@@ -3,6 +3,7 @@
 use std::net::SocketAddr;
 use std::path::PathBuf;
 
+use ep_polling::options::MAX_LEVELS;
 use ep_polling::poll_id::PollId;
 use ipnet::IpNet;
 use secrecy::SecretString;
@@ -196,7 +197,8 @@ pub struct OpenAi {
     pub aliases: Vec<ModelAlias>,
 }
 
-/// The name of another provider's model that stands for a panel: `gpt-4o-mini=poll`.
+/// The name of another provider's model that stands for a panel: `gpt-4o-mini=poll`, or `gpt-4.1=poll:0-10` for requests of
+/// a score in words.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(try_from = "String")]
 pub struct ModelAlias {
@@ -204,19 +206,35 @@ pub struct ModelAlias {
     pub model: String,
     /// `poll`, or the name of a preset.
     pub panel: String,
+    /// The lowest and the highest level of a score that requests without a schema ask for.
+    pub scale: Option<(u32, u32)>,
 }
+
+/// The problem with an alias.
+const ALIAS: &str = "an alias is a model and a panel, and can have the levels of a score: gpt-4o-mini=poll, gpt-4.1=poll:0-10";
 
 impl TryFrom<String> for ModelAlias {
     type Error = &'static str;
 
     fn try_from(text: String) -> Result<Self, Self::Error> {
-        let (model, panel) =
-            text.split_once('=').ok_or("an alias is a model and a panel: gpt-4o-mini=poll")?;
+        let (model, panel) = text.split_once('=').ok_or(ALIAS)?;
+        let (panel, scale) = match panel.split_once(':') {
+            None => (panel, None),
+            Some((panel, levels)) => {
+                let level = |text: &str| text.trim().parse::<u32>().ok();
+                let (lowest, highest) = levels.split_once('-').ok_or(ALIAS)?;
+                let scale = level(lowest).zip(level(highest)).ok_or(ALIAS)?;
+                (panel, Some(scale))
+            }
+        };
         let (model, panel) = (model.trim().to_owned(), panel.trim().to_owned());
-        if model.is_empty() || panel.is_empty() {
-            return Err("an alias is a model and a panel: gpt-4o-mini=poll");
+        let is_scale = scale.is_none_or(|(lowest, highest)| {
+            highest.checked_sub(lowest).is_some_and(|steps| (1..MAX_LEVELS as u32).contains(&steps))
+        });
+        if model.is_empty() || panel.is_empty() || !is_scale {
+            return Err(ALIAS);
         }
-        Ok(Self { model, panel })
+        Ok(Self { model, panel, scale })
     }
 }
 

@@ -1,11 +1,13 @@
 //! Reads a JSON body with limits on size and time.
 
+use std::io::Read;
 use std::time::Duration;
 
 use axum::body::{Body, Bytes, HttpBody};
 use axum::http::HeaderMap;
-use axum::http::header::CONTENT_TYPE;
+use axum::http::header::{CONTENT_ENCODING, CONTENT_TYPE};
 use ep_kernel::fault::{Fault, Kind};
+use ruzstd::decoding::StreamingDecoder;
 use serde_json::{Map, Value};
 
 /// Time limit for receiving a body.
@@ -25,9 +27,9 @@ pub fn malformed(error: &serde_json::Error) -> Fault {
     Fault::new(Kind::MalformedJson, format!("the body is not valid JSON: {error}; send a JSON object"))
 }
 
-/// Reads a body of at most `max` bytes and checks that its media type is JSON, unless it is empty.
+/// Reads a body of at most `max` bytes, decompressed, and checks that its media type is JSON, unless it is empty.
 pub async fn read(headers: &HeaderMap, body: Body, max: usize) -> Result<Bytes, Fault> {
-    let bytes = read_bytes(body, max).await?;
+    let bytes = decoded(headers, read_bytes(body, max).await?, max)?;
     if !bytes.is_empty() {
         check_type(headers)?;
     }
@@ -41,17 +43,40 @@ pub async fn read(headers: &HeaderMap, body: Body, max: usize) -> Result<Bytes, 
     }
 }
 
+/// Decompresses a body with a content encoding (RFC 9110 §8.4). Some clients compress with zstd (RFC 8878).
+fn decoded(headers: &HeaderMap, bytes: Bytes, max: usize) -> Result<Bytes, Fault> {
+    let Some(encoding) = headers.get(CONTENT_ENCODING) else { return Ok(bytes) };
+    let name = encoding.to_str().unwrap_or("").trim().to_ascii_lowercase();
+    match name.as_str() {
+        "" | "identity" => return Ok(bytes),
+        "zstd" => {}
+        _ => {
+            let text =
+                "the body has a Content-Encoding that is not supported; send it with zstd, or uncompressed";
+            return Err(Fault::new(Kind::UnsupportedMediaType, text));
+        }
+    }
+    let damaged = || {
+        Fault::new(Kind::MalformedJson, "the body is not valid zstd; send it again, or send it uncompressed")
+    };
+    let decoder = StreamingDecoder::new(&*bytes).map_err(|_| damaged())?;
+    let mut plain = Vec::new();
+    decoder.take(max as u64 + 1).read_to_end(&mut plain).map_err(|_| damaged())?;
+    if plain.len() > max { Err(too_large(max)) } else { Ok(plain.into()) }
+}
+
+fn too_large(max: usize) -> Fault {
+    Fault::new(Kind::PayloadTooLarge, format!("the body is larger than {max} bytes; send a shorter one"))
+}
+
 /// Reads a body of at most `max` bytes, regardless of its media type.
 pub async fn read_bytes(body: Body, max: usize) -> Result<Bytes, Fault> {
-    let too_large = || {
-        Fault::new(Kind::PayloadTooLarge, format!("the body is larger than {max} bytes; send a shorter one"))
-    };
     if body.size_hint().lower() > max as u64 {
-        return Err(too_large());
+        return Err(too_large(max));
     }
     match tokio::time::timeout(READ_TIMEOUT, axum::body::to_bytes(body, max)).await {
         Ok(Ok(bytes)) => Ok(bytes),
-        Ok(Err(error)) if is_too_large(&error) => Err(too_large()),
+        Ok(Err(error)) if is_too_large(&error) => Err(too_large(max)),
         Ok(Err(_)) => {
             Err(Fault::new(Kind::IncompleteBody, "the request body ended early; send the request again"))
         }

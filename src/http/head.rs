@@ -70,6 +70,10 @@ fn credential(headers: &HeaderMap) -> Credential {
         let token = if scheme.eq_ignore_ascii_case("bearer") { token.trim() } else { "" };
         return Credential::Bearer(token.to_owned().into());
     }
+    // Google's clients send keys in a header of their own.
+    if let Some(key) = text(headers, "x-goog-api-key") {
+        return Credential::Bearer(key.to_owned().into());
+    }
     if headers.contains_key("x-api-key") {
         return Credential::Misplaced { header: "X-API-Key" };
     }

@@ -30,6 +30,7 @@ use ep_kernel::tool::Entry;
 use ep_polling::time::Timestamp;
 use sha2::{Digest, Sha256};
 
+pub use crate::config::ModelAlias;
 pub use document::{AliasPaths, Changes, Document, Form, HTML, MARKDOWN};
 pub use negotiation::{reads_html, wants_markdown};
 pub use offer::{Models, NO_ISSUER, Offer};
@@ -183,7 +184,11 @@ impl Site {
     pub fn errors_below(&self, path: &str) -> Option<ErrorFormat> {
         self.routes.iter().find_map(|route| match route.kind {
             RouteKind::Protocol(endpoint) => {
-                endpoint.protocol.prefix.filter(|prefix| path.starts_with(prefix)).map(|_| endpoint.errors)
+                let is_below = |path: &str, prefix: &str| {
+                    path.starts_with(prefix) || path == prefix.trim_end_matches('/')
+                };
+                let belongs = |prefix: &&str| is_below(path, prefix) && is_below(&route.path, prefix);
+                endpoint.protocol.prefixes.iter().any(belongs).then_some(endpoint.errors)
             }
             _ => None,
         })

@@ -24,14 +24,16 @@ pub struct Protocol {
     pub resource: ProtectedResource,
     /// Request headers that pages of other websites may send (CORS), besides those that all routes accept.
     pub headers: &'static [&'static str],
+    /// Response headers that pages of other websites may read.
+    pub response_headers: &'static [&'static str],
     /// Sentence appended to the message for a missing credential.
     pub credential_hint: &'static str,
     /// True if the operator can allow user ids instead of keys.
     pub accepts_user_ids: bool,
     /// The key that stands for no credential, for clients that insist on a key.
     pub anonymous_key: Option<&'static str>,
-    /// The start of paths that belong to the protocol: unknown ones get its errors.
-    pub prefix: Option<&'static str>,
+    /// The starts of paths that belong to the protocol: unknown ones get its errors.
+    pub prefixes: &'static [&'static str],
     /// Returns the facts that clients learn when they connect.
     pub introduction: fn() -> Introduction,
 }

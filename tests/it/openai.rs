@@ -217,6 +217,13 @@ async fn requests_that_are_no_decision_are_refused_by_name() {
             reply.text
         );
     }
+    let cheap = client.post_with(CHAT, &graded(), &[("poll-max-cost-usd", "0.000001")]).await;
+    assert_eq!(cheap.json()["error"]["param"], "poll-max-cost-usd", "{}", cheap.text);
+    for (path, status) in [("/v1", 405), ("/v1/embeddings", 404)] {
+        let refused = client.post(path, &json!({})).await;
+        let message = refused.json()["error"]["message"].clone();
+        assert!(refused.status == status && message.as_str().unwrap().contains("POST /v1/chat/completions"));
+    }
     let malformed = client.request(Method::POST, CHAT).header("content-type", "application/json").body("{");
     assert_eq!(client.send(malformed).await.json()["error"]["code"], "malformed_json");
     let poor = service.user_with(MicroUsd::ZERO).await.1;
@@ -251,6 +258,11 @@ async fn callers_without_an_account_get_the_free_models() {
     long["messages"][0]["content"] = "x".repeat(1001).into();
     let refused = client.post(CHAT, &long).await;
     assert!(refused.status == 400 && refused.text.contains("1000"), "{}", refused.text);
+    assert_eq!(refused.json()["error"]["param"], "messages");
+    let mut many = graded();
+    many["response_format"]["json_schema"]["schema"]["properties"]["grade"]["enum"] =
+        json!(["a", "b", "c", "d", "e", "f"]);
+    assert_eq!(client.post(CHAT, &many).await.json()["error"]["code"], "too_many_choices");
 }
 
 #[tokio::test]

@@ -64,6 +64,10 @@ pub struct ExportedVote {
     /// Cost, in USD.
     #[schemars(with = "f64")]
     pub cost_usd: Usd,
+    /// Tokens of its prompts; null if the upstream reports none.
+    pub prompt_tokens: Option<u32>,
+    /// Tokens of its responses; null if the upstream reports none.
+    pub completion_tokens: Option<u32>,
 }
 
 /// Outcome of a poll.
@@ -126,6 +130,8 @@ impl ExportedVote {
             latency_ms: ballot.latency_ms,
             at_ms: ballot.at_ms,
             cost_usd: Usd(ballot.spend.amount),
+            prompt_tokens: ballot.tokens.map(|tokens| tokens.prompt),
+            completion_tokens: ballot.tokens.map(|tokens| tokens.completion),
         }
     }
 }

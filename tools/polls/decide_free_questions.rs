@@ -5,7 +5,7 @@ use ep_kernel::executor::Opener;
 use ep_kernel::fault::{Fault, Kind};
 use ep_kernel::tool::{Access, Agents, Cost, Effect, Latency, Rate, Rest, Spec, Task, Tool};
 use ep_polling::budget::Budget;
-use ep_polling::options::FreeOptions;
+use ep_polling::options::{Choices, FreeOptions};
 use ep_polling::plan::Draft;
 use ep_polling::question::FreeQuestion;
 use ep_polling::roster::ModelChoice;
@@ -49,6 +49,14 @@ pub struct FreeDecision {
     pub complete: bool,
 }
 
+impl FreeDecision {
+    /// Returns the choices; `index` names the question in faults.
+    fn choices(&self, index: usize) -> Result<Choices, Fault> {
+        let levels = self.levels.clone().map(|levels| Choices::Levels(levels.into()));
+        one_of(self.options.clone().map(Choices::from), levels, index)
+    }
+}
+
 impl Tool for DecideFreeQuestions {
     const SPEC: Spec = Spec {
         name: "decide_free_questions",
@@ -74,18 +82,17 @@ impl Tool for DecideFreeQuestions {
     async fn call(cx: &Ctx, request: FreeDecisionRequest) -> Result<Decisions, Fault> {
         counted(&request.questions)?;
         let mut plans = Vec::with_capacity(request.questions.len());
-        for (index, asked) in request.questions.into_iter().enumerate() {
-            let complete = asked.complete || asked.levels.is_some();
+        for (index, asked) in request.questions.iter().enumerate() {
             let draft = Draft {
-                question: asked.question.into(),
-                options: one_of(asked.options, asked.levels, index)?.into(),
+                question: asked.question.clone().into(),
+                options: asked.choices(index)?,
                 models: ModelChoice::preset(FREE_PRESET),
                 threshold: Threshold::DEFAULT,
                 budget: Budget::DEFAULT,
                 pace: Pace::Fast,
                 private: false,
                 explanations: None,
-                complete,
+                complete: asked.complete,
             };
             plans.push(plan(cx, draft).await?);
         }

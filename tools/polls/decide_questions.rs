@@ -4,6 +4,7 @@ use ep_kernel::ctx::Ctx;
 use ep_kernel::executor::Opener;
 use ep_kernel::fault::{Fault, Kind};
 use ep_kernel::tool::{Access, Agents, Cost, Effect, Latency, Rate, Rest, Spec, Task, Tool, ToolOutput};
+use ep_polling::ballot::Ballot;
 use ep_polling::budget::Budget;
 use ep_polling::money::MicroUsd;
 use ep_polling::options::{Choices, Levels, Options};
@@ -75,6 +76,26 @@ pub struct Decision {
 pub struct Decisions {
     /// The results, in the order of the questions.
     pub results: Vec<PollResult>,
+    /// The tokens of all models for all questions, as far as the upstream reports them.
+    pub usage: TokenUsage,
+}
+
+/// Tokens.
+#[derive(Debug, Clone, Copy, Default, Serialize, Deserialize, JsonSchema)]
+pub struct TokenUsage {
+    /// Tokens of the prompts.
+    pub prompt_tokens: u64,
+    /// Tokens of the responses.
+    pub completion_tokens: u64,
+}
+
+impl TokenUsage {
+    fn of<'a>(ballots: impl IntoIterator<Item = &'a Ballot>) -> Self {
+        ballots.into_iter().filter_map(|ballot| ballot.tokens).fold(Self::default(), |sum, tokens| Self {
+            prompt_tokens: sum.prompt_tokens + u64::from(tokens.prompt),
+            completion_tokens: sum.completion_tokens + u64::from(tokens.completion),
+        })
+    }
 }
 
 impl ToolOutput for Decisions {
@@ -89,11 +110,6 @@ impl Decision {
     /// Returns the choices; `index` names the question in faults.
     fn choices(&self, index: usize) -> Result<Choices, Fault> {
         one_of(self.options.clone().map(Choices::Options), self.levels.clone().map(Choices::Levels), index)
-    }
-
-    /// True if every model is asked. A score needs the whole distribution.
-    const fn is_complete(&self) -> bool {
-        self.complete || self.levels.is_some()
     }
 }
 
@@ -130,7 +146,10 @@ pub(super) async fn decide(cx: &Ctx, plans: Vec<Plan>, opener: Opener) -> Result
         return Err(Fault::new(Kind::PollFailed, message).about(id));
     }
     let costs = cx.caller.user().is_some();
-    Ok(Decisions { results: states.iter().map(|state| PollResult::of(cx, state, costs)).collect() })
+    Ok(Decisions {
+        results: states.iter().map(|state| PollResult::of(cx, state, costs)).collect(),
+        usage: TokenUsage::of(states.iter().flat_map(|state| state.ballots.iter().map(AsRef::as_ref))),
+    })
 }
 
 impl Tool for DecideQuestions {
@@ -178,7 +197,7 @@ impl Tool for DecideQuestions {
                 pace: request.pace.unwrap_or(Pace::Balanced),
                 private: request.private,
                 explanations: None,
-                complete: asked.is_complete(),
+                complete: asked.complete,
             };
             let plan = plan(cx, draft).await?;
             affordable(&plan)?;
@@ -231,6 +250,8 @@ mod tests {
         );
         assert!(choice["models_skipped"].as_u64().unwrap() > 0, "{choice}");
         assert!(score["costs"].is_object());
+        assert!(score["median_level"].is_string() && choice.get("median_level").is_none());
+        assert!(done["usage"]["prompt_tokens"].as_u64().unwrap() > 1000, "{}", done["usage"]);
     }
 
     #[tokio::test]

@@ -5,6 +5,7 @@ use std::collections::HashMap;
 use ep_kernel::executor::PollState;
 use ep_kernel::ports::{Closing, PastPoll, PollRecord};
 use ep_polling::ballot::Ballot;
+use ep_polling::options::ChoiceKind;
 use ep_polling::stopping::FinalResponse;
 use ep_polling::tally::{NamedTally, Outcome};
 use schemars::JsonSchema;
@@ -92,6 +93,8 @@ pub struct Summary {
     pub outcome: String,
     /// The winning option.
     pub winning_option: Option<String>,
+    /// The lower median of the votes, if the options are the levels of a score.
+    pub median_level: Option<String>,
     /// True if the highest count is shared.
     pub is_tie: bool,
     /// Votes per option.
@@ -119,10 +122,12 @@ impl Summary {
         let tally = state.tally();
         let (counted, succeeded) = (state.ballots.len() as u32, tally.votes());
         let outcome = tally.outcome();
+        let median = tally.lower_median().filter(|_| plan.kind == ChoiceKind::Levels);
         Self {
             status: Status::of(counted, succeeded),
             outcome: outcome_text(outcome, &plan.options),
             winning_option: winning_option(outcome, &plan.options),
+            median_level: median.and_then(|level| plan.options.get(level).cloned()),
             is_tie: outcome == Outcome::Tie,
             tally: tally.named(&plan.options),
             counted,

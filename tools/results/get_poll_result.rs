@@ -68,6 +68,10 @@ pub struct PollResult {
     pub poll_type: Cow<'static, str>,
     /// The option with the most votes; null on a tie, without votes, and while the poll runs.
     pub winning_option: Option<String>,
+    /// The lower median of the votes, if the options are the levels of a score; absent otherwise, and while the poll runs.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "String")]
+    pub median_level: Option<String>,
     /// True if two or more options share the highest count.
     pub is_tie: bool,
     /// The confidence at which the poll could stop early.
@@ -288,6 +292,7 @@ impl PollResult {
             status: summary.status,
             outcome: Some(summary.outcome),
             winning_option: summary.winning_option,
+            median_level: summary.median_level,
             is_tie: summary.is_tie,
             early_terminated: summary.skipped > 0,
             termination_reason: closing.reason,
@@ -351,6 +356,7 @@ impl PollResult {
             options: plan.options.clone(),
             poll_type: "fptp".into(),
             winning_option: None,
+            median_level: None,
             is_tie: false,
             confidence_threshold: Some(plan.threshold.get()),
             max_cost_usd: (!plan.is_free()).then(|| Usd(plan.budget.amount())),

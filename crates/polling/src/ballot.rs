@@ -37,7 +37,7 @@ pub struct Choice {
 pub enum ChoiceForm {
     /// The option's text.
     Text,
-    /// The letter of the position at which the option is shown, from `A`.
+    /// The letter of the position at which the option is shown, from `A` or, if an option is itself a letter, from `P`.
     Letter,
 }
 
@@ -218,6 +218,32 @@ pub struct Casting {
     pub reasoned: Option<bool>,
 }
 
+/// The tokens of all responses of a model to one ballot.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Tokens {
+    /// The tokens of the prompts.
+    pub prompt: u32,
+    /// The tokens of the responses.
+    pub completion: u32,
+}
+
+impl Tokens {
+    /// The largest number of each kind, so that a database column of 32 bits holds it.
+    pub const MAX: u32 = i32::MAX as u32;
+
+    /// Creates the counts of one response. Each is limited to [`Tokens::MAX`].
+    pub fn new(prompt: u64, completion: u64) -> Self {
+        let limited = |tokens: u64| tokens.min(Self::MAX.into()) as u32;
+        Self { prompt: limited(prompt), completion: limited(completion) }
+    }
+
+    /// Returns the sum.
+    pub fn plus(self, other: Self) -> Self {
+        let sum = |one: u32, two: u32| u64::from(one) + u64::from(two);
+        Self::new(sum(self.prompt, other.prompt), sum(self.completion, other.completion))
+    }
+}
+
 /// The result of asking one model.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ModelResponse {
@@ -227,6 +253,8 @@ pub struct ModelResponse {
     pub casting: Option<Casting>,
     /// The total cost of all attempts.
     pub spend: Spend,
+    /// The tokens of all attempts, as far as the upstream reports them; `None` if it reports none.
+    pub tokens: Option<Tokens>,
     /// The model that responded, if the upstream reports another one than requested.
     pub answered_by: Option<String>,
 }
@@ -250,6 +278,8 @@ pub struct Ballot {
     pub at_ms: u32,
     /// The cost.
     pub spend: Spend,
+    /// The tokens, as far as the upstream reports them; `None` if it reports none, or for a poll older than this field.
+    pub tokens: Option<Tokens>,
     /// The model that responded, if the upstream reports another one than requested.
     pub answered_by: Option<String>,
 }

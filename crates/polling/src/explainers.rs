@@ -57,6 +57,7 @@ mod tests {
             latency_ms: 1,
             at_ms: 1,
             spend: Spend::NOTHING,
+            tokens: None,
             answered_by: None,
         };
         votes.iter().enumerate().map(ballot).collect()

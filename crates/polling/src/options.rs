@@ -42,6 +42,27 @@ pub enum Choices {
     Levels(Levels),
 }
 
+/// The kind of the choices of a ballot.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ChoiceKind {
+    /// Options without an order.
+    #[default]
+    Options,
+    /// The levels of a score, in ascending order.
+    Levels,
+}
+
+impl Choices {
+    /// Returns the kind.
+    pub const fn kind(&self) -> ChoiceKind {
+        match self {
+            Self::Options(_) => ChoiceKind::Options,
+            Self::Levels(_) => ChoiceKind::Levels,
+        }
+    }
+}
+
 impl From<Options> for Choices {
     fn from(options: Options) -> Self {
         Self::Options(options)
@@ -137,6 +158,12 @@ impl<const MAX: usize, const CHARS: usize> OptionList<MAX, CHARS> {
 }
 
 impl From<FreeOptions> for Options {
+    fn from(options: FreeOptions) -> Self {
+        Self(options.0)
+    }
+}
+
+impl From<FreeOptions> for Levels {
     fn from(options: FreeOptions) -> Self {
         Self(options.0)
     }

@@ -10,7 +10,7 @@ use super::budget::Budget;
 use super::dispatch::DispatchOrder;
 use super::explainers::{self, Explainer};
 use super::explanation::{ExplanationCount, TIME_LIMIT};
-use super::options::Choices;
+use super::options::{ChoiceKind, Choices};
 use super::order::Seed;
 use super::roster::{Member, ModelChoice, ModelSource, Roster};
 use super::stopping::Pace;
@@ -36,7 +36,7 @@ pub struct Draft {
     pub private: bool,
     /// The number of voters to ask for an explanation after the decision.
     pub explanations: Option<ExplanationCount>,
-    /// True if every model is asked, even after the outcome is certain.
+    /// True if every model is asked, even after the outcome is certain. A score asks every model in any case.
     pub complete: bool,
 }
 
@@ -49,6 +49,9 @@ pub struct Plan {
     pub question: Arc<str>,
     /// The options, in the caller's order.
     pub options: Vec<String>,
+    /// The kind of the options.
+    #[serde(skip)]
+    pub kind: ChoiceKind,
     /// The preset that chose the roster; `None` if the caller named the models.
     pub preset: Option<String>,
     /// The confidence at which the poll may stop early.
@@ -92,11 +95,13 @@ pub enum PollForm {
     Slim = 2,
     /// Stored likewise. Every model is asked, even after the outcome is certain.
     Complete = 3,
+    /// Stored likewise. The options are the levels of a score, and every model is asked.
+    Score = 4,
 }
 
 impl PollForm {
     /// The format with the highest number.
-    pub const NEWEST: Self = Self::Complete;
+    pub const NEWEST: Self = Self::Score;
 
     /// Returns the format's number in the database.
     pub const fn number(self) -> i64 {
@@ -109,6 +114,7 @@ impl PollForm {
             1 => Some(Self::First),
             2 => Some(Self::Slim),
             3 => Some(Self::Complete),
+            4 => Some(Self::Score),
             _ => None,
         }
     }
@@ -133,6 +139,8 @@ pub struct Rules {
     private: bool,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     explanations: Option<ExplanationCount>,
+    #[serde(default, skip_serializing_if = "is_default")]
+    kind: ChoiceKind,
     #[serde(default, skip_serializing_if = "is_default")]
     complete: bool,
     #[serde(default, skip_serializing_if = "is_default")]
@@ -178,8 +186,10 @@ impl Plan {
     /// Draws the dispatch order and creates the plan.
     pub fn new(draft: Draft, roster: Roster, seed: Seed, deadline: Duration) -> Self {
         let Roster { members, simulated, notices } = roster;
+        let kind = draft.options.kind();
         Self {
             question: draft.question.into(),
+            kind,
             options: draft.options.into(),
             preset: match draft.models.source {
                 ModelSource::Preset(name) => Some(name),
@@ -190,7 +200,7 @@ impl Plan {
             pace: draft.pace,
             private: draft.private,
             explanations: draft.explanations,
-            complete: draft.complete,
+            complete: draft.complete || kind == ChoiceKind::Levels,
             simulated,
             roster: DispatchOrder::draw(members, seed),
             seed,
@@ -201,7 +211,11 @@ impl Plan {
 
     /// Returns the format in which the poll is stored.
     pub const fn form(&self) -> PollForm {
-        if self.complete { PollForm::Complete } else { PollForm::Slim }
+        match (self.kind, self.complete) {
+            (ChoiceKind::Levels, _) => PollForm::Score,
+            (ChoiceKind::Options, true) => PollForm::Complete,
+            (ChoiceKind::Options, false) => PollForm::Slim,
+        }
     }
 
     /// Returns the rules, for storage.
@@ -213,6 +227,7 @@ impl Plan {
             pace: self.pace,
             private: self.private,
             explanations: self.explanations,
+            kind: self.kind,
             complete: self.complete,
             simulated: self.simulated,
             deadline_ms: self.deadline_ms,
@@ -237,6 +252,7 @@ impl Plan {
             pace,
             private,
             explanations,
+            kind,
             complete,
             simulated,
             deadline_ms,
@@ -246,6 +262,7 @@ impl Plan {
         (draws == Seed::ALGORITHM).then(|| Self {
             question: question.into(),
             options,
+            kind,
             preset,
             threshold,
             budget,
@@ -396,6 +413,9 @@ mod tests {
         let complete = Plan { complete: true, ..plan.clone() };
         assert_eq!(stored(&serde_json::to_string(&complete.rules()).unwrap()), Some(complete.clone()));
         assert_eq!((plan.form(), complete.form()), (PollForm::Slim, PollForm::Complete));
+        let score = Plan { kind: ChoiceKind::Levels, ..complete };
+        assert_eq!(stored(&serde_json::to_string(&score.rules()).unwrap()), Some(score.clone()));
+        assert_eq!(score.form(), PollForm::Score);
         assert_eq!(stored(&rules.replace('}', ",\"draws\":2}")), None);
     }
 }

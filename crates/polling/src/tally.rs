@@ -47,6 +47,16 @@ impl Tally {
         self.0.iter().sum()
     }
 
+    /// Returns the lower median of the votes, if the options are levels in ascending order; `None` without votes.
+    pub fn lower_median(&self) -> Option<usize> {
+        let half = self.votes().div_ceil(2);
+        let mut seen = 0;
+        self.0.iter().position(|count| {
+            seen += count;
+            half > 0 && seen >= half
+        })
+    }
+
     /// Returns the option with strictly the most votes, a tie, or no votes.
     pub fn outcome(&self) -> Outcome {
         let highest = self.0.iter().copied().max().unwrap_or(0);

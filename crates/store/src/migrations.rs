@@ -48,6 +48,7 @@ const MIGRATIONS: &[MigrationFile] = &[
     step!(27, "0027", "slim_polls"),
     step!(28, "0028", "fewer_entries"),
     step!(29, "0029", "explanations"),
+    step!(30, "0030", "tokens"),
 ];
 
 pub(crate) fn sqlite() -> Migrator {

@@ -3,7 +3,7 @@
 /// The condition that this program knows the form of a poll; see [`ep_polling::plan::PollForm`].
 macro_rules! form_is_known {
     () => {
-        "polls.form <= 3"
+        "polls.form <= 4"
     };
 }
 
@@ -24,7 +24,8 @@ macro_rules! polls_with_plans {
 /// The columns of a ballot without its poll, in the order of [`crate::rows::BallotRow`].
 macro_rules! ballot_columns {
     () => {
-        "seq, position, choice, latency_ms, at_ms, cost, basis, mode, reasoned, reason, detail, answered_by"
+        "seq, position, choice, latency_ms, at_ms, cost, basis, mode, reasoned, reason, detail, answered_by, \
+         prompt_tokens, completion_tokens"
     };
 }
 
@@ -35,7 +36,7 @@ macro_rules! old_ballot_columns {
          CAST(CASE basis WHEN 'reported' THEN 0 WHEN 'priced' THEN 1 WHEN 'estimated' THEN 2 ELSE 3 END AS BIGINT), \
          CAST(CASE ballot_mode WHEN 'forced_tool' THEN 0 WHEN 'offered_tool' THEN 1 WHEN 'json_schema' THEN 2 \
              WHEN 'text' THEN 3 END AS BIGINT), \
-         reasoned, reason, detail, answered_by"
+         reasoned, reason, detail, answered_by, CAST(NULL AS BIGINT), CAST(NULL AS BIGINT)"
     };
 }
 

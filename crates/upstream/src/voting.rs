@@ -131,6 +131,7 @@ impl Voting {
             vote: result,
             casting: vote.casting,
             spend: vote.cost.total(),
+            tokens: vote.cost.tokens(),
             answered_by: vote.answered_by,
         }
     }

@@ -61,10 +61,11 @@ static A2A: Protocol = Protocol {
     about: "Agent2Agent: JSON-RPC and HTTP+JSON.",
     resource: ProtectedResource { document: A2A_RESOURCE, route: Some(ROUTE), scope: KeyScope::Polls },
     headers: &["a2a-version", "a2a-extensions"],
+    response_headers: &[],
     credential_hint: "; A2A clients find it in the agent card, as the security scheme bearer",
     accepts_user_ids: false,
     anonymous_key: None,
-    prefix: None,
+    prefixes: &[],
     introduction: || Introduction { versions: vec!["1.0", "0.3"], capabilities: Value::Null },
 };
 

@@ -70,10 +70,11 @@ static MCP: Protocol = Protocol {
     about: "Model Context Protocol.",
     resource: ProtectedResource { document: MCP_RESOURCE, route: Some(ROUTE), scope: KeyScope::Polls },
     headers: &["mcp-protocol-version", "mcp-session-id", "mcp-method", "mcp-name", toolset::HEADER],
+    response_headers: &[],
     credential_hint: "; in an MCP client's settings this is a header",
     accepts_user_ids: true,
     anonymous_key: None,
-    prefix: None,
+    prefixes: &[],
     introduction: introduction::introduction,
 };
 

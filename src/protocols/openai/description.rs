@@ -7,18 +7,38 @@ use crate::site::protocol::{Description, EVENTS, ErrorResponse, JSON, Response, 
 
 /// Describes an endpoint.
 pub(super) fn describe(method: Method, path: &str) -> Description {
-    let is_chat = method == Method::Post;
-    let content = if is_chat {
-        vec![(JSON, object("A chat completion, with the evidence in `poll`.")), (EVENTS, message_event())]
-    } else {
-        vec![(JSON, object("Models: the panels of this service."))]
+    let posted = match path {
+        "/v1/chat/completions" => Some((chat(), "A chat completion, with the evidence in `poll`.", true)),
+        "/v1/responses" => Some((response(), "A response, with the evidence in `poll`.", true)),
+        "/v1/decisions" => {
+            Some((decisions(), "Answers with probabilities, which are shares of votes.", false))
+        }
+        "/v1/systemone" => {
+            Some((system_one(), "Answers with probabilities, which are shares of votes.", false))
+        }
+        "/v1beta/decisions" => {
+            Some((gemini(), "Answers with probabilities, which are shares of votes.", false))
+        }
+        _ => None,
     };
+    let (body, about, has_events) = match posted.filter(|_| method == Method::Post) {
+        Some((body, about, has_events)) => (Some(body), about, has_events),
+        None => (None, "Models: the panels of this service.", false),
+    };
+    let mut content = vec![(JSON, object(about))];
+    if has_events {
+        content.push((EVENTS, message_event()));
+    }
     Description {
         about: "",
-        bodies: if is_chat { vec![request()] } else { Vec::new() },
-        body_required: is_chat,
+        body_required: body.is_some(),
+        bodies: body.into_iter().collect(),
         responses: vec![Response { status: 200, description: "The response.", content }],
-        error: ErrorResponse { name: "OpenAi", schema: error(), media_types: &[] },
+        error: if path == "/v1beta/decisions" {
+            ErrorResponse { name: "Google", schema: google_error(), media_types: &[] }
+        } else {
+            ErrorResponse { name: "OpenAi", schema: error(), media_types: &[] }
+        },
         placeholder: if path.contains('{') { json!({ "type": "string" }) } else { Value::Null },
     }
 }
@@ -27,20 +47,105 @@ fn object(description: &str) -> Value {
     json!({ "type": "object", "description": description })
 }
 
-fn request() -> Value {
+fn model() -> Value {
+    json!({ "type": "string", "description": "`poll`, or the name of a preset." })
+}
+
+fn chat() -> Value {
     json!({
         "title": "ChatCompletionRequest",
         "type": "object",
         "description": "A chat completion whose answer is a function call or follows a JSON Schema.",
         "required": ["messages"],
         "properties": {
-            "model": { "type": "string", "description": "`poll`, or the name of a preset." },
+            "model": model(),
             "messages": { "type": "array", "items": { "type": "object" } },
             "response_format": { "type": ["object", "null"] },
             "tools": { "type": ["array", "null"], "items": { "type": "object" } },
             "tool_choice": {},
             "stream": { "type": ["boolean", "null"] },
         },
+    })
+}
+
+fn response() -> Value {
+    json!({
+        "title": "ResponseRequest",
+        "type": "object",
+        "description": "A response whose answer is a function call or follows a JSON Schema.",
+        "required": ["input"],
+        "properties": {
+            "model": model(),
+            "instructions": { "type": ["string", "null"] },
+            "input": text_or_list("A text, or messages."),
+            "text": { "type": ["object", "null"], "description": "`format` has the JSON Schema." },
+            "tools": { "type": ["array", "null"], "items": { "type": "object" } },
+            "tool_choice": {},
+            "stream": { "type": ["boolean", "null"] },
+        },
+    })
+}
+
+fn decisions() -> Value {
+    json!({
+        "title": "DecisionRequest",
+        "type": "object",
+        "description": "Questions about an input: choice, predicate or score.",
+        "required": ["input", "questions"],
+        "properties": {
+            "model": model(),
+            "input": text_or_list("A text, or messages."),
+            "questions": { "type": "array", "minItems": 1, "maxItems": 8, "items": question("choice, predicate or score") },
+        },
+    })
+}
+
+fn system_one() -> Value {
+    json!({
+        "title": "SystemOneRequest",
+        "type": "object",
+        "description": "Questions about a state: noul (yes or no), choice or score.",
+        "required": ["questions"],
+        "properties": {
+            "model": model(),
+            "state": { "description": "Any JSON." },
+            "questions": question_map(),
+        },
+    })
+}
+
+fn gemini() -> Value {
+    json!({
+        "title": "GeminiDecisionRequest",
+        "type": "object",
+        "description": "Questions about an input: noul (yes or no), choice or score.",
+        "required": ["input", "questions"],
+        "properties": {
+            "model": model(),
+            "input": text_or_list("A text, or content blocks with texts."),
+            "questions": question_map(),
+        },
+    })
+}
+
+fn text_or_list(description: &str) -> Value {
+    json!({
+        "description": description,
+        "oneOf": [{ "type": "string" }, { "type": "array", "items": { "type": "object" } }],
+    })
+}
+
+fn question(kinds: &str) -> Value {
+    let kind = json!({ "type": "string", "description": kinds });
+    json!({ "type": "object", "required": ["type"], "properties": { "type": kind } })
+}
+
+fn question_map() -> Value {
+    json!({
+        "type": "object",
+        "minProperties": 1,
+        "maxProperties": 8,
+        "additionalProperties": question("noul, choice or score"),
     })
 }
 
@@ -58,6 +163,26 @@ fn error() -> Value {
                     "type": { "type": "string" },
                     "param": { "type": ["string", "null"] },
                     "code": { "type": "string" },
+                },
+            },
+            "detail": { "type": "string", "description": "The message again, for System One's clients." },
+        },
+    })
+}
+
+fn google_error() -> Value {
+    json!({
+        "title": "GoogleError",
+        "type": "object",
+        "required": ["error"],
+        "properties": {
+            "error": {
+                "type": "object",
+                "required": ["code", "message", "status"],
+                "properties": {
+                    "code": { "type": "integer" },
+                    "message": { "type": "string" },
+                    "status": { "type": "string" },
                 },
             },
         },

@@ -1,16 +1,21 @@
-//! OpenAI's HTTP API, so that its clients can ask a panel: `/v1/models` and `/v1/chat/completions`.
+//! OpenAI's HTTP API, so that its clients can ask a panel: models, chat completions, responses and decisions. Decisions have
+//! two more dialects, of System One and Gemini.
 //!
 //! **A panel is a model.** A request is a decision if its answer has a form with a few possible values: a forced function,
 //! or a JSON Schema. Each such field is a poll, and the winning value is the answer. Prose cannot be voted on and is refused.
 //! Every response has OpenAI's error object, and evidence in headers and in the member `poll`.
 
 mod chat;
+mod decide;
+mod decisions;
 mod description;
+mod field;
 mod models;
 mod outcome;
 mod prompt;
 mod refusal;
 mod request;
+mod responses;
 mod retries;
 pub mod schema;
 pub mod shape;
@@ -18,6 +23,7 @@ pub mod shape;
 use std::sync::Arc;
 use std::time::Duration;
 
+use ep_kernel::fault::{Fault, Problem};
 use ep_kernel::method::Method;
 use ep_kernel::tool::{Access, Rate};
 use futures::FutureExt;
@@ -26,10 +32,12 @@ use serde_json::Value;
 use crate::http::{Handler, HandlerFuture};
 use crate::site::protocol::{ErrorFormat, ErrorRenderer, Introduction};
 use crate::site::{ProtectedResource, Protocol, ProtocolRoute, Route, RouteKind};
+use decide::Dialect;
+use refusal::{error, error_with_detail, google_error};
 use retries::Retries;
 
-/// Paths below this one belong to the protocol.
-pub const PREFIX: &str = "/v1/";
+/// Paths below these belong to the protocol.
+const PREFIXES: [&str; 2] = ["/v1/", "/v1beta/"];
 /// The key of callers without an account: many clients insist on one.
 const ANONYMOUS_KEY: &str = "free";
 
@@ -39,11 +47,26 @@ static OPENAI: Protocol = Protocol {
     group: "OpenAI",
     about: "OpenAI's API: a panel as a model, for every client that has a base URL and a model's name.",
     resource: ProtectedResource::API,
-    headers: &["poll-max-cost-usd", "poll-confidence-threshold", "poll-private", "x-stainless-retry-count"],
+    headers: &[
+        "poll-max-cost-usd",
+        "poll-confidence-threshold",
+        "poll-private",
+        "x-stainless-retry-count",
+        "x-typesafe-retry-count",
+        "x-goog-api-key",
+    ],
+    response_headers: &[
+        "poll-id",
+        "poll-outcome",
+        "poll-votes",
+        "poll-confidence",
+        "poll-termination",
+        "poll-cost-usd",
+    ],
     credential_hint: "; without an account, send the key free",
     accepts_user_ids: false,
     anonymous_key: Some(ANONYMOUS_KEY),
-    prefix: Some(PREFIX),
+    prefixes: &PREFIXES,
     introduction: || Introduction { versions: vec!["v1"], capabilities: Value::Null },
 };
 
@@ -54,32 +77,95 @@ const DEADLINE: Duration = Duration::from_hours(1);
 /// Maximum size of a body, in bytes.
 const MAX_BODY: usize = 1024 * 1024;
 
-const ENDPOINT: ProtocolRoute = ProtocolRoute {
-    protocol: &OPENAI,
-    errors: ErrorFormat::Own(ErrorRenderer(refusal::error)),
-    opens_polls: false,
-    shares_name: false,
-    describe: description::describe,
-};
-
 /// Returns the routes.
 pub fn routes() -> impl Iterator<Item = Route> {
-    [
-        route(Method::Get, "openai", "/v1", "Lists the panels as models, at the base URL (OpenAI)."),
-        route(Method::Get, "openai_models", "/v1/models", "Lists the panels as models (OpenAI)."),
-        route(Method::Get, "openai_model", "/v1/models/{model}", "Reads a panel as a model (OpenAI)."),
-        route(
-            Method::Post,
-            "openai_chat",
-            "/v1/chat/completions",
-            "Decides the fields of an answer by votes (OpenAI).",
-        ),
-    ]
-    .into_iter()
+    endpoints().into_iter().map(|(route, _)| route)
 }
 
-fn route(method: Method, name: &'static str, path: &'static str, summary: &'static str) -> Route {
-    let endpoint = ProtocolRoute { opens_polls: method == Method::Post, ..ENDPOINT };
+/// Returns the routes with their handlers.
+pub fn endpoints() -> Vec<(Route, Handler)> {
+    let retries = Arc::new(Retries::new());
+    let list = || Handler::new(|exchange, _| std::future::ready(Ok(models::list(&exchange))).boxed());
+    let read = Handler::new(|exchange, _| std::future::ready(models::read(&exchange)).boxed());
+    vec![
+        (get("openai", "/v1", "Lists the panels as models, at the base URL (OpenAI)."), list()),
+        (get("openai_models", "/v1/models", "Lists the panels as models (OpenAI)."), list()),
+        (get("openai_model", "/v1/models/{model}", "Reads a panel as a model (OpenAI)."), read),
+        (
+            post(
+                "openai_chat",
+                "/v1/chat/completions",
+                "Decides the fields of an answer by votes (OpenAI).",
+                error,
+            ),
+            deciding::<request::ChatRequest>(&retries),
+        ),
+        (
+            post(
+                "openai_responses",
+                "/v1/responses",
+                "Decides the fields of an answer by votes (OpenAI).",
+                error,
+            ),
+            deciding::<responses::ResponseRequest>(&retries),
+        ),
+        (
+            post(
+                "openai_decisions",
+                "/v1/decisions",
+                "Answers choices, predicates and scores by votes (OpenAI).",
+                error,
+            ),
+            deciding::<decisions::open_ai::DecisionRequest>(&retries),
+        ),
+        (
+            post(
+                "system_one",
+                "/v1/systemone",
+                "Answers choices, predicates and scores by votes (System One).",
+                error_with_detail,
+            ),
+            deciding::<decisions::system_one::SystemOneRequest>(&retries),
+        ),
+        (
+            post(
+                "gemini_decisions",
+                "/v1beta/decisions",
+                "Answers choices, predicates and scores by votes (Gemini).",
+                google_error,
+            ),
+            deciding::<decisions::gemini::GeminiRequest>(&retries),
+        ),
+    ]
+}
+
+fn get(name: &'static str, path: &'static str, summary: &'static str) -> Route {
+    route(Method::Get, name, path, summary, error)
+}
+
+fn post(
+    name: &'static str,
+    path: &'static str,
+    summary: &'static str,
+    errors: fn(&Fault, &Problem) -> Value,
+) -> Route {
+    route(Method::Post, name, path, summary, errors)
+}
+
+fn route(
+    method: Method,
+    name: &'static str,
+    path: &'static str,
+    summary: &'static str,
+    errors: fn(&Fault, &Problem) -> Value,
+) -> Route {
+    let endpoint = ProtocolRoute {
+        protocol: &OPENAI,
+        errors: ErrorFormat::Own(ErrorRenderer(errors)),
+        opens_polls: method == Method::Post,
+        shares_name: false,
+        describe: description::describe,
+    };
     Route { method, ..Route::post(name, path, RouteKind::Protocol(endpoint), summary) }
         .access(ACCESS)
         .rate(Rate::Default)
@@ -87,13 +173,10 @@ fn route(method: Method, name: &'static str, path: &'static str, summary: &'stat
         .max_body(MAX_BODY)
 }
 
-/// Returns the routes with their handlers.
-pub fn endpoints() -> Vec<(Route, Handler)> {
-    let retries = Arc::new(Retries::new());
-    let chat = Handler::new(move |exchange, admission| -> HandlerFuture {
-        chat::serve(exchange, admission, Arc::clone(&retries)).boxed()
-    });
-    let list = Handler::new(|exchange, _| std::future::ready(Ok(models::list(&exchange))).boxed());
-    let read = Handler::new(|exchange, _| std::future::ready(models::read(&exchange)).boxed());
-    routes().zip([list.clone(), list, read, chat]).collect()
+/// Returns the handler of an endpoint that opens polls.
+fn deciding<D: Dialect>(retries: &Arc<Retries>) -> Handler {
+    let retries = Arc::clone(retries);
+    Handler::new(move |exchange, admission| -> HandlerFuture {
+        decide::serve::<D>(exchange, admission, Arc::clone(&retries)).boxed()
+    })
 }

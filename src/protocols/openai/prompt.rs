@@ -1,23 +1,38 @@
 //! The conversation of a request as the text of a question.
 
+use std::ops::Range;
+
+use ep_polling::options::{MAX_OPTIONS, MIN_OPTIONS};
 use serde_json::{Map, Value};
 
+use super::field::{Field, Question};
 use super::refusal::{Code, Refusal};
-use super::shape::{Field, text_of};
 
 /// A message of a conversation.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct Message {
     role: Role,
     text: String,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Role {
+pub enum Role {
+    /// Instructions of the developer.
     Instructions,
+    /// The user.
     User,
+    /// The model.
     Assistant,
+    /// The result of a call.
     Tool,
+}
+
+impl Message {
+    /// Creates a message; none if its text is blank.
+    pub fn new(role: Role, text: &str) -> Option<Self> {
+        let text = text.trim();
+        (!text.is_empty()).then(|| Self { role, text: text.to_owned() })
+    }
 }
 
 /// Maximum number of places in a text at which a JSON object may begin.
@@ -44,27 +59,8 @@ pub fn messages(body: &Map<String, Value>) -> Result<Vec<Message>, Refusal> {
                 ));
             }
         };
-        let text = match message.get("content") {
-            None | Some(Value::Null) => String::new(),
-            Some(Value::String(text)) => text.clone(),
-            Some(Value::Array(parts)) => {
-                let mut texts = Vec::with_capacity(parts.len());
-                for (part, value) in parts.iter().enumerate() {
-                    let text =
-                        value.get("text").and_then(Value::as_str).filter(|_| value["type"] != "image_url");
-                    let text = text.ok_or_else(|| {
-                        refuse(&format!("{at}.content[{part}]"), "is not a text: only texts can be voted on")
-                    })?;
-                    texts.push(text);
-                }
-                texts.join("\n")
-            }
-            Some(_) => return Err(refuse(&format!("{at}.content"), "must be a text or a list of parts")),
-        };
-        let text = text.trim();
-        if !text.is_empty() {
-            read.push(Message { role, text: text.to_owned() });
-        }
+        let text = content(message.get("content"), &format!("{at}.content"))?;
+        read.extend(Message::new(role, &text));
     }
     if read.is_empty() {
         return Err(refuse("messages", "has no text: say what to decide"));
@@ -72,47 +68,143 @@ pub fn messages(body: &Map<String, Value>) -> Result<Vec<Message>, Refusal> {
     Ok(read)
 }
 
-/// Finds the one JSON Schema with properties in the messages.
-pub fn schema(messages: &[Message]) -> Result<Value, Refusal> {
+/// Reads a text, or a list of parts that are texts, refusals or JSON. Other media are refused.
+pub fn content(content: Option<&Value>, at: &str) -> Result<String, Refusal> {
+    let refuse = |at: &str, text: &str| Refusal::new(Code::UnsupportedValue, at, text);
+    let parts = match content {
+        None | Some(Value::Null) => return Ok(String::new()),
+        Some(Value::String(text)) => return Ok(text.clone()),
+        Some(Value::Array(parts)) => parts.as_slice(),
+        Some(part @ Value::Object(_)) => std::slice::from_ref(part),
+        Some(_) => return Err(refuse(at, "must be a text or a list of parts")),
+    };
+    let mut texts = Vec::with_capacity(parts.len());
+    for (index, part) in parts.iter().enumerate() {
+        let kind = part.get("type").and_then(Value::as_str).unwrap_or("text");
+        let text = match kind {
+            "text" | "input_text" | "output_text" => part.get("text").and_then(Value::as_str),
+            "refusal" => part.get("refusal").and_then(Value::as_str),
+            "input_json" => {
+                texts.extend(part.get("data").map(Value::to_string));
+                continue;
+            }
+            _ => None,
+        };
+        let text = text
+            .or_else(|| part.as_str())
+            .ok_or_else(|| refuse(&format!("{at}[{index}]"), "is not a text: only texts can be voted on"))?;
+        texts.push(text.to_owned());
+    }
+    Ok(texts.join("\n"))
+}
+
+/// Reads an input of OpenAI's newer APIs: a text, or a list of items.
+pub fn items(input: &Value, at: &str) -> Result<Vec<Message>, Refusal> {
+    let refuse = |at: &str, text: &str| Refusal::new(Code::UnsupportedValue, at, text);
+    let items = match input {
+        Value::String(text) => return Ok(Message::new(Role::User, text).into_iter().collect()),
+        Value::Array(items) => items,
+        _ => return Err(refuse(at, "must be a text or a list of items")),
+    };
+    let mut read = Vec::with_capacity(items.len());
+    for (index, item) in items.iter().enumerate() {
+        let at = format!("{at}[{index}]");
+        let kind = item.get("type").and_then(Value::as_str).unwrap_or("message");
+        let text = |name: &str| item.get(name).and_then(Value::as_str).unwrap_or_default();
+        match kind {
+            "message" => {
+                let role = match text("role") {
+                    "system" | "developer" => Role::Instructions,
+                    "user" => Role::User,
+                    "assistant" => Role::Assistant,
+                    _ => {
+                        return Err(refuse(
+                            &format!("{at}.role"),
+                            "must be system, developer, user or assistant",
+                        ));
+                    }
+                };
+                let text = content(item.get("content"), &format!("{at}.content"))?;
+                read.extend(Message::new(role, &text));
+            }
+            "function_call" | "custom_tool_call" => {
+                let arguments = if kind == "function_call" { text("arguments") } else { text("input") };
+                let call = format!("called {} with {arguments}", text("name"));
+                read.extend(Message::new(Role::Assistant, &call));
+            }
+            "function_call_output" | "custom_tool_call_output" => {
+                let output = content(item.get("output"), &format!("{at}.output"))?;
+                read.extend(Message::new(Role::Tool, &output));
+            }
+            // Another model's thoughts are not part of the question.
+            "reasoning" => {}
+            _ => return Err(refuse(&at, "has a type that cannot be voted on: send messages with texts")),
+        }
+    }
+    Ok(read)
+}
+
+/// Returns the number of texts that a prompt of promptfoo's `select-best` compares: it asks for the index of the best one.
+pub fn compared_texts(messages: &[Message]) -> Option<usize> {
+    let [Message { text, .. }] = messages else { return None };
+    if !text.ends_with("You must output a single integer.") {
+        return None;
+    }
+    let marks = (0..=MAX_OPTIONS).take_while(|index| text.contains(&format!("<Text index=\"{index}\">")));
+    Some(marks.count()).filter(|texts| *texts >= MIN_OPTIONS)
+}
+
+/// Finds the one JSON Schema with properties in the messages, and takes it out of them. `place` and `format` are the
+/// parameters that hold messages and the format of the answer.
+pub fn schema(messages: &mut [Message], place: &str, format: &str) -> Result<Value, Refusal> {
     let mut found: Vec<Value> = Vec::new();
-    for message in messages.iter().filter(|message| message.role != Role::Assistant) {
-        for schema in objects(&message.text) {
-            if schema.get("properties").is_some_and(Value::is_object) && !found.contains(&schema) {
+    for message in messages.iter_mut().filter(|message| message.role != Role::Assistant) {
+        let mut rest = String::new();
+        let mut end = 0;
+        for (range, schema) in objects(&message.text) {
+            if !schema.get("properties").is_some_and(Value::is_object) {
+                continue;
+            }
+            rest.push_str(&message.text[end..range.start]);
+            end = range.end;
+            if found.len() < 2 && !found.contains(&schema) {
                 found.push(schema);
             }
+        }
+        if end > 0 {
+            rest.push_str(&message.text[end..]);
+            message.text = rest;
         }
     }
     match found.len() {
         1 => Ok(found.swap_remove(0)),
         0 => Err(Refusal::new(
             Code::NoDecisionField,
-            "response_format",
-            "is missing: a poll answers in a form with a few possible values. Send response_format with a JSON Schema \
-             that has an enum, or one function",
+            format,
+            "is missing: a poll answers in a form with a few possible values. Send a JSON Schema that has an enum, or one \
+             function",
         )),
         _ => Err(Refusal::new(
             Code::NoDecisionField,
-            "messages",
-            "contain several JSON Schemas: send the wanted one in response_format",
+            place,
+            format!("has several JSON Schemas: send the wanted one in {format}"),
         )),
     }
 }
 
-/// Returns the JSON objects in a text. Bounded, because every brace could begin one.
-fn objects(text: &str) -> Vec<Value> {
+/// Returns the JSON objects in a text, with their places. Bounded, because every brace could begin one.
+fn objects(text: &str) -> Vec<(Range<usize>, Value)> {
     let mut objects = Vec::new();
-    let mut rest = text;
+    let mut at = 0;
     for _ in 0..MAX_OBJECTS {
-        let Some(start) = rest.find('{') else { break };
-        rest = &rest[start..];
-        let mut values = serde_json::Deserializer::from_str(rest).into_iter::<Value>();
+        let Some(start) = text[at..].find('{').map(|found| at + found) else { break };
+        let mut values = serde_json::Deserializer::from_str(&text[start..]).into_iter::<Value>();
         match values.next() {
             Some(Ok(value)) => {
-                let end = values.byte_offset();
-                objects.push(value);
-                rest = &rest[end..];
+                at = start + values.byte_offset();
+                objects.push((start..at, value));
             }
-            _ => rest = &rest[1..],
+            _ => at = start + 1,
         }
     }
     objects
@@ -137,7 +229,7 @@ pub fn conversation(messages: &[Message], about: Option<&str>) -> String {
 
 /// Returns the question about a field, after the conversation. It comes last, so that it overrules instructions about the
 /// form of an answer.
-pub fn question(conversation: &str, field: &Field) -> String {
+pub fn question(conversation: &str, field: Field) -> Question {
     let mut text = format!("{conversation}\n\nChoose ");
     match field.name.as_str() {
         "" => text.push_str("the answer"),
@@ -149,10 +241,15 @@ pub fn question(conversation: &str, field: &Field) -> String {
     if !text.ends_with(['.', '!', '?']) {
         text.push('.');
     }
+    describe_values(&mut text, &field);
+    Question { field, text }
+}
+
+/// Appends the descriptions of values.
+pub fn describe_values(text: &mut String, field: &Field) {
     for (index, description) in &field.descriptions {
-        if let Some(value) = field.values.get(*index) {
-            text.extend(["\n", &text_of(value), ": ", description]);
+        if let Some(value) = field.texts().get(*index) {
+            text.extend(["\n", value, ": ", description]);
         }
     }
-    text
 }

@@ -1,5 +1,8 @@
 //! Refusals of requests that are no polls, and the error object of the API.
 
+use std::borrow::Cow;
+use std::sync::LazyLock;
+
 use ep_kernel::fault::{Fault, Kind, Problem};
 use serde_json::{Value, json};
 
@@ -65,6 +68,48 @@ impl From<Refusal> for Fault {
     }
 }
 
+/// The endpoints, as the advice of errors about unknown ones.
+static ENDPOINTS: LazyLock<String> = LazyLock::new(|| {
+    let routes: Vec<String> =
+        super::routes().map(|route| format!("{} {}", route.method.as_str(), route.path)).collect();
+    routes.join(", ")
+});
+
+/// Returns the message of a fault. Errors about unknown endpoints list those that there are.
+fn message(fault: &Fault) -> Cow<'_, str> {
+    match fault.kind() {
+        Kind::UnknownRoute | Kind::MethodNotAllowed => {
+            format!("{}; the endpoints here are {}", fault.message().trim_end_matches('.'), *ENDPOINTS).into()
+        }
+        _ => fault.message().into(),
+    }
+}
+
+/// Renders a fault as OpenAI's error object, with the message in `detail`, too, which System One's clients show.
+pub(super) fn error_with_detail(fault: &Fault, problem: &Problem) -> Value {
+    let mut error = error(fault, problem);
+    error["detail"] = message(fault).into();
+    error
+}
+
+/// Renders a fault as Google's error object (google.rpc.Status, AIP-193).
+pub(super) fn google_error(fault: &Fault, _: &Problem) -> Value {
+    let http = fault.kind().row().http;
+    let status = match http {
+        401 => "UNAUTHENTICATED",
+        402 => "FAILED_PRECONDITION",
+        403 => "PERMISSION_DENIED",
+        404 => "NOT_FOUND",
+        409 => "ABORTED",
+        429 => "RESOURCE_EXHAUSTED",
+        501 => "UNIMPLEMENTED",
+        503 => "UNAVAILABLE",
+        500.. => "INTERNAL",
+        _ => "INVALID_ARGUMENT",
+    };
+    json!({ "error": { "code": http, "message": message(fault), "status": status } })
+}
+
 /// Renders a fault as OpenAI's error object.
 pub(super) fn error(fault: &Fault, _: &Problem) -> Value {
     let kind = fault.kind();
@@ -88,7 +133,7 @@ pub(super) fn error(fault: &Fault, _: &Problem) -> Value {
     };
     json!({
         "error": {
-            "message": fault.message(),
+            "message": message(fault),
             "type": kind,
             "param": field.map(|field| &field.field).filter(|name| !name.is_empty()),
             "code": code,

@@ -48,19 +48,21 @@ impl Retries {
     }
 
     /// Returns the idempotency key of a request: that of an earlier attempt if this one repeats it, else a new one.
-    pub fn key(
+    /// `request` are the parts that a repetition has in common.
+    pub fn key<'r>(
         &self,
         caller: &Caller,
         headers: &HeaderMap,
-        path: &str,
-        body: &[u8],
+        request: impl IntoIterator<Item = &'r [u8]>,
         new: impl FnOnce() -> String,
     ) -> (String, Connection) {
         let mut digest = Sha256::new();
-        for part in [caller.scope().as_bytes(), path.as_bytes(), body] {
+        let mut add = |part: &[u8]| {
             digest.update(part.len().to_le_bytes());
             digest.update(part);
-        }
+        };
+        add(caller.scope().as_bytes());
+        request.into_iter().for_each(add);
         let fingerprint: Fingerprint = digest.finalize().into();
         let counts =
             RETRY_COUNTS.iter().filter_map(|name| headers.get(*name)?.to_str().ok()?.parse::<u32>().ok());
@@ -106,9 +108,7 @@ mod tests {
         let mut number = 0;
         let mut key = |headers: &HeaderMap, body: &str| {
             number += 1;
-            retries.key(&Caller::Local, headers, "/v1/chat/completions", body.as_bytes(), || {
-                format!("key {number}")
-            })
+            retries.key(&Caller::Local, headers, [body.as_bytes()], || format!("key {number}"))
         };
         let plain = HeaderMap::new();
         let retry =

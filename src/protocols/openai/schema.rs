@@ -4,17 +4,21 @@
 //! of a bounded number. Other required fields are filled with what is certain: constants, null, an empty list, or
 //! a sentence about the vote. Everything else is refused with its path.
 
+use std::collections::BTreeSet;
+
 use serde_json::{Map, Number, Value};
 
+use super::field::{Field, FieldKind, most_values, too_many};
 use super::refusal::{Code, Refusal};
-use super::shape::{AnswerPart, Field};
-use ep_polling::options::{MAX_LEVELS, MAX_OPTIONS, MIN_OPTIONS};
+use super::shape::AnswerPart;
+use ep_polling::options::MAX_LEVELS;
 use ep_tools::polls::MAX_QUESTIONS;
 
 /// The maximum depth of a schema, and of its references.
 const MAX_DEPTH: usize = 16;
-/// The maximum number of visited schemas. References can repeat a schema many times.
-const MAX_NODES: usize = 1000;
+/// The maximum size of what is read: one for each schema and member of the answer, and one for each 64 bytes of values and
+/// descriptions. References can repeat a schema many times.
+const MAX_SIZE: usize = 10_000;
 
 /// Keywords that can reject an answer in ways that are not read here.
 const UNSUPPORTED: [&str; 16] = [
@@ -47,7 +51,7 @@ pub struct Answer {
 
 /// Reads a schema. `at` is the path of the schema in the request.
 pub fn read(schema: &Value, at: &str) -> Result<Answer, Refusal> {
-    let mut reader = Reader { root: schema, nodes: 0, fields: Vec::new() };
+    let mut reader = Reader { root: schema, size: 0, fields: Vec::new() };
     let shape = reader.schema(schema, &Place { path: at.to_owned(), name: String::new(), depth: 0 })?;
     let fields = reader.fields;
     if fields.is_empty() {
@@ -63,7 +67,7 @@ pub fn read(schema: &Value, at: &str) -> Result<Answer, Refusal> {
 
 struct Reader<'a> {
     root: &'a Value,
-    nodes: usize,
+    size: usize,
     fields: Vec<Field>,
 }
 
@@ -89,7 +93,7 @@ struct Finite {
     values: Vec<Value>,
     /// Descriptions of the values, by index.
     descriptions: Vec<(usize, String)>,
-    is_score: bool,
+    kind: FieldKind,
 }
 
 impl<'a> Reader<'a> {
@@ -143,7 +147,7 @@ impl<'a> Reader<'a> {
     fn resolved(&mut self, schema: &'a Value, place: &Place) -> Result<&'a Value, Refusal> {
         let mut schema = schema;
         for _ in 0..MAX_DEPTH {
-            self.count(place)?;
+            self.count(1, place)?;
             let next = match (schema.get("$ref"), schema.get("allOf").and_then(Value::as_array)) {
                 (Some(Value::String(reference)), _) => {
                     let target = reference.strip_prefix('#').and_then(|pointer| self.root.pointer(pointer));
@@ -168,9 +172,9 @@ impl<'a> Reader<'a> {
         Err(unsupported(place, "has too many references"))
     }
 
-    fn count(&mut self, place: &Place) -> Result<(), Refusal> {
-        self.nodes += 1;
-        if self.nodes > MAX_NODES || place.depth > MAX_DEPTH {
+    fn count(&mut self, size: usize, place: &Place) -> Result<(), Refusal> {
+        self.size += size;
+        if self.size > MAX_SIZE || place.depth > MAX_DEPTH {
             return Err(unsupported(place, "belongs to a schema that is too large or too deep"));
         }
         Ok(())
@@ -179,7 +183,7 @@ impl<'a> Reader<'a> {
     /// Returns the possible values; none if there are too many to vote on.
     fn finite(&mut self, schema: &'a Value, place: &Place) -> Result<Option<Finite>, Refusal> {
         let Some(members) = schema.as_object() else { return Ok(None) };
-        let plain = |values: Vec<Value>| Finite { values, descriptions: Vec::new(), is_score: false };
+        let plain = |values: Vec<Value>| Finite { values, descriptions: Vec::new(), kind: FieldKind::Choice };
         if let Some(constant) = members.get("const") {
             return Ok(Some(plain(vec![constant.clone()])));
         }
@@ -188,6 +192,7 @@ impl<'a> Reader<'a> {
             let mut found: Vec<Value> = Vec::new();
             for value in values.iter().filter(|value| types.is_empty() || is_of(value, &types)) {
                 if !found.contains(value) {
+                    check_count(found.len() + 1, values.len(), place)?;
                     found.push(value.clone());
                 }
             }
@@ -213,7 +218,7 @@ impl<'a> Reader<'a> {
 
     /// Returns the values of all branches; none if a branch has too many.
     fn finite_union(&mut self, branches: &'a [Value], place: &Place) -> Result<Option<Finite>, Refusal> {
-        let mut all = Finite { values: Vec::new(), descriptions: Vec::new(), is_score: false };
+        let mut all = Finite { values: Vec::new(), descriptions: Vec::new(), kind: FieldKind::Choice };
         for branch in branches {
             let place = Place { path: place.path.clone(), name: place.name.clone(), depth: place.depth + 1 };
             let text = description(branch);
@@ -222,6 +227,7 @@ impl<'a> Reader<'a> {
             let text = text.or_else(|| description(branch)).filter(|_| finite.values.len() == 1);
             for value in finite.values {
                 if !all.values.contains(&value) {
+                    check_count(all.values.len() + 1, branches.len(), &place)?;
                     all.values.push(value);
                 }
             }
@@ -254,26 +260,18 @@ impl<'a> Reader<'a> {
         description: Option<String>,
         place: &Place,
     ) -> Result<AnswerPart, Refusal> {
-        let Finite { mut values, descriptions, is_score } = finite;
+        let Finite { mut values, descriptions, kind } = finite;
+        let texts = descriptions.iter().map(|(_, text)| text).chain(&description);
+        let size =
+            values.iter().map(size_of).sum::<usize>() + texts.map(|text| 1 + text.len() / 64).sum::<usize>();
+        self.count(size, place)?;
         match values.len() {
             0 => return Err(unsupported(place, "allows no value")),
             1 => return Ok(AnswerPart::Constant(values.swap_remove(0))),
             _ => {}
         }
-        let most = if is_score { MAX_LEVELS } else { MAX_OPTIONS };
-        if !(MIN_OPTIONS..=most).contains(&values.len()) {
-            let text = format!("has {} possible values; at most {most} can be voted on", values.len());
-            return Err(Refusal::new(Code::TooManyChoices, &place.path, text));
-        }
-        let field = Field {
-            path: place.path.clone(),
-            name: place.name.clone(),
-            description,
-            values,
-            descriptions,
-            is_score,
-        };
-        self.fields.push(field);
+        let field = Field::new(&place.path, &place.name, values, kind)?;
+        self.fields.push(field.described(description, descriptions));
         Ok(AnswerPart::Vote(self.fields.len() - 1))
     }
 
@@ -283,17 +281,19 @@ impl<'a> Reader<'a> {
             Some(Value::Object(properties)) => Some(properties),
             _ => None,
         };
-        let required: Vec<&str> = members
+        let required: BTreeSet<&str> = members
             .get("required")
             .and_then(Value::as_array)
             .into_iter()
             .flatten()
             .filter_map(Value::as_str)
             .collect();
+        let size = required.iter().map(|name| 1 + name.len() / 64).sum();
+        self.count(size, place)?;
         let mut shapes = Vec::new();
         let before = self.fields.len();
         for (name, schema) in properties.into_iter().flatten() {
-            if required.contains(&name.as_str()) {
+            if required.contains(name.as_str()) {
                 shapes.push((name.clone(), self.schema(schema, &place.inside(name))?));
             }
         }
@@ -305,7 +305,7 @@ impl<'a> Reader<'a> {
         if self.fields.len() == before {
             // No required field can be decided: an optional one may be what the caller asks for.
             for (name, schema) in properties.into_iter().flatten() {
-                if required.contains(&name.as_str()) {
+                if required.contains(name.as_str()) {
                     continue;
                 }
                 let inside = place.inside(name);
@@ -319,6 +319,24 @@ impl<'a> Reader<'a> {
             }
         }
         Ok(AnswerPart::Object(shapes))
+    }
+}
+
+/// Refuses a field as soon as it has too many distinct values; `given` is the length of its list.
+fn check_count(distinct: usize, given: usize, place: &Place) -> Result<(), Refusal> {
+    let most = most_values(FieldKind::Choice);
+    if distinct > most { Err(too_many(&place.path, given.max(distinct), most)) } else { Ok(()) }
+}
+
+/// Returns the size of a value: one for each value in it, and one for each 64 bytes of its texts.
+fn size_of(value: &Value) -> usize {
+    match value {
+        Value::String(text) => 1 + text.len() / 64,
+        Value::Array(values) => 1 + values.iter().map(size_of).sum::<usize>(),
+        Value::Object(members) => {
+            1 + members.iter().map(|(name, value)| name.len() / 64 + size_of(value)).sum::<usize>()
+        }
+        _ => 1,
     }
 }
 
@@ -409,7 +427,7 @@ fn levels(members: &Map<String, Value>, integer: bool, place: &Place) -> Result<
         };
         values.push(number.map_or(Value::Null, Value::Number));
     }
-    Ok(Some(Finite { values, descriptions: Vec::new(), is_score: true }))
+    Ok(Some(Finite { values, descriptions: Vec::new(), kind: FieldKind::Score }))
 }
 
 /// The longest sentence about a vote that a schema may require.

@@ -310,6 +310,7 @@ impl<'a> Run<'a> {
                 vote: Err(silent.clone()),
                 casting: None,
                 spend: Spend::UNKNOWN,
+                tokens: None,
                 answered_by: None,
             };
             self.arrived.push(Reply { position, response, launched: self.started, finished });
@@ -359,6 +360,7 @@ impl<'a> Run<'a> {
             latency_ms: (finished - launched).as_millis() as u32,
             at_ms: (finished - self.started).as_millis() as u32,
             spend: charged(self.plan, position, response.spend),
+            tokens: response.tokens,
             answered_by: response.answered_by,
         }
     }

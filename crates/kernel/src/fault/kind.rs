@@ -24,6 +24,7 @@ pub enum Kind {
     PayloadTooLarge,
     UnsupportedMediaType,
     IdempotencyMismatch,
+    NoVotes,
     RateLimited,
     Busy,
     PollFailed,
@@ -104,7 +105,7 @@ const fn row(
 }
 
 //    kind, code, title, (HTTP, MCP, A2A, exit), retryable, recovery
-static TABLE: [Row; 25] = [
+static TABLE: [Row; 26] = [
     row(
         Kind::InvalidInput,
         "invalid_input",
@@ -281,6 +282,7 @@ static TABLE: [Row; 25] = [
         false,
         &[advice("new_key", "Use a new Idempotency-Key for a new request.")],
     ),
+    row(Kind::NoVotes, "no_votes", "No model voted", (422, 42201, 42201, 1), true, &[WAIT]),
     row(Kind::RateLimited, "rate_limited", "Too many requests", (429, 42900, 42900, 8), true, &[WAIT]),
     row(Kind::Busy, "busy", "Too many polls are running and waiting", (429, 42901, 42901, 8), true, &[WAIT]),
     row(

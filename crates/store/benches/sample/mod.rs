@@ -1,7 +1,7 @@
 //! Sample polls of the benches.
 
 use ep_kernel::ports::Closing;
-use ep_polling::ballot::Ballot;
+use ep_polling::ballot::{Ballot, Tokens};
 use ep_polling::money::{MicroUsd, Spend, SpendBasis};
 use ep_polling::plan::Plan;
 use ep_polling::time::Timestamp;
@@ -44,6 +44,7 @@ pub fn ballot(seq: u32) -> Ballot {
         latency_ms: 850,
         at_ms: 900 * seq,
         spend: Spend { amount: MicroUsd::new(120), basis: SpendBasis::Reported },
+        tokens: Some(Tokens { prompt: 210, completion: 18 }),
         answered_by: None,
     }
 }

@@ -1,7 +1,7 @@
 //! Rows of ballots.
 
 use ep_kernel::ports::StoreError;
-use ep_polling::ballot::{Ballot, BallotMode, Casting, NoVote, Reason};
+use ep_polling::ballot::{Ballot, BallotMode, Casting, NoVote, Reason, Tokens};
 use ep_polling::money::{MicroUsd, Spend, SpendBasis};
 
 use super::{from_name, unreadable};
@@ -27,6 +27,8 @@ row! {
         reason: Option<String>,
         detail: Option<String>,
         answered_by: Option<String>,
+        prompt_tokens: Option<i64>,
+        completion_tokens: Option<i64>,
     }
 }
 
@@ -44,6 +46,8 @@ pub(crate) struct NewBallotRow<'a> {
     pub(crate) reason: Option<&'static str>,
     pub(crate) detail: Option<&'a str>,
     pub(crate) answered_by: Option<&'a str>,
+    pub(crate) prompt_tokens: Option<i64>,
+    pub(crate) completion_tokens: Option<i64>,
 }
 
 impl<'a> NewBallotRow<'a> {
@@ -62,6 +66,8 @@ impl<'a> NewBallotRow<'a> {
             reason: no_vote.map(|no_vote| no_vote.reason.as_str()),
             detail: no_vote.map(|no_vote| no_vote.detail.as_str()),
             answered_by: ballot.answered_by.as_deref(),
+            prompt_tokens: ballot.tokens.map(|tokens| tokens.prompt.into()),
+            completion_tokens: ballot.tokens.map(|tokens| tokens.completion.into()),
         }
     }
 }
@@ -95,6 +101,12 @@ impl TryFrom<BallotRow> for Ballot {
             None => None,
         };
         let number = |value: i64| u32::try_from(value).map_err(|_| unreadable("a ballot"));
+        let tokens = match (row.prompt_tokens, row.completion_tokens) {
+            (Some(prompt), Some(completion)) => {
+                Some(Tokens { prompt: number(prompt)?, completion: number(completion)? })
+            }
+            _ => None,
+        };
         Ok(Self {
             seq: number(row.seq)?,
             position: number(row.position)?,
@@ -107,6 +119,7 @@ impl TryFrom<BallotRow> for Ballot {
             },
             answered_by: row.answered_by,
             casting,
+            tokens,
         })
     }
 }

@@ -209,6 +209,8 @@ impl Connection for SqliteConnection {
                 row.reason,
                 row.detail,
                 row.answered_by,
+                row.prompt_tokens,
+                row.completion_tokens,
             ];
             self.change(sql::ADD_BALLOT, values).map(drop)
         });

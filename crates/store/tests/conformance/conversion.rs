@@ -43,6 +43,11 @@ fn old_plan(plan: &Plan) -> String {
     .to_string()
 }
 
+/// Returns ballots of earlier releases, which stored no tokens.
+fn old_ballots(seqs: std::ops::RangeInclusive<u32>) -> Vec<Ballot> {
+    ballots(seqs).into_iter().map(|ballot| Ballot { tokens: None, ..ballot }).collect()
+}
+
 /// Stores a poll and its ballots again, as earlier releases did.
 async fn store_as_before(db: &TestDatabase, poll: &NewPoll, cast: &[Ballot]) {
     let NewPoll { id, plan, .. } = poll;
@@ -101,7 +106,7 @@ async fn read(db: &TestDatabase, id: &PollId) -> (PollRecord, Vec<Ballot>, u32) 
 }
 
 async fn settled_polls_of_earlier_releases_are_converted(db: TestDatabase) {
-    let cast = ballots(1..=20);
+    let cast = old_ballots(1..=20);
     let mut polls = Vec::new();
     for _ in 0..5 {
         polls.push(settled(&db, &cast).await);
@@ -118,7 +123,7 @@ async fn settled_polls_of_earlier_releases_are_converted(db: TestDatabase) {
     let assert_unchanged = async || {
         for (index, poll) in polls.iter().enumerate() {
             assert_eq!(read(&db, &poll.id).await, before[index]);
-            assert_eq!(db.polls.ballots(&poll.id, 19).await.unwrap(), [ballot(20, 19)]);
+            assert_eq!(db.polls.ballots(&poll.id, 19).await.unwrap(), old_ballots(20..=20));
             let owner = poll.owner.unwrap();
             assert_eq!(db.store.history().polls_of(owner, 5, 0).await.unwrap(), listed[index]);
             let found = db.store.history().find_polls(owner, &["SPACES"], false, 5, 0).await.unwrap();
@@ -143,7 +148,7 @@ async fn settled_polls_of_earlier_releases_are_converted(db: TestDatabase) {
 async fn running_polls_of_earlier_releases_are_converted_when_adopted(db: TestDatabase) {
     let poll = new_poll(None, None);
     db.polls.open(&poll, &lease("crashed", 1_000)).await.unwrap();
-    let cast = ballots(1..=3);
+    let cast = old_ballots(1..=3);
     store_as_before(&db, &poll, &cast).await;
     assert_eq!(db.store.convert_settled_polls(None, 10).await.unwrap(), Some(poll.id.clone()));
     assert_eq!(number(&db.url, OLD_BALLOTS).await, 3, "it is not settled");
@@ -151,13 +156,13 @@ async fn running_polls_of_earlier_releases_are_converted_when_adopted(db: TestDa
     let adopted = db.polls.adopt(&lease("successor", 60_000), Duration::ZERO, 10).await.unwrap();
     assert_eq!(adopted.len(), 1);
     assert_eq!(number(&db.url, OLD_BALLOTS).await, 0);
-    db.polls.record(&poll.id, adopted[0].epoch, &[ballot(4, 3)]).await.unwrap();
+    db.polls.record(&poll.id, adopted[0].epoch, &old_ballots(4..=4)).await.unwrap();
     let (record, stored, _) = read(&db, &poll.id).await;
-    assert_eq!((record.plan, stored), (poll.plan, ballots(1..=4)));
+    assert_eq!((record.plan, stored), (poll.plan, old_ballots(1..=4)));
 }
 
 async fn a_poll_with_other_ballots_than_its_plan_keeps_its_form(db: TestDatabase) {
-    let cast = ballots(1..=3);
+    let cast = old_ballots(1..=3);
     let poll = settled(&db, &cast).await;
     store_as_before(&db, &poll, &cast).await;
     tamper(&db.url, "UPDATE ballots SET model = 'maker/other' WHERE position = 1").await.unwrap();
@@ -169,7 +174,7 @@ async fn a_poll_with_other_ballots_than_its_plan_keeps_its_form(db: TestDatabase
 }
 
 async fn polls_share_a_roster_until_the_last_is_deleted(db: TestDatabase) {
-    let polls = [settled(&db, &ballots(1..=2)).await, settled(&db, &ballots(1..=2)).await];
+    let polls = [settled(&db, &old_ballots(1..=2)).await, settled(&db, &old_ballots(1..=2)).await];
     let mut other = new_poll(None, None);
     other.plan.roster = other.plan.roster.iter().take(3).cloned().collect();
     db.polls.open(&other, &lease("worker", 60_000)).await.unwrap();

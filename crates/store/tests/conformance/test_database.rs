@@ -12,9 +12,10 @@ use ep_kernel::ports::{
     KeyStore, Lease, Ledger, NewPoll, NewSignUp, NewUser, Opened, PollStore, SessionStore,
     StarterCreditLimits, UpstreamCache, UserStore,
 };
-use ep_polling::ballot::{Ballot, BallotMode, Casting, NoVote, Reason};
+use ep_polling::ballot::{Ballot, BallotMode, Casting, NoVote, Reason, Tokens};
 use ep_polling::budget::Budget;
 use ep_polling::money::{Hold, MicroUsd, Price, Spend, SpendBasis};
+use ep_polling::options::ChoiceKind;
 use ep_polling::order::Seed;
 use ep_polling::plan::Plan;
 use ep_polling::poll_id::PollId;
@@ -290,6 +291,7 @@ pub fn plan(members: usize) -> Plan {
         pace: Pace::Balanced,
         private: false,
         explanations: None,
+        kind: ChoiceKind::Options,
         complete: false,
         simulated: true,
         roster: (0..members).map(member).collect(),
@@ -320,6 +322,7 @@ pub fn ballot(seq: u32, position: u32) -> Ballot {
             amount: usd(if failed { 0 } else { 120 }),
             basis: if failed { SpendBasis::Unknown } else { SpendBasis::Reported },
         },
+        tokens: (!failed).then_some(Tokens { prompt: 200 + position, completion: 18 }),
         answered_by: position.is_multiple_of(4).then(|| "maker/some-model-20260101".to_owned()),
     }
 }

@@ -1,21 +1,23 @@
-//! The cost of a vote's requests.
+//! The cost and the tokens of a vote's requests.
 
+use ep_polling::ballot::Tokens;
 use ep_polling::money::{Price, Spend, SpendBasis, UsdFigure};
 
 use super::response::Usage;
 
-/// Sums the cost of all requests of one vote.
+/// Sums the cost and the tokens of all requests of one vote.
 #[derive(Debug)]
 pub(crate) struct VoteCost {
     price: Option<Price>,
     known: Option<Spend>,
     unknown: bool,
+    tokens: Option<Tokens>,
 }
 
 impl VoteCost {
     /// Creates an empty sum for a model with this price.
     pub(crate) fn new(price: Option<Price>) -> Self {
-        Self { price, known: None, unknown: false }
+        Self { price, known: None, unknown: false, tokens: None }
     }
 
     /// Adds a response with the figures in its header and its `usage` object.
@@ -44,8 +46,13 @@ impl VoteCost {
         }
     }
 
-    fn figure(&self, header: Option<UsdFigure>, usage: Option<Usage>) -> Option<Spend> {
+    /// Returns the cost of a response, and counts its tokens.
+    fn figure(&mut self, header: Option<UsdFigure>, usage: Option<Usage>) -> Option<Spend> {
         let usage = usage.unwrap_or_default();
+        if let (Some(prompt), Some(completion)) = (usage.prompt_tokens, usage.completion_tokens) {
+            let tokens = Tokens::new(prompt, completion);
+            self.tokens = Some(self.tokens.map_or(tokens, |known| known.plus(tokens)));
+        }
         if let Some(cost) = usage.cost.or(header) {
             return Some(Spend { amount: cost.ceil_micro(), basis: SpendBasis::Reported });
         }
@@ -57,7 +64,12 @@ impl VoteCost {
         self.known = Some(self.known.map_or(spend, |known| known.plus(spend)));
     }
 
-    /// Returns the sum. Requests that were rejected or never sent cost nothing.
+    /// Returns the tokens of all requests that report them.
+    pub(crate) const fn tokens(&self) -> Option<Tokens> {
+        self.tokens
+    }
+
+    /// Returns the cost of all requests. Requests that were rejected or never sent cost nothing.
     pub(crate) fn total(&self) -> Spend {
         match (self.known, self.unknown) {
             (Some(known), false) => known,
@@ -103,5 +115,11 @@ mod tests {
         assert_eq!(total(None, None, usage(10, None)), (0, SpendBasis::Unknown));
         assert_eq!(total(Some(Price::FREE), None, None), (0, SpendBasis::Priced));
         assert_eq!(VoteCost::new(None).total(), Spend::NOTHING);
+        let mut repaired = VoteCost::new(None);
+        repaired.add_response(None, usage(10, None));
+        repaired.add_unreported();
+        assert!(!repaired.add_failure(None, None));
+        repaired.add_response(None, usage(5, "0.5".parse().ok()));
+        assert_eq!(repaired.tokens(), Some(Tokens { prompt: 15, completion: 15 }));
     }
 }

@@ -55,7 +55,7 @@ pub(crate) fn ballot(view: &BallotView, form: ChoiceForm) -> String {
     for (index, choice) in view.choices.iter().enumerate() {
         let _ = match form {
             ChoiceForm::Text => writeln!(text, "- {}", choice.text),
-            ChoiceForm::Letter => writeln!(text, "{}: {}", letter(index), choice.text),
+            ChoiceForm::Letter => writeln!(text, "{}: {}", letter(&view.choices, index), choice.text),
         };
     }
     let _ = write!(text, "</options-{mark:08x}>");

@@ -263,7 +263,7 @@ impl Serialize for Values<'_> {
         for (index, choice) in self.choices.iter().enumerate() {
             match self.form {
                 ChoiceForm::Text => list.serialize_element(&choice.text)?,
-                ChoiceForm::Letter => list.serialize_element(&letter(index))?,
+                ChoiceForm::Letter => list.serialize_element(&letter(self.choices, index))?,
             }
         }
         list.end()

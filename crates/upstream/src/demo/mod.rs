@@ -16,7 +16,7 @@ use std::time::Duration;
 use async_trait::async_trait;
 use ep_kernel::fault::Fault;
 use ep_kernel::ports::{AbandonPolicy, CallLimits, Clock, ExplanationResponse, Models, Registry};
-use ep_polling::ballot::{BallotView, ModelResponse, NoVote, Reason};
+use ep_polling::ballot::{BallotView, ModelResponse, NoVote, Reason, Tokens};
 use ep_polling::explanation::ExplanationText;
 use ep_polling::money::{Spend, SpendBasis};
 use ep_polling::roster::{Member, ModelChoice, ModelId, Roster};
@@ -112,14 +112,20 @@ fn failure(tier: &Tier, random: &mut HashedRandom) -> Option<NoVote> {
 }
 
 /// Computes the cost of a response at the model's price, assuming one token per four bytes of the prompt.
-fn spend(member: &Member, view: &BallotView, failed: Option<&NoVote>, random: &mut HashedRandom) -> Spend {
+fn spend(
+    member: &Member,
+    view: &BallotView,
+    failed: Option<&NoVote>,
+    random: &mut HashedRandom,
+) -> (Spend, Option<Tokens>) {
     let unpaid =
         failed.is_some_and(|no_vote| matches!(no_vote.reason, Reason::UpstreamError | Reason::RateLimited));
-    let Some(price) = member.price.filter(|_| !unpaid) else { return Spend::NOTHING };
+    let Some(price) = member.price.filter(|_| !unpaid) else { return (Spend::NOTHING, None) };
     let bytes: usize =
         view.choices.iter().map(|choice| choice.text.len() + 6).sum::<usize>() + view.question.len();
-    let amount = price.of(1, 180 + bytes as u64 / 4, 12 + random.below(20));
-    Spend { amount, basis: SpendBasis::Priced }
+    let (prompt, completion) = (180 + bytes as u64 / 4, 12 + random.below(20));
+    let amount = price.of(1, prompt, completion);
+    (Spend { amount, basis: SpendBasis::Priced }, Some(Tokens::new(prompt, completion)))
 }
 
 #[async_trait]
@@ -147,6 +153,7 @@ impl Models for Demo {
         let no_vote = |reason, detail| ModelResponse {
             vote: Err(NoVote::new(reason, detail)),
             spend: Spend::NOTHING,
+            tokens: None,
             casting: None,
             answered_by: None,
         };
@@ -162,13 +169,13 @@ impl Models for Demo {
             return no_vote(Reason::Deadline, "no response before the poll's deadline (simulated)");
         }
         let failed = failure(tier, &mut random);
-        let spend = spend(member, view, failed.as_ref(), &mut random);
+        let (spend, tokens) = spend(member, view, failed.as_ref(), &mut random);
         let vote = match failed {
             Some(no_vote) => Err(no_vote),
             None => preferred_option(member, view)
                 .ok_or_else(|| NoVote::new(Reason::Unparsable, "the question has no options (simulated)")),
         };
-        ModelResponse { vote, spend, casting: None, answered_by: None }
+        ModelResponse { vote, spend, tokens, casting: None, answered_by: None }
     }
 
     async fn explain(
@@ -182,7 +189,7 @@ impl Models for Demo {
         if let Some(tier) = self.tiers.get(&member.model) {
             tokio::time::sleep(self.latency(tier, &mut random).min(limits.within)).await;
         }
-        let spend = spend(member, view, None, &mut random);
+        let (spend, _) = spend(member, view, None, &mut random);
         ExplanationResponse { text: ExplanationText::new(EXPLANATION), spend }
     }
 

@@ -2,7 +2,7 @@
 
 use std::cell::OnceCell;
 
-use ep_polling::ballot::{BallotView, ChoiceForm};
+use ep_polling::ballot::{BallotView, Choice, ChoiceForm};
 
 use super::choice_set::ChoiceSet;
 use super::words::{occurrences, words};
@@ -15,9 +15,11 @@ pub(crate) struct ChoiceMatcher<'v> {
     texts: OnceCell<Vec<Vec<String>>>,
 }
 
-/// Returns the letter of the choice with this index.
-pub(crate) fn letter(index: usize) -> char {
-    char::from(b'A'.saturating_add(u8::try_from(index).unwrap_or(u8::MAX)))
+/// Returns the letter of the choice with this index: from `A`, or from `P` if an option is itself one of the first letters.
+pub(crate) fn letter(choices: &[Choice], index: usize) -> char {
+    let is_letter = |choice: &Choice| matches!(choice.text.as_bytes(), [b'A'..=b'O' | b'a'..=b'o']);
+    let first = if choices.iter().any(is_letter) { b'P' } else { b'A' };
+    char::from(first.saturating_add(u8::try_from(index).unwrap_or(u8::MAX)))
 }
 
 /// Characters that models put around a value.
@@ -51,7 +53,8 @@ impl<'v> ChoiceMatcher<'v> {
         let (Some(first), None, ChoiceForm::Letter) = (chars.next(), chars.next(), self.form) else {
             return None;
         };
-        (0..self.view.choices.len()).find(|&index| letter(index).eq_ignore_ascii_case(&first))
+        (0..self.view.choices.len())
+            .find(|&index| letter(&self.view.choices, index).eq_ignore_ascii_case(&first))
     }
 
     /// Returns the poll's option for the choice with this index.
@@ -102,7 +105,7 @@ impl<'v> ChoiceMatcher<'v> {
     /// another one.
     fn cut_off(&self, value: &str) -> ChoiceSet {
         let begun = self.view.choices.iter().enumerate().filter(|(_, choice)| choice.text.starts_with(value));
-        let whole = |&(_, choice): &(usize, &ep_polling::ballot::Choice)| choice.text == value;
+        let whole = |&(_, choice): &(usize, &Choice)| choice.text == value;
         let begun: Vec<_> = begun.collect();
         match begun.as_slice() {
             [only] if whole(only) => ChoiceSet::one(only.0),
@@ -180,6 +183,11 @@ mod tests {
 
     fn lettered(texts: &[&str], value: &str) -> Option<usize> {
         ChoiceMatcher::new(&view(texts), ChoiceForm::Letter).any_value(value, true).only()
+    }
+
+    #[test]
+    fn letters_are_others_than_options_that_are_letters() {
+        assert_eq!((lettered(&["C", "A", "B"], "A"), lettered(&["C", "A", "B"], "P")), (Some(1), Some(0)));
     }
 
     #[test]

@@ -1,0 +1,337 @@
+//! Runs the polls of a request, in every dialect: reads the body, opens the polls or joins those of the same request, and
+//! waits for their ends.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::body::Body;
+use axum::http::header::{CACHE_CONTROL, CONTENT_TYPE, HeaderName, HeaderValue};
+use axum::http::{HeaderMap, Response};
+use axum::response::sse::Event;
+use ep_kernel::caller::Caller;
+use ep_kernel::dispatch::{Call, Dispatched, dispatch};
+use ep_kernel::fault::{Fault, Kind};
+use ep_kernel::guard::{Admission, Credential, Guarded};
+use ep_kernel::tool::{Entry, Task};
+use ep_polling::options::{FREE_MAX_OPTION_CHARS, FREE_MAX_OPTIONS};
+use ep_polling::question::FREE_MAX_CHARS;
+use ep_polling::time::Timestamp;
+use ep_tools::polls::{Decisions, TokenUsage};
+use ep_tools::results::PollResult;
+use futures::StreamExt;
+use serde_json::{Map, Value};
+
+use super::field::{FieldKind, Question};
+use super::models;
+use super::outcome::FieldResult;
+use super::refusal::{Code, Refusal};
+use super::retries::{Connection, Retries};
+use crate::http::{AppState, Exchange, RequestHead, event_stream, malformed_body, read_body};
+use crate::site::ModelAlias;
+
+/// Time between two looks at a request that is still running.
+const REPEAT: Duration = Duration::from_millis(500);
+/// Time within which a failure is answered with its status, before events begin.
+const BEFORE_EVENTS: Duration = Duration::from_millis(500);
+
+/// Headers that set the terms of the polls, with the field of the operation.
+const TERMS: [(&str, &str); 2] =
+    [("poll-max-cost-usd", "max_cost_usd"), ("poll-confidence-threshold", "confidence_threshold")];
+/// Header that publishes the polls of an account.
+const PRIVATE: &str = "poll-private";
+
+/// The form of requests and responses of an endpoint.
+pub(super) trait Dialect: Sized + Send + Sync + 'static {
+    /// The parameter that holds the text of the questions.
+    const TEXT: &'static str;
+    /// Header with the request's id, besides `X-Request-Id`.
+    const REQUEST_ID: Option<&'static str> = None;
+    /// The policy for calls in flight; none for the default one.
+    const PACE: Option<&'static str> = None;
+
+    /// Reads the body of a request.
+    fn read(body: &Value, aliases: &[ModelAlias]) -> Result<Self, Refusal>;
+
+    /// Returns the name of the model, which stands for a panel; empty for the default one.
+    fn model(&self) -> &str;
+
+    /// Returns the questions to decide.
+    fn questions(&self) -> &[Question];
+
+    /// True if the response is sent as events.
+    fn is_stream(&self) -> bool {
+        false
+    }
+
+    /// Returns the response as one object.
+    fn whole(&self, decided: &Decided) -> Result<Value, Fault>;
+
+    /// Returns the response as events.
+    fn events(&self, _: &Decided) -> Vec<Event> {
+        Vec::new()
+    }
+
+    /// Returns the events for this error object.
+    fn error_events(&self, _: &Value) -> Vec<Event> {
+        Vec::new()
+    }
+}
+
+/// Polls that have ended, one for each question.
+pub(super) struct Decided {
+    /// Time at which the first poll was accepted.
+    pub created: Timestamp,
+    /// The results, in the order of the questions.
+    pub polls: Vec<PollResult>,
+    /// The tokens of all voters.
+    pub usage: TokenUsage,
+}
+
+impl Decided {
+    /// Returns the questions with their results.
+    pub fn results<'a>(&'a self, questions: &'a [Question]) -> impl Iterator<Item = FieldResult<'a>> + Clone {
+        std::iter::zip(questions, &self.polls)
+            .map(|(question, poll)| FieldResult { field: &question.field, poll })
+    }
+
+    /// Returns the id of the first poll.
+    pub fn id(&self) -> &str {
+        self.polls.first().map_or("", |poll| poll.poll_id.as_str())
+    }
+
+    /// Returns the evidence: an object for one question, else a list.
+    pub fn evidence(&self, questions: &[Question]) -> Value {
+        let mut evidence: Vec<Value> = self.results(questions).map(|result| result.evidence()).collect();
+        if evidence.len() == 1 { evidence.swap_remove(0) } else { Value::Array(evidence) }
+    }
+}
+
+/// Serves a request.
+pub(super) async fn serve<D: Dialect>(
+    exchange: Exchange,
+    admission: Admission,
+    retries: Arc<Retries>,
+) -> Result<Response<Body>, Fault> {
+    let Exchange { state, head, request, max_body, .. } = exchange;
+    let (parts, body) = request.into_parts();
+    let body = read_body(&parts.headers, body, max_body).await?;
+    let parsed: Value = serde_json::from_slice(&body).map_err(|error| malformed_body(&error))?;
+    let request = D::read(&parsed, &state.site.settings.model_aliases)?;
+    drop(parsed);
+    let input = input(&state, &request, &parts.headers, &admission)?;
+    let request_id = D::REQUEST_ID.zip(HeaderValue::try_from(head.request_id.to_string()).ok());
+    let (key, connection) = if let Some(key) = &head.idempotency_key {
+        (key.clone(), None)
+    } else {
+        let new = || hex::encode(state.app.entropy.bytes::<16>());
+        let terms = TERMS.map(|(header, _)| header).into_iter().chain([PRIVATE]);
+        let terms = terms.map(|header| parts.headers.get(header).map_or(&[][..], HeaderValue::as_bytes));
+        let request = terms.chain([parts.uri.path().as_bytes(), &body]);
+        let (key, connection) = retries.key(&admission.caller, &parts.headers, request, new);
+        (key, Some(connection))
+    };
+    let work = Work { state, head, admission, input, key, connection };
+    if request.is_stream() {
+        return stream(request, work).await;
+    }
+    let decided = work.decide(request.questions()).await?;
+    let mut response = Response::new(Body::from(request.whole(&decided)?.to_string()));
+    let headers = response.headers_mut();
+    headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
+    headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
+    if let Some((name, id)) = request_id {
+        headers.insert(HeaderName::from_static(name), id);
+    }
+    if let Some(first) = decided.results(request.questions()).next() {
+        first.write_headers(headers);
+    }
+    Ok(response)
+}
+
+/// Builds the input of the operation. Polls of accounts are private, unless the caller publishes them.
+fn input<D: Dialect>(
+    state: &AppState,
+    request: &D,
+    headers: &HeaderMap,
+    admission: &Admission,
+) -> Result<Value, Fault> {
+    let mut members = Map::new();
+    members.insert("questions".to_owned(), request.questions().iter().map(question).collect());
+    let preset = models::preset(state, request.model())?;
+    if matches!(admission.caller, Caller::Anonymous { .. }) {
+        if preset.as_deref().is_some_and(|preset| preset != models::FREE) {
+            let advice =
+                format!("the model {} needs an API key; without one, use the model free", request.model());
+            return Err(Fault::new(Kind::Unauthenticated, advice));
+        }
+        request.questions().iter().try_for_each(|question| within_free_limits(question, D::TEXT))?;
+        return Ok(Value::Object(members));
+    }
+    members.extend(preset.map(|preset| ("preset".to_owned(), preset.into())));
+    members.extend(D::PACE.map(|pace| ("pace".to_owned(), pace.into())));
+    let text = |name: &str| headers.get(name).and_then(|value| value.to_str().ok()).map(str::trim);
+    let publishes = text(PRIVATE).is_some_and(|value| value.eq_ignore_ascii_case("false"));
+    members.insert("private".to_owned(), (!publishes).into());
+    for (header, field) in TERMS {
+        if let Some(value) = text(header) {
+            let number = value.parse::<f64>().ok().filter(|number| number.is_finite());
+            let number =
+                number.ok_or_else(|| Refusal::new(Code::UnsupportedValue, header, "must be a number"))?;
+            members.insert(field.to_owned(), number.into());
+        }
+    }
+    Ok(Value::Object(members))
+}
+
+/// Checks the limits of free polls, so that a refusal names them.
+fn within_free_limits(question: &Question, parameter: &str) -> Result<(), Refusal> {
+    let field = &question.field;
+    let length = question.text.chars().count();
+    if length > FREE_MAX_CHARS {
+        let text = format!(
+            "makes a question of {length} characters; the free models take at most {FREE_MAX_CHARS}: shorten it, or send an \
+             API key"
+        );
+        return Err(Refusal::new(Code::UnsupportedValue, parameter, text));
+    }
+    let values = field.values.len();
+    if values > FREE_MAX_OPTIONS {
+        let text = format!(
+            "has {values} possible values; the free models take at most {FREE_MAX_OPTIONS}: send fewer, or an API key"
+        );
+        return Err(Refusal::new(Code::TooManyChoices, &field.path, text));
+    }
+    if field.texts().iter().any(|text| text.chars().count() > FREE_MAX_OPTION_CHARS) {
+        let text = format!(
+            "has a value of more than {FREE_MAX_OPTION_CHARS} characters, which the free models do not take: shorten it, or \
+             send an API key"
+        );
+        return Err(Refusal::new(Code::UnsupportedValue, &field.path, text));
+    }
+    Ok(())
+}
+
+/// Returns a question in the form of the operation.
+fn question(question: &Question) -> Value {
+    let choices = match question.field.kind {
+        FieldKind::Score => "levels",
+        FieldKind::Choice | FieldKind::Predicate => "options",
+    };
+    let mut members = Map::new();
+    members.insert("question".to_owned(), question.text.as_str().into());
+    members.insert(choices.to_owned(), question.field.texts().into());
+    if question.field.kind == FieldKind::Predicate {
+        members.insert("complete".to_owned(), true.into());
+    }
+    Value::Object(members)
+}
+
+/// A request that is ready to open its polls.
+struct Work {
+    state: AppState,
+    head: RequestHead,
+    admission: Admission,
+    input: Value,
+    key: String,
+    connection: Option<Connection>,
+}
+
+impl Work {
+    /// Opens the polls, or joins those of the same request, and returns their results when they have ended.
+    async fn decide(self, questions: &[Question]) -> Result<Decided, Fault> {
+        let entry = self.operation()?;
+        loop {
+            let Guarded { result, .. } =
+                dispatch(&self.state.app, entry, self.call(), Ok(self.input.clone())).await;
+            match result {
+                // A repetition of a request that still runs waits for it.
+                Err(fault) if fault.kind() == Kind::InProgress => tokio::time::sleep(REPEAT).await,
+                Err(fault) => return Err(located(fault, questions)),
+                Ok(Dispatched { output, .. }) => {
+                    if let Some(connection) = &self.connection {
+                        connection.answered();
+                    }
+                    let Decisions { results: polls, usage } = output.typed()?.output;
+                    if polls.len() != questions.len() {
+                        return Err(Fault::internal("a question has no poll"));
+                    }
+                    let created = polls.first().map(|poll| poll.created_at);
+                    let created = created.unwrap_or_else(|| self.state.app.ports.clock.now());
+                    return Ok(Decided { created, polls, usage });
+                }
+            }
+        }
+    }
+
+    /// Returns the operation that decides for this caller.
+    fn operation(&self) -> Result<&'static Entry, Fault> {
+        let mut deciding = self.state.tools.iter().filter(|entry| entry.spec.task == Task::Decide);
+        let anonymous = matches!(self.admission.caller, Caller::Anonymous { .. });
+        let found = deciding.find(|entry| entry.spec.access.anonymous == anonymous);
+        found.ok_or_else(|| Fault::internal("no operation decides for this caller"))
+    }
+
+    fn call(&self) -> Call {
+        let request = match self.admission.caller {
+            // Counted as a free poll.
+            Caller::Anonymous { .. } => self.head.guarded(super::OPENAI.surface, Credential::None),
+            _ => self.head.admitted(super::OPENAI.surface, self.admission.clone()),
+        };
+        Call { idempotency_key: Some(self.key.clone()), ..Call::new(request) }
+    }
+}
+
+/// Replaces the path of a refused part of the operation's input with its header, or its path in the request.
+fn located(fault: Fault, questions: &[Question]) -> Fault {
+    let refused = fault.fields().first().map(|refused| refused.field.as_str());
+    if let Some((header, _)) = TERMS.into_iter().find(|(_, field)| refused == Some(*field)) {
+        let problem = fault.message().split_once(' ').map_or(fault.message(), |(_, problem)| problem);
+        return Refusal::new(Code::UnsupportedValue, header, problem).into();
+    }
+    let found = fault.fields().first().and_then(|refused| {
+        let (index, rest) = refused.field.strip_prefix("questions[")?.split_once(']')?;
+        let path = &questions.get(index.parse::<usize>().ok()?)?.field.path;
+        let part = rest.trim_start_matches('.');
+        let problem = fault.message().strip_prefix(part).unwrap_or(fault.message());
+        Some((path, format!("cannot be decided: {part}{problem}")))
+    });
+    match found {
+        Some((path, text)) if fault.kind() == Kind::InvalidInput => {
+            Refusal::new(Code::UnsupportedValue, path, text).into()
+        }
+        _ => fault,
+    }
+}
+
+/// Sends the response as events. Comments keep the connection open until the polls have ended.
+async fn stream<D: Dialect>(request: D, work: Work) -> Result<Response<Body>, Fault> {
+    let links = Arc::clone(&work.state.app.ports.links);
+    let request_id = work.head.request_id.to_string();
+    let request = Arc::new(request);
+    let deciding = {
+        let request = Arc::clone(&request);
+        async move { work.decide(request.questions()).await }
+    };
+    let mut deciding = Box::pin(deciding);
+    let early = tokio::time::timeout(BEFORE_EVENTS, &mut deciding).await;
+    let decided = match early {
+        Ok(Err(fault)) => return Err(fault),
+        Ok(Ok(decided)) => futures::future::Either::Left(std::future::ready(Ok(decided))),
+        Err(_) => futures::future::Either::Right(deciding),
+    };
+    let events = async move {
+        let events = match decided.await {
+            Ok(decided) => request.events(&decided),
+            Err(fault) => {
+                request.error_events(&super::refusal::error(&fault, &fault.problem(&links, &request_id)))
+            }
+        };
+        futures::stream::iter(events)
+    };
+    let mut response = event_stream(futures::stream::once(events).flatten());
+    // Proxies buffer what they compress.
+    response
+        .headers_mut()
+        .insert(HeaderName::from_static("x-accel-buffering"), HeaderValue::from_static("no"));
+    Ok(response)
+}
