@@ -1,6 +1,10 @@
 //! OpenAI's newer API, the decision APIs, and the forms of judges that have no schema.
 
+use std::collections::HashSet;
+use std::time::Duration;
+
 use ep_polling::money::MicroUsd;
+use ep_store::testing::Postgres;
 use ep_upstream::testing::{Action, Behaviour, Script};
 use serde_json::{Value, json};
 
@@ -297,6 +301,62 @@ async fn judges_without_a_schema_have_forms_of_their_own() {
         question.contains("of this schema:\n\nThanks.") && !question.contains("verdict\":"),
         "{question}"
     );
+}
+
+/// A decision with two possible values.
+fn alpha_or_beta() -> Value {
+    let schema = json!({ "properties": { "side": { "enum": ["Alpha", "Beta"] } }, "required": ["side"] });
+    json!({
+        "model": "poll",
+        "messages": [{ "role": "user", "content": "Alpha or Beta?" }],
+        "response_format": { "type": "json_schema", "json_schema": { "name": "side", "schema": schema } },
+    })
+}
+
+#[tokio::test]
+async fn a_retry_reaches_the_polls_of_another_replica() {
+    let database = Postgres::start().unwrap().database().await.unwrap();
+    let setup = || {
+        Setup::scripted(Script { held: true, ..Script::panel(10) })
+            .with("EP_DATABASE_URL", database.url())
+            .with("EP_SECRET_KEY", "5a".repeat(32))
+            .with("EP_BASE_URL", "https://polls.example.com")
+    };
+    let (first, second) = tokio::join!(setup().boot(), setup().boot());
+    let client = user(&first).await;
+    let elsewhere = second.anonymous().with_key(client.key.as_ref().unwrap());
+    let path = "/v1/chat/completions";
+    let lost =
+        client.request(reqwest::Method::POST, path).json(&alpha_or_beta()).timeout(Duration::from_secs(2));
+    assert!(lost.send().await.unwrap_err().is_timeout());
+    let request = alpha_or_beta();
+    let retry = elsewhere.post_with(path, &request, &[("x-stainless-retry-count", "1")]);
+    let (retry, ()) = tokio::join!(retry, async {
+        tokio::time::sleep(Duration::from_secs(1)).await;
+        first.upstream().release(10_000);
+        second.upstream().release(10_000);
+    });
+    assert_eq!(retry.status, 200, "{}", retry.text);
+    let polls = client.get("/api/polls").await.expect(200);
+    assert_eq!(polls["polls"].as_array().unwrap().len(), 1, "{polls}");
+    // The reply is stored for both.
+    let again = client.post_with(path, &request, &[("x-stainless-retry-count", "2")]).await;
+    assert_eq!(again.json(), retry.json());
+    // The same question asked anew is another poll, on either replica.
+    let (here, there) = (client.post(path, &request).await, elsewhere.post(path, &request).await);
+    let ids = [&retry, &here, &there].map(|reply| reply.header("poll-id").to_owned());
+    assert!(ids[0] != ids[1] && ids[1] != ids[2] && ids[0] != ids[2], "{ids:?}");
+}
+
+#[tokio::test]
+async fn equal_requests_at_once_are_polls_of_their_own() {
+    let service = Setup::scripted(Script::panel(10)).boot().await;
+    let client = user(&service).await;
+    let request = alpha_or_beta();
+    let replies =
+        futures::future::join_all((0..5).map(|_| client.post("/v1/chat/completions", &request))).await;
+    let ids: HashSet<&str> = replies.iter().map(|reply| reply.header("poll-id")).collect();
+    assert_eq!(ids.len(), 5, "{ids:?}");
 }
 
 #[tokio::test]

@@ -548,6 +548,10 @@ pub(crate) const CLAIM_REQUEST: &str = "INSERT INTO replays (scope, fingerprint,
      RETURNING fingerprint, reply, epoch, expires_at";
 pub(crate) const CLAIMED_REQUEST: &str =
     "SELECT fingerprint, reply, epoch, expires_at FROM replays WHERE scope = $1";
+/// `progress` is 0 for an abandoned request, 1 for one that is running, and 2 for one with a reply.
+pub(crate) const EARLIER_REQUEST: &str = "SELECT expires_at, CAST(CASE WHEN reply IS NOT NULL THEN 2 \
+     WHEN lease_until > (SELECT now FROM clock) THEN 1 ELSE 0 END AS BIGINT) AS progress \
+     FROM replays WHERE scope = $1 AND expires_at > $2";
 pub(crate) const RENEW_CLAIM: &str =
     "UPDATE replays SET lease_until = (SELECT now FROM clock) + $3 WHERE scope = $1 AND epoch = $2";
 pub(crate) const SAVE_REPLY: &str = "UPDATE replays SET reply = $3 WHERE scope = $1 AND epoch = $2";

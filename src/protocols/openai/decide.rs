@@ -123,11 +123,12 @@ pub(super) async fn serve<D: Dialect>(
     let (key, connection) = if let Some(key) = &head.idempotency_key {
         (key.clone(), None)
     } else {
-        let new = || hex::encode(state.app.entropy.bytes::<16>());
+        let operation = operation(&state, &admission.caller)?.spec.name;
         let terms = TERMS.map(|(header, _)| header).into_iter().chain([PRIVATE]);
         let terms = terms.map(|header| parts.headers.get(header).map_or(&[][..], HeaderValue::as_bytes));
         let request = terms.chain([parts.uri.path().as_bytes(), &body]);
-        let (key, connection) = retries.key(&admission.caller, &parts.headers, request, new);
+        let (key, connection) =
+            retries.key(&state.app, operation, &admission.caller, &parts.headers, request).await?;
         (key, Some(connection))
     };
     let work = Work { state, head, admission, input, key, connection };
@@ -226,6 +227,14 @@ fn question(question: &Question) -> Value {
     Value::Object(members)
 }
 
+/// Returns the operation that decides for this caller.
+fn operation(state: &AppState, caller: &Caller) -> Result<&'static Entry, Fault> {
+    let mut deciding = state.tools.iter().filter(|entry| entry.spec.task == Task::Decide);
+    let anonymous = matches!(caller, Caller::Anonymous { .. });
+    let found = deciding.find(|entry| entry.spec.access.anonymous == anonymous);
+    found.ok_or_else(|| Fault::internal("no operation decides for this caller"))
+}
+
 /// A request that is ready to open its polls.
 struct Work {
     state: AppState,
@@ -238,14 +247,19 @@ struct Work {
 
 impl Work {
     /// Opens the polls, or joins those of the same request, and returns their results when they have ended.
-    async fn decide(self, questions: &[Question]) -> Result<Decided, Fault> {
-        let entry = self.operation()?;
+    async fn decide(mut self, questions: &[Question]) -> Result<Decided, Fault> {
+        let entry = operation(&self.state, &self.admission.caller)?;
         loop {
             let Guarded { result, .. } =
                 dispatch(&self.state.app, entry, self.call(), Ok(self.input.clone())).await;
             match result {
                 // A repetition of a request that still runs waits for it.
                 Err(fault) if fault.kind() == Kind::InProgress => tokio::time::sleep(REPEAT).await,
+                // An earlier version of the program built another question from the same request.
+                Err(fault) if fault.kind() == Kind::IdempotencyMismatch && self.connection.is_some() => {
+                    self.connection = None;
+                    self.key = hex::encode(self.state.app.entropy.bytes::<16>());
+                }
                 Err(fault) => return Err(located(fault, questions)),
                 Ok(Dispatched { output, .. }) => {
                     if let Some(connection) = &self.connection {
@@ -261,14 +275,6 @@ impl Work {
                 }
             }
         }
-    }
-
-    /// Returns the operation that decides for this caller.
-    fn operation(&self) -> Result<&'static Entry, Fault> {
-        let mut deciding = self.state.tools.iter().filter(|entry| entry.spec.task == Task::Decide);
-        let anonymous = matches!(self.admission.caller, Caller::Anonymous { .. });
-        let found = deciding.find(|entry| entry.spec.access.anonymous == anonymous);
-        found.ok_or_else(|| Fault::internal("no operation decides for this caller"))
     }
 
     fn call(&self) -> Call {

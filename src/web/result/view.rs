@@ -98,6 +98,8 @@ pub struct EndedView {
     pub(crate) sure: String,
     /// The line above the meter; absent if the votes decided the end.
     pub(crate) early: Option<&'static str>,
+    /// The lower median of the votes for the levels of a score.
+    pub(crate) median: Option<String>,
     /// Absent without votes.
     pub(crate) independence: Option<String>,
 }
@@ -110,6 +112,7 @@ impl EndedView {
             stopped: sentences.stopped(),
             sure: sentences.sure(),
             early: stopped_early(poll),
+            median: poll.median_level.clone(),
             independence: (poll.models_succeeded > 0).then(|| independence(&poll.families)),
         }
     }

@@ -52,7 +52,7 @@ pub use feedback::{
     FeedbackEntry, FeedbackStore, MAX_LISTED_FEEDBACK, NewFeedback, OwnFeedback, PollFeedback,
 };
 pub use history::{DaySpending, PastEnd, PastPoll, PollHistory};
-pub use idempotency::{ClaimRecord, ClaimState, IdempotencyStore};
+pub use idempotency::{ClaimRecord, ClaimState, EarlierRequest, IdempotencyStore, RequestProgress};
 pub use keys::{
     Added, KeyAccount, KeyFunds, KeyOwner, KeySpending, KeyStore, MAX_ACTIVE_KEYS, MAX_LISTED_KEYS, NewKey,
     StoredKey,

@@ -68,6 +68,11 @@ row! {
 }
 
 row! {
+    /// A request that was claimed before.
+    EarlierRequestRow { expires_at: i64, progress: i64 }
+}
+
+row! {
     /// The result of counting a request against a limit.
     CountedRow { until_full: i64, taken: bool }
 }

@@ -10,7 +10,7 @@ use ep_polling::poll_id::PollId;
 use serde_json::json;
 
 use crate::test_database::{
-    SETTLED_WITHIN, TestDatabase, at, ballot, ballots, closing, lease, new_poll, number, tamper, usd,
+    SETTLED_WITHIN, TestDatabase, at, ballots, closing, lease, new_poll, number, tamper, usd,
 };
 
 on_both_engines!(
