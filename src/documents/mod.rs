@@ -108,6 +108,8 @@ pub static DOCUMENTS: &[Document] = &[
     guide_pages::SHARING.text,
     guide_pages::OPENAI.page,
     guide_pages::OPENAI.text,
+    guide_pages::OPENAI_CLIENTS.page,
+    guide_pages::OPENAI_CLIENTS.text,
     guide_pages::WEBHOOKS.page,
     guide_pages::WEBHOOKS.text,
     guide_pages::PACE.page,

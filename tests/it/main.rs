@@ -60,6 +60,7 @@ mod oauth_clients;
 mod offer;
 mod oidc;
 mod openai;
+mod openai_clients;
 mod openai_decisions;
 mod openapi;
 mod operating;

@@ -14,6 +14,7 @@ use tokio_util::sync::CancellationToken;
 use tracing::Instrument;
 
 use crate::app::App;
+use crate::caller::Caller;
 use crate::ctx::Ctx;
 use crate::event::ProgressSink;
 use crate::fault::{Fault, Kind};
@@ -21,6 +22,7 @@ use crate::guard::{Admission, Admitted, Guarded, INSTANT, Policy, Request, bound
 use crate::idempotency::Claimed;
 use crate::method::Method;
 use crate::output::{CallOutput, Typed};
+use crate::ports::RequestProgress;
 use crate::tool::{Access, Entry, Latency, Tool};
 
 /// A call from a surface.
@@ -209,6 +211,16 @@ async fn once(
         Claimed::Running(request_ref) => Err(still_running(&app, &request_ref).await),
         Claimed::Replay(reply) => reply.map(|output| Dispatched { output, replayed: true }),
     }
+}
+
+/// Returns the age and the progress of an earlier request of this operation with this idempotency key.
+pub async fn earlier(
+    app: &App,
+    operation: &str,
+    caller: &Caller,
+    key: &str,
+) -> Result<Option<(Duration, RequestProgress)>, Fault> {
+    app.idempotency.find(operation, caller, key).await
 }
 
 /// Returns the fault for a request that is still running, with the id of the poll it opened.

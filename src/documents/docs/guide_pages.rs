@@ -65,6 +65,8 @@ pub(in crate::documents) const FUNDING: GuideDocuments =
         .with_models();
 pub(in crate::documents) const SHARING: GuideDocuments = documents!(guides::SHARING, "sharing", "");
 pub(in crate::documents) const OPENAI: GuideDocuments = documents!(guides::OPENAI, "openai", "");
+pub(in crate::documents) const OPENAI_CLIENTS: GuideDocuments =
+    documents!(guides::OPENAI_CLIENTS, "openai-clients", "");
 pub(in crate::documents) const WEBHOOKS: GuideDocuments = documents!(guides::WEBHOOKS, "webhooks", "");
 pub(in crate::documents) const PACE: GuideDocuments = documents!(guides::PACE, "pace", "");
 pub(in crate::documents) const OAUTH: GuideDocuments = documents!(guides::OAUTH, "oauth", "");

@@ -135,7 +135,27 @@ pub(in crate::documents) const OPENAI: Guide = Guide {
     chapter: FURTHER,
     file: "openai.md",
     title: |_| title(OPENAI_FILE).map(str::to_owned),
-    markdown: |site| Some(at(site, OPENAI_FILE)),
+    markdown: |site| {
+        let text = at(site, OPENAI_FILE);
+        let (own, _) = text.split_once(OPENAI_CLIENTS_HEADING)?;
+        let clients = format!("]({})", site.links.url(OPENAI_CLIENTS.name, &[]));
+        Some(own.replace("](#tested-clients)", &clients))
+    },
+};
+const OPENAI_CLIENTS_HEADING: &str = "\n## Tested clients\n";
+const OPENAI_CLIENTS_TITLE: &str = "Tested OpenAI clients";
+pub(super) const OPENAI_CLIENTS: Guide = Guide {
+    name: "guide_openai_clients",
+    twin: "guide_openai_clients_markdown",
+    about: "Examples for clients of OpenAI's API: SDKs, frameworks, evaluation tools and decision clients.",
+    chapter: FURTHER,
+    file: "",
+    title: |_| Some(OPENAI_CLIENTS_TITLE.to_owned()),
+    markdown: |site| {
+        let text = at(site, OPENAI_FILE);
+        let (_, clients) = text.split_once(OPENAI_CLIENTS_HEADING)?;
+        Some(format!("# {OPENAI_CLIENTS_TITLE}\n{}", clients.replace("\n### ", "\n## ")))
+    },
 };
 pub(in crate::documents) const WEBHOOKS: Guide = Guide {
     name: "guide_webhooks",
@@ -189,8 +209,21 @@ pub(super) const ERRORS: Guide = Guide {
 };
 
 /// Every guide, in the order of the list.
-pub(super) static GUIDES: [Guide; 12] =
-    [START, CLIENTS, A2A, ACCOUNTS, FUNDING, OPENAI, SHARING, WEBHOOKS, PACE, OAUTH, FRAMEWORKS, ERRORS];
+pub(super) static GUIDES: [Guide; 13] = [
+    START,
+    CLIENTS,
+    A2A,
+    ACCOUNTS,
+    FUNDING,
+    OPENAI,
+    OPENAI_CLIENTS,
+    SHARING,
+    WEBHOOKS,
+    PACE,
+    OAUTH,
+    FRAMEWORKS,
+    ERRORS,
+];
 
 /// Anchors within the guide to clients whose section is on another page: the anchor, the page and its anchor.
 const MOVED: [(&str, &str, &str); 2] =

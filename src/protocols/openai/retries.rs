@@ -15,6 +15,7 @@ use std::time::Duration;
 use axum::http::HeaderMap;
 use ep_kernel::app::App;
 use ep_kernel::caller::Caller;
+use ep_kernel::dispatch::earlier;
 use ep_kernel::fault::Fault;
 use ep_kernel::ports::RequestProgress;
 use quick_cache::sync::Cache;
@@ -80,7 +81,7 @@ impl Retries {
         let mut number = known.as_ref().map_or(0, |attempt| attempt.number);
         let mut newest: Option<(Duration, RequestProgress, u32)> = None;
         while number < MAX_REPETITIONS
-            && let Some((age, progress)) = app.idempotency.find(operation, caller, &key(number)).await?
+            && let Some((age, progress)) = earlier(app, operation, caller, &key(number)).await?
         {
             if newest.is_none_or(|(youngest, ..)| age <= youngest) {
                 newest = Some((age, progress, number));

@@ -4,41 +4,28 @@
 //! of a bounded number. Other required fields are filled with what is certain: constants, null, an empty list, or
 //! a sentence about the vote. Everything else is refused with its path.
 
+mod keywords;
+mod levels;
+
 use std::collections::BTreeSet;
 
-use serde_json::{Map, Number, Value};
+use serde_json::{Map, Value};
 
 use super::field::{Field, FieldKind, most_values, too_many};
 use super::refusal::{Code, Refusal};
 use super::shape::AnswerPart;
 use ep_polling::options::MAX_LEVELS;
 use ep_tools::polls::MAX_QUESTIONS;
+use keywords::{
+    OF_VALUES, admits, allows_null, equal, other_than, rejects_null, types, union, unsupported_in,
+};
+use levels::{NoLevels, levels};
 
 /// The maximum depth of a schema, and of its references.
 const MAX_DEPTH: usize = 16;
 /// The maximum size of what is read: one for each schema and member of the answer, and one for each 64 bytes of values and
 /// descriptions. References can repeat a schema many times.
 const MAX_SIZE: usize = 10_000;
-
-/// Keywords that can reject an answer in ways that are not read here.
-const UNSUPPORTED: [&str; 16] = [
-    "not",
-    "if",
-    "patternProperties",
-    "propertyNames",
-    "dependentRequired",
-    "dependentSchemas",
-    "dependencies",
-    "minProperties",
-    "maxProperties",
-    "contains",
-    "prefixItems",
-    "unevaluatedProperties",
-    "unevaluatedItems",
-    "$dynamicRef",
-    "$recursiveRef",
-    "multipleOf",
-];
 
 /// The answer that a schema describes.
 #[derive(Debug, Clone)]
@@ -112,16 +99,12 @@ impl<'a> Reader<'a> {
                 Ok(AnswerPart::Constant(Value::Null))
             };
         };
-        for keyword in UNSUPPORTED {
-            if members.contains_key(keyword) {
-                return Err(unsupported(
-                    place,
-                    &format!("has the keyword {keyword}, which is not supported"),
-                ));
-            }
+        if let Some(keyword) = unsupported_in(members) {
+            return Err(unsupported(place, &format!("has the keyword {keyword}, which is not supported")));
         }
-        if let Some(branches) = union(members) {
-            return self.union(branches, place);
+        if let Some((keyword, branches)) = union(members) {
+            only(members, &[keyword], place)?;
+            return self.union(keyword, branches, place);
         }
         let types = types(members);
         if types.contains(&"null") {
@@ -148,24 +131,24 @@ impl<'a> Reader<'a> {
         let mut schema = schema;
         for _ in 0..MAX_DEPTH {
             self.count(1, place)?;
-            let next = match (schema.get("$ref"), schema.get("allOf").and_then(Value::as_array)) {
-                (Some(Value::String(reference)), _) => {
-                    let target = reference.strip_prefix('#').and_then(|pointer| self.root.pointer(pointer));
-                    target.ok_or_else(|| {
-                        unsupported(place, &format!("refers to {reference}, which is not in the schema"))
-                    })?
-                }
-                (None, Some(all)) if schema.get("properties").is_none() => match all.as_slice() {
+            let Some(members) = schema.as_object() else { return Ok(schema) };
+            let next = if let Some(Value::String(reference)) = members.get("$ref") {
+                only(members, &["$ref"], place)?;
+                let target = reference.strip_prefix('#').and_then(|pointer| self.root.pointer(pointer));
+                target.ok_or_else(|| {
+                    unsupported(place, &format!("refers to {reference}, which is not in the schema"))
+                })?
+            } else if let Some(all) = members.get("allOf").and_then(Value::as_array) {
+                only(members, &["allOf"], place)?;
+                match all.as_slice() {
                     [one] => one,
                     _ => {
-                        return Err(unsupported(
-                            place,
-                            "has allOf with several schemas, which is not supported",
-                        ));
+                        let text = "has allOf with several schemas, which is not supported";
+                        return Err(unsupported(place, text));
                     }
-                },
-                (None, Some(_)) => return Err(unsupported(place, "has allOf, which is not supported here")),
-                _ => return Ok(schema),
+                }
+            } else {
+                return Ok(schema);
             };
             schema = next;
         }
@@ -184,73 +167,102 @@ impl<'a> Reader<'a> {
     fn finite(&mut self, schema: &'a Value, place: &Place) -> Result<Option<Finite>, Refusal> {
         let Some(members) = schema.as_object() else { return Ok(None) };
         let plain = |values: Vec<Value>| Finite { values, descriptions: Vec::new(), kind: FieldKind::Choice };
-        if let Some(constant) = members.get("const") {
-            return Ok(Some(plain(vec![constant.clone()])));
-        }
         let types = types(members);
-        if let Some(values) = members.get("enum").and_then(Value::as_array) {
+        let listed = match (members.get("enum"), members.get("const")) {
+            (Some(Value::Array(values)), _) => Some(values.as_slice()),
+            (_, Some(constant)) => Some(std::slice::from_ref(constant)),
+            _ => None,
+        };
+        if let Some(values) = listed {
+            only(members, &OF_VALUES, place)?;
             let mut found: Vec<Value> = Vec::new();
-            for value in values.iter().filter(|value| types.is_empty() || is_of(value, &types)) {
-                if !found.contains(value) {
+            for value in values {
+                if !found.iter().any(|known| equal(known, value)) && admits(members, value) {
                     check_count(found.len() + 1, values.len(), place)?;
                     found.push(value.clone());
                 }
             }
             return Ok(Some(plain(found)));
         }
-        if types == ["boolean"] {
-            return Ok(Some(plain(vec![Value::Bool(true), Value::Bool(false)])));
+        if let Some((keyword, branches)) = union(members) {
+            return self.finite_union(keyword, branches, members, place);
         }
-        if types == ["boolean", "null"] || types == ["null", "boolean"] {
-            return Ok(Some(plain(vec![Value::Bool(true), Value::Bool(false), Value::Null])));
+        let booleans = [Value::Bool(true), Value::Bool(false)];
+        match types.as_slice() {
+            ["boolean"] => Ok(Some(plain(booleans.to_vec()))),
+            ["boolean", "null"] | ["null", "boolean"] => {
+                Ok(Some(plain(booleans.into_iter().chain([Value::Null]).collect())))
+            }
+            ["null"] => Ok(Some(plain(vec![Value::Null]))),
+            ["integer" | "number"] => {
+                let values =
+                    levels(members, types == ["integer"]).map_err(|reason| no_levels(&reason, place))?;
+                Ok(values.map(|values| Finite { values, descriptions: Vec::new(), kind: FieldKind::Score }))
+            }
+            _ => Ok(None),
         }
-        if types == ["null"] {
-            return Ok(Some(plain(vec![Value::Null])));
-        }
-        if types == ["integer"] || types == ["number"] {
-            return levels(members, types == ["integer"], place);
-        }
-        if let Some(branches) = union(members) {
-            return self.finite_union(branches, place);
-        }
-        Ok(None)
+        .and_then(|found: Option<Finite>| match (&found, unsupported_in(members)) {
+            (Some(_), Some(keyword)) => {
+                Err(unsupported(place, &format!("has the keyword {keyword}, which is not supported")))
+            }
+            _ => Ok(found),
+        })
     }
 
-    /// Returns the values of all branches; none if a branch has too many.
-    fn finite_union(&mut self, branches: &'a [Value], place: &Place) -> Result<Option<Finite>, Refusal> {
+    /// Returns the values of all branches; none if a branch has too many. `members` are those of the union.
+    fn finite_union(
+        &mut self,
+        keyword: &str,
+        branches: &'a [Value],
+        members: &Map<String, Value>,
+        place: &Place,
+    ) -> Result<Option<Finite>, Refusal> {
         let mut all = Finite { values: Vec::new(), descriptions: Vec::new(), kind: FieldKind::Choice };
+        let mut repeated: Vec<Value> = Vec::new();
         for branch in branches {
             let place = Place { path: place.path.clone(), name: place.name.clone(), depth: place.depth + 1 };
             let text = description(branch);
             let branch = self.resolved(branch, &place)?;
             let Some(finite) = self.finite(branch, &place)? else { return Ok(None) };
+            if finite.kind == FieldKind::Score && keyword == "oneOf" && branches.len() > 1 {
+                return Err(unsupported(&place, "has a number in oneOf, which is not supported: use anyOf"));
+            }
             let text = text.or_else(|| description(branch)).filter(|_| finite.values.len() == 1);
+            let described = finite.descriptions.into_iter().chain(text.map(|text| (0, text)));
+            let described: Vec<(Value, String)> = described
+                .filter_map(|(index, text)| Some((finite.values.get(index)?.clone(), text)))
+                .collect();
             for value in finite.values {
-                if !all.values.contains(&value) {
+                if all.values.iter().any(|known| equal(known, &value)) {
+                    repeated.push(value);
+                } else if admits(members, &value) {
                     check_count(all.values.len() + 1, branches.len(), &place)?;
                     all.values.push(value);
                 }
             }
-            let last = all.values.len().saturating_sub(1);
-            all.descriptions.extend(finite.descriptions.into_iter().chain(text.map(|text| (last, text))));
+            let position = |value: &Value| all.values.iter().position(|known| equal(known, value));
+            let described = described.into_iter().filter_map(|(value, text)| Some((position(&value)?, text)));
+            all.descriptions.extend(described);
+        }
+        only(members, &[&[keyword], &OF_VALUES[..]].concat(), place)?;
+        if keyword == "oneOf" && !repeated.is_empty() {
+            return Err(unsupported(place, "has a value in several branches of oneOf: use anyOf"));
         }
         Ok(Some(all))
     }
 
     /// Fills a union without a vote: null, if it is allowed.
-    fn union(&mut self, branches: &'a [Value], place: &Place) -> Result<AnswerPart, Refusal> {
-        for branch in branches {
-            if types_of(branch).contains(&"null") {
-                return Ok(AnswerPart::Constant(Value::Null));
-            }
+    fn union(&mut self, keyword: &str, branches: &'a [Value], place: &Place) -> Result<AnswerPart, Refusal> {
+        let inside = Place { path: place.path.clone(), name: place.name.clone(), depth: place.depth + 1 };
+        if let [one] = branches {
+            return self.schema(one, &inside);
         }
-        match branches {
-            [one] => self.schema(
-                one,
-                &Place { path: place.path.clone(), name: place.name.clone(), depth: place.depth + 1 },
-            ),
-            _ => Err(unsupported(place, "is a union of schemas with many values: send one of them")),
+        let nullable = branches.iter().filter(|branch| allows_null(branch)).count();
+        let others = branches.iter().filter(|branch| rejects_null(branch)).count();
+        if nullable >= 1 && (keyword == "anyOf" || nullable == 1 && others + 1 == branches.len()) {
+            return Ok(AnswerPart::Constant(Value::Null));
         }
+        Err(unsupported(place, "is a union of schemas with many values: send one of them"))
     }
 
     /// Makes a field of the possible values. A single value is no question.
@@ -297,8 +309,15 @@ impl<'a> Reader<'a> {
                 shapes.push((name.clone(), self.schema(schema, &place.inside(name))?));
             }
         }
+        let free = members.get("additionalProperties");
+        let is_free =
+            free.is_none_or(|free| free == &Value::Bool(true) || free == &Value::Object(Map::new()));
         for name in &required {
             if !properties.unwrap_or(&none).contains_key(*name) {
+                if !is_free {
+                    let text = format!("requires {name}, which has no schema in properties");
+                    return Err(unsupported(place, &text));
+                }
                 shapes.push(((*name).to_owned(), AnswerPart::Constant(Value::Null)));
             }
         }
@@ -319,6 +338,29 @@ impl<'a> Reader<'a> {
             }
         }
         Ok(AnswerPart::Object(shapes))
+    }
+}
+
+/// Refuses a schema with a keyword that can reject a value, other than the allowed ones.
+fn only(members: &Map<String, Value>, allowed: &[&str], place: &Place) -> Result<(), Refusal> {
+    match other_than(members, allowed) {
+        Some(keyword) => {
+            let text = format!("has the keyword {keyword} beside {}, which is not supported", allowed[0]);
+            Err(unsupported(place, &text))
+        }
+        None => Ok(()),
+    }
+}
+
+fn no_levels(reason: &NoLevels, place: &Place) -> Refusal {
+    match reason {
+        NoLevels::TooMany(count) => {
+            let text = format!(
+                "has {count} levels; at most {MAX_LEVELS} can be voted on: narrow minimum and maximum"
+            );
+            Refusal::new(Code::TooManyChoices, &place.path, text)
+        }
+        NoLevels::Invalid(text) => unsupported(place, text),
     }
 }
 
@@ -353,83 +395,6 @@ fn description(schema: &Value) -> Option<String> {
         .map(str::to_owned)
 }
 
-fn union(members: &Map<String, Value>) -> Option<&[Value]> {
-    ["anyOf", "oneOf"].into_iter().find_map(|name| members.get(name)?.as_array()).map(Vec::as_slice)
-}
-
-/// Returns the types that a schema allows; empty if it does not say.
-fn types(members: &Map<String, Value>) -> Vec<&str> {
-    match members.get("type") {
-        Some(Value::String(one)) => vec![one],
-        Some(Value::Array(several)) => several.iter().filter_map(Value::as_str).collect(),
-        _ => Vec::new(),
-    }
-}
-
-fn types_of(schema: &Value) -> Vec<&str> {
-    schema.as_object().map(types).unwrap_or_default()
-}
-
-fn is_of(value: &Value, types: &[&str]) -> bool {
-    types.iter().any(|kind| match *kind {
-        "string" => value.is_string(),
-        "boolean" => value.is_boolean(),
-        "null" => value.is_null(),
-        "integer" => value.as_f64().is_some_and(|number| number.fract() == 0.0),
-        "number" => value.is_number(),
-        "array" => value.is_array(),
-        "object" => value.is_object(),
-        _ => false,
-    })
-}
-
-/// Returns the levels of a bounded number; none without bounds.
-fn levels(members: &Map<String, Value>, integer: bool, place: &Place) -> Result<Option<Finite>, Refusal> {
-    let bound = |name: &str| members.get(name).and_then(Value::as_f64);
-    let exclusive = members.get("exclusiveMinimum").is_some() || members.get("exclusiveMaximum").is_some();
-    let (least, most) = match (bound("minimum"), bound("maximum")) {
-        (Some(least), Some(most)) if !exclusive => (least, most),
-        _ if integer && exclusive => {
-            let least = bound("minimum").or_else(|| bound("exclusiveMinimum").map(|bound| bound + 1.0));
-            let most = bound("maximum").or_else(|| bound("exclusiveMaximum").map(|bound| bound - 1.0));
-            let Some(both) = least.zip(most) else { return Ok(None) };
-            both
-        }
-        _ => return Ok(None),
-    };
-    let whole = |number: f64| number.fract() == 0.0 && number.abs() < 1e9;
-    let step = match bound("multipleOf") {
-        Some(step) if step > 0.0 => step,
-        Some(_) => return Err(unsupported(place, "has a multipleOf that is not positive")),
-        None if integer => 1.0,
-        // Between 0 and 1, judges use tenths; on larger scales, whole numbers.
-        None if (most - least - 1.0).abs() < 1e-9 => 0.1,
-        None => 1.0,
-    };
-    if integer && !(whole(least) && whole(most) && whole(step)) {
-        return Err(unsupported(place, "has bounds that are not whole numbers"));
-    }
-    let count = ((most - least) / step + 1e-9).floor() + 1.0;
-    if !(1.0..=MAX_LEVELS as f64).contains(&count) {
-        let text =
-            format!("has {count} levels; at most {MAX_LEVELS} can be voted on: narrow minimum and maximum");
-        return Err(Refusal::new(Code::TooManyChoices, &place.path, text));
-    }
-    let mut values = Vec::new();
-    for index in 0..count as u32 {
-        let exact = step.mul_add(f64::from(index), least);
-        // Tenths are not exact in binary.
-        let level = ((exact * 1e6).round() / 1e6).min(most);
-        let number = if whole(level) && (integer || step.fract() == 0.0) {
-            Some(Number::from(level as i64))
-        } else {
-            Number::from_f64(level)
-        };
-        values.push(number.map_or(Value::Null, Value::Number));
-    }
-    Ok(Some(Finite { values, descriptions: Vec::new(), kind: FieldKind::Score }))
-}
-
 /// The longest sentence about a vote that a schema may require.
 const LEAST_SENTENCE: u64 = 20;
 
@@ -443,6 +408,10 @@ fn sentence(members: &Map<String, Value>, place: &Place) -> Result<AnswerPart, R
         return Err(unsupported(place, "is a text with a minLength that a sentence may not reach"));
     }
     let most = members.get("maxLength").and_then(Value::as_u64).map(|most| most as usize);
+    let least = members.get("minLength").and_then(Value::as_u64).unwrap_or(0);
+    if most.is_some_and(|most| (most as u64) < least) {
+        return Err(unsupported(place, "is a text with a maxLength below its minLength"));
+    }
     Ok(AnswerPart::Sentence { most })
 }
 
@@ -454,140 +423,7 @@ fn array(members: &Map<String, Value>, place: &Place) -> Result<AnswerPart, Refu
 }
 
 #[cfg(test)]
-mod tests {
-    use proptest::prelude::*;
-    use serde_json::json;
+mod properties;
 
-    use super::*;
-
-    /// Returns the values of the fields of a schema, and the answer with the first value of each.
-    fn answered(schema: &Value) -> (Vec<Vec<Value>>, Value) {
-        let answer = read(schema, "schema").unwrap();
-        let firsts: Vec<Value> = answer.fields.iter().map(|field| field.values[0].clone()).collect();
-        let values = answer.fields.into_iter().map(|field| field.values).collect();
-        (values, answer.shape.fill(&firsts, "A sentence about the vote."))
-    }
-
-    fn object(properties: &Value) -> Value {
-        let required: Vec<&String> = properties.as_object().unwrap().keys().collect();
-        json!({ "type": "object", "properties": properties, "required": required })
-    }
-
-    #[test]
-    fn fields_with_a_few_values_are_decided() {
-        let grade = json!({ "type": "string", "enum": ["A", "B"] });
-        for (field, values) in [
-            (grade.clone(), json!(["A", "B"])),
-            (json!({ "enum": [0.0, 0.5, 1.0] }), json!([0.0, 0.5, 1.0])),
-            (json!({ "type": "boolean" }), json!([true, false])),
-            (json!({ "type": ["boolean", "null"] }), json!([true, false, null])),
-            (json!({ "anyOf": [grade, { "type": "null" }] }), json!(["A", "B", null])),
-            (json!({ "oneOf": [{ "const": 1, "description": "low" }, { "const": 2 }] }), json!([1, 2])),
-            (json!({ "type": "integer", "minimum": 1, "maximum": 5 }), json!([1, 2, 3, 4, 5])),
-            (json!({ "type": "integer", "exclusiveMinimum": 0, "maximum": 2 }), json!([1, 2])),
-            (
-                json!({ "type": "number", "minimum": 0, "maximum": 10 }),
-                json!([0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10]),
-            ),
-            (
-                json!({ "type": "number", "minimum": 0, "maximum": 1 }),
-                json!([0.0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0]),
-            ),
-            (
-                json!({ "type": "number", "minimum": 0, "maximum": 1, "multipleOf": 0.25 }),
-                json!([0.0, 0.25, 0.5, 0.75, 1.0]),
-            ),
-        ] {
-            let (found, answer) = answered(&object(&json!({ "result": field })));
-            assert_eq!(json!(found), json!([values]), "{field}");
-            assert_eq!(answer, json!({ "result": values[0] }));
-        }
-    }
-
-    #[test]
-    fn other_fields_are_filled_with_what_is_certain() {
-        let schema = json!({
-            "$defs": { "Grade": { "enum": ["good", "bad"], "description": "The grade." } },
-            "type": "object",
-            "properties": {
-                "reason": { "type": "string", "maxLength": 10 },
-                "note": { "anyOf": [{ "type": "string" }, { "type": "null" }] },
-                "version": { "const": 2 },
-                "tags": { "type": "array", "items": { "type": "string" } },
-                "inner": object(&json!({ "grade": { "$ref": "#/$defs/Grade" }, "kind": { "enum": ["only"] } })),
-                "left_out": { "type": "string" },
-            },
-            "required": ["reason", "note", "version", "tags", "inner"],
-        });
-        let (_, answer) = answered(&schema);
-        let expected = json!({
-            "reason": "A sentence",
-            "note": null,
-            "version": 2,
-            "tags": [],
-            "inner": { "grade": "good", "kind": "only" },
-        });
-        assert_eq!(answer, expected);
-        let field = &read(&schema, "schema").unwrap().fields[0];
-        assert_eq!((field.name.as_str(), field.description.as_deref()), ("grade", Some("The grade.")));
-    }
-
-    #[test]
-    fn the_rest_is_refused_with_its_path() {
-        let of = |field: Value| object(&json!({ "grade": { "type": "boolean" }, "other": field }));
-        let many: Vec<u32> = (0..11).collect();
-        for (schema, code, path) in [
-            (json!({ "type": "string" }), Code::NoDecisionField, "schema"),
-            (json!({}), Code::NoDecisionField, "schema"),
-            (of(json!({ "type": "number" })), Code::UnsupportedValue, "schema.properties.other"),
-            (
-                of(json!({ "type": "string", "pattern": "^a" })),
-                Code::UnsupportedValue,
-                "schema.properties.other",
-            ),
-            (
-                of(json!({ "type": "array", "minItems": 1 })),
-                Code::UnsupportedValue,
-                "schema.properties.other",
-            ),
-            (of(json!({ "enum": many })), Code::TooManyChoices, "schema.properties.other"),
-            (
-                of(json!({ "type": "integer", "minimum": 0, "maximum": 100 })),
-                Code::TooManyChoices,
-                "schema.properties.other",
-            ),
-            (of(json!({ "$ref": "#/nowhere" })), Code::UnsupportedValue, "schema.properties.other"),
-            (of(json!({ "not": {} })), Code::UnsupportedValue, "schema.properties.other"),
-            (json!({ "$ref": "#" }), Code::UnsupportedValue, "schema"),
-            (of(false.into()), Code::UnsupportedValue, "schema.properties.other"),
-        ] {
-            let refusal = read(&schema, "schema").unwrap_err();
-            assert_eq!((refusal.code, refusal.param.as_str()), (code, path), "{schema}: {}", refusal.text);
-        }
-        let nine: Map<String, Value> =
-            (0..9).map(|n| (format!("f{n}"), json!({ "type": "boolean" }))).collect();
-        assert_eq!(read(&object(&nine.into()), "schema").unwrap_err().code, Code::TooManyDecisionFields);
-    }
-
-    #[test]
-    fn repeated_references_are_bounded() {
-        // Each level repeats the next one twice: 2^30 schemas without a bound.
-        let mut defs = Map::new();
-        for level in 0..30 {
-            let next = json!({ "$ref": format!("#/$defs/d{}", level + 1) });
-            defs.insert(format!("d{level}"), object(&json!({ "a": next, "b": next })));
-        }
-        defs.insert("d30".to_owned(), json!({ "type": "string" }));
-        assert!(read(&json!({ "$defs": defs, "$ref": "#/$defs/d0" }), "schema").is_err());
-    }
-
-    proptest! {
-        /// Any JSON is read without a panic, in bounded time.
-        #[test]
-        fn any_schema_is_read(text in "[{}\\[\\]\":,a-z0-9 $#/]{0,200}") {
-            if let Ok(schema) = serde_json::from_str(&text) {
-                let _ = read(&schema, "schema");
-            }
-        }
-    }
-}
+#[cfg(test)]
+mod tests;
