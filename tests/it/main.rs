@@ -62,6 +62,7 @@ mod oidc;
 mod openai;
 mod openai_clients;
 mod openai_decisions;
+mod openai_sdks;
 mod openapi;
 mod operating;
 mod pages;
