@@ -1,10 +1,11 @@
 //! Measures the whole service beside baselines. `cargo bench --bench service -- NAME`, with one or more of `polls`,
-//! `polls-postgres`, `storage`, `mcp`, `requests`, `documents`, `pages`, `replicas` and `streams`; all without a name.
+//! `polls-postgres`, `storage`, `mcp`, `openai`, `requests`, `documents`, `pages`, `replicas` and `streams`; all without a name.
 
 #![expect(clippy::expect_used, reason = "a bench fails by panicking")]
 
 mod documents;
 mod mcp;
+mod openai;
 mod pages;
 mod polls;
 mod process;
@@ -49,6 +50,9 @@ fn main() {
     }
     if wants("mcp") {
         runtime.block_on(mcp::run());
+    }
+    if wants("openai") {
+        runtime.block_on(openai::run());
     }
     if wants("replicas") {
         runtime.block_on(replicas::run());

@@ -9,9 +9,10 @@ use axum::http::header::{CACHE_CONTROL, CONTENT_TYPE, HeaderName, HeaderValue};
 use axum::http::{HeaderMap, Response};
 use axum::response::sse::Event;
 use ep_kernel::caller::Caller;
-use ep_kernel::dispatch::{Call, Dispatched, dispatch};
+use ep_kernel::dispatch::{Call, Dispatched, dispatch, earlier};
 use ep_kernel::fault::{Fault, Kind};
 use ep_kernel::guard::{Admission, Credential, Guarded};
+use ep_kernel::ports::RequestProgress;
 use ep_kernel::tool::{Entry, Task};
 use ep_polling::options::{FREE_MAX_OPTION_CHARS, FREE_MAX_OPTIONS};
 use ep_polling::question::FREE_MAX_CHARS;
@@ -29,8 +30,9 @@ use super::retries::{Connection, Retries};
 use crate::http::{AppState, Exchange, RequestHead, event_stream, malformed_body, read_body};
 use crate::site::ModelAlias;
 
-/// Time between two looks at a request that is still running.
-const REPEAT: Duration = Duration::from_millis(500);
+/// Time between two looks at a request that is running elsewhere: at first, and at most.
+const SHORTEST_PAUSE: Duration = Duration::from_millis(100);
+const LONGEST_PAUSE: Duration = Duration::from_secs(2);
 /// Time within which a failure is answered with its status, before events begin.
 const BEFORE_EVENTS: Duration = Duration::from_millis(500);
 
@@ -254,7 +256,7 @@ impl Work {
                 dispatch(&self.state.app, entry, self.call(), Ok(self.input.clone())).await;
             match result {
                 // A repetition of a request that still runs waits for it.
-                Err(fault) if fault.kind() == Kind::InProgress => tokio::time::sleep(REPEAT).await,
+                Err(fault) if fault.kind() == Kind::InProgress => self.wait(entry).await?,
                 // An earlier version of the program built another question from the same request.
                 Err(fault) if fault.kind() == Kind::IdempotencyMismatch && self.connection.is_some() => {
                     self.connection = None;
@@ -273,6 +275,20 @@ impl Work {
                     let created = created.unwrap_or_else(|| self.state.app.ports.clock.now());
                     return Ok(Decided { created, polls, usage });
                 }
+            }
+        }
+    }
+
+    /// Waits until the same request, which is running elsewhere, has ended.
+    async fn wait(&self, entry: &Entry) -> Result<(), Fault> {
+        let (app, caller) = (&self.state.app, &self.admission.caller);
+        let mut pause = SHORTEST_PAUSE;
+        loop {
+            tokio::time::sleep(pause).await;
+            pause = (pause * 2).min(LONGEST_PAUSE);
+            match earlier(app, entry.spec.name, caller, &self.key).await? {
+                Some((_, RequestProgress::Running)) => {}
+                _ => return Ok(()),
             }
         }
     }
