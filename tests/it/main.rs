@@ -61,6 +61,7 @@ mod offer;
 mod oidc;
 mod openai;
 mod openai_clients;
+mod openai_crashes;
 mod openai_decisions;
 mod openai_sdks;
 mod openapi;

@@ -2,18 +2,8 @@
 
 use serde_json::{Map, Value};
 
-/// Keywords that can reject a value, except those that are never read.
-const ASSERTIONS: [&str; 27] = [
-    "type",
-    "enum",
-    "const",
-    "minimum",
-    "maximum",
-    "exclusiveMinimum",
-    "exclusiveMaximum",
-    "multipleOf",
-    "minLength",
-    "maxLength",
+/// Keywords that can reject a value, besides those of [`OF_VALUES`] and [`UNSUPPORTED`].
+const OF_STRUCTURES: [&str; 17] = [
     "pattern",
     "items",
     "minItems",
@@ -73,7 +63,7 @@ pub(super) fn unsupported_in(members: &Map<String, Value>) -> Option<&'static st
 
 /// Returns a keyword that can reject a value, other than the allowed ones.
 pub(super) fn other_than(members: &Map<String, Value>, allowed: &[&str]) -> Option<&'static str> {
-    let others = ASSERTIONS.into_iter().chain(UNSUPPORTED);
+    let others = OF_VALUES.into_iter().chain(OF_STRUCTURES).chain(UNSUPPORTED);
     others.filter(|keyword| !allowed.contains(keyword)).find(|keyword| members.contains_key(*keyword))
 }
 
