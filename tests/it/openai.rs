@@ -266,6 +266,29 @@ async fn callers_without_an_account_get_the_free_models() {
 }
 
 #[tokio::test]
+async fn errors_of_transport_and_limits_are_error_objects() {
+    let service = Setup::demo().with("EP_RATE_LIMIT_FREE_PER_MINUTE", "1").boot().await;
+    let client = service.anonymous();
+    let mut large = graded();
+    large["messages"][0]["content"] = "x".repeat(1024 * 1024).into();
+    let form = client.request(Method::POST, CHAT).header("content-type", "text/plain").body("{}");
+    client.post(CHAT, &graded()).await.expect(200);
+    for (reply, status, code, kind) in [
+        (client.post(CHAT, &large).await, 413, "payload_too_large", "invalid_request_error"),
+        (client.send(form).await, 415, "unsupported_media_type", "invalid_request_error"),
+        (client.post(CHAT, &graded()).await, 429, "rate_limited", "rate_limit_error"),
+    ] {
+        let error = reply.json()["error"].clone();
+        assert_eq!(
+            (reply.status, &error["code"], &error["type"]),
+            (status, &json!(code), &json!(kind)),
+            "{error}"
+        );
+        assert_eq!(!reply.header("retry-after").is_empty(), status == 429);
+    }
+}
+
+#[tokio::test]
 async fn a_tie_is_a_refusal() {
     let service = Setup::scripted(Script::divided_panel(40)).boot().await;
     let client = user(&service).await;

@@ -150,8 +150,8 @@ impl View {
             winner: poll.winning_option.as_ref() == Some(label),
         });
         let mut bars: Vec<Bar> = bars.collect();
-        // A running poll has one order, so that no bar moves.
-        if !poll.status.is_open() {
+        // A running poll has one order, so that no bar moves. Levels have an order of their own.
+        if !poll.status.is_open() && poll.median_level.is_none() {
             bars.sort_by_key(|bar| std::cmp::Reverse(bar.votes));
         }
         let question = poll.question.clone().unwrap_or_default();
