@@ -140,13 +140,10 @@ impl<'a> Reader<'a> {
                 })?
             } else if let Some(all) = members.get("allOf").and_then(Value::as_array) {
                 only(members, &["allOf"], place)?;
-                match all.as_slice() {
-                    [one] => one,
-                    _ => {
-                        let text = "has allOf with several schemas, which is not supported";
-                        return Err(unsupported(place, text));
-                    }
-                }
+                let [one] = all.as_slice() else {
+                    return Err(unsupported(place, "has allOf with several schemas, which is not supported"));
+                };
+                one
             } else {
                 return Ok(schema);
             };
