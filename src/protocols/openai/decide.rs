@@ -299,7 +299,8 @@ impl Work {
             Caller::Anonymous { .. } => self.head.guarded(super::OPENAI.surface, Credential::None),
             _ => self.head.admitted(super::OPENAI.surface, self.admission.clone()),
         };
-        Call { idempotency_key: Some(self.key.clone()), ..Call::new(request) }
+        // Single votes are not shown.
+        Call { idempotency_key: Some(self.key.clone()), without_votes: true, ..Call::new(request) }
     }
 }
 

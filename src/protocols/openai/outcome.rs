@@ -2,7 +2,7 @@
 
 use axum::http::HeaderMap;
 use axum::http::header::{HeaderName, HeaderValue, LINK};
-use ep_tools::polls::sentences::{EndedPoll, number};
+use ep_tools::polls::sentences::number;
 use ep_tools::results::PollResult;
 use serde_json::{Value, json};
 
@@ -55,6 +55,11 @@ impl FieldResult<'_> {
             Some(value) => Outcome::Decided(value.clone()),
             None => Outcome::Tie,
         }
+    }
+
+    /// Returns the number of models on the roster.
+    const fn panel(&self) -> u32 {
+        self.poll.models_requested + self.poll.models_skipped
     }
 
     /// Returns the votes for each value.
@@ -112,7 +117,7 @@ impl FieldResult<'_> {
             "field": field.name,
             "outcome": self.outcome().name(),
             "votes": poll.tally.votes(),
-            "panel": EndedPoll::from(*poll).roster(),
+            "panel": self.panel(),
             "shares": shares.collect::<Vec<Value>>(),
             "confidence": poll.confidence,
             "termination_reason": poll.termination_reason,
@@ -133,7 +138,7 @@ impl FieldResult<'_> {
         };
         set("poll-id", poll.poll_id.to_string());
         set("poll-outcome", self.outcome().name().to_owned());
-        set("poll-votes", format!("{}/{}", poll.tally.votes(), EndedPoll::from(poll).roster()));
+        set("poll-votes", format!("{}/{}", poll.tally.votes(), self.panel()));
         set("poll-confidence", poll.confidence.to_string());
         if let Some(reason) = poll.termination_reason {
             set("poll-termination", reason.as_str().to_owned());
