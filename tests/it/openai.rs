@@ -305,6 +305,7 @@ async fn a_tie_is_a_refusal() {
         (&body["choices"][0]["finish_reason"], &body["poll"]["outcome"]),
         (&json!("stop"), &json!("tie"))
     );
+    assert!(body["poll"]["confidence"].is_null(), "no value has won");
 }
 
 #[tokio::test]

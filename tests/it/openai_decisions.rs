@@ -239,6 +239,7 @@ async fn a_panel_without_votes_declines() {
     let question = json!({ "type": "noul", "instructions": "Refund?" });
     let one = client.post("/v1/systemone", &json!({ "state": "x", "questions": { "q": question } })).await;
     assert_eq!((one.status, &one.json()["error"]["code"]), (422, &json!("no_votes")), "{}", one.text);
+    assert!(one.text.contains("no vote: 5 unparsable"), "{}", one.text);
     let gemini = json!({ "model": "poll", "input": "x", "questions": { "q": question } });
     let body = client.post("/v1beta/decisions", &gemini).await.expect(200);
     assert!(body["prompt_feedback"]["block_reason"] == "other" && body.get("answers").is_none(), "{body}");

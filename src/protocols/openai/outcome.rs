@@ -57,6 +57,11 @@ impl FieldResult<'_> {
         }
     }
 
+    /// Returns the confidence that the whole panel would choose the same value; none if no value won.
+    fn confidence(&self) -> Option<f64> {
+        matches!(self.outcome(), Outcome::Decided(_)).then_some(self.poll.confidence)
+    }
+
     /// Returns the number of models on the roster.
     const fn panel(&self) -> u32 {
         self.poll.models_requested + self.poll.models_skipped
@@ -102,7 +107,10 @@ impl FieldResult<'_> {
                 )
             }
             Outcome::Tie => format!("{subject}{votes} of {voters} tie. {link}"),
-            Outcome::NoVotes => format!("{subject}no model voted. {link}"),
+            Outcome::NoVotes => {
+                let reasons = poll.notices.join("; ");
+                format!("{subject}no model voted ({reasons}). {link}")
+            }
         }
     }
 
@@ -119,7 +127,7 @@ impl FieldResult<'_> {
             "votes": poll.tally.votes(),
             "panel": self.panel(),
             "shares": shares.collect::<Vec<Value>>(),
-            "confidence": poll.confidence,
+            "confidence": self.confidence(),
             "termination_reason": poll.termination_reason,
             "cost_usd": poll.costs.as_ref().map(|costs| costs.total_estimated_cost),
             "simulated": poll.simulated,
@@ -139,7 +147,9 @@ impl FieldResult<'_> {
         set("poll-id", poll.poll_id.to_string());
         set("poll-outcome", self.outcome().name().to_owned());
         set("poll-votes", format!("{}/{}", poll.tally.votes(), self.panel()));
-        set("poll-confidence", poll.confidence.to_string());
+        if let Some(confidence) = self.confidence() {
+            set("poll-confidence", confidence.to_string());
+        }
         if let Some(reason) = poll.termination_reason {
             set("poll-termination", reason.as_str().to_owned());
         }
