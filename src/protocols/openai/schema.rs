@@ -393,7 +393,7 @@ fn description(schema: &Value) -> Option<String> {
 }
 
 /// The longest sentence about a vote that a schema may require.
-const LEAST_SENTENCE: u64 = 20;
+const LEAST_SENTENCE: f64 = 20.0;
 
 fn sentence(members: &Map<String, Value>, place: &Place) -> Result<AnswerPart, Refusal> {
     for keyword in ["pattern", "format", "contentEncoding"] {
@@ -401,19 +401,20 @@ fn sentence(members: &Map<String, Value>, place: &Place) -> Result<AnswerPart, R
             return Err(unsupported(place, &format!("is a text with {keyword}, which a vote cannot give")));
         }
     }
-    if members.get("minLength").and_then(Value::as_u64).is_some_and(|least| least > LEAST_SENTENCE) {
+    let number = |name: &str| members.get(name).and_then(Value::as_f64);
+    let least = number("minLength").unwrap_or(0.0);
+    if least > LEAST_SENTENCE {
         return Err(unsupported(place, "is a text with a minLength that a sentence may not reach"));
     }
-    let most = members.get("maxLength").and_then(Value::as_u64).map(|most| most as usize);
-    let least = members.get("minLength").and_then(Value::as_u64).unwrap_or(0);
-    if most.is_some_and(|most| (most as u64) < least) {
+    let most = number("maxLength");
+    if most.is_some_and(|most| most < least) {
         return Err(unsupported(place, "is a text with a maxLength below its minLength"));
     }
-    Ok(AnswerPart::Sentence { most })
+    Ok(AnswerPart::Sentence { most: most.map(|most| most as usize) })
 }
 
 fn array(members: &Map<String, Value>, place: &Place) -> Result<AnswerPart, Refusal> {
-    if members.get("minItems").and_then(Value::as_u64).unwrap_or(0) > 0 {
+    if members.get("minItems").and_then(Value::as_f64).is_some_and(|least| least > 0.0) {
         return Err(unsupported(place, "is a list, which a vote cannot give: ask for one value"));
     }
     Ok(AnswerPart::Constant(Value::Array(Vec::new())))
