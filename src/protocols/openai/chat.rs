@@ -66,11 +66,6 @@ impl ChatRequest {
             Err(undecided.join(" "))
         }
     }
-
-    /// Returns the name of the model in responses.
-    pub(super) fn shown_model(&self) -> &str {
-        if self.model.is_empty() { models::DEFAULT } else { &self.model }
-    }
 }
 
 /// A chat completion.
@@ -126,7 +121,7 @@ impl<'a> Completion<'a> {
             "id": format!("chatcmpl-{}", self.decided.id()),
             "object": object,
             "created": self.decided.created.millis() / 1000,
-            "model": self.request.shown_model(),
+            "model": models::shown(&self.request.model),
             "choices": choices,
         });
         match envelope {

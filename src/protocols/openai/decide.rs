@@ -351,10 +351,5 @@ async fn stream<D: Dialect>(request: D, work: Work) -> Result<Response<Body>, Fa
         };
         futures::stream::iter(events)
     };
-    let mut response = event_stream(futures::stream::once(events).flatten());
-    // Proxies buffer what they compress.
-    response
-        .headers_mut()
-        .insert(HeaderName::from_static("x-accel-buffering"), HeaderValue::from_static("no"));
-    Ok(response)
+    Ok(event_stream(futures::stream::once(events).flatten()))
 }

@@ -30,6 +30,11 @@ pub(super) fn preset(state: &AppState, model: &str) -> Result<Option<String>, Fa
     Err(Refusal::new(Code::ModelNotFound, "model", text).into())
 }
 
+/// Returns the name of a model in responses: that of the default one, if the request names none.
+pub(super) const fn shown(model: &str) -> &str {
+    if model.is_empty() { DEFAULT } else { model }
+}
+
 /// Lists the models. One body serves OpenAI's clients, which read `data`, and those of System One, which read `models`.
 pub(super) fn list(exchange: &Exchange) -> Response<Body> {
     let state = &exchange.state;

@@ -6,7 +6,7 @@ use ep_polling::options::{MAX_OPTIONS, MIN_OPTIONS};
 use serde_json::{Map, Value};
 
 use super::field::{Field, Question};
-use super::refusal::{Code, Refusal};
+use super::refusal::{Code, Refusal, unsupported};
 
 /// A message of a conversation.
 #[derive(Debug, Clone)]
@@ -15,6 +15,7 @@ pub struct Message {
     text: String,
 }
 
+/// The author of a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Role {
     /// Instructions of the developer.
@@ -40,9 +41,8 @@ const MAX_OBJECTS: usize = 64;
 
 /// Reads the messages of a request.
 pub fn messages(body: &Map<String, Value>) -> Result<Vec<Message>, Refusal> {
-    let refuse = |param: &str, text: &str| Refusal::new(Code::UnsupportedValue, param, text);
     let Some(Value::Array(messages)) = body.get("messages") else {
-        return Err(refuse("messages", "is missing: send a list of messages"));
+        return Err(unsupported("messages", "is missing: send a list of messages"));
     };
     let mut read = Vec::with_capacity(messages.len());
     for (index, message) in messages.iter().enumerate() {
@@ -53,7 +53,7 @@ pub fn messages(body: &Map<String, Value>) -> Result<Vec<Message>, Refusal> {
             Some("assistant") => Role::Assistant,
             Some("tool" | "function") => Role::Tool,
             _ => {
-                return Err(refuse(
+                return Err(unsupported(
                     &format!("{at}.role"),
                     "must be system, developer, user, assistant or tool",
                 ));
@@ -63,20 +63,19 @@ pub fn messages(body: &Map<String, Value>) -> Result<Vec<Message>, Refusal> {
         read.extend(Message::new(role, &text));
     }
     if read.is_empty() {
-        return Err(refuse("messages", "has no text: say what to decide"));
+        return Err(unsupported("messages", "has no text: say what to decide"));
     }
     Ok(read)
 }
 
 /// Reads a text, or a list of parts that are texts, refusals or JSON. Other media are refused.
 pub fn content(content: Option<&Value>, at: &str) -> Result<String, Refusal> {
-    let refuse = |at: &str, text: &str| Refusal::new(Code::UnsupportedValue, at, text);
     let parts = match content {
         None | Some(Value::Null) => return Ok(String::new()),
         Some(Value::String(text)) => return Ok(text.clone()),
         Some(Value::Array(parts)) => parts.as_slice(),
         Some(part @ Value::Object(_)) => std::slice::from_ref(part),
-        Some(_) => return Err(refuse(at, "must be a text or a list of parts")),
+        Some(_) => return Err(unsupported(at, "must be a text or a list of parts")),
     };
     let mut texts = Vec::with_capacity(parts.len());
     for (index, part) in parts.iter().enumerate() {
@@ -90,9 +89,9 @@ pub fn content(content: Option<&Value>, at: &str) -> Result<String, Refusal> {
             }
             _ => None,
         };
-        let text = text
-            .or_else(|| part.as_str())
-            .ok_or_else(|| refuse(&format!("{at}[{index}]"), "is not a text: only texts can be voted on"))?;
+        let text = text.or_else(|| part.as_str()).ok_or_else(|| {
+            unsupported(&format!("{at}[{index}]"), "is not a text: only texts can be voted on")
+        })?;
         texts.push(text.to_owned());
     }
     Ok(texts.join("\n"))
@@ -100,11 +99,10 @@ pub fn content(content: Option<&Value>, at: &str) -> Result<String, Refusal> {
 
 /// Reads an input of OpenAI's newer APIs: a text, or a list of items.
 pub fn items(input: &Value, at: &str) -> Result<Vec<Message>, Refusal> {
-    let refuse = |at: &str, text: &str| Refusal::new(Code::UnsupportedValue, at, text);
     let items = match input {
         Value::String(text) => return Ok(Message::new(Role::User, text).into_iter().collect()),
         Value::Array(items) => items,
-        _ => return Err(refuse(at, "must be a text or a list of items")),
+        _ => return Err(unsupported(at, "must be a text or a list of items")),
     };
     let mut read = Vec::with_capacity(items.len());
     for (index, item) in items.iter().enumerate() {
@@ -118,7 +116,7 @@ pub fn items(input: &Value, at: &str) -> Result<Vec<Message>, Refusal> {
                     "user" => Role::User,
                     "assistant" => Role::Assistant,
                     _ => {
-                        return Err(refuse(
+                        return Err(unsupported(
                             &format!("{at}.role"),
                             "must be system, developer, user or assistant",
                         ));
@@ -138,7 +136,9 @@ pub fn items(input: &Value, at: &str) -> Result<Vec<Message>, Refusal> {
             }
             // Another model's thoughts are not part of the question.
             "reasoning" => {}
-            _ => return Err(refuse(&at, "has a type that cannot be voted on: send messages with texts")),
+            _ => {
+                return Err(unsupported(&at, "has a type that cannot be voted on: send messages with texts"));
+            }
         }
     }
     Ok(read)

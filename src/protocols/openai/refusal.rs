@@ -59,6 +59,11 @@ impl Refusal {
     }
 }
 
+/// Refuses a parameter, or a part of it, that is not supported.
+pub fn unsupported(param: &str, text: &str) -> Refusal {
+    Refusal::new(Code::UnsupportedValue, param, text)
+}
+
 impl From<Refusal> for Fault {
     fn from(Refusal { code, param, text }: Refusal) -> Self {
         let message = format!("{param} {text}");

@@ -5,7 +5,7 @@ use serde_json::{Map, Value, json};
 
 use super::field::Question;
 use super::prompt::{self, Message};
-use super::refusal::{Code, Refusal};
+use super::refusal::{Refusal, unsupported};
 use super::schema::{self, Answer};
 use super::shape::AnswerPart;
 use crate::site::ModelAlias;
@@ -279,9 +279,4 @@ fn refuse_unsupported(body: &Map<String, Value>, is_score: bool) -> Result<(), R
 /// Returns a parameter; none if it is null.
 pub fn present<'a>(body: &'a Map<String, Value>, name: &str) -> Option<&'a Value> {
     body.get(name).filter(|value| !value.is_null())
-}
-
-/// Returns the refusal of a parameter.
-pub fn unsupported(param: &str, text: &str) -> Refusal {
-    Refusal::new(Code::UnsupportedValue, param, text)
 }

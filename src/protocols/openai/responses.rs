@@ -6,9 +6,10 @@ use serde_json::{Map, Value, json};
 
 use super::decide::{Decided, Dialect};
 use super::field::Question;
+use super::models;
 use super::prompt::{self, Message, Role};
-use super::refusal::Refusal;
-use super::request::{Api, ChatRequest, Form, object, present, unsupported};
+use super::refusal::{Refusal, unsupported};
+use super::request::{Api, ChatRequest, Form, object, present};
 use crate::site::ModelAlias;
 
 /// A request for a response.
@@ -151,7 +152,7 @@ impl ResponseRequest {
             "background": false,
             "error": null,
             "incomplete_details": null,
-            "model": self.chat.shown_model(),
+            "model": models::shown(&self.chat.model),
             "output": output,
             "parallel_tool_calls": false,
             "previous_response_id": null,

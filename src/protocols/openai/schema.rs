@@ -99,9 +99,7 @@ impl<'a> Reader<'a> {
                 Ok(AnswerPart::Constant(Value::Null))
             };
         };
-        if let Some(keyword) = unsupported_in(members) {
-            return Err(unsupported(place, &format!("has the keyword {keyword}, which is not supported")));
-        }
+        supported(members, place)?;
         if let Some((keyword, branches)) = union(members) {
             only(members, &[keyword], place)?;
             return self.union(keyword, branches, place);
@@ -185,25 +183,23 @@ impl<'a> Reader<'a> {
             return self.finite_union(keyword, branches, members, place);
         }
         let booleans = [Value::Bool(true), Value::Bool(false)];
-        match types.as_slice() {
-            ["boolean"] => Ok(Some(plain(booleans.to_vec()))),
+        let found = match types.as_slice() {
+            ["boolean"] => plain(booleans.to_vec()),
             ["boolean", "null"] | ["null", "boolean"] => {
-                Ok(Some(plain(booleans.into_iter().chain([Value::Null]).collect())))
+                plain(booleans.into_iter().chain([Value::Null]).collect())
             }
-            ["null"] => Ok(Some(plain(vec![Value::Null]))),
+            ["null"] => plain(vec![Value::Null]),
             ["integer" | "number"] => {
-                let values =
-                    levels(members, types == ["integer"]).map_err(|reason| no_levels(&reason, place))?;
-                Ok(values.map(|values| Finite { values, descriptions: Vec::new(), kind: FieldKind::Score }))
+                let values = levels(members, types == ["integer"]);
+                match values.map_err(|reason| no_levels(&reason, place))? {
+                    Some(values) => Finite { values, descriptions: Vec::new(), kind: FieldKind::Score },
+                    None => return Ok(None),
+                }
             }
-            _ => Ok(None),
-        }
-        .and_then(|found: Option<Finite>| match (&found, unsupported_in(members)) {
-            (Some(_), Some(keyword)) => {
-                Err(unsupported(place, &format!("has the keyword {keyword}, which is not supported")))
-            }
-            _ => Ok(found),
-        })
+            _ => return Ok(None),
+        };
+        supported(members, place)?;
+        Ok(Some(found))
     }
 
     /// Returns the values of all branches; none if a branch has too many. `members` are those of the union.
@@ -335,6 +331,16 @@ impl<'a> Reader<'a> {
             }
         }
         Ok(AnswerPart::Object(shapes))
+    }
+}
+
+/// Refuses a schema with a keyword that is never read.
+fn supported(members: &Map<String, Value>, place: &Place) -> Result<(), Refusal> {
+    match unsupported_in(members) {
+        Some(keyword) => {
+            Err(unsupported(place, &format!("has the keyword {keyword}, which is not supported")))
+        }
+        None => Ok(()),
     }
 }
 

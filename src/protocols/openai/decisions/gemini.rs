@@ -8,8 +8,8 @@ use super::system_one::{answer, questions, silent};
 use crate::protocols::openai::decide::{Decided, Dialect};
 use crate::protocols::openai::field::Question;
 use crate::protocols::openai::prompt;
-use crate::protocols::openai::refusal::Refusal;
-use crate::protocols::openai::request::{model, object, present, unsupported};
+use crate::protocols::openai::refusal::{Refusal, unsupported};
+use crate::protocols::openai::request::{model, object, present};
 use crate::site::ModelAlias;
 
 /// A request for decisions.

@@ -11,8 +11,8 @@ use serde_json::{Map, Value};
 use super::field::{Field, FieldKind, Question, text_of};
 use super::outcome::FieldResult;
 use super::prompt::describe_values;
-use super::refusal::{Code, Refusal};
-use super::request::{present, unsupported};
+use super::refusal::{Code, Refusal, unsupported};
+use super::request::present;
 
 /// The shares of a field's votes, as the answers of these APIs use them.
 struct Shares(Vec<f64>);

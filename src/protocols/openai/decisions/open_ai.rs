@@ -10,8 +10,8 @@ use crate::protocols::openai::field::{Field, FieldKind, Question};
 use crate::protocols::openai::models;
 use crate::protocols::openai::outcome::{FieldResult, Outcome};
 use crate::protocols::openai::prompt;
-use crate::protocols::openai::refusal::Refusal;
-use crate::protocols::openai::request::{model, object, present, unsupported};
+use crate::protocols::openai::refusal::{Refusal, unsupported};
+use crate::protocols::openai::request::{model, object, present};
 use crate::site::ModelAlias;
 
 /// A request for decisions.
@@ -83,7 +83,7 @@ impl Dialect for DecisionRequest {
             "id": format!("dec_{}", decided.id()),
             "object": "decision",
             "created": decided.created.millis() / 1000,
-            "model": if model.is_empty() { models::DEFAULT } else { model },
+            "model": models::shown(model),
             "answers": answers.collect::<Vec<Value>>(),
             "usage": {
                 "input_tokens": usage.prompt_tokens,

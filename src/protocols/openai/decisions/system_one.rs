@@ -8,8 +8,8 @@ use crate::protocols::openai::decide::{Decided, Dialect};
 use crate::protocols::openai::field::{FieldKind, Question};
 use crate::protocols::openai::models;
 use crate::protocols::openai::outcome::{FieldResult, Outcome};
-use crate::protocols::openai::refusal::Refusal;
-use crate::protocols::openai::request::{model, object, present, unsupported};
+use crate::protocols::openai::refusal::{Refusal, unsupported};
+use crate::protocols::openai::request::{model, object, present};
 use crate::site::ModelAlias;
 
 /// A request for decisions.
@@ -60,7 +60,7 @@ impl Dialect for SystemOneRequest {
             (result.field.name.clone(), answer)
         });
         let mut whole = json!({
-            "model": if self.model.is_empty() { models::DEFAULT } else { &self.model },
+            "model": models::shown(&self.model),
             "answers": answers.collect::<Map<String, Value>>(),
             "usage": {
                 "input_tokens": decided.usage.prompt_tokens,
