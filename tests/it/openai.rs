@@ -329,6 +329,10 @@ async fn retries_never_pay_twice() {
     // A retry whose response was lost gets the same one.
     let again = client.post_with(CHAT, &graded(), &[("x-stainless-retry-count", "2")]).await;
     assert_eq!(again.json(), retry.json());
+    // Another account has polls of its own, whatever it says about retries.
+    let stranger = user(&service).await;
+    let theirs = stranger.post_with(CHAT, &graded(), &[("x-stainless-retry-count", "1")]).await;
+    assert_ne!(theirs.header("poll-id"), retry.header("poll-id"));
     // The same question asked anew is another poll.
     let other = client.post(CHAT, &graded()).await;
     assert_ne!(other.header("poll-id"), retry.header("poll-id"));
