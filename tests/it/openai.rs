@@ -234,6 +234,7 @@ async fn requests_that_are_no_decision_are_refused_by_name() {
         "{}",
         refused.text
     );
+    assert!(refused.text.contains("the model free") && !refused.text.contains("preset"), "{}", refused.text);
 }
 
 #[tokio::test]

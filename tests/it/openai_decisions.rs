@@ -284,6 +284,14 @@ async fn judges_without_a_schema_have_forms_of_their_own() {
     let expected = votes.iter().map(|(level, votes)| level * votes).sum::<f64>() / all;
     assert!((mean - expected).abs() < 1e-9, "{mean} {expected}");
 
+    // A choice has no levels, so it has no log-probabilities.
+    let choice = json!({ "properties": { "side": { "enum": ["a", "b"] } }, "required": ["side"] });
+    let mut other = request.clone();
+    other["response_format"] =
+        json!({ "type": "json_schema", "json_schema": { "name": "side", "schema": choice } });
+    let refused = client.post(path, &other).await;
+    assert_eq!((refused.status, &refused.json()["error"]["param"]), (400, &json!("logprobs")));
+
     // promptfoo asks for the index of the best text.
     let text = "Compare.\n<Text index=\"0\">\na\n</Text>\n<Text index=\"1\">\nb\n</Text>\n\nOutput the index of the text that best \
                 fits the criteria. You must output a single integer.";

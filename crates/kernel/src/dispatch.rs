@@ -14,7 +14,6 @@ use tokio_util::sync::CancellationToken;
 use tracing::Instrument;
 
 use crate::app::App;
-use crate::caller::Caller;
 use crate::ctx::Ctx;
 use crate::event::ProgressSink;
 use crate::fault::{Fault, Kind};
@@ -22,7 +21,6 @@ use crate::guard::{Admission, Admitted, Guarded, INSTANT, Policy, Request, bound
 use crate::idempotency::Claimed;
 use crate::method::Method;
 use crate::output::{CallOutput, Typed};
-use crate::ports::RequestProgress;
 use crate::tool::{Access, Entry, Latency, Tool};
 
 /// A call from a surface.
@@ -33,6 +31,9 @@ pub struct Call {
     pub only: Access,
     /// Value of the `Idempotency-Key` header.
     pub idempotency_key: Option<String>,
+    /// Reference of the polls that the call opens, from a surface that recognises repetitions itself. Calls with the same
+    /// reference get the same polls.
+    pub request_ref: Option<String>,
     /// Time that the caller waits for models before it prefers an interim result.
     pub wait_limit: Option<Duration>,
     /// True if the caller does not need the single votes of a result.
@@ -50,6 +51,7 @@ impl Call {
             request,
             only: Access::PUBLIC,
             idempotency_key: None,
+            request_ref: None,
             wait_limit: None,
             without_votes: false,
             progress: None,
@@ -121,7 +123,8 @@ pub async fn admit(
     entry: &'static Entry,
     call: Call,
 ) -> Result<AdmittedCall, Guarded<Dispatched>> {
-    let Call { request, only, idempotency_key, wait_limit, without_votes, progress, cancelled } = call;
+    let Call { request, only, idempotency_key, request_ref, wait_limit, without_votes, progress, cancelled } =
+        call;
     let deadline = match entry.spec.latency {
         Latency::Instant => INSTANT,
         Latency::Models => app.ports.settings.poll_deadline + MARGIN,
@@ -135,7 +138,7 @@ pub async fn admit(
         request_id: admitted.request_id(),
         wait_limit,
         without_votes,
-        request_ref: None,
+        request_ref,
         ports: Arc::clone(&app.ports),
         progress,
         cancelled,
@@ -211,16 +214,6 @@ async fn once(
         Claimed::Running(request_ref) => Err(still_running(&app, &request_ref).await),
         Claimed::Replay(reply) => reply.map(|output| Dispatched { output, replayed: true }),
     }
-}
-
-/// Returns the age and the progress of an earlier request of this operation with this idempotency key.
-pub async fn earlier(
-    app: &App,
-    operation: &str,
-    caller: &Caller,
-    key: &str,
-) -> Result<Option<(Duration, RequestProgress)>, Fault> {
-    app.idempotency.find(operation, caller, key).await
 }
 
 /// Returns the fault for a request that is still running, with the id of the poll it opened.

@@ -18,7 +18,7 @@ use crate::caller::Caller;
 use crate::canonical;
 use crate::fault::{Fault, Kind, StoredFault};
 use crate::output::{CallOutput, Presentation};
-use crate::ports::{ClaimRecord, ClaimState, Clock, Entropy, IdempotencyStore, RequestProgress};
+use crate::ports::{ClaimRecord, ClaimState, Clock, Entropy, IdempotencyStore};
 use crate::sealing::Sealer;
 
 /// Time for which replies are stored.
@@ -132,22 +132,6 @@ impl Idempotency {
                 "this Idempotency-Key was used for a request with another body; use a new key",
             )),
         }
-    }
-
-    /// Returns an earlier request with this key, with the time since its first claim.
-    pub async fn find(
-        &self,
-        operation: &str,
-        caller: &Caller,
-        key: &str,
-    ) -> Result<Option<(Duration, RequestProgress)>, Fault> {
-        let scope = digest(&[&caller.scope(), operation, check_key(key)?]);
-        let now = self.clock.now();
-        let found = self.store.find(&scope, now).await?;
-        Ok(found.map(|found| {
-            let left = found.expires_at.since(now);
-            (STORED_FOR.saturating_sub(left), found.progress)
-        }))
     }
 
     /// Runs a claimed request and renews the claim meanwhile.

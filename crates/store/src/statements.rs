@@ -211,6 +211,10 @@ pub(crate) const OPEN_POLL: &str = "INSERT INTO polls \
      VALUES ($1, $2, $3, $4, (SELECT now FROM clock) + $5, $6, $7, '{}', $8, (SELECT now FROM clock) + $9, $10, $11) \
      ON CONFLICT (request_ref) WHERE request_ref IS NOT NULL DO NOTHING";
 pub(crate) const POLL_BY_REQUEST: &str = "SELECT id FROM polls WHERE request_ref = $1";
+/// A poll was interrupted if another process adopted it, or can.
+pub(crate) const OPENING_BY_REQUEST: &str = "SELECT created_at, CAST(CASE WHEN lease_epoch > 1 \
+         OR (closing IS NULL AND lease_until <= (SELECT now FROM clock)) THEN 1 ELSE 0 END AS BIGINT) AS interrupted \
+     FROM polls WHERE request_ref = $1";
 pub(crate) const POLL: &str = concat!(
     "SELECT id, owner, created_at, billed, settled, (SELECT amount FROM holds WHERE ref = polls.id) AS held, \
          unused_cost, closing, decided, explanations, ",
@@ -548,10 +552,6 @@ pub(crate) const CLAIM_REQUEST: &str = "INSERT INTO replays (scope, fingerprint,
      RETURNING fingerprint, reply, epoch, expires_at";
 pub(crate) const CLAIMED_REQUEST: &str =
     "SELECT fingerprint, reply, epoch, expires_at FROM replays WHERE scope = $1";
-/// `progress` is 0 for an abandoned request, 1 for one that is running, and 2 for one with a reply.
-pub(crate) const EARLIER_REQUEST: &str = "SELECT expires_at, CAST(CASE WHEN reply IS NOT NULL THEN 2 \
-     WHEN lease_until > (SELECT now FROM clock) THEN 1 ELSE 0 END AS BIGINT) AS progress \
-     FROM replays WHERE scope = $1 AND expires_at > $2";
 pub(crate) const RENEW_CLAIM: &str =
     "UPDATE replays SET lease_until = (SELECT now FROM clock) + $3 WHERE scope = $1 AND epoch = $2";
 pub(crate) const SAVE_REPLY: &str = "UPDATE replays SET reply = $3 WHERE scope = $1 AND epoch = $2";

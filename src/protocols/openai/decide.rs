@@ -9,10 +9,9 @@ use axum::http::header::{CACHE_CONTROL, CONTENT_TYPE, HeaderName, HeaderValue};
 use axum::http::{HeaderMap, Response};
 use axum::response::sse::Event;
 use ep_kernel::caller::Caller;
-use ep_kernel::dispatch::{Call, Dispatched, dispatch, earlier};
+use ep_kernel::dispatch::{Call, Dispatched, dispatch};
 use ep_kernel::fault::{Fault, Kind};
 use ep_kernel::guard::{Admission, Credential, Guarded};
-use ep_kernel::ports::RequestProgress;
 use ep_kernel::tool::{Entry, Task};
 use ep_polling::options::{FREE_MAX_OPTION_CHARS, FREE_MAX_OPTIONS};
 use ep_polling::question::FREE_MAX_CHARS;
@@ -30,9 +29,8 @@ use super::retries::{Connection, Retries};
 use crate::http::{AppState, Exchange, RequestHead, event_stream, malformed_body, read_body};
 use crate::site::ModelAlias;
 
-/// Time between two looks at a request that is running elsewhere: at first, and at most.
-const SHORTEST_PAUSE: Duration = Duration::from_millis(100);
-const LONGEST_PAUSE: Duration = Duration::from_secs(2);
+/// Time between two looks at a request with the same Idempotency-Key whose polls have ended.
+const PAUSE: Duration = Duration::from_millis(100);
 /// Time within which a failure is answered with its status, before events begin.
 const BEFORE_EVENTS: Duration = Duration::from_millis(500);
 
@@ -122,18 +120,19 @@ pub(super) async fn serve<D: Dialect>(
     drop(parsed);
     let input = input(&state, &request, &parts.headers, &admission)?;
     let request_id = D::REQUEST_ID.zip(HeaderValue::try_from(head.request_id.to_string()).ok());
-    let (key, connection) = if let Some(key) = &head.idempotency_key {
-        (key.clone(), None)
+    let polls = if let Some(key) = &head.idempotency_key {
+        PollsOf::Key(key.clone())
     } else {
-        let operation = operation(&state, &admission.caller)?.spec.name;
         let terms = TERMS.map(|(header, _)| header).into_iter().chain([PRIVATE]);
         let terms = terms.map(|header| parts.headers.get(header).map_or(&[][..], HeaderValue::as_bytes));
-        let request = terms.chain([parts.uri.path().as_bytes(), &body]);
-        let (key, connection) =
-            retries.key(&state.app, operation, &admission.caller, &parts.headers, request).await?;
-        (key, Some(connection))
+        // A later version of the program can read other questions from the same body.
+        let questions = input.to_string();
+        let request = terms.chain([parts.uri.path().as_bytes(), &body, questions.as_bytes()]);
+        let (reference, connection) =
+            retries.reference(&state.app, &admission.caller, &parts.headers, request).await?;
+        PollsOf::Request { reference, connection }
     };
-    let work = Work { state, head, admission, input, key, connection };
+    let work = Work { state, head, admission, input, polls };
     if request.is_stream() {
         return stream(request, work).await;
     }
@@ -243,54 +242,62 @@ struct Work {
     head: RequestHead,
     admission: Admission,
     input: Value,
-    key: String,
-    connection: Option<Connection>,
+    polls: PollsOf,
+}
+
+/// The polls of a request, which a repetition gets again.
+enum PollsOf {
+    /// Those of an Idempotency-Key.
+    Key(String),
+    /// Those of the same request, if this one repeats it.
+    Request {
+        /// Their reference.
+        reference: String,
+        /// The connection that waits for them.
+        connection: Connection,
+    },
 }
 
 impl Work {
     /// Opens the polls, or joins those of the same request, and returns their results when they have ended.
-    async fn decide(mut self, questions: &[Question]) -> Result<Decided, Fault> {
+    async fn decide(self, questions: &[Question]) -> Result<Decided, Fault> {
         let entry = operation(&self.state, &self.admission.caller)?;
-        loop {
+        let output = loop {
             let Guarded { result, .. } =
                 dispatch(&self.state.app, entry, self.call(), Ok(self.input.clone())).await;
             match result {
                 // A repetition of a request that still runs waits for it.
-                Err(fault) if fault.kind() == Kind::InProgress => self.wait(entry).await?,
-                // An earlier version of the program built another question from the same request.
-                Err(fault) if fault.kind() == Kind::IdempotencyMismatch && self.connection.is_some() => {
-                    self.connection = None;
-                    self.key = hex::encode(self.state.app.entropy.bytes::<16>());
-                }
-                Err(fault) => return Err(located(fault, questions)),
-                Ok(Dispatched { output, .. }) => {
-                    if let Some(connection) = &self.connection {
-                        connection.answered();
+                Err(fault) if fault.kind() == Kind::InProgress => self.wait(&fault).await?,
+                Err(fault) => {
+                    if let PollsOf::Request { connection, .. } = &self.polls {
+                        connection.failed();
                     }
-                    let Decisions { results: polls, usage } = output.typed()?.output;
-                    if polls.len() != questions.len() {
-                        return Err(Fault::internal("a question has no poll"));
-                    }
-                    let created = polls.first().map(|poll| poll.created_at);
-                    let created = created.unwrap_or_else(|| self.state.app.ports.clock.now());
-                    return Ok(Decided { created, polls, usage });
+                    return Err(located(fault, questions));
                 }
+                Ok(Dispatched { output, .. }) => break output,
             }
+        };
+        if let PollsOf::Request { connection, .. } = &self.polls {
+            connection.answered();
         }
+        let Decisions { results: polls, usage } = output.typed()?.output;
+        if polls.len() != questions.len() {
+            return Err(Fault::internal("a question has no poll"));
+        }
+        let created = polls.first().map(|poll| poll.created_at);
+        let created = created.unwrap_or_else(|| self.state.app.ports.clock.now());
+        Ok(Decided { created, polls, usage })
     }
 
-    /// Waits until the same request, which is running elsewhere, has ended.
-    async fn wait(&self, entry: &Entry) -> Result<(), Fault> {
-        let (app, caller) = (&self.state.app, &self.admission.caller);
-        let mut pause = SHORTEST_PAUSE;
-        loop {
-            tokio::time::sleep(pause).await;
-            pause = (pause * 2).min(LONGEST_PAUSE);
-            match earlier(app, entry.spec.name, caller, &self.key).await? {
-                Some((_, RequestProgress::Running)) => {}
-                _ => return Ok(()),
-            }
+    /// Waits for the request with the same Idempotency-Key, which is still running.
+    async fn wait(&self, running: &Fault) -> Result<(), Fault> {
+        if let Some(poll) = running.poll()
+            && let Some(mut follow) = self.state.app.ports.polls.follow(poll).await?
+        {
+            while !follow.next().await?.is_empty() {}
         }
+        tokio::time::sleep(PAUSE).await;
+        Ok(())
     }
 
     fn call(&self) -> Call {
@@ -299,8 +306,12 @@ impl Work {
             Caller::Anonymous { .. } => self.head.guarded(super::OPENAI.surface, Credential::None),
             _ => self.head.admitted(super::OPENAI.surface, self.admission.clone()),
         };
+        let (idempotency_key, request_ref) = match &self.polls {
+            PollsOf::Key(key) => (Some(key.clone()), None),
+            PollsOf::Request { reference, .. } => (None, Some(reference.clone())),
+        };
         // Single votes are not shown.
-        Call { idempotency_key: Some(self.key.clone()), without_votes: true, ..Call::new(request) }
+        Call { idempotency_key, request_ref, without_votes: true, ..Call::new(request) }
     }
 }
 

@@ -80,11 +80,15 @@ static ENDPOINTS: LazyLock<String> = LazyLock::new(|| {
     routes.join(", ")
 });
 
-/// Returns the message of a fault. Errors about unknown endpoints list those that there are.
+/// Returns the message of a fault. Errors about unknown endpoints list those that there are, and advice names presets by
+/// the word of these clients.
 fn message(fault: &Fault) -> Cow<'_, str> {
     match fault.kind() {
         Kind::UnknownRoute | Kind::MethodNotAllowed => {
             format!("{}; the endpoints here are {}", fault.message().trim_end_matches('.'), *ENDPOINTS).into()
+        }
+        Kind::InsufficientBalance | Kind::SpendingCapReached | Kind::AccountFrozen => {
+            fault.message().replace("preset", "model").into()
         }
         _ => fault.message().into(),
     }

@@ -3,7 +3,7 @@
 use ep_kernel::schema::is_empty;
 use serde_json::{Map, Value, json};
 
-use super::field::Question;
+use super::field::{FieldKind, Question};
 use super::prompt::{self, Message};
 use super::refusal::{Refusal, unsupported};
 use super::schema::{self, Answer};
@@ -68,7 +68,12 @@ impl ChatRequest {
         let scale = aliases.iter().find(|alias| alias.model == name).and_then(|alias| alias.scale);
         refuse_unsupported(body, scale.is_some())?;
         let texts = prompt::messages(body)?;
-        Self::new(body, texts, Api::Chat, scale)
+        let request = Self::new(body, texts, Api::Chat, scale)?;
+        let is_score = request.questions.iter().all(|question| question.field.kind == FieldKind::Score);
+        if request.logprobs && !(is_score && request.questions.len() == 1) {
+            return Err(no_logprobs());
+        }
+        Ok(request)
     }
 
     /// Finds the decision in a body with these messages. `scale` are the lowest and the highest level of a score that
@@ -249,6 +254,10 @@ fn score((lowest, highest): (u32, u32), place: &str) -> Result<Answer, Refusal> 
     schema::read(&json!({ "properties": properties, "required": ["reason", "score"] }), place)
 }
 
+fn no_logprobs() -> Refusal {
+    unsupported("logprobs", "are not available: a poll has votes, in the member poll of the response")
+}
+
 /// Refuses parameters that would change the meaning of the answer. Others, such as `temperature`, are ignored.
 /// Log-probabilities are known for scores of an alias.
 fn refuse_unsupported(body: &Map<String, Value>, is_score: bool) -> Result<(), Refusal> {
@@ -258,10 +267,7 @@ fn refuse_unsupported(body: &Map<String, Value>, is_score: bool) -> Result<(), R
     }
     let streams = given("stream") == Some(&Value::Bool(true));
     if given("logprobs").is_some_and(|value| value != &Value::Bool(false)) && (streams || !is_score) {
-        return Err(unsupported(
-            "logprobs",
-            "are not available: a poll has votes, in the member poll of the response",
-        ));
+        return Err(no_logprobs());
     }
     for name in ["audio", "web_search_options", "prediction", "logit_bias"] {
         if given(name).is_some_and(|value| !is_empty(value) && value != &Value::Object(Map::new())) {

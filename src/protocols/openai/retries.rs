@@ -1,12 +1,13 @@
-//! Automatic retries of clients, which send no `Idempotency-Key`: a repetition joins the polls of the first attempt.
+//! Automatic retries of clients, which send no `Idempotency-Key`: a repetition gets the polls of the first attempt.
 //!
-//! A request is joined in these cases; any other repetition opens new polls:
+//! A request repeats another in these cases; else it opens polls of its own:
 //!
-//! - It says that it is a retry, and the same request came within ten minutes, to any replica.
-//! - The process of the same request has ended without a response within ten minutes.
+//! - It says that it is a retry, and the same request opened polls within ten minutes, on any replica.
+//! - The process of the same request ended before its polls, which were opened within ten minutes.
 //! - The connection of the same request to this process is gone, while its polls still run.
 //!
-//! The idempotency key of a request is its digest and the number of its repetitions, so that every replica finds it.
+//! The polls have a reference, so that every replica finds them: the digest of the request, the span of time in which it
+//! came first, and its number among equal requests of that span.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -15,19 +16,18 @@ use std::time::Duration;
 use axum::http::HeaderMap;
 use ep_kernel::app::App;
 use ep_kernel::caller::Caller;
-use ep_kernel::dispatch::earlier;
 use ep_kernel::fault::Fault;
-use ep_kernel::ports::RequestProgress;
+use ep_kernel::ports::PollOpening;
 use quick_cache::sync::Cache;
 use sha2::{Digest, Sha256};
 use tokio::time::Instant;
 
-/// Time within which a retry belongs to its first attempt.
+/// Time within which a retry belongs to its first attempt, and the length of a span.
 const REMEMBERED: Duration = Duration::from_mins(10);
 /// Maximum number of remembered requests.
 const MAX_REQUESTS: usize = 10_000;
-/// Maximum number of repetitions of a request in a day that other replicas find.
-const MAX_REPETITIONS: u32 = 1000;
+/// Maximum number of equal requests in a span that other replicas find.
+const MAX_EQUAL: u64 = 1000;
 /// Headers in which clients count their retries.
 const RETRY_COUNTS: [&str; 2] = ["x-stainless-retry-count", "x-typesafe-retry-count"];
 
@@ -44,13 +44,23 @@ pub struct Retries {
 /// A request that is being answered, or was.
 #[derive(Debug)]
 struct Attempt {
-    /// Its number among equal requests.
-    number: u32,
+    place: Place,
     since: Instant,
     /// True once the response is complete.
     answered: AtomicBool,
+    /// True once the request has failed.
+    failed: AtomicBool,
     /// True once the client has closed the connection.
     gone: AtomicBool,
+}
+
+/// The place of a request among equal ones.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Place {
+    /// Number of the span of time.
+    span: i64,
+    /// Number among the equal requests of the span.
+    number: u64,
 }
 
 /// Notes when a request ends: with its response, or without.
@@ -62,60 +72,86 @@ impl Retries {
         Self { requests: Cache::new(MAX_REQUESTS), numbering: Mutex::new(()) }
     }
 
-    /// Returns the idempotency key of a request: that of an earlier attempt if this one repeats it, else a new one.
+    /// Returns the reference of a request's polls: that of an earlier attempt if this one repeats it, else a new one.
     /// `request` are the parts that a repetition has in common.
-    pub async fn key<'r>(
+    pub async fn reference<'r>(
         &self,
         app: &App,
-        operation: &str,
         caller: &Caller,
         headers: &HeaderMap,
         request: impl IntoIterator<Item = &'r [u8]>,
     ) -> Result<(String, Connection), Fault> {
         let fingerprint = fingerprint(caller, request);
-        let key = |number: u32| format!("{}-{number}", hex::encode(fingerprint));
-        let known = self.requests.get(&fingerprint).filter(|attempt| attempt.since.elapsed() < REMEMBERED);
+        let now = app.ports.clock.now();
+        let span = now.millis() / REMEMBERED.as_millis() as i64;
+        let known = self.recent(&fingerprint);
         if let Some(attempt) = known.as_ref().filter(|attempt| attempt.is_lost()) {
-            return Ok((key(attempt.number), Connection(Arc::clone(attempt))));
+            return Ok((attempt.place.reference(&fingerprint), Connection(Arc::clone(attempt))));
         }
-        let mut number = known.as_ref().map_or(0, |attempt| attempt.number);
-        let mut newest: Option<(Duration, RequestProgress, u32)> = None;
-        while number < MAX_REPETITIONS
-            && let Some((age, progress)) = earlier(app, operation, caller, &key(number)).await?
-        {
-            if newest.is_none_or(|(youngest, ..)| age <= youngest) {
-                newest = Some((age, progress, number));
+        let mut newest: Option<(PollOpening, Place)> = None;
+        let mut free = Place { span, number: 0 };
+        for span in [span - 1, span] {
+            free = match &known {
+                Some(attempt) if attempt.place.span > span => continue,
+                Some(attempt) if attempt.place.span == span => attempt.place,
+                _ => Place { span, number: 0 },
+            };
+            while free.number < MAX_EQUAL
+                && let Some(opening) = app.ports.polls.opening_by(&free.reference(&fingerprint)).await?
+            {
+                newest = Some((opening, free));
+                free.number += 1;
             }
-            number += 1;
         }
         let is_retry = is_retry(headers);
-        let joined = newest.filter(|(age, progress, _)| {
-            *age < REMEMBERED && (is_retry || *progress == RequestProgress::Abandoned)
+        let is_answered = |place| {
+            known.as_ref().is_some_and(|known| known.place == place && known.answered.load(Ordering::Relaxed))
+        };
+        let joined = newest.filter(|(opening, place)| {
+            now.since(opening.created_at) < REMEMBERED
+                && (is_retry || (opening.is_interrupted && !is_answered(*place)))
         });
         let _taking = self.numbering.lock().unwrap_or_else(PoisonError::into_inner);
-        let latest = self.requests.get(&fingerprint).filter(|attempt| attempt.since.elapsed() < REMEMBERED);
-        let number = match (joined, latest) {
-            (Some((_, _, number)), _) => number,
-            // The first attempt has not claimed its key yet.
-            (None, Some(attempt)) if is_retry && attempt.number == number => number,
-            (None, Some(attempt)) => number.max(attempt.number + 1),
-            (None, None) => number,
+        let place = match (joined, self.recent(&fingerprint)) {
+            (Some((_, place)), _) => place,
+            // Its polls are not stored yet, or never will be.
+            (None, Some(latest)) if latest.place == free && (is_retry || latest.has_failed()) => free,
+            (None, Some(latest)) if latest.place.span == free.span => {
+                Place { number: free.number.max(latest.place.number + 1), ..free }
+            }
+            _ => free,
         };
         let attempt = Arc::new(Attempt {
-            number,
+            place,
             since: Instant::now(),
             answered: AtomicBool::new(false),
+            failed: AtomicBool::new(false),
             gone: AtomicBool::new(false),
         });
         self.requests.insert(fingerprint, Arc::clone(&attempt));
-        Ok((key(number), Connection(attempt)))
+        Ok((place.reference(&fingerprint), Connection(attempt)))
+    }
+
+    /// Returns the latest of the equal requests, if it is not forgotten.
+    fn recent(&self, fingerprint: &Fingerprint) -> Option<Arc<Attempt>> {
+        self.requests.get(fingerprint).filter(|attempt| attempt.since.elapsed() < REMEMBERED)
+    }
+}
+
+impl Place {
+    fn reference(self, fingerprint: &Fingerprint) -> String {
+        format!("v1-{}-{}-{}", hex::encode(fingerprint), self.span, self.number)
     }
 }
 
 impl Attempt {
     /// True if the client is gone before its response.
     fn is_lost(&self) -> bool {
-        self.gone.load(Ordering::Relaxed) && !self.answered.load(Ordering::Relaxed)
+        self.gone.load(Ordering::Relaxed) && !self.answered.load(Ordering::Relaxed) && !self.has_failed()
+    }
+
+    fn has_failed(&self) -> bool {
+        self.failed.load(Ordering::Relaxed)
     }
 }
 
@@ -141,6 +177,11 @@ impl Connection {
     /// Notes that the polls have ended, so that only a retry joins them.
     pub fn answered(&self) {
         self.0.answered.store(true, Ordering::Relaxed);
+    }
+
+    /// Notes that the request has failed. The next one takes its place, unless polls were opened.
+    pub fn failed(&self) {
+        self.0.failed.store(true, Ordering::Relaxed);
     }
 }
 

@@ -29,8 +29,8 @@ use crate::caller::{CappedKey, UserId};
 use crate::event::StartedEvent;
 use crate::fault::{Fault, Kind};
 use crate::ports::{
-    AdoptedPoll, CLOCKS_APART, Change, Clock, Entropy, Lease, Models, PollChanges, PollRecord, PollStore,
-    StoreError,
+    AdoptedPoll, CLOCKS_APART, Change, Clock, Entropy, Lease, Models, PollChanges, PollOpening, PollRecord,
+    PollStore, StoreError,
 };
 use crate::tasks::Tasks;
 use crate::webhook_url::WebhookUrl;
@@ -179,6 +179,11 @@ impl PollExecutor {
     /// Returns the poll opened by the request with this reference.
     pub async fn opened_by(&self, request_ref: &str) -> Result<Option<PollId>, Fault> {
         Ok(self.0.polls.opened_by(request_ref).await?)
+    }
+
+    /// Returns the opening of the poll with this request reference.
+    pub async fn opening_by(&self, request_ref: &str) -> Result<Option<PollOpening>, Fault> {
+        Ok(self.0.polls.opening(request_ref).await?)
     }
 
     /// Returns the maximum number of polls that run before this one, including itself, if it is queued in

@@ -30,26 +30,6 @@ pub struct ClaimRecord {
     pub expires_at: Timestamp,
 }
 
-/// A request that was claimed before.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct EarlierRequest {
-    /// Expiry of the record.
-    pub expires_at: Timestamp,
-    /// Its progress.
-    pub progress: RequestProgress,
-}
-
-/// The progress of a claimed request.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum RequestProgress {
-    /// It has no reply, and nobody runs it: its process has ended, or its failure was temporary.
-    Abandoned,
-    /// It is running.
-    Running,
-    /// Its reply is stored.
-    Finished,
-}
-
 /// Stores idempotency records.
 #[async_trait]
 pub trait IdempotencyStore: Send + Sync {
@@ -64,9 +44,6 @@ pub trait IdempotencyStore: Send + Sync {
         lasts: Duration,
         expires_at: Timestamp,
     ) -> Result<ClaimState, StoreError>;
-
-    /// Returns an earlier request, without claiming it. A record past its `expires_at` is ignored.
-    async fn find(&self, scope: &str, now: Timestamp) -> Result<Option<EarlierRequest>, StoreError>;
 
     /// Extends the claim of this epoch to `lasts` from now. Zero releases it, so that the request can be sent
     /// again.

@@ -52,7 +52,7 @@ pub use feedback::{
     FeedbackEntry, FeedbackStore, MAX_LISTED_FEEDBACK, NewFeedback, OwnFeedback, PollFeedback,
 };
 pub use history::{DaySpending, PastEnd, PastPoll, PollHistory};
-pub use idempotency::{ClaimRecord, ClaimState, EarlierRequest, IdempotencyStore, RequestProgress};
+pub use idempotency::{ClaimRecord, ClaimState, IdempotencyStore};
 pub use keys::{
     Added, KeyAccount, KeyFunds, KeyOwner, KeySpending, KeyStore, MAX_ACTIVE_KEYS, MAX_LISTED_KEYS, NewKey,
     StoredKey,
@@ -62,7 +62,8 @@ pub use models::{AbandonPolicy, CallLimits, ExplanationResponse, Models, Registr
 pub use operator::{IntegrityCheck, MAX_LISTED_USERS, RevokedCredentials, UserAdmin, UserRecord};
 pub use poll_changes::{Change, MAX_ANNOUNCED, PollChange, PollChanges};
 pub use polls::{
-    AdoptedPoll, Closing, Epoch, Lease, NewPoll, Opened, PollDeletion, PollProgress, PollRecord, PollStore,
+    AdoptedPoll, Closing, Epoch, Lease, NewPoll, Opened, PollDeletion, PollOpening, PollProgress, PollRecord,
+    PollStore,
 };
 pub use reputation::{Heartbeats, ReputationStore, minute};
 pub use sessions::{NewSession, SessionStore, StoredSession};

@@ -197,6 +197,15 @@ fn is_default<T: Default + PartialEq>(value: &T) -> bool {
     *value == T::default()
 }
 
+/// The opening of a poll.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct PollOpening {
+    /// Time at which the poll was opened.
+    pub created_at: Timestamp,
+    /// True if the process that opened the poll ended, or paused, before the poll did.
+    pub is_interrupted: bool,
+}
+
 /// Stores polls and ballots.
 ///
 /// A failed operation may have been committed, because the connection can break after the commit. Reading a
@@ -264,6 +273,9 @@ pub trait PollStore: Send + Sync {
 
     /// Returns the poll opened with this request reference.
     async fn opened_by(&self, request_ref: &str) -> Result<Option<PollId>, StoreError>;
+
+    /// Returns the opening of the poll with this request reference.
+    async fn opening(&self, request_ref: &str) -> Result<Option<PollOpening>, StoreError>;
 
     /// Returns the progress of a poll.
     async fn progress(&self, id: &PollId) -> Result<Option<PollProgress>, StoreError>;

@@ -9,8 +9,8 @@ use std::time::Duration;
 use async_trait::async_trait;
 use ep_kernel::executor::{PollExecutor, PollLimits, Ports};
 use ep_kernel::ports::{
-    AdoptedPoll, Closing, Epoch, Lease, NewPoll, Opened, PollChange, PollChanges, PollDeletion, PollProgress,
-    PollRecord, PollStore, StoreError,
+    AdoptedPoll, Closing, Epoch, Lease, NewPoll, Opened, PollChange, PollChanges, PollDeletion, PollOpening,
+    PollProgress, PollRecord, PollStore, StoreError,
 };
 use ep_kernel::tasks::Tasks;
 use ep_kernel::testing::{ManualClock, SeededEntropy};
@@ -262,6 +262,14 @@ impl PollStore for Connection {
         let rows = self.database.rows();
         let opened = rows.values().find(|row| row.request_ref.as_deref() == Some(request_ref));
         Ok(opened.map(|row| row.record.id.clone()))
+    }
+    async fn opening(&self, request_ref: &str) -> Result<Option<PollOpening>, StoreError> {
+        let rows = self.database.rows();
+        let opened = rows.values().find(|row| row.request_ref.as_deref() == Some(request_ref));
+        Ok(opened.map(|row| PollOpening {
+            created_at: row.record.created_at,
+            is_interrupted: row.epoch != Epoch::FIRST,
+        }))
     }
     async fn progress(&self, id: &PollId) -> Result<Option<PollProgress>, StoreError> {
         self.up().await?;

@@ -63,13 +63,13 @@ row! {
 }
 
 row! {
-    /// An idempotency record.
-    IdempotencyRow { fingerprint: String, reply: Option<String>, epoch: i64, expires_at: i64 }
+    /// The opening of a poll.
+    PollOpeningRow { created_at: i64, interrupted: i64 }
 }
 
 row! {
-    /// A request that was claimed before.
-    EarlierRequestRow { expires_at: i64, progress: i64 }
+    /// An idempotency record.
+    IdempotencyRow { fingerprint: String, reply: Option<String>, epoch: i64, expires_at: i64 }
 }
 
 row! {

@@ -4,13 +4,13 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 
-use ep_kernel::ports::{ClaimState, EarlierRequest, IdempotencyStore, Lease, RequestProgress, StoreError};
+use ep_kernel::ports::{ClaimState, IdempotencyStore, Lease, StoreError};
 use ep_polling::time::Timestamp;
 
 use super::Database;
 use crate::engine::{Durability, Engine};
 use crate::error::{UnexpectedData, failed};
-use crate::rows::{EarlierRequestRow, IdempotencyRow};
+use crate::rows::IdempotencyRow;
 use crate::statements as sql;
 use crate::value::values;
 
@@ -42,19 +42,6 @@ impl<E: Engine> IdempotencyStore for Database<E> {
             }
         }
         Err(failed(UnexpectedData::ClaimDeleted))
-    }
-
-    async fn find(&self, scope: &str, now: Timestamp) -> Result<Option<EarlierRequest>, StoreError> {
-        let row: Option<EarlierRequestRow> =
-            self.0.fetch_optional(sql::EARLIER_REQUEST, values![scope, now]).await?;
-        Ok(row.map(|row| EarlierRequest {
-            expires_at: Timestamp::from_millis(row.expires_at),
-            progress: match row.progress {
-                0 => RequestProgress::Abandoned,
-                1 => RequestProgress::Running,
-                _ => RequestProgress::Finished,
-            },
-        }))
     }
 
     async fn renew(&self, scope: &str, epoch: i64, lasts: Duration) -> Result<(), StoreError> {

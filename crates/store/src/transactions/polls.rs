@@ -6,8 +6,8 @@ use async_trait::async_trait;
 use futures::FutureExt;
 
 use ep_kernel::ports::{
-    AdoptedPoll, Closing, Epoch, Lease, NewPoll, Opened, PollDeletion, PollProgress, PollRecord, PollStore,
-    StoreError,
+    AdoptedPoll, Closing, Epoch, Lease, NewPoll, Opened, PollDeletion, PollOpening, PollProgress, PollRecord,
+    PollStore, StoreError,
 };
 use ep_kernel::webhook_url::WebhookUrl;
 use ep_polling::ballot::Ballot;
@@ -20,7 +20,9 @@ use ep_polling::time::Timestamp;
 use super::plans::RosterHash;
 use super::{Database, agent_tasks, holds, plans, reputation};
 use crate::engine::{Connection, Durability, Engine};
-use crate::rows::{self, AdoptedRow, BallotRow, IdRow, PollRow, ProgressRow, SettledRow, UpdatedRow};
+use crate::rows::{
+    self, AdoptedRow, BallotRow, IdRow, PollOpeningRow, PollRow, ProgressRow, SettledRow, UpdatedRow,
+};
 use crate::statements as sql;
 use crate::value::values;
 
@@ -116,6 +118,15 @@ impl<E: Engine> PollStore for Database<E> {
     async fn progress(&self, id: &PollId) -> Result<Option<PollProgress>, StoreError> {
         let row: Option<ProgressRow> = self.0.fetch_optional(sql::POLL_PROGRESS, values![id]).await?;
         row.map(TryInto::try_into).transpose()
+    }
+
+    async fn opening(&self, request_ref: &str) -> Result<Option<PollOpening>, StoreError> {
+        let row: Option<PollOpeningRow> =
+            self.0.fetch_by_key(sql::OPENING_BY_REQUEST, values![request_ref]).await?;
+        Ok(row.map(|row| PollOpening {
+            created_at: Timestamp::from_millis(row.created_at),
+            is_interrupted: row.interrupted != 0,
+        }))
     }
 
     async fn opened_by(&self, request_ref: &str) -> Result<Option<PollId>, StoreError> {

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use ep_kernel::ports::{ClaimRecord, ClaimState, EarlierRequest, RequestProgress};
+use ep_kernel::ports::{ClaimRecord, ClaimState};
 use futures::future::join_all;
 
 use crate::test_database::{TestDatabase, at};
@@ -16,7 +16,6 @@ on_both_engines!(
     a_claim_that_ends_too_far_ahead_counts_as_ended,
     one_of_concurrent_requests_gets_the_claim,
     expired_records_are_deleted,
-    an_earlier_request_is_found_with_its_progress,
 );
 
 /// Returns a claim of this epoch, on a record created at `made`.
@@ -39,19 +38,6 @@ async fn a_request_is_claimed_then_replayed(db: TestDatabase) {
     let db = db.reopened().await;
     let done = ClaimState::Done(claim(1, 0), "{\"done\":\"é\"}".to_owned());
     assert_eq!(begin(&db, "a", "f", 5_000).await, done);
-}
-
-async fn an_earlier_request_is_found_with_its_progress(db: TestDatabase) {
-    let find = async |now| db.idempotency.find("a", at(now)).await.unwrap();
-    let earlier = |progress| Some(EarlierRequest { expires_at: at(10_000), progress });
-    assert_eq!(find(0).await, None);
-    begin(&db, "a", "f", 0).await;
-    assert_eq!(find(1).await, earlier(RequestProgress::Running));
-    db.pass(60_000).await;
-    assert_eq!(find(2).await, earlier(RequestProgress::Abandoned));
-    db.idempotency.finish("a", 1, "done").await.unwrap();
-    assert_eq!(find(3).await, earlier(RequestProgress::Finished));
-    assert_eq!(find(10_000).await, None, "past its expiry");
 }
 
 async fn another_request_with_the_same_key_is_a_mismatch(db: TestDatabase) {

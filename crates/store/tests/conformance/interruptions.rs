@@ -9,7 +9,7 @@ use ep_kernel::executor::{Billing, Opener, PollExecutor, PollLimits, PollState, 
 use ep_kernel::fault::{Fault, Kind};
 use ep_kernel::ports::{
     AbandonPolicy, AdoptedPoll, CallLimits, Closing, Epoch, ExplanationResponse, Lease, Models, NewPoll,
-    Opened, PollDeletion, PollProgress, PollRecord, PollStore, Registry, StoreError,
+    Opened, PollDeletion, PollOpening, PollProgress, PollRecord, PollStore, Registry, StoreError,
 };
 use ep_kernel::tasks::Tasks;
 use ep_kernel::testing::{ManualClock, SeededEntropy};
@@ -171,6 +171,9 @@ impl PollStore for Connection {
     }
     async fn opened_by(&self, request_ref: &str) -> Result<Option<PollId>, StoreError> {
         self.store.opened_by(request_ref).await
+    }
+    async fn opening(&self, request_ref: &str) -> Result<Option<PollOpening>, StoreError> {
+        self.store.opening(request_ref).await
     }
     async fn progress(&self, id: &PollId) -> Result<Option<PollProgress>, StoreError> {
         self.stall().await;

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use ep_kernel::ports::{Closing, Epoch, Opened, PollProgress, StoreError};
+use ep_kernel::ports::{Closing, Epoch, NewPoll, Opened, PollProgress, StoreError};
 use ep_polling::ballot::Ballot;
 use ep_polling::explanation::{Explanation, ExplanationText};
 use ep_polling::money::{MicroUsd, Settlement, Spend, SpendBasis};
@@ -14,6 +14,7 @@ on_both_engines!(
     polls_are_opened_together_or_not_at_all,
     one_request_opens_one_poll,
     concurrent_requests_open_one_poll,
+    the_opening_of_a_request_tells_whether_its_process_ended,
     an_id_is_used_once,
     a_poll_is_closed_once,
     a_poll_is_closed_with_its_last_ballots_or_not_at_all,
@@ -90,6 +91,27 @@ async fn one_request_opens_one_poll(db: TestDatabase) {
     }
     assert_eq!(db.money(user).await, [1_000, 600, 0]);
     assert_eq!(db.polls.poll(&second.id).await.unwrap(), None);
+}
+
+async fn the_opening_of_a_request_tells_whether_its_process_ended(db: TestDatabase) {
+    let opening = async |request: &str| db.polls.opening(request).await.unwrap();
+    let interrupted = async |request: &str| opening(request).await.map(|opening| opening.is_interrupted);
+    assert_eq!(opening("request").await, None);
+    let polls: Vec<NewPoll> = ["adopted", "closed"]
+        .map(|request| NewPoll { request_ref: Some(request.to_owned()), ..new_poll(None, None) })
+        .into();
+    for poll in &polls {
+        db.polls.open(poll, &lease("a", 10)).await.unwrap();
+    }
+    assert_eq!(opening("adopted").await.unwrap().created_at, polls[0].created_at);
+    assert_eq!(interrupted("adopted").await, Some(false));
+    let settlement = Settlement::Capture(usd(0));
+    db.polls.close(&polls[1].id, Epoch::FIRST, &[], &closing(Some(0)), settlement).await.unwrap();
+    db.pass(10_000).await;
+    assert_eq!((interrupted("adopted").await, interrupted("closed").await), (Some(true), Some(false)));
+    let adopted = db.polls.adopt(&lease("b", 10), Duration::ZERO, 9).await.unwrap();
+    assert_eq!(adopted.len(), 1);
+    assert_eq!(interrupted("adopted").await, Some(true));
 }
 
 async fn concurrent_requests_open_one_poll(db: TestDatabase) {
