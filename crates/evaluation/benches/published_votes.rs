@@ -1,0 +1,254 @@
+//! Repeats the work of a user on published votes: choose a panel on a few labelled rows, prove an error bound on further
+//! rows, and count the rows that the proof accepts.
+//!
+//! ```sh
+//! EP_VOTES_DATA=<folder>[:<folder>] cargo bench -p ep-evaluation --bench published_votes
+//! ```
+//!
+//! With `-- figures`, it prints the content of `docs/labels-figures.json`, and nothing else.
+//!
+//! The folders contain third-party votes, which are not part of this project: `mmlupro_votes.csv` with
+//! `mmlupro_questions.csv`, and the files that `scripts/long/published-votes/extract.py` writes.
+
+#![expect(clippy::expect_used, clippy::print_stdout, reason = "a bench prints, and fails by panicking")]
+
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::path::PathBuf;
+
+use ep_evaluation::panel::{Accuracy, accuracies, gold_rows, label, ranked};
+use ep_evaluation::proof::{Claim, GoldRow, Scope, Score, Scores, prove};
+use ep_evaluation::{Fraction, Vote, Votes};
+use rand::SeedableRng;
+use rand::seq::SliceRandom;
+use rand_chacha::ChaCha8Rng;
+use serde::{Deserialize, Serialize};
+
+/// The published sets: their names, files and bounds.
+const SETS: [(&str, &str, &[f64]); 4] = [
+    ("CRUX", "crux", &[0.05]),
+    ("GSM8K", "gsm8k", &[0.05]),
+    ("MATH level 5", "math", &[0.05, 0.1]),
+    ("MMLU-Pro", "mmlupro", &[0.2, 0.1]),
+];
+/// Sizes of the panels; the last one is everyone.
+const SIZES: [usize; 5] = [1, 3, 5, 9, usize::MAX];
+/// Labelled rows that choose the panel.
+const CHOOSE: usize = 50;
+/// Labelled rows that prove the bound.
+const PROVE: [usize; 2] = [200, 400];
+/// Repetitions of each cell.
+const RUNS: usize = 200;
+
+/// One cell of the table: a set, a bound, a number of gold rows and a panel.
+#[derive(Debug, Serialize)]
+struct Cell {
+    set: &'static str,
+    max_error: f64,
+    gold: usize,
+    panel: String,
+    /// The share of the rows that the proof accepts: its mean and its standard deviation.
+    accepted: f64,
+    deviation: f64,
+    /// The share of the runs in which more than `max_error` of the accepted rows are wrong.
+    broken: f64,
+    /// Accuracy of all labels of the panel.
+    accuracy: f64,
+}
+
+fn main() {
+    let figures = std::env::args().any(|argument| argument == "figures");
+    let Some(folders) = std::env::var_os("EP_VOTES_DATA") else {
+        println!("EP_VOTES_DATA is not set: nothing to replay");
+        return;
+    };
+    let folders: Vec<PathBuf> = std::env::split_paths(&folders).collect();
+    let mut cells = Vec::new();
+    for (name, file, bounds) in SETS {
+        let Some((votes, gold)) = read(&folders, file) else {
+            assert!(!figures, "the figures need {name}");
+            println!("{name}: no votes in EP_VOTES_DATA");
+            continue;
+        };
+        for &max_error in bounds {
+            for prove in PROVE {
+                cells.extend(measure(name, &votes, &gold, max_error, prove));
+            }
+        }
+    }
+    if figures {
+        let head = serde_json::json!({
+            "command": "EP_VOTES_DATA=<folder> cargo bench -p ep-evaluation --bench published_votes -- figures",
+            "choose": CHOOSE,
+            "runs": RUNS,
+            "risk": Fraction::FIVE_PERCENT.get(),
+            "sources": [
+                "TIGER-AI-Lab/MMLU-Pro, eval_results, commit f418b116 (Apache-2.0)",
+                "WildEval/ZeroEval, result_dirs, commit 8c1485ed (Apache-2.0)",
+            ],
+            "cells": cells,
+        });
+        println!("{}", serde_json::to_string_pretty(&head).expect("JSON"));
+        return;
+    }
+    println!("set, bound, gold rows, panel: share accepted (deviation), bound broken, accuracy");
+    for Cell { set, max_error, gold, panel, accepted, deviation, broken, accuracy } in cells {
+        println!(
+            "{set:<14} {max_error:.2} {gold:>4}  {panel:<12} {accepted:.2} ({deviation:.2})  {broken:.3}  {accuracy:.3}"
+        );
+    }
+}
+
+/// Measures the panels of all sizes, and the best of them with a shared risk.
+fn measure(set: &'static str, votes: &Votes, gold: &[u16], max_error: f64, prove_rows: usize) -> Vec<Cell> {
+    let claim = Claim {
+        scope: Scope::Accepted,
+        max_error: Fraction::new(max_error).expect("a fraction"),
+        risk: Fraction::FIVE_PERCENT,
+    };
+    let mut random = ChaCha8Rng::seed_from_u64(1);
+    let mut outcomes: Vec<Vec<Outcome>> = vec![Vec::new(); SIZES.len() + 1];
+    for _ in 0..RUNS {
+        let mut order: Vec<usize> = (0..gold.len()).collect();
+        order.shuffle(&mut random);
+        let (choose, rest) = order.split_at(CHOOSE);
+        let (chosen, chosen_gold) = part(votes, gold, choose);
+        let strongest = ranked(&accuracies(&chosen, &chosen_gold));
+        let (file, file_gold) = part(votes, gold, rest);
+        let mut best = Outcome::default();
+        for (size, outcomes) in SIZES.into_iter().zip(&mut outcomes) {
+            let size = size.min(strongest.len());
+            let mut rows = gold_rows(&file, &file_gold, &strongest, size);
+            if size == 1 {
+                // A single model has no score: all its labels are accepted, or none.
+                for row in &mut rows {
+                    row.score = Score(1);
+                }
+            }
+            let panel = strongest.get(..size).unwrap_or(&strongest);
+            let labels = file.rows().map(|row| label(row, panel).option);
+            let accuracy = Accuracy::of(labels, &file_gold).share();
+            outcomes.push(Outcome { accuracy, ..Outcome::of(&rows, prove_rows, &claim) });
+            let shared = Outcome::of(&rows, prove_rows, &claim.for_rules(SIZES.len() as u32));
+            if shared.accepted > best.accepted {
+                best = Outcome { accuracy, ..shared };
+            }
+        }
+        outcomes[SIZES.len()].push(best);
+    }
+    let names = SIZES.map(|size| match size {
+        1 => "best single".to_owned(),
+        usize::MAX => "all".to_owned(),
+        size => format!("best {size}"),
+    });
+    let names = names.into_iter().chain(["best of five".to_owned()]);
+    let cell = |(panel, outcomes): (String, Vec<Outcome>)| {
+        let mean = |of: fn(&Outcome) -> f64| outcomes.iter().map(of).sum::<f64>() / outcomes.len() as f64;
+        let accepted = mean(|outcome| outcome.accepted);
+        let squares = mean(|outcome| outcome.accepted.powi(2));
+        let round = |number: f64| (number * 1e4).round() / 1e4;
+        Cell {
+            set,
+            max_error,
+            gold: prove_rows,
+            panel,
+            accepted: round(accepted),
+            deviation: round((squares - accepted.powi(2)).max(0.0).sqrt()),
+            broken: round(mean(|outcome| f64::from(u8::from(outcome.error > outcome.max_error)))),
+            accuracy: round(mean(|outcome| outcome.accuracy)),
+        }
+    };
+    names.zip(outcomes).map(cell).collect()
+}
+
+/// The outcome of one run.
+#[derive(Debug, Clone, Copy, Default)]
+struct Outcome {
+    accepted: f64,
+    /// The error rate of the accepted rows.
+    error: f64,
+    max_error: f64,
+    accuracy: f64,
+}
+
+impl Outcome {
+    /// Proves a claim with the first rows of a shuffled file, and looks at all of them.
+    fn of(rows: &[GoldRow], prove_rows: usize, claim: &Claim) -> Self {
+        let mut scores = Scores::default();
+        for row in rows {
+            scores.add(row.score);
+        }
+        let gold = &rows[..prove_rows.min(rows.len())];
+        let nothing = Self { max_error: claim.max_error.get(), ..Self::default() };
+        let Some(test) = prove(&scores.thresholds(gold.len() as u64, claim), gold, claim) else {
+            return nothing;
+        };
+        let accepted = rows.iter().filter(|row| row.score >= test.threshold);
+        let count = accepted.clone().count() as f64;
+        Self {
+            accepted: count / rows.len() as f64,
+            error: accepted.filter(|row| row.is_wrong).count() as f64 / count,
+            ..nothing
+        }
+    }
+}
+
+/// Returns these rows.
+fn part(votes: &Votes, gold: &[u16], places: &[usize]) -> (Votes, Vec<u16>) {
+    let rows: Vec<&[Vote]> = votes.rows().collect();
+    let mut part = Votes::new(votes.members());
+    for &place in places {
+        part.push(rows[place]);
+    }
+    (part, places.iter().map(|&place| gold[place]).collect())
+}
+
+#[derive(Deserialize)]
+struct VoteRow {
+    question_id: String,
+    model: String,
+    choice: String,
+}
+
+#[derive(Deserialize)]
+struct GoldLabel {
+    question_id: String,
+    answer: String,
+}
+
+/// Reads a set from the first folder that has it with gold labels.
+fn read(folders: &[PathBuf], set: &str) -> Option<(Votes, Vec<u16>)> {
+    let open = |name: String| folders.iter().find_map(|folder| File::open(folder.join(&name)).ok());
+    let labels = open(format!("{set}_gold.csv")).or_else(|| open(format!("{set}_questions.csv")))?;
+    let folder_of_gold = folders.iter().find(|folder| {
+        folder.join(format!("{set}_gold.csv")).exists()
+            || folder.join(format!("{set}_questions.csv")).exists()
+    })?;
+    let votes = File::open(folder_of_gold.join(format!("{set}_votes.csv"))).ok()?;
+    let mut options: BTreeMap<String, u16> = BTreeMap::new();
+    let mut option = |text: String| {
+        let next = options.len() as u16;
+        *options.entry(text).or_insert(next)
+    };
+    let gold: BTreeMap<String, u16> = csv::Reader::from_reader(labels)
+        .into_deserialize()
+        .map(|row| row.expect("a label"))
+        .map(|row: GoldLabel| (row.question_id, option(row.answer)))
+        .collect();
+    let mut models: BTreeMap<String, usize> = BTreeMap::new();
+    let mut cells: BTreeMap<&str, BTreeMap<usize, u16>> = BTreeMap::new();
+    for row in csv::Reader::from_reader(votes).into_deserialize() {
+        let VoteRow { question_id, model, choice } = row.expect("a vote");
+        let next = models.len();
+        let model = *models.entry(model).or_insert(next);
+        let (question, _) = gold.get_key_value(&question_id).expect("a label for each question");
+        cells.entry(question).or_default().insert(model, option(choice));
+    }
+    let mut table = Votes::new(models.len());
+    for question in gold.keys() {
+        let row = cells.get(question.as_str());
+        let vote = |model: usize| row.and_then(|row| row.get(&model).copied());
+        table.push(&(0..models.len()).map(vote).collect::<Vec<_>>());
+    }
+    Some((table, gold.into_values().collect()))
+}

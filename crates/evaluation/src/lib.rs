@@ -1,0 +1,15 @@
+#![doc = include_str!("../README.md")]
+
+pub mod agreement;
+pub mod binomial;
+pub mod effective_votes;
+mod fraction;
+pub mod panel;
+pub mod proof;
+pub mod risk_coverage;
+pub mod split;
+mod votes;
+pub mod weights;
+
+pub use fraction::{Fraction, NotAFraction};
+pub use votes::{Vote, Votes};

@@ -1,0 +1,176 @@
+//! Proofs of an error bound from gold labels, by a fixed sequence of exact binomial tests.
+//!
+//! A rule gives each row a label and a [`Score`]. Thresholds of the score are fixed without looking at a gold label, and
+//! tested from the strictest to the loosest: each test asks whether the errors among the gold rows would be so few if the
+//! error rate were above the bound. The first test that fails ends the sequence, and the last one that passed is proved.
+//! Because the order is fixed beforehand, the risk of a wrong proof is that of one test (fixed-sequence testing: Maurer,
+//! Hothorn, Lehmacher, 1995; for selective labels: Bauer et al., 1991, and Angelopoulos et al., "Learn then test", 2021).
+//!
+//! A proof is valid under these conditions, which the caller ensures:
+//!
+//! - The gold rows are drawn at random from the rows that the bound is about.
+//! - Panel, prompt, rule, bound and risk are fixed before a label of these gold rows is read.
+//! - The gold rows are tested once. For several rules on the same gold, each has its part of the risk
+//!   ([`Claim::for_rules`]).
+
+use std::collections::BTreeMap;
+
+use crate::binomial;
+use crate::fraction::Fraction;
+
+/// The maximum number of thresholds that are tested one by one; more scores are divided by quantiles.
+pub const MAX_THRESHOLDS: usize = 25;
+
+/// The order in which labels are believed: a label with a higher score is accepted before one with a lower score.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Score(pub u64);
+
+/// The rows that an error bound is about.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Scope {
+    /// Of the accepted rows, at most this share is wrong.
+    Accepted,
+    /// Of all rows, at most this share is accepted and wrong: the finished file, if the other rows are reviewed by hand.
+    File,
+}
+
+/// An error bound that can be proved.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Claim {
+    /// The rows that it is about.
+    pub scope: Scope,
+    /// The permitted error rate.
+    pub max_error: Fraction,
+    /// The risk that a false claim is proved.
+    pub risk: Fraction,
+}
+
+/// A row with a gold label.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct GoldRow {
+    /// The score of its label.
+    pub score: Score,
+    /// True if its label differs from the gold label.
+    pub is_wrong: bool,
+}
+
+/// One test of a sequence.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Test {
+    /// Labels with this score or a higher one are accepted.
+    pub threshold: Score,
+    /// Gold rows that are accepted.
+    pub accepted: u64,
+    /// Of these, rows with a wrong label.
+    pub wrong: u64,
+    /// The probability of so few errors, if the error rate were exactly the permitted one.
+    pub p_value: f64,
+}
+
+/// The scores of all rows, which fix the thresholds.
+#[derive(Debug, Clone, Default)]
+pub struct Scores(BTreeMap<Score, u64>);
+
+impl Claim {
+    /// Returns the claim for each of this many rules that are tested on the same gold rows.
+    #[must_use]
+    pub fn for_rules(self, rules: u32) -> Self {
+        Self { risk: self.risk.divided_by(rules), ..self }
+    }
+
+    /// Returns the fewest gold rows that can prove the claim, if none of them is wrong.
+    ///
+    /// ```
+    /// use ep_evaluation::proof::{Claim, Scope};
+    /// use ep_evaluation::Fraction;
+    ///
+    /// let claim = |max_error| Claim {
+    ///     scope: Scope::Accepted,
+    ///     max_error: Fraction::new(max_error).unwrap(),
+    ///     risk: Fraction::FIVE_PERCENT,
+    /// };
+    /// assert_eq!([0.10, 0.05, 0.02].map(|bound| claim(bound).fewest_gold()), [29, 59, 149]);
+    /// ```
+    pub fn fewest_gold(&self) -> u64 {
+        (self.risk.get().ln() / (-self.max_error.get()).ln_1p()).ceil() as u64
+    }
+
+    /// Tests one threshold.
+    fn test(&self, threshold: Score, gold: &[GoldRow]) -> Test {
+        let accepted = gold.iter().filter(|row| row.score >= threshold);
+        let (mut rows, mut wrong) = (0, 0);
+        for row in accepted {
+            rows += 1;
+            wrong += u64::from(row.is_wrong);
+        }
+        let trials = match self.scope {
+            Scope::Accepted => rows,
+            Scope::File => gold.len() as u64,
+        };
+        let p_value = binomial::at_most(wrong, trials, self.max_error);
+        Test { threshold, accepted: rows, wrong, p_value }
+    }
+}
+
+impl Scores {
+    /// Adds the score of a row.
+    pub fn add(&mut self, score: Score) {
+        *self.0.entry(score).or_default() += 1;
+    }
+
+    /// Returns the number of rows.
+    pub fn rows(&self) -> u64 {
+        self.0.values().sum()
+    }
+
+    /// Returns the share of the rows that a threshold accepts.
+    pub fn accepted(&self, threshold: Score) -> f64 {
+        let accepted: u64 = self.0.range(threshold..).map(|(_, rows)| rows).sum();
+        accepted as f64 / self.rows().max(1) as f64
+    }
+
+    /// Returns the thresholds to test, the strictest first: every score, or quantiles of more than [`MAX_THRESHOLDS`]
+    /// scores. Those that accept too few of `gold` rows to prove the claim are left out. No gold label is needed.
+    pub fn thresholds(&self, gold: u64, claim: &Claim) -> Vec<Score> {
+        let rows = self.rows();
+        let quantiles = self.0.len() > MAX_THRESHOLDS;
+        let needed = match claim.scope {
+            Scope::Accepted => claim.fewest_gold() as f64,
+            Scope::File => 0.0,
+        };
+        let (mut thresholds, mut accepted, mut next) = (Vec::new(), 0, 1);
+        for (&score, &count) in self.0.iter().rev() {
+            accepted += count;
+            let is_quantile = accepted * MAX_THRESHOLDS as u64 >= rows * next;
+            if quantiles && !is_quantile {
+                continue;
+            }
+            next = accepted * MAX_THRESHOLDS as u64 / rows.max(1) + 1;
+            if gold as f64 * accepted as f64 >= needed * rows as f64 {
+                thresholds.push(score);
+            }
+        }
+        thresholds
+    }
+}
+
+/// Tests a sequence of thresholds until one fails. Returns the loosest threshold that is proved, if any.
+///
+/// ```
+/// use ep_evaluation::proof::{prove, Claim, GoldRow, Score, Scope, Scores};
+/// use ep_evaluation::Fraction;
+///
+/// let claim = Claim { scope: Scope::Accepted, max_error: Fraction::FIVE_PERCENT, risk: Fraction::FIVE_PERCENT };
+/// // 200 gold rows of a panel of three: 150 unanimous labels, one of them wrong; 50 majorities, 10 of them wrong.
+/// let row = |score, is_wrong| GoldRow { score: Score(score), is_wrong };
+/// let gold: Vec<GoldRow> =
+///     (0..150).map(|place| row(3, place == 0)).chain((0..50).map(|place| row(2, place < 10))).collect();
+/// let mut scores = Scores::default();
+/// gold.iter().for_each(|row| scores.add(row.score));
+/// let proved = prove(&scores.thresholds(200, &claim), &gold, &claim).expect("a proof");
+/// assert_eq!((proved.threshold, proved.accepted, proved.wrong), (Score(3), 150, 1));
+/// ```
+pub fn prove(thresholds: &[Score], gold: &[GoldRow], claim: &Claim) -> Option<Test> {
+    let tests = thresholds.iter().map(|&threshold| claim.test(threshold, gold));
+    tests.take_while(|test| test.p_value <= claim.risk.get()).last()
+}
