@@ -6,6 +6,7 @@ mod call;
 mod doctor;
 pub mod event_stream;
 mod hints;
+mod label;
 mod live;
 mod operation_help;
 mod poll;
@@ -47,6 +48,8 @@ struct Ep {
 enum Command {
     /// Ask the models a question
     Poll(poll::Arguments),
+    /// Label the rows of a file by the votes of several models
+    Label(label::Arguments),
     /// Start the server: web pages, REST, MCP and A2A
     Serve(Serve),
     /// Serve MCP on standard input and output, for an agent on this machine
@@ -154,6 +157,7 @@ async fn run(command: Command) -> anyhow::Result<End> {
     let config = config?;
     match command {
         Command::Poll(arguments) => poll::run(&quietly(config), arguments).await,
+        Command::Label(arguments) => label::run(&quietly(config), arguments).await,
         Command::Call(arguments) => call::run(&quietly(config), arguments).await,
         Command::Doctor(arguments) => doctor::run(&quietly(config), arguments).await,
         Command::Backup(arguments) => backup::run(&quietly(config), arguments).await,

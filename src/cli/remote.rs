@@ -52,6 +52,18 @@ impl Remote {
         }
     }
 
+    /// Calls an operation with an Idempotency-Key.
+    pub(super) async fn call_once(
+        &self,
+        entry: &'static Entry,
+        input: Value,
+        key: &str,
+    ) -> Result<Value, Fault> {
+        let rest = entry.spec.rest.ok_or_else(|| Fault::internal("the operation has no REST binding"))?;
+        let response = self.send(self.request(rest, input)?.header("idempotency-key", key)).await?;
+        response.json().await.map_err(|error| broken_off(&error))
+    }
+
     async fn rest(&self, rest: Rest, input: Value) -> Result<Value, Fault> {
         let response = self.send(self.request(rest, input)?).await?;
         if rest.media_type != "application/json" {

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use ep_kernel::app::App;
 use ep_kernel::caller::RequestId;
-use ep_kernel::dispatch::{Call, dispatch};
+use ep_kernel::dispatch::{Call, Dispatched, dispatch};
 use ep_kernel::event::{Progress, ProgressSink};
 use ep_kernel::fault::Fault;
 use ep_kernel::guard::{Admission, Credential, Request};
@@ -54,6 +54,22 @@ impl Target {
         }
     }
 
+    /// Calls an operation that opens a poll, once for each reference: a repetition gets the same poll.
+    pub(super) async fn call_once(
+        &self,
+        entry: &'static Entry,
+        input: Value,
+        reference: &str,
+    ) -> Result<Value, Fault> {
+        match self {
+            Self::InProcess(service) => {
+                let call = Call { request_ref: Some(reference.to_owned()), ..Call::new(local(&service.app)) };
+                output(dispatch(&service.app, entry, call, Ok(input)).await.result)
+            }
+            Self::Server(remote) => remote.call_once(entry, input, reference).await,
+        }
+    }
+
     /// Returns the in-process service, if used.
     pub(super) const fn app(&self) -> Option<&Arc<App>> {
         match self {
@@ -76,15 +92,23 @@ async fn call_in_process(
     input: Value,
     steps: Option<Sender<Progress>>,
 ) -> Result<Value, Fault> {
-    let request = Request {
+    let progress = steps.map(|steps| ProgressSink::new(move |step| drop(steps.try_send(step))));
+    let call = Call { progress, ..Call::new(local(app)) };
+    output(dispatch(app, entry, call, Ok(input)).await.result)
+}
+
+/// Returns a request of the operator.
+fn local(app: &App) -> Request {
+    Request {
         surface: "cli",
         request_id: RequestId::from_random(app.entropy.bytes()),
         credential: Credential::Admitted(Admission::LOCAL),
         address: IpAddr::V4(Ipv4Addr::LOCALHOST),
-    };
-    let progress = steps.map(|steps| ProgressSink::new(move |step| drop(steps.try_send(step))));
-    let call = Call { progress, ..Call::new(request) };
-    let CallOutput { value, presentation } = dispatch(app, entry, call, Ok(input)).await.result?.output;
+    }
+}
+
+fn output(dispatched: Result<Dispatched, Fault>) -> Result<Value, Fault> {
+    let CallOutput { value, presentation } = dispatched?.output;
     Ok(match presentation.body {
         Body::Text(text) => Value::String(text),
         Body::Json => value,

@@ -46,6 +46,7 @@ mod history;
 mod idempotency;
 mod intents;
 mod keys;
+mod label;
 mod lifecycle;
 mod limits;
 mod long_input;

@@ -1,0 +1,223 @@
+//! The journal of labels: one line per row, each on disk before the next row is counted as done.
+
+use std::collections::HashSet;
+use std::fs::{File, OpenOptions};
+use std::io::{BufRead, BufReader, Read, Seek, SeekFrom, Write};
+use std::path::Path;
+
+use anyhow::{Context, bail};
+use ep_polling::money::MicroUsd;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+/// A label, as a line of the journal.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub(super) struct Entry {
+    /// The row's id.
+    pub(super) id: Value,
+    /// The digest of everything that was asked: see [`Key`].
+    pub(super) key: Key,
+    /// The label; null if there is none.
+    pub(super) label: Option<String>,
+    /// The rule that decided.
+    pub(super) by: DecidedBy,
+    /// The share of the panel that voted for the label; 0 without a label.
+    pub(super) score: f64,
+    /// The votes, in the order of the models' ids.
+    pub(super) votes: Vec<EntryVote>,
+    /// The cost of the row, in USD.
+    pub(super) cost_usd: f64,
+    /// The poll's id.
+    pub(super) poll_id: String,
+    /// True if the voters are simulated.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub(super) simulated: bool,
+}
+
+/// The rule that decided a label.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(super) enum DecidedBy {
+    /// The option had the most votes.
+    Plurality,
+    /// Options were tied, and the strongest model decided.
+    TieBreak,
+    /// A tie without a tie rule, or no votes.
+    None,
+}
+
+/// The vote of one model.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub(super) struct EntryVote {
+    /// The model's id.
+    pub(super) model: String,
+    /// The option; null without a vote.
+    pub(super) vote: Option<String>,
+    /// Time until the response, in milliseconds.
+    pub(super) ms: u32,
+    /// Its cost, in USD; absent if unknown.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) usd: Option<f64>,
+}
+
+/// The digest of a row's id, question, options, panel and rule, in hexadecimal digits.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(into = "String", try_from = "String")]
+pub(super) struct Key(pub(super) [u8; 16]);
+
+impl From<Key> for String {
+    fn from(key: Key) -> Self {
+        hex::encode(key.0)
+    }
+}
+
+impl TryFrom<String> for Key {
+    type Error = hex::FromHexError;
+
+    fn try_from(text: String) -> Result<Self, Self::Error> {
+        let mut key = [0; 16];
+        hex::decode_to_slice(text, &mut key).map(|()| Self(key))
+    }
+}
+
+/// The beginning of a line.
+const BEGINNING: &[u8] = b"{\"id\":";
+
+/// The file of labels, open for more.
+pub(super) struct Journal {
+    file: File,
+    labelled: HashSet<Key>,
+    /// The cost of all labels, in USD.
+    cost_usd: f64,
+}
+
+impl Journal {
+    /// Opens the file, or creates it. A last line that was cut off is removed.
+    pub(super) fn open(path: &Path) -> anyhow::Result<Self> {
+        let name = path.display();
+        let file = OpenOptions::new().read(true).append(true).create(true).open(path);
+        let file = file.with_context(|| format!("cannot write {name}"))?;
+        if file.try_lock().is_err() {
+            bail!("another process is writing {name}; wait until it has ended, or choose another file");
+        }
+        let (mut labelled, mut cost_usd, mut complete) = (HashSet::new(), 0.0, 0);
+        for entry in entries(&file)? {
+            let (entry, end) =
+                entry.with_context(|| format!("{name} is not a file of labels; choose another one"))?;
+            labelled.insert(entry.key);
+            cost_usd += entry.cost_usd;
+            complete = end;
+        }
+        // A process that was killed leaves the beginning of a line. Anything else is not ours.
+        let mut rest = Vec::new();
+        let mut tail = &file;
+        tail.seek(SeekFrom::Start(complete))?;
+        tail.take(BEGINNING.len() as u64).read_to_end(&mut rest)?;
+        if !BEGINNING.starts_with(&rest) {
+            bail!("{name} is not a file of labels; choose another one");
+        }
+        file.set_len(complete).with_context(|| format!("cannot repair {name}"))?;
+        Ok(Self { file, labelled, cost_usd })
+    }
+
+    /// True if the file has a label with this key.
+    pub(super) fn has(&self, key: Key) -> bool {
+        self.labelled.contains(&key)
+    }
+
+    /// Returns the cost of the labels that the file had when it was opened.
+    pub(super) fn cost(&self) -> MicroUsd {
+        MicroUsd::new((self.cost_usd * 1e6).ceil() as i64)
+    }
+
+    /// Appends labels. They are on disk when this returns.
+    pub(super) fn append(&mut self, entries: &[Entry]) -> anyhow::Result<()> {
+        let mut lines = Vec::new();
+        for entry in entries {
+            serde_json::to_writer(&mut lines, entry)?;
+            lines.push(b'\n');
+        }
+        self.file
+            .write_all(&lines)
+            .and_then(|()| self.file.sync_data())
+            .context("cannot write the labels")?;
+        self.labelled.extend(entries.iter().map(|entry| entry.key));
+        Ok(())
+    }
+
+    /// Reads the labels from the beginning, one at a time.
+    pub(super) fn entries(&self) -> anyhow::Result<impl Iterator<Item = anyhow::Result<Entry>>> {
+        Ok(entries(&self.file)?.map(|entry| entry.map(|(entry, _)| entry)))
+    }
+}
+
+/// Reads complete lines, each with its end in the file. A cut line at the end is left out.
+fn entries(file: &File) -> anyhow::Result<impl Iterator<Item = anyhow::Result<(Entry, u64)>>> {
+    let mut reader = BufReader::new(file.try_clone()?);
+    reader.seek(SeekFrom::Start(0))?;
+    let (mut end, mut line) = (0, Vec::new());
+    Ok(std::iter::from_fn(move || {
+        line.clear();
+        match reader.read_until(b'\n', &mut line) {
+            Err(error) => Some(Err(error.into())),
+            Ok(_) if line.last() != Some(&b'\n') => None,
+            Ok(length) => {
+                end += length as u64;
+                let entry = serde_json::from_slice(&line)
+                    .with_context(|| format!("the line at byte {}", end - length as u64));
+                Some(entry.map(|entry| (entry, end)))
+            }
+        }
+    }))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn entry(number: u8) -> Entry {
+        Entry {
+            id: number.into(),
+            key: Key([number; 16]),
+            label: Some("ü\n".to_owned()),
+            by: DecidedBy::Plurality,
+            score: 1.0,
+            votes: vec![EntryVote { model: "m".to_owned(), vote: None, ms: 3, usd: None }],
+            cost_usd: 0.5,
+            poll_id: "EP".to_owned(),
+            simulated: false,
+        }
+    }
+
+    #[test]
+    fn a_cut_line_is_removed_and_labels_go_on() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("labels.jsonl");
+        let mut journal = Journal::open(&path).unwrap();
+        assert!(Journal::open(&path).is_err(), "two writers");
+        journal.append(&[entry(1), entry(2)]).unwrap();
+        drop(journal);
+        let whole = std::fs::read(&path).unwrap();
+        // Wherever the second line is cut, the first one remains.
+        let first = whole.iter().position(|byte| *byte == b'\n').unwrap() + 1;
+        for cut in first..whole.len() {
+            std::fs::write(&path, &whole[..cut]).unwrap();
+            let mut journal = Journal::open(&path).unwrap();
+            assert!(journal.has(entry(1).key) && !journal.has(entry(2).key), "{cut}");
+            journal.append(&[entry(2)]).unwrap();
+            drop(journal);
+            assert_eq!(std::fs::read(&path).unwrap(), whole);
+        }
+    }
+
+    #[test]
+    fn other_files_are_not_overwritten() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("notes.txt");
+        std::fs::write(&path, "my notes\n").unwrap();
+        assert!(Journal::open(&path).is_err());
+        assert_eq!(std::fs::read_to_string(&path).unwrap(), "my notes\n");
+        std::fs::write(&path, "my notes").unwrap();
+        assert!(Journal::open(&path).is_err(), "a single line without an end is no cut label");
+    }
+}

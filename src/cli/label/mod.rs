@@ -1,0 +1,246 @@
+//! `ep label`: labels the rows of a file by the votes of a panel. The output is a journal, so that a run can be repeated.
+
+mod failed_rows;
+mod journal;
+mod labels;
+mod price;
+mod progress;
+mod report;
+mod rows;
+mod run;
+mod sample;
+mod table;
+mod task;
+mod template;
+
+use std::collections::HashSet;
+use std::io::{IsTerminal, Write};
+use std::path::PathBuf;
+
+use anyhow::bail;
+use ep_evaluation::agreement::Classes;
+use ep_polling::money::MicroUsd;
+use ep_tools::entry_of;
+use ep_tools::models::ListModels;
+use ep_tools::polls::{DEFAULT_PRESET, PollQuestion};
+use serde_json::{Value, json};
+
+use super::target::Target;
+use super::{End, INTERRUPTED, hints, print};
+use crate::app::jobs;
+use crate::config::Config;
+use failed_rows::FailedRows;
+use journal::{Entry, Journal};
+use price::price;
+use progress::LabelProgress;
+use report::{Report, Summary};
+use rows::Rows;
+use run::{Run, RunEnd};
+use table::Table;
+use task::{OnTie, OptionsOf, Panel, Task};
+use template::Template;
+
+/// Exit code if rows are tied.
+const TIED: u8 = 3;
+/// Exit code if rows were not fully asked.
+const FAILED: u8 = 4;
+/// Exit code if the cost limit ended the run.
+const LIMITED: u8 = 5;
+#[derive(clap::Args)]
+pub(super) struct Arguments {
+    /// File of rows: CSV with a header, or JSON Lines; - for standard input
+    #[arg(value_name = "FILE")]
+    input: PathBuf,
+    /// Question for each row; {column} stands for a field
+    #[arg(long, value_name = "TEMPLATE", required_unless_present = "sample")]
+    question: Option<String>,
+    /// Options, separated by commas
+    #[arg(long, value_delimiter = ',', value_name = "A,B,…", required_unless_present_any = ["options_from", "sample"])]
+    options: Vec<String>,
+    /// Column with the options of each row: a JSON list, or texts separated by |
+    #[arg(long, value_name = "COLUMN", conflicts_with = "options")]
+    options_from: Option<String>,
+    /// Preset of models; all of them vote on every row
+    #[arg(long, conflicts_with = "models")]
+    preset: Option<String>,
+    /// Model id, the strongest first; repeat for 2 to 150 models
+    #[arg(long = "model", value_name = "ID")]
+    models: Vec<String>,
+    /// Label of a tied row: none, or that of the first --model
+    #[arg(long, value_enum, default_value = "report")]
+    on_tie: OnTie,
+    /// Column with the id of each row; without one, equal rows are labelled once
+    #[arg(long, value_name = "COLUMN")]
+    id: Option<String>,
+    /// File of the labels; a second run adds those that are missing
+    #[arg(long, value_name = "FILE", default_value = "labels.jsonl")]
+    out: PathBuf,
+    /// Most to spend for the file in all its runs, in USD; never exceeded
+    #[arg(long, value_name = "USD", value_parser = usd)]
+    max_cost_usd: Option<f64>,
+    /// Begin without a question about the cost
+    #[arg(long)]
+    yes: bool,
+    /// Rows to ask about at once
+    #[arg(long, value_name = "NUMBER", default_value_t = 16, value_parser = clap::value_parser!(u16).range(1..=1000))]
+    at_once: u16,
+    /// Print the summary as JSON
+    #[arg(long)]
+    json: bool,
+    /// Write this many random rows as CSV, to be labelled by hand, and exit
+    #[arg(long, value_name = "NUMBER")]
+    sample: Option<usize>,
+    /// Seed of the random rows
+    #[arg(long, value_name = "NUMBER", default_value_t = 1, requires = "sample")]
+    seed: u64,
+    /// URL of a server to use, with the key in EP_API_KEY; by default runs in this process
+    #[arg(long, value_name = "URL")]
+    server: Option<String>,
+}
+
+/// Parses a positive amount.
+fn usd(text: &str) -> Result<f64, &'static str> {
+    let amount = text.parse().ok().filter(|usd: &f64| *usd > 0.0 && *usd <= 1e6);
+    amount.ok_or("must be above 0, and at most 1000000")
+}
+
+pub(super) async fn run(config: &Config, arguments: Arguments) -> anyhow::Result<End> {
+    if let Some(rows) = arguments.sample {
+        let sample = sample::draw(Table::open(&arguments.input)?, rows, arguments.seed)?;
+        print(sample.trim_end())?;
+        return Ok(End::Done);
+    }
+    let task = task(&arguments)?;
+    let mut journal = Journal::open(&arguments.out)?;
+    if arguments.server.is_none() && !arguments.json {
+        hints::before_a_poll(config).await;
+    }
+    let target = Target::new(config, arguments.server.as_deref()).await?;
+    if let Target::InProcess(service) = &target {
+        // Adopts the polls of a run that was killed.
+        jobs::start_all(service, None);
+    }
+    let labelled = label_file(&target, &arguments, &task, &mut journal).await;
+    target.close().await;
+    let (end, summary) = labelled?;
+    if arguments.json {
+        print(&serde_json::to_string_pretty(&summary)?)?;
+    } else {
+        print(summary.text().trim_end())?;
+    }
+    Ok(match end {
+        RunEnd::Interrupted => End::Code(INTERRUPTED),
+        RunEnd::CostLimit => End::Code(LIMITED),
+        RunEnd::Complete if summary.failed > 0 => End::Code(FAILED),
+        RunEnd::Complete if summary.ties > 0 => End::Code(TIED),
+        RunEnd::Complete => End::Done,
+    })
+}
+
+/// Reads the settings that all rows share.
+fn task(arguments: &Arguments) -> anyhow::Result<Task> {
+    let options = match &arguments.options_from {
+        Some(column) => OptionsOf::Column(column.clone()),
+        None => OptionsOf::Task(arguments.options.iter().map(|option| option.trim().to_owned()).collect()),
+    };
+    if arguments.on_tie == OnTie::Strongest && arguments.models.is_empty() {
+        bail!(
+            "--on-tie strongest needs the models in their order: name them with --model, the strongest first"
+        );
+    }
+    Ok(Task {
+        question: Template::parse(arguments.question.as_deref().unwrap_or_default())?,
+        options,
+        id: arguments.id.clone(),
+        panel: if arguments.models.is_empty() {
+            Panel::Preset(arguments.preset.clone())
+        } else {
+            Panel::Models(arguments.models.clone())
+        },
+        on_tie: arguments.on_tie,
+    })
+}
+
+/// Labels the rows that the journal lacks, and returns the summary of the file.
+async fn label_file(
+    target: &Target,
+    arguments: &Arguments,
+    task: &Task,
+    journal: &mut Journal,
+) -> anyhow::Result<(RunEnd, Summary)> {
+    let operation = entry_of::<PollQuestion>()?;
+    let panel = version(target, &task.panel).await?;
+    let rows = Rows::new(&arguments.input, task, &panel)?;
+    let Some((bound, offer)) = price(target, operation, task, rows.first()).await? else {
+        bail!("{} has no rows", arguments.input.display());
+    };
+    let missing = rows.count_missing(journal, &bound)?;
+    if missing.as_ref().is_none_or(|missing| missing.rows > 0) {
+        eprintln!("{}", offer.text(missing.as_ref(), arguments.at_once, arguments.max_cost_usd));
+        confirm(arguments.yes)?;
+    }
+    let cap = arguments.max_cost_usd.map(|usd| MicroUsd::new((usd * 1e6) as i64));
+    let mut progress = LabelProgress::new(missing.map(|missing| missing.rows));
+    let failed = FailedRows::open(&arguments.out)?;
+    let mut run = Run {
+        target,
+        operation,
+        task,
+        bound,
+        cap,
+        spent: journal.cost().plus(failed.cost()),
+        journal,
+        progress: &mut progress,
+        failed,
+        seen: HashSet::new(),
+    };
+    let ended = run.all(rows, usize::from(arguments.at_once)).await;
+    let Run { failed: failed_rows, seen, .. } = run;
+    progress.finish();
+    let failed = failed_rows.rows;
+    failed_rows.finish(journal)?;
+    let classes = match task.options {
+        OptionsOf::Task(_) => Classes::Shared,
+        OptionsOf::Column(_) => Classes::PerRow,
+    };
+    let mut report = Report::new(classes);
+    for entry in journal.entries()? {
+        let entry: Entry = entry?;
+        if seen.contains(&entry.key) {
+            report.add(&entry);
+        }
+    }
+    Ok((ended?, report.finish(failed)))
+}
+
+/// Returns the models of a panel as text, which changes with its members.
+async fn version(target: &Target, panel: &Panel) -> anyhow::Result<String> {
+    let name = match panel {
+        Panel::Models(models) => return Ok(json!(models).to_string()),
+        Panel::Preset(preset) => preset.as_deref().unwrap_or(DEFAULT_PRESET),
+    };
+    let list = target.call(entry_of::<ListModels>()?, json!({}), None).await?;
+    let has_preset = |model: &&Value| {
+        model["presets"].as_array().is_some_and(|presets| presets.iter().any(|preset| preset == name))
+    };
+    let models = list["variants"].as_array().map_or(&[][..], Vec::as_slice);
+    let mut ids: Vec<&str> =
+        models.iter().filter(has_preset).filter_map(|model| model["id"].as_str()).collect();
+    ids.sort_unstable();
+    Ok(json!([name, ids]).to_string())
+}
+
+/// Asks whether to begin. A script says so with --yes.
+fn confirm(yes: bool) -> anyhow::Result<()> {
+    if yes {
+        return Ok(());
+    }
+    if !std::io::stdin().is_terminal() {
+        bail!("nothing was asked: add --yes to begin");
+    }
+    eprint!("Begin? [y/N] ");
+    std::io::stderr().flush()?;
+    let mut answer = String::new();
+    std::io::stdin().read_line(&mut answer)?;
+    if answer.trim().eq_ignore_ascii_case("y") { Ok(()) } else { bail!("nothing was asked") }
+}

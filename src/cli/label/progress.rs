@@ -1,0 +1,92 @@
+//! The progress of labelling, on standard error: a bar on a terminal, else a line every ten seconds.
+
+use std::io::IsTerminal;
+use std::time::Duration;
+
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use tokio::time::Instant;
+
+/// Time between two lines of a log.
+const LINE_EVERY: Duration = Duration::from_secs(10);
+
+/// The progress of a run.
+pub(super) struct LabelProgress {
+    bar: ProgressBar,
+    begun: Instant,
+    line_at: Instant,
+    /// Rows to label; none if they come from standard input.
+    rows: Option<u64>,
+    counts: Counts,
+}
+
+/// Figures of the rows that this run has asked.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Counts {
+    pub(super) done: u64,
+    pub(super) unanimous: u64,
+    pub(super) ties: u64,
+    pub(super) failed: u64,
+    /// The cost, in USD.
+    pub(super) cost: f64,
+}
+
+impl LabelProgress {
+    /// Begins to show progress.
+    pub(super) fn new(rows: Option<u64>) -> Self {
+        let is_terminal = std::io::stderr().is_terminal();
+        let target = if is_terminal { ProgressDrawTarget::stderr() } else { ProgressDrawTarget::hidden() };
+        let bar = ProgressBar::with_draw_target(rows, target);
+        if let Ok(style) = ProgressStyle::with_template("{bar:30.cyan/dim} {pos}/{len} rows · {wide_msg}") {
+            bar.set_style(style.progress_chars("━━─"));
+        }
+        let begun = Instant::now();
+        Self { bar, begun, line_at: begun + LINE_EVERY, rows, counts: Counts::default() }
+    }
+
+    /// Returns the figures so far.
+    pub(super) const fn counts(&mut self) -> &mut Counts {
+        &mut self.counts
+    }
+
+    /// Shows the figures.
+    pub(super) fn show(&mut self) {
+        let message = self.message();
+        self.bar.set_position(self.counts.done);
+        self.bar.set_message(message.clone());
+        if self.bar.is_hidden() && Instant::now() >= self.line_at {
+            self.line_at = Instant::now() + LINE_EVERY;
+            let of = self.rows.map_or_else(String::new, |rows| format!(" of {rows}"));
+            eprintln!("{}{of} rows · {message}", self.counts.done);
+        }
+    }
+
+    /// Removes the bar.
+    pub(super) fn finish(&self) {
+        self.bar.finish_and_clear();
+    }
+
+    fn message(&self) -> String {
+        let Counts { done, unanimous, ties, failed, cost } = self.counts;
+        let seconds = self.begun.elapsed().as_secs_f64();
+        let rate = done as f64 / seconds.max(0.001);
+        let share = |part: u64| 100.0 * part as f64 / done.max(1) as f64;
+        let left = self.rows.filter(|_| done > 0).map_or_else(String::new, |rows| {
+            let left = rows.saturating_sub(done) as f64 / rate;
+            format!(" · about {} left", duration(left))
+        });
+        format!(
+            "{rate:.1} rows/s · ${cost:.6}{left} · {:.0} % unanimous · {:.0} % ties · {failed} failed",
+            share(unanimous),
+            share(ties)
+        )
+    }
+}
+
+/// Returns a time for people.
+pub(super) fn duration(seconds: f64) -> String {
+    match seconds {
+        ..90.0 => format!("{seconds:.0} s"),
+        90.0..5400.0 => format!("{:.0} min", seconds / 60.0),
+        _ => format!("{:.1} h", seconds / 3600.0),
+    }
+}

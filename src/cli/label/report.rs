@@ -1,0 +1,187 @@
+//! The summary of a file of labels.
+
+use std::collections::BTreeMap;
+use std::fmt::Write;
+
+use ep_evaluation::agreement::{Agreement, Classes};
+use ep_evaluation::effective_votes::ErrorCorrelation;
+use serde::Serialize;
+
+use super::journal::{DecidedBy, Entry};
+
+/// Figures of the rows of a file.
+#[derive(Debug, Serialize)]
+pub(super) struct Summary {
+    /// Rows with a label.
+    pub(super) labelled: u64,
+    /// Rows whose panel was tied or silent.
+    pub(super) ties: u64,
+    /// Rows whose label was decided by the strongest model.
+    pub(super) tie_breaks: u64,
+    /// Rows that were not fully asked.
+    pub(super) failed: u64,
+    /// Rows by label.
+    pub(super) labels: BTreeMap<String, u64>,
+    /// Krippendorff's alpha of the votes; null if it is not defined.
+    pub(super) alpha: Option<f64>,
+    /// The share of equal pairs of votes.
+    pub(super) pair_agreement: Option<f64>,
+    /// The effective number of votes, at most: n / (1 + (n − 1) r), where r is the correlation of the models' differences
+    /// from the label.
+    pub(super) effective_votes_at_most: Option<f64>,
+    /// The cost of all rows, in USD.
+    pub(super) cost_usd: f64,
+    /// The models, by their ids.
+    pub(super) models: BTreeMap<String, ModelSummary>,
+    /// True if the voters are simulated.
+    pub(super) simulated: bool,
+}
+
+/// Figures of one model.
+#[derive(Debug, Default, Serialize)]
+pub(super) struct ModelSummary {
+    /// Rows on which it voted.
+    pub(super) votes: u64,
+    /// Rows on which it was asked.
+    pub(super) rows: u64,
+    /// Rows on which its vote is the label.
+    pub(super) agrees: u64,
+    /// The known cost of its votes, in USD.
+    pub(super) cost_usd: f64,
+    /// Its mean time until the response, in milliseconds.
+    pub(super) mean_ms: f64,
+}
+
+/// Sums over labels. Its size does not depend on the number of rows.
+pub(super) struct Report {
+    summary: Summary,
+    agreement: Agreement,
+    /// The models in the order of their ids, and their differences from the label.
+    differences: Option<(Vec<String>, ErrorCorrelation)>,
+    /// The numbers of the labels, shared by all rows.
+    classes: BTreeMap<String, usize>,
+}
+
+impl Report {
+    /// Creates an empty report. `classes` tells whether all rows have the same options.
+    pub(super) fn new(classes: Classes) -> Self {
+        let summary = Summary {
+            labelled: 0,
+            ties: 0,
+            tie_breaks: 0,
+            failed: 0,
+            labels: BTreeMap::new(),
+            alpha: None,
+            pair_agreement: None,
+            effective_votes_at_most: None,
+            cost_usd: 0.0,
+            models: BTreeMap::new(),
+            simulated: false,
+        };
+        Self { summary, agreement: Agreement::new(classes), differences: None, classes: BTreeMap::new() }
+    }
+
+    /// Adds a label.
+    pub(super) fn add(&mut self, entry: &Entry) {
+        let summary = &mut self.summary;
+        match &entry.label {
+            Some(label) => {
+                summary.labelled += 1;
+                // Options of single rows are not counted: there can be as many as rows.
+                if !self.agreement.is_per_row() {
+                    *summary.labels.entry(label.clone()).or_default() += 1;
+                }
+            }
+            None => summary.ties += 1,
+        }
+        summary.tie_breaks += u64::from(entry.by == DecidedBy::TieBreak);
+        summary.cost_usd += entry.cost_usd;
+        summary.simulated |= entry.simulated;
+        let mut counts: Vec<u32> = vec![0; self.classes.len()];
+        for vote in &entry.votes {
+            let model = summary.models.entry(vote.model.clone()).or_default();
+            model.rows += 1;
+            model.mean_ms += (f64::from(vote.ms) - model.mean_ms) / model.rows as f64;
+            model.cost_usd += vote.usd.unwrap_or(0.0);
+            let Some(option) = &vote.vote else { continue };
+            model.votes += 1;
+            model.agrees += u64::from(entry.label.as_ref() == Some(option));
+            let next = self.classes.len();
+            let class = *self.classes.entry(option.clone()).or_insert(next);
+            if counts.len() <= class {
+                counts.resize(class + 1, 0);
+            }
+            if let Some(count) = counts.get_mut(class) {
+                *count += 1;
+            }
+        }
+        self.agreement.add(&counts);
+        if self.agreement.is_per_row() {
+            self.classes.clear();
+        }
+        let models = || entry.votes.iter().map(|vote| vote.model.clone()).collect::<Vec<_>>();
+        let (known, differences) =
+            self.differences.get_or_insert_with(|| (models(), ErrorCorrelation::new(entry.votes.len())));
+        // Rows of another panel, from an earlier version of the model list, cannot be compared.
+        if entry.label.is_some() && *known == models() {
+            let differs =
+                |vote: &Option<String>| vote.as_ref().map(|vote| Some(vote) != entry.label.as_ref());
+            differences.add(&entry.votes.iter().map(|vote| differs(&vote.vote)).collect::<Vec<_>>());
+        }
+    }
+
+    /// Returns the summary.
+    pub(super) fn finish(mut self, failed: u64) -> Summary {
+        self.summary.failed = failed;
+        self.summary.alpha = self.agreement.alpha();
+        self.summary.pair_agreement = self.agreement.pair_agreement();
+        let differences = self.differences.as_ref();
+        self.summary.effective_votes_at_most =
+            differences.and_then(|(_, differences)| differences.effective_votes());
+        self.summary
+    }
+}
+
+impl Summary {
+    /// Returns the summary as text.
+    pub(super) fn text(&self) -> String {
+        let mut text = String::new();
+        let mut line = |name: &str, value: String| {
+            let _ = writeln!(text, "{name:<22} {value}");
+        };
+        let labels: Vec<String> = self.labels.iter().map(|(label, rows)| format!("{label} {rows}")).collect();
+        let labels = if labels.is_empty() { String::new() } else { format!(": {}", labels.join(", ")) };
+        line("labelled", format!("{} rows{labels}", self.labelled));
+        line("ties", format!("{} ({} more decided by the strongest model)", self.ties, self.tie_breaks));
+        line("not fully asked", format!("{} rows", self.failed));
+        line("cost", format!("${:.6}", self.cost_usd));
+        if let (Some(alpha), Some(pairs)) = (self.alpha, self.pair_agreement) {
+            line("agreement", format!("alpha {alpha:.3}, {:.1} % of pairs of votes", pairs * 100.0));
+        }
+        if let Some(votes) = self.effective_votes_at_most {
+            let formula = "n / (1 + (n - 1) r), r: correlation of differences from the label";
+            line("effective votes", format!("at most {votes:.1} = {formula}"));
+        }
+        let width = self.models.keys().map(String::len).max().unwrap_or_default().max(5);
+        let _ = writeln!(
+            text,
+            "\n{:<width$}  {:>7}  {:>7}  {:>10}  {:>8}",
+            "model", "voted", "agrees", "cost", "mean"
+        );
+        for (name, model) in &self.models {
+            let share = |part: u64, of: u64| format!("{:.1} %", 100.0 * part as f64 / of.max(1) as f64);
+            let _ = writeln!(
+                text,
+                "{name:<width$}  {:>7}  {:>7}  {:>10}  {:>5.0} ms",
+                share(model.votes, model.rows),
+                share(model.agrees, model.votes),
+                format!("${:.6}", model.cost_usd),
+                model.mean_ms
+            );
+        }
+        if self.simulated {
+            text.push_str("\nThese voters are simulated: the labels mean nothing.\n");
+        }
+        text
+    }
+}

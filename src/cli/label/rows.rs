@@ -1,0 +1,80 @@
+//! The questions of a file, and the rows that have no label yet.
+
+use std::collections::HashSet;
+use std::path::{Path, PathBuf};
+
+use ep_polling::money::MicroUsd;
+
+use super::journal::Journal;
+use super::table::{Row, Table};
+use super::task::{CostBound, Question, Task};
+
+/// The rows of a file, with the first one read ahead.
+pub(super) struct Rows<'t> {
+    path: PathBuf,
+    task: &'t Task,
+    panel: &'t str,
+    first: Option<Question>,
+    rest: Table,
+}
+
+/// Rows without a label.
+pub(super) struct Missing {
+    pub(super) rows: u64,
+    /// Rows that have one.
+    pub(super) labelled: u64,
+    pub(super) at_most: MicroUsd,
+    /// Sum of the bytes of the prompts that depend on the rows.
+    pub(super) bytes: u64,
+}
+
+impl<'t> Rows<'t> {
+    pub(super) fn new(path: &Path, task: &'t Task, panel: &'t str) -> anyhow::Result<Self> {
+        let mut rest = Table::open(path)?;
+        let first = rest.next().transpose()?.map(|row| task.question(row, panel)).transpose()?;
+        Ok(Self { path: path.to_owned(), task, panel, first, rest })
+    }
+
+    pub(super) const fn first(&self) -> Option<&Question> {
+        self.first.as_ref()
+    }
+
+    /// Reads the whole file once, so that a wrong row is found before the first call. `None` for standard input.
+    pub(super) fn count_missing(
+        &self,
+        journal: &Journal,
+        bound: &CostBound,
+    ) -> anyhow::Result<Option<Missing>> {
+        if self.path == Path::new("-") {
+            return Ok(None);
+        }
+        let mut missing = Missing { rows: 0, labelled: 0, at_most: MicroUsd::ZERO, bytes: 0 };
+        let mut seen = HashSet::new();
+        for row in Table::open(&self.path)? {
+            let question = self.task.question(row?, self.panel)?;
+            if !seen.insert(question.key) {
+                continue;
+            }
+            if journal.has(question.key) {
+                missing.labelled += 1;
+            } else {
+                missing.rows += 1;
+                missing.at_most = missing.at_most.plus(bound.of(&question));
+                missing.bytes += question.bytes() as u64;
+            }
+        }
+        Ok(Some(missing))
+    }
+}
+
+impl Iterator for Rows<'_> {
+    type Item = anyhow::Result<Question>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        if let Some(first) = self.first.take() {
+            return Some(Ok(first));
+        }
+        let row: anyhow::Result<Row> = self.rest.next()?;
+        Some(row.and_then(|row| self.task.question(row, self.panel)))
+    }
+}

@@ -1,0 +1,138 @@
+//! Asks about the rows of a file, several at a time, within the cost limit.
+
+use std::collections::HashSet;
+
+use ep_kernel::tool::Entry as Operation;
+use ep_polling::money::MicroUsd;
+use futures::stream::FuturesUnordered;
+use futures::{FutureExt, StreamExt};
+
+use super::failed_rows::{Attempts, FailedRows};
+use super::journal::{Journal, Key};
+use super::labels::{Labelled, Outcome, label};
+use super::progress::LabelProgress;
+use super::rows::Rows;
+use super::task::{CostBound, Question, Task};
+use crate::cli::target::Target;
+
+/// The end of a run.
+pub(super) enum RunEnd {
+    /// Every row was asked.
+    Complete,
+    /// The next row could exceed the cost limit.
+    CostLimit,
+    /// Ctrl-C.
+    Interrupted,
+}
+
+/// A run over the rows of a file.
+pub(super) struct Run<'r> {
+    pub(super) target: &'r Target,
+    pub(super) operation: &'static Operation,
+    pub(super) task: &'r Task,
+    pub(super) bound: CostBound,
+    /// The limit for the file.
+    pub(super) cap: Option<MicroUsd>,
+    /// The cost of the file so far, with that of earlier runs.
+    pub(super) spent: MicroUsd,
+    pub(super) journal: &'r mut Journal,
+    pub(super) progress: &'r mut LabelProgress,
+    pub(super) failed: FailedRows,
+    /// The keys of the file's rows.
+    pub(super) seen: HashSet<Key>,
+}
+
+impl Run<'_> {
+    /// Asks about every row that has no label, `at_once` at a time.
+    pub(super) async fn all(&mut self, rows: Rows<'_>, at_once: usize) -> anyhow::Result<RunEnd> {
+        let mut asked = FuturesUnordered::new();
+        let mut reserved = MicroUsd::ZERO;
+        let (mut waiting, mut rows, mut end) = (None, rows.fuse(), None);
+        loop {
+            while end.is_none() && asked.len() < at_once {
+                let next = match waiting.take() {
+                    Some(question) => Some(question),
+                    None => self.next_missing(&mut rows)?,
+                };
+                let Some(question) = next else { break };
+                let at_most = self.bound.of(&question);
+                if self.cap.is_some_and(|cap| self.spent.plus(reserved).plus(at_most) > cap) {
+                    // Rows in flight cost less than was reserved for them.
+                    if asked.is_empty() {
+                        end = Some(RunEnd::CostLimit);
+                    }
+                    waiting = Some(question);
+                    break;
+                }
+                reserved = reserved.plus(at_most);
+                let (target, operation, task) = (self.target, self.operation, self.task);
+                let earlier = self.failed.attempts(question.key);
+                asked.push(async move {
+                    (at_most, label(target, operation, task, question, at_most, earlier).await)
+                });
+            }
+            if asked.is_empty() {
+                return Ok(end.unwrap_or(RunEnd::Complete));
+            }
+            let first = tokio::select! {
+                Some(first) = asked.next() => first,
+                _ = tokio::signal::ctrl_c(), if end.is_none() => {
+                    eprintln!("ending: waiting for {} rows in flight", asked.len());
+                    end = Some(RunEnd::Interrupted);
+                    continue;
+                }
+            };
+            let mut done = vec![first];
+            while let Some(Some(next)) = asked.next().now_or_never() {
+                done.push(next);
+            }
+            for (at_most, _) in &done {
+                reserved = reserved.minus(*at_most);
+            }
+            self.keep(done.into_iter().map(|(_, labelled)| labelled).collect())?;
+        }
+    }
+
+    /// Returns the next row without a label.
+    fn next_missing(
+        &mut self,
+        rows: &mut impl Iterator<Item = anyhow::Result<Question>>,
+    ) -> anyhow::Result<Option<Question>> {
+        for question in rows {
+            let question = question?;
+            if self.seen.insert(question.key) && !self.journal.has(question.key) {
+                return Ok(Some(question));
+            }
+        }
+        Ok(None)
+    }
+
+    /// Writes finished rows.
+    fn keep(&mut self, done: Vec<Labelled>) -> anyhow::Result<()> {
+        let (mut entries, mut stop) = (Vec::new(), None);
+        for Labelled { question, cost, outcome } in done {
+            self.spent = self.spent.plus(cost);
+            let counts = self.progress.counts();
+            counts.done += 1;
+            counts.cost = self.spent.as_usd();
+            match outcome {
+                Outcome::Entry(entry) => {
+                    counts.unanimous += u64::from(entry.score >= 1.0);
+                    counts.ties += u64::from(entry.label.is_none());
+                    entries.push(*entry);
+                }
+                Outcome::Failed(reason) => {
+                    counts.failed += 1;
+                    tracing::info!(row = question.row.number, reason, "a row was not fully asked");
+                    let Attempts { count, cost: earlier } = self.failed.attempts(question.key);
+                    let attempts = Attempts { count: count + 1, cost: earlier.plus(cost) };
+                    self.failed.add(&question.row, question.key, attempts, reason)?;
+                }
+                Outcome::Stop(fault) => stop = Some(fault),
+            }
+        }
+        self.journal.append(&entries)?;
+        self.progress.show();
+        stop.map_or(Ok(()), |fault| Err(fault.into()))
+    }
+}

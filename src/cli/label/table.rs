@@ -1,0 +1,159 @@
+//! Rows of a file: CSV with a header, or JSON Lines.
+
+use std::collections::BTreeSet;
+use std::fs::File;
+use std::io::{BufRead, BufReader};
+use std::path::Path;
+
+use anyhow::{Context, bail};
+use serde_json::{Map, Value};
+
+use super::failed_rows::FAILURE;
+
+/// A row: its number in the file, from 1, and its fields by column.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Row {
+    pub(super) number: u64,
+    pub(super) fields: Map<String, Value>,
+}
+
+/// A reader of rows, which holds one row at a time.
+pub(super) struct Table {
+    rows: Rows,
+    number: u64,
+}
+
+enum Rows {
+    Csv { header: csv::StringRecord, records: csv::StringRecordsIntoIter<Box<dyn BufRead + Send>> },
+    JsonLines(std::io::Lines<Box<dyn BufRead + Send>>),
+}
+
+impl Table {
+    /// Opens a file, or standard input for `-`. The first character decides the format: `{` begins JSON Lines.
+    pub(super) fn open(path: &Path) -> anyhow::Result<Self> {
+        let mut reader: Box<dyn BufRead + Send> = if path == Path::new("-") {
+            Box::new(BufReader::new(std::io::stdin()))
+        } else {
+            let file = File::open(path).with_context(|| format!("cannot open {}", path.display()))?;
+            Box::new(BufReader::new(file))
+        };
+        let start = reader.fill_buf().with_context(|| format!("cannot read {}", path.display()))?;
+        let mark = start.strip_prefix(b"\xef\xbb\xbf").map_or(0, |_| 3);
+        let is_json = start[mark..].iter().find(|byte| !byte.is_ascii_whitespace()) == Some(&b'{');
+        reader.consume(mark);
+        if is_json {
+            return Ok(Self { rows: Rows::JsonLines(reader.lines()), number: 0 });
+        }
+        let mut records = csv::ReaderBuilder::new().flexible(true).from_reader(reader);
+        let header = records.headers().context("the file has no header")?.clone();
+        let names: BTreeSet<&str> = header.iter().collect();
+        if names.len() < header.len() {
+            bail!("two columns have the same name; rename one of them");
+        }
+        Ok(Self { rows: Rows::Csv { header, records: records.into_records() }, number: 0 })
+    }
+}
+
+impl Iterator for Table {
+    type Item = anyhow::Result<Row>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        let fields = match &mut self.rows {
+            Rows::Csv { header, records } => {
+                let record = records.next()?;
+                self.number += 1;
+                record.context("the file is not valid CSV").and_then(|record| of_csv(header, &record))
+            }
+            Rows::JsonLines(lines) => {
+                let line = loop {
+                    let line = lines.next()?;
+                    self.number += 1;
+                    if !matches!(&line, Ok(line) if line.trim().is_empty()) {
+                        break line;
+                    }
+                };
+                line.map_err(anyhow::Error::from).and_then(|line| of_json(&line))
+            }
+        };
+        let number = self.number;
+        let fields = fields.map(|mut fields| {
+            // Written by an earlier run.
+            fields.remove(FAILURE);
+            fields
+        });
+        Some(fields.map(|fields| Row { number, fields }).with_context(|| format!("row {number}")))
+    }
+}
+
+fn of_csv(header: &csv::StringRecord, record: &csv::StringRecord) -> anyhow::Result<Map<String, Value>> {
+    if record.len() != header.len() {
+        bail!("has {} fields, and the header has {}", record.len(), header.len());
+    }
+    Ok(header.iter().zip(record).map(|(name, field)| (name.to_owned(), field.into())).collect())
+}
+
+fn of_json(line: &str) -> anyhow::Result<Map<String, Value>> {
+    match serde_json::from_str(line).context("is not a line of JSON")? {
+        Value::Object(fields) => Ok(fields),
+        _ => bail!("must be a JSON object"),
+    }
+}
+
+impl Row {
+    /// Returns a field as text; `None` without the column. A null is empty.
+    pub(super) fn text(&self, column: &str) -> Option<String> {
+        Some(match self.fields.get(column)? {
+            Value::String(text) => text.clone(),
+            Value::Null => String::new(),
+            other => other.to_string(),
+        })
+    }
+
+    /// Returns the error for a missing column, which lists the columns.
+    pub(super) fn no_column(&self, column: &str) -> anyhow::Error {
+        let columns: Vec<&str> = self.fields.keys().map(String::as_str).collect();
+        anyhow::anyhow!(
+            "row {} has no column {column:?}; its columns are {}",
+            self.number,
+            columns.join(", ")
+        )
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Write;
+
+    use super::*;
+    use serde_json::json;
+
+    fn rows(text: &str) -> Vec<anyhow::Result<Row>> {
+        let mut file = tempfile::NamedTempFile::new().unwrap();
+        file.write_all(text.as_bytes()).unwrap();
+        Table::open(file.path()).unwrap().collect()
+    }
+
+    #[test]
+    fn csv_and_json_lines_are_rows() {
+        let csv = rows("\u{feff}id,text\n1,\"a, \"\"b\"\"\nc\"\n2,ü\n");
+        let fields: Vec<Value> = csv.into_iter().map(|row| Value::Object(row.unwrap().fields)).collect();
+        assert_eq!(fields, [json!({ "id": "1", "text": "a, \"b\"\nc" }), json!({ "id": "2", "text": "ü" })]);
+        let lines = rows("\n{\"id\": 1, \"tags\": [\"x\"], \"none\": null}\n\n{\"id\": 2}\n");
+        let rows: Vec<Row> = lines.into_iter().map(Result::unwrap).collect();
+        let text = |column: &str| rows[0].text(column);
+        assert_eq!(rows.len(), 2);
+        assert_eq!((text("id"), text("tags")), (Some("1".into()), Some("[\"x\"]".into())));
+        assert_eq!((text("none"), text("other")), (Some(String::new()), None));
+    }
+
+    #[test]
+    fn errors_name_the_row() {
+        let error = |text: &str| {
+            let found = rows(text).into_iter().find_map(Result::err).unwrap();
+            format!("{found:#}")
+        };
+        assert_eq!(error("a,b\n1,2\n3\n"), "row 2: has 1 fields, and the header has 2");
+        assert!(error("{\"a\": 1}\n{\"a\": \n").starts_with("row 2: is not a line of JSON"));
+        assert_eq!(error("{\"a\": 1}\n[1]\n"), "row 2: must be a JSON object");
+    }
+}

@@ -1,0 +1,79 @@
+//! The question of a row: a text with the names of columns in braces.
+
+use std::fmt::Write;
+
+use anyhow::bail;
+
+use super::table::Row;
+
+/// A question in which `{column}` stands for a field. `{{` and `}}` are braces.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Template(Vec<Part>);
+
+#[derive(Debug, Clone, PartialEq)]
+enum Part {
+    Text(String),
+    Column(String),
+}
+
+impl Template {
+    /// Parses a template.
+    pub(super) fn parse(text: &str) -> anyhow::Result<Self> {
+        let (mut parts, mut plain, mut rest) = (Vec::new(), String::new(), text);
+        while let Some(at) = rest.find(['{', '}']) {
+            let (before, from) = rest.split_at(at);
+            plain.push_str(before);
+            if let Some(after) = from.strip_prefix("{{").or_else(|| from.strip_prefix("}}")) {
+                plain.push_str(&from[..1]);
+                rest = after;
+            } else if let Some((column, after)) = from.strip_prefix('{').and_then(|from| from.split_once('}'))
+            {
+                parts.push(Part::Text(std::mem::take(&mut plain)));
+                parts.push(Part::Column(column.trim().to_owned()));
+                rest = after;
+            } else {
+                bail!(
+                    "the question has a single brace: write {{{{ or }}}} for a brace, and {{column}} for a field"
+                );
+            }
+        }
+        plain.push_str(rest);
+        parts.push(Part::Text(plain));
+        Ok(Self(parts))
+    }
+
+    /// Returns the question of a row.
+    pub(super) fn fill(&self, row: &Row) -> anyhow::Result<String> {
+        let mut filled = String::new();
+        for part in &self.0 {
+            match part {
+                Part::Text(text) => filled.push_str(text),
+                Part::Column(column) => {
+                    let field = row.text(column).ok_or_else(|| row.no_column(column))?;
+                    write!(filled, "{field}")?;
+                }
+            }
+        }
+        Ok(filled)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn columns_are_filled_in() {
+        let fields = json!({ "text": "Fine {x}", "n": 3 }).as_object().unwrap().clone();
+        let row = Row { number: 7, fields };
+        let fill = |template: &str| Template::parse(template).unwrap().fill(&row);
+        assert_eq!(fill("{text}: good? {{n}} is { n }").unwrap(), "Fine {x}: good? {n} is 3");
+        assert_eq!(fill("Nothing").unwrap(), "Nothing");
+        let error = fill("{txt}?").unwrap_err().to_string();
+        assert_eq!(error, "row 7 has no column \"txt\"; its columns are text, n");
+        for wrong in ["{text", "a } b"] {
+            assert!(Template::parse(wrong).is_err(), "{wrong}");
+        }
+    }
+}

@@ -1,0 +1,276 @@
+//! `ep label`, as a person runs it on a file.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::Path;
+use std::process::Stdio;
+use std::time::Duration;
+
+use ep_upstream::testing::{Action, Behaviour, Script, ScriptedUpstream, VoteFor};
+use serde_json::{Value, json};
+use tokio::process::Command;
+
+use crate::command_line::{ep, stdout};
+use crate::harness::Setup;
+
+const QUESTION: &str = "Is this review positive or negative? {text}";
+
+/// Writes a file of reviews.
+fn reviews(folder: &Path, rows: usize) {
+    let rows: Vec<String> = (0..rows).map(|row| format!("r{row},\"Review {row}, quite long\"\n")).collect();
+    fs::write(folder.join("data.csv"), format!("id,text\n{}", rows.concat())).unwrap();
+}
+
+/// Returns the arguments for the file, by a panel of three models.
+fn arguments<'a>(more: &[&'a str]) -> Vec<&'a str> {
+    let label = [
+        "label",
+        "data.csv",
+        "--question",
+        QUESTION,
+        "--options",
+        "positive,negative",
+        "--id",
+        "id",
+        "--yes",
+    ];
+    label.into_iter().chain(more.iter().copied()).collect()
+}
+
+/// Three models, named from the strongest to the weakest.
+const TRIO: [&str; 6] = ["--model", "maker0/line-0", "--model", "maker1/line-1", "--model", "maker2/line-2"];
+
+fn lines(path: &Path) -> Vec<Value> {
+    let text = fs::read_to_string(path).unwrap();
+    text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+}
+
+async fn run(folder: &Path, upstream: &ScriptedUpstream, arguments: &[&str]) -> std::process::Output {
+    let folder = folder.to_owned();
+    let arguments: Vec<String> = arguments.iter().map(ToString::to_string).collect();
+    let url = upstream.base_url();
+    let run = move || {
+        let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
+        ep(&folder, &arguments, &[("EP_UPSTREAM_URL", &url), ("EP_LEASE_MS", "1500")])
+    };
+    tokio::task::spawn_blocking(run).await.unwrap()
+}
+
+#[tokio::test]
+async fn a_second_run_asks_nothing_and_ends_alike() {
+    let folder = tempfile::tempdir().unwrap();
+    reviews(folder.path(), 12);
+    let upstream = ScriptedUpstream::start(Script::panel(3)).unwrap();
+    let arguments = arguments(&[&TRIO[..], &["--json"]].concat());
+    let first: Value =
+        serde_json::from_str(&stdout(&run(folder.path(), &upstream, &arguments).await, 0)).unwrap();
+    assert_eq!((&first["labelled"], &first["ties"], &first["failed"]), (&json!(12), &json!(0), &json!(0)));
+    assert_eq!(upstream.total_calls(), 36);
+    let labels = lines(&folder.path().join("labels.jsonl"));
+    let mut ids: Vec<&str> = labels.iter().map(|line| line["id"].as_str().unwrap()).collect();
+    ids.sort_unstable();
+    ids.dedup();
+    assert_eq!(ids.len(), 12);
+    for line in &labels {
+        let votes = line["votes"].as_array().unwrap();
+        let for_label = votes.iter().filter(|vote| vote["vote"] == line["label"]).count();
+        assert!(votes.len() == 3 && for_label >= 2, "{line}");
+        assert_eq!(line["score"], for_label as f64 / 3.0);
+    }
+    let again: Value =
+        serde_json::from_str(&stdout(&run(folder.path(), &upstream, &arguments).await, 0)).unwrap();
+    assert_eq!((again, upstream.total_calls()), (first, 36));
+
+    // Another question, other options and another panel ask again.
+    let other = arguments.iter().map(|word| if *word == QUESTION { "Good? It says: {text}" } else { word });
+    stdout(&run(folder.path(), &upstream, &other.collect::<Vec<_>>()).await, 0);
+    assert_eq!(upstream.total_calls(), 72);
+}
+
+#[tokio::test]
+async fn ties_follow_the_rule() {
+    let folder = tempfile::tempdir().unwrap();
+    reviews(folder.path(), 3);
+    let choices = [("maker0/line-0", "negative"), ("maker1/line-1", "positive")];
+    let votes_for = VoteFor::ByModel(choices.map(|(model, vote)| (model.to_owned(), vote.to_owned())).into());
+    let upstream = ScriptedUpstream::start(Script { votes_for, ..Script::panel(2) }).unwrap();
+    let pair = &TRIO[..4];
+    let tied = run(folder.path(), &upstream, &arguments(pair)).await;
+    assert!(stdout(&tied, 3).contains("0 rows"));
+    assert!(
+        lines(&folder.path().join("labels.jsonl"))
+            .iter()
+            .all(|line| line["label"].is_null() && line["by"] == "none")
+    );
+    // The rule is part of what was decided, so the rows are asked again.
+    let strongest = [pair, &["--on-tie", "strongest", "--out", "strongest.jsonl"]].concat();
+    stdout(&run(folder.path(), &upstream, &arguments(&strongest)).await, 0);
+    let broken = lines(&folder.path().join("strongest.jsonl"));
+    assert!(broken.iter().all(|line| line["label"] == "negative" && line["by"] == "tie_break"), "{broken:?}");
+}
+
+#[tokio::test]
+async fn rows_that_were_not_fully_asked_are_an_input() {
+    let folder = tempfile::tempdir().unwrap();
+    reviews(folder.path(), 5);
+    let script = || Script::panel(3);
+    let broken = script().with(
+        "maker1/line-1",
+        Behaviour { actions: vec![Action::Status(401, String::new())], ..Behaviour::default() },
+    );
+    let upstream = ScriptedUpstream::start(broken).unwrap();
+    stdout(&run(folder.path(), &upstream, &arguments(&TRIO)).await, 4);
+    assert_eq!(lines(&folder.path().join("labels.jsonl")).len(), 0);
+    let failed = folder.path().join("labels.failed.jsonl");
+    let rows = lines(&failed);
+    let first = rows.iter().find(|row| row["id"] == "r0").unwrap();
+    assert!(rows.len() == 5 && first["text"] == "Review 0, quite long", "{rows:?}");
+    let reason = json!("1 of 3 models did not respond");
+    assert_eq!((&first["_failed"]["attempts"], &first["_failed"]["reason"]), (&json!(1), &reason));
+    // Another run asks again, and counts.
+    stdout(&run(folder.path(), &upstream, &arguments(&TRIO)).await, 4);
+    assert!(lines(&failed).len() == 5 && lines(&failed).iter().all(|row| row["_failed"]["attempts"] == 2));
+
+    let mended = ScriptedUpstream::start(script()).unwrap();
+    let mut again = arguments(&TRIO);
+    again[1] = "labels.failed.jsonl";
+    stdout(&run(folder.path(), &mended, &again).await, 0);
+    assert_eq!(lines(&folder.path().join("labels.jsonl")).len(), 5);
+    assert!(!failed.exists(), "nothing is left to ask");
+}
+
+#[tokio::test]
+async fn the_cost_limit_holds_for_the_file() {
+    let folder = tempfile::tempdir().unwrap();
+    reviews(folder.path(), 40);
+    let upstream = ScriptedUpstream::start(Script::panel(3)).unwrap();
+    let limited = [&TRIO[..], &["--max-cost-usd", "0.003"]].concat();
+    stdout(&run(folder.path(), &upstream, &arguments(&limited)).await, 5);
+    let spent = |labels: &[Value]| labels.iter().map(|line| line["cost_usd"].as_f64().unwrap()).sum::<f64>();
+    let labels = lines(&folder.path().join("labels.jsonl"));
+    assert!((1..40).contains(&labels.len()), "{}", labels.len());
+    assert!(spent(&labels) <= 0.003, "{}", spent(&labels));
+    // All runs share the limit.
+    let calls = upstream.total_calls();
+    stdout(&run(folder.path(), &upstream, &arguments(&limited)).await, 5);
+    assert!(upstream.total_calls() <= calls + 3, "{} after {calls}", upstream.total_calls());
+    // The rest is labelled when there is more to spend.
+    stdout(&run(folder.path(), &upstream, &arguments(&TRIO)).await, 0);
+    assert_eq!(lines(&folder.path().join("labels.jsonl")).len(), 40);
+    assert_eq!(upstream.total_calls(), 120);
+}
+
+#[tokio::test]
+async fn a_server_labels_likewise() {
+    let service = Setup::scripted(Script::panel(3)).boot().await;
+    let key = service.user().await.key.unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    reviews(folder.path(), 4);
+    let arguments = arguments(&[&TRIO[..], &["--server", &service.url]].concat());
+    let arguments: Vec<String> = arguments.iter().map(ToString::to_string).collect();
+    let path = folder.path().to_owned();
+    let run = move || {
+        let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
+        ep(&path, &arguments, &[("EP_API_KEY", &key)])
+    };
+    stdout(&tokio::task::spawn_blocking(run).await.unwrap(), 0);
+    assert_eq!(lines(&folder.path().join("labels.jsonl")).len(), 4);
+}
+
+#[test]
+fn wrong_files_and_templates_ask_nothing() {
+    let folder = tempfile::tempdir().unwrap();
+    reviews(folder.path(), 2);
+    let refused = |arguments: &[&str], words: &str| {
+        let output = ep(folder.path(), arguments, &[]);
+        let text = String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.code() != Some(0) && text.contains(words), "{words} in {text}");
+    };
+    let options = ["--options", "a,b", "--yes"];
+    let with = |file, question| [&["label", file, "--question", question], &options[..]].concat();
+    refused(
+        &with("data.csv", "{txt}: a or b, please?"),
+        "row 1 has no column \"txt\"; its columns are id, text",
+    );
+    refused(&with("data.csv", "{text: a or b?"), "single brace");
+    refused(&with("other.csv", "{text}?"), "cannot open other.csv");
+    fs::write(folder.path().join("bad.csv"), "a,b\n1,2\n3\n").unwrap();
+    refused(&with("bad.csv", "{a}: a or b, please?"), "row 2: has 1 fields");
+    refused(&["label", "data.csv", "--question", "{text}: a or b?", "--options", "a,b"], "add --yes");
+    refused(&[&with("data.csv", "{text}: a or b?")[..], &["--on-tie", "strongest"]].concat(), "--model");
+    refused(
+        &[&with("data.csv", "{text}: a or b?")[..], &["--out", "data.csv"]].concat(),
+        "not a file of labels",
+    );
+    assert!(fs::read_to_string(folder.path().join("data.csv")).unwrap().starts_with("id,text\n"));
+}
+
+#[test]
+fn samples_are_random_rows_with_a_column_for_gold() {
+    let folder = tempfile::tempdir().unwrap();
+    reviews(folder.path(), 50);
+    let sample = |seed: &str| {
+        let arguments = ["label", "data.csv", "--sample", "7", "--seed", seed];
+        stdout(&ep(folder.path(), &arguments, &[]), 0)
+    };
+    let drawn = sample("1");
+    assert_eq!(drawn.lines().next(), Some("id,text,gold"));
+    assert_eq!(drawn.lines().count(), 8);
+    assert_eq!(drawn, sample("1"));
+    assert_ne!(drawn, sample("2"));
+}
+
+/// No row is lost and no stored vote is asked again, wherever the process is killed.
+#[tokio::test(flavor = "multi_thread")]
+async fn kills_lose_no_row_and_ask_no_stored_vote_again() {
+    const AT_ONCE: usize = 4;
+    // More in the long suite.
+    let at_most: usize = std::env::var("EP_TEST_KILLS").map_or(15, |kills| kills.parse().unwrap());
+    let rows = 3 * at_most;
+    let folder = tempfile::tempdir().unwrap();
+    reviews(folder.path(), rows);
+    let mut script = Script::panel(3);
+    script.default.latency = Duration::from_millis(150);
+    let upstream = ScriptedUpstream::start(script).unwrap();
+    let at_once = AT_ONCE.to_string();
+    let arguments = arguments(&[&TRIO[..], &["--at-once", &at_once]].concat());
+    let start = || {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_ep"));
+        command.args(&arguments).env_clear().env("EP_DATA_DIR", folder.path()).current_dir(folder.path());
+        command.env("EP_UPSTREAM_URL", upstream.base_url()).env("EP_LEASE_MS", "300");
+        command.stdout(Stdio::null()).stderr(Stdio::null()).kill_on_drop(true).spawn().unwrap()
+    };
+    let mut kills = 0;
+    let journal = folder.path().join("labels.jsonl");
+    let mut ended = None;
+    while kills < at_most && ended.is_none() {
+        let mut child = start();
+        let life = Duration::from_millis(300 + 37 * (kills as u64 % 16));
+        if let Ok(status) = tokio::time::timeout(life, child.wait()).await {
+            ended = Some(status.unwrap());
+        } else {
+            child.kill().await.unwrap();
+            kills += 1;
+        }
+        // Whatever was labelled stays, but for a line that was being written.
+        let text = fs::read_to_string(&journal).unwrap_or_default();
+        for line in text.split_inclusive('\n').filter(|line| line.ends_with('\n')) {
+            serde_json::from_str::<Value>(line).unwrap();
+        }
+    }
+    let status = match ended {
+        Some(status) => status,
+        None => start().wait().await.unwrap(),
+    };
+    assert_eq!(status.code(), Some(0));
+    let mut labels: BTreeMap<String, usize> = BTreeMap::new();
+    for line in lines(&journal) {
+        *labels.entry(line["id"].as_str().unwrap().to_owned()).or_default() += 1;
+        assert_eq!(line["votes"].as_array().unwrap().len(), 3);
+    }
+    assert!(labels.len() == rows && labels.values().all(|lines| *lines == 1), "{labels:?}");
+    // Only calls in flight at a kill are repeated.
+    let repeated = upstream.total_calls() - 3 * rows;
+    assert!(repeated <= kills * AT_ONCE * 3, "{repeated} calls were repeated after {kills} kills");
+    println!("{kills} kills, {repeated} of {} calls repeated", 3 * rows);
+}
