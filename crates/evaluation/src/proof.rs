@@ -9,6 +9,7 @@
 //! A proof is valid under these conditions, which the caller ensures:
 //!
 //! - The gold rows are drawn at random from the rows that the bound is about.
+//! - [`Scores`] holds the scores of all these rows, not those of the gold rows alone.
 //! - Panel, prompt, rule, bound and risk are fixed before a label of these gold rows is read.
 //! - The gold rows are tested once. For several rules on the same gold, each has its part of the risk
 //!   ([`Claim::for_rules`]).
@@ -165,8 +166,10 @@ impl Scores {
 /// let row = |score, is_wrong| GoldRow { score: Score(score), is_wrong };
 /// let gold: Vec<GoldRow> =
 ///     (0..150).map(|place| row(3, place == 0)).chain((0..50).map(|place| row(2, place < 10))).collect();
+/// // They were drawn from a file of 2,000 rows.
 /// let mut scores = Scores::default();
-/// gold.iter().for_each(|row| scores.add(row.score));
+/// (0..1_480).for_each(|_| scores.add(Score(3)));
+/// (0..520).for_each(|_| scores.add(Score(2)));
 /// let proved = prove(&scores.thresholds(200, &claim), &gold, &claim).expect("a proof");
 /// assert_eq!((proved.threshold, proved.accepted, proved.wrong), (Score(3), 150, 1));
 /// ```

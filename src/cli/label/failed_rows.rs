@@ -1,8 +1,8 @@
 //! Rows that were not fully asked, in a file that is an input for another run.
 
 use std::collections::{BTreeMap, HashMap};
-use std::fs::File;
-use std::io::{BufRead, BufReader, BufWriter, Write};
+use std::fs::{File, OpenOptions};
+use std::io::{BufRead, BufReader, BufWriter, ErrorKind, Write};
 use std::path::{Path, PathBuf};
 
 use anyhow::Context;
@@ -11,12 +11,10 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
 use super::journal::{Journal, Key};
-use super::table::Row;
+use super::table::{FAILURE, Row};
 use crate::cli::printable::printable;
 
-/// The field with what is known about the failure.
-pub(super) const FAILURE: &str = "_failed";
-/// Maximum number of reasons that are shown.
+/// Maximum number of reasons that are counted one by one.
 const MAX_REASONS: usize = 5;
 
 /// The attempts to ask about a row.
@@ -27,7 +25,7 @@ pub(super) struct Attempts {
     pub(super) cost: MicroUsd,
 }
 
-/// A row in the file: its fields, and the failure.
+/// The failure of a row, in a field of its own.
 #[derive(Debug, Serialize, Deserialize)]
 struct Failure {
     key: Key,
@@ -36,93 +34,135 @@ struct Failure {
     reason: String,
 }
 
-/// The rows of earlier runs and of this one.
+/// The rows of earlier runs and of this one. The last line of a row counts.
 pub(super) struct FailedRows {
     path: PathBuf,
-    earlier: HashMap<Key, (Attempts, String)>,
-    file: tempfile::NamedTempFile,
+    file: Option<File>,
+    attempts: HashMap<Key, Attempts>,
     /// Rows of this run.
     pub(super) rows: u64,
-    /// The reasons, with the number of rows.
+    /// The reasons of this run, with the number of rows.
     reasons: BTreeMap<String, u64>,
 }
 
 impl FailedRows {
     /// Reads the rows of earlier runs: for `labels.jsonl`, those of `labels.failed.jsonl`.
     pub(super) fn open(out: &Path) -> anyhow::Result<Self> {
-        let path = out.with_extension("failed.jsonl");
-        let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
-        let file = tempfile::NamedTempFile::new_in(folder);
-        let file = file.with_context(|| format!("cannot write {}", path.display()))?;
-        let mut earlier = HashMap::new();
-        if let Ok(known) = File::open(&path) {
-            for line in BufReader::new(known).lines() {
-                let line = line.with_context(|| format!("cannot read {}", path.display()))?;
-                let fields: Map<String, Value> = serde_json::from_str(&line).unwrap_or_default();
-                let failure = fields.get(FAILURE).cloned().unwrap_or_default();
-                if let Ok(Failure { key, attempts, cost_micro_usd, .. }) = serde_json::from_value(failure) {
-                    let attempts = Attempts { count: attempts, cost: MicroUsd::new(cost_micro_usd) };
-                    earlier.insert(key, (attempts, line));
-                }
+        let path = if out.extension().is_some_and(|extension| extension == "jsonl") {
+            out.with_extension("failed.jsonl")
+        } else {
+            let mut name = out.as_os_str().to_owned();
+            name.push(".failed.jsonl");
+            name.into()
+        };
+        let mut attempts = HashMap::new();
+        for line in lines(&path)? {
+            if let Some(Failure { key, attempts: count, cost_micro_usd, .. }) = failure(&line?) {
+                attempts.insert(key, Attempts { count, cost: MicroUsd::new(cost_micro_usd) });
             }
         }
-        Ok(Self { path, earlier, file, rows: 0, reasons: BTreeMap::new() })
+        Ok(Self { path, file: None, attempts, rows: 0, reasons: BTreeMap::new() })
     }
 
     /// Returns the earlier attempts to ask about a row.
     pub(super) fn attempts(&self, key: Key) -> Attempts {
-        self.earlier.get(&key).map(|(attempts, _)| *attempts).unwrap_or_default()
+        self.attempts.get(&key).copied().unwrap_or_default()
     }
 
-    /// Returns the cost of all earlier attempts.
-    pub(super) fn cost(&self) -> MicroUsd {
-        self.earlier.values().map(|(attempts, _)| attempts.cost).sum()
+    /// Returns the cost of the attempts for rows that have no label.
+    pub(super) fn cost(&self, journal: &Journal) -> MicroUsd {
+        let unlabelled = self.attempts.iter().filter(|(key, _)| !journal.has(**key));
+        unlabelled.map(|(_, attempts)| attempts.cost).sum()
     }
 
-    /// Adds a row.
-    pub(super) fn add(
-        &mut self,
-        row: &Row,
-        key: Key,
-        attempts: Attempts,
-        reason: String,
-    ) -> anyhow::Result<()> {
-        self.earlier.remove(&key);
+    /// Appends a row. It is on disk when this returns.
+    pub(super) fn add(&mut self, row: &Row, key: Key, cost: MicroUsd, reason: String) -> anyhow::Result<()> {
+        let Attempts { count, cost: earlier } = self.attempts(key);
+        let attempts = Attempts { count: count + 1, cost: earlier.plus(cost) };
         let mut fields = row.fields.clone();
-        let Attempts { count, cost } = attempts;
-        let failure = Failure { key, attempts: count, cost_micro_usd: cost.micro(), reason: reason.clone() };
+        let failure = Failure {
+            key,
+            attempts: attempts.count,
+            cost_micro_usd: attempts.cost.micro(),
+            reason: reason.clone(),
+        };
         fields.insert(FAILURE.to_owned(), json!(failure));
-        let mut writer = BufWriter::new(self.file.as_file_mut());
-        serde_json::to_writer(&mut writer, &fields)?;
-        writer.write_all(b"\n")?;
-        writer.flush()?;
+        let mut line = serde_json::to_vec(&fields)?;
+        line.push(b'\n');
+        let unwritable = || format!("cannot write {}", self.path.display());
+        if self.file.is_none() {
+            let file = OpenOptions::new().append(true).create(true).open(&self.path);
+            self.file = Some(file.with_context(unwritable)?);
+        }
+        if let Some(file) = &mut self.file {
+            file.write_all(&line).and_then(|()| file.sync_data()).with_context(unwritable)?;
+        }
+        self.attempts.insert(key, attempts);
         self.rows += 1;
+        let reason = if self.reasons.len() < MAX_REASONS || self.reasons.contains_key(&reason) {
+            reason
+        } else {
+            "other reasons".to_owned()
+        };
         *self.reasons.entry(reason).or_default() += 1;
         Ok(())
     }
 
-    /// Tells how many rows there are, and why. Replaces the file of the last run; its rows that were not asked remain.
-    pub(super) fn finish(mut self, journal: &Journal) -> anyhow::Result<()> {
-        let mut left = self.rows;
-        for (key, (_, line)) in self.earlier {
-            if !journal.has(key) {
-                writeln!(self.file, "{line}")?;
-                left += 1;
-            }
-        }
-        for (reason, rows) in self.reasons.iter().take(MAX_REASONS) {
+    /// Tells how many rows failed, and why. Removes rows from the file that have a label, and earlier lines of a row.
+    pub(super) fn finish(self, journal: &Journal) -> anyhow::Result<()> {
+        for (reason, rows) in &self.reasons {
             eprintln!("{rows} rows: {}", printable(reason));
         }
-        if left > 0 {
+        if self.rows > 0 {
             eprintln!(
-                "{left} rows were not fully asked; they are in {}, for another run",
+                "{} rows were not fully asked; they are in {}, for another run",
+                self.rows,
                 self.path.display()
             );
-            self.file.as_file().sync_all()?;
-            self.file.persist(&self.path)?;
-        } else if self.path.exists() {
+        }
+        if !self.path.exists() {
+            return Ok(());
+        }
+        let folder = self.path.parent().filter(|folder| !folder.as_os_str().is_empty());
+        let mut left = tempfile::NamedTempFile::new_in(folder.unwrap_or(Path::new(".")))?;
+        let mut count = 0_u64;
+        {
+            let mut writer = BufWriter::new(left.as_file_mut());
+            for line in lines(&self.path)? {
+                let line = line?;
+                let is_done = failure(&line).is_some_and(|failure| {
+                    journal.has(failure.key) || self.attempts(failure.key).count != failure.attempts
+                });
+                if !is_done {
+                    count += 1;
+                    writeln!(writer, "{line}")?;
+                }
+            }
+            writer.flush()?;
+        }
+        if count == 0 {
             std::fs::remove_file(&self.path)?;
+        } else {
+            left.as_file().sync_all()?;
+            left.persist(&self.path)?;
         }
         Ok(())
     }
+}
+
+/// Returns the lines of a file; none if there is no file.
+fn lines(path: &Path) -> anyhow::Result<impl Iterator<Item = anyhow::Result<String>>> {
+    let file = match File::open(path) {
+        Ok(file) => Some(file),
+        Err(error) if error.kind() == ErrorKind::NotFound => None,
+        Err(error) => return Err(error).with_context(|| format!("cannot read {}", path.display())),
+    };
+    let lines = file.into_iter().flat_map(|file| BufReader::new(file).lines());
+    Ok(lines.map(|line| line.map_err(Into::into)))
+}
+
+/// Returns the failure in a line, if it has one.
+fn failure(line: &str) -> Option<Failure> {
+    let fields: Map<String, Value> = serde_json::from_str(line).ok()?;
+    serde_json::from_value(fields.get(FAILURE)?.clone()).ok()
 }

@@ -113,7 +113,7 @@ impl Journal {
         let mut tail = &file;
         tail.seek(SeekFrom::Start(complete))?;
         tail.take(BEGINNING.len() as u64).read_to_end(&mut rest)?;
-        if !BEGINNING.starts_with(&rest) {
+        if !BEGINNING.starts_with(&rest) || (complete == 0 && !rest.is_empty()) {
             bail!("{name} is not a file of labels; choose another one");
         }
         file.set_len(complete).with_context(|| format!("cannot repair {name}"))?;
@@ -127,7 +127,7 @@ impl Journal {
 
     /// Returns the cost of the labels that the file had when it was opened.
     pub(super) fn cost(&self) -> MicroUsd {
-        MicroUsd::new((self.cost_usd * 1e6).ceil() as i64)
+        MicroUsd::new((self.cost_usd * 1e6).round() as i64)
     }
 
     /// Appends labels. They are on disk when this returns.

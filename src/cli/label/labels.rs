@@ -44,7 +44,7 @@ pub(super) async fn label(
     at_most: MicroUsd,
     earlier: Attempts,
 ) -> Labelled {
-    let reference = format!("label-{}-{}", String::from(question.key), earlier.count);
+    let reference = format!("label-{}-{}", String::from(question.poll), earlier.count);
     let poll = match ask(target, operation, &question, &task.panel, at_most, &reference).await {
         Ok(poll) => poll,
         Err(fault) => {
@@ -68,9 +68,16 @@ pub(super) async fn label(
     Labelled { question, cost, outcome }
 }
 
-/// True if other rows can succeed after this fault.
+/// True if other rows can succeed after this fault. A poll can have been deleted, or opened at another price.
 fn concerns_the_row(fault: &Fault) -> bool {
-    matches!(fault.kind(), Kind::InvalidInput | Kind::PollFailed)
+    matches!(
+        fault.kind(),
+        Kind::InvalidInput
+            | Kind::PollFailed
+            | Kind::PayloadTooLarge
+            | Kind::NotFound
+            | Kind::IdempotencyMismatch
+    )
 }
 
 /// Asks once, and waits while the service is busy.
@@ -144,7 +151,7 @@ fn tie_break(poll: &PollResponse, task: &Task) -> Option<String> {
     }
     let most = poll.tally.0.iter().map(|(_, votes)| *votes).max().filter(|most| *most > 0)?;
     strongest.iter().find_map(|model| {
-        let vote = poll.votes.iter().find(|vote| vote.model_id == *model)?;
+        let vote = poll.votes.iter().find(|vote| vote.model_id.eq_ignore_ascii_case(model))?;
         vote.chosen_option.clone().filter(|option| poll.tally.of(option) == most)
     })
 }

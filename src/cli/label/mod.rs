@@ -25,6 +25,7 @@ use ep_tools::models::ListModels;
 use ep_tools::polls::{DEFAULT_PRESET, PollQuestion};
 use serde_json::{Value, json};
 
+use super::printable::printable;
 use super::target::Target;
 use super::{End, INTERRUPTED, hints, print};
 use crate::app::jobs;
@@ -45,7 +46,10 @@ const TIED: u8 = 3;
 /// Exit code if rows were not fully asked.
 const FAILED: u8 = 4;
 /// Exit code if the cost limit ended the run.
-const LIMITED: u8 = 5;
+const LIMITED: u8 = 10;
+/// Lease of a row's poll, in milliseconds: after a kill, the next run waits so long.
+const LEASE_MS: u64 = 5_000;
+
 #[derive(clap::Args)]
 pub(super) struct Arguments {
     /// File of rows: CSV with a header, or JSON Lines; - for standard input
@@ -61,7 +65,7 @@ pub(super) struct Arguments {
     #[arg(long, value_name = "COLUMN", conflicts_with = "options")]
     options_from: Option<String>,
     /// Preset of models; all of them vote on every row
-    #[arg(long, conflicts_with = "models")]
+    #[arg(long, conflicts_with = "models", required_unless_present_any = ["models", "sample"])]
     preset: Option<String>,
     /// Model id, the strongest first; repeat for 2 to 150 models
     #[arg(long = "model", value_name = "ID")]
@@ -107,7 +111,8 @@ fn usd(text: &str) -> Result<f64, &'static str> {
 pub(super) async fn run(config: &Config, arguments: Arguments) -> anyhow::Result<End> {
     if let Some(rows) = arguments.sample {
         let sample = sample::draw(Table::open(&arguments.input)?, rows, arguments.seed)?;
-        print(sample.trim_end())?;
+        // As it is: the labels belong to these very texts.
+        std::io::stdout().write_all(sample.as_bytes())?;
         return Ok(End::Done);
     }
     let task = task(&arguments)?;
@@ -115,7 +120,9 @@ pub(super) async fn run(config: &Config, arguments: Arguments) -> anyhow::Result
     if arguments.server.is_none() && !arguments.json {
         hints::before_a_poll(config).await;
     }
-    let target = Target::new(config, arguments.server.as_deref()).await?;
+    let mut config = config.clone();
+    config.polls.lease_ms = config.polls.lease_ms.min(LEASE_MS);
+    let target = Target::new(&config, arguments.server.as_deref()).await?;
     if let Target::InProcess(service) = &target {
         // Adopts the polls of a run that was killed.
         jobs::start_all(service, None);
@@ -133,7 +140,7 @@ pub(super) async fn run(config: &Config, arguments: Arguments) -> anyhow::Result
         RunEnd::CostLimit => End::Code(LIMITED),
         RunEnd::Complete if summary.failed > 0 => End::Code(FAILED),
         RunEnd::Complete if summary.ties > 0 => End::Code(TIED),
-        RunEnd::Complete => End::Done,
+        RunEnd::Complete | RunEnd::Failed(_) => End::Done,
     })
 }
 
@@ -147,6 +154,9 @@ fn task(arguments: &Arguments) -> anyhow::Result<Task> {
         bail!(
             "--on-tie strongest needs the models in their order: name them with --model, the strongest first"
         );
+    }
+    if let Some(pattern) = arguments.models.iter().find(|model| model.contains('*')) {
+        bail!("--model takes ids, and {pattern} is a pattern; `ep call list_models` lists the ids");
     }
     Ok(Task {
         question: Template::parse(arguments.question.as_deref().unwrap_or_default())?,
@@ -176,11 +186,18 @@ async fn label_file(
     };
     let missing = rows.count_missing(journal, &bound)?;
     if missing.as_ref().is_none_or(|missing| missing.rows > 0) {
-        eprintln!("{}", offer.text(missing.as_ref(), arguments.at_once, arguments.max_cost_usd));
+        let offer = offer.text(missing.as_ref(), arguments.at_once, arguments.max_cost_usd);
+        eprintln!("{}", printable(&offer));
         confirm(arguments.yes)?;
     }
+    if arguments.max_cost_usd.is_some() && offer.unpriced > 0 {
+        bail!(
+            "{} of the models have no listed price, so no cost limit can hold; choose others",
+            offer.unpriced
+        );
+    }
     let cap = arguments.max_cost_usd.map(|usd| MicroUsd::new((usd * 1e6) as i64));
-    let mut progress = LabelProgress::new(missing.map(|missing| missing.rows));
+    let mut progress = LabelProgress::new(missing.as_ref().map(|missing| missing.rows));
     let failed = FailedRows::open(&arguments.out)?;
     let mut run = Run {
         target,
@@ -188,17 +205,24 @@ async fn label_file(
         task,
         bound,
         cap,
-        spent: journal.cost().plus(failed.cost()),
+        spent: journal.cost().plus(failed.cost(journal)),
         journal,
         progress: &mut progress,
         failed,
         seen: HashSet::new(),
     };
     let ended = run.all(rows, usize::from(arguments.at_once)).await;
-    let Run { failed: failed_rows, seen, .. } = run;
+    let Run { failed: failed_rows, seen, spent, .. } = run;
     progress.finish();
     let failed = failed_rows.rows;
     failed_rows.finish(journal)?;
+    let end = match ended? {
+        RunEnd::Failed(error) => return Err(error),
+        end => end,
+    };
+    // Of standard input, only the rows that were reached are known.
+    let count = missing.as_ref().map(|missing| missing.keys.len() as u64);
+    let keys = missing.map_or(seen, |missing| missing.keys);
     let classes = match task.options {
         OptionsOf::Task(_) => Classes::Shared,
         OptionsOf::Column(_) => Classes::PerRow,
@@ -206,11 +230,11 @@ async fn label_file(
     let mut report = Report::new(classes);
     for entry in journal.entries()? {
         let entry: Entry = entry?;
-        if seen.contains(&entry.key) {
+        if keys.contains(&entry.key) {
             report.add(&entry);
         }
     }
-    Ok((ended?, report.finish(failed)))
+    Ok((end, report.finish(count, failed, spent.as_usd())))
 }
 
 /// Returns the models of a panel as text, which changes with its members.

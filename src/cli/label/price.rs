@@ -28,6 +28,8 @@ pub(super) struct Offer {
     /// The bytes of the first row.
     bytes: usize,
     typical_ms: Option<u32>,
+    /// Models without a listed price.
+    pub(super) unpriced: u32,
     simulated: bool,
     notices: Vec<String>,
 }
@@ -36,7 +38,7 @@ impl Offer {
     /// Describes the work before it begins.
     pub(super) fn text(&self, missing: Option<&Missing>, at_once: u16, cap: Option<f64>) -> String {
         let mut text = match missing {
-            Some(Missing { rows, labelled, at_most, bytes }) => {
+            Some(Missing { rows, labelled, at_most, bytes, .. }) => {
                 let calls = rows * u64::from(self.models);
                 // The cost grows with the prompt.
                 let prompts = (rows * INSTRUCTION_TOKENS + bytes) as f64;
@@ -104,6 +106,7 @@ pub(super) async fn price(
         typical: short.cost_usd_typical_full_roster.0.as_usd(),
         bytes: first.bytes(),
         typical_ms: short.typical_vote_ms,
+        unpriced: short.models_of_unknown_price,
         simulated: short.simulated,
         notices: short.notices.clone(),
     };

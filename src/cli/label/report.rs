@@ -4,7 +4,6 @@ use std::collections::BTreeMap;
 use std::fmt::Write;
 
 use ep_evaluation::agreement::{Agreement, Classes};
-use ep_evaluation::effective_votes::ErrorCorrelation;
 use serde::Serialize;
 
 use super::journal::{DecidedBy, Entry};
@@ -26,10 +25,9 @@ pub(super) struct Summary {
     pub(super) alpha: Option<f64>,
     /// The share of equal pairs of votes.
     pub(super) pair_agreement: Option<f64>,
-    /// The effective number of votes, at most: n / (1 + (n − 1) r), where r is the correlation of the models' differences
-    /// from the label.
-    pub(super) effective_votes_at_most: Option<f64>,
-    /// The cost of all rows, in USD.
+    /// Rows that were not asked.
+    pub(super) unasked: u64,
+    /// The cost of the file in all its runs, in USD.
     pub(super) cost_usd: f64,
     /// The models, by their ids.
     pub(super) models: BTreeMap<String, ModelSummary>,
@@ -56,8 +54,6 @@ pub(super) struct ModelSummary {
 pub(super) struct Report {
     summary: Summary,
     agreement: Agreement,
-    /// The models in the order of their ids, and their differences from the label.
-    differences: Option<(Vec<String>, ErrorCorrelation)>,
     /// The numbers of the labels, shared by all rows.
     classes: BTreeMap<String, usize>,
 }
@@ -70,15 +66,15 @@ impl Report {
             ties: 0,
             tie_breaks: 0,
             failed: 0,
+            unasked: 0,
             labels: BTreeMap::new(),
             alpha: None,
             pair_agreement: None,
-            effective_votes_at_most: None,
             cost_usd: 0.0,
             models: BTreeMap::new(),
             simulated: false,
         };
-        Self { summary, agreement: Agreement::new(classes), differences: None, classes: BTreeMap::new() }
+        Self { summary, agreement: Agreement::new(classes), classes: BTreeMap::new() }
     }
 
     /// Adds a label.
@@ -95,7 +91,6 @@ impl Report {
             None => summary.ties += 1,
         }
         summary.tie_breaks += u64::from(entry.by == DecidedBy::TieBreak);
-        summary.cost_usd += entry.cost_usd;
         summary.simulated |= entry.simulated;
         let mut counts: Vec<u32> = vec![0; self.classes.len()];
         for vote in &entry.votes {
@@ -119,25 +114,16 @@ impl Report {
         if self.agreement.is_per_row() {
             self.classes.clear();
         }
-        let models = || entry.votes.iter().map(|vote| vote.model.clone()).collect::<Vec<_>>();
-        let (known, differences) =
-            self.differences.get_or_insert_with(|| (models(), ErrorCorrelation::new(entry.votes.len())));
-        // Rows of another panel, from an earlier version of the model list, cannot be compared.
-        if entry.label.is_some() && *known == models() {
-            let differs =
-                |vote: &Option<String>| vote.as_ref().map(|vote| Some(vote) != entry.label.as_ref());
-            differences.add(&entry.votes.iter().map(|vote| differs(&vote.vote)).collect::<Vec<_>>());
-        }
     }
 
-    /// Returns the summary.
-    pub(super) fn finish(mut self, failed: u64) -> Summary {
-        self.summary.failed = failed;
-        self.summary.alpha = self.agreement.alpha();
-        self.summary.pair_agreement = self.agreement.pair_agreement();
-        let differences = self.differences.as_ref();
-        self.summary.effective_votes_at_most =
-            differences.and_then(|(_, differences)| differences.effective_votes());
+    /// Returns the summary of a file with this many rows, if that is known, and this cost.
+    pub(super) fn finish(mut self, rows: Option<u64>, failed: u64, cost_usd: f64) -> Summary {
+        let summary = &mut self.summary;
+        (summary.failed, summary.cost_usd) = (failed, cost_usd);
+        summary.unasked = rows.unwrap_or(0).saturating_sub(summary.labelled + summary.ties + failed);
+        // Options of single rows have no class in common, which alpha would need.
+        summary.alpha = self.agreement.alpha().filter(|_| !self.agreement.is_per_row());
+        summary.pair_agreement = self.agreement.pair_agreement();
         self.summary
     }
 }
@@ -154,13 +140,11 @@ impl Summary {
         line("labelled", format!("{} rows{labels}", self.labelled));
         line("ties", format!("{} ({} more decided by the strongest model)", self.ties, self.tie_breaks));
         line("not fully asked", format!("{} rows", self.failed));
+        line("not asked", format!("{} rows", self.unasked));
         line("cost", format!("${:.6}", self.cost_usd));
-        if let (Some(alpha), Some(pairs)) = (self.alpha, self.pair_agreement) {
-            line("agreement", format!("alpha {alpha:.3}, {:.1} % of pairs of votes", pairs * 100.0));
-        }
-        if let Some(votes) = self.effective_votes_at_most {
-            let formula = "n / (1 + (n - 1) r), r: correlation of differences from the label";
-            line("effective votes", format!("at most {votes:.1} = {formula}"));
+        if let Some(pairs) = self.pair_agreement {
+            let alpha = self.alpha.map_or_else(String::new, |alpha| format!("alpha {alpha:.3}, "));
+            line("agreement", format!("{alpha}{:.1} % of pairs of votes are equal", pairs * 100.0));
         }
         let width = self.models.keys().map(String::len).max().unwrap_or_default().max(5);
         let _ = writeln!(

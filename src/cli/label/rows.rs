@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use ep_polling::money::MicroUsd;
 
-use super::journal::Journal;
+use super::journal::{Journal, Key};
 use super::table::{Row, Table};
 use super::task::{CostBound, Question, Task};
 
@@ -26,6 +26,8 @@ pub(super) struct Missing {
     pub(super) at_most: MicroUsd,
     /// Sum of the bytes of the prompts that depend on the rows.
     pub(super) bytes: u64,
+    /// The keys of all rows.
+    pub(super) keys: HashSet<Key>,
 }
 
 impl<'t> Rows<'t> {
@@ -48,11 +50,11 @@ impl<'t> Rows<'t> {
         if self.path == Path::new("-") {
             return Ok(None);
         }
-        let mut missing = Missing { rows: 0, labelled: 0, at_most: MicroUsd::ZERO, bytes: 0 };
-        let mut seen = HashSet::new();
+        let mut missing =
+            Missing { rows: 0, labelled: 0, at_most: MicroUsd::ZERO, bytes: 0, keys: HashSet::new() };
         for row in Table::open(&self.path)? {
             let question = self.task.question(row?, self.panel)?;
-            if !seen.insert(question.key) {
+            if !missing.keys.insert(question.key) {
                 continue;
             }
             if journal.has(question.key) {

@@ -2,12 +2,14 @@
 
 use std::collections::HashSet;
 
+use ep_kernel::fault::Fault;
 use ep_kernel::tool::Entry as Operation;
 use ep_polling::money::MicroUsd;
 use futures::stream::FuturesUnordered;
 use futures::{FutureExt, StreamExt};
+use tokio::signal::unix::{SignalKind, signal};
 
-use super::failed_rows::{Attempts, FailedRows};
+use super::failed_rows::FailedRows;
 use super::journal::{Journal, Key};
 use super::labels::{Labelled, Outcome, label};
 use super::progress::LabelProgress;
@@ -23,6 +25,8 @@ pub(super) enum RunEnd {
     CostLimit,
     /// Ctrl-C.
     Interrupted,
+    /// Every further row would fail, or the input is wrong.
+    Failed(anyhow::Error),
 }
 
 /// A run over the rows of a file.
@@ -43,22 +47,36 @@ pub(super) struct Run<'r> {
 }
 
 impl Run<'_> {
-    /// Asks about every row that has no label, `at_once` at a time.
+    /// Asks about every row that has no label, `at_once` at a time. Whatever ends it, rows in flight are written first,
+    /// except after a second Ctrl-C.
     pub(super) async fn all(&mut self, rows: Rows<'_>, at_once: usize) -> anyhow::Result<RunEnd> {
+        let mut interrupts = signal(SignalKind::interrupt())?;
+        let mut terminations = signal(SignalKind::terminate())?;
         let mut asked = FuturesUnordered::new();
         let mut reserved = MicroUsd::ZERO;
         let (mut waiting, mut rows, mut end) = (None, rows.fuse(), None);
         loop {
             while end.is_none() && asked.len() < at_once {
                 let next = match waiting.take() {
-                    Some(question) => Some(question),
-                    None => self.next_missing(&mut rows)?,
+                    Some(question) => Ok(Some(question)),
+                    None => self.next_missing(&mut rows),
                 };
-                let Some(question) = next else { break };
+                let question = match next {
+                    Ok(Some(question)) => question,
+                    Ok(None) => break,
+                    Err(error) => {
+                        end = Some(RunEnd::Failed(error));
+                        break;
+                    }
+                };
                 let at_most = self.bound.of(&question);
                 if self.cap.is_some_and(|cap| self.spent.plus(reserved).plus(at_most) > cap) {
                     // Rows in flight cost less than was reserved for them.
                     if asked.is_empty() {
+                        let spent = self.spent;
+                        eprintln!(
+                            "the cost limit ends the run: {spent} is spent, and the next row can cost {at_most}"
+                        );
                         end = Some(RunEnd::CostLimit);
                     }
                     waiting = Some(question);
@@ -76,8 +94,11 @@ impl Run<'_> {
             }
             let first = tokio::select! {
                 Some(first) = asked.next() => first,
-                _ = tokio::signal::ctrl_c(), if end.is_none() => {
-                    eprintln!("ending: waiting for {} rows in flight", asked.len());
+                Some(()) = async { tokio::select! { one = interrupts.recv() => one, one = terminations.recv() => one } } => {
+                    if matches!(end, Some(RunEnd::Interrupted)) {
+                        return Ok(RunEnd::Interrupted);
+                    }
+                    eprintln!("waiting for {} rows in flight; Ctrl-C again ends at once", asked.len());
                     end = Some(RunEnd::Interrupted);
                     continue;
                 }
@@ -89,7 +110,9 @@ impl Run<'_> {
             for (at_most, _) in &done {
                 reserved = reserved.minus(*at_most);
             }
-            self.keep(done.into_iter().map(|(_, labelled)| labelled).collect())?;
+            if let Some(fault) = self.keep(done.into_iter().map(|(_, labelled)| labelled).collect())? {
+                end.get_or_insert(RunEnd::Failed(fault.into()));
+            }
         }
     }
 
@@ -107,8 +130,8 @@ impl Run<'_> {
         Ok(None)
     }
 
-    /// Writes finished rows.
-    fn keep(&mut self, done: Vec<Labelled>) -> anyhow::Result<()> {
+    /// Writes finished rows. Returns a fault that every further row would have.
+    fn keep(&mut self, done: Vec<Labelled>) -> anyhow::Result<Option<Fault>> {
         let (mut entries, mut stop) = (Vec::new(), None);
         for Labelled { question, cost, outcome } in done {
             self.spent = self.spent.plus(cost);
@@ -124,15 +147,13 @@ impl Run<'_> {
                 Outcome::Failed(reason) => {
                     counts.failed += 1;
                     tracing::info!(row = question.row.number, reason, "a row was not fully asked");
-                    let Attempts { count, cost: earlier } = self.failed.attempts(question.key);
-                    let attempts = Attempts { count: count + 1, cost: earlier.plus(cost) };
-                    self.failed.add(&question.row, question.key, attempts, reason)?;
+                    self.failed.add(&question.row, question.key, cost, reason)?;
                 }
                 Outcome::Stop(fault) => stop = Some(fault),
             }
         }
         self.journal.append(&entries)?;
         self.progress.show();
-        stop.map_or(Ok(()), |fault| Err(fault.into()))
+        Ok(stop)
     }
 }

@@ -8,7 +8,8 @@ use std::path::Path;
 use anyhow::{Context, bail};
 use serde_json::{Map, Value};
 
-use super::failed_rows::FAILURE;
+/// The field that tells why an earlier run could not label a row. No part of the input.
+pub(super) const FAILURE: &str = "_failed";
 
 /// A row: its number in the file, from 1, and its fields by column.
 #[derive(Debug, Clone, PartialEq)]
@@ -39,6 +40,9 @@ impl Table {
         };
         let start = reader.fill_buf().with_context(|| format!("cannot read {}", path.display()))?;
         let mark = start.strip_prefix(b"\xef\xbb\xbf").map_or(0, |_| 3);
+        if start[mark..].iter().find(|byte| !byte.is_ascii_whitespace()) == Some(&b'[') {
+            bail!("{} is a JSON array; write one object a line (JSON Lines)", path.display());
+        }
         let is_json = start[mark..].iter().find(|byte| !byte.is_ascii_whitespace()) == Some(&b'{');
         reader.consume(mark);
         if is_json {

@@ -1,7 +1,9 @@
 //! The questions to ask: one for each row, with its options, its key and the bound of its cost.
 
-use anyhow::bail;
+use anyhow::{Context, bail};
 use ep_polling::money::MicroUsd;
+use ep_polling::options::Options;
+use ep_polling::question::Question as QuestionText;
 use serde_json::{Map, Value, json};
 use sha2::{Digest, Sha256};
 
@@ -49,7 +51,10 @@ pub(super) enum OnTie {
 pub(super) struct Question {
     pub(super) row: Row,
     pub(super) id: Value,
+    /// The digest of what decides the label.
     pub(super) key: Key,
+    /// The digest of what the models are asked, so that another tie rule asks nobody again.
+    pub(super) poll: Key,
     pub(super) question: String,
     pub(super) options: Vec<String>,
 }
@@ -70,13 +75,21 @@ impl Task {
             OnTie::Report => "report",
             OnTie::Strongest => "strongest",
         };
-        let content = json!([1, id, question, options, panel, rule]).to_string();
-        let digest: [u8; 32] = Sha256::digest(content).into();
-        let mut key = Key([0; 16]);
-        key.0.copy_from_slice(&digest[..16]);
+        let number = row.number;
+        QuestionText::new(&question).with_context(|| format!("row {number}: the question"))?;
+        Options::new(&options).with_context(|| format!("row {number}: the options"))?;
+        let poll = digest(&json!([1, id, question, options, panel]));
+        let key = digest(&json!([1, id, question, options, panel, rule]));
         let id = if self.id.is_some() { id } else { String::from(key).into() };
-        Ok(Question { row, id, key, question, options })
+        Ok(Question { row, id, key, poll, question, options })
     }
+}
+
+fn digest(content: &Value) -> Key {
+    let digest: [u8; 32] = Sha256::digest(content.to_string()).into();
+    let mut key = Key([0; 16]);
+    key.0.copy_from_slice(&digest[..16]);
+    key
 }
 
 /// Reads the options of a row.
@@ -122,6 +135,9 @@ impl Question {
     }
 }
 
+/// After a kill, each lost call is charged by estimate, at most half of its highest cost, and made again.
+const LOST_CALLS: f64 = 1.5;
+
 /// The maximum cost of a row: a line over the bytes of its prompt.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct CostBound {
@@ -140,7 +156,7 @@ impl CostBound {
         let further = question.bytes() as f64 - self.bytes as f64;
         let micro = self.slope.mul_add(further, self.base);
         let rounding = if self.base + self.slope > 0.0 { f64::from(self.models) } else { 0.0 };
-        MicroUsd::new((micro + rounding).max(0.0).ceil() as i64)
+        MicroUsd::new(((micro + rounding) * LOST_CALLS).max(0.0).ceil() as i64)
     }
 }
 

@@ -4,7 +4,7 @@
 //!
 //! - It says that it is a retry, and the same request opened polls within ten minutes, on any replica.
 //! - The process of the same request ended before its polls, which were opened within ten minutes.
-//! - The connection of the same request to this process is gone, while its polls still run.
+//! - The connection of the same request to this process was closed before its response, within ten minutes.
 //!
 //! The polls have a reference, so that every replica finds them: the digest of the request, the span of time in which it
 //! came first, and its number among equal requests of that span.
@@ -86,6 +86,7 @@ impl Retries {
         let span = now.millis() / REMEMBERED.as_millis() as i64;
         let known = self.recent(&fingerprint);
         if let Some(attempt) = known.as_ref().filter(|attempt| attempt.is_lost()) {
+            attempt.gone.store(false, Ordering::Relaxed);
             return Ok((attempt.place.reference(&fingerprint), Connection(Arc::clone(attempt))));
         }
         let mut newest: Option<(PollOpening, Place)> = None;
@@ -118,6 +119,10 @@ impl Retries {
             (None, Some(latest)) if latest.place == free && (is_retry || latest.has_failed()) => free,
             (None, Some(latest)) if latest.place.span == free.span => {
                 Place { number: free.number.max(latest.place.number + 1), ..free }
+            }
+            // Other replicas do not find it, but no two requests share it.
+            _ if free.number == MAX_EQUAL => {
+                Place { number: u64::from_le_bytes(app.entropy.bytes()) | (1 << 32), ..free }
             }
             _ => free,
         };
