@@ -127,7 +127,7 @@ async fn rows_that_were_not_fully_asked_are_an_input() {
     let rows = lines(&failed);
     let first = rows.iter().find(|row| row["id"] == "r0").unwrap();
     assert!(rows.len() == 5 && first["text"] == "Review 0, quite long", "{rows:?}");
-    let reason = json!("1 of 3 models did not respond");
+    let reason = json!("maker1/line-1 did not respond");
     assert_eq!((&first["_failed"]["attempts"], &first["_failed"]["reason"]), (&json!(1), &reason));
     // Another run asks again, and counts.
     stdout(&run(folder.path(), &upstream, &arguments(&TRIO)).await, 4);
@@ -208,6 +208,16 @@ fn wrong_files_and_templates_ask_nothing() {
     let pattern =
         ["label", "data.csv", "--question", "{text}: a or b?", "--options", "a,b", "--model", "demo/*"];
     refused(&pattern, "is a pattern");
+    refused(&with("data.csv", "A good review, or a bad one?"), "names no column");
+    fs::write(folder.path().join("semicolons.csv"), "a;b\n1;2\n").unwrap();
+    refused(&with("semicolons.csv", "{a}: a or b, please?"), "not separated by commas");
+    fs::write(folder.path().join("latin1.csv"), b"a\n\xe9\n").unwrap();
+    refused(&with("latin1.csv", "{a}: a or b, please?"), "iconv");
+    fs::write(folder.path().join("twice.csv"), "id,text\n1,one\n1,two\n").unwrap();
+    let twice = [&with("twice.csv", "{text}: a or b, please?")[..], &["--id", "id"]].concat();
+    refused(&twice, "row 2: the id \"1\" was used before");
+    let nowhere = [&with("data.csv", "{text}: a or b?")[..], &["--out", "none/labels.jsonl"]].concat();
+    refused(&nowhere, "the folder none does not exist");
     refused(&[&with("data.csv", "{text}: a or b?")[..], &["--on-tie", "strongest"]].concat(), "--model");
     refused(
         &[&with("data.csv", "{text}: a or b?")[..], &["--out", "data.csv"]].concat(),

@@ -95,6 +95,11 @@ impl Journal {
     /// Opens the file, or creates it. A last line that was cut off is removed.
     pub(super) fn open(path: &Path) -> anyhow::Result<Self> {
         let name = path.display();
+        if let Some(folder) =
+            path.parent().filter(|folder| !folder.as_os_str().is_empty() && !folder.is_dir())
+        {
+            bail!("the folder {} does not exist; create it, or choose another file", folder.display());
+        }
         let file = OpenOptions::new().read(true).append(true).create(true).open(path);
         let file = file.with_context(|| format!("cannot write {name}"))?;
         if file.try_lock().is_err() {

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use ep_kernel::fault::{Fault, Kind};
 use ep_kernel::tool::Entry as Operation;
+use ep_polling::ballot::Reason;
 use ep_polling::money::MicroUsd;
 use ep_tools::polls::reply::{PollReply, PollResponse, missing};
 
@@ -62,10 +63,27 @@ pub(super) async fn label(
     let outcome = if unasked == 0 {
         Outcome::Entry(Box::new(entry(&question, &poll, task, earlier.cost.plus(cost))))
     } else {
-        let all = poll.votes.len() as u32 + poll.models_skipped;
-        Outcome::Failed(format!("{unasked} of {all} models did not respond"))
+        Outcome::Failed(unasked_models(&poll))
     };
     Labelled { question, cost, outcome }
+}
+
+/// Returns the reason of a row that was not fully asked.
+fn unasked_models(poll: &PollResponse) -> String {
+    let failed = poll
+        .votes
+        .iter()
+        .filter(|vote| !vote.success && !vote.error_code.is_some_and(Reason::is_final_response));
+    let names: Vec<&str> = failed.map(|vote| vote.model_id.as_str()).collect();
+    let skipped = match poll.models_skipped {
+        0 => String::new(),
+        skipped => format!("{skipped} models were not asked"),
+    };
+    match names.as_slice() {
+        [] => skipped,
+        [one] => format!("{one} did not respond"),
+        [first, others @ ..] => format!("{first} and {} more did not respond", others.len()),
+    }
 }
 
 /// True if other rows can succeed after this fault. A poll can have been deleted, or opened at another price.

@@ -135,6 +135,9 @@ pub(super) async fn run(config: &Config, arguments: Arguments) -> anyhow::Result
     } else {
         print(summary.text().trim_end())?;
     }
+    if summary.unasked > 0 {
+        eprintln!("{} rows were not asked; run the same command again for them", summary.unasked);
+    }
     Ok(match end {
         RunEnd::Interrupted => End::Code(INTERRUPTED),
         RunEnd::CostLimit => End::Code(LIMITED),

@@ -3,11 +3,12 @@
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
+use anyhow::bail;
 use ep_polling::money::MicroUsd;
 
 use super::journal::{Journal, Key};
 use super::table::{Row, Table};
-use super::task::{CostBound, Question, Task};
+use super::task::{CostBound, Question, Task, digest};
 
 /// The rows of a file, with the first one read ahead.
 pub(super) struct Rows<'t> {
@@ -52,10 +53,14 @@ impl<'t> Rows<'t> {
         }
         let mut missing =
             Missing { rows: 0, labelled: 0, at_most: MicroUsd::ZERO, bytes: 0, keys: HashSet::new() };
+        let mut ids = HashSet::new();
         for row in Table::open(&self.path)? {
             let question = self.task.question(row?, self.panel)?;
             if !missing.keys.insert(question.key) {
                 continue;
+            }
+            if !ids.insert(digest(&question.id)) {
+                bail!("row {}: the id {} was used before, for another row", question.row.number, question.id);
             }
             if journal.has(question.key) {
                 missing.labelled += 1;

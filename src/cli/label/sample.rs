@@ -10,7 +10,7 @@ use super::table::{Row, Table};
 /// The column for labels by hand.
 const GOLD: &str = "gold";
 
-/// Draws rows at random, each set of rows equally likely, and returns them as CSV with an empty column for the label. The
+/// Draws rows at random, each set of rows equally likely, and returns them as CSV with a column for the label. The
 /// same file and seed give the same rows.
 pub(super) fn draw(rows: Table, size: usize, seed: u64) -> anyhow::Result<String> {
     let mut random = ChaCha8Rng::seed_from_u64(seed);
@@ -24,6 +24,9 @@ pub(super) fn draw(rows: Table, size: usize, seed: u64) -> anyhow::Result<String
             *place = row;
         }
     }
+    if drawn.len() < size {
+        eprintln!("the file has only {} rows", drawn.len());
+    }
     drawn.sort_by_key(|row| row.number);
     let mut columns: Vec<&String> = Vec::new();
     let mut known = BTreeSet::new();
@@ -36,7 +39,7 @@ pub(super) fn draw(rows: Table, size: usize, seed: u64) -> anyhow::Result<String
     csv.write_record(columns.iter().map(|column| column.as_str()).chain([GOLD]))?;
     for row in &drawn {
         let fields = columns.iter().map(|column| row.text(column).unwrap_or_default());
-        csv.write_record(fields.chain([String::new()]))?;
+        csv.write_record(fields.chain([row.text(GOLD).unwrap_or_default()]))?;
     }
     Ok(String::from_utf8(csv.into_inner()?)?)
 }

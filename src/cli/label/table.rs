@@ -49,7 +49,12 @@ impl Table {
             return Ok(Self { rows: Rows::JsonLines(reader.lines()), number: 0 });
         }
         let mut records = csv::ReaderBuilder::new().flexible(true).from_reader(reader);
-        let header = records.headers().context("the file has no header")?.clone();
+        let header = records.headers().map_err(readable)?.clone();
+        if let [only] = header.iter().collect::<Vec<_>>().as_slice()
+            && only.contains([';', '\t'])
+        {
+            bail!("the columns of {} are not separated by commas; save it with commas", path.display());
+        }
         let names: BTreeSet<&str> = header.iter().collect();
         if names.len() < header.len() {
             bail!("two columns have the same name; rename one of them");
@@ -66,7 +71,7 @@ impl Iterator for Table {
             Rows::Csv { header, records } => {
                 let record = records.next()?;
                 self.number += 1;
-                record.context("the file is not valid CSV").and_then(|record| of_csv(header, &record))
+                record.map_err(readable).and_then(|record| of_csv(header, &record))
             }
             Rows::JsonLines(lines) => {
                 let line = loop {
@@ -86,6 +91,16 @@ impl Iterator for Table {
             fields
         });
         Some(fields.map(|fields| Row { number, fields }).with_context(|| format!("row {number}")))
+    }
+}
+
+/// Returns the error for a file that is not CSV.
+fn readable(error: csv::Error) -> anyhow::Error {
+    match error.kind() {
+        csv::ErrorKind::Utf8 { .. } => {
+            anyhow::anyhow!("is not UTF-8; convert the file, for example with iconv -f latin1 -t utf-8")
+        }
+        _ => anyhow::Error::from(error).context("is not valid CSV"),
     }
 }
 

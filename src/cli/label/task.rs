@@ -85,7 +85,8 @@ impl Task {
     }
 }
 
-fn digest(content: &Value) -> Key {
+/// Returns the digest of a value.
+pub(super) fn digest(content: &Value) -> Key {
     let digest: [u8; 32] = Sha256::digest(content.to_string()).into();
     let mut key = Key([0; 16]);
     key.0.copy_from_slice(&digest[..16]);

@@ -38,6 +38,9 @@ impl Template {
             }
         }
         plain.push_str(rest);
+        if parts.is_empty() {
+            bail!("the question names no column: write {{column}} where the text of a row belongs");
+        }
         parts.push(Part::Text(plain));
         Ok(Self(parts))
     }
@@ -69,10 +72,9 @@ mod tests {
         let row = Row { number: 7, fields };
         let fill = |template: &str| Template::parse(template).unwrap().fill(&row);
         assert_eq!(fill("{text}: good? {{n}} is { n }").unwrap(), "Fine {x}: good? {n} is 3");
-        assert_eq!(fill("Nothing").unwrap(), "Nothing");
         let error = fill("{txt}?").unwrap_err().to_string();
         assert_eq!(error, "row 7 has no column \"txt\"; its columns are text, n");
-        for wrong in ["{text", "a } b"] {
+        for wrong in ["{text", "a } b", "Nothing", "{{text}}"] {
             assert!(Template::parse(wrong).is_err(), "{wrong}");
         }
     }
