@@ -201,6 +201,7 @@ fn wrong_files_and_templates_ask_nothing() {
     let unconfirmed =
         ["label", "data.csv", "--question", "{text}: a or b?", "--options", "a,b", "--preset", "budget"];
     refused(&unconfirmed, "add --yes");
+    assert!(!folder.path().join("labels.jsonl").exists(), "nothing was asked");
     refused(&["label", "data.csv", "--question", "{text}: a or b?", "--options", "a,b"], "--preset");
     refused(&with("data.csv", "{id}?"), "row 1: the question");
     fs::write(folder.path().join("array.json"), "[{\"a\": 1}]").unwrap();

@@ -150,6 +150,13 @@ impl Journal {
         Ok(())
     }
 
+    /// Removes the file if it has no label, because nothing was asked.
+    pub(super) fn remove_if_empty(&self, path: &Path) {
+        if self.file.metadata().is_ok_and(|file| file.len() == 0) {
+            let _ = std::fs::remove_file(path);
+        }
+    }
+
     /// Reads the labels from the beginning, one at a time.
     pub(super) fn entries(&self) -> anyhow::Result<impl Iterator<Item = anyhow::Result<Entry>>> {
         Ok(entries(&self.file)?.map(|entry| entry.map(|(entry, _)| entry)))

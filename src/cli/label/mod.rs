@@ -129,6 +129,9 @@ pub(super) async fn run(config: &Config, arguments: Arguments) -> anyhow::Result
     }
     let labelled = label_file(&target, &arguments, &task, &mut journal).await;
     target.close().await;
+    if labelled.is_err() {
+        journal.remove_if_empty(&arguments.out);
+    }
     let (end, summary) = labelled?;
     if arguments.json {
         print(&serde_json::to_string_pretty(&summary)?)?;
