@@ -21,6 +21,7 @@ use crate::guard::{Admission, Admitted, Guarded, INSTANT, Policy, Request, bound
 use crate::idempotency::Claimed;
 use crate::method::Method;
 use crate::output::{CallOutput, Typed};
+use crate::ports::PollOpening;
 use crate::tool::{Access, Entry, Latency, Tool};
 
 /// A call from a surface.
@@ -220,7 +221,7 @@ async fn once(
 async fn still_running(app: &App, request_ref: &str) -> Fault {
     let fault = |message: String| Fault::new(Kind::InProgress, message).retry_after(Duration::from_secs(5));
     match app.ports.polls.opened_by(request_ref).await {
-        Ok(Some(poll)) => fault(format!(
+        Ok(Some(PollOpening { id: poll, .. })) => fault(format!(
             "a request with this Idempotency-Key is still running as poll {poll}; read its progress, or send the \
              request again in a few seconds"
         ))

@@ -210,9 +210,8 @@ pub(crate) const OPEN_POLL: &str = "INSERT INTO polls \
      (id, owner, created_at, billed, lease_until, lease_worker, request_ref, plan, lease_epoch, deadline_at, form, number) \
      VALUES ($1, $2, $3, $4, (SELECT now FROM clock) + $5, $6, $7, '{}', $8, (SELECT now FROM clock) + $9, $10, $11) \
      ON CONFLICT (request_ref) WHERE request_ref IS NOT NULL DO NOTHING";
-pub(crate) const POLL_BY_REQUEST: &str = "SELECT id FROM polls WHERE request_ref = $1";
 /// A poll was interrupted if another process adopted it, or can.
-pub(crate) const OPENING_BY_REQUEST: &str = "SELECT created_at, CAST(CASE WHEN lease_epoch > 1 \
+pub(crate) const POLL_BY_REQUEST: &str = "SELECT id, created_at, CAST(CASE WHEN lease_epoch > 1 \
          OR (closing IS NULL AND lease_until <= (SELECT now FROM clock)) THEN 1 ELSE 0 END AS BIGINT) AS interrupted \
      FROM polls WHERE request_ref = $1";
 pub(crate) const POLL: &str = concat!(

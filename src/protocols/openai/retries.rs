@@ -98,7 +98,7 @@ impl Retries {
                 _ => Place { span, number: 0 },
             };
             while free.number < MAX_EQUAL
-                && let Some(opening) = app.ports.polls.opening_by(&free.reference(&fingerprint)).await?
+                && let Some(opening) = app.ports.polls.opened_by(&free.reference(&fingerprint)).await?
             {
                 newest = Some((opening, free));
                 free.number += 1;

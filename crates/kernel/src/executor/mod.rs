@@ -176,14 +176,9 @@ impl PollExecutor {
         responses_needed(&Rule::for_threshold(plan.threshold), standing) as usize
     }
 
-    /// Returns the poll opened by the request with this reference.
-    pub async fn opened_by(&self, request_ref: &str) -> Result<Option<PollId>, Fault> {
-        Ok(self.0.polls.opened_by(request_ref).await?)
-    }
-
     /// Returns the opening of the poll with this request reference.
-    pub async fn opening_by(&self, request_ref: &str) -> Result<Option<PollOpening>, Fault> {
-        Ok(self.0.polls.opening(request_ref).await?)
+    pub async fn opened_by(&self, request_ref: &str) -> Result<Option<PollOpening>, Fault> {
+        Ok(self.0.polls.opened_by(request_ref).await?)
     }
 
     /// Returns the maximum number of polls that run before this one, including itself, if it is queued in

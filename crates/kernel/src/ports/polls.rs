@@ -197,9 +197,11 @@ fn is_default<T: Default + PartialEq>(value: &T) -> bool {
     *value == T::default()
 }
 
-/// The opening of a poll.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+/// The opening of a poll by a request.
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PollOpening {
+    /// The poll's id.
+    pub id: PollId,
     /// Time at which the poll was opened.
     pub created_at: Timestamp,
     /// True if the process that opened the poll ended, or paused, before the poll did.
@@ -271,11 +273,8 @@ pub trait PollStore: Send + Sync {
     /// Returns the poll with this id.
     async fn poll(&self, id: &PollId) -> Result<Option<PollRecord>, StoreError>;
 
-    /// Returns the poll opened with this request reference.
-    async fn opened_by(&self, request_ref: &str) -> Result<Option<PollId>, StoreError>;
-
     /// Returns the opening of the poll with this request reference.
-    async fn opening(&self, request_ref: &str) -> Result<Option<PollOpening>, StoreError>;
+    async fn opened_by(&self, request_ref: &str) -> Result<Option<PollOpening>, StoreError>;
 
     /// Returns the progress of a poll.
     async fn progress(&self, id: &PollId) -> Result<Option<PollProgress>, StoreError>;

@@ -258,15 +258,11 @@ impl PollStore for Connection {
         }
         Ok(self.database.rows().get(id).map(|row| row.record.clone()))
     }
-    async fn opened_by(&self, request_ref: &str) -> Result<Option<PollId>, StoreError> {
-        let rows = self.database.rows();
-        let opened = rows.values().find(|row| row.request_ref.as_deref() == Some(request_ref));
-        Ok(opened.map(|row| row.record.id.clone()))
-    }
-    async fn opening(&self, request_ref: &str) -> Result<Option<PollOpening>, StoreError> {
+    async fn opened_by(&self, request_ref: &str) -> Result<Option<PollOpening>, StoreError> {
         let rows = self.database.rows();
         let opened = rows.values().find(|row| row.request_ref.as_deref() == Some(request_ref));
         Ok(opened.map(|row| PollOpening {
+            id: row.record.id.clone(),
             created_at: row.record.created_at,
             is_interrupted: row.epoch != Epoch::FIRST,
         }))

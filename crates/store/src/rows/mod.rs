@@ -64,7 +64,7 @@ row! {
 
 row! {
     /// The opening of a poll.
-    PollOpeningRow { created_at: i64, interrupted: i64 }
+    PollOpeningRow { id: String, created_at: i64, interrupted: i64 }
 }
 
 row! {

@@ -120,18 +120,17 @@ impl<E: Engine> PollStore for Database<E> {
         row.map(TryInto::try_into).transpose()
     }
 
-    async fn opening(&self, request_ref: &str) -> Result<Option<PollOpening>, StoreError> {
+    async fn opened_by(&self, request_ref: &str) -> Result<Option<PollOpening>, StoreError> {
         let row: Option<PollOpeningRow> =
-            self.0.fetch_by_key(sql::OPENING_BY_REQUEST, values![request_ref]).await?;
-        Ok(row.map(|row| PollOpening {
-            created_at: Timestamp::from_millis(row.created_at),
-            is_interrupted: row.interrupted != 0,
-        }))
-    }
-
-    async fn opened_by(&self, request_ref: &str) -> Result<Option<PollId>, StoreError> {
-        let poll: Option<IdRow> = self.0.fetch_optional(sql::POLL_BY_REQUEST, values![request_ref]).await?;
-        poll.map(|poll| rows::poll_id(&poll.id)).transpose()
+            self.0.fetch_by_key(sql::POLL_BY_REQUEST, values![request_ref]).await?;
+        let opening = |row: PollOpeningRow| {
+            Ok(PollOpening {
+                id: rows::poll_id(&row.id)?,
+                created_at: Timestamp::from_millis(row.created_at),
+                is_interrupted: row.interrupted != 0,
+            })
+        };
+        row.map(opening).transpose()
     }
 
     async fn ballots(&self, id: &PollId, after: u32) -> Result<Vec<Ballot>, StoreError> {
@@ -232,7 +231,7 @@ async fn open<C: Connection>(
     ];
     if db.execute(sql::OPEN_POLL, row).await? == 0 {
         db.execute(sql::DELETE_PLAN, values![number]).await?;
-        let existing: IdRow = db.fetch_one(sql::POLL_BY_REQUEST, values![request_ref]).await?;
+        let existing: PollOpeningRow = db.fetch_one(sql::POLL_BY_REQUEST, values![request_ref]).await?;
         return Ok(Opened::Existing(rows::poll_id(&existing.id)?));
     }
     let notifies = match owner {

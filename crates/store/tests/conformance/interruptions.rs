@@ -169,11 +169,8 @@ impl PollStore for Connection {
         self.stall().await;
         self.store.poll(id).await
     }
-    async fn opened_by(&self, request_ref: &str) -> Result<Option<PollId>, StoreError> {
+    async fn opened_by(&self, request_ref: &str) -> Result<Option<PollOpening>, StoreError> {
         self.store.opened_by(request_ref).await
-    }
-    async fn opening(&self, request_ref: &str) -> Result<Option<PollOpening>, StoreError> {
-        self.store.opening(request_ref).await
     }
     async fn progress(&self, id: &PollId) -> Result<Option<PollProgress>, StoreError> {
         self.stall().await;

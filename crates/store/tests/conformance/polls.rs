@@ -94,20 +94,21 @@ async fn one_request_opens_one_poll(db: TestDatabase) {
 }
 
 async fn the_opening_of_a_request_tells_whether_its_process_ended(db: TestDatabase) {
-    let opening = async |request: &str| db.polls.opening(request).await.unwrap();
+    let opening = async |request: &str| db.polls.opened_by(request).await.unwrap();
     let interrupted = async |request: &str| opening(request).await.map(|opening| opening.is_interrupted);
     assert_eq!(opening("request").await, None);
     let polls: Vec<NewPoll> = ["adopted", "closed"]
         .map(|request| NewPoll { request_ref: Some(request.to_owned()), ..new_poll(None, None) })
         .into();
     for poll in &polls {
-        db.polls.open(poll, &lease("a", 10)).await.unwrap();
+        db.polls.open(poll, &lease("a", 60_000)).await.unwrap();
     }
-    assert_eq!(opening("adopted").await.unwrap().created_at, polls[0].created_at);
+    let adopted = opening("adopted").await.unwrap();
+    assert_eq!((adopted.id, adopted.created_at), (polls[0].id.clone(), polls[0].created_at));
     assert_eq!(interrupted("adopted").await, Some(false));
     let settlement = Settlement::Capture(usd(0));
     db.polls.close(&polls[1].id, Epoch::FIRST, &[], &closing(Some(0)), settlement).await.unwrap();
-    db.pass(10_000).await;
+    db.pass(60_000).await;
     assert_eq!((interrupted("adopted").await, interrupted("closed").await), (Some(true), Some(false)));
     let adopted = db.polls.adopt(&lease("b", 10), Duration::ZERO, 9).await.unwrap();
     assert_eq!(adopted.len(), 1);
