@@ -18,7 +18,7 @@ use std::path::PathBuf;
 
 use ep_evaluation::panel::{Accuracy, accuracies, gold_rows, label, ranked};
 use ep_evaluation::proof::{Claim, GoldRow, Scope, Score, Scores, prove};
-use ep_evaluation::{Fraction, Vote, Votes};
+use ep_evaluation::{Fraction, Votes};
 use rand::SeedableRng;
 use rand::seq::SliceRandom;
 use rand_chacha::ChaCha8Rng;
@@ -195,12 +195,7 @@ impl Outcome {
 
 /// Returns these rows.
 fn part(votes: &Votes, gold: &[u16], places: &[usize]) -> (Votes, Vec<u16>) {
-    let rows: Vec<&[Vote]> = votes.rows().collect();
-    let mut part = Votes::new(votes.members());
-    for &place in places {
-        part.push(rows[place]);
-    }
-    (part, places.iter().map(|&place| gold[place]).collect())
+    (votes.select(places), places.iter().map(|&place| gold[place]).collect())
 }
 
 #[derive(Deserialize)]
@@ -218,13 +213,12 @@ struct GoldLabel {
 
 /// Reads a set from the first folder that has it with gold labels.
 fn read(folders: &[PathBuf], set: &str) -> Option<(Votes, Vec<u16>)> {
-    let open = |name: String| folders.iter().find_map(|folder| File::open(folder.join(&name)).ok());
-    let labels = open(format!("{set}_gold.csv")).or_else(|| open(format!("{set}_questions.csv")))?;
-    let folder_of_gold = folders.iter().find(|folder| {
-        folder.join(format!("{set}_gold.csv")).exists()
-            || folder.join(format!("{set}_questions.csv")).exists()
-    })?;
-    let votes = File::open(folder_of_gold.join(format!("{set}_votes.csv"))).ok()?;
+    let gold = |folder: &PathBuf| {
+        let names = [format!("{set}_gold.csv"), format!("{set}_questions.csv")];
+        names.iter().find_map(|name| File::open(folder.join(name)).ok())
+    };
+    let (folder, labels) = folders.iter().find_map(|folder| Some((folder, gold(folder)?)))?;
+    let votes = File::open(folder.join(format!("{set}_votes.csv"))).ok()?;
     let mut options: BTreeMap<String, u16> = BTreeMap::new();
     let mut option = |text: String| {
         let next = options.len() as u16;

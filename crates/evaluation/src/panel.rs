@@ -116,19 +116,14 @@ pub fn cross_fitted(votes: &Votes, gold: &[u16], size: usize, folds: usize) -> A
     let folds = folds.clamp(2, votes.len().max(2));
     let mut total = Accuracy::default();
     for fold in 0..folds {
-        let is_in_fold = |place: usize| place % folds == fold;
-        let part = |wanted: bool| {
-            let (mut part, mut labels) = (Votes::new(votes.members()), Vec::new());
-            for (place, (row, &gold)) in votes.rows().zip(gold).enumerate() {
-                if is_in_fold(place) == wanted {
-                    part.push(row);
-                    labels.push(gold);
-                }
-            }
-            (part, labels)
+        let (held_out, others): (Vec<usize>, Vec<usize>) =
+            (0..votes.len()).partition(|place| place % folds == fold);
+        let part = |places: &[usize]| {
+            let gold: Vec<u16> = places.iter().filter_map(|&place| gold.get(place).copied()).collect();
+            (votes.select(places), gold)
         };
-        let (others, others_gold) = part(false);
-        let (held_out, held_out_gold) = part(true);
+        let (others, others_gold) = part(&others);
+        let (held_out, held_out_gold) = part(&held_out);
         let mut members = ranked(&accuracies(&others, &others_gold));
         members.truncate(size);
         let labels = held_out.rows().map(|row| label(row, &members).option);

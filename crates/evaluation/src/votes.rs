@@ -22,6 +22,16 @@ impl Votes {
         self.cells.extend(votes.take(self.members));
     }
 
+    /// Returns the rows at these places, in this order. Places beyond the last row are left out.
+    #[must_use]
+    pub fn select(&self, places: &[usize]) -> Self {
+        let mut selected = Self::new(self.members);
+        for row in places.iter().filter_map(|&place| self.rows().nth(place)) {
+            selected.push(row);
+        }
+        selected
+    }
+
     /// Returns the number of members.
     pub const fn members(&self) -> usize {
         self.members
