@@ -29,7 +29,8 @@ pub(super) fn complete(
     Ok(question)
 }
 
-fn line(input: &mut impl BufRead, output: &mut impl Write, prompt: &str) -> Result<String> {
+/// Asks for a line.
+pub(super) fn line(input: &mut impl BufRead, output: &mut impl Write, prompt: &str) -> Result<String> {
     write!(output, "{prompt}")?;
     output.flush()?;
     let mut line = String::new();

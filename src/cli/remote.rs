@@ -44,7 +44,7 @@ impl Remote {
     ) -> Result<Value, Fault> {
         match (entry.spec.stream, entry.spec.rest) {
             (Some(stream), _) if self.key.is_some() => self.stream(stream, input, steps).await,
-            (_, Some(rest)) => self.rest(rest, input).await,
+            (_, Some(rest)) => self.rest(rest, input, None).await,
             _ => Err(Fault::new(
                 Kind::UnknownRoute,
                 format!("{} has no REST binding; use MCP", entry.spec.name),
@@ -60,12 +60,16 @@ impl Remote {
         key: &str,
     ) -> Result<Value, Fault> {
         let rest = entry.spec.rest.ok_or_else(|| Fault::internal("the operation has no REST binding"))?;
-        let response = self.send(self.request(rest, input)?.header("idempotency-key", key)).await?;
-        response.json().await.map_err(|error| broken_off(&error))
+        self.rest(rest, input, Some(key)).await
     }
 
-    async fn rest(&self, rest: Rest, input: Value) -> Result<Value, Fault> {
-        let response = self.send(self.request(rest, input)?).await?;
+    async fn rest(&self, rest: Rest, input: Value, key: Option<&str>) -> Result<Value, Fault> {
+        let request = self.request(rest, input)?;
+        let response = self.send(match key {
+            Some(key) => request.header("idempotency-key", key),
+            None => request,
+        });
+        let response = response.await?;
         if rest.media_type != "application/json" {
             return response.text().await.map(Value::String).map_err(|error| broken_off(&error));
         }

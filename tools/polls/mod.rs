@@ -43,6 +43,6 @@ pub use list_polls::ListPolls;
 pub use list_profiles::ListProfiles;
 pub use poll_free::{FREE_PRESET, FreeAnswer, FreeReply, PollFree};
 pub use poll_question::PollQuestion;
-pub use profile::{Bundle, DEFAULT_PRESET, Profile};
+pub use profile::{Bundle, Profile};
 pub use start_poll::StartPoll;
 pub use watch_poll::WatchPoll;

@@ -357,12 +357,18 @@ impl<'a> From<&'a PollResponse> for EndedPoll<'a> {
     }
 }
 
+impl VoteResult {
+    /// True if the model gave no complete response.
+    pub fn has_failed(&self) -> bool {
+        !self.success && !self.error_code.is_some_and(Reason::is_final_response)
+    }
+}
+
 /// Returns the numbers of complete responses without a vote, and of calls without a complete response.
 pub fn missing(votes: &[VoteResult]) -> (u32, u32) {
-    let reasons = votes.iter().filter(|vote| !vote.success).map(|vote| vote.error_code);
-    let (unreadable, failed): (Vec<_>, Vec<_>) =
-        reasons.partition(|reason| reason.is_some_and(Reason::is_final_response));
-    (unreadable.len() as u32, failed.len() as u32)
+    let missing = votes.iter().filter(|vote| !vote.success).count();
+    let failed = votes.iter().filter(|vote| vote.has_failed()).count();
+    ((missing - failed) as u32, failed as u32)
 }
 
 impl Costs {

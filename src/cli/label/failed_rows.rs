@@ -6,7 +6,7 @@ use std::io::{BufRead, BufReader, BufWriter, ErrorKind, Write};
 use std::path::{Path, PathBuf};
 
 use anyhow::Context;
-use ep_polling::money::MicroUsd;
+use ep_polling::money::{MicroUsd, Usd};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
@@ -30,7 +30,7 @@ pub(super) struct Attempts {
 struct Failure {
     key: Key,
     attempts: u32,
-    cost_micro_usd: i64,
+    cost_usd: Usd,
     reason: String,
 }
 
@@ -57,8 +57,8 @@ impl FailedRows {
         };
         let mut attempts = HashMap::new();
         for line in lines(&path)? {
-            if let Some(Failure { key, attempts: count, cost_micro_usd, .. }) = failure(&line?) {
-                attempts.insert(key, Attempts { count, cost: MicroUsd::new(cost_micro_usd) });
+            if let Some(Failure { key, attempts: count, cost_usd, .. }) = failure(&line?) {
+                attempts.insert(key, Attempts { count, cost: cost_usd.0 });
             }
         }
         Ok(Self { path, file: None, attempts, rows: 0, reasons: BTreeMap::new() })
@@ -80,12 +80,8 @@ impl FailedRows {
         let Attempts { count, cost: earlier } = self.attempts(key);
         let attempts = Attempts { count: count + 1, cost: earlier.plus(cost) };
         let mut fields = row.fields.clone();
-        let failure = Failure {
-            key,
-            attempts: attempts.count,
-            cost_micro_usd: attempts.cost.micro(),
-            reason: reason.clone(),
-        };
+        let failure =
+            Failure { key, attempts: attempts.count, cost_usd: Usd(attempts.cost), reason: reason.clone() };
         fields.insert(FAILURE.to_owned(), json!(failure));
         let mut line = serde_json::to_vec(&fields)?;
         line.push(b'\n');

@@ -6,7 +6,7 @@ use std::io::{BufRead, BufReader, Read, Seek, SeekFrom, Write};
 use std::path::Path;
 
 use anyhow::{Context, bail};
-use ep_polling::money::MicroUsd;
+use ep_polling::money::{MicroUsd, Usd};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -26,7 +26,7 @@ pub(super) struct Entry {
     /// The votes, in the order of the models' ids.
     pub(super) votes: Vec<EntryVote>,
     /// The cost of the row, in USD.
-    pub(super) cost_usd: f64,
+    pub(super) cost_usd: Usd,
     /// The poll's id.
     pub(super) poll_id: String,
     /// True if the voters are simulated.
@@ -57,7 +57,7 @@ pub(super) struct EntryVote {
     pub(super) ms: u32,
     /// Its cost, in USD; absent if unknown.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(super) usd: Option<f64>,
+    pub(super) usd: Option<Usd>,
 }
 
 /// The digest of a row's id, question, options, panel and rule, in hexadecimal digits.
@@ -87,8 +87,8 @@ const BEGINNING: &[u8] = b"{\"id\":";
 pub(super) struct Journal {
     file: File,
     labelled: HashSet<Key>,
-    /// The cost of all labels, in USD.
-    cost_usd: f64,
+    /// The cost of the labels that the file had when it was opened.
+    cost: MicroUsd,
 }
 
 impl Journal {
@@ -105,12 +105,12 @@ impl Journal {
         if file.try_lock().is_err() {
             bail!("another process is writing {name}; wait until it has ended, or choose another file");
         }
-        let (mut labelled, mut cost_usd, mut complete) = (HashSet::new(), 0.0, 0);
+        let (mut labelled, mut cost, mut complete) = (HashSet::new(), MicroUsd::ZERO, 0);
         for entry in entries(&file)? {
             let (entry, end) =
                 entry.with_context(|| format!("{name} is not a file of labels; choose another one"))?;
             labelled.insert(entry.key);
-            cost_usd += entry.cost_usd;
+            cost = cost.plus(entry.cost_usd.0);
             complete = end;
         }
         // A process that was killed leaves the beginning of a line. Anything else is not ours.
@@ -122,7 +122,7 @@ impl Journal {
             bail!("{name} is not a file of labels; choose another one");
         }
         file.set_len(complete).with_context(|| format!("cannot repair {name}"))?;
-        Ok(Self { file, labelled, cost_usd })
+        Ok(Self { file, labelled, cost })
     }
 
     /// True if the file has a label with this key.
@@ -131,8 +131,8 @@ impl Journal {
     }
 
     /// Returns the cost of the labels that the file had when it was opened.
-    pub(super) fn cost(&self) -> MicroUsd {
-        MicroUsd::new((self.cost_usd * 1e6).round() as i64)
+    pub(super) const fn cost(&self) -> MicroUsd {
+        self.cost
     }
 
     /// Appends labels. They are on disk when this returns.
@@ -195,7 +195,7 @@ mod tests {
             by: DecidedBy::Plurality,
             score: 1.0,
             votes: vec![EntryVote { model: "m".to_owned(), vote: None, ms: 3, usd: None }],
-            cost_usd: 0.5,
+            cost_usd: Usd(MicroUsd::new(500_000)),
             poll_id: "EP".to_owned(),
             simulated: false,
         }

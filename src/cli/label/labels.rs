@@ -2,15 +2,17 @@
 
 use std::time::Duration;
 
+use ep_evaluation::Vote;
+use ep_evaluation::panel::{self, Label};
 use ep_kernel::fault::{Fault, Kind};
 use ep_kernel::tool::Entry as Operation;
-use ep_polling::ballot::Reason;
-use ep_polling::money::MicroUsd;
-use ep_tools::polls::reply::{PollReply, PollResponse, missing};
+use ep_polling::money::{MicroUsd, Usd};
+use ep_tools::polls::reply::{PollReply, PollResponse, VoteResult};
 
 use super::failed_rows::Attempts;
 use super::journal::{DecidedBy, Entry, EntryVote};
-use super::task::{OnTie, Panel, Question, Task};
+use super::question::RowQuestion;
+use super::settings::{LabelSettings, OnTie, Panel};
 use crate::cli::target::Target;
 
 /// Attempts to reach a service that is busy.
@@ -20,14 +22,14 @@ const LONGEST_WAIT: Duration = Duration::from_mins(1);
 
 /// The outcome of a row.
 pub(super) struct Labelled {
-    pub(super) question: Question,
+    pub(super) question: RowQuestion,
     /// The cost of this attempt.
     pub(super) cost: MicroUsd,
-    pub(super) outcome: Outcome,
+    pub(super) outcome: RowOutcome,
 }
 
 /// The outcome of asking the panel.
-pub(super) enum Outcome {
+pub(super) enum RowOutcome {
     /// The panel was fully asked.
     Entry(Box<Entry>),
     /// It was not; this is the reason.
@@ -40,49 +42,40 @@ pub(super) enum Outcome {
 pub(super) async fn label(
     target: &Target,
     operation: &'static Operation,
-    task: &Task,
-    question: Question,
+    settings: &LabelSettings,
+    question: RowQuestion,
     at_most: MicroUsd,
     earlier: Attempts,
 ) -> Labelled {
     let reference = format!("label-{}-{}", String::from(question.poll), earlier.count);
-    let poll = match ask(target, operation, &question, &task.panel, at_most, &reference).await {
+    let poll = match ask(target, operation, &question, &settings.panel, at_most, &reference).await {
         Ok(poll) => poll,
         Err(fault) => {
             let outcome = if concerns_the_row(&fault) {
-                Outcome::Failed(fault.to_string())
+                RowOutcome::Failed(fault.to_string())
             } else {
-                Outcome::Stop(fault)
+                RowOutcome::Stop(fault)
             };
             return Labelled { question, cost: MicroUsd::ZERO, outcome };
         }
     };
     let cost = poll.costs.total_estimated_cost.0;
-    let (_, failed) = missing(&poll.votes);
-    let unasked = failed + poll.models_skipped;
-    let outcome = if unasked == 0 {
-        Outcome::Entry(Box::new(entry(&question, &poll, task, earlier.cost.plus(cost))))
-    } else {
-        Outcome::Failed(unasked_models(&poll))
+    let outcome = match unasked(&poll) {
+        Some(reason) => RowOutcome::Failed(reason),
+        None => RowOutcome::Entry(Box::new(entry(&question, &poll, settings, earlier.cost.plus(cost)))),
     };
     Labelled { question, cost, outcome }
 }
 
-/// Returns the reason of a row that was not fully asked.
-fn unasked_models(poll: &PollResponse) -> String {
-    let failed = poll
-        .votes
-        .iter()
-        .filter(|vote| !vote.success && !vote.error_code.is_some_and(Reason::is_final_response));
+/// Returns the reason why a panel was not fully asked; `None` if it was.
+fn unasked(poll: &PollResponse) -> Option<String> {
+    let failed = poll.votes.iter().filter(|vote| vote.has_failed());
     let names: Vec<&str> = failed.map(|vote| vote.model_id.as_str()).collect();
-    let skipped = match poll.models_skipped {
-        0 => String::new(),
-        skipped => format!("{skipped} models were not asked"),
-    };
-    match names.as_slice() {
-        [] => skipped,
-        [one] => format!("{one} did not respond"),
-        [first, others @ ..] => format!("{first} and {} more did not respond", others.len()),
+    match (names.as_slice(), poll.models_skipped) {
+        ([], 0) => None,
+        ([], skipped) => Some(format!("{skipped} models were not asked")),
+        ([one], _) => Some(format!("{one} did not respond")),
+        ([first, others @ ..], _) => Some(format!("{first} and {} more did not respond", others.len())),
     }
 }
 
@@ -102,7 +95,7 @@ fn concerns_the_row(fault: &Fault) -> bool {
 async fn ask(
     target: &Target,
     operation: &'static Operation,
-    question: &Question,
+    question: &RowQuestion,
     panel: &Panel,
     at_most: MicroUsd,
     reference: &str,
@@ -128,48 +121,40 @@ async fn ask(
 }
 
 /// Builds the line of a row, which cost this much with all its attempts.
-fn entry(question: &Question, poll: &PollResponse, task: &Task, cost: MicroUsd) -> Entry {
-    let (label, by) = match &poll.winning_option {
-        Some(option) => (Some(option.clone()), DecidedBy::Plurality),
-        None => match tie_break(poll, task) {
-            Some(option) => (Some(option), DecidedBy::TieBreak),
-            None => (None, DecidedBy::None),
-        },
+fn entry(question: &RowQuestion, poll: &PollResponse, settings: &LabelSettings, cost: MicroUsd) -> Entry {
+    let mut votes: Vec<&VoteResult> = poll.votes.iter().collect();
+    votes.sort_by(|first, second| first.model_id.cmp(&second.model_id));
+    let chosen = |vote: &&VoteResult| {
+        let option = poll.options.iter().position(|option| Some(option) == vote.chosen_option.as_ref());
+        option.and_then(|option| u16::try_from(option).ok())
     };
-    let mut votes: Vec<EntryVote> = poll
-        .votes
-        .iter()
-        .map(|vote| EntryVote {
-            model: vote.model_id.clone(),
-            vote: vote.chosen_option.clone(),
-            ms: vote.latency_ms,
-            usd: vote.estimated_cost.map(|cost| cost.0.as_usd()),
-        })
-        .collect();
-    votes.sort_by(|first, second| first.model.cmp(&second.model));
-    let for_label = label.as_ref().map_or(0, |label| poll.tally.of(label));
+    let row: Vec<Vote> = votes.iter().map(chosen).collect();
+    let mut strongest: Vec<usize> = (0..row.len()).collect();
+    strongest.sort_by_key(|member| votes.get(*member).map(|vote| settings.panel.rank(&vote.model_id)));
+    let Label { option, votes: for_label, is_tie_break } = panel::label(&row, &strongest);
+    let option = option.filter(|_| !is_tie_break || settings.on_tie == OnTie::Strongest);
+    let label = option.and_then(|option| poll.options.get(usize::from(option)).cloned());
     Entry {
         id: question.id.clone(),
         key: question.key,
-        score: f64::from(for_label) / poll.votes.len().max(1) as f64,
+        by: match label {
+            None => DecidedBy::None,
+            Some(_) if is_tie_break => DecidedBy::TieBreak,
+            Some(_) => DecidedBy::Plurality,
+        },
+        score: label.as_ref().map_or(0.0, |_| f64::from(for_label) / row.len() as f64),
         label,
-        by,
-        votes,
-        cost_usd: cost.as_usd(),
+        votes: votes
+            .iter()
+            .map(|vote| EntryVote {
+                model: vote.model_id.clone(),
+                vote: vote.chosen_option.clone(),
+                ms: vote.latency_ms,
+                usd: vote.estimated_cost,
+            })
+            .collect(),
+        cost_usd: Usd(cost),
         poll_id: poll.poll_id.to_string(),
         simulated: poll.simulated,
     }
-}
-
-/// Returns the option of the strongest model that voted for one of the tied options.
-fn tie_break(poll: &PollResponse, task: &Task) -> Option<String> {
-    let Panel::Models(strongest) = &task.panel else { return None };
-    if task.on_tie == OnTie::Report {
-        return None;
-    }
-    let most = poll.tally.0.iter().map(|(_, votes)| *votes).max().filter(|most| *most > 0)?;
-    strongest.iter().find_map(|model| {
-        let vote = poll.votes.iter().find(|vote| vote.model_id.eq_ignore_ascii_case(model))?;
-        vote.chosen_option.clone().filter(|option| poll.tally.of(option) == most)
-    })
 }

@@ -1,16 +1,18 @@
 //! `ep label`: labels the rows of a file by the votes of a panel. The output is a journal, so that a run can be repeated.
 
+mod cost_bound;
 mod failed_rows;
 mod journal;
 mod labels;
 mod price;
 mod progress;
+mod question;
 mod report;
 mod rows;
 mod run;
 mod sample;
+mod settings;
 mod table;
-mod task;
 mod template;
 
 use std::collections::HashSet;
@@ -19,15 +21,15 @@ use std::path::PathBuf;
 
 use anyhow::bail;
 use ep_evaluation::agreement::Classes;
-use ep_polling::money::MicroUsd;
+use ep_polling::money::{MicroUsd, UsdFigure};
 use ep_tools::entry_of;
 use ep_tools::models::ListModels;
-use ep_tools::polls::{DEFAULT_PRESET, PollQuestion};
+use ep_tools::polls::PollQuestion;
 use serde_json::{Value, json};
 
 use super::printable::printable;
 use super::target::Target;
-use super::{End, INTERRUPTED, hints, print};
+use super::{End, INTERRUPTED, hints, print, prompt};
 use crate::app::jobs;
 use crate::config::Config;
 use failed_rows::FailedRows;
@@ -37,8 +39,8 @@ use progress::LabelProgress;
 use report::{Report, Summary};
 use rows::Rows;
 use run::{Run, RunEnd};
+use settings::{LabelSettings, OnTie, OptionsOf, Panel};
 use table::Table;
-use task::{OnTie, OptionsOf, Panel, Task};
 use template::Template;
 
 /// Exit code if rows are tied.
@@ -47,6 +49,8 @@ const TIED: u8 = 3;
 const FAILED: u8 = 4;
 /// Exit code if the cost limit ended the run.
 const LIMITED: u8 = 10;
+/// Highest limit of a file.
+const MOST: MicroUsd = MicroUsd::new(1_000_000_000_000);
 /// Lease of a row's poll, in milliseconds: after a kill, the next run waits so long.
 const LEASE_MS: u64 = 5_000;
 
@@ -55,7 +59,7 @@ pub(super) struct Arguments {
     /// File of rows: CSV with a header, or JSON Lines; - for standard input
     #[arg(value_name = "FILE")]
     input: PathBuf,
-    /// Question for each row; {column} stands for a field
+    /// RowQuestion for each row; {column} stands for a field
     #[arg(long, value_name = "TEMPLATE", required_unless_present = "sample")]
     question: Option<String>,
     /// Options, separated by commas
@@ -81,7 +85,7 @@ pub(super) struct Arguments {
     out: PathBuf,
     /// Most to spend for the file in all its runs, in USD; never exceeded
     #[arg(long, value_name = "USD", value_parser = usd)]
-    max_cost_usd: Option<f64>,
+    max_cost_usd: Option<MicroUsd>,
     /// Begin without a question about the cost
     #[arg(long)]
     yes: bool,
@@ -103,8 +107,9 @@ pub(super) struct Arguments {
 }
 
 /// Parses a positive amount.
-fn usd(text: &str) -> Result<f64, &'static str> {
-    let amount = text.parse().ok().filter(|usd: &f64| *usd > 0.0 && *usd <= 1e6);
+fn usd(text: &str) -> Result<MicroUsd, &'static str> {
+    let amount = text.parse().map(UsdFigure::floor_micro).ok();
+    let amount = amount.filter(|amount| !amount.is_zero() && *amount <= MOST);
     amount.ok_or("must be above 0, and at most 1000000")
 }
 
@@ -115,7 +120,7 @@ pub(super) async fn run(config: &Config, arguments: Arguments) -> anyhow::Result
         std::io::stdout().write_all(sample.as_bytes())?;
         return Ok(End::Done);
     }
-    let task = task(&arguments)?;
+    let settings = settings(&arguments)?;
     let mut journal = Journal::open(&arguments.out)?;
     if arguments.server.is_none() && !arguments.json {
         hints::before_a_poll(config).await;
@@ -127,7 +132,7 @@ pub(super) async fn run(config: &Config, arguments: Arguments) -> anyhow::Result
         // Adopts the polls of a run that was killed.
         jobs::start_all(service, None);
     }
-    let labelled = label_file(&target, &arguments, &task, &mut journal).await;
+    let labelled = label_file(&target, &arguments, &settings, &mut journal).await;
     target.close().await;
     if labelled.is_err() {
         journal.remove_if_empty(&arguments.out);
@@ -146,15 +151,15 @@ pub(super) async fn run(config: &Config, arguments: Arguments) -> anyhow::Result
         RunEnd::CostLimit => End::Code(LIMITED),
         RunEnd::Complete if summary.failed > 0 => End::Code(FAILED),
         RunEnd::Complete if summary.ties > 0 => End::Code(TIED),
-        RunEnd::Complete | RunEnd::Failed(_) => End::Done,
+        RunEnd::Complete => End::Done,
     })
 }
 
 /// Reads the settings that all rows share.
-fn task(arguments: &Arguments) -> anyhow::Result<Task> {
+fn settings(arguments: &Arguments) -> anyhow::Result<LabelSettings> {
     let options = match &arguments.options_from {
         Some(column) => OptionsOf::Column(column.clone()),
-        None => OptionsOf::Task(arguments.options.iter().map(|option| option.trim().to_owned()).collect()),
+        None => OptionsOf::All(arguments.options.iter().map(|option| option.trim().to_owned()).collect()),
     };
     if arguments.on_tie == OnTie::Strongest && arguments.models.is_empty() {
         bail!(
@@ -164,14 +169,13 @@ fn task(arguments: &Arguments) -> anyhow::Result<Task> {
     if let Some(pattern) = arguments.models.iter().find(|model| model.contains('*')) {
         bail!("--model takes ids, and {pattern} is a pattern; `ep call list_models` lists the ids");
     }
-    Ok(Task {
+    Ok(LabelSettings {
         question: Template::parse(arguments.question.as_deref().unwrap_or_default())?,
         options,
         id: arguments.id.clone(),
-        panel: if arguments.models.is_empty() {
-            Panel::Preset(arguments.preset.clone())
-        } else {
-            Panel::Models(arguments.models.clone())
+        panel: match &arguments.preset {
+            Some(preset) => Panel::Preset(preset.clone()),
+            None => Panel::Models(arguments.models.clone()),
         },
         on_tie: arguments.on_tie,
     })
@@ -181,36 +185,35 @@ fn task(arguments: &Arguments) -> anyhow::Result<Task> {
 async fn label_file(
     target: &Target,
     arguments: &Arguments,
-    task: &Task,
+    settings: &LabelSettings,
     journal: &mut Journal,
 ) -> anyhow::Result<(RunEnd, Summary)> {
     let operation = entry_of::<PollQuestion>()?;
-    let panel = version(target, &task.panel).await?;
-    let rows = Rows::new(&arguments.input, task, &panel)?;
-    let Some((bound, offer)) = price(target, operation, task, rows.first()).await? else {
+    let panel = version(target, &settings.panel).await?;
+    let rows = Rows::new(&arguments.input, settings, &panel)?;
+    let Some((bound, quote)) = price(target, operation, settings, rows.first()).await? else {
         bail!("{} has no rows", arguments.input.display());
     };
-    let missing = rows.count_missing(journal, &bound)?;
+    let missing = rows.count_input(journal, &bound)?;
     if missing.as_ref().is_none_or(|missing| missing.rows > 0) {
-        let offer = offer.text(missing.as_ref(), arguments.at_once, arguments.max_cost_usd);
-        eprintln!("{}", printable(&offer));
+        let quote = quote.text(missing.as_ref(), arguments.at_once, arguments.max_cost_usd);
+        eprintln!("{}", printable(&quote));
         confirm(arguments.yes)?;
     }
-    if arguments.max_cost_usd.is_some() && offer.unpriced > 0 {
+    if arguments.max_cost_usd.is_some() && quote.unpriced > 0 {
         bail!(
             "{} of the models have no listed price, so no cost limit can hold; choose others",
-            offer.unpriced
+            quote.unpriced
         );
     }
-    let cap = arguments.max_cost_usd.map(|usd| MicroUsd::new((usd * 1e6) as i64));
     let mut progress = LabelProgress::new(missing.as_ref().map(|missing| missing.rows));
     let failed = FailedRows::open(&arguments.out)?;
     let mut run = Run {
         target,
         operation,
-        task,
+        settings,
         bound,
-        cap,
+        cap: arguments.max_cost_usd,
         spent: journal.cost().plus(failed.cost(journal)),
         journal,
         progress: &mut progress,
@@ -222,15 +225,12 @@ async fn label_file(
     progress.finish();
     let failed = failed_rows.rows;
     failed_rows.finish(journal)?;
-    let end = match ended? {
-        RunEnd::Failed(error) => return Err(error),
-        end => end,
-    };
+    let end = ended?;
     // Of standard input, only the rows that were reached are known.
     let count = missing.as_ref().map(|missing| missing.keys.len() as u64);
     let keys = missing.map_or(seen, |missing| missing.keys);
-    let classes = match task.options {
-        OptionsOf::Task(_) => Classes::Shared,
+    let classes = match settings.options {
+        OptionsOf::All(_) => Classes::Shared,
         OptionsOf::Column(_) => Classes::PerRow,
     };
     let mut report = Report::new(classes);
@@ -240,18 +240,18 @@ async fn label_file(
             report.add(&entry);
         }
     }
-    Ok((end, report.finish(count, failed, spent.as_usd())))
+    Ok((end, report.finish(count, failed, spent)))
 }
 
 /// Returns the models of a panel as text, which changes with its members.
 async fn version(target: &Target, panel: &Panel) -> anyhow::Result<String> {
     let name = match panel {
         Panel::Models(models) => return Ok(json!(models).to_string()),
-        Panel::Preset(preset) => preset.as_deref().unwrap_or(DEFAULT_PRESET),
+        Panel::Preset(preset) => preset,
     };
     let list = target.call(entry_of::<ListModels>()?, json!({}), None).await?;
     let has_preset = |model: &&Value| {
-        model["presets"].as_array().is_some_and(|presets| presets.iter().any(|preset| preset == name))
+        model["presets"].as_array().is_some_and(|presets| presets.iter().any(|preset| *preset == **name))
     };
     let models = list["variants"].as_array().map_or(&[][..], Vec::as_slice);
     let mut ids: Vec<&str> =
@@ -268,9 +268,6 @@ fn confirm(yes: bool) -> anyhow::Result<()> {
     if !std::io::stdin().is_terminal() {
         bail!("nothing was asked: add --yes to begin");
     }
-    eprint!("Begin? [y/N] ");
-    std::io::stderr().flush()?;
-    let mut answer = String::new();
-    std::io::stdin().read_line(&mut answer)?;
-    if answer.trim().eq_ignore_ascii_case("y") { Ok(()) } else { bail!("nothing was asked") }
+    let answer = prompt::line(&mut std::io::stdin().lock(), &mut std::io::stderr(), "Begin? [y/N] ")?;
+    if answer.eq_ignore_ascii_case("y") { Ok(()) } else { bail!("nothing was asked") }
 }

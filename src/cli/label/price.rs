@@ -6,22 +6,21 @@ use anyhow::bail;
 use ep_kernel::tool::Entry as Operation;
 use ep_polling::money::MicroUsd;
 use ep_polling::plan::INSTRUCTION_TOKENS;
+use ep_tools::polls::DryRun;
 use ep_tools::polls::reply::PollReply;
-use ep_tools::polls::{DryRun, Estimates};
-use serde_json::json;
 
+use super::cost_bound::{CostBound, LONGER};
 use super::progress::duration;
-use super::rows::Missing;
-use super::task::{CostBound, Question, Task};
+use super::question::RowQuestion;
+use super::rows::InputCounts;
+use super::settings::LabelSettings;
 use crate::cli::target::Target;
 
-/// The budget of dry runs, in USD: more than any panel costs.
-const ANY_BUDGET: f64 = 1e6;
-/// Bytes by which the question of the second dry run is longer.
-const LONGER: usize = 1_000;
+/// The budget of dry runs: more than any panel costs.
+const ANY_BUDGET: MicroUsd = MicroUsd::new(1_000_000_000_000);
 
 /// The price of a row, as far as it is known before the first call.
-pub(super) struct Offer {
+pub(super) struct Quote {
     models: u32,
     /// The typical cost of the first row, in USD.
     typical: f64,
@@ -34,11 +33,11 @@ pub(super) struct Offer {
     notices: Vec<String>,
 }
 
-impl Offer {
+impl Quote {
     /// Describes the work before it begins.
-    pub(super) fn text(&self, missing: Option<&Missing>, at_once: u16, cap: Option<f64>) -> String {
+    pub(super) fn text(&self, missing: Option<&InputCounts>, at_once: u16, cap: Option<MicroUsd>) -> String {
         let mut text = match missing {
-            Some(Missing { rows, labelled, at_most, bytes, .. }) => {
+            Some(InputCounts { rows, labelled, at_most, bytes, .. }) => {
                 let calls = rows * u64::from(self.models);
                 // The cost grows with the prompt.
                 let prompts = (rows * INSTRUCTION_TOKENS + bytes) as f64;
@@ -58,7 +57,7 @@ impl Offer {
             let _ = write!(text, ", about {}", duration(seconds));
         }
         if let Some(cap) = cap {
-            let _ = write!(text, ". The limit for the file is ${cap}");
+            let _ = write!(text, ". The limit for the file is {cap}");
         }
         if self.simulated {
             text.push_str(". These voters are simulated: the labels mean nothing");
@@ -74,15 +73,15 @@ impl Offer {
 pub(super) async fn price(
     target: &Target,
     operation: &'static Operation,
-    task: &Task,
-    first: Option<&Question>,
-) -> anyhow::Result<Option<(CostBound, Offer)>> {
+    settings: &LabelSettings,
+    first: Option<&RowQuestion>,
+) -> anyhow::Result<Option<(CostBound, Quote)>> {
     let Some(first) = first else { return Ok(None) };
-    let longer = Question { question: format!("{}{}", first.question, "x".repeat(LONGER)), ..first.clone() };
+    let longer =
+        RowQuestion { question: format!("{}{}", first.question, "x".repeat(LONGER)), ..first.clone() };
     let mut estimates = Vec::new();
     for question in [first, &longer] {
-        let mut request = question.request(&task.panel, MicroUsd::ZERO);
-        request["max_cost_usd"] = json!(ANY_BUDGET);
+        let mut request = question.request(&settings.panel, ANY_BUDGET);
         request["dry_run"] = true.into();
         let reply = target.call(operation, request, None).await?;
         match serde_json::from_value(reply)? {
@@ -94,14 +93,9 @@ pub(super) async fn price(
         }
     }
     let [short, long] = estimates.as_slice() else { bail!("the first row has no price") };
-    let at_most = |estimates: &Estimates| estimates.cost_usd_at_most.0.micro() as f64;
-    let bound = CostBound {
-        base: at_most(short),
-        bytes: first.bytes(),
-        slope: (at_most(long) - at_most(short)).max(0.0) / LONGER as f64,
-        models: short.models,
-    };
-    let offer = Offer {
+    let (base, longer) = (short.cost_usd_at_most.0, long.cost_usd_at_most.0.minus(short.cost_usd_at_most.0));
+    let bound = CostBound { base, bytes: first.bytes(), longer, models: short.models };
+    let quote = Quote {
         models: short.models,
         typical: short.cost_usd_typical_full_roster.0.as_usd(),
         bytes: first.bytes(),
@@ -110,5 +104,5 @@ pub(super) async fn price(
         simulated: short.simulated,
         notices: short.notices.clone(),
     };
-    Ok(Some((bound, offer)))
+    Ok(Some((bound, quote)))
 }

@@ -3,6 +3,7 @@
 use std::io::IsTerminal;
 use std::time::Duration;
 
+use ep_polling::money::MicroUsd;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use tokio::time::Instant;
 
@@ -26,8 +27,8 @@ pub(super) struct Counts {
     pub(super) unanimous: u64,
     pub(super) ties: u64,
     pub(super) failed: u64,
-    /// The cost, in USD.
-    pub(super) cost: f64,
+    /// The cost of the file.
+    pub(super) cost: MicroUsd,
 }
 
 impl LabelProgress {
@@ -75,7 +76,7 @@ impl LabelProgress {
             format!(" · about {} left", duration(left))
         });
         format!(
-            "{rate:.1} rows/s · ${cost:.6}{left} · {:.0} % unanimous · {:.0} % ties · {failed} failed",
+            "{rate:.1} rows/s · {cost}{left} · {:.0} % unanimous · {:.0} % ties · {failed} failed",
             share(unanimous),
             share(ties)
         )

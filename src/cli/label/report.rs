@@ -4,12 +4,13 @@ use std::collections::BTreeMap;
 use std::fmt::Write;
 
 use ep_evaluation::agreement::{Agreement, Classes};
+use ep_polling::money::{MicroUsd, Usd};
 use serde::Serialize;
 
 use super::journal::{DecidedBy, Entry};
 
 /// Figures of the rows of a file.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Default, Serialize)]
 pub(super) struct Summary {
     /// Rows with a label.
     pub(super) labelled: u64,
@@ -28,7 +29,7 @@ pub(super) struct Summary {
     /// Rows that were not asked.
     pub(super) unasked: u64,
     /// The cost of the file in all its runs, in USD.
-    pub(super) cost_usd: f64,
+    pub(super) cost_usd: Usd,
     /// The models, by their ids.
     pub(super) models: BTreeMap<String, ModelSummary>,
     /// True if the voters are simulated.
@@ -45,7 +46,7 @@ pub(super) struct ModelSummary {
     /// Rows on which its vote is the label.
     pub(super) agrees: u64,
     /// The known cost of its votes, in USD.
-    pub(super) cost_usd: f64,
+    pub(super) cost_usd: Usd,
     /// Its mean time until the response, in milliseconds.
     pub(super) mean_ms: f64,
 }
@@ -61,20 +62,7 @@ pub(super) struct Report {
 impl Report {
     /// Creates an empty report. `classes` tells whether all rows have the same options.
     pub(super) fn new(classes: Classes) -> Self {
-        let summary = Summary {
-            labelled: 0,
-            ties: 0,
-            tie_breaks: 0,
-            failed: 0,
-            unasked: 0,
-            labels: BTreeMap::new(),
-            alpha: None,
-            pair_agreement: None,
-            cost_usd: 0.0,
-            models: BTreeMap::new(),
-            simulated: false,
-        };
-        Self { summary, agreement: Agreement::new(classes), classes: BTreeMap::new() }
+        Self { summary: Summary::default(), agreement: Agreement::new(classes), classes: BTreeMap::new() }
     }
 
     /// Adds a label.
@@ -97,7 +85,7 @@ impl Report {
             let model = summary.models.entry(vote.model.clone()).or_default();
             model.rows += 1;
             model.mean_ms += (f64::from(vote.ms) - model.mean_ms) / model.rows as f64;
-            model.cost_usd += vote.usd.unwrap_or(0.0);
+            model.cost_usd = Usd(model.cost_usd.0.plus(vote.usd.unwrap_or_default().0));
             let Some(option) = &vote.vote else { continue };
             model.votes += 1;
             model.agrees += u64::from(entry.label.as_ref() == Some(option));
@@ -117,9 +105,9 @@ impl Report {
     }
 
     /// Returns the summary of a file with this many rows, if that is known, and this cost.
-    pub(super) fn finish(mut self, rows: Option<u64>, failed: u64, cost_usd: f64) -> Summary {
+    pub(super) fn finish(mut self, rows: Option<u64>, failed: u64, cost: MicroUsd) -> Summary {
         let summary = &mut self.summary;
-        (summary.failed, summary.cost_usd) = (failed, cost_usd);
+        (summary.failed, summary.cost_usd) = (failed, Usd(cost));
         summary.unasked = rows.unwrap_or(0).saturating_sub(summary.labelled + summary.ties + failed);
         // Options of single rows have no class in common, which alpha would need.
         summary.alpha = self.agreement.alpha().filter(|_| !self.agreement.is_per_row());
@@ -141,7 +129,7 @@ impl Summary {
         line("ties", format!("{} ({} more decided by the strongest model)", self.ties, self.tie_breaks));
         line("not fully asked", format!("{} rows", self.failed));
         line("not asked", format!("{} rows", self.unasked));
-        line("cost", format!("${:.6}", self.cost_usd));
+        line("cost", self.cost_usd.0.to_string());
         if let Some(pairs) = self.pair_agreement {
             let alpha = self.alpha.map_or_else(String::new, |alpha| format!("alpha {alpha:.3}, "));
             line("agreement", format!("{alpha}{:.1} % of pairs of votes are equal", pairs * 100.0));
@@ -159,7 +147,7 @@ impl Summary {
                 "{name:<width$}  {:>7}  {:>7}  {:>10}  {:>5.0} ms",
                 share(model.votes, model.rows),
                 share(model.agrees, model.votes),
-                format!("${:.6}", model.cost_usd),
+                model.cost_usd.0.to_string(),
                 model.mean_ms
             );
         }

@@ -6,21 +6,23 @@ use std::path::{Path, PathBuf};
 use anyhow::bail;
 use ep_polling::money::MicroUsd;
 
+use super::cost_bound::CostBound;
 use super::journal::{Journal, Key};
+use super::question::{RowQuestion, digest};
+use super::settings::LabelSettings;
 use super::table::{Row, Table};
-use super::task::{CostBound, Question, Task, digest};
 
 /// The rows of a file, with the first one read ahead.
 pub(super) struct Rows<'t> {
     path: PathBuf,
-    task: &'t Task,
+    settings: &'t LabelSettings,
     panel: &'t str,
-    first: Option<Question>,
+    first: Option<RowQuestion>,
     rest: Table,
 }
 
 /// Rows without a label.
-pub(super) struct Missing {
+pub(super) struct InputCounts {
     pub(super) rows: u64,
     /// Rows that have one.
     pub(super) labelled: u64,
@@ -32,30 +34,30 @@ pub(super) struct Missing {
 }
 
 impl<'t> Rows<'t> {
-    pub(super) fn new(path: &Path, task: &'t Task, panel: &'t str) -> anyhow::Result<Self> {
+    pub(super) fn new(path: &Path, settings: &'t LabelSettings, panel: &'t str) -> anyhow::Result<Self> {
         let mut rest = Table::open(path)?;
-        let first = rest.next().transpose()?.map(|row| task.question(row, panel)).transpose()?;
-        Ok(Self { path: path.to_owned(), task, panel, first, rest })
+        let first = rest.next().transpose()?.map(|row| settings.question(row, panel)).transpose()?;
+        Ok(Self { path: path.to_owned(), settings, panel, first, rest })
     }
 
-    pub(super) const fn first(&self) -> Option<&Question> {
+    pub(super) const fn first(&self) -> Option<&RowQuestion> {
         self.first.as_ref()
     }
 
     /// Reads the whole file once, so that a wrong row is found before the first call. `None` for standard input.
-    pub(super) fn count_missing(
+    pub(super) fn count_input(
         &self,
         journal: &Journal,
         bound: &CostBound,
-    ) -> anyhow::Result<Option<Missing>> {
+    ) -> anyhow::Result<Option<InputCounts>> {
         if self.path == Path::new("-") {
             return Ok(None);
         }
         let mut missing =
-            Missing { rows: 0, labelled: 0, at_most: MicroUsd::ZERO, bytes: 0, keys: HashSet::new() };
+            InputCounts { rows: 0, labelled: 0, at_most: MicroUsd::ZERO, bytes: 0, keys: HashSet::new() };
         let mut ids = HashSet::new();
         for row in Table::open(&self.path)? {
-            let question = self.task.question(row?, self.panel)?;
+            let question = self.settings.question(row?, self.panel)?;
             if !missing.keys.insert(question.key) {
                 continue;
             }
@@ -75,13 +77,13 @@ impl<'t> Rows<'t> {
 }
 
 impl Iterator for Rows<'_> {
-    type Item = anyhow::Result<Question>;
+    type Item = anyhow::Result<RowQuestion>;
 
     fn next(&mut self) -> Option<Self::Item> {
         if let Some(first) = self.first.take() {
             return Some(Ok(first));
         }
         let row: anyhow::Result<Row> = self.rest.next()?;
-        Some(row.and_then(|row| self.task.question(row, self.panel)))
+        Some(row.and_then(|row| self.settings.question(row, self.panel)))
     }
 }

@@ -1,20 +1,23 @@
 //! Asks about the rows of a file, several at a time, within the cost limit.
 
 use std::collections::HashSet;
+use std::pin::pin;
 
 use ep_kernel::fault::Fault;
 use ep_kernel::tool::Entry as Operation;
 use ep_polling::money::MicroUsd;
 use futures::stream::FuturesUnordered;
 use futures::{FutureExt, StreamExt};
-use tokio::signal::unix::{SignalKind, signal};
 
+use super::cost_bound::CostBound;
 use super::failed_rows::FailedRows;
 use super::journal::{Journal, Key};
-use super::labels::{Labelled, Outcome, label};
+use super::labels::{Labelled, RowOutcome, label};
 use super::progress::LabelProgress;
+use super::question::RowQuestion;
 use super::rows::Rows;
-use super::task::{CostBound, Question, Task};
+use super::settings::LabelSettings;
+use crate::cli::stop_signal;
 use crate::cli::target::Target;
 
 /// The end of a run.
@@ -25,15 +28,13 @@ pub(super) enum RunEnd {
     CostLimit,
     /// Ctrl-C.
     Interrupted,
-    /// Every further row would fail, or the input is wrong.
-    Failed(anyhow::Error),
 }
 
 /// A run over the rows of a file.
 pub(super) struct Run<'r> {
     pub(super) target: &'r Target,
     pub(super) operation: &'static Operation,
-    pub(super) task: &'r Task,
+    pub(super) settings: &'r LabelSettings,
     pub(super) bound: CostBound,
     /// The limit for the file.
     pub(super) cap: Option<MicroUsd>,
@@ -48,10 +49,9 @@ pub(super) struct Run<'r> {
 
 impl Run<'_> {
     /// Asks about every row that has no label, `at_once` at a time. Whatever ends it, rows in flight are written first,
-    /// except after a second Ctrl-C.
+    /// except after a second Ctrl-C. Fails if the input is wrong, or if every further row would fail.
     pub(super) async fn all(&mut self, rows: Rows<'_>, at_once: usize) -> anyhow::Result<RunEnd> {
-        let mut interrupts = signal(SignalKind::interrupt())?;
-        let mut terminations = signal(SignalKind::terminate())?;
+        let mut stopped = pin!(stop_signal());
         let mut asked = FuturesUnordered::new();
         let mut reserved = MicroUsd::ZERO;
         let (mut waiting, mut rows, mut end) = (None, rows.fuse(), None);
@@ -65,7 +65,7 @@ impl Run<'_> {
                     Ok(Some(question)) => question,
                     Ok(None) => break,
                     Err(error) => {
-                        end = Some(RunEnd::Failed(error));
+                        end = Some(Err(error));
                         break;
                     }
                 };
@@ -77,29 +77,30 @@ impl Run<'_> {
                         eprintln!(
                             "the cost limit ends the run: {spent} is spent, and the next row can cost {at_most}"
                         );
-                        end = Some(RunEnd::CostLimit);
+                        end = Some(Ok(RunEnd::CostLimit));
                     }
                     waiting = Some(question);
                     break;
                 }
                 reserved = reserved.plus(at_most);
-                let (target, operation, task) = (self.target, self.operation, self.task);
+                let (target, operation, settings) = (self.target, self.operation, self.settings);
                 let earlier = self.failed.attempts(question.key);
                 asked.push(async move {
-                    (at_most, label(target, operation, task, question, at_most, earlier).await)
+                    (at_most, label(target, operation, settings, question, at_most, earlier).await)
                 });
             }
             if asked.is_empty() {
-                return Ok(end.unwrap_or(RunEnd::Complete));
+                return end.unwrap_or(Ok(RunEnd::Complete));
             }
             let first = tokio::select! {
                 Some(first) = asked.next() => first,
-                Some(()) = async { tokio::select! { one = interrupts.recv() => one, one = terminations.recv() => one } } => {
-                    if matches!(end, Some(RunEnd::Interrupted)) {
+                () = &mut stopped => {
+                    if matches!(end, Some(Ok(RunEnd::Interrupted))) {
                         return Ok(RunEnd::Interrupted);
                     }
+                    stopped.set(stop_signal());
                     eprintln!("waiting for {} rows in flight; Ctrl-C again ends at once", asked.len());
-                    end = Some(RunEnd::Interrupted);
+                    end = Some(Ok(RunEnd::Interrupted));
                     continue;
                 }
             };
@@ -111,7 +112,7 @@ impl Run<'_> {
                 reserved = reserved.minus(*at_most);
             }
             if let Some(fault) = self.keep(done.into_iter().map(|(_, labelled)| labelled).collect())? {
-                end.get_or_insert(RunEnd::Failed(fault.into()));
+                end.get_or_insert(Err(fault.into()));
             }
         }
     }
@@ -119,8 +120,8 @@ impl Run<'_> {
     /// Returns the next row without a label.
     fn next_missing(
         &mut self,
-        rows: &mut impl Iterator<Item = anyhow::Result<Question>>,
-    ) -> anyhow::Result<Option<Question>> {
+        rows: &mut impl Iterator<Item = anyhow::Result<RowQuestion>>,
+    ) -> anyhow::Result<Option<RowQuestion>> {
         for question in rows {
             let question = question?;
             if self.seen.insert(question.key) && !self.journal.has(question.key) {
@@ -137,19 +138,19 @@ impl Run<'_> {
             self.spent = self.spent.plus(cost);
             let counts = self.progress.counts();
             counts.done += 1;
-            counts.cost = self.spent.as_usd();
+            counts.cost = self.spent;
             match outcome {
-                Outcome::Entry(entry) => {
+                RowOutcome::Entry(entry) => {
                     counts.unanimous += u64::from(entry.score >= 1.0);
                     counts.ties += u64::from(entry.label.is_none());
                     entries.push(*entry);
                 }
-                Outcome::Failed(reason) => {
+                RowOutcome::Failed(reason) => {
                     counts.failed += 1;
                     tracing::info!(row = question.row.number, reason, "a row was not fully asked");
                     self.failed.add(&question.row, question.key, cost, reason)?;
                 }
-                Outcome::Stop(fault) => stop = Some(fault),
+                RowOutcome::Stop(fault) => stop = Some(fault),
             }
         }
         self.journal.append(&entries)?;

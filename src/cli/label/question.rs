@@ -1,0 +1,144 @@
+//! The question about a row, with its options and its keys.
+
+use anyhow::{Context, bail};
+use ep_polling::money::{MicroUsd, Usd};
+use ep_polling::options::Options;
+use ep_polling::question::Question;
+use serde_json::{Map, Value, json};
+use sha2::{Digest, Sha256};
+
+use super::journal::Key;
+use super::settings::{LabelSettings, OnTie, OptionsOf, Panel};
+use super::table::Row;
+
+/// A row to label.
+#[derive(Debug, Clone)]
+pub(super) struct RowQuestion {
+    pub(super) row: Row,
+    pub(super) id: Value,
+    /// The digest of what decides the label.
+    pub(super) key: Key,
+    /// The digest of what the models are asked, so that another tie rule asks nobody again.
+    pub(super) poll: Key,
+    pub(super) question: String,
+    pub(super) options: Vec<String>,
+}
+
+impl LabelSettings {
+    /// Reads the question of a row. `panel` names the models and their version.
+    pub(super) fn question(&self, row: Row, panel: &str) -> anyhow::Result<RowQuestion> {
+        let question = self.question.fill(&row)?;
+        let options = match &self.options {
+            OptionsOf::All(options) => options.clone(),
+            OptionsOf::Column(column) => listed(&row, column)?,
+        };
+        let id = match &self.id {
+            Some(column) => row.fields.get(column).cloned().ok_or_else(|| row.no_column(column))?,
+            None => Value::Null,
+        };
+        let rule = match self.on_tie {
+            OnTie::Report => "report",
+            OnTie::Strongest => "strongest",
+        };
+        let number = row.number;
+        Question::new(&question).with_context(|| format!("row {number}: the question"))?;
+        Options::new(&options).with_context(|| format!("row {number}: the options"))?;
+        let poll = digest(&json!([1, id, question, options, panel]));
+        let key = digest(&json!([poll, rule]));
+        let id = if self.id.is_some() { id } else { String::from(key).into() };
+        Ok(RowQuestion { row, id, key, poll, question, options })
+    }
+}
+
+impl RowQuestion {
+    /// Returns the poll of the row: complete, private, and at most this expensive.
+    pub(super) fn request(&self, panel: &Panel, at_most: MicroUsd) -> Value {
+        let mut request = Map::new();
+        request.insert("question".to_owned(), json!(self.question));
+        request.insert("options".to_owned(), json!(self.options));
+        request.insert("complete".to_owned(), true.into());
+        request.insert("private".to_owned(), true.into());
+        // A free poll has a positive limit, too.
+        request.insert("max_cost_usd".to_owned(), json!(Usd(at_most.max(MicroUsd::new(1)))));
+        panel.add_to(&mut request);
+        Value::Object(request)
+    }
+
+    /// Returns the bytes of the prompt that depend on the row, as [`Plan`](ep_polling::plan::Plan) counts them.
+    pub(super) fn bytes(&self) -> usize {
+        self.question.len() + 3 * self.options.iter().map(|option| option.len() + 16).sum::<usize>()
+    }
+}
+
+/// Returns the digest of a value.
+pub(super) fn digest(content: &Value) -> Key {
+    let digest: [u8; 32] = Sha256::digest(content.to_string()).into();
+    let mut key = Key([0; 16]);
+    key.0.copy_from_slice(&digest[..16]);
+    key
+}
+
+/// Reads the options of a row.
+fn listed(row: &Row, column: &str) -> anyhow::Result<Vec<String>> {
+    let text = row.text(column).ok_or_else(|| row.no_column(column))?;
+    if text.trim_start().starts_with('[') {
+        return match serde_json::from_str(&text) {
+            Ok(options) => Ok(options),
+            Err(_) => bail!("row {}: {column} must be a JSON list of texts", row.number),
+        };
+    }
+    Ok(text.split('|').map(|option| option.trim().to_owned()).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cli::label::template::Template;
+
+    fn settings(options: OptionsOf, id: Option<&str>) -> LabelSettings {
+        LabelSettings {
+            question: Template::parse("Is {text} good?").unwrap(),
+            options,
+            id: id.map(str::to_owned),
+            panel: Panel::Preset("budget".to_owned()),
+            on_tie: OnTie::Report,
+        }
+    }
+
+    fn row(fields: Value) -> Row {
+        Row { number: 1, fields: fields.as_object().unwrap().clone() }
+    }
+
+    #[test]
+    fn keys_change_with_everything_that_is_asked() {
+        let options = || OptionsOf::All(vec!["a".to_owned(), "b".to_owned()]);
+        let one = row(json!({ "text": "x", "n": 1, "other": 1 }));
+        let key = |settings: &LabelSettings, row: &Row, panel: &str| {
+            settings.question(row.clone(), panel).unwrap().key
+        };
+        let first = key(&settings(options(), Some("n")), &one, "p");
+        assert_eq!(first, key(&settings(options(), Some("n")), &row(json!({ "text": "x", "n": 1 })), "p"));
+        let swapped = OptionsOf::All(vec!["b".to_owned(), "a".to_owned()]);
+        for other in [
+            key(&settings(options(), Some("n")), &one, "q"),
+            key(&settings(options(), None), &one, "p"),
+            key(&settings(swapped, Some("n")), &one, "p"),
+            key(&settings(options(), Some("n")), &row(json!({ "text": "x", "n": "1" })), "p"),
+            key(&settings(options(), Some("n")), &row(json!({ "text": "y", "n": 1 })), "p"),
+            key(&LabelSettings { on_tie: OnTie::Strongest, ..settings(options(), Some("n")) }, &one, "p"),
+        ] {
+            assert_ne!(other, first);
+        }
+    }
+
+    #[test]
+    fn options_come_from_a_column() {
+        let listed = |choices: Value| {
+            let settings = settings(OptionsOf::Column("choices".to_owned()), None);
+            settings.question(row(json!({ "text": "x", "choices": choices })), "p").map(|asked| asked.options)
+        };
+        assert_eq!(listed(json!("a | b|c")).unwrap(), ["a", "b", "c"]);
+        assert_eq!(listed(json!(["a|b", "c"])).unwrap(), ["a|b", "c"]);
+        assert!(listed(json!("[1, 2]")).is_err());
+    }
+}

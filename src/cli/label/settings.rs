@@ -1,0 +1,60 @@
+//! The settings of a run: the question, its options, the panel and the tie rule.
+
+use serde_json::{Map, Value, json};
+
+use super::template::Template;
+
+/// The settings that all rows share.
+pub(super) struct LabelSettings {
+    pub(super) question: Template,
+    pub(super) options: OptionsOf,
+    /// The column with the row's id; without one, the content is the id.
+    pub(super) id: Option<String>,
+    pub(super) panel: Panel,
+    pub(super) on_tie: OnTie,
+}
+
+/// The options of a row.
+pub(super) enum OptionsOf {
+    /// The same for all rows.
+    All(Vec<String>),
+    /// Those in a column: a JSON list, or texts separated by `|`.
+    Column(String),
+}
+
+/// The models that vote on every row.
+pub(super) enum Panel {
+    /// A preset.
+    Preset(String),
+    /// These models, the strongest first.
+    Models(Vec<String>),
+}
+
+/// The label of a tied row.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+pub(super) enum OnTie {
+    /// None.
+    Report,
+    /// The option of the first model, in the order of --model, that voted for one of the tied options.
+    Strongest,
+}
+
+impl Panel {
+    /// Returns the place of a model among those of --model; the same for all models of a preset.
+    pub(super) fn rank(&self, model: &str) -> usize {
+        match self {
+            Self::Preset(_) => 0,
+            Self::Models(models) => {
+                models.iter().position(|name| name.eq_ignore_ascii_case(model)).unwrap_or(models.len())
+            }
+        }
+    }
+
+    /// Adds the panel to a request.
+    pub(super) fn add_to(&self, request: &mut Map<String, Value>) {
+        match self {
+            Self::Preset(preset) => request.insert("preset".to_owned(), json!(preset)),
+            Self::Models(models) => request.insert("models".to_owned(), json!(models)),
+        };
+    }
+}
