@@ -38,14 +38,15 @@ fn arguments<'a>(more: &[&'a str]) -> Vec<&'a str> {
 }
 
 /// Three models, named from the strongest to the weakest.
-const TRIO: [&str; 6] = ["--model", "maker0/line-0", "--model", "maker1/line-1", "--model", "maker2/line-2"];
+pub const TRIO: [&str; 6] =
+    ["--model", "maker0/line-0", "--model", "maker1/line-1", "--model", "maker2/line-2"];
 
-fn lines(path: &Path) -> Vec<Value> {
+pub fn lines(path: &Path) -> Vec<Value> {
     let text = fs::read_to_string(path).unwrap();
     text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
 }
 
-async fn run(folder: &Path, upstream: &ScriptedUpstream, arguments: &[&str]) -> std::process::Output {
+pub async fn run(folder: &Path, upstream: &ScriptedUpstream, arguments: &[&str]) -> std::process::Output {
     let folder = folder.to_owned();
     let arguments: Vec<String> = arguments.iter().map(ToString::to_string).collect();
     let url = upstream.base_url();
@@ -139,6 +140,28 @@ async fn rows_that_were_not_fully_asked_are_an_input() {
     stdout(&run(folder.path(), &mended, &again).await, 0);
     assert_eq!(lines(&folder.path().join("labels.jsonl")).len(), 5);
     assert!(!failed.exists(), "nothing is left to ask");
+}
+
+#[tokio::test]
+async fn a_model_that_never_responds_counts_as_one_that_does_not_vote() {
+    let folder = tempfile::tempdir().unwrap();
+    reviews(folder.path(), 5);
+    let broken = Behaviour { actions: vec![Action::Status(401, String::new())], ..Behaviour::default() };
+    let votes_for = VoteFor::Text("positive".to_owned());
+    let upstream =
+        ScriptedUpstream::start(Script { votes_for, ..Script::panel(3) }.with("maker1/line-1", broken))
+            .unwrap();
+    for code in [4, 4, 0] {
+        stdout(&run(folder.path(), &upstream, &arguments(&TRIO)).await, code);
+    }
+    let labels = lines(&folder.path().join("labels.jsonl"));
+    assert_eq!(labels.len(), 5);
+    for line in &labels {
+        let silent = &line["votes"][1];
+        assert!(silent["vote"].is_null() && silent["error"].is_string(), "{line}");
+        assert_eq!((&line["label"], &line["score"]), (&json!("positive"), &json!(2.0 / 3.0)));
+    }
+    assert!(!folder.path().join("labels.failed.jsonl").exists());
 }
 
 #[tokio::test]

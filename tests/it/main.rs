@@ -47,6 +47,7 @@ mod idempotency;
 mod intents;
 mod keys;
 mod label;
+mod label_proof;
 mod lifecycle;
 mod limits;
 mod long_input;

@@ -1,7 +1,12 @@
 //! Rates and risks.
 
+use std::str::FromStr;
+
+use serde::{Deserialize, Serialize};
+
 /// A number above 0 and below 1, such as an error rate or the risk of a wrong statement.
-#[derive(Debug, Clone, Copy, PartialEq, PartialOrd)]
+#[derive(Debug, Clone, Copy, PartialEq, PartialOrd, Serialize, Deserialize)]
+#[serde(into = "f64", try_from = "f64")]
 pub struct Fraction(f64);
 
 /// A number that is not above 0 and below 1.
@@ -26,5 +31,27 @@ impl Fraction {
     /// Returns the number.
     pub const fn get(self) -> f64 {
         self.0
+    }
+}
+
+impl From<Fraction> for f64 {
+    fn from(fraction: Fraction) -> Self {
+        fraction.0
+    }
+}
+
+impl TryFrom<f64> for Fraction {
+    type Error = NotAFraction;
+
+    fn try_from(number: f64) -> Result<Self, Self::Error> {
+        Self::new(number)
+    }
+}
+
+impl FromStr for Fraction {
+    type Err = NotAFraction;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        text.parse().map_err(|_| NotAFraction).and_then(Self::new)
     }
 }

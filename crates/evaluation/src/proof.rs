@@ -16,6 +16,8 @@
 
 use std::collections::BTreeMap;
 
+use serde::{Deserialize, Serialize};
+
 use crate::binomial;
 use crate::fraction::Fraction;
 
@@ -27,7 +29,8 @@ pub const MAX_THRESHOLDS: usize = 25;
 pub struct Score(pub u64);
 
 /// The rows that an error bound is about.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Scope {
     /// Of the accepted rows, at most this share is wrong.
     Accepted,
@@ -96,6 +99,26 @@ impl Claim {
         (self.risk.get().ln() / (-self.max_error.get()).ln_1p()).ceil() as u64
     }
 
+    /// Returns the most errors among this many gold rows with which the claim holds; `None` if the rows are too few.
+    ///
+    /// ```
+    /// use ep_evaluation::proof::{Claim, Scope};
+    /// use ep_evaluation::Fraction;
+    ///
+    /// let claim =
+    ///     Claim { scope: Scope::Accepted, max_error: Fraction::FIVE_PERCENT, risk: Fraction::FIVE_PERCENT };
+    /// assert_eq!([58, 59, 150, 200].map(|rows| claim.most_wrong(rows)), [None, Some(0), Some(3), Some(4)]);
+    /// ```
+    pub fn most_wrong(&self, rows: u64) -> Option<u64> {
+        let passes = |wrong: &u64| binomial::at_most(*wrong, rows, self.max_error) <= self.risk.get();
+        (0..rows).take_while(passes).last()
+    }
+
+    /// True if a test speaks for the claim.
+    pub fn is_passed_by(&self, test: &Test) -> bool {
+        test.p_value <= self.risk.get()
+    }
+
     /// Tests one threshold.
     fn test(&self, threshold: Score, gold: &[GoldRow]) -> Test {
         let accepted = gold.iter().filter(|row| row.score >= threshold);
@@ -104,19 +127,28 @@ impl Claim {
             rows += 1;
             wrong += u64::from(row.is_wrong);
         }
-        let trials = match self.scope {
-            Scope::Accepted => rows,
-            Scope::File => gold.len() as u64,
-        };
-        let p_value = binomial::at_most(wrong, trials, self.max_error);
+        let p_value = binomial::at_most(wrong, self.trials(rows, gold.len() as u64), self.max_error);
         Test { threshold, accepted: rows, wrong, p_value }
+    }
+
+    /// Returns the gold rows that a test counts errors among, if `accepted` of all `gold` rows are accepted.
+    pub const fn trials(&self, accepted: u64, gold: u64) -> u64 {
+        match self.scope {
+            Scope::Accepted => accepted,
+            Scope::File => gold,
+        }
     }
 }
 
 impl Scores {
     /// Adds the score of a row.
     pub fn add(&mut self, score: Score) {
-        *self.0.entry(score).or_default() += 1;
+        self.add_rows(score, 1);
+    }
+
+    /// Adds the score of several rows.
+    pub fn add_rows(&mut self, score: Score, rows: u64) {
+        *self.0.entry(score).or_default() += rows;
     }
 
     /// Returns the number of rows.
@@ -124,10 +156,14 @@ impl Scores {
         self.0.values().sum()
     }
 
+    /// Returns the number of rows that a threshold accepts.
+    pub fn accepted_rows(&self, threshold: Score) -> u64 {
+        self.0.range(threshold..).map(|(_, rows)| rows).sum()
+    }
+
     /// Returns the share of the rows that a threshold accepts.
     pub fn accepted(&self, threshold: Score) -> f64 {
-        let accepted: u64 = self.0.range(threshold..).map(|(_, rows)| rows).sum();
-        accepted as f64 / self.rows().max(1) as f64
+        self.accepted_rows(threshold) as f64 / self.rows().max(1) as f64
     }
 
     /// Returns the thresholds to test, the strictest first: every score, or quantiles of more than [`MAX_THRESHOLDS`]
@@ -174,6 +210,18 @@ impl Scores {
 /// assert_eq!((proved.threshold, proved.accepted, proved.wrong), (Score(3), 150, 1));
 /// ```
 pub fn prove(thresholds: &[Score], gold: &[GoldRow], claim: &Claim) -> Option<Test> {
-    let tests = thresholds.iter().map(|&threshold| claim.test(threshold, gold));
-    tests.take_while(|test| test.p_value <= claim.risk.get()).last()
+    sequence(thresholds, gold, claim).into_iter().rfind(|test| claim.is_passed_by(test))
+}
+
+/// Returns the tests of [`prove`]: those that passed and, if one failed, that one.
+pub fn sequence(thresholds: &[Score], gold: &[GoldRow], claim: &Claim) -> Vec<Test> {
+    let mut tests = Vec::new();
+    for &threshold in thresholds {
+        let test = claim.test(threshold, gold);
+        tests.push(test);
+        if !claim.is_passed_by(&test) {
+            break;
+        }
+    }
+    tests
 }

@@ -2,13 +2,15 @@
 
 use std::collections::BTreeSet;
 
+use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
 /// The usual number of rows that choose a panel.
 pub const USUAL_CHOOSE: usize = 50;
 
 /// The use of a gold row.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Part {
     /// Its label may choose models, panels and prompts.
     Choose,

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, HashMap};
 use std::fs::{File, OpenOptions};
-use std::io::{BufRead, BufReader, BufWriter, ErrorKind, Write};
+use std::io::{BufRead, BufReader, ErrorKind, Write};
 use std::path::{Path, PathBuf};
 
 use anyhow::Context;
@@ -11,11 +11,15 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
 use super::journal::{Journal, Key};
+use super::replacement::Replacement;
 use super::table::{FAILURE, Row};
 use crate::cli::printable::printable;
 
 /// Maximum number of reasons that are counted one by one.
 const MAX_REASONS: usize = 5;
+
+/// The attempts after which a row is labelled by the models that responded.
+pub(super) const MAX_ATTEMPTS: u32 = 3;
 
 /// The attempts to ask about a row.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -75,6 +79,12 @@ impl FailedRows {
         unlabelled.map(|(_, attempts)| attempts.cost).sum()
     }
 
+    /// Returns the number of these rows that have no label, and that another run may label.
+    pub(super) fn unfinished<'k>(&self, keys: impl IntoIterator<Item = &'k Key>, journal: &Journal) -> usize {
+        let may_succeed = |key: &&Key| !journal.has(**key) && self.attempts(**key).count < MAX_ATTEMPTS;
+        keys.into_iter().filter(may_succeed).count()
+    }
+
     /// Appends a row. It is on disk when this returns.
     pub(super) fn add(&mut self, row: &Row, key: Key, cost: MicroUsd, reason: String) -> anyhow::Result<()> {
         let Attempts { count, cost: earlier } = self.attempts(key);
@@ -119,28 +129,22 @@ impl FailedRows {
         if !self.path.exists() {
             return Ok(());
         }
-        let folder = self.path.parent().filter(|folder| !folder.as_os_str().is_empty());
-        let mut left = tempfile::NamedTempFile::new_in(folder.unwrap_or(Path::new(".")))?;
+        let mut left = Replacement::new(&self.path)?;
         let mut count = 0_u64;
-        {
-            let mut writer = BufWriter::new(left.as_file_mut());
-            for line in lines(&self.path)? {
-                let line = line?;
-                let is_done = failure(&line).is_some_and(|failure| {
-                    journal.has(failure.key) || self.attempts(failure.key).count != failure.attempts
-                });
-                if !is_done {
-                    count += 1;
-                    writeln!(writer, "{line}")?;
-                }
+        for line in lines(&self.path)? {
+            let line = line?;
+            let is_done = failure(&line).is_some_and(|failure| {
+                journal.has(failure.key) || self.attempts(failure.key).count != failure.attempts
+            });
+            if !is_done {
+                count += 1;
+                writeln!(left, "{line}")?;
             }
-            writer.flush()?;
         }
         if count == 0 {
             std::fs::remove_file(&self.path)?;
         } else {
-            left.as_file().sync_all()?;
-            left.persist(&self.path)?;
+            left.finish()?;
         }
         Ok(())
     }

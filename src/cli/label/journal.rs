@@ -6,7 +6,9 @@ use std::io::{BufRead, BufReader, Read, Seek, SeekFrom, Write};
 use std::path::Path;
 
 use anyhow::{Context, bail};
+use ep_polling::ballot::Reason;
 use ep_polling::money::{MicroUsd, Usd};
+use ep_polling::time::Timestamp;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -29,6 +31,8 @@ pub(super) struct Entry {
     pub(super) cost_usd: Usd,
     /// The poll's id.
     pub(super) poll_id: String,
+    /// The time the poll was opened.
+    pub(super) asked_at: Timestamp,
     /// True if the voters are simulated.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub(super) simulated: bool,
@@ -42,6 +46,8 @@ pub(super) enum DecidedBy {
     Plurality,
     /// Options were tied, and the strongest model decided.
     TieBreak,
+    /// A person labelled the row.
+    Gold,
     /// A tie without a tie rule, or no votes.
     None,
 }
@@ -53,11 +59,17 @@ pub(super) struct EntryVote {
     pub(super) model: String,
     /// The option; null without a vote.
     pub(super) vote: Option<String>,
+    /// The reason for a missing vote.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) error: Option<Reason>,
     /// Time until the response, in milliseconds.
     pub(super) ms: u32,
     /// Its cost, in USD; absent if unknown.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) usd: Option<Usd>,
+    /// The model that responded, if it has another name than the one that was asked.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) answered_by: Option<String>,
 }
 
 /// The digest of a row's id, question, options, panel and rule, in hexadecimal digits.
@@ -161,10 +173,15 @@ impl Journal {
     pub(super) fn entries(&self) -> anyhow::Result<impl Iterator<Item = anyhow::Result<Entry>>> {
         Ok(entries(&self.file)?.map(|entry| entry.map(|(entry, _)| entry)))
     }
+
+    /// Returns the keys of all labels.
+    pub(super) const fn keys(&self) -> &HashSet<Key> {
+        &self.labelled
+    }
 }
 
 /// Reads complete lines, each with its end in the file. A cut line at the end is left out.
-fn entries(file: &File) -> anyhow::Result<impl Iterator<Item = anyhow::Result<(Entry, u64)>>> {
+pub(super) fn entries(file: &File) -> anyhow::Result<impl Iterator<Item = anyhow::Result<(Entry, u64)>>> {
     let mut reader = BufReader::new(file.try_clone()?);
     reader.seek(SeekFrom::Start(0))?;
     let (mut end, mut line) = (0, Vec::new());
@@ -194,9 +211,17 @@ mod tests {
             label: Some("ü\n".to_owned()),
             by: DecidedBy::Plurality,
             score: 1.0,
-            votes: vec![EntryVote { model: "m".to_owned(), vote: None, ms: 3, usd: None }],
+            votes: vec![EntryVote {
+                model: "m".to_owned(),
+                vote: None,
+                error: None,
+                ms: 3,
+                usd: None,
+                answered_by: None,
+            }],
             cost_usd: Usd(MicroUsd::new(500_000)),
             poll_id: "EP".to_owned(),
+            asked_at: Timestamp::from_millis(7),
             simulated: false,
         }
     }

@@ -2,17 +2,16 @@
 
 use std::time::Duration;
 
-use ep_evaluation::Vote;
-use ep_evaluation::panel::{self, Label};
 use ep_kernel::fault::{Fault, Kind};
 use ep_kernel::tool::Entry as Operation;
 use ep_polling::money::{MicroUsd, Usd};
 use ep_tools::polls::reply::{PollReply, PollResponse, VoteResult};
 
-use super::failed_rows::Attempts;
-use super::journal::{DecidedBy, Entry, EntryVote};
+use super::decision::{Decision, decide};
+use super::failed_rows::{Attempts, MAX_ATTEMPTS};
+use super::journal::{Entry, EntryVote};
 use super::question::RowQuestion;
-use super::settings::{LabelSettings, OnTie, Panel};
+use super::settings::{LabelSettings, Panel};
 use crate::cli::target::Target;
 
 /// Attempts to reach a service that is busy.
@@ -60,7 +59,9 @@ pub(super) async fn label(
         }
     };
     let cost = poll.costs.total_estimated_cost.0;
-    let outcome = match unasked(&poll) {
+    // After the last attempt, a model that does not respond counts as one that does not vote.
+    let is_last = earlier.count + 1 >= MAX_ATTEMPTS && poll.models_skipped == 0;
+    let outcome = match unasked(&poll).filter(|_| !is_last) {
         Some(reason) => RowOutcome::Failed(reason),
         None => RowOutcome::Entry(Box::new(entry(&question, &poll, settings, earlier.cost.plus(cost)))),
     };
@@ -122,39 +123,30 @@ async fn ask(
 
 /// Builds the line of a row, which cost this much with all its attempts.
 fn entry(question: &RowQuestion, poll: &PollResponse, settings: &LabelSettings, cost: MicroUsd) -> Entry {
-    let mut votes: Vec<&VoteResult> = poll.votes.iter().collect();
-    votes.sort_by(|first, second| first.model_id.cmp(&second.model_id));
-    let chosen = |vote: &&VoteResult| {
-        let option = poll.options.iter().position(|option| Some(option) == vote.chosen_option.as_ref());
-        option.and_then(|option| u16::try_from(option).ok())
-    };
-    let row: Vec<Vote> = votes.iter().map(chosen).collect();
-    let mut strongest: Vec<usize> = (0..row.len()).collect();
-    strongest.sort_by_key(|member| votes.get(*member).map(|vote| settings.panel.rank(&vote.model_id)));
-    let Label { option, votes: for_label, is_tie_break } = panel::label(&row, &strongest);
-    let option = option.filter(|_| !is_tie_break || settings.on_tie == OnTie::Strongest);
-    let label = option.and_then(|option| poll.options.get(usize::from(option)).cloned());
+    let mut votes: Vec<EntryVote> = poll.votes.iter().map(entry_vote).collect();
+    votes.sort_by(|first, second| first.model.cmp(&second.model));
+    let Decision { label, by, share, .. } = decide(&votes, &settings.panel, votes.len(), settings.on_tie);
     Entry {
         id: question.id.clone(),
         key: question.key,
-        by: match label {
-            None => DecidedBy::None,
-            Some(_) if is_tie_break => DecidedBy::TieBreak,
-            Some(_) => DecidedBy::Plurality,
-        },
-        score: label.as_ref().map_or(0.0, |_| f64::from(for_label) / row.len() as f64),
-        label,
-        votes: votes
-            .iter()
-            .map(|vote| EntryVote {
-                model: vote.model_id.clone(),
-                vote: vote.chosen_option.clone(),
-                ms: vote.latency_ms,
-                usd: vote.estimated_cost,
-            })
-            .collect(),
+        label: label.map(str::to_owned),
+        by,
+        score: share,
         cost_usd: Usd(cost),
         poll_id: poll.poll_id.to_string(),
+        asked_at: poll.created_at,
         simulated: poll.simulated,
+        votes,
+    }
+}
+
+fn entry_vote(vote: &VoteResult) -> EntryVote {
+    EntryVote {
+        model: vote.model_id.clone(),
+        vote: vote.chosen_option.clone(),
+        error: vote.error_code,
+        ms: vote.latency_ms,
+        usd: vote.estimated_cost,
+        answered_by: vote.answered_by.clone(),
     }
 }

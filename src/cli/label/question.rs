@@ -43,7 +43,9 @@ impl LabelSettings {
         let number = row.number;
         Question::new(&question).with_context(|| format!("row {number}: the question"))?;
         Options::new(&options).with_context(|| format!("row {number}: the options"))?;
-        let poll = digest(&json!([1, id, question, options, panel]));
+        // A number and its text are the same id: CSV has only texts.
+        let text = self.id.as_deref().and_then(|column| row.text(column));
+        let poll = digest(&json!([2, text, question, options, panel, self.round]));
         let key = digest(&json!([poll, rule]));
         let id = if self.id.is_some() { id } else { String::from(key).into() };
         Ok(RowQuestion { row, id, key, poll, question, options })
@@ -102,6 +104,7 @@ mod tests {
             id: id.map(str::to_owned),
             panel: Panel::Preset("budget".to_owned()),
             on_tie: OnTie::Report,
+            round: 1,
         }
     }
 
@@ -117,15 +120,17 @@ mod tests {
             settings.question(row.clone(), panel).unwrap().key
         };
         let first = key(&settings(options(), Some("n")), &one, "p");
-        assert_eq!(first, key(&settings(options(), Some("n")), &row(json!({ "text": "x", "n": 1 })), "p"));
+        // Other columns do not matter, nor whether an id is a number or a text.
+        assert_eq!(first, key(&settings(options(), Some("n")), &row(json!({ "text": "x", "n": "1" })), "p"));
         let swapped = OptionsOf::All(vec!["b".to_owned(), "a".to_owned()]);
         for other in [
             key(&settings(options(), Some("n")), &one, "q"),
             key(&settings(options(), None), &one, "p"),
             key(&settings(swapped, Some("n")), &one, "p"),
-            key(&settings(options(), Some("n")), &row(json!({ "text": "x", "n": "1" })), "p"),
+            key(&settings(options(), Some("n")), &row(json!({ "text": "x", "n": 2 })), "p"),
             key(&settings(options(), Some("n")), &row(json!({ "text": "y", "n": 1 })), "p"),
             key(&LabelSettings { on_tie: OnTie::Strongest, ..settings(options(), Some("n")) }, &one, "p"),
+            key(&LabelSettings { round: 2, ..settings(options(), Some("n")) }, &one, "p"),
         ] {
             assert_ne!(other, first);
         }

@@ -2,12 +2,14 @@
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
+use std::path::Path;
 
 use ep_evaluation::agreement::{Agreement, Classes};
 use ep_polling::money::{MicroUsd, Usd};
 use serde::Serialize;
 
 use super::journal::{DecidedBy, Entry};
+use super::proof::ProofSummary;
 
 /// Figures of the rows of a file.
 #[derive(Debug, Default, Serialize)]
@@ -34,6 +36,9 @@ pub(super) struct Summary {
     pub(super) models: BTreeMap<String, ModelSummary>,
     /// True if the voters are simulated.
     pub(super) simulated: bool,
+    /// The result of a proof.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) proof: Option<ProofSummary>,
 }
 
 /// Figures of one model.
@@ -117,8 +122,8 @@ impl Report {
 }
 
 impl Summary {
-    /// Returns the summary as text.
-    pub(super) fn text(&self) -> String {
+    /// Returns the summary of this file of labels as text.
+    pub(super) fn text(&self, file: &Path) -> String {
         let mut text = String::new();
         let mut line = |name: &str, value: String| {
             let _ = writeln!(text, "{name:<22} {value}");
@@ -153,6 +158,9 @@ impl Summary {
         }
         if self.simulated {
             text.push_str("\nThese voters are simulated: the labels mean nothing.\n");
+        }
+        if let Some(proof) = &self.proof {
+            let _ = writeln!(text, "\n{}", proof.text(file));
         }
         text
     }

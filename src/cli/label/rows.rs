@@ -5,20 +5,26 @@ use std::path::{Path, PathBuf};
 
 use anyhow::bail;
 use ep_polling::money::MicroUsd;
+use rand::{RngExt, SeedableRng};
+use rand_chacha::ChaCha8Rng;
 
 use super::cost_bound::CostBound;
 use super::journal::{Journal, Key};
 use super::question::{RowQuestion, digest};
 use super::settings::LabelSettings;
-use super::table::{Row, Table};
+use super::table::Table;
 
-/// The rows of a file, with the first one read ahead.
+/// The rows of a file, with the first one read ahead, and gold rows of another file at random places between them.
 pub(super) struct Rows<'t> {
     path: PathBuf,
     settings: &'t LabelSettings,
     panel: &'t str,
     first: Option<RowQuestion>,
     rest: Table,
+    /// Gold rows, each with the number of rows before it, the last one first.
+    gold: Vec<(u64, RowQuestion)>,
+    /// The number of rows of the file that were returned.
+    returned: u64,
 }
 
 /// Rows without a label.
@@ -31,13 +37,22 @@ pub(super) struct InputCounts {
     pub(super) bytes: u64,
     /// The keys of all rows.
     pub(super) keys: HashSet<Key>,
+    /// Rows with the same content as an earlier one.
+    pub(super) equal: u64,
 }
 
 impl<'t> Rows<'t> {
     pub(super) fn new(path: &Path, settings: &'t LabelSettings, panel: &'t str) -> anyhow::Result<Self> {
         let mut rest = Table::open(path)?;
         let first = rest.next().transpose()?.map(|row| settings.question(row, panel)).transpose()?;
-        Ok(Self { path: path.to_owned(), settings, panel, first, rest })
+        Ok(Self { path: path.to_owned(), settings, panel, first, rest, gold: Vec::new(), returned: 0 })
+    }
+
+    /// Adds gold rows at random places of a file with this many rows.
+    pub(super) fn add_gold(&mut self, gold: Vec<RowQuestion>, rows: u64, seed: u64) {
+        let mut random = ChaCha8Rng::seed_from_u64(seed);
+        self.gold.extend(gold.into_iter().map(|question| (random.random_range(0..=rows), question)));
+        self.gold.sort_by_key(|(place, _)| std::cmp::Reverse(*place));
     }
 
     pub(super) const fn first(&self) -> Option<&RowQuestion> {
@@ -53,26 +68,40 @@ impl<'t> Rows<'t> {
         if self.path == Path::new("-") {
             return Ok(None);
         }
-        let mut missing =
-            InputCounts { rows: 0, labelled: 0, at_most: MicroUsd::ZERO, bytes: 0, keys: HashSet::new() };
+        let mut missing = InputCounts {
+            rows: 0,
+            labelled: 0,
+            at_most: MicroUsd::ZERO,
+            bytes: 0,
+            keys: HashSet::new(),
+            equal: 0,
+        };
         let mut ids = HashSet::new();
         for row in Table::open(&self.path)? {
             let question = self.settings.question(row?, self.panel)?;
             if !missing.keys.insert(question.key) {
+                missing.equal += 1;
                 continue;
             }
             if !ids.insert(digest(&question.id)) {
                 bail!("row {}: the id {} was used before, for another row", question.row.number, question.id);
             }
-            if journal.has(question.key) {
-                missing.labelled += 1;
-            } else {
-                missing.rows += 1;
-                missing.at_most = missing.at_most.plus(bound.of(&question));
-                missing.bytes += question.bytes() as u64;
-            }
+            missing.add(&question, journal, bound);
         }
         Ok(Some(missing))
+    }
+}
+
+impl InputCounts {
+    /// Counts a row.
+    pub(super) fn add(&mut self, question: &RowQuestion, journal: &Journal, bound: &CostBound) {
+        if journal.has(question.key) {
+            self.labelled += 1;
+        } else {
+            self.rows += 1;
+            self.at_most = self.at_most.plus(bound.of(question));
+            self.bytes += question.bytes() as u64;
+        }
     }
 }
 
@@ -80,10 +109,16 @@ impl Iterator for Rows<'_> {
     type Item = anyhow::Result<RowQuestion>;
 
     fn next(&mut self) -> Option<Self::Item> {
+        if let Some((_, question)) = self.gold.pop_if(|(place, _)| *place <= self.returned) {
+            return Some(Ok(question));
+        }
+        self.returned += 1;
         if let Some(first) = self.first.take() {
             return Some(Ok(first));
         }
-        let row: anyhow::Result<Row> = self.rest.next()?;
+        let Some(row) = self.rest.next() else {
+            return self.gold.pop().map(|(_, question)| Ok(question));
+        };
         Some(row.and_then(|row| self.settings.question(row, self.panel)))
     }
 }

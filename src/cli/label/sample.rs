@@ -8,11 +8,10 @@ use rand_chacha::ChaCha8Rng;
 use super::table::{Row, Table};
 
 /// The column for labels by hand.
-const GOLD: &str = "gold";
+pub(super) const GOLD: &str = "gold";
 
-/// Draws rows at random, each set of rows equally likely, and returns them as CSV with a column for the label. The
-/// same file and seed give the same rows.
-pub(super) fn draw(rows: Table, size: usize, seed: u64) -> anyhow::Result<String> {
+/// Draws rows at random, in their order; each set of rows is equally likely. The same rows and seed give the same ones.
+pub(super) fn draw(rows: Table, size: usize, seed: u64) -> anyhow::Result<Vec<Row>> {
     let mut random = ChaCha8Rng::seed_from_u64(seed);
     let mut drawn: Vec<Row> = Vec::new();
     // Vitter's reservoir (ACM TOMS 11, 1985): memory for the drawn rows only.
@@ -24,10 +23,12 @@ pub(super) fn draw(rows: Table, size: usize, seed: u64) -> anyhow::Result<String
             *place = row;
         }
     }
-    if drawn.len() < size {
-        eprintln!("the file has only {} rows", drawn.len());
-    }
     drawn.sort_by_key(|row| row.number);
+    Ok(drawn)
+}
+
+/// Returns rows as CSV with a column for the label.
+pub(super) fn to_csv(drawn: &[Row]) -> anyhow::Result<String> {
     let mut columns: Vec<&String> = Vec::new();
     let mut known = BTreeSet::new();
     for column in drawn.iter().flat_map(|row| row.fields.keys()) {
@@ -37,7 +38,7 @@ pub(super) fn draw(rows: Table, size: usize, seed: u64) -> anyhow::Result<String
     }
     let mut csv = csv::Writer::from_writer(Vec::new());
     csv.write_record(columns.iter().map(|column| column.as_str()).chain([GOLD]))?;
-    for row in &drawn {
+    for row in drawn {
         let fields = columns.iter().map(|column| row.text(column).unwrap_or_default());
         csv.write_record(fields.chain([row.text(GOLD).unwrap_or_default()]))?;
     }

@@ -1,5 +1,6 @@
 //! The settings of a run: the question, its options, the panel and the tie rule.
 
+use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
 use super::template::Template;
@@ -12,9 +13,13 @@ pub(super) struct LabelSettings {
     pub(super) id: Option<String>,
     pub(super) panel: Panel,
     pub(super) on_tie: OnTie,
+    /// The round of votes: another one asks the models anew.
+    pub(super) round: u32,
 }
 
 /// The options of a row.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub(super) enum OptionsOf {
     /// The same for all rows.
     All(Vec<String>),
@@ -23,6 +28,8 @@ pub(super) enum OptionsOf {
 }
 
 /// The models that vote on every row.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub(super) enum Panel {
     /// A preset.
     Preset(String),
@@ -31,7 +38,8 @@ pub(super) enum Panel {
 }
 
 /// The label of a tied row.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, clap::ValueEnum)]
+#[serde(rename_all = "snake_case")]
 pub(super) enum OnTie {
     /// None.
     Report,

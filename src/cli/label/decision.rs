@@ -1,0 +1,110 @@
+//! The decision of a panel about a row, from its votes.
+
+use ep_evaluation::Vote;
+use ep_evaluation::panel::{self, Label};
+use ep_evaluation::proof::Score;
+
+use super::journal::{DecidedBy, EntryVote};
+use super::settings::{OnTie, Panel};
+
+/// The number of strongest models whose votes are the first part of a score. Measured on four sets of published votes:
+/// where models differ in strength, these three tell wrong labels best, and then the votes of all (Risk-coverage area on
+/// MMLU-Pro: .141; by the votes of all alone: .161).
+const STRONGEST: usize = 3;
+
+/// The label of a row.
+#[derive(Debug, PartialEq)]
+pub(super) struct Decision<'v> {
+    /// The label; `None` on a tie without a tie rule, or without votes.
+    pub(super) label: Option<&'v str>,
+    /// The rule that decided.
+    pub(super) by: DecidedBy,
+    /// The share of the models that voted for the label; 0 without a label.
+    pub(super) share: f64,
+    /// The order in which labels are believed; 0 without a label.
+    pub(super) score: Score,
+}
+
+/// Decides by the votes of the strongest `size` models of a panel.
+pub(super) fn decide<'v>(votes: &'v [EntryVote], panel: &Panel, size: usize, on_tie: OnTie) -> Decision<'v> {
+    let mut ranked: Vec<&EntryVote> = votes.iter().collect();
+    ranked.sort_by_key(|vote| panel.rank(&vote.model));
+    ranked.truncate(size);
+    let mut options: Vec<&str> = Vec::new();
+    let mut number = |vote: &&'v EntryVote| -> Vote {
+        let option = vote.vote.as_deref()?;
+        let known = options.iter().position(|known| *known == option).unwrap_or_else(|| {
+            options.push(option);
+            options.len() - 1
+        });
+        u16::try_from(known).ok()
+    };
+    let row: Vec<Vote> = ranked.iter().map(&mut number).collect();
+    let members: Vec<usize> = (0..row.len()).collect();
+    let Label { option, votes: for_label, is_tie_break } = panel::label(&row, &members);
+    let option = option.filter(|_| !is_tie_break || on_tie == OnTie::Strongest);
+    let label = option.and_then(|option| options.get(usize::from(option)).copied());
+    Decision {
+        label,
+        by: match label {
+            None => DecidedBy::None,
+            Some(_) if is_tie_break => DecidedBy::TieBreak,
+            Some(_) => DecidedBy::Plurality,
+        },
+        share: label.map_or(0.0, |_| f64::from(for_label) / row.len() as f64),
+        score: panel::score(&row, option, &members, strongest(panel, row.len())),
+    }
+}
+
+/// Returns the number of models whose votes are the first part of a score. The models of a preset have no order.
+fn strongest(panel: &Panel, size: usize) -> usize {
+    match panel {
+        Panel::Models(_) => size.min(STRONGEST),
+        Panel::Preset(_) => size,
+    }
+}
+
+/// Describes the score of a panel of this size.
+pub(super) fn describe(score: Score, panel: &Panel, size: usize) -> String {
+    let (first, all) = (score.0 / (size as u64 + 1), score.0 % (size as u64 + 1));
+    match strongest(panel, size) {
+        few if few == size => format!("{all} of {size}"),
+        few => format!("{first} of the strongest {few}, then {all} of {size}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn votes(choices: &[Option<&str>]) -> Vec<EntryVote> {
+        let vote = |(number, choice): (usize, Option<&str>)| EntryVote {
+            model: format!("m{number}"),
+            vote: choice.map(str::to_owned),
+            error: None,
+            ms: 1,
+            usd: None,
+            answered_by: None,
+        };
+        choices.iter().copied().enumerate().map(vote).collect()
+    }
+
+    #[test]
+    fn the_strongest_models_decide() {
+        // The last model is the strongest one.
+        let panel = Panel::Models((0..5).rev().map(|number| format!("m{number}")).collect());
+        let row = votes(&[Some("a"), Some("a"), Some("b"), None, Some("b")]);
+        let tied = decide(&row, &panel, 5, OnTie::Report);
+        assert_eq!((tied.label, tied.by, tied.share, tied.score), (None, DecidedBy::None, 0.0, Score(0)));
+        let broken = decide(&row, &panel, 5, OnTie::Strongest);
+        assert_eq!((broken.label, broken.by, broken.share), (Some("b"), DecidedBy::TieBreak, 0.4));
+        assert_eq!(describe(broken.score, &panel, 5), "2 of the strongest 3, then 2 of 5");
+        let three = decide(&row, &panel, 3, OnTie::Report);
+        assert_eq!((three.label, three.by), (Some("b"), DecidedBy::Plurality));
+        assert_eq!(describe(three.score, &panel, 3), "2 of 3");
+        assert_eq!(decide(&row, &panel, 1, OnTie::Report).label, Some("b"));
+        let preset = Panel::Preset("budget".to_owned());
+        let all = decide(&row[..3], &preset, 3, OnTie::Report);
+        assert_eq!((all.label, describe(all.score, &preset, 3).as_str()), (Some("a"), "2 of 3"));
+    }
+}

@@ -1,0 +1,97 @@
+//! What is fixed before the gold labels are read.
+
+use std::path::PathBuf;
+
+use ep_evaluation::Fraction;
+use ep_evaluation::proof::{Claim, Scope};
+use ep_evaluation::split::Part;
+use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
+
+use super::file_part::FilePart;
+use super::gold::RowHash;
+use super::openings::OpeningId;
+use crate::cli::label::journal::Key;
+use crate::cli::label::settings::{OnTie, OptionsOf, Panel};
+
+/// Everything that decides the result, except the votes. It is fixed before a gold label is compared with a vote.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub(super) struct Declaration {
+    pub(super) file: InputFile,
+    pub(super) question: String,
+    pub(super) options: OptionsOf,
+    /// The column with the row's id.
+    pub(super) id: Option<String>,
+    pub(super) panel: Panel,
+    /// The models of the panel as text, which changes with its members.
+    pub(super) panel_version: String,
+    pub(super) on_tie: OnTie,
+    /// The risk of a wrong proof, shared by all rules.
+    pub(super) risk: Fraction,
+    pub(super) rules: Vec<Rule>,
+    pub(super) gold: GoldSet,
+}
+
+/// The file of rows.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct InputFile {
+    pub(super) name: PathBuf,
+    pub(super) sha256: String,
+    pub(super) rows: u64,
+}
+
+/// A rule to prove: the label of the strongest few models, and a bound of its errors.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub(super) struct Rule {
+    /// The number of models, the strongest first.
+    pub(super) models: usize,
+    pub(super) scope: Scope,
+    pub(super) max_error: Fraction,
+}
+
+/// The gold rows.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct GoldSet {
+    pub(super) name: PathBuf,
+    /// True if these are exactly the rows that `--sample` draws from the file with this seed.
+    pub(super) is_drawn: bool,
+    pub(super) seed: u64,
+    pub(super) rows: Vec<DeclaredGold>,
+}
+
+/// A gold row.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct DeclaredGold {
+    pub(super) key: Key,
+    pub(super) row: RowHash,
+    /// The label of a person; null if there is none.
+    pub(super) label: Option<String>,
+    pub(super) part: Part,
+    /// True if it is a row of the file, too.
+    pub(super) is_in_file: bool,
+}
+
+impl Declaration {
+    /// Returns the claim of a rule. All rules share the risk.
+    pub(super) fn claim(&self, rule: &Rule) -> Claim {
+        let rules = u32::try_from(self.rules.len()).unwrap_or(u32::MAX);
+        Claim { scope: rule.scope, max_error: rule.max_error, risk: self.risk }.for_rules(rules)
+    }
+
+    /// Returns the fewest gold rows that can prove one of the rules.
+    pub(super) fn fewest_gold(&self) -> u64 {
+        self.rules.iter().map(|rule| self.claim(rule).fewest_gold()).min().unwrap_or(0)
+    }
+
+    /// Returns the gold rows that can prove. Without a label, a drawn row counts as an error, and another one not at all.
+    pub(super) fn proof_rows(&self) -> impl Iterator<Item = &DeclaredGold> {
+        let is_drawn = self.gold.is_drawn;
+        self.gold.rows.iter().filter(move |row| row.part == Part::Prove && (is_drawn || row.label.is_some()))
+    }
+
+    /// Returns the id of the opening with the votes of these labels.
+    pub(super) fn opening(&self, journal: &FilePart) -> anyhow::Result<OpeningId> {
+        let digest = Sha256::digest(serde_json::to_vec(&(self, journal))?);
+        Ok(OpeningId(hex::encode(digest)))
+    }
+}

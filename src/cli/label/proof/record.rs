@@ -1,0 +1,56 @@
+//! The record of a proof: what was fixed before the gold labels were read, and what they showed.
+
+use std::io::{ErrorKind, Write};
+use std::path::{Path, PathBuf};
+
+use anyhow::Context;
+use ep_polling::time::Timestamp;
+use serde::{Deserialize, Serialize};
+
+use super::declaration::Declaration;
+use super::file_part::FilePart;
+use super::gold::RowHash;
+use super::openings::OpeningId;
+use super::result::ProofResult;
+use crate::cli::label::replacement::Replacement;
+
+/// A proof, in the file beside the labels.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub(super) struct ProofRecord {
+    pub(super) declaration: Declaration,
+    /// The labels at the opening.
+    pub(super) journal: FilePart,
+    pub(super) opening: OpeningId,
+    pub(super) opened_at: Timestamp,
+    /// Gold rows that another opening had read before.
+    pub(super) opened_before: Vec<RowHash>,
+    pub(super) result: ProofResult,
+}
+
+impl ProofRecord {
+    /// Returns the path of the record for a file of labels: for `labels.jsonl`, `labels.proof.json`.
+    pub(super) fn path(labels: &Path) -> PathBuf {
+        labels.with_extension("proof.json")
+    }
+
+    /// Reads the record of a file of labels, if there is one.
+    pub(super) fn read(labels: &Path) -> anyhow::Result<Option<Self>> {
+        let path = Self::path(labels);
+        let text = match std::fs::read_to_string(&path) {
+            Ok(text) => text,
+            Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
+            Err(error) => return Err(error).with_context(|| format!("cannot read {}", path.display())),
+        };
+        let record = serde_json::from_str(&text);
+        Ok(Some(record.with_context(|| format!("{} is not the record of a proof", path.display()))?))
+    }
+
+    /// Writes the record. It is on disk when this returns.
+    pub(super) fn write(&self, labels: &Path) -> anyhow::Result<()> {
+        let path = Self::path(labels);
+        let mut file = Replacement::new(&path)?;
+        serde_json::to_writer_pretty(&mut file, self)?;
+        file.write_all(b"\n")?;
+        file.finish().with_context(|| format!("cannot write {}", path.display()))
+    }
+}

@@ -1,0 +1,234 @@
+//! The result of a proof, computed from the votes and the gold labels.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::time::Duration;
+
+use ep_evaluation::proof::{GoldRow, Score, Scores, sequence};
+use ep_polling::time::Timestamp;
+use serde::{Deserialize, Serialize};
+
+use super::declaration::{Declaration, DeclaredGold, Rule};
+use super::gold::RowHash;
+use super::openings::OpeningId;
+use crate::cli::label::decision::{decide, describe};
+use crate::cli::label::journal::{Entry, Key};
+
+/// The longest time between the first vote and the last one. Providers change models without a new name.
+const LONGEST: Duration = Duration::from_hours(7 * 24);
+
+/// The result of all rules.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct ProofResult {
+    pub(super) verdict: Verdict,
+    /// Why it is no proof, if it is an estimate.
+    pub(super) reasons: Vec<String>,
+    /// Gold rows that were compared.
+    pub(super) gold: u64,
+    pub(super) rules: Vec<RuleResult>,
+    /// The rule that decides which labels are accepted, by its number in `rules`.
+    pub(super) chosen: Option<usize>,
+}
+
+/// The strength of a result.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(super) enum Verdict {
+    /// A bound is proved.
+    Proved,
+    /// The gold rows speak for a bound, but a condition of the proof does not hold.
+    Estimate,
+    /// The gold rows do not speak for a bound.
+    Nothing,
+}
+
+/// The result of one rule.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct RuleResult {
+    /// The tests in their order; the last one may have failed.
+    pub(super) tests: Vec<RuleTest>,
+    /// The lowest score that is accepted; null if no test passed.
+    pub(super) threshold: Option<u64>,
+    /// Rows of the file that are accepted.
+    pub(super) accepted: u64,
+}
+
+/// The test of one threshold.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct RuleTest {
+    /// Labels with this score or a higher one are accepted.
+    pub(super) threshold: u64,
+    /// The score, as votes for the label.
+    pub(super) agreement: String,
+    /// Accepted gold rows.
+    pub(super) gold: u64,
+    /// Of these, rows with a wrong label.
+    pub(super) wrong: u64,
+    /// The most wrong labels with which the test passes; null if there are too few gold rows.
+    pub(super) most_wrong: Option<u64>,
+}
+
+/// The votes of a panel of one size: the scores of the file's rows, and the gold rows by their keys.
+#[derive(Default)]
+struct Scored {
+    scores: Scores,
+    gold: HashMap<Key, GoldRow>,
+}
+
+/// The conditions of a proof that the votes must meet.
+#[derive(Default)]
+struct Conditions {
+    /// The names with which each model responded.
+    names: BTreeMap<String, BTreeSet<Option<String>>>,
+    first: Option<Timestamp>,
+    last: Option<Timestamp>,
+    is_simulated: bool,
+}
+
+impl Conditions {
+    fn add(&mut self, entry: &Entry) {
+        for vote in entry.votes.iter().filter(|vote| vote.vote.is_some()) {
+            self.names.entry(vote.model.clone()).or_default().insert(vote.answered_by.clone());
+        }
+        self.first = Some(self.first.map_or(entry.asked_at, |first| first.min(entry.asked_at)));
+        self.last = self.last.max(Some(entry.asked_at));
+        self.is_simulated |= entry.simulated;
+    }
+
+    /// Returns the conditions that do not hold.
+    fn broken(&self) -> Vec<String> {
+        let changed = self.names.iter().filter(|(_, names)| names.len() > 1);
+        let mut reasons: Vec<String> = changed
+            .map(|(model, names)| {
+                let names: Vec<&str> = names.iter().map(|name| name.as_deref().unwrap_or(model)).collect();
+                format!(
+                    "{model} responded as {}: it changed between rows; --round asks anew",
+                    names.join(" and ")
+                )
+            })
+            .collect();
+        let span = self.first.zip(self.last).map_or(0, |(first, last)| last.millis() - first.millis());
+        if u128::try_from(span).is_ok_and(|span| span > LONGEST.as_millis()) {
+            reasons.push(format!(
+                "more than {} days lie between the first row and the last one; --round asks anew",
+                LONGEST.as_secs() / 86_400
+            ));
+        }
+        if self.is_simulated {
+            reasons.push("the voters are simulated: their labels mean nothing".to_owned());
+        }
+        reasons
+    }
+}
+
+impl ProofResult {
+    /// Tests all rules on these labels. `opened` has the first opening of each gold row.
+    pub(super) fn of(
+        declaration: &Declaration,
+        entries: impl Iterator<Item = anyhow::Result<Entry>>,
+        opened: &HashMap<RowHash, OpeningId>,
+        opening: &OpeningId,
+    ) -> anyhow::Result<Self> {
+        let gold: HashMap<Key, &DeclaredGold> =
+            declaration.gold.rows.iter().map(|row| (row.key, row)).collect();
+        let mut sizes: BTreeMap<usize, Scored> =
+            declaration.rules.iter().map(|rule| (rule.models, Scored::default())).collect();
+        let mut conditions = Conditions::default();
+        let mut asked = 0;
+        for entry in entries {
+            let entry = entry?;
+            conditions.add(&entry);
+            let gold = gold.get(&entry.key).copied();
+            let is_in_file = gold.is_none_or(|gold| gold.is_in_file);
+            asked += u64::from(is_in_file);
+            for (&size, scored) in &mut sizes {
+                let decision = decide(&entry.votes, &declaration.panel, size, declaration.on_tie);
+                if is_in_file {
+                    scored.scores.add(decision.score);
+                }
+                if let Some(gold) = gold {
+                    let is_wrong = decision.label != gold.label.as_deref();
+                    scored.gold.insert(entry.key, GoldRow { score: decision.score, is_wrong });
+                }
+            }
+        }
+        // Rows that could not be asked are never accepted.
+        for scored in sizes.values_mut() {
+            scored.scores.add_rows(Score(0), declaration.file.rows.saturating_sub(asked));
+        }
+        let mut reasons = conditions.broken();
+        let fresh: HashSet<Key> = declaration
+            .proof_rows()
+            .filter(|row| opened.get(&row.row).is_none_or(|first| first == opening))
+            .map(|row| row.key)
+            .collect();
+        let all = declaration.proof_rows().count();
+        let is_fresh = fresh.len() == all || fresh.len() as u64 >= declaration.fewest_gold();
+        if !is_fresh {
+            reasons.push(format!(
+                "{} of the {all} gold rows were opened before, for another rule or other votes",
+                all - fresh.len()
+            ));
+        }
+        let compared = |row: &&DeclaredGold| !is_fresh || fresh.contains(&row.key);
+        let rows: Vec<&DeclaredGold> = declaration.proof_rows().filter(compared).collect();
+        let rules = declaration.rules.iter().map(|rule| {
+            let scored = sizes.remove(&rule.models).unwrap_or_default();
+            let result = rule_result(declaration, rule, &scored, &rows);
+            sizes.insert(rule.models, scored);
+            result
+        });
+        let rules: Vec<RuleResult> = rules.collect();
+        let chosen = chosen(&declaration.rules, &rules);
+        let verdict = match chosen {
+            None => Verdict::Nothing,
+            Some(_) if reasons.is_empty() => Verdict::Proved,
+            Some(_) => Verdict::Estimate,
+        };
+        Ok(Self { verdict, reasons, gold: rows.len() as u64, rules, chosen })
+    }
+}
+
+/// Tests one rule on these gold rows.
+fn rule_result(
+    declaration: &Declaration,
+    rule: &Rule,
+    scored: &Scored,
+    rows: &[&DeclaredGold],
+) -> RuleResult {
+    let claim = declaration.claim(rule);
+    let not_asked = GoldRow { score: Score(0), is_wrong: true };
+    let gold: Vec<GoldRow> =
+        rows.iter().map(|row| scored.gold.get(&row.key).copied().unwrap_or(not_asked)).collect();
+    let mut thresholds = scored.scores.thresholds(gold.len() as u64, &claim);
+    // A row without a label has the score 0, and is never accepted.
+    thresholds.retain(|threshold| *threshold > Score(0));
+    let tests = sequence(&thresholds, &gold, &claim);
+    let threshold = tests.iter().rfind(|test| claim.is_passed_by(test)).map(|test| test.threshold);
+    let tests = tests.iter().map(|test| RuleTest {
+        threshold: test.threshold.0,
+        agreement: describe(test.threshold, &declaration.panel, rule.models),
+        gold: test.accepted,
+        wrong: test.wrong,
+        most_wrong: claim.most_wrong(claim.trials(test.accepted, gold.len() as u64)),
+    });
+    RuleResult {
+        tests: tests.collect(),
+        threshold: threshold.map(|threshold| threshold.0),
+        accepted: threshold.map_or(0, |threshold| scored.scores.accepted_rows(threshold)),
+    }
+}
+
+/// Returns the rule with the most accepted rows among those with the first bound that is proved.
+fn chosen(rules: &[Rule], results: &[RuleResult]) -> Option<usize> {
+    let proved: Vec<(usize, &Rule, &RuleResult)> = rules
+        .iter()
+        .zip(results)
+        .enumerate()
+        .filter(|(_, (_, result))| result.threshold.is_some())
+        .map(|(place, (rule, result))| (place, rule, result))
+        .collect();
+    let (_, first, _) = proved.first()?;
+    let same_bound = proved.iter().filter(|(_, rule, _)| rule.max_error == first.max_error);
+    // Of equal ones, the first.
+    same_bound.rev().max_by_key(|(_, _, result)| result.accepted).map(|(place, _, _)| *place)
+}

@@ -1,0 +1,173 @@
+//! The result of a proof in words.
+
+use std::fmt::Write;
+use std::path::Path;
+
+use ep_evaluation::proof::Scope;
+use ep_evaluation::split::Part;
+
+use super::declaration::{Declaration, GoldSet, Rule};
+use super::record::ProofRecord;
+use super::result::{RuleResult, Verdict};
+use crate::cli::label::settings::Panel;
+
+/// Describes the gold rows before the first call. Some were `opened` before.
+pub(super) fn notice(declaration: &Declaration, opened: usize) -> String {
+    let Declaration { gold, rules, file, .. } = declaration;
+    let proving = declaration.proof_rows().count();
+    let mut text = match rules.len() {
+        1 => format!("{proving} gold rows prove the bound"),
+        rules => format!("{proving} gold rows prove {rules} rules"),
+    };
+    let apart = gold.rows.iter().filter(|row| row.part == Part::Choose).count();
+    if apart > 0 {
+        let _ = write!(text, "; {apart} are set apart to choose the panel (--choose 0 proves with them)");
+    }
+    if !gold.is_drawn {
+        let _ =
+            write!(text, "\n{}: a proof will be about rows drawn like the gold", not_drawn(gold, &file.name));
+    }
+    if opened > 0 {
+        let _ = write!(
+            text,
+            "\n{opened} of them were opened before: for other rules or votes, they prove nothing"
+        );
+    }
+    text
+}
+
+/// Tells that gold rows are no sample of a file, as far as is known.
+fn not_drawn(gold: &GoldSet, file: &Path) -> String {
+    let (name, file) = (gold.name.display(), file.display());
+    format!("{name} is not exactly what --sample {} --seed {} draws from {file}", gold.rows.len(), gold.seed)
+}
+
+/// Returns the result in words.
+pub(super) fn statement(record: &ProofRecord) -> String {
+    let ProofRecord { declaration, result, .. } = record;
+    let mut text = match (result.verdict, chosen(record)) {
+        (Verdict::Proved, Some((rule, _))) => proved(declaration, rule),
+        (Verdict::Estimate, Some((rule, _))) => {
+            let mut text = format!("Not proved; an estimate: {}.", claim(declaration, rule));
+            for reason in &result.reasons {
+                let _ = write!(text, "\n- {reason}");
+            }
+            text.push_str("\nA proof needs gold rows that were never opened.");
+            text
+        }
+        _ => format!("Nothing is proved. No rule has so few errors among {} gold rows.", result.gold),
+    };
+    if let Some((rule, rule_result)) = chosen(record) {
+        let rows = declaration.file.rows;
+        let _ = write!(
+            text,
+            "\nThe rule: the label of {}, if its score is at least {}. It accepts {} of {rows} rows.",
+            models(declaration, rule),
+            rule_result
+                .tests
+                .iter()
+                .rfind(|test| Some(test.threshold) == rule_result.threshold)
+                .map_or("", |test| &test.agreement),
+            rule_result.accepted,
+        );
+    }
+    let confidence = 1.0 - declaration.risk.get();
+    let _ = write!(
+        text,
+        "\n\nThe tests, on {} gold rows, with {} confidence{}:",
+        result.gold,
+        percent(confidence),
+        match declaration.rules.len() {
+            1 => String::new(),
+            rules => format!(" for all {rules} rules together"),
+        }
+    );
+    for (rule, rule_result) in declaration.rules.iter().zip(&result.rules) {
+        tests(&mut text, declaration, rule, rule_result);
+    }
+    text
+}
+
+/// Returns the rule that decides which labels are accepted, with its result.
+pub(super) fn chosen(record: &ProofRecord) -> Option<(&Rule, &RuleResult)> {
+    let place = record.result.chosen?;
+    record.declaration.rules.get(place).zip(record.result.rules.get(place))
+}
+
+fn proved(declaration: &Declaration, rule: &Rule) -> String {
+    let (file, gold) = (&declaration.file.name, &declaration.gold);
+    let confidence = percent(1.0 - declaration.risk.get());
+    let claim = claim(declaration, rule);
+    if gold.is_drawn {
+        return format!("Proved: {claim}, with {confidence} confidence over the draw.");
+    }
+    format!(
+        "Proved for rows drawn like the gold: {claim}, with {confidence} confidence over the draw.\n{}, so nothing is said \
+         about that file.",
+        not_drawn(gold, file)
+    )
+}
+
+/// Returns the claim of a rule.
+fn claim(declaration: &Declaration, rule: &Rule) -> String {
+    let error = percent(rule.max_error.get());
+    let rows = match (declaration.gold.is_drawn, rule.scope) {
+        (true, Scope::Accepted) => {
+            format!(
+                "of the rows of {} that the rule accepts, gold included,",
+                declaration.file.name.display()
+            )
+        }
+        (true, Scope::File) => format!("of all rows of {}, gold included,", declaration.file.name.display()),
+        (false, Scope::Accepted) => "of the rows that the rule accepts,".to_owned(),
+        (false, Scope::File) => "of all rows,".to_owned(),
+    };
+    match rule.scope {
+        Scope::Accepted => format!("{rows} at most {error} are wrong"),
+        Scope::File => format!("{rows} at most {error} are accepted and wrong"),
+    }
+}
+
+/// Describes the models of a rule.
+fn models(declaration: &Declaration, rule: &Rule) -> String {
+    match &declaration.panel {
+        Panel::Preset(preset) => format!("the {} models of {preset}", rule.models),
+        Panel::Models(models) => {
+            models.iter().take(rule.models).map(String::as_str).collect::<Vec<_>>().join(", ")
+        }
+    }
+}
+
+/// Appends the tests of a rule.
+fn tests(text: &mut String, declaration: &Declaration, rule: &Rule, result: &RuleResult) {
+    let size = match rule.models {
+        1 => "1 model".to_owned(),
+        models => format!("{models} models"),
+    };
+    let _ = write!(text, "\n{size}, at most {} wrong:", percent(rule.max_error.get()));
+    if result.tests.is_empty() {
+        let fewest = declaration.claim(rule).fewest_gold();
+        let _ = write!(text, " no test, because fewer than {fewest} gold rows can be accepted");
+    }
+    for test in &result.tests {
+        let is_passed = result.threshold.is_some_and(|threshold| test.threshold >= threshold);
+        let allowed = match test.most_wrong {
+            Some(most) => format!("{most} may be"),
+            None => "too few to prove it".to_owned(),
+        };
+        let _ = write!(
+            text,
+            "\n  {}: {} gold rows, {} wrong, {allowed}: {}",
+            test.agreement,
+            test.gold,
+            test.wrong,
+            if is_passed { "passed" } else { "failed" }
+        );
+    }
+}
+
+/// Returns a share in per cent, without needless digits.
+fn percent(share: f64) -> String {
+    let text = format!("{:.4}", share * 100.0);
+    format!("{} %", text.trim_end_matches('0').trim_end_matches('.'))
+}

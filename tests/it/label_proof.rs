@@ -1,0 +1,300 @@
+//! `ep label --gold`: an error bound, proved while a file is labelled.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::path::Path;
+
+use ep_upstream::testing::{Behaviour, Script, ScriptedUpstream};
+use serde_json::{Value, json};
+
+use crate::command_line::{ep, stdout};
+use crate::label::{TRIO, lines, run};
+
+/// Rows of the file. With three models that vote at random, one label in four is unanimous.
+const ROWS: usize = 200;
+/// Rows with a gold label, of which 29 unanimous and right ones prove an error of at most 10 %.
+const GOLD: usize = 160;
+
+/// Returns the arguments to label the file. Each row has two options of its own, so that the votes differ between rows.
+fn arguments<'a>(more: &[&'a str]) -> Vec<&'a str> {
+    let label =
+        ["label", "data.csv", "--question", "Which one? {text}", "--options-from", "options", "--id", "id"];
+    label.into_iter().chain(["--yes", "--json"]).chain(TRIO).chain(more.iter().copied()).collect()
+}
+
+fn write_rows(path: &Path, rows: std::ops::Range<usize>) {
+    let rows: Vec<String> = rows.map(|row| format!("r{row},Text {row},left {row}|right {row}\n")).collect();
+    fs::write(path, format!("id,text,options\n{}", rows.concat())).unwrap();
+}
+
+/// A folder with a labelled file, and with gold rows that `--sample` drew from it.
+struct Fixture {
+    folder: tempfile::TempDir,
+    upstream: ScriptedUpstream,
+    labels: BTreeMap<String, Value>,
+}
+
+impl Fixture {
+    async fn new() -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        write_rows(&folder.path().join("data.csv"), 0..ROWS);
+        let upstream = ScriptedUpstream::start(Script::panel(3)).unwrap();
+        stdout(&run(folder.path(), &upstream, &arguments(&["--out", "first.jsonl"])).await, 0);
+        let labels = lines(&folder.path().join("first.jsonl"));
+        let labels = labels.into_iter().map(|line| (line["id"].as_str().unwrap().to_owned(), line)).collect();
+        Self { folder, upstream, labels }
+    }
+
+    fn path(&self, name: &str) -> std::path::PathBuf {
+        self.folder.path().join(name)
+    }
+
+    /// Draws gold rows and labels them: wrongly if `is_wrong` of the line of the row, the number of such rows before it.
+    fn write_gold(&self, name: &str, seed: &str, is_wrong: impl Fn(&Value, usize) -> bool) {
+        let sample = ["label", "data.csv", "--sample", &GOLD.to_string(), "--seed", seed];
+        let drawn = stdout(&ep(self.folder.path(), &sample, &[]), 0);
+        let mut gold = String::new();
+        for (number, row) in drawn.lines().enumerate() {
+            gold.push_str(row);
+            if number > 0 {
+                let id = row.split(',').next().unwrap();
+                let line = &self.labels[id];
+                let label = line["label"].as_str().unwrap();
+                let other = if label.starts_with("left") { "right" } else { "left" };
+                let number = label.split(' ').next_back().unwrap();
+                let is_wrong = is_wrong(line, number.parse().unwrap());
+                let side = if is_wrong { other } else { label.split(' ').next().unwrap() };
+                gold.extend([side, " ", number]);
+            }
+            gold.push('\n');
+        }
+        fs::write(self.path(name), gold).unwrap();
+    }
+
+    /// Labels the file with these further arguments, and returns the summary.
+    async fn label(&self, more: &[&str], code: i32) -> Value {
+        let output = run(self.folder.path(), &self.upstream, &arguments(more)).await;
+        serde_json::from_str(&stdout(&output, code)).unwrap()
+    }
+
+    /// Returns the error of a command that fails.
+    async fn refused(&self, more: &[&str]) -> String {
+        let output = run(self.folder.path(), &self.upstream, &arguments(more)).await;
+        assert_eq!(output.status.code(), Some(1), "{output:?}");
+        String::from_utf8_lossy(&output.stderr).into_owned()
+    }
+
+    fn verify(&self, name: &str) -> std::process::Output {
+        ep(self.folder.path(), &["label", name, "--verify"], &[])
+    }
+}
+
+fn is_unanimous(line: &Value) -> bool {
+    line["score"] == 1.0
+}
+
+#[tokio::test]
+async fn unanimous_labels_are_proved_and_the_rest_is_left_to_a_person() {
+    let fixture = Fixture::new().await;
+    // Of the labels with two votes of three, every third one is wrong.
+    fixture.write_gold("gold.csv", "1", |line, number| !is_unanimous(line) && number % 3 == 0);
+    let calls = fixture.upstream.total_calls();
+    let proof = ["--gold", "gold.csv", "--max-error", "0.1", "--choose", "0"];
+    let summary = fixture.label(&proof, 0).await;
+    assert_eq!(fixture.upstream.total_calls(), calls, "stored votes are not asked again");
+    let proof_result = &summary["proof"];
+    assert_eq!((&proof_result["verdict"], &proof_result["gold"]), (&json!("proved"), &json!(GOLD)));
+    let statement = proof_result["statement"].as_str().unwrap();
+    assert!(
+        statement.starts_with(
+            "Proved: of the rows of data.csv that the rule accepts, gold included, at most 10 % are wrong, with 95 % \
+             confidence over the draw."
+        ),
+        "{statement}"
+    );
+    let tests = &proof_result["rules"][0]["tests"];
+    assert_eq!((&tests[0]["agreement"], &tests[0]["wrong"]), (&json!("3 of 3"), &json!(0)));
+    assert_eq!((&tests[1]["agreement"], tests.as_array().unwrap().len()), (&json!("2 of 3"), 2));
+
+    // Every row is in one of the two files: accepted by the rule or by a person, or left for a person.
+    let accepted = lines(&fixture.path("labels.accepted.jsonl"));
+    let gold = accepted.iter().filter(|line| line["by"] == "gold").count();
+    assert_eq!(gold, GOLD);
+    let by_rule = || accepted.iter().filter(|line| line["by"] != "gold");
+    assert!(by_rule().all(is_unanimous) && by_rule().count() > 0);
+    let unanimous = fixture.labels.values().filter(|line| is_unanimous(line)).count();
+    assert_eq!(proof_result["rules"][0]["accepted"], unanimous);
+    let review = fs::read_to_string(fixture.path("labels.review.csv")).unwrap();
+    let header = review.lines().next().unwrap();
+    assert_eq!(header, "id,text,options,panel_label,panel_share,panel_votes,reviewed");
+    let ids = review.lines().skip(1).map(|row| row.split(',').next().unwrap().to_owned());
+    let ids: BTreeSet<String> =
+        ids.chain(accepted.iter().map(|line| line["id"].as_str().unwrap().to_owned())).collect();
+    assert_eq!((ids.len(), review.lines().count() - 1 + accepted.len()), (ROWS, ROWS));
+
+    // Without a proof, all rows are in the order of doubt.
+    fixture.label(&["--review", "doubt.csv"], 0).await;
+    let doubt = fs::read_to_string(fixture.path("doubt.csv")).unwrap();
+    let shares: Vec<&str> = doubt.lines().skip(1).map(|row| row.split(',').nth(4).unwrap()).collect();
+    assert_eq!((shares.len(), shares[0], shares[ROWS - 1]), (ROWS, "0.67", "1.00"));
+    assert!(shares.is_sorted());
+
+    // The proof can be checked and repeated. Other rules need new gold.
+    assert!(stdout(&fixture.verify("labels.jsonl"), 0).starts_with("Verified:"));
+    assert_eq!(fixture.label(&proof, 0).await, summary);
+    let other = ["--gold", "gold.csv", "--max-error", "0.2", "--choose", "0"];
+    assert!(fixture.refused(&other).await.contains("has the proof of other rules"));
+    let again = fixture.label(&[&other[..], &["--out", "other.jsonl"]].concat(), 5).await;
+    assert_eq!(again["proof"]["verdict"], "estimate");
+    let reason = again["proof"]["reasons"][0].as_str().unwrap();
+    assert_eq!(
+        reason,
+        format!("{GOLD} of the {GOLD} gold rows were opened before, for another rule or other votes")
+    );
+    assert!(stdout(&fixture.verify("other.jsonl"), 5).contains("Not proved; an estimate"));
+    // Another round asks anew, where the same one finds stored votes.
+    let calls = fixture.upstream.total_calls();
+    fixture.label(&["--round", "2", "--out", "second.jsonl"], 0).await;
+    assert_eq!(fixture.upstream.total_calls(), calls + 3 * ROWS);
+    assert!(!fixture.path("other.accepted.jsonl").exists());
+
+    // A vote that was changed afterwards is found, and so is a label.
+    let labels = fs::read_to_string(fixture.path("labels.jsonl")).unwrap();
+    fs::write(fixture.path("labels.jsonl"), labels.replacen("\"vote\":\"left", "\"vote\":\"Left", 1))
+        .unwrap();
+    let changed = fixture.verify("labels.jsonl");
+    assert!(
+        String::from_utf8_lossy(&changed.stderr).contains("other labels than at the opening"),
+        "{changed:?}"
+    );
+    fs::write(fixture.path("labels.jsonl"), labels).unwrap();
+    let record = fs::read_to_string(fixture.path("labels.proof.json")).unwrap();
+    fs::write(
+        fixture.path("labels.proof.json"),
+        record.replacen("\"max_error\": 0.1", "\"max_error\": 0.05", 1),
+    )
+    .unwrap();
+    let changed = fixture.verify("labels.jsonl");
+    assert!(
+        String::from_utf8_lossy(&changed.stderr).contains("were changed after the opening"),
+        "{changed:?}"
+    );
+}
+
+#[tokio::test]
+async fn several_rules_share_the_risk_and_wrong_labels_prove_nothing() {
+    let fixture = Fixture::new().await;
+    fixture.write_gold("gold.csv", "3", |line, number| !is_unanimous(line) && number % 3 == 0);
+    // Another seed: these rows are a sample of some file, but not known to be one of this file.
+    let rules = ["--gold", "gold.csv", "--max-error", "0.05,0.15", "--prove", "1,3", "--choose", "0"];
+    let summary = fixture.label(&rules, 0).await;
+    let statement = summary["proof"]["statement"].as_str().unwrap();
+    assert!(
+        statement.starts_with("Proved for rows drawn like the gold: of the rows that the rule accepts,"),
+        "{statement}"
+    );
+    assert!(
+        statement.contains("gold.csv is not exactly what --sample 160 --seed 1 draws from data.csv"),
+        "{statement}"
+    );
+    assert!(statement.contains("with 95 % confidence for all 4 rules together"), "{statement}");
+    // The single model is too often wrong, and 5 % needs more gold rows than are unanimous.
+    assert_eq!(summary["proof"]["chosen"], 3);
+
+    fixture.write_gold("wrong.csv", "3", |_, number| number % 2 == 0);
+    let wrong = ["--gold", "wrong.csv", "--max-error", "0.1", "--choose", "0", "--out", "wrong.jsonl"];
+    let nothing = fixture.label(&wrong, 5).await;
+    assert_eq!(
+        (&nothing["proof"]["verdict"], &nothing["proof"]["chosen"]),
+        (&json!("nothing"), &Value::Null)
+    );
+    let statement = nothing["proof"]["statement"].as_str().unwrap();
+    assert!(statement.starts_with("Nothing is proved."), "{statement}");
+
+    // The finished file: the errors among all gold rows.
+    fixture.write_gold("set.csv", "9", |line, number| !is_unanimous(line) && number % 3 == 0);
+    let set =
+        ["--gold", "set.csv", "--seed", "9", "--max-set-error", "0.3", "--choose", "0", "--out", "set.jsonl"];
+    let summary = fixture.label(&set, 0).await;
+    assert_eq!(summary["proof"]["verdict"], "proved");
+    // Rows that were opened before prove nothing again.
+    let gold = summary["proof"]["gold"].as_u64().unwrap();
+    assert!((9..=ROWS as u64 - GOLD as u64).contains(&gold), "{gold}");
+    let statement = summary["proof"]["statement"].as_str().unwrap();
+    assert!(
+        statement.contains("of all rows of data.csv, gold included, at most 30 % are accepted and wrong"),
+        "{statement}"
+    );
+}
+
+#[tokio::test]
+async fn gold_rows_of_another_file_are_asked_too() {
+    let fixture = Fixture::new().await;
+    let upstream = &fixture.upstream;
+    write_rows(&fixture.path("more.csv"), ROWS..ROWS + 60);
+    let gold = fs::read_to_string(fixture.path("more.csv")).unwrap();
+    let gold: Vec<String> = gold
+        .lines()
+        .enumerate()
+        .map(|(number, row)| match number {
+            0 => format!("{row},by_hand\n"),
+            number => format!("{row},left {}\n", ROWS + number - 1),
+        })
+        .collect();
+    fs::write(fixture.path("more.csv"), gold.concat()).unwrap();
+    let calls = upstream.total_calls();
+    let more = ["--gold", "more.csv", "--gold-column", "by_hand", "--max-error", "0.2", "--choose", "30"];
+    let summary = fixture.label(&[&more[..], &["--out", "more.jsonl"]].concat(), 5).await;
+    assert_eq!(upstream.total_calls(), calls + 180);
+    assert_eq!((&summary["labelled"], &summary["proof"]["gold"]), (&json!(ROWS + 60), &json!(30)));
+}
+
+#[tokio::test]
+async fn a_model_that_changes_ends_the_proof() {
+    let fixture = Fixture::new().await;
+    fixture.write_gold("gold.csv", "1", |line, number| !is_unanimous(line) && number % 3 == 0);
+    let folder = tempfile::tempdir().unwrap();
+    fs::copy(fixture.path("gold.csv"), folder.path().join("gold.csv")).unwrap();
+    write_rows(&folder.path().join("data.csv"), 0..ROWS / 2);
+    stdout(&run(folder.path(), &fixture.upstream, &arguments(&[])).await, 0);
+    write_rows(&folder.path().join("data.csv"), 0..ROWS);
+    let reported_model = Some("line-1-2026-11".to_owned());
+    let newer = Script::panel(3).with("maker1/line-1", Behaviour { reported_model, ..Behaviour::default() });
+    let newer = ScriptedUpstream::start(newer).unwrap();
+    let proof = ["--gold", "gold.csv", "--max-error", "0.1", "--choose", "0"];
+    let summary = stdout(&run(folder.path(), &newer, &arguments(&proof)).await, 5);
+    let summary: Value = serde_json::from_str(&summary).unwrap();
+    let reason = "maker1/line-1 responded as maker1/line-1 and line-1-2026-11: it changed between rows; --round asks anew";
+    assert_eq!(
+        (&summary["proof"]["verdict"], &summary["proof"]["reasons"][0]),
+        (&json!("estimate"), &json!(reason))
+    );
+}
+
+#[tokio::test]
+async fn wrong_gold_files_ask_nothing() {
+    let folder = tempfile::tempdir().unwrap();
+    write_rows(&folder.path().join("data.csv"), 0..10);
+    let upstream = ScriptedUpstream::start(Script::panel(3)).unwrap();
+    let refused = async |gold: &str, more: &[&str], words: &str| {
+        fs::write(folder.path().join("gold.csv"), gold).unwrap();
+        let proof = [&["--gold", "gold.csv"][..], more].concat();
+        let output = run(folder.path(), &upstream, &arguments(&proof)).await;
+        let text = String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.code() != Some(0) && text.contains(words), "{words} in {text}");
+    };
+    let row = "id,text,options,gold\nr1,Text 1,left 1|right 1,";
+    let error = ["--max-error", "0.1"];
+    refused(&format!("{row}left 1\n"), &error, "0 labelled rows to prove with, and 29 are the fewest").await;
+    refused(&format!("{row}left\n"), &error, "gold.csv: row 1: the label \"left\" is none of the options")
+        .await;
+    refused("id,text,options\nr1,Text 1,left 1|right 1\n", &error, "no column \"gold\"").await;
+    refused(&format!("{row}left 1\nr1,Text 1,left 1|right 1,left 1\n"), &error, "row 2 is there twice").await;
+    refused(&format!("{row}left 1\n"), &[], "--max-error 0.05").await;
+    refused(&format!("{row}left 1\n"), &["--max-error", "5"], "must be above 0 and below 1").await;
+    refused(&format!("{row}left 1\n"), &["--max-error", "0.1", "--prove", "4"], "the panel has 3 models")
+        .await;
+    assert_eq!(upstream.total_calls(), 0);
+    let none = ep(folder.path(), &["label", "data.csv", "--verify"], &[]);
+    assert!(String::from_utf8_lossy(&none.stderr).contains("data.csv has no proof"));
+}
