@@ -16,6 +16,7 @@ use std::collections::BTreeMap;
 use std::fs::File;
 use std::path::PathBuf;
 
+use ep_evaluation::choice::size_to_prove;
 use ep_evaluation::panel::{Accuracy, accuracies, gold_rows, label, ranked};
 use ep_evaluation::proof::{Claim, GoldRow, Scope, Score, Scores, prove};
 use ep_evaluation::{Fraction, Votes};
@@ -75,6 +76,9 @@ fn main() {
                 cells.extend(measure(name, &votes, &gold, max_error, prove));
             }
         }
+        if !figures {
+            one_strong_model(name, &votes, &gold);
+        }
     }
     if figures {
         let head = serde_json::json!({
@@ -107,7 +111,7 @@ fn measure(set: &'static str, votes: &Votes, gold: &[u16], max_error: f64, prove
         risk: Fraction::FIVE_PERCENT,
     };
     let mut random = ChaCha8Rng::seed_from_u64(1);
-    let mut outcomes: Vec<Vec<Outcome>> = vec![Vec::new(); SIZES.len() + 1];
+    let mut outcomes: Vec<Vec<Outcome>> = vec![Vec::new(); SIZES.len() + 2];
     for _ in 0..RUNS {
         let mut order: Vec<usize> = (0..gold.len()).collect();
         order.shuffle(&mut random);
@@ -116,6 +120,8 @@ fn measure(set: &'static str, votes: &Votes, gold: &[u16], max_error: f64, prove
         let strongest = ranked(&accuracies(&chosen, &chosen_gold));
         let (file, file_gold) = part(votes, gold, rest);
         let mut best = Outcome::default();
+        let size_to_prove = size_to_prove(&chosen, &chosen_gold);
+        let mut to_prove = Outcome::default();
         for (size, outcomes) in SIZES.into_iter().zip(&mut outcomes) {
             let size = size.min(strongest.len());
             let mut rows = gold_rows(&file, &file_gold, &strongest, size);
@@ -128,20 +134,25 @@ fn measure(set: &'static str, votes: &Votes, gold: &[u16], max_error: f64, prove
             let panel = strongest.get(..size).unwrap_or(&strongest);
             let labels = file.rows().map(|row| label(row, panel).option);
             let accuracy = Accuracy::of(labels, &file_gold).share();
-            outcomes.push(Outcome { accuracy, ..Outcome::of(&rows, prove_rows, &claim) });
+            let outcome = Outcome { accuracy, ..Outcome::of(&rows, prove_rows, &claim) };
+            outcomes.push(outcome);
+            if size == size_to_prove {
+                to_prove = outcome;
+            }
             let shared = Outcome::of(&rows, prove_rows, &claim.for_rules(SIZES.len() as u32));
             if shared.accepted > best.accepted {
                 best = Outcome { accuracy, ..shared };
             }
         }
         outcomes[SIZES.len()].push(best);
+        outcomes[SIZES.len() + 1].push(to_prove);
     }
     let names = SIZES.map(|size| match size {
         1 => "best single".to_owned(),
         usize::MAX => "all".to_owned(),
         size => format!("best {size}"),
     });
-    let names = names.into_iter().chain(["best of five".to_owned()]);
+    let names = names.into_iter().chain(["best of five".to_owned(), "chosen size".to_owned()]);
     let cell = |(panel, outcomes): (String, Vec<Outcome>)| {
         let mean = |of: fn(&Outcome) -> f64| outcomes.iter().map(of).sum::<f64>() / outcomes.len() as f64;
         let accepted = mean(|outcome| outcome.accepted);
@@ -159,6 +170,38 @@ fn measure(set: &'static str, votes: &Votes, gold: &[u16], max_error: f64, prove
         }
     };
     names.zip(outcomes).map(cell).collect()
+}
+
+/// Prints how often one model is chosen where it is better than every panel: beside it, only models that are at least 20
+/// points less accurate.
+fn one_strong_model(set: &str, votes: &Votes, gold: &[u16]) {
+    let all = accuracies(votes, gold);
+    let strongest = ranked(&all)[0];
+    let is_in = |&member: &usize| member == strongest || all[member].share() + 0.2 < all[strongest].share();
+    let members: Vec<usize> = (0..votes.members()).filter(is_in).collect();
+    let mut pool = Votes::new(members.len());
+    for row in votes.rows() {
+        pool.push(&members.iter().map(|&member| row[member]).collect::<Vec<_>>());
+    }
+    let of_pool = accuracies(&pool, gold);
+    let trio: Vec<usize> = ranked(&of_pool).into_iter().take(3).collect();
+    let trio = Accuracy::of(pool.rows().map(|row| label(row, &trio).option), gold).share();
+    let mut random = ChaCha8Rng::seed_from_u64(2);
+    for choose in [50, 100, 200] {
+        let mut single = 0;
+        for _ in 0..RUNS {
+            let mut order: Vec<usize> = (0..gold.len()).collect();
+            order.shuffle(&mut random);
+            let (chosen, chosen_gold) = part(&pool, gold, &order[..choose]);
+            single += usize::from(size_to_prove(&chosen, &chosen_gold) == 1);
+        }
+        println!(
+            "{set}, one strong model ({:.3}; three with it {trio:.3}) of {}: chosen alone in {single} of {RUNS} runs on \
+             {choose} rows",
+            all[strongest].share(),
+            members.len(),
+        );
+    }
 }
 
 /// The outcome of one run.

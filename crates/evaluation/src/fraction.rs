@@ -18,6 +18,9 @@ impl Fraction {
     /// 5 %, the usual risk of a statement with 95 % confidence.
     pub const FIVE_PERCENT: Self = Self(0.05);
 
+    /// One half, the probability of either side of a fair coin.
+    pub const HALF: Self = Self(0.5);
+
     /// Creates a fraction; fails unless the number is above 0 and below 1.
     pub fn new(number: f64) -> Result<Self, NotAFraction> {
         if number > 0.0 && number < 1.0 { Ok(Self(number)) } else { Err(NotAFraction) }

@@ -2,6 +2,7 @@
 
 pub mod agreement;
 pub mod binomial;
+pub mod choice;
 pub mod effective_votes;
 mod fraction;
 pub mod panel;

@@ -29,6 +29,11 @@ impl Accuracy {
         binomial::interval(self.right, self.rows, Fraction::FIVE_PERCENT)
     }
 
+    /// Counts rows.
+    pub fn count(is_right: &[bool]) -> Self {
+        Self { right: is_right.iter().filter(|right| **right).count() as u64, rows: is_right.len() as u64 }
+    }
+
     /// Counts labels.
     pub fn of(labels: impl IntoIterator<Item = Vote>, gold: &[u16]) -> Self {
         let right = labels.into_iter().zip(gold).filter(|(label, gold)| *label == Some(**gold)).count();
@@ -110,26 +115,20 @@ pub fn gold_rows(votes: &Votes, gold: &[u16], ranked: &[usize], size: usize) -> 
     .collect()
 }
 
-/// Returns the accuracy to expect of the `size` members that are most accurate on all these rows. For each of `folds`
-/// parts of the rows, the members are chosen on the other parts.
-pub fn cross_fitted(votes: &Votes, gold: &[u16], size: usize, folds: usize) -> Accuracy {
+/// Returns for each row whether the label of the `size` members is right that are most accurate on the rows of other
+/// folds: the accuracy to expect of members that are chosen on rows like these.
+pub fn cross_fitted(votes: &Votes, gold: &[u16], size: usize, folds: usize) -> Vec<bool> {
     let folds = folds.clamp(2, votes.len().max(2));
-    let mut total = Accuracy::default();
+    let mut is_right = vec![false; votes.len().min(gold.len())];
     for fold in 0..folds {
-        let (held_out, others): (Vec<usize>, Vec<usize>) =
-            (0..votes.len()).partition(|place| place % folds == fold);
-        let part = |places: &[usize]| {
-            let gold: Vec<u16> = places.iter().filter_map(|&place| gold.get(place).copied()).collect();
-            (votes.select(places), gold)
-        };
-        let (others, others_gold) = part(&others);
-        let (held_out, held_out_gold) = part(&held_out);
-        let mut members = ranked(&accuracies(&others, &others_gold));
+        let others: Vec<usize> = (0..votes.len()).filter(|place| place % folds != fold).collect();
+        let others_gold: Vec<u16> = others.iter().filter_map(|&place| gold.get(place).copied()).collect();
+        let mut members = ranked(&accuracies(&votes.select(&others), &others_gold));
         members.truncate(size);
-        let labels = held_out.rows().map(|row| label(row, &members).option);
-        let fitted = Accuracy::of(labels, &held_out_gold);
-        total.right += fitted.right;
-        total.rows += fitted.rows;
+        let held_out = votes.rows().zip(gold).zip(&mut is_right).skip(fold).step_by(folds);
+        for ((row, &gold), is_right) in held_out {
+            *is_right = label(row, &members).option == Some(gold);
+        }
     }
-    total
+    is_right
 }
