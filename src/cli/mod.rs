@@ -50,6 +50,9 @@ enum Command {
     Poll(poll::Arguments),
     /// Label the rows of a file by the votes of several models
     Label(label::Arguments),
+    /// Judge models and panels of models on labelled rows
+    #[command(subcommand)]
+    Panel(label::evaluation::PanelCommand),
     /// Start the server: web pages, REST, MCP and A2A
     Serve(Serve),
     /// Serve MCP on standard input and output, for an agent on this machine
@@ -158,6 +161,7 @@ async fn run(command: Command) -> anyhow::Result<End> {
     match command {
         Command::Poll(arguments) => poll::run(&quietly(config), arguments).await,
         Command::Label(arguments) => label::run(&quietly(config), arguments).await,
+        Command::Panel(command) => label::evaluation::run(&quietly(config), command).await,
         Command::Call(arguments) => call::run(&quietly(config), arguments).await,
         Command::Doctor(arguments) => doctor::run(&quietly(config), arguments).await,
         Command::Backup(arguments) => backup::run(&quietly(config), arguments).await,

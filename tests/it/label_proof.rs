@@ -272,6 +272,66 @@ async fn a_model_that_changes_ends_the_proof() {
 }
 
 #[tokio::test]
+async fn an_evaluation_reads_the_labels_that_choose_and_names_the_panel_to_prove() {
+    let fixture = Fixture::new().await;
+    fixture.write_gold("gold.csv", "1", |_, _| false);
+    let calls = fixture.upstream.total_calls();
+    let question =
+        ["--question", "Which one? {text}", "--options-from", "options", "--id", "id", "--round", "2"];
+    let evaluate = [&["panel", "evaluate", "gold.csv", "--yes"], &question[..], &TRIO[..]].concat();
+    let with_page = [&evaluate[..], &["--page", "page.html"]].concat();
+    let evaluated = run(fixture.folder.path(), &fixture.upstream, &with_page).await;
+    let text = stdout(&evaluated, 0);
+    assert_eq!(fixture.upstream.total_calls(), calls + 3 * 50);
+    // The gold labels are those of the panel.
+    assert!(text.contains("Prove the best three models, ties to the strongest: maker"), "{text}");
+    let next = String::from_utf8_lossy(&evaluated.stderr);
+    assert!(next.contains("Next: ep label FILE --gold gold.csv --max-error 0.05 --model maker"), "{next}");
+    let page = fs::read_to_string(fixture.path("page.html")).unwrap();
+    assert!(page.contains("<svg") && page.contains("best model") && !page.contains("<script"), "{page}");
+
+    // A second run asks nothing. The figures do not depend on the order of the rows.
+    let json = [&evaluate[..], &["--json"]].concat();
+    let first: Value =
+        serde_json::from_str(&stdout(&run(fixture.folder.path(), &fixture.upstream, &json).await, 0))
+            .unwrap();
+    let gold = fs::read_to_string(fixture.path("gold.csv")).unwrap();
+    let (header, rows) = gold.split_once('\n').unwrap();
+    let reversed: Vec<&str> = [header].into_iter().chain(rows.lines().rev()).collect();
+    fs::write(fixture.path("gold.csv"), reversed.join("\n")).unwrap();
+    let again: Value =
+        serde_json::from_str(&stdout(&run(fixture.folder.path(), &fixture.upstream, &json).await, 0))
+            .unwrap();
+    assert_eq!((fixture.upstream.total_calls(), &again), (calls + 3 * 50, &first));
+    let three = &first["panels"][1];
+    assert_eq!(
+        (&three["name"], &three["right"], &first["rows"]),
+        (&json!("all 3 models"), &json!(50), &json!(50))
+    );
+
+    // Labels that chose prove nothing, even if none are set apart.
+    let proof = ["--gold", "gold.csv", "--max-error", "0.1", "--choose", "0"];
+    let summary = fixture.label(&proof, 0).await;
+    assert_eq!(
+        (&summary["proof"]["verdict"], &summary["proof"]["gold"]),
+        (&json!("proved"), &json!(GOLD - 50))
+    );
+
+    // Where one model is always right and the others guess, it is better alone.
+    let gold = fs::read_to_string(fixture.path("gold.csv")).unwrap();
+    let right = gold.lines().map(|row| match row.split_once(',').unwrap() {
+        ("id", _) => format!("{row}\n"),
+        (id, rest) => {
+            let vote = fixture.labels[id]["votes"][2]["vote"].as_str().unwrap();
+            format!("{id},{},{vote}\n", rest.rsplit_once(',').unwrap().0)
+        }
+    });
+    fs::write(fixture.path("gold.csv"), right.collect::<String>()).unwrap();
+    let text = stdout(&run(fixture.folder.path(), &fixture.upstream, &evaluate).await, 0);
+    assert!(text.contains("One model is better than every panel here: use maker2/line-2."), "{text}");
+}
+
+#[tokio::test]
 async fn wrong_gold_files_ask_nothing() {
     let folder = tempfile::tempdir().unwrap();
     write_rows(&folder.path().join("data.csv"), 0..10);

@@ -1,8 +1,8 @@
-//! The arguments of `ep label`.
+//! The arguments of `ep label` and `ep panel`.
 
 use std::path::PathBuf;
 
-use anyhow::bail;
+use anyhow::{Context, bail};
 use ep_polling::money::{MicroUsd, UsdFigure};
 
 use super::proof::ProofArguments;
@@ -12,38 +12,57 @@ use super::template::Template;
 /// Highest limit of a file.
 const MOST: MicroUsd = MicroUsd::new(1_000_000_000_000);
 
+/// The arguments of `ep label`.
 #[derive(clap::Args)]
 pub(in crate::cli) struct Arguments {
     /// File of rows: CSV with a header, or JSON Lines; - for standard input
     #[arg(value_name = "FILE")]
     pub(super) input: PathBuf,
-    /// Question for each row; {column} stands for a field
-    #[arg(long, value_name = "TEMPLATE", required_unless_present_any = ["sample", "verify"])]
-    pub(super) question: Option<String>,
-    /// Options, separated by commas
-    #[arg(long, value_delimiter = ',', value_name = "A,B,…", required_unless_present_any = ["options_from", "sample", "verify"])]
-    pub(super) options: Vec<String>,
-    /// Column with the options of each row: a JSON list, or texts separated by |
-    #[arg(long, value_name = "COLUMN", conflicts_with = "options")]
-    pub(super) options_from: Option<String>,
-    /// Preset of models; all of them vote on every row
-    #[arg(long, conflicts_with = "models", required_unless_present_any = ["models", "sample", "verify"])]
-    pub(super) preset: Option<String>,
-    /// Model id, the strongest first; repeat for 2 to 150 models
-    #[arg(long = "model", value_name = "ID")]
-    pub(super) models: Vec<String>,
+    #[command(flatten)]
+    pub(super) run: RunArguments,
     /// Label of a tied row: none, or that of the first --model
     #[arg(long, value_enum, default_value = "report")]
-    pub(super) on_tie: OnTie,
-    /// Round of votes; another number asks the models anew, where votes are stored
-    #[arg(long, value_name = "NUMBER", default_value_t = 1)]
-    pub(super) round: u32,
-    /// Column with the id of each row; without one, equal rows are labelled once
-    #[arg(long, value_name = "COLUMN")]
-    pub(super) id: Option<String>,
+    on_tie: OnTie,
     /// File of the labels; a second run adds those that are missing
     #[arg(long, value_name = "FILE", default_value = "labels.jsonl")]
     pub(super) out: PathBuf,
+    /// Write the rows as CSV for a person, the most doubtful first; a proof writes those that are left to label
+    #[arg(long, value_name = "FILE")]
+    pub(super) review: Option<PathBuf>,
+    /// Write this many random rows as CSV, to be labelled by hand, and exit
+    #[arg(long, value_name = "NUMBER")]
+    pub(super) sample: Option<usize>,
+    #[command(flatten)]
+    pub(super) proof: ProofArguments,
+    /// Check the proof of FILE, a file of labels, and exit
+    #[arg(long, conflicts_with_all = ["question", "sample", "gold"])]
+    pub(super) verify: bool,
+}
+
+/// The arguments of a run over rows.
+#[derive(clap::Args)]
+pub(super) struct RunArguments {
+    /// Question for each row; {column} stands for a field
+    #[arg(long, value_name = "TEMPLATE")]
+    pub(super) question: Option<String>,
+    /// Options, separated by commas
+    #[arg(long, value_delimiter = ',', value_name = "A,B,…")]
+    options: Vec<String>,
+    /// Column with the options of each row: a JSON list, or texts separated by |
+    #[arg(long, value_name = "COLUMN", conflicts_with = "options")]
+    options_from: Option<String>,
+    /// Preset of models; all of them vote on every row
+    #[arg(long, conflicts_with = "models")]
+    preset: Option<String>,
+    /// Model id, the strongest first; repeat for 2 to 150 models
+    #[arg(long = "model", value_name = "ID")]
+    models: Vec<String>,
+    /// Column with the id of each row; without one, equal rows are labelled once
+    #[arg(long, value_name = "COLUMN")]
+    id: Option<String>,
+    /// Round of votes; another number asks the models anew, where votes are stored
+    #[arg(long, value_name = "NUMBER", default_value_t = 1)]
+    round: u32,
     /// Most to spend for the file in all its runs, in USD; never exceeded
     #[arg(long, value_name = "USD", value_parser = usd)]
     pub(super) max_cost_usd: Option<MicroUsd>,
@@ -56,20 +75,6 @@ pub(in crate::cli) struct Arguments {
     /// Print the summary as JSON
     #[arg(long)]
     pub(super) json: bool,
-    /// Write this many random rows as CSV, to be labelled by hand, and exit
-    #[arg(long, value_name = "NUMBER")]
-    pub(super) sample: Option<usize>,
-    /// Seed of the random rows, and of the gold rows that are set apart
-    #[arg(long, value_name = "NUMBER", default_value_t = 1)]
-    pub(super) seed: u64,
-    #[command(flatten)]
-    pub(super) proof: ProofArguments,
-    /// Write the rows as CSV for a person, the most doubtful first; a proof writes those that are left to label
-    #[arg(long, value_name = "FILE")]
-    pub(super) review: Option<PathBuf>,
-    /// Check the proof of FILE, a file of labels, and exit
-    #[arg(long, conflicts_with_all = ["question", "sample", "gold"])]
-    pub(super) verify: bool,
     /// URL of a server to use, with the key in EP_API_KEY; by default runs in this process
     #[arg(long, value_name = "URL")]
     pub(super) server: Option<String>,
@@ -85,28 +90,37 @@ fn usd(text: &str) -> Result<MicroUsd, &'static str> {
 impl Arguments {
     /// Returns the settings that all rows share.
     pub(super) fn settings(&self) -> anyhow::Result<LabelSettings> {
-        let options = match &self.options_from {
-            Some(column) => OptionsOf::Column(column.clone()),
-            None => OptionsOf::All(self.options.iter().map(|option| option.trim().to_owned()).collect()),
-        };
-        if self.on_tie == OnTie::Strongest && self.models.is_empty() {
+        if self.on_tie == OnTie::Strongest && self.run.models.is_empty() {
             bail!(
                 "--on-tie strongest needs the models in their order: name them with --model, the strongest first"
             );
         }
+        self.run.settings(self.on_tie)
+    }
+}
+
+impl RunArguments {
+    /// Returns the settings that all rows share.
+    pub(super) fn settings(&self, on_tie: OnTie) -> anyhow::Result<LabelSettings> {
+        let question = self.question.as_deref().context("name the question for each row with --question")?;
+        let options = match &self.options_from {
+            Some(column) => OptionsOf::Column(column.clone()),
+            None if self.options.is_empty() => {
+                bail!("name the options with --options, or with --options-from")
+            }
+            None => OptionsOf::All(self.options.iter().map(|option| option.trim().to_owned()).collect()),
+        };
         if let Some(pattern) = self.models.iter().find(|model| model.contains('*')) {
             bail!("--model takes ids, and {pattern} is a pattern; `ep call list_models` lists the ids");
         }
-        Ok(LabelSettings {
-            question: Template::parse(self.question.as_deref().unwrap_or_default())?,
-            options,
-            id: self.id.clone(),
-            panel: match &self.preset {
-                Some(preset) => Panel::Preset(preset.clone()),
-                None => Panel::Models(self.models.clone()),
-            },
-            on_tie: self.on_tie,
-            round: self.round,
-        })
+        let panel = match &self.preset {
+            Some(preset) => Panel::Preset(preset.clone()),
+            None if self.models.is_empty() => {
+                bail!("name the models with --model, the strongest first, or with --preset")
+            }
+            None => Panel::Models(self.models.clone()),
+        };
+        let question = Template::parse(question)?;
+        Ok(LabelSettings { question, options, id: self.id.clone(), panel, on_tie, round: self.round })
     }
 }

@@ -1,16 +1,17 @@
 //! Rows that were not fully asked, in a file that is an input for another run.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::HashMap;
 use std::fs::{File, OpenOptions};
-use std::io::{BufRead, BufReader, ErrorKind, Write};
+use std::io::{BufRead, BufReader, ErrorKind, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
 use anyhow::Context;
 use ep_polling::money::{MicroUsd, Usd};
+use ep_polling::time::Timestamp;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
-use super::journal::{Journal, Key};
+use super::journal::{EntryVote, Journal, Key};
 use super::replacement::Replacement;
 use super::table::{FAILURE, Row};
 use crate::cli::printable::printable;
@@ -23,10 +24,23 @@ pub(super) const MAX_ATTEMPTS: u32 = 3;
 
 /// The attempts to ask about a row.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(super) struct Attempts {
-    pub(super) count: u32,
+struct Attempts {
+    count: u32,
     /// Their cost.
+    cost: MicroUsd,
+    /// The beginning of the row's last line.
+    line: u64,
+}
+
+/// What is known of a row from earlier attempts.
+#[derive(Debug, Default)]
+pub(super) struct Earlier {
+    pub(super) attempts: u32,
     pub(super) cost: MicroUsd,
+    /// The time of the first attempt with votes.
+    pub(super) asked_at: Option<Timestamp>,
+    /// The votes of the whole panel, with the models that did not respond; empty if there was no poll.
+    pub(super) votes: Vec<EntryVote>,
 }
 
 /// The failure of a row, in a field of its own.
@@ -36,17 +50,32 @@ struct Failure {
     attempts: u32,
     cost_usd: Usd,
     reason: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    asked_at: Option<Timestamp>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    votes: Vec<EntryVote>,
+}
+
+/// A failed attempt.
+pub(super) struct Failed {
+    /// The reason, for a person.
+    pub(super) reason: String,
+    pub(super) asked_at: Option<Timestamp>,
+    /// The votes of all attempts.
+    pub(super) votes: Vec<EntryVote>,
 }
 
 /// The rows of earlier runs and of this one. The last line of a row counts.
 pub(super) struct FailedRows {
     path: PathBuf,
     file: Option<File>,
+    /// The length of the file.
+    end: u64,
     attempts: HashMap<Key, Attempts>,
-    /// Rows of this run.
-    pub(super) rows: u64,
-    /// The reasons of this run, with the number of rows.
-    reasons: BTreeMap<String, u64>,
+    /// Rows that failed in this run, with the place of the reason.
+    this_run: HashMap<Key, usize>,
+    /// The reasons of this run; the last place is for others.
+    reasons: Vec<String>,
 }
 
 impl FailedRows {
@@ -59,18 +88,30 @@ impl FailedRows {
             name.push(".failed.jsonl");
             name.into()
         };
-        let mut attempts = HashMap::new();
+        let (mut attempts, mut end) = (HashMap::new(), 0);
         for line in lines(&path)? {
-            if let Some(Failure { key, attempts: count, cost_usd, .. }) = failure(&line?) {
-                attempts.insert(key, Attempts { count, cost: cost_usd.0 });
+            let line = line?;
+            if let Some(Failure { key, attempts: count, cost_usd, .. }) = failure(&line) {
+                attempts.insert(key, Attempts { count, cost: cost_usd.0, line: end });
             }
+            end += line.len() as u64;
         }
-        Ok(Self { path, file: None, attempts, rows: 0, reasons: BTreeMap::new() })
+        Ok(Self { path, file: None, end, attempts, this_run: HashMap::new(), reasons: Vec::new() })
     }
 
-    /// Returns the earlier attempts to ask about a row.
-    pub(super) fn attempts(&self, key: Key) -> Attempts {
-        self.attempts.get(&key).copied().unwrap_or_default()
+    /// Returns what is known of a row from earlier attempts.
+    pub(super) fn earlier(&self, key: Key) -> anyhow::Result<Earlier> {
+        let Some(Attempts { count, cost, line }) = self.attempts.get(&key).copied() else {
+            return Ok(Earlier::default());
+        };
+        let unreadable = || format!("cannot read {}", self.path.display());
+        let mut reader = BufReader::new(File::open(&self.path).with_context(unreadable)?);
+        reader.seek(SeekFrom::Start(line)).with_context(unreadable)?;
+        let mut text = Vec::new();
+        reader.read_until(b'\n', &mut text).with_context(unreadable)?;
+        let (asked_at, votes) =
+            failure(&text).map_or((None, Vec::new()), |failure| (failure.asked_at, failure.votes));
+        Ok(Earlier { attempts: count, cost, asked_at, votes })
     }
 
     /// Returns the cost of the attempts for rows that have no label.
@@ -81,17 +122,37 @@ impl FailedRows {
 
     /// Returns the number of these rows that have no label, and that another run may label.
     pub(super) fn unfinished<'k>(&self, keys: impl IntoIterator<Item = &'k Key>, journal: &Journal) -> usize {
-        let may_succeed = |key: &&Key| !journal.has(**key) && self.attempts(**key).count < MAX_ATTEMPTS;
+        let attempts = |key: &Key| self.attempts.get(key).map_or(0, |attempts| attempts.count);
+        let may_succeed = |key: &&Key| !journal.has(**key) && attempts(key) < MAX_ATTEMPTS;
         keys.into_iter().filter(may_succeed).count()
     }
 
-    /// Appends a row. It is on disk when this returns.
-    pub(super) fn add(&mut self, row: &Row, key: Key, cost: MicroUsd, reason: String) -> anyhow::Result<()> {
-        let Attempts { count, cost: earlier } = self.attempts(key);
-        let attempts = Attempts { count: count + 1, cost: earlier.plus(cost) };
+    /// Returns the number of rows that failed in this run, and have no label.
+    pub(super) fn count(&self, journal: &Journal) -> u64 {
+        self.this_run.keys().filter(|key| !journal.has(**key)).count() as u64
+    }
+
+    /// Appends a row after an attempt of this cost. It is on disk when this returns. Returns true if it is the first
+    /// failure of the row in this run.
+    pub(super) fn add(
+        &mut self,
+        row: &Row,
+        key: Key,
+        cost: MicroUsd,
+        failed: Failed,
+    ) -> anyhow::Result<bool> {
+        let Attempts { count, cost: earlier, .. } = self.attempts.get(&key).copied().unwrap_or_default();
+        let attempts = Attempts { count: count + 1, cost: earlier.plus(cost), line: self.end };
+        let Failed { reason, asked_at, votes } = failed;
         let mut fields = row.fields.clone();
-        let failure =
-            Failure { key, attempts: attempts.count, cost_usd: Usd(attempts.cost), reason: reason.clone() };
+        let failure = Failure {
+            key,
+            attempts: attempts.count,
+            cost_usd: Usd(attempts.cost),
+            reason: reason.clone(),
+            asked_at,
+            votes,
+        };
         fields.insert(FAILURE.to_owned(), json!(failure));
         let mut line = serde_json::to_vec(&fields)?;
         line.push(b'\n');
@@ -103,26 +164,33 @@ impl FailedRows {
         if let Some(file) = &mut self.file {
             file.write_all(&line).and_then(|()| file.sync_data()).with_context(unwritable)?;
         }
+        self.end += line.len() as u64;
         self.attempts.insert(key, attempts);
-        self.rows += 1;
-        let reason = if self.reasons.len() < MAX_REASONS || self.reasons.contains_key(&reason) {
-            reason
-        } else {
-            "other reasons".to_owned()
-        };
-        *self.reasons.entry(reason).or_default() += 1;
-        Ok(())
+        let place = self.reasons.iter().position(|known| *known == reason).unwrap_or_else(|| {
+            if self.reasons.len() < MAX_REASONS {
+                self.reasons.push(reason);
+            }
+            self.reasons.len()
+        });
+        Ok(self.this_run.insert(key, place.min(MAX_REASONS)).is_none())
     }
 
     /// Tells how many rows failed, and why. Removes rows from the file that have a label, and earlier lines of a row.
     pub(super) fn finish(self, journal: &Journal) -> anyhow::Result<()> {
-        for (reason, rows) in &self.reasons {
+        let mut counts = [0_u64; MAX_REASONS + 1];
+        for place in self.this_run.iter().filter(|(key, _)| !journal.has(**key)).map(|(_, place)| *place) {
+            if let Some(count) = counts.get_mut(place) {
+                *count += 1;
+            }
+        }
+        let reasons = self.reasons.iter().map(String::as_str).chain(std::iter::repeat("other reasons"));
+        for (rows, reason) in counts.into_iter().zip(reasons).filter(|(rows, _)| *rows > 0) {
             eprintln!("{rows} rows: {}", printable(reason));
         }
-        if self.rows > 0 {
+        let rows = self.count(journal);
+        if rows > 0 {
             eprintln!(
-                "{} rows were not fully asked; they are in {}, for another run",
-                self.rows,
+                "{rows} rows were not fully asked; they are in {}, for another run",
                 self.path.display()
             );
         }
@@ -131,14 +199,17 @@ impl FailedRows {
         }
         let mut left = Replacement::new(&self.path)?;
         let mut count = 0_u64;
+        let mut begins = 0;
         for line in lines(&self.path)? {
             let line = line?;
             let is_done = failure(&line).is_some_and(|failure| {
-                journal.has(failure.key) || self.attempts(failure.key).count != failure.attempts
+                let last = self.attempts.get(&failure.key).map(|attempts| attempts.line);
+                journal.has(failure.key) || last != Some(begins)
             });
+            begins += line.len() as u64;
             if !is_done {
                 count += 1;
-                writeln!(left, "{line}")?;
+                left.write_all(&line)?;
             }
         }
         if count == 0 {
@@ -150,19 +221,26 @@ impl FailedRows {
     }
 }
 
-/// Returns the lines of a file; none if there is no file.
-fn lines(path: &Path) -> anyhow::Result<impl Iterator<Item = anyhow::Result<String>>> {
+/// Returns the lines of a file with their ends; none if there is no file.
+fn lines(path: &Path) -> anyhow::Result<impl Iterator<Item = anyhow::Result<Vec<u8>>>> {
     let file = match File::open(path) {
         Ok(file) => Some(file),
         Err(error) if error.kind() == ErrorKind::NotFound => None,
         Err(error) => return Err(error).with_context(|| format!("cannot read {}", path.display())),
     };
-    let lines = file.into_iter().flat_map(|file| BufReader::new(file).lines());
-    Ok(lines.map(|line| line.map_err(Into::into)))
+    let mut reader = file.map(BufReader::new);
+    Ok(std::iter::from_fn(move || {
+        let mut line = Vec::new();
+        match reader.as_mut()?.read_until(b'\n', &mut line) {
+            Ok(0) => None,
+            Ok(_) => Some(Ok(line)),
+            Err(error) => Some(Err(error.into())),
+        }
+    }))
 }
 
 /// Returns the failure in a line, if it has one.
-fn failure(line: &str) -> Option<Failure> {
-    let fields: Map<String, Value> = serde_json::from_str(line).ok()?;
+fn failure(line: &[u8]) -> Option<Failure> {
+    let fields: Map<String, Value> = serde_json::from_slice(line).ok()?;
     serde_json::from_value(fields.get(FAILURE)?.clone()).ok()
 }

@@ -72,6 +72,13 @@ pub(super) struct EntryVote {
     pub(super) answered_by: Option<String>,
 }
 
+impl EntryVote {
+    /// True if the model gave no complete response.
+    pub(super) fn has_failed(&self) -> bool {
+        self.vote.is_none() && !self.error.is_some_and(Reason::is_final_response)
+    }
+}
+
 /// The digest of a row's id, question, options, panel and rule, in hexadecimal digits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(into = "String", try_from = "String")]

@@ -7,8 +7,8 @@ use ep_kernel::tool::Entry as Operation;
 use ep_polling::money::{MicroUsd, Usd};
 use ep_tools::polls::reply::{PollReply, PollResponse, VoteResult};
 
-use super::decision::{Decision, decide};
-use super::failed_rows::{Attempts, MAX_ATTEMPTS};
+use super::decision::decide;
+use super::failed_rows::{Earlier, Failed, MAX_ATTEMPTS};
 use super::journal::{Entry, EntryVote};
 use super::question::RowQuestion;
 use super::settings::{LabelSettings, Panel};
@@ -31,27 +31,29 @@ pub(super) struct Labelled {
 pub(super) enum RowOutcome {
     /// The panel was fully asked.
     Entry(Box<Entry>),
-    /// It was not; this is the reason.
-    Failed(String),
+    /// It was not.
+    Failed(Failed),
     /// Every further row would fail, too.
     Stop(Fault),
 }
 
-/// Asks the panel about a row, after these attempts.
+/// Asks the panel about a row. After an earlier attempt, asks only the models that did not respond.
 pub(super) async fn label(
     target: &Target,
     operation: &'static Operation,
     settings: &LabelSettings,
     question: RowQuestion,
     at_most: MicroUsd,
-    earlier: Attempts,
+    earlier: Earlier,
 ) -> Labelled {
-    let reference = format!("label-{}-{}", String::from(question.poll), earlier.count);
-    let poll = match ask(target, operation, &question, &settings.panel, at_most, &reference).await {
+    let reference = format!("label-{}-{}", String::from(question.poll), earlier.attempts);
+    let panel = left_to_ask(&settings.panel, &earlier.votes);
+    let poll = match ask(target, operation, &question, &panel, at_most, &reference).await {
         Ok(poll) => poll,
         Err(fault) => {
             let outcome = if concerns_the_row(&fault) {
-                RowOutcome::Failed(fault.to_string())
+                let Earlier { asked_at, votes, .. } = earlier;
+                RowOutcome::Failed(Failed { reason: fault.to_string(), asked_at, votes })
             } else {
                 RowOutcome::Stop(fault)
             };
@@ -59,20 +61,58 @@ pub(super) async fn label(
         }
     };
     let cost = poll.costs.total_estimated_cost.0;
+    let votes = all_votes(earlier.votes, &poll);
+    let asked_at = earlier.asked_at.unwrap_or(poll.created_at);
     // After the last attempt, a model that does not respond counts as one that does not vote.
-    let is_last = earlier.count + 1 >= MAX_ATTEMPTS && poll.models_skipped == 0;
-    let outcome = match unasked(&poll).filter(|_| !is_last) {
-        Some(reason) => RowOutcome::Failed(reason),
-        None => RowOutcome::Entry(Box::new(entry(&question, &poll, settings, earlier.cost.plus(cost)))),
+    let is_last = earlier.attempts + 1 >= MAX_ATTEMPTS && poll.models_skipped == 0;
+    if let Some(reason) = unasked(&votes, poll.models_skipped).filter(|_| !is_last) {
+        let outcome = RowOutcome::Failed(Failed { reason, asked_at: Some(asked_at), votes });
+        return Labelled { question, cost, outcome };
+    }
+    let decision = decide(&votes, &settings.panel, votes.len(), settings.on_tie);
+    let entry = Entry {
+        id: question.id.clone(),
+        key: question.key,
+        label: decision.label.map(str::to_owned),
+        by: decision.by,
+        score: decision.share,
+        cost_usd: Usd(earlier.cost.plus(cost)),
+        poll_id: poll.poll_id.to_string(),
+        asked_at,
+        simulated: poll.simulated,
+        votes,
     };
+    let outcome = RowOutcome::Entry(Box::new(entry));
     Labelled { question, cost, outcome }
 }
 
+/// Returns the models to ask: the whole panel, or those that have not responded. A poll has two models at least.
+fn left_to_ask(panel: &Panel, earlier: &[EntryVote]) -> Panel {
+    let failed = earlier.iter().filter(|vote| vote.has_failed());
+    let mut models: Vec<String> = failed.map(|vote| vote.model.clone()).collect();
+    if models.len() == 1 {
+        models.extend(earlier.iter().find(|vote| !vote.has_failed()).map(|vote| vote.model.clone()));
+    }
+    if models.len() < 2 { panel.clone() } else { Panel::Models(models) }
+}
+
+/// Adds the votes of a poll to earlier ones, in the order of the models' ids. A model that responded keeps its vote.
+fn all_votes(mut votes: Vec<EntryVote>, poll: &PollResponse) -> Vec<EntryVote> {
+    votes.retain(|vote| !vote.has_failed());
+    for vote in &poll.votes {
+        if !votes.iter().any(|known| known.model == vote.model_id) {
+            votes.push(entry_vote(vote));
+        }
+    }
+    votes.sort_by(|first, second| first.model.cmp(&second.model));
+    votes
+}
+
 /// Returns the reason why a panel was not fully asked; `None` if it was.
-fn unasked(poll: &PollResponse) -> Option<String> {
-    let failed = poll.votes.iter().filter(|vote| vote.has_failed());
-    let names: Vec<&str> = failed.map(|vote| vote.model_id.as_str()).collect();
-    match (names.as_slice(), poll.models_skipped) {
+fn unasked(votes: &[EntryVote], skipped: u32) -> Option<String> {
+    let failed = votes.iter().filter(|vote| vote.has_failed());
+    let names: Vec<&str> = failed.map(|vote| vote.model.as_str()).collect();
+    match (names.as_slice(), skipped) {
         ([], 0) => None,
         ([], skipped) => Some(format!("{skipped} models were not asked")),
         ([one], _) => Some(format!("{one} did not respond")),
@@ -118,25 +158,6 @@ async fn ask(
         }
         tokio::time::sleep(fault.wait().map_or(wait, |advised| advised.max(wait))).await;
         (wait, waits) = ((wait * 2).min(LONGEST_WAIT), waits + 1);
-    }
-}
-
-/// Builds the line of a row, which cost this much with all its attempts.
-fn entry(question: &RowQuestion, poll: &PollResponse, settings: &LabelSettings, cost: MicroUsd) -> Entry {
-    let mut votes: Vec<EntryVote> = poll.votes.iter().map(entry_vote).collect();
-    votes.sort_by(|first, second| first.model.cmp(&second.model));
-    let Decision { label, by, share, .. } = decide(&votes, &settings.panel, votes.len(), settings.on_tie);
-    Entry {
-        id: question.id.clone(),
-        key: question.key,
-        label: label.map(str::to_owned),
-        by,
-        score: share,
-        cost_usd: Usd(cost),
-        poll_id: poll.poll_id.to_string(),
-        asked_at: poll.created_at,
-        simulated: poll.simulated,
-        votes,
     }
 }
 

@@ -3,10 +3,14 @@
 mod arguments;
 mod cost_bound;
 mod decision;
+pub(super) mod evaluation;
 mod failed_rows;
 mod file;
+mod gold;
 mod journal;
+mod labelling;
 mod labels;
+mod openings;
 mod price;
 mod progress;
 mod proof;
@@ -23,13 +27,12 @@ mod template;
 
 use std::io::Write;
 
-use super::target::Target;
-use super::{End, INTERRUPTED, hints, print};
-use crate::app::jobs;
+use super::{End, INTERRUPTED, print};
 use crate::config::Config;
 pub(super) use arguments::Arguments;
 use file::LabelFile;
 use journal::Journal;
+use labelling::open_target;
 use proof::verify::verify;
 use run::RunEnd;
 use table::Table;
@@ -42,8 +45,6 @@ const FAILED: u8 = 4;
 const NOT_PROVED: u8 = 5;
 /// Exit code if the cost limit ended the run.
 const LIMITED: u8 = 10;
-/// Lease of a row's poll, in milliseconds: after a kill, the next run waits so long.
-const LEASE_MS: u64 = 5_000;
 
 pub(super) async fn run(config: &Config, arguments: Arguments) -> anyhow::Result<End> {
     if arguments.verify {
@@ -54,24 +55,15 @@ pub(super) async fn run(config: &Config, arguments: Arguments) -> anyhow::Result
     }
     let settings = arguments.settings()?;
     let mut journal = Journal::open(&arguments.out)?;
-    if arguments.server.is_none() && !arguments.json {
-        hints::before_a_poll(config).await;
-    }
-    let mut config = config.clone();
-    config.polls.lease_ms = config.polls.lease_ms.min(LEASE_MS);
-    let target = Target::new(&config, arguments.server.as_deref()).await?;
-    if let Target::InProcess(service) = &target {
-        // Adopts the polls of a run that was killed.
-        jobs::start_all(service, None);
-    }
-    let file = LabelFile { config: &config, target: &target, arguments: &arguments, settings: &settings };
+    let target = open_target(config, &arguments.run).await?;
+    let file = LabelFile { config, target: &target, arguments: &arguments, settings: &settings };
     let labelled = file.label(&mut journal).await;
     target.close().await;
     if labelled.is_err() {
         journal.remove_if_empty(&arguments.out);
     }
     let (end, summary) = labelled?;
-    if arguments.json {
+    if arguments.run.json {
         print(&serde_json::to_string_pretty(&summary)?)?;
     } else {
         print(summary.text(&arguments.out).trim_end())?;
@@ -94,14 +86,14 @@ pub(super) async fn run(config: &Config, arguments: Arguments) -> anyhow::Result
 fn print_verification(config: &Config, arguments: &Arguments) -> anyhow::Result<End> {
     let verification = verify(&arguments.input, config)?;
     let text =
-        if arguments.json { serde_json::to_string_pretty(&verification)? } else { verification.text() };
+        if arguments.run.json { serde_json::to_string_pretty(&verification)? } else { verification.text() };
     print(&text)?;
     Ok(if verification.is_proved { End::Done } else { End::Code(NOT_PROVED) })
 }
 
 /// Writes random rows to standard output.
 fn print_sample(arguments: &Arguments, size: usize) -> anyhow::Result<End> {
-    let rows = sample::draw(Table::open(&arguments.input)?, size, arguments.seed)?;
+    let rows = sample::draw(Table::open(&arguments.input)?, size, arguments.proof.rows.seed)?;
     if rows.len() < size {
         eprintln!("the file has only {} rows", rows.len());
     }

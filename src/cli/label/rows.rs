@@ -20,7 +20,8 @@ pub(super) struct Rows<'t> {
     settings: &'t LabelSettings,
     panel: &'t str,
     first: Option<RowQuestion>,
-    rest: Table,
+    /// `None` if there are only gold rows.
+    rest: Option<Table>,
     /// Gold rows, each with the number of rows before it, the last one first.
     gold: Vec<(u64, RowQuestion)>,
     /// The number of rows of the file that were returned.
@@ -28,6 +29,7 @@ pub(super) struct Rows<'t> {
 }
 
 /// Rows without a label.
+#[derive(Default)]
 pub(super) struct InputCounts {
     pub(super) rows: u64,
     /// Rows that have one.
@@ -45,7 +47,13 @@ impl<'t> Rows<'t> {
     pub(super) fn new(path: &Path, settings: &'t LabelSettings, panel: &'t str) -> anyhow::Result<Self> {
         let mut rest = Table::open(path)?;
         let first = rest.next().transpose()?.map(|row| settings.question(row, panel)).transpose()?;
+        let rest = Some(rest);
         Ok(Self { path: path.to_owned(), settings, panel, first, rest, gold: Vec::new(), returned: 0 })
+    }
+
+    /// Creates rows of no file, to which gold rows can be added.
+    pub(super) const fn none(settings: &'t LabelSettings, panel: &'t str) -> Self {
+        Self { path: PathBuf::new(), settings, panel, first: None, rest: None, gold: Vec::new(), returned: 0 }
     }
 
     /// Adds gold rows at random places of a file with this many rows.
@@ -68,33 +76,25 @@ impl<'t> Rows<'t> {
         if self.path == Path::new("-") {
             return Ok(None);
         }
-        let mut missing = InputCounts {
-            rows: 0,
-            labelled: 0,
-            at_most: MicroUsd::ZERO,
-            bytes: 0,
-            keys: HashSet::new(),
-            equal: 0,
-        };
+        let mut counts = InputCounts::default();
         let mut ids = HashSet::new();
         for row in Table::open(&self.path)? {
             let question = self.settings.question(row?, self.panel)?;
-            if !missing.keys.insert(question.key) {
-                missing.equal += 1;
-                continue;
-            }
-            if !ids.insert(digest(&question.id)) {
+            if counts.add(&question, journal, bound) && !ids.insert(digest(&question.id)) {
                 bail!("row {}: the id {} was used before, for another row", question.row.number, question.id);
             }
-            missing.add(&question, journal, bound);
         }
-        Ok(Some(missing))
+        Ok(Some(counts))
     }
 }
 
 impl InputCounts {
-    /// Counts a row.
-    pub(super) fn add(&mut self, question: &RowQuestion, journal: &Journal, bound: &CostBound) {
+    /// Counts a row. Returns false if an equal one was counted before.
+    pub(super) fn add(&mut self, question: &RowQuestion, journal: &Journal, bound: &CostBound) -> bool {
+        if !self.keys.insert(question.key) {
+            self.equal += 1;
+            return false;
+        }
         if journal.has(question.key) {
             self.labelled += 1;
         } else {
@@ -102,6 +102,7 @@ impl InputCounts {
             self.at_most = self.at_most.plus(bound.of(question));
             self.bytes += question.bytes() as u64;
         }
+        true
     }
 }
 
@@ -116,7 +117,7 @@ impl Iterator for Rows<'_> {
         if let Some(first) = self.first.take() {
             return Some(Ok(first));
         }
-        let Some(row) = self.rest.next() else {
+        let Some(row) = self.rest.as_mut().and_then(Iterator::next) else {
             return self.gold.pop().map(|(_, question)| Ok(question));
         };
         Some(row.and_then(|row| self.settings.question(row, self.panel)))

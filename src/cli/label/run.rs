@@ -20,6 +20,9 @@ use super::settings::LabelSettings;
 use crate::cli::stop_signal;
 use crate::cli::target::Target;
 
+/// The most rows that are asked again in the same run; further ones are left to another run.
+const MAX_AGAIN: usize = 10_000;
+
 /// The end of a run.
 pub(super) enum RunEnd {
     /// Every row was asked.
@@ -45,6 +48,8 @@ pub(super) struct Run<'r> {
     pub(super) failed: FailedRows,
     /// The keys of the file's rows.
     pub(super) seen: HashSet<Key>,
+    /// Rows that failed, to be asked again after all others.
+    pub(super) again: Vec<RowQuestion>,
 }
 
 impl Run<'_> {
@@ -84,7 +89,13 @@ impl Run<'_> {
                 }
                 reserved = reserved.plus(at_most);
                 let (target, operation, settings) = (self.target, self.operation, self.settings);
-                let earlier = self.failed.attempts(question.key);
+                let earlier = match self.failed.earlier(question.key) {
+                    Ok(earlier) => earlier,
+                    Err(error) => {
+                        end = Some(Err(error));
+                        break;
+                    }
+                };
                 asked.push(async move {
                     (at_most, label(target, operation, settings, question, at_most, earlier).await)
                 });
@@ -117,7 +128,7 @@ impl Run<'_> {
         }
     }
 
-    /// Returns the next row without a label.
+    /// Returns the next row without a label; at the end, those that failed once.
     fn next_missing(
         &mut self,
         rows: &mut impl Iterator<Item = anyhow::Result<RowQuestion>>,
@@ -128,7 +139,12 @@ impl Run<'_> {
                 return Ok(Some(question));
             }
         }
-        Ok(None)
+        let again = self.again.pop();
+        if again.is_some() {
+            let counts = self.progress.counts();
+            (counts.done, counts.failed) = (counts.done - 1, counts.failed - 1);
+        }
+        Ok(again)
     }
 
     /// Writes finished rows. Returns a fault that every further row would have.
@@ -145,10 +161,14 @@ impl Run<'_> {
                     counts.ties += u64::from(entry.label.is_none());
                     entries.push(*entry);
                 }
-                RowOutcome::Failed(reason) => {
+                RowOutcome::Failed(failed) => {
                     counts.failed += 1;
+                    let reason = &failed.reason;
                     tracing::info!(row = question.row.number, reason, "a row was not fully asked");
-                    self.failed.add(&question.row, question.key, cost, reason)?;
+                    let is_first = self.failed.add(&question.row, question.key, cost, failed)?;
+                    if is_first && self.again.len() < MAX_AGAIN {
+                        self.again.push(question);
+                    }
                 }
                 RowOutcome::Stop(fault) => stop = Some(fault),
             }

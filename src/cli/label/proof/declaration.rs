@@ -9,9 +9,9 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
 use super::file_part::FilePart;
-use super::gold::RowHash;
-use super::openings::OpeningId;
+use crate::cli::label::gold::RowHash;
 use crate::cli::label::journal::Key;
+use crate::cli::label::openings::OpeningId;
 use crate::cli::label::settings::{OnTie, OptionsOf, Panel};
 
 /// Everything that decides the result, except the votes. It is fixed before a gold label is compared with a vote.

@@ -4,8 +4,6 @@
 mod accepted;
 mod declaration;
 mod file_part;
-mod gold;
-mod openings;
 mod record;
 mod result;
 mod statement;
@@ -21,7 +19,9 @@ use ep_evaluation::proof::Scope;
 use ep_kernel::ports::Clock;
 use serde::Serialize;
 
+use super::gold::{GoldArguments, GoldRow, RowHash, read_gold};
 use super::journal::{Journal, Key, entries};
+use super::openings::{OpeningId, Openings};
 use super::question::RowQuestion;
 use super::rows::InputCounts;
 use super::sample;
@@ -31,8 +31,6 @@ use crate::app::clock::SystemClock;
 use crate::config::Config;
 use declaration::{Declaration, DeclaredGold, GoldSet, InputFile, Rule};
 use file_part::FilePart;
-use gold::GoldRow;
-use openings::{OpeningId, Openings};
 use record::ProofRecord;
 use result::{ProofResult, Verdict};
 
@@ -42,9 +40,6 @@ pub(super) struct ProofArguments {
     /// File of rows that a person labelled, in the column gold; proves an error bound with them
     #[arg(long, value_name = "FILE", conflicts_with = "sample")]
     gold: Option<PathBuf>,
-    /// Column of the gold file with the labels
-    #[arg(long, value_name = "COLUMN", default_value = sample::GOLD, requires = "gold")]
-    gold_column: String,
     /// Share of the accepted labels that may be wrong, such as 0.05; several are tried in this order
     #[arg(
         long,
@@ -60,9 +55,8 @@ pub(super) struct ProofArguments {
     /// Numbers of models to prove, the strongest first, such as 1,3,5; by default all of them
     #[arg(long, value_delimiter = ',', value_name = "NUMBER,…", requires = "gold")]
     prove: Vec<usize>,
-    /// Gold rows that are set apart to choose the panel, and prove nothing
-    #[arg(long, value_name = "NUMBER", default_value_t = ep_evaluation::split::USUAL_CHOOSE, requires = "gold")]
-    choose: usize,
+    #[command(flatten)]
+    pub(super) rows: GoldArguments,
 }
 
 /// The run that a proof is about.
@@ -76,8 +70,6 @@ pub(super) struct ProofRun<'r> {
     pub(super) panel: &'r str,
     /// The number of models.
     pub(super) models: usize,
-    /// The seed of the random rows.
-    pub(super) seed: u64,
 }
 
 /// A proof, with everything that is fixed before the gold labels are read.
@@ -121,9 +113,10 @@ impl<'r> Proof<'r> {
                 input.equal
             );
         }
-        let ProofRun { settings, panel, seed, .. } = run;
-        let rows = gold::read(path, &arguments.gold_column, settings, panel, arguments.choose, seed)?;
-        let is_drawn = is_drawn(&run, &rows)?;
+        let ProofRun { settings, panel, .. } = run;
+        let GoldArguments { seed, choose, .. } = arguments.rows;
+        let rows = read_gold(path, &arguments.rows, settings, panel)?;
+        let is_drawn = is_drawn(&run, &rows, seed)?;
         let FilePart { sha256, .. } = FilePart::of(run.input)?;
         let mut set = GoldSet { name: path.clone(), is_drawn, seed, rows: Vec::new() };
         let mut more = Vec::new();
@@ -153,7 +146,7 @@ impl<'r> Proof<'r> {
                  rows, or set fewer apart with --choose (now {})",
                 path.display(),
                 declaration.fewest_gold(),
-                arguments.choose
+                choose
             );
         }
         let known: HashSet<Key> = declaration.gold.rows.iter().map(|row| row.key).collect();
@@ -214,7 +207,7 @@ impl<'r> Proof<'r> {
         self.openings.add(&new, &opening)?;
         opened.extend(new.into_iter().map(|hash| (hash, opening.clone())));
         let result = test(&self.declaration, labels, &journal, &opened, &opening)?;
-        let is_other = |hash: &gold::RowHash| opened.get(hash).is_some_and(|first| *first != opening);
+        let is_other = |hash: &RowHash| opened.get(hash).is_some_and(|first| *first != opening);
         let opened_before = hashes.into_iter().filter(is_other).collect();
         let (declaration, opened_at) = (self.declaration.clone(), SystemClock.now());
         let record = ProofRecord { declaration, journal, opening, opened_at, opened_before, result };
@@ -298,8 +291,8 @@ fn rules(arguments: &ProofArguments, run: &ProofRun<'_>) -> anyhow::Result<Vec<R
 }
 
 /// True if the gold rows are exactly those that the seed draws from the file.
-fn is_drawn(run: &ProofRun<'_>, gold: &[GoldRow]) -> anyhow::Result<bool> {
-    let drawn = sample::draw(Table::open(run.input)?, gold.len(), run.seed)?;
+fn is_drawn(run: &ProofRun<'_>, gold: &[GoldRow], seed: u64) -> anyhow::Result<bool> {
+    let drawn = sample::draw(Table::open(run.input)?, gold.len(), seed)?;
     let keys: HashSet<Key> = gold.iter().map(|row| row.question.key).collect();
     for row in drawn {
         if !keys.contains(&run.settings.question(row, run.panel)?.key) {
@@ -314,7 +307,7 @@ fn test(
     declaration: &Declaration,
     labels: &Path,
     journal: &FilePart,
-    opened: &HashMap<gold::RowHash, OpeningId>,
+    opened: &HashMap<RowHash, OpeningId>,
     opening: &OpeningId,
 ) -> anyhow::Result<ProofResult> {
     let file = File::open(labels)?;

@@ -9,9 +9,9 @@ use serde::{Deserialize, Serialize};
 
 use super::declaration::Declaration;
 use super::file_part::FilePart;
-use super::gold::RowHash;
-use super::openings::OpeningId;
 use super::result::ProofResult;
+use crate::cli::label::gold::RowHash;
+use crate::cli::label::openings::OpeningId;
 use crate::cli::label::replacement::Replacement;
 
 /// A proof, in the file beside the labels.

@@ -8,10 +8,10 @@ use ep_polling::time::Timestamp;
 use serde::{Deserialize, Serialize};
 
 use super::declaration::{Declaration, DeclaredGold, Rule};
-use super::gold::RowHash;
-use super::openings::OpeningId;
 use crate::cli::label::decision::{decide, describe};
+use crate::cli::label::gold::RowHash;
 use crate::cli::label::journal::{Entry, Key};
+use crate::cli::label::openings::OpeningId;
 
 /// The longest time between the first vote and the last one. Providers change models without a new name.
 const LONGEST: Duration = Duration::from_hours(7 * 24);

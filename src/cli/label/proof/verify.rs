@@ -7,11 +7,11 @@ use anyhow::bail;
 use serde::Serialize;
 
 use super::file_part::FilePart;
-use super::openings::{OpeningId, Openings};
 use super::record::ProofRecord;
 use super::result::Verdict;
 use super::statement::statement;
 use super::test;
+use crate::cli::label::openings::{OpeningId, Openings};
 use crate::config::Config;
 
 /// A check of a proof.

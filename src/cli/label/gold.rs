@@ -4,13 +4,14 @@ use std::collections::HashSet;
 use std::path::Path;
 
 use anyhow::{Context, bail};
-use ep_evaluation::split::{Part, split};
+use ep_evaluation::split::{Part, USUAL_CHOOSE, split};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
-use crate::cli::label::question::RowQuestion;
-use crate::cli::label::settings::LabelSettings;
-use crate::cli::label::table::{Row, Table};
+use super::question::RowQuestion;
+use super::sample;
+use super::settings::LabelSettings;
+use super::table::{Row, Table};
 
 /// The digest of the content of a gold row without its label, in hexadecimal digits. It does not depend on a question.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
@@ -41,15 +42,28 @@ impl RowHash {
     }
 }
 
-/// Reads gold rows. `column` has the labels, and `choose` rows are set apart to choose a panel.
-pub(super) fn read(
+/// The arguments about gold rows.
+#[derive(clap::Args)]
+pub(super) struct GoldArguments {
+    /// Column of the gold file with the labels
+    #[arg(long, value_name = "COLUMN", default_value = sample::GOLD, requires = "gold")]
+    gold_column: String,
+    /// Gold rows that are set apart to choose the panel, and prove nothing
+    #[arg(long, value_name = "NUMBER", default_value_t = USUAL_CHOOSE, requires = "gold")]
+    pub(super) choose: usize,
+    /// Seed of the random rows, and of the gold rows that are set apart
+    #[arg(long, value_name = "NUMBER", default_value_t = 1)]
+    pub(super) seed: u64,
+}
+
+/// Reads gold rows, and sets some apart to choose a panel.
+pub(super) fn read_gold(
     path: &Path,
-    column: &str,
+    arguments: &GoldArguments,
     settings: &LabelSettings,
     panel: &str,
-    choose: usize,
-    seed: u64,
 ) -> anyhow::Result<Vec<GoldRow>> {
+    let GoldArguments { gold_column: column, choose, seed } = arguments;
     let name = path.display();
     let mut rows = Vec::new();
     let mut keys = HashSet::new();
@@ -61,7 +75,7 @@ pub(super) fn read(
         }
         rows.push(gold);
     }
-    let parts = split(rows.iter().map(|row| row.hash.0.as_bytes()), choose, seed);
+    let parts = split(rows.iter().map(|row| row.hash.0.as_bytes()), *choose, *seed);
     for (row, part) in rows.iter_mut().zip(parts) {
         row.part = part;
     }

@@ -17,6 +17,13 @@ const NAME: &str = "gold-openings.jsonl";
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct OpeningId(pub(super) String);
 
+impl OpeningId {
+    /// Returns the id of all evaluations: labels that chose models prove nothing.
+    pub(super) fn of_evaluation() -> Self {
+        Self("evaluation".to_owned())
+    }
+}
+
 /// A line of the record.
 #[derive(Debug, Serialize, Deserialize)]
 struct Opened {

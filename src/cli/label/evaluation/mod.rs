@@ -1,0 +1,158 @@
+//! `ep panel evaluate`: models and panels judged on rows that a person labelled.
+
+mod figures;
+mod page;
+mod text;
+
+use std::collections::HashMap;
+use std::io::Write;
+use std::path::PathBuf;
+
+use anyhow::{Context, bail};
+use ep_evaluation::split::Part;
+
+use super::arguments::RunArguments;
+use super::gold::{GoldArguments, GoldRow, read_gold};
+use super::journal::{Entry, Journal, Key};
+use super::labelling::{Labelling, open_target};
+use super::openings::{OpeningId, Openings};
+use super::replacement::Replacement;
+use super::rows::{InputCounts, Rows};
+use super::run::RunEnd;
+use super::settings::OnTie;
+use super::{FAILED, LIMITED};
+use crate::cli::target::Target;
+use crate::cli::{End, INTERRUPTED, print};
+use crate::config::Config;
+use figures::{Evaluation, Judged};
+
+/// Judge models and panels of models on labelled rows
+#[derive(clap::Subcommand)]
+pub(in crate::cli) enum PanelCommand {
+    /// Judge models on rows that a person labelled, and choose the panel to prove
+    Evaluate(Arguments),
+}
+
+/// The arguments of `ep panel evaluate`.
+#[derive(clap::Args)]
+pub(in crate::cli) struct Arguments {
+    /// File of rows that a person labelled, in the column gold: CSV with a header, or JSON Lines
+    #[arg(value_name = "FILE")]
+    gold: PathBuf,
+    #[command(flatten)]
+    run: RunArguments,
+    #[command(flatten)]
+    rows: GoldArguments,
+    /// File of the votes; a second run adds those that are missing
+    #[arg(long, value_name = "FILE", default_value = "evaluation.jsonl")]
+    out: PathBuf,
+    /// Write the evaluation as a page, with accuracy against cost
+    #[arg(long, value_name = "FILE")]
+    page: Option<PathBuf>,
+}
+
+/// Runs a subcommand of `ep panel`.
+pub(in crate::cli) async fn run(config: &Config, command: PanelCommand) -> anyhow::Result<End> {
+    let PanelCommand::Evaluate(arguments) = command;
+    let mut journal = Journal::open(&arguments.out)?;
+    let target = open_target(config, &arguments.run).await?;
+    let evaluated = evaluate(config, &target, &arguments, &mut journal).await;
+    target.close().await;
+    if evaluated.is_err() {
+        journal.remove_if_empty(&arguments.out);
+    }
+    let evaluation = match evaluated? {
+        Evaluated::Complete(evaluation) => evaluation,
+        Evaluated::Incomplete(code) => return Ok(End::Code(code)),
+    };
+    if let Some(path) = &arguments.page {
+        let mut page = Replacement::new(path)?;
+        page.write_all(evaluation.page(&arguments.gold.display().to_string())?.as_bytes())?;
+        page.finish().with_context(|| format!("cannot write {}", path.display()))?;
+    }
+    if arguments.run.json {
+        print(&serde_json::to_string_pretty(&evaluation)?)?;
+        return Ok(End::Done);
+    }
+    print(&evaluation.text())?;
+    if evaluation.is_better_than_a_guess() {
+        let gold = arguments.gold.display();
+        eprintln!("Next: ep label FILE --gold {gold} --max-error 0.05 {}", evaluation.arguments());
+    }
+    Ok(End::Done)
+}
+
+/// The end of an evaluation.
+enum Evaluated {
+    Complete(Box<Evaluation>),
+    /// Rows were not asked; this is the exit code.
+    Incomplete(u8),
+}
+
+/// Asks every model about the gold rows that choose, and judges the votes.
+async fn evaluate(
+    config: &Config,
+    target: &Target,
+    arguments: &Arguments,
+    journal: &mut Journal,
+) -> anyhow::Result<Evaluated> {
+    let settings = arguments.run.settings(OnTie::Report)?;
+    let labelling = Labelling { target, arguments: &arguments.run, settings: &settings, out: &arguments.out };
+    let panel = labelling.panel_version().await?;
+    let rows = read_gold(&arguments.gold, &arguments.rows, &settings, &panel)?;
+    let apart = rows.len();
+    let chosen: Vec<GoldRow> =
+        rows.into_iter().filter(|row| row.part == Part::Choose && row.label.is_some()).collect();
+    let Some(priced) = labelling.price(chosen.first().map(|row| &row.question)).await? else {
+        bail!("{} has no labelled row to choose with", arguments.gold.display());
+    };
+    let mut input = InputCounts::default();
+    let mut asked = Rows::none(&settings, &panel);
+    for row in &chosen {
+        input.add(&row.question, journal, &priced.bound);
+    }
+    asked.add_gold(chosen.iter().map(|row| row.question.clone()).collect(), 0, arguments.rows.seed);
+    let notice =
+        format!("{} of {apart} gold rows choose; the labels of the others are not read", chosen.len());
+    let outcome = labelling.ask(asked, Some(input), &priced, Some(notice), journal).await?;
+    match outcome.end {
+        RunEnd::Interrupted => return Ok(Evaluated::Incomplete(INTERRUPTED)),
+        RunEnd::CostLimit => return Ok(Evaluated::Incomplete(LIMITED)),
+        RunEnd::Complete if outcome.unfinished > 0 => {
+            eprintln!("{} rows were not fully asked; run the same command again", outcome.unfinished);
+            return Ok(Evaluated::Incomplete(FAILED));
+        }
+        RunEnd::Complete => {}
+    }
+    // A label that chose a panel cannot prove it.
+    let openings = Openings::new(&config.data_dir()?);
+    let opened = openings.first(chosen.iter().map(|row| &row.hash))?;
+    let new: Vec<_> =
+        chosen.iter().filter(|row| !opened.contains_key(&row.hash)).map(|row| row.hash.clone()).collect();
+    openings.add(&new, &OpeningId::of_evaluation())?;
+    let judged = judged(chosen, journal)?;
+    let Some(evaluation) = Evaluation::of(&judged) else {
+        bail!("no row has votes; run the same command again")
+    };
+    Ok(Evaluated::Complete(Box::new(evaluation)))
+}
+
+/// Joins the gold rows with their votes.
+fn judged(rows: Vec<GoldRow>, journal: &Journal) -> anyhow::Result<Vec<Judged>> {
+    let mut votes: HashMap<Key, Entry> = HashMap::new();
+    let wanted: HashMap<Key, GoldRow> = rows.into_iter().map(|row| (row.question.key, row)).collect();
+    for entry in journal.entries()? {
+        let entry = entry?;
+        if wanted.contains_key(&entry.key) {
+            votes.insert(entry.key, entry);
+        }
+    }
+    let mut rows: Vec<GoldRow> = wanted.into_values().collect();
+    // The folds depend on the rows, not on their order in the file.
+    rows.sort_by(|one, two| one.hash.cmp(&two.hash));
+    let judged = rows.into_iter().filter_map(|row| {
+        let entry = votes.remove(&row.question.key)?;
+        Some(Judged { gold: row.label?, options: row.question.options, entry })
+    });
+    Ok(judged.collect())
+}

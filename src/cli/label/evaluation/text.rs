@@ -1,0 +1,81 @@
+//! An evaluation as text.
+
+use std::fmt::Write;
+
+use super::figures::{Candidate, Evaluation};
+
+impl Evaluation {
+    /// Returns the table and the advice.
+    pub(super) fn text(&self) -> String {
+        let mut text = format!(
+            "Estimates from {} labelled rows. Panels are judged on rows that did not choose their models.\n\n",
+            self.rows
+        );
+        let width = self.candidates().map(|candidate| candidate.name.len()).max().unwrap_or(0).max(5);
+        let _ = writeln!(
+            text,
+            "{:<width$}  {:>6}  {:>13}  {:>7}  {:>12}  {:>8}",
+            "", "right", "95 % interval", "voted", "1,000 labels", "time"
+        );
+        for candidate in self.panels.iter().chain(&self.weighted) {
+            line(&mut text, candidate, width);
+        }
+        text.push('\n');
+        for candidate in &self.models {
+            line(&mut text, candidate, width);
+        }
+        if let Some((votes, correlation)) = self.effective_votes.zip(self.error_correlation) {
+            let models = self.models.len();
+            let _ = writeln!(
+                text,
+                "\nThe {models} models are worth {votes:.1} independent votes: n / (1 + (n - 1) r), with the mean \
+                 correlation of errors r = {correlation:.2}."
+            );
+        }
+        if self.simulated {
+            text.push_str("\nThese voters are simulated: the figures mean nothing.\n");
+        }
+        let _ = write!(text, "\n{}", self.advice());
+        text
+    }
+
+    /// Returns the panel to prove, in one sentence.
+    pub(super) fn advice(&self) -> String {
+        let names = self.to_prove.join(", ");
+        if !self.is_better_than_a_guess() {
+            return format!(
+                "No model and no panel here is clearly better than a guess ({:.0} %): use other models, or a clearer \
+                 question.",
+                self.guess * 100.0
+            );
+        }
+        match self.to_prove.len() {
+            1 if self.models.len() > 2 => format!("One model is better than every panel here: use {names}."),
+            1 => format!(
+                "Fewer than three models make no panel: the better one is {names}. Evaluate more models."
+            ),
+            3 => format!("Prove the best three models, ties to the strongest: {names}."),
+            size => format!("Prove the best {size} models, ties to the strongest: {names}."),
+        }
+    }
+
+    /// Returns the arguments of `ep label` for the models to prove.
+    pub(super) fn arguments(&self) -> String {
+        let models: Vec<String> = self.to_prove.iter().map(|model| format!("--model {model}")).collect();
+        format!("{} --on-tie strongest", models.join(" "))
+    }
+}
+
+fn line(text: &mut String, candidate: &Candidate, width: usize) {
+    let [low, high] = candidate.interval.map(|share| format!("{:.0}", share * 100.0));
+    let _ = writeln!(
+        text,
+        "{:<width$}  {:>4.0} %  {:>13}  {:>5.0} %  {:>12}  {:>5.1} s",
+        candidate.name,
+        candidate.accuracy * 100.0,
+        format!("{low}-{high} %"),
+        candidate.voted * 100.0,
+        format!("${:.4}", candidate.usd_per_1000),
+        candidate.mean_ms / 1000.0
+    );
+}

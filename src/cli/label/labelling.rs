@@ -1,0 +1,170 @@
+//! Asks about rows: the price, a confirmation, and all rows without a label.
+
+use std::collections::HashSet;
+use std::io::IsTerminal;
+use std::path::Path;
+
+use anyhow::bail;
+use ep_kernel::tool::Entry as Operation;
+use ep_polling::money::MicroUsd;
+use ep_tools::entry_of;
+use ep_tools::models::ListModels;
+use ep_tools::polls::PollQuestion;
+use serde_json::{Value, json};
+
+use super::arguments::RunArguments;
+use super::cost_bound::CostBound;
+use super::failed_rows::FailedRows;
+use super::journal::{Journal, Key};
+use super::price::{Quote, price};
+use super::progress::LabelProgress;
+use super::question::RowQuestion;
+use super::rows::{InputCounts, Rows};
+use super::run::{Run, RunEnd};
+use super::settings::{LabelSettings, Panel};
+use crate::app::jobs;
+use crate::cli::printable::printable;
+use crate::cli::target::Target;
+use crate::cli::{hints, prompt};
+use crate::config::Config;
+
+/// Lease of a row's poll, in milliseconds: after a kill, the next run waits so long.
+const LEASE_MS: u64 = 5_000;
+
+/// Opens the service of a run, here or at a server.
+pub(super) async fn open_target(config: &Config, arguments: &RunArguments) -> anyhow::Result<Target> {
+    if arguments.server.is_none() && !arguments.json {
+        hints::before_a_poll(config).await;
+    }
+    let mut config = config.clone();
+    config.polls.lease_ms = config.polls.lease_ms.min(LEASE_MS);
+    let target = Target::new(&config, arguments.server.as_deref()).await?;
+    if let Target::InProcess(service) = &target {
+        // Adopts the polls of a run that was killed.
+        jobs::start_all(service, None);
+    }
+    Ok(target)
+}
+
+/// A run over rows.
+pub(super) struct Labelling<'l> {
+    pub(super) target: &'l Target,
+    pub(super) arguments: &'l RunArguments,
+    pub(super) settings: &'l LabelSettings,
+    /// The file of the labels.
+    pub(super) out: &'l Path,
+}
+
+/// The price of a row, as it is known before the first call.
+pub(super) struct Priced {
+    operation: &'static Operation,
+    pub(super) bound: CostBound,
+    quote: Quote,
+}
+
+/// The rows after a run.
+pub(super) struct RunOutcome {
+    pub(super) end: RunEnd,
+    /// Rows that are known: of standard input, those that were reached.
+    pub(super) keys: HashSet<Key>,
+    /// Rows of the input, if that is known.
+    pub(super) rows: Option<u64>,
+    /// Rows that another run may label.
+    pub(super) unfinished: usize,
+    /// Rows that failed in this run.
+    pub(super) failed: u64,
+    pub(super) cost: MicroUsd,
+}
+
+impl Labelling<'_> {
+    /// Returns the models of the panel as text, which changes with its members.
+    pub(super) async fn panel_version(&self) -> anyhow::Result<String> {
+        version(self.target, &self.settings.panel).await
+    }
+
+    /// Prices the rows by the first one. Fails if a cost limit cannot hold. `None` without a row.
+    pub(super) async fn price(&self, first: Option<&RowQuestion>) -> anyhow::Result<Option<Priced>> {
+        let operation = entry_of::<PollQuestion>()?;
+        let Some((bound, quote)) = price(self.target, operation, self.settings, first).await? else {
+            return Ok(None);
+        };
+        if self.arguments.max_cost_usd.is_some() && quote.unpriced > 0 {
+            bail!(
+                "{} of the models have no listed price, so no cost limit can hold; choose others",
+                quote.unpriced
+            );
+        }
+        Ok(Some(Priced { operation, bound, quote }))
+    }
+
+    /// Asks about the rows without a label, after the price, the notice and a confirmation.
+    pub(super) async fn ask(
+        &self,
+        rows: Rows<'_>,
+        input: Option<InputCounts>,
+        priced: &Priced,
+        notice: Option<String>,
+        journal: &mut Journal,
+    ) -> anyhow::Result<RunOutcome> {
+        let arguments = self.arguments;
+        if input.as_ref().is_none_or(|input| input.rows > 0) {
+            let quote = priced.quote.text(input.as_ref(), arguments.at_once, arguments.max_cost_usd);
+            for line in [Some(quote), notice].into_iter().flatten() {
+                eprintln!("{}", printable(&line));
+            }
+            confirm(arguments.yes)?;
+        }
+        let mut progress = LabelProgress::new(input.as_ref().map(|input| input.rows));
+        let failed = FailedRows::open(self.out)?;
+        let mut run = Run {
+            target: self.target,
+            operation: priced.operation,
+            settings: self.settings,
+            bound: priced.bound,
+            cap: arguments.max_cost_usd,
+            spent: journal.cost().plus(failed.cost(journal)),
+            journal,
+            progress: &mut progress,
+            failed,
+            seen: HashSet::new(),
+            again: Vec::new(),
+        };
+        let ended = run.all(rows, usize::from(arguments.at_once)).await;
+        let Run { failed, seen, spent: cost, .. } = run;
+        progress.finish();
+        let rows = input.as_ref().map(|input| input.keys.len() as u64);
+        let keys = input.map_or(seen, |input| input.keys);
+        let (unfinished, failed_rows) = (failed.unfinished(&keys, journal), failed.count(journal));
+        failed.finish(journal)?;
+        Ok(RunOutcome { end: ended?, keys, rows, unfinished, failed: failed_rows, cost })
+    }
+}
+
+/// Returns the models of a panel as text, which changes with its members.
+async fn version(target: &Target, panel: &Panel) -> anyhow::Result<String> {
+    let name = match panel {
+        Panel::Models(models) => return Ok(json!(models).to_string()),
+        Panel::Preset(preset) => preset,
+    };
+    let list = target.call(entry_of::<ListModels>()?, json!({}), None).await?;
+    let has_preset = |model: &&Value| {
+        model["presets"].as_array().is_some_and(|presets| presets.iter().any(|preset| *preset == **name))
+    };
+    let models = list["variants"].as_array().map_or(&[][..], Vec::as_slice);
+    let mut ids: Vec<&str> =
+        models.iter().filter(has_preset).filter_map(|model| model["id"].as_str()).collect();
+    ids.sort_unstable();
+    Ok(json!([name, ids]).to_string())
+}
+
+/// Asks whether to begin. A script says so with --yes.
+fn confirm(yes: bool) -> anyhow::Result<()> {
+    if yes {
+        return Ok(());
+    }
+    if !std::io::stdin().is_terminal() {
+        bail!("nothing was asked: add --yes to begin");
+    }
+    let answer = prompt::line(&mut std::io::stdin().lock(), &mut std::io::stderr(), "Begin? [y/N] ")?;
+    if answer.eq_ignore_ascii_case("y") { Ok(()) } else { bail!("nothing was asked") }
+}
