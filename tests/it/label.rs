@@ -6,7 +6,7 @@ use std::path::Path;
 use std::process::Stdio;
 use std::time::Duration;
 
-use ep_upstream::testing::{Action, Behaviour, Script, ScriptedUpstream, VoteFor};
+use ep_upstream::testing::{Action, Behaviour, Script, ScriptedUpstream, VoteFor, priced};
 use serde_json::{Value, json};
 use tokio::process::Command;
 
@@ -191,6 +191,36 @@ async fn the_cost_limit_holds_for_the_file() {
     stdout(&run(folder.path(), &upstream, &arguments(&TRIO)).await, 0);
     assert_eq!(lines(&folder.path().join("labels.jsonl")).len(), 40);
     assert_eq!(upstream.total_calls(), 120);
+}
+
+#[tokio::test]
+async fn a_panel_is_ordered_so_that_its_strongest_model_breaks_ties() {
+    let folder = tempfile::tempdir().unwrap();
+    reviews(folder.path(), 2);
+    // The dearest models are the panel, in the order of their prices; its last one never votes.
+    let models =
+        (0..4).map(|n| priced(&format!("maker{n}/line-{n}"), &format!("0.000000{}", n + 1), "0.000001"));
+    let votes = [("maker3/line-3", "negative"), ("maker2/line-2", "positive")];
+    let votes_for = VoteFor::ByModel(votes.map(|(model, vote)| (model.to_owned(), vote.to_owned())).into());
+    let silent =
+        Behaviour { actions: vec![Action::Says("I do not vote.".to_owned())], ..Behaviour::default() };
+    let script = Script { models: models.collect(), votes_for, ..Script::default() };
+    let upstream = ScriptedUpstream::start(script.with("maker1/line-1", silent)).unwrap();
+    let arguments = arguments(&["--panel", "trio", "--on-tie", "strongest"]);
+    let output = run(folder.path(), &upstream, &arguments).await;
+    stdout(&output, 0);
+    let notice = String::from_utf8_lossy(&output.stderr);
+    assert!(
+        notice.contains("the models of trio are ordered by price; `ep panel evaluate` judges them"),
+        "{notice}"
+    );
+    let duo: Vec<&str> = arguments.iter().map(|word| if *word == "trio" { "duo" } else { word }).collect();
+    let unknown = run(folder.path(), &upstream, &duo).await;
+    let error = String::from_utf8_lossy(&unknown.stderr);
+    assert!(error.contains("there is no panel \"duo\"; the panels are trio, quintet"), "{error}");
+    for line in lines(&folder.path().join("labels.jsonl")) {
+        assert_eq!((&line["label"], &line["by"]), (&json!("negative"), &json!("tie_break")), "{line}");
+    }
 }
 
 #[tokio::test]

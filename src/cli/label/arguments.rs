@@ -3,11 +3,14 @@
 use std::path::PathBuf;
 
 use anyhow::{Context, bail};
+use ep_kernel::ports::PanelOrder;
 use ep_polling::money::{MicroUsd, UsdFigure};
 
 use super::proof::ProofArguments;
+use super::registry::registry;
 use super::settings::{LabelSettings, OnTie, OptionsOf, Panel};
 use super::template::Template;
+use crate::cli::target::Target;
 
 /// Highest limit of a file.
 const MOST: MicroUsd = MicroUsd::new(1_000_000_000_000);
@@ -51,7 +54,10 @@ pub(super) struct RunArguments {
     /// Column with the options of each row: a JSON list, or texts separated by |
     #[arg(long, value_name = "COLUMN", conflicts_with = "options")]
     options_from: Option<String>,
-    /// Preset of models; all of them vote on every row
+    /// Panel: a preset whose models are ordered by strength, such as trio or quintet
+    #[arg(long, value_name = "NAME", conflicts_with_all = ["models", "preset"])]
+    panel: Option<String>,
+    /// Preset of models without an order; all of them vote on every row
     #[arg(long, conflicts_with = "models")]
     preset: Option<String>,
     /// Model id, the strongest first; repeat for 2 to 150 models
@@ -89,20 +95,23 @@ fn usd(text: &str) -> Result<MicroUsd, &'static str> {
 
 impl Arguments {
     /// Returns the settings that all rows share.
-    pub(super) fn settings(&self) -> anyhow::Result<LabelSettings> {
-        if self.on_tie == OnTie::Strongest && self.run.models.is_empty() {
+    pub(super) async fn settings(&self, target: &Target) -> anyhow::Result<LabelSettings> {
+        let settings = self.run.settings(target, self.on_tie).await?;
+        if self.on_tie == OnTie::Strongest && matches!(settings.panel, Panel::Preset(_)) {
             bail!(
-                "--on-tie strongest needs the models in their order: name them with --model, the strongest first"
+                "--on-tie strongest needs the models in their order: name them with --model, the strongest first, or with \
+                 --panel"
             );
         }
-        self.run.settings(self.on_tie)
+        Ok(settings)
     }
 }
 
 impl RunArguments {
     /// Returns the settings that all rows share.
-    pub(super) fn settings(&self, on_tie: OnTie) -> anyhow::Result<LabelSettings> {
+    pub(super) async fn settings(&self, target: &Target, on_tie: OnTie) -> anyhow::Result<LabelSettings> {
         let question = self.question.as_deref().context("name the question for each row with --question")?;
+        let question = Template::parse(question)?;
         let options = match &self.options_from {
             Some(column) => OptionsOf::Column(column.clone()),
             None if self.options.is_empty() => {
@@ -110,17 +119,34 @@ impl RunArguments {
             }
             None => OptionsOf::All(self.options.iter().map(|option| option.trim().to_owned()).collect()),
         };
+        let panel = self.models(target).await?;
+        Ok(LabelSettings { question, options, id: self.id.clone(), panel, on_tie, round: self.round })
+    }
+
+    /// Returns the models to ask.
+    async fn models(&self, target: &Target) -> anyhow::Result<Panel> {
         if let Some(pattern) = self.models.iter().find(|model| model.contains('*')) {
             bail!("--model takes ids, and {pattern} is a pattern; `ep call list_models` lists the ids");
         }
-        let panel = match &self.preset {
-            Some(preset) => Panel::Preset(preset.clone()),
-            None if self.models.is_empty() => {
-                bail!("name the models with --model, the strongest first, or with --preset")
+        if let Some(preset) = &self.preset {
+            return Ok(Panel::Preset(preset.clone()));
+        }
+        let Some(name) = &self.panel else {
+            if self.models.is_empty() {
+                bail!("name the models with --model, the strongest first, or with --panel or --preset");
             }
-            None => Panel::Models(self.models.clone()),
+            return Ok(Panel::Models(self.models.clone()));
         };
-        let question = Template::parse(question)?;
-        Ok(LabelSettings { question, options, id: self.id.clone(), panel, on_tie, round: self.round })
+        let panels = registry(target).await?.panels;
+        let Some(panel) = panels.iter().find(|panel| panel.name == *name) else {
+            let names: Vec<&str> = panels.iter().map(|panel| panel.name.as_str()).collect();
+            bail!("there is no panel {name:?}; the panels are {}", names.join(", "));
+        };
+        if panel.order == PanelOrder::Price {
+            eprintln!(
+                "the models of {name} are ordered by price; `ep panel evaluate` judges them on labelled rows"
+            );
+        }
+        Ok(Panel::Models(panel.models.clone()))
     }
 }

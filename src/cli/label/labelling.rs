@@ -8,9 +8,8 @@ use anyhow::bail;
 use ep_kernel::tool::Entry as Operation;
 use ep_polling::money::MicroUsd;
 use ep_tools::entry_of;
-use ep_tools::models::ListModels;
 use ep_tools::polls::PollQuestion;
-use serde_json::{Value, json};
+use serde_json::json;
 
 use super::arguments::RunArguments;
 use super::cost_bound::CostBound;
@@ -19,6 +18,7 @@ use super::journal::{Journal, Key};
 use super::price::{Quote, price};
 use super::progress::LabelProgress;
 use super::question::RowQuestion;
+use super::registry::registry;
 use super::rows::{InputCounts, Rows};
 use super::run::{Run, RunEnd};
 use super::settings::{LabelSettings, Panel};
@@ -146,13 +146,9 @@ async fn version(target: &Target, panel: &Panel) -> anyhow::Result<String> {
         Panel::Models(models) => return Ok(json!(models).to_string()),
         Panel::Preset(preset) => preset,
     };
-    let list = target.call(entry_of::<ListModels>()?, json!({}), None).await?;
-    let has_preset = |model: &&Value| {
-        model["presets"].as_array().is_some_and(|presets| presets.iter().any(|preset| *preset == **name))
-    };
-    let models = list["variants"].as_array().map_or(&[][..], Vec::as_slice);
-    let mut ids: Vec<&str> =
-        models.iter().filter(has_preset).filter_map(|model| model["id"].as_str()).collect();
+    let variants = registry(target).await?.variants;
+    let members = variants.iter().filter(|variant| variant.presets.contains(name));
+    let mut ids: Vec<&str> = members.map(|variant| variant.id.as_str()).collect();
     ids.sort_unstable();
     Ok(json!([name, ids]).to_string())
 }

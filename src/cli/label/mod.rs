@@ -15,6 +15,7 @@ mod price;
 mod progress;
 mod proof;
 mod question;
+mod registry;
 mod replacement;
 mod report;
 mod review;
@@ -27,6 +28,7 @@ mod template;
 
 use std::io::Write;
 
+use super::target::Target;
 use super::{End, INTERRUPTED, print};
 use crate::config::Config;
 pub(super) use arguments::Arguments;
@@ -34,6 +36,7 @@ use file::LabelFile;
 use journal::Journal;
 use labelling::open_target;
 use proof::verify::verify;
+use report::Summary;
 use run::RunEnd;
 use table::Table;
 
@@ -53,11 +56,9 @@ pub(super) async fn run(config: &Config, arguments: Arguments) -> anyhow::Result
     if let Some(size) = arguments.sample {
         return print_sample(&arguments, size);
     }
-    let settings = arguments.settings()?;
     let mut journal = Journal::open(&arguments.out)?;
     let target = open_target(config, &arguments.run).await?;
-    let file = LabelFile { config, target: &target, arguments: &arguments, settings: &settings };
-    let labelled = file.label(&mut journal).await;
+    let labelled = label(config, &target, &arguments, &mut journal).await;
     target.close().await;
     if labelled.is_err() {
         journal.remove_if_empty(&arguments.out);
@@ -80,6 +81,17 @@ pub(super) async fn run(config: &Config, arguments: Arguments) -> anyhow::Result
         (RunEnd::Complete, None) if summary.ties > 0 => End::Code(TIED),
         (RunEnd::Complete, None) => End::Done,
     })
+}
+
+/// Labels the rows that the journal lacks.
+async fn label(
+    config: &Config,
+    target: &Target,
+    arguments: &Arguments,
+    journal: &mut Journal,
+) -> anyhow::Result<(RunEnd, Summary)> {
+    let settings = arguments.settings(target).await?;
+    LabelFile { config, target, arguments, settings: &settings }.label(journal).await
 }
 
 /// Checks the proof of a file of labels.

@@ -58,7 +58,10 @@ pub use keys::{
     StoredKey,
 };
 pub use ledger::{Audit, Balance, Balances, CreditOutcome, Ledger};
-pub use models::{AbandonPolicy, CallLimits, ExplanationResponse, Models, Registry, Variant, VariantPricing};
+pub use models::{
+    AbandonPolicy, CallLimits, ExplanationResponse, Models, PanelOrder, RankedPanel, Registry, Variant,
+    VariantPricing,
+};
 pub use operator::{IntegrityCheck, MAX_LISTED_USERS, RevokedCredentials, UserAdmin, UserRecord};
 pub use poll_changes::{Change, MAX_ANNOUNCED, PollChange, PollChanges};
 pub use polls::{

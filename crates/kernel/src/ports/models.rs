@@ -29,6 +29,31 @@ pub struct Registry {
     pub simulated: bool,
     /// The models, one entry per id.
     pub variants: Vec<Variant>,
+    /// The presets whose models are ordered by strength.
+    #[serde(default)]
+    pub panels: Vec<RankedPanel>,
+}
+
+/// A preset whose models are ordered by strength.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct RankedPanel {
+    /// The preset's name.
+    pub name: String,
+    /// Ids of its models, the strongest first.
+    pub models: Vec<String>,
+    /// The basis of the order.
+    pub order: PanelOrder,
+}
+
+/// The basis of an order by strength.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+#[schemars(inline)]
+pub enum PanelOrder {
+    /// The price: the models were not judged.
+    Price,
+    /// Labelled rows on which the operator judged the models.
+    Evidence,
 }
 
 /// One model of a registry.

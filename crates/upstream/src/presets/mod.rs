@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use ep_kernel::fault::{Fault, Kind};
-use ep_kernel::ports::Registry;
+use ep_kernel::ports::{PanelOrder, RankedPanel, Registry};
 use ep_polling::roster::{ModelChoice, ModelNames, ModelSource, Roster};
 use serde::Deserialize;
 
@@ -98,6 +98,10 @@ impl Presets {
                 roster.members().iter().map(|member| member.model.as_str()).collect();
             for variant in registry.variants.iter_mut().filter(|variant| members.contains(&*variant.id)) {
                 variant.presets.push(name.clone());
+            }
+            if let Some(order) = preset.query.order {
+                let models = roster.members().iter().map(|member| member.model.as_str().to_owned()).collect();
+                registry.panels.push(RankedPanel { name: name.clone(), models, order });
             }
         }
         Ok(registry)
@@ -242,6 +246,12 @@ impl Preset {
             notices.push(format!(
                 "preset {} asks for {} models; the registry has {found}",
                 self.query.name, self.query.size
+            ));
+        }
+        if self.query.order == Some(PanelOrder::Price) {
+            notices.push(format!(
+                "the models of {} are ordered by price; they were not judged on labelled rows",
+                self.query.name
             ));
         }
         roster(&models, exclude, context, notices)

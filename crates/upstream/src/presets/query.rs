@@ -3,6 +3,7 @@
 use std::cmp::Reverse;
 use std::collections::{HashMap, HashSet};
 
+use ep_kernel::ports::PanelOrder;
 use ep_polling::money::Price;
 use ep_polling::stopping::MAX_ROSTER;
 use serde::Deserialize;
@@ -35,6 +36,8 @@ pub(super) struct Query {
     max_per_family: Option<usize>,
     #[serde(default)]
     pinned: Vec<String>,
+    /// The basis of the models' order, if the preset is a panel.
+    pub(super) order: Option<PanelOrder>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
@@ -68,7 +71,8 @@ impl Query {
         Ok(())
     }
 
-    /// Returns the selected models, at most `size`, in registry order. The result depends only on the list.
+    /// Returns the selected models, at most `size`: of a panel by strength, else in registry order. The result depends only
+    /// on the list.
     pub(super) fn select<'m>(&self, models: &[&'m ListedModel]) -> Vec<&'m ListedModel> {
         let mut ranked: Vec<(usize, &ListedModel)> =
             models.iter().copied().enumerate().filter(|(_, model)| self.fits(model)).collect();
@@ -79,30 +83,28 @@ impl Query {
                 *index,
             )
         });
-        let mut selected = vec![false; models.len()];
-        let mut count = 0;
+        let mut selected: Vec<usize> = Vec::new();
         // The same weights on another host would cast the same vote again.
         let mut voters = HashSet::new();
         for id in self.pinned.iter().take(self.size) {
             if let Some(index) = models.iter().position(|model| model.variant.id == *id)
                 && voters.insert(weights(id))
             {
-                selected[index] = true;
-                count += 1;
+                selected.push(index);
             }
         }
-        ranked.retain(|(index, model)| !selected[*index] && voters.insert(weights(&model.variant.id)));
+        ranked
+            .retain(|(index, model)| !selected.contains(index) && voters.insert(weights(&model.variant.id)));
         let mut per_family: HashMap<&str, usize> = HashMap::new();
         let mut limit = self.max_per_family.unwrap_or(usize::MAX);
-        while count < self.size.min(models.len()) {
+        while selected.len() < self.size.min(models.len()) {
             ranked.retain(|(index, model)| {
                 let members = per_family.entry(&model.variant.family).or_default();
-                if count == self.size || *members >= limit {
+                if selected.len() == self.size || *members >= limit {
                     return true;
                 }
                 *members += 1;
-                selected[*index] = true;
-                count += 1;
+                selected.push(*index);
                 false
             });
             if ranked.is_empty() {
@@ -110,7 +112,10 @@ impl Query {
             }
             limit = limit.saturating_mul(2);
         }
-        models.iter().zip(selected).filter(|(_, selected)| *selected).map(|(model, _)| *model).collect()
+        if self.order.is_none() {
+            selected.sort_unstable();
+        }
+        selected.into_iter().filter_map(|index| models.get(index).copied()).collect()
     }
 
     fn fits(&self, model: &ListedModel) -> bool {

@@ -69,6 +69,7 @@ impl Snapshot {
             model_count: Some(variants.len()),
             simulated,
             variants,
+            panels: Vec::new(),
         }
     }
 }

@@ -64,6 +64,8 @@ async fn every_preset_selects_models_that_fit_its_name() {
         ("budget", 27),
         ("code", 20),
         ("free", 15),
+        ("trio", 3),
+        ("quintet", 5),
     ] {
         let roster = roster(&upstream, preset).await;
         assert_eq!(roster.members().len(), size, "{preset}");
@@ -83,6 +85,44 @@ async fn every_preset_selects_models_that_fit_its_name() {
         assert_eq!(base_ids.len(), size, "no model votes twice");
     }
     assert_eq!(fixture.server.registry_calls(), 1);
+}
+
+#[tokio::test]
+async fn panels_are_ordered_by_strength() {
+    let fixture = fixture();
+    let upstream = fixture.upstream();
+    let quintet = roster(&upstream, "quintet").await;
+    let cost = |roster: &Roster| -> Vec<i128> {
+        let prices = roster.members().iter().map(|member| member.price.unwrap());
+        prices
+            .map(|price| i128::from(price.prompt.pico()) * 3 + i128::from(price.completion.pico()))
+            .collect()
+    };
+    let costs = cost(&quintet);
+    assert!(costs.is_sorted_by(|one, two| one >= two), "{costs:?}");
+    let notice = "the models of quintet are ordered by price; they were not judged on labelled rows";
+    assert_eq!(quintet.notices, [notice]);
+    let families: std::collections::HashSet<&str> =
+        quintet.members().iter().map(|member| &*member.family).collect();
+    assert_eq!(families.len(), 5);
+    let panels = upstream.registry().await.unwrap().panels;
+    let ids = |roster: &Roster| -> Vec<String> {
+        roster.members().iter().map(|member| member.model.as_str().to_owned()).collect()
+    };
+    assert_eq!(panels[1].models, ids(&quintet));
+    assert_eq!(panels.iter().map(|panel| panel.name.as_str()).collect::<Vec<_>>(), ["trio", "quintet"]);
+
+    // The operator's evidence comes first, in its order.
+    let (second, first) = (&panels[1].models[3], &panels[1].models[4]);
+    let text = format!(
+        "[[preset]]\nname = \"judged\"\nsize = 3\nsort = \"price_descending\"\norder = \"evidence\"\n\
+         pinned = [\"{first}\", \"{second}\"]\n"
+    );
+    let file = presets_file(&text);
+    let judged = fixture.upstream_with(|config| config.presets_path = Some(file.path().to_owned()));
+    let judged = roster(&judged, "judged").await;
+    assert_eq!(ids(&judged)[..2], [first.clone(), second.clone()]);
+    assert!(judged.members().len() == 3 && judged.notices.is_empty(), "{:?}", judged.notices);
 }
 
 #[tokio::test]

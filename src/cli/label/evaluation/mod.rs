@@ -96,7 +96,7 @@ async fn evaluate(
     arguments: &Arguments,
     journal: &mut Journal,
 ) -> anyhow::Result<Evaluated> {
-    let settings = arguments.run.settings(OnTie::Report)?;
+    let settings = arguments.run.settings(target, OnTie::Report).await?;
     let labelling = Labelling { target, arguments: &arguments.run, settings: &settings, out: &arguments.out };
     let panel = labelling.panel_version().await?;
     let rows = read_gold(&arguments.gold, &arguments.rows, &settings, &panel)?;
