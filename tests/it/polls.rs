@@ -470,3 +470,41 @@ async fn polls_are_queued_and_a_full_queue_rejects() {
     };
     assert_eq!(result["winning_option"], "Beta");
 }
+
+#[tokio::test]
+async fn a_tie_rule_decides_and_changes_nothing_else() {
+    let votes = [("maker0/line-0", "Beta"), ("maker1/line-1", "Alpha")];
+    let votes_for = VoteFor::ByModel(votes.map(|(model, vote)| (model.to_owned(), vote.to_owned())).into());
+    let service = Setup::scripted(Script { votes_for, ..Script::panel(2) }).boot().await;
+    let client = service.user().await;
+    let decide = async |models: [&str; 2], on_tie: &str| {
+        let poll = client.poll(json!({ "models": models, "on_tie": on_tie })).await.expect(200);
+        assert_eq!(
+            (&poll["outcome"], &poll["is_tie"], &poll["winning_option"]),
+            (&json!("tie"), &json!(true), &Value::Null)
+        );
+        let result =
+            client.get(&format!("/api/results/{}", poll["poll_id"].as_str().unwrap())).await.expect(200);
+        assert_eq!(result.get("decision"), poll.get("decision"));
+        let notices = poll["notices"].to_string();
+        (poll["decision"].clone(), notices)
+    };
+    let forward = ["maker0/line-0", "maker1/line-1"];
+    let (decision, notices) = decide(forward, "strongest").await;
+    assert_eq!(decision, json!({ "option": "Beta", "by": "tie_break" }));
+    assert!(notices.contains("the strongest model that voted for a tied option decides: Beta"), "{notices}");
+    let (decision, _) = decide(["maker1/line-1", "maker0/line-0"], "strongest").await;
+    assert_eq!(decision, json!({ "option": "Alpha", "by": "tie_break" }));
+    let (decision, notices) = decide(forward, "review").await;
+    assert_eq!(decision, json!({ "option": null, "by": "none" }));
+    assert!(notices.contains("a person decides"), "{notices}");
+    assert_eq!(decide(forward, "report").await.0, Value::Null);
+
+    // Models without an order break no tie.
+    for models in [json!({ "models": ["maker*"] }), json!({ "preset": "budget" })] {
+        let mut request = models;
+        request["on_tie"] = "strongest".into();
+        let error = client.poll(request).await.expect(400);
+        assert!(error["error"].as_str().unwrap().contains("a preset with an order, such as trio"), "{error}");
+    }
+}

@@ -10,7 +10,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::Value;
 
-use super::summary::{Status, Summary};
+use super::summary::{PollDecision, Status, Summary};
 use crate::result_link::url_of;
 
 /// A notification (Standard Webhooks 1.0.0, "Payload structure").
@@ -39,6 +39,10 @@ pub struct CompletedPoll {
     pub winning_option: Option<String>,
     /// True if two or more options share the highest count.
     pub is_tie: bool,
+    /// The decision by the tie rule; absent unless requested by `on_tie`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "PollDecision")]
+    pub decision: Option<PollDecision>,
     /// Votes per option.
     pub tally: NamedTally,
     /// Confidence that the whole roster would give this outcome; not a probability of being right.
@@ -58,7 +62,7 @@ impl PollCompleted {
     /// Builds the notification; `None` while the poll runs.
     pub fn of(links: &Links, state: &PollState) -> Option<Self> {
         let closing = state.record.closing.as_ref()?;
-        let Summary { status, outcome, winning_option, is_tie, tally, confidence, .. } =
+        let Summary { status, outcome, winning_option, is_tie, decision, tally, confidence, .. } =
             Summary::new(state, closing);
         let data = CompletedPoll {
             poll_id: state.record.id.clone(),
@@ -66,6 +70,7 @@ impl PollCompleted {
             outcome,
             winning_option,
             is_tie,
+            decision,
             tally,
             confidence,
             termination_reason: closing.reason,

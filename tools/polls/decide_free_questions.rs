@@ -11,6 +11,7 @@ use ep_polling::question::FreeQuestion;
 use ep_polling::roster::ModelChoice;
 use ep_polling::stopping::Pace;
 use ep_polling::threshold::Threshold;
+use ep_polling::tie_rule::TieRule;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
@@ -93,6 +94,7 @@ impl Tool for DecideFreeQuestions {
                 private: false,
                 explanations: None,
                 complete: asked.complete,
+                on_tie: TieRule::Report,
             };
             plans.push(plan(cx, draft).await?);
         }

@@ -13,6 +13,7 @@ use ep_polling::question::QuestionText;
 use ep_polling::roster::ModelChoice;
 use ep_polling::stopping::Pace;
 use ep_polling::threshold::Threshold;
+use ep_polling::tie_rule::TieRule;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -198,6 +199,7 @@ impl Tool for DecideQuestions {
                 private: request.private,
                 explanations: None,
                 complete: asked.complete,
+                on_tie: TieRule::Report,
             };
             let plan = plan(cx, draft).await?;
             affordable(&plan)?;

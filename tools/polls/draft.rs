@@ -12,6 +12,7 @@ use ep_polling::question::Question;
 use ep_polling::roster::{Member, ModelChoice, ModelNames, ModelSource, Roster};
 use ep_polling::stopping::Pace;
 use ep_polling::threshold::Threshold;
+use ep_polling::tie_rule::TieRule;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -91,6 +92,11 @@ pub struct PollRequest {
     #[serde(default)]
     #[schemars(extend("default" = false, "x-extended" = true))]
     pub complete: bool,
+    /// What follows from a tie. strongest: of the tied options, that of the first model in `models`, or of the strongest
+    /// one of a panel such as trio.
+    #[serde(default, deserialize_with = "schema::word")]
+    #[schemars(extend("x-extended" = true))]
+    pub on_tie: Option<TieRule>,
     /// Price it; ask no model.
     #[serde(default)]
     #[schemars(extend("default" = false))]
@@ -123,6 +129,7 @@ impl PollRequest {
             private: self.private,
             explanations: self.reasons,
             complete: self.complete,
+            on_tie: self.on_tie.unwrap_or_default(),
         })
     }
 }
@@ -149,6 +156,13 @@ pub fn choice(
 /// Looks up the models and plans the poll.
 pub async fn plan(cx: &Ctx, draft: Draft) -> Result<Plan, Fault> {
     let roster = cx.models().roster(&draft.models).await?;
+    if draft.on_tie == TieRule::Strongest && !roster.is_ranked {
+        return Err(Fault::invalid(
+            "on_tie",
+            "strongest needs the models in the order of their strength: send models without *, the strongest first, or a \
+             preset with an order, such as trio",
+        ));
+    }
     let charged = cx.settings().billing && cx.caller != Caller::Local;
     let roster = if charged { priced(roster)? } else { roster };
     Ok(cx.polls().plan(draft, roster))
@@ -190,5 +204,8 @@ fn priced(roster: Roster) -> Result<Roster, Fault> {
         "{unpriced} of the requested models are excluded because they have no listed price and polls are charged \
          to accounts here"
     ));
-    Roster::new(members, roster.simulated, notices).map_err(Fault::internal)
+    let is_ranked = roster.is_ranked;
+    let mut roster = Roster::new(members, roster.simulated, notices).map_err(Fault::internal)?;
+    roster.is_ranked = is_ranked;
+    Ok(roster)
 }

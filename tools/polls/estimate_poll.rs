@@ -8,6 +8,7 @@ use ep_polling::options::{MAX_OPTIONS, MIN_OPTIONS, Options};
 use ep_polling::plan::Draft;
 use ep_polling::roster::ModelNames;
 use ep_polling::threshold::Threshold;
+use ep_polling::tie_rule::TieRule;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
@@ -97,6 +98,7 @@ impl Tool for EstimatePoll {
             private: false,
             explanations: None,
             complete: false,
+            on_tie: TieRule::Report,
         };
         Ok(Estimates::new(cx, &plan(cx, draft).await?))
     }

@@ -5,10 +5,11 @@ use std::collections::BTreeMap;
 
 use ep_kernel::executor::PollState;
 use ep_kernel::ports::{Closing, PollRecord};
+use ep_polling::tie_rule::TieRule;
 
 use super::reasons::missing_reasons;
 use super::sentences::EndedPoll;
-use super::summary::Summary;
+use super::summary::{PollDecision, Summary};
 
 /// Returns the notices for any reader: about the roster, and about models without a vote.
 pub fn notices(state: &PollState, ended: Option<(&Closing, &Summary)>) -> Vec<String> {
@@ -21,11 +22,26 @@ pub fn notices(state: &PollState, ended: Option<(&Closing, &Summary)>) -> Vec<St
     if poll.lacks_votes() {
         notices.push(format!("no vote: {}", failures(state)));
     }
+    let decision = summary.decision.as_ref().filter(|_| summary.is_tie);
+    notices.extend(decision.map(|decision| of_a_tie(state.record.plan.on_tie, decision)));
     if closing.reason.is_none() {
         notices.push(poll.stopped());
     }
     notices.extend(missing_reasons(state, closing));
     notices
+}
+
+/// Tells what follows from a tie.
+fn of_a_tie(rule: TieRule, decision: &PollDecision) -> String {
+    match (&decision.option, rule) {
+        (Some(option), _) => {
+            format!("the vote is tied; the strongest model that voted for a tied option decides: {option}")
+        }
+        (None, TieRule::Strongest) => {
+            "the vote is tied, and not every model was asked: nothing decides".to_owned()
+        }
+        (None, TieRule::Report | TieRule::Review) => "the vote is tied, and a person decides".to_owned(),
+    }
 }
 
 /// Returns the notices for the poll's owner, including limits on its cost.

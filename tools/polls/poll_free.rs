@@ -13,6 +13,7 @@ use ep_polling::poll_id::PollId;
 use ep_polling::roster::ModelChoice;
 use ep_polling::stopping::Pace;
 use ep_polling::threshold::Threshold;
+use ep_polling::tie_rule::TieRule;
 use schemars::{JsonSchema, Schema};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -157,6 +158,7 @@ impl Tool for PollFree {
             private: false,
             explanations: None,
             complete: false,
+            on_tie: TieRule::Report,
         };
         let plan = plan(cx, draft).await?;
         if dry_run {

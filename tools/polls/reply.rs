@@ -23,7 +23,7 @@ use super::facts::{self, ResultText};
 use super::notices::owner_notices;
 use super::reasons::{VoterReason, reasons};
 use super::sentences::EndedPoll;
-use super::summary::{FamilySpread, Status, Summary, family};
+use super::summary::{FamilySpread, PollDecision, Status, Summary, family};
 
 /// The response of `poll_question`.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
@@ -79,6 +79,10 @@ pub struct PollResponse {
     pub winning_option: Option<String>,
     /// True if two or more options share the highest count.
     pub is_tie: bool,
+    /// The decision by the tie rule; absent unless requested by `on_tie`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "PollDecision")]
+    pub decision: Option<PollDecision>,
     /// The confidence at which the poll could stop early.
     pub confidence_threshold: f64,
     /// The maximum cost of the poll, in USD.
@@ -315,6 +319,7 @@ impl PollResponse {
             poll_type: PollType::Fptp,
             winning_option: summary.winning_option,
             is_tie: summary.is_tie,
+            decision: summary.decision,
             confidence_threshold: plan.threshold.get(),
             max_cost_usd: Usd(plan.budget.amount()),
             early_terminated: summary.skipped > 0,

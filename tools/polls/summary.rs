@@ -7,7 +7,8 @@ use ep_kernel::ports::{Closing, PastPoll, PollRecord};
 use ep_polling::ballot::Ballot;
 use ep_polling::options::ChoiceKind;
 use ep_polling::stopping::FinalResponse;
-use ep_polling::tally::{NamedTally, Outcome};
+use ep_polling::tally::{NamedTally, Outcome, Tally};
+use ep_polling::tie_rule::{self, DecidedBy, TieRule};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -97,6 +98,8 @@ pub struct Summary {
     pub median_level: Option<String>,
     /// True if the highest count is shared.
     pub is_tie: bool,
+    /// The decision, if the poll has a tie rule.
+    pub decision: Option<PollDecision>,
     /// Votes per option.
     pub tally: NamedTally,
     /// Number of models that counted: with a vote, without one, or without a response.
@@ -129,6 +132,7 @@ impl Summary {
             winning_option: winning_option(outcome, &plan.options),
             median_level: median.and_then(|level| plan.options.get(level).cloned()),
             is_tie: outcome == Outcome::Tie,
+            decision: decision(state, &tally),
             tally: tally.named(&plan.options),
             counted,
             succeeded,
@@ -139,6 +143,27 @@ impl Summary {
             families: families(state),
         }
     }
+}
+
+/// The decision of a poll with a tie rule. `outcome`, `winning_option` and `is_tie` do not depend on the rule.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct PollDecision {
+    /// The option; null if nothing decides, or a person has to.
+    pub option: Option<String>,
+    /// The rule that decided.
+    pub by: DecidedBy,
+}
+
+/// Returns the decision of a closed poll, if it has a tie rule. A tie is broken only after every model was asked.
+fn decision(state: &PollState, tally: &Tally) -> Option<PollDecision> {
+    let plan = &state.record.plan;
+    if plan.on_tie == TieRule::Report {
+        return None;
+    }
+    let is_final = state.ballots.len() == plan.roster.len();
+    let ranked = plan.ranked_votes(state.ballots.iter().map(|ballot| &**ballot));
+    let (option, by) = tie_rule::decide(tally, plan.on_tie, ranked, is_final);
+    Some(PollDecision { option: option.and_then(|option| plan.options.get(option).cloned()), by })
 }
 
 fn failed_calls(state: &PollState) -> u32 {

@@ -26,7 +26,7 @@ use crate::polls::notices::notices;
 use crate::polls::reasons::{VoterReason, reasons};
 use crate::polls::reply::{Costs, PublicVote, RunningPoll, Timing, VoteResult, missing, votes};
 use crate::polls::sentences::EndedPoll;
-use crate::polls::summary::{FamilySpread, Status, Summary, families};
+use crate::polls::summary::{FamilySpread, PollDecision, Status, Summary, families};
 use crate::result_link::{GET_POLL_RESULT, result_url};
 
 /// Reads a result.
@@ -74,6 +74,10 @@ pub struct PollResult {
     pub median_level: Option<String>,
     /// True if two or more options share the highest count.
     pub is_tie: bool,
+    /// The decision by the tie rule; absent unless requested by `on_tie`, and while the poll runs.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "PollDecision")]
+    pub decision: Option<PollDecision>,
     /// The confidence at which the poll could stop early.
     pub confidence_threshold: Option<f64>,
     /// The maximum cost, in USD; null if its models are free.
@@ -294,6 +298,7 @@ impl PollResult {
             winning_option: summary.winning_option,
             median_level: summary.median_level,
             is_tie: summary.is_tie,
+            decision: summary.decision,
             early_terminated: summary.skipped > 0,
             termination_reason: closing.reason,
             models_skipped: summary.skipped,
@@ -358,6 +363,7 @@ impl PollResult {
             winning_option: None,
             median_level: None,
             is_tie: false,
+            decision: None,
             confidence_threshold: Some(plan.threshold.get()),
             max_cost_usd: (!plan.is_free()).then(|| Usd(plan.budget.amount())),
             early_terminated: false,

@@ -51,6 +51,12 @@ impl DispatchOrder {
         self.members.get(usize::from(*self.order.get(position)?))
     }
 
+    /// Returns the place in registry order of the member at this position. A panel's members are there in the order of
+    /// their strength.
+    pub fn rank(&self, position: usize) -> Option<usize> {
+        self.order.get(position).copied().map(usize::from)
+    }
+
     /// Returns the members in dispatch order.
     pub fn iter(&self) -> impl DoubleEndedIterator<Item = &Member> + ExactSizeIterator {
         self.order.iter().map(|index| &self.members[usize::from(*index)])

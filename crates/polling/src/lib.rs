@@ -20,4 +20,5 @@ pub mod stopping;
 pub mod tally;
 pub mod text;
 pub mod threshold;
+pub mod tie_rule;
 pub mod time;

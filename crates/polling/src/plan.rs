@@ -15,6 +15,7 @@ use super::order::Seed;
 use super::roster::{Member, ModelChoice, ModelSource, Roster};
 use super::stopping::Pace;
 use super::threshold::Threshold;
+use super::tie_rule::TieRule;
 use crate::money::{Hold, MicroUsd, Spend, SpendBasis};
 
 /// A validated poll request.
@@ -38,6 +39,8 @@ pub struct Draft {
     pub explanations: Option<ExplanationCount>,
     /// True if every model is asked, even after the outcome is certain. A score asks every model in any case.
     pub complete: bool,
+    /// What follows from a tie.
+    pub on_tie: TieRule,
 }
 
 /// A poll as it was opened. It is stored completely, so that any process can run it.
@@ -70,6 +73,9 @@ pub struct Plan {
     /// votes need a complete panel.
     #[serde(skip)]
     pub complete: bool,
+    /// What follows from a tie.
+    #[serde(skip)]
+    pub on_tie: TieRule,
     /// True if the voters are simulated.
     pub simulated: bool,
     /// The roster in dispatch order.
@@ -97,11 +103,14 @@ pub enum PollForm {
     Complete = 3,
     /// Stored likewise. The options are the levels of a score, and every model is asked.
     Score = 4,
+    /// Stored likewise. A tie is decided by a rule, and the members are in the order of their strength. The kind of the
+    /// options and `complete` are among the rules.
+    TieRule = 5,
 }
 
 impl PollForm {
     /// The format with the highest number.
-    pub const NEWEST: Self = Self::Score;
+    pub const NEWEST: Self = Self::TieRule;
 
     /// Returns the format's number in the database.
     pub const fn number(self) -> i64 {
@@ -115,6 +124,7 @@ impl PollForm {
             2 => Some(Self::Slim),
             3 => Some(Self::Complete),
             4 => Some(Self::Score),
+            5 => Some(Self::TieRule),
             _ => None,
         }
     }
@@ -143,6 +153,8 @@ pub struct Rules {
     kind: ChoiceKind,
     #[serde(default, skip_serializing_if = "is_default")]
     complete: bool,
+    #[serde(default, skip_serializing_if = "is_default")]
+    on_tie: TieRule,
     #[serde(default, skip_serializing_if = "is_default")]
     simulated: bool,
     #[serde(default = "usual_deadline_ms", skip_serializing_if = "is_usual_deadline")]
@@ -185,7 +197,7 @@ pub const INSTRUCTION_TOKENS: u64 = 700;
 impl Plan {
     /// Draws the dispatch order and creates the plan.
     pub fn new(draft: Draft, roster: Roster, seed: Seed, deadline: Duration) -> Self {
-        let Roster { members, simulated, notices } = roster;
+        let Roster { members, simulated, notices, .. } = roster;
         let kind = draft.options.kind();
         Self {
             question: draft.question.into(),
@@ -201,6 +213,7 @@ impl Plan {
             private: draft.private,
             explanations: draft.explanations,
             complete: draft.complete || kind == ChoiceKind::Levels,
+            on_tie: draft.on_tie,
             simulated,
             roster: DispatchOrder::draw(members, seed),
             seed,
@@ -211,10 +224,11 @@ impl Plan {
 
     /// Returns the format in which the poll is stored.
     pub const fn form(&self) -> PollForm {
-        match (self.kind, self.complete) {
-            (ChoiceKind::Levels, _) => PollForm::Score,
-            (ChoiceKind::Options, true) => PollForm::Complete,
-            (ChoiceKind::Options, false) => PollForm::Slim,
+        match (self.on_tie, self.kind, self.complete) {
+            (TieRule::Strongest | TieRule::Review, ..) => PollForm::TieRule,
+            (TieRule::Report, ChoiceKind::Levels, _) => PollForm::Score,
+            (TieRule::Report, ChoiceKind::Options, true) => PollForm::Complete,
+            (TieRule::Report, ChoiceKind::Options, false) => PollForm::Slim,
         }
     }
 
@@ -229,6 +243,7 @@ impl Plan {
             explanations: self.explanations,
             kind: self.kind,
             complete: self.complete,
+            on_tie: self.on_tie,
             simulated: self.simulated,
             deadline_ms: self.deadline_ms,
             notices: self.notices.clone(),
@@ -254,6 +269,7 @@ impl Plan {
             explanations,
             kind,
             complete,
+            on_tie,
             simulated,
             deadline_ms,
             notices,
@@ -270,6 +286,7 @@ impl Plan {
             private,
             explanations,
             complete,
+            on_tie,
             simulated,
             roster: DispatchOrder::draw(members, seed),
             seed,
@@ -281,6 +298,13 @@ impl Plan {
     /// Returns the id of the model that cast this ballot; an empty text if the plan has no such member.
     pub fn model(&self, ballot: &Ballot) -> &str {
         self.roster.get(ballot.position as usize).map_or("", |member| member.model.as_str())
+    }
+
+    /// Returns the votes of these ballots, those of the strongest members first.
+    pub fn ranked_votes<'b>(&self, ballots: impl IntoIterator<Item = &'b Ballot>) -> Vec<Option<usize>> {
+        let mut ranked: Vec<&Ballot> = ballots.into_iter().collect();
+        ranked.sort_by_key(|ballot| self.roster.rank(ballot.position as usize));
+        ranked.into_iter().map(|ballot| ballot.vote.as_ref().ok().copied()).collect()
     }
 
     /// Returns the options in the order in which the member of this ballot saw them, as indices into the
@@ -396,6 +420,7 @@ mod tests {
             private: false,
             explanations: None,
             complete: false,
+            on_tie: TieRule::Report,
         };
         let seed = Seed::new([3; 32]);
         let plan = Plan::new(draft, roster, seed, Duration::from_mins(2));

@@ -157,7 +157,8 @@ impl ModelChoice {
     }
 }
 
-/// The members resolved from a [`ModelChoice`], in registry order: at most [`MAX_ROSTER`].
+/// The members resolved from a [`ModelChoice`]: at most [`MAX_ROSTER`]. They are in registry order, or in the order of their
+/// strength.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Roster {
     pub(crate) members: Arc<[Member]>,
@@ -165,6 +166,8 @@ pub struct Roster {
     pub simulated: bool,
     /// Notices to the caller about this roster, in full sentences.
     pub notices: Vec<String>,
+    /// True if the members are in the order of their strength, the strongest first.
+    pub is_ranked: bool,
 }
 
 /// The error of [`Roster::new`].
@@ -173,16 +176,16 @@ pub struct Roster {
 pub struct RosterTooLarge(pub usize);
 
 impl Roster {
-    /// Creates a roster of these members, in registry order. More than [`MAX_ROSTER`] members are rejected
+    /// Creates a roster of these members. More than [`MAX_ROSTER`] members are rejected
     /// rather than truncated, because the confidence refers to the full roster.
     pub fn new(members: Vec<Member>, simulated: bool, notices: Vec<String>) -> Result<Self, RosterTooLarge> {
         if members.len() > MAX_ROSTER {
             return Err(RosterTooLarge(members.len()));
         }
-        Ok(Self { members: members.into(), simulated, notices })
+        Ok(Self { members: members.into(), simulated, notices, is_ranked: false })
     }
 
-    /// Returns the members, in registry order.
+    /// Returns the members.
     pub fn members(&self) -> &[Member] {
         &self.members
     }

@@ -5,10 +5,11 @@ use std::path::PathBuf;
 use anyhow::{Context, bail};
 use ep_kernel::ports::PanelOrder;
 use ep_polling::money::{MicroUsd, UsdFigure};
+use ep_polling::tie_rule::TieRule;
 
 use super::proof::ProofArguments;
 use super::registry::registry;
-use super::settings::{LabelSettings, OnTie, OptionsOf, Panel};
+use super::settings::{LabelSettings, OptionsOf, Panel};
 use super::template::Template;
 use crate::cli::target::Target;
 
@@ -23,9 +24,9 @@ pub(in crate::cli) struct Arguments {
     pub(super) input: PathBuf,
     #[command(flatten)]
     pub(super) run: RunArguments,
-    /// Label of a tied row: none, or that of the first --model
-    #[arg(long, value_enum, default_value = "report")]
-    on_tie: OnTie,
+    /// Label of a tied row: none, or with strongest that of the first --model
+    #[arg(long, value_name = "report|strongest|review", default_value = "report")]
+    on_tie: TieRule,
     /// File of the labels; a second run adds those that are missing
     #[arg(long, value_name = "FILE", default_value = "labels.jsonl")]
     pub(super) out: PathBuf,
@@ -97,7 +98,7 @@ impl Arguments {
     /// Returns the settings that all rows share.
     pub(super) async fn settings(&self, target: &Target) -> anyhow::Result<LabelSettings> {
         let settings = self.run.settings(target, self.on_tie).await?;
-        if self.on_tie == OnTie::Strongest && matches!(settings.panel, Panel::Preset(_)) {
+        if self.on_tie == TieRule::Strongest && matches!(settings.panel, Panel::Preset(_)) {
             bail!(
                 "--on-tie strongest needs the models in their order: name them with --model, the strongest first, or with \
                  --panel"
@@ -109,7 +110,7 @@ impl Arguments {
 
 impl RunArguments {
     /// Returns the settings that all rows share.
-    pub(super) async fn settings(&self, target: &Target, on_tie: OnTie) -> anyhow::Result<LabelSettings> {
+    pub(super) async fn settings(&self, target: &Target, on_tie: TieRule) -> anyhow::Result<LabelSettings> {
         let question = self.question.as_deref().context("name the question for each row with --question")?;
         let question = Template::parse(question)?;
         let options = match &self.options_from {

@@ -3,9 +3,10 @@
 use ep_evaluation::Vote;
 use ep_evaluation::panel::{self, Label};
 use ep_evaluation::proof::Score;
+use ep_polling::tie_rule::TieRule;
 
 use super::journal::{DecidedBy, EntryVote};
-use super::settings::{OnTie, Panel};
+use super::settings::Panel;
 
 /// The number of strongest models whose votes are the first part of a score. Measured on four sets of published votes:
 /// where models differ in strength, these three tell wrong labels best, and then the votes of all (Risk-coverage area on
@@ -26,7 +27,12 @@ pub(super) struct Decision<'v> {
 }
 
 /// Decides by the votes of the strongest `size` models of a panel.
-pub(super) fn decide<'v>(votes: &'v [EntryVote], panel: &Panel, size: usize, on_tie: OnTie) -> Decision<'v> {
+pub(super) fn decide<'v>(
+    votes: &'v [EntryVote],
+    panel: &Panel,
+    size: usize,
+    on_tie: TieRule,
+) -> Decision<'v> {
     let mut ranked: Vec<&EntryVote> = votes.iter().collect();
     ranked.sort_by_key(|vote| panel.rank(&vote.model));
     ranked.truncate(size);
@@ -42,7 +48,7 @@ pub(super) fn decide<'v>(votes: &'v [EntryVote], panel: &Panel, size: usize, on_
     let row: Vec<Vote> = ranked.iter().map(&mut number).collect();
     let members: Vec<usize> = (0..row.len()).collect();
     let Label { option, votes: for_label, is_tie_break } = panel::label(&row, &members);
-    let option = option.filter(|_| !is_tie_break || on_tie == OnTie::Strongest);
+    let option = option.filter(|_| !is_tie_break || on_tie == TieRule::Strongest);
     let label = option.and_then(|option| options.get(usize::from(option)).copied());
     Decision {
         label,
@@ -94,17 +100,17 @@ mod tests {
         // The last model is the strongest one.
         let panel = Panel::Models((0..5).rev().map(|number| format!("m{number}")).collect());
         let row = votes(&[Some("a"), Some("a"), Some("b"), None, Some("b")]);
-        let tied = decide(&row, &panel, 5, OnTie::Report);
+        let tied = decide(&row, &panel, 5, TieRule::Report);
         assert_eq!((tied.label, tied.by, tied.share, tied.score), (None, DecidedBy::None, 0.0, Score(0)));
-        let broken = decide(&row, &panel, 5, OnTie::Strongest);
+        let broken = decide(&row, &panel, 5, TieRule::Strongest);
         assert_eq!((broken.label, broken.by, broken.share), (Some("b"), DecidedBy::TieBreak, 0.4));
         assert_eq!(describe(broken.score, &panel, 5), "2 of the strongest 3, then 2 of 5");
-        let three = decide(&row, &panel, 3, OnTie::Report);
+        let three = decide(&row, &panel, 3, TieRule::Report);
         assert_eq!((three.label, three.by), (Some("b"), DecidedBy::Plurality));
         assert_eq!(describe(three.score, &panel, 3), "2 of 3");
-        assert_eq!(decide(&row, &panel, 1, OnTie::Report).label, Some("b"));
+        assert_eq!(decide(&row, &panel, 1, TieRule::Report).label, Some("b"));
         let preset = Panel::Preset("budget".to_owned());
-        let all = decide(&row[..3], &preset, 3, OnTie::Report);
+        let all = decide(&row[..3], &preset, 3, TieRule::Report);
         assert_eq!((all.label, describe(all.score, &preset, 3).as_str()), (Some("a"), "2 of 3"));
     }
 }

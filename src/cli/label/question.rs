@@ -8,7 +8,7 @@ use serde_json::{Map, Value, json};
 use sha2::{Digest, Sha256};
 
 use super::journal::Key;
-use super::settings::{LabelSettings, OnTie, OptionsOf, Panel};
+use super::settings::{LabelSettings, OptionsOf, Panel};
 use super::table::Row;
 
 /// A row to label.
@@ -36,17 +36,13 @@ impl LabelSettings {
             Some(column) => row.fields.get(column).cloned().ok_or_else(|| row.no_column(column))?,
             None => Value::Null,
         };
-        let rule = match self.on_tie {
-            OnTie::Report => "report",
-            OnTie::Strongest => "strongest",
-        };
         let number = row.number;
         Question::new(&question).with_context(|| format!("row {number}: the question"))?;
         Options::new(&options).with_context(|| format!("row {number}: the options"))?;
         // A number and its text are the same id: CSV has only texts.
         let text = self.id.as_deref().and_then(|column| row.text(column));
         let poll = digest(&json!([2, text, question, options, panel, self.round]));
-        let key = digest(&json!([poll, rule]));
+        let key = digest(&json!([poll, self.on_tie]));
         let id = if self.id.is_some() { id } else { String::from(key).into() };
         Ok(RowQuestion { row, id, key, poll, question, options })
     }
@@ -94,6 +90,8 @@ fn listed(row: &Row, column: &str) -> anyhow::Result<Vec<String>> {
 
 #[cfg(test)]
 mod tests {
+    use ep_polling::tie_rule::TieRule;
+
     use super::*;
     use crate::cli::label::template::Template;
 
@@ -103,7 +101,7 @@ mod tests {
             options,
             id: id.map(str::to_owned),
             panel: Panel::Preset("budget".to_owned()),
-            on_tie: OnTie::Report,
+            on_tie: TieRule::Report,
             round: 1,
         }
     }
@@ -129,7 +127,7 @@ mod tests {
             key(&settings(swapped, Some("n")), &one, "p"),
             key(&settings(options(), Some("n")), &row(json!({ "text": "x", "n": 2 })), "p"),
             key(&settings(options(), Some("n")), &row(json!({ "text": "y", "n": 1 })), "p"),
-            key(&LabelSettings { on_tie: OnTie::Strongest, ..settings(options(), Some("n")) }, &one, "p"),
+            key(&LabelSettings { on_tie: TieRule::Strongest, ..settings(options(), Some("n")) }, &one, "p"),
             key(&LabelSettings { round: 2, ..settings(options(), Some("n")) }, &one, "p"),
         ] {
             assert_ne!(other, first);

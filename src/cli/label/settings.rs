@@ -1,5 +1,6 @@
 //! The settings of a run: the question, its options, the panel and the tie rule.
 
+use ep_polling::tie_rule::TieRule;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
@@ -12,7 +13,7 @@ pub(super) struct LabelSettings {
     /// The column with the row's id; without one, the content is the id.
     pub(super) id: Option<String>,
     pub(super) panel: Panel,
-    pub(super) on_tie: OnTie,
+    pub(super) on_tie: TieRule,
     /// The round of votes: another one asks the models anew.
     pub(super) round: u32,
 }
@@ -35,16 +36,6 @@ pub(super) enum Panel {
     Preset(String),
     /// These models, the strongest first.
     Models(Vec<String>),
-}
-
-/// The label of a tied row.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, clap::ValueEnum)]
-#[serde(rename_all = "snake_case")]
-pub(super) enum OnTie {
-    /// None.
-    Report,
-    /// The option of the first model, in the order of --model, that voted for one of the tied options.
-    Strongest,
 }
 
 impl Panel {

@@ -182,6 +182,7 @@ impl Case {
             private: false,
             explanations: self.explanations,
             complete: self.complete,
+            on_tie: ep_polling::tie_rule::TieRule::Report,
         };
         let member = |i: usize| Member {
             model: ModelId::new(format!("m{i}")),

@@ -6,6 +6,8 @@ use ep_kernel::ports::{Closing, Epoch, NewPoll, Opened, PollProgress, StoreError
 use ep_polling::ballot::Ballot;
 use ep_polling::explanation::{Explanation, ExplanationText};
 use ep_polling::money::{MicroUsd, Settlement, Spend, SpendBasis};
+use ep_polling::plan::Plan;
+use ep_polling::tie_rule::TieRule;
 
 use crate::test_database::{TestDatabase, at, ballot, closing, hold, lease, new_poll, number, plan, usd};
 
@@ -47,10 +49,12 @@ async fn stored_polls_are_read_unchanged(db: TestDatabase) {
     let record = db.polls.poll(&free).await.unwrap().unwrap();
     assert_eq!((record.owner, record.held, record.plan), (None, None, plan(50)));
 
-    let complete = ep_polling::plan::Plan { complete: true, ..plan(50) };
-    let poll = ep_kernel::ports::NewPoll { plan: complete.clone(), ..new_poll(None, None) };
-    db.polls.open(&poll, &lease("a", 10)).await.unwrap();
-    assert_eq!(db.polls.poll(&poll.id).await.unwrap().unwrap().plan, complete);
+    for on_tie in [TieRule::Report, TieRule::Strongest] {
+        let complete = Plan { complete: true, on_tie, ..plan(50) };
+        let poll = NewPoll { plan: complete.clone(), ..new_poll(None, None) };
+        db.polls.open(&poll, &lease("a", 10)).await.unwrap();
+        assert_eq!(db.polls.poll(&poll.id).await.unwrap().unwrap().plan, complete);
+    }
 
     let unknown = "EP-20260131-ZZZZZZZZZZ".parse().unwrap();
     assert_eq!(db.polls.poll(&unknown).await.unwrap(), None);

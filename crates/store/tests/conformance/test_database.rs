@@ -293,6 +293,7 @@ pub fn plan(members: usize) -> Plan {
         explanations: None,
         kind: ChoiceKind::Options,
         complete: false,
+        on_tie: ep_polling::tie_rule::TieRule::Report,
         simulated: true,
         roster: (0..members).map(member).collect(),
         seed: Seed::new([7; 32]),

@@ -120,7 +120,10 @@ impl Presets {
             ModelSource::Named(_) if snapshot.models.is_empty() => return Err(empty_list()),
             ModelSource::Named(names) => {
                 let models = named::select(names, &snapshot.models, exclude)?;
-                return roster(&models, exclude, context, Vec::new());
+                let mut roster = roster(&models, exclude, context, Vec::new())?;
+                // Named one by one, the caller's order counts.
+                roster.is_ranked = !names.as_slice().iter().any(|name| name.contains('*'));
+                return Ok(roster);
             }
         };
         let preset = self.find(name)?;
@@ -254,7 +257,9 @@ impl Preset {
                 self.query.name
             ));
         }
-        roster(&models, exclude, context, notices)
+        let mut roster = roster(&models, exclude, context, notices)?;
+        roster.is_ranked = self.query.order.is_some();
+        Ok(roster)
     }
 
     /// Builds the error of a preset without a matching model.

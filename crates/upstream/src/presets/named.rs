@@ -35,7 +35,7 @@ pub(super) fn without<'m>(
     Ok(models.iter().filter(|model| !excluded.iter().any(|pattern| hit(pattern, model))).collect())
 }
 
-/// Returns the models that match these names, in registry order. If a model is served in several ways, a name
+/// Returns the models that match these names, in the order of the names. If a model is served in several ways, a name
 /// with `*` selects one of them.
 pub(super) fn select<'m>(
     names: &ModelNames,
@@ -67,8 +67,9 @@ pub(super) fn select<'m>(
             }
         }
     }
-    let chosen: Vec<_> =
+    let mut chosen: Vec<_> =
         allowed.into_iter().zip(selected).filter(|(_, selected)| *selected).map(|(model, _)| model).collect();
+    chosen.sort_by_key(|model| patterns.iter().position(|pattern| pattern.matches(&model.variant.id)));
     match chosen.len() {
         MIN_NAMED..=MAX_ROSTER => Ok(chosen),
         0 => Err(Fault::invalid("exclude", "exclude leaves none of the named models: exclude fewer")),

@@ -10,6 +10,7 @@ use std::path::PathBuf;
 
 use anyhow::{Context, bail};
 use ep_evaluation::split::Part;
+use ep_polling::tie_rule::TieRule;
 
 use super::arguments::RunArguments;
 use super::gold::{GoldArguments, GoldRow, read_gold};
@@ -19,7 +20,6 @@ use super::openings::{OpeningId, Openings};
 use super::replacement::Replacement;
 use super::rows::{InputCounts, Rows};
 use super::run::RunEnd;
-use super::settings::OnTie;
 use super::{FAILED, LIMITED};
 use crate::cli::target::Target;
 use crate::cli::{End, INTERRUPTED, print};
@@ -96,7 +96,7 @@ async fn evaluate(
     arguments: &Arguments,
     journal: &mut Journal,
 ) -> anyhow::Result<Evaluated> {
-    let settings = arguments.run.settings(target, OnTie::Report).await?;
+    let settings = arguments.run.settings(target, TieRule::Report).await?;
     let labelling = Labelling { target, arguments: &arguments.run, settings: &settings, out: &arguments.out };
     let panel = labelling.panel_version().await?;
     let rows = read_gold(&arguments.gold, &arguments.rows, &settings, &panel)?;

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use ep_evaluation::Fraction;
 use ep_evaluation::proof::{Claim, Scope};
 use ep_evaluation::split::Part;
+use ep_polling::tie_rule::TieRule;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
@@ -12,7 +13,7 @@ use super::file_part::FilePart;
 use crate::cli::label::gold::RowHash;
 use crate::cli::label::journal::Key;
 use crate::cli::label::openings::OpeningId;
-use crate::cli::label::settings::{OnTie, OptionsOf, Panel};
+use crate::cli::label::settings::{OptionsOf, Panel};
 
 /// Everything that decides the result, except the votes. It is fixed before a gold label is compared with a vote.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -25,7 +26,7 @@ pub(super) struct Declaration {
     pub(super) panel: Panel,
     /// The models of the panel as text, which changes with its members.
     pub(super) panel_version: String,
-    pub(super) on_tie: OnTie,
+    pub(super) on_tie: TieRule,
     /// The risk of a wrong proof, shared by all rules.
     pub(super) risk: Fraction,
     pub(super) rules: Vec<Rule>,
