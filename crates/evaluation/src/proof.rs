@@ -167,13 +167,13 @@ impl Scores {
     }
 
     /// Returns the thresholds to test, the strictest first: every score, or quantiles of more than [`MAX_THRESHOLDS`]
-    /// scores. Those that accept too few of `gold` rows to prove the claim are left out. No gold label is needed.
+    /// scores. Those that may accept too few of `gold` rows to prove the claim are left out. No gold label is needed.
     pub fn thresholds(&self, gold: u64, claim: &Claim) -> Vec<Score> {
         let rows = self.rows();
         let quantiles = self.0.len() > MAX_THRESHOLDS;
         let needed = match claim.scope {
-            Scope::Accepted => claim.fewest_gold() as f64,
-            Scope::File => 0.0,
+            Scope::Accepted => claim.fewest_gold(),
+            Scope::File => 0,
         };
         let (mut thresholds, mut accepted, mut next) = (Vec::new(), 0, 1);
         for (&score, &count) in self.0.iter().rev() {
@@ -183,11 +183,24 @@ impl Scores {
                 continue;
             }
             next = accepted * MAX_THRESHOLDS as u64 / rows.max(1) + 1;
-            if gold as f64 * accepted as f64 >= needed * rows as f64 {
+            if accepts_enough(gold, accepted as f64 / rows as f64, needed) {
                 thresholds.push(score);
             }
         }
         thresholds
+    }
+}
+
+/// True if a threshold with this coverage accepts as many gold rows as a test needs, with a probability of 95 %. A test that
+/// fails for want of rows would end the sequence.
+fn accepts_enough(gold: u64, coverage: f64, needed: u64) -> bool {
+    match (needed.checked_sub(1), Fraction::new(coverage)) {
+        (None, _) => true,
+        (Some(too_few), Ok(coverage)) => {
+            binomial::at_most(too_few, gold, coverage) <= Fraction::FIVE_PERCENT.get()
+        }
+        // All rows are accepted.
+        (Some(_), Err(_)) => gold >= needed,
     }
 }
 

@@ -97,6 +97,16 @@ fn usd(text: &str) -> Result<MicroUsd, &'static str> {
 impl Arguments {
     /// Returns the settings that all rows share.
     pub(super) async fn settings(&self, target: &Target) -> anyhow::Result<LabelSettings> {
+        if let Some(review) = &self.review {
+            let used = [Some(&self.input), Some(&self.out), self.proof.gold.as_ref()];
+            let is_same = |path: &&PathBuf| {
+                *path == review
+                    || path.canonicalize().ok().is_some_and(|path| review.canonicalize().ok() == Some(path))
+            };
+            if let Some(path) = used.into_iter().flatten().find(is_same) {
+                bail!("--review would overwrite {}; name another file", path.display());
+            }
+        }
         let settings = self.run.settings(target, self.on_tie).await?;
         if self.on_tie == TieRule::Strongest && matches!(settings.panel, Panel::Preset(_)) {
             bail!(
@@ -124,10 +134,33 @@ impl RunArguments {
         Ok(LabelSettings { question, options, id: self.id.clone(), panel, on_tie, round: self.round })
     }
 
+    /// Returns the arguments that decide what is asked, except the models.
+    pub(super) fn question_words(&self) -> Vec<String> {
+        let mut words = Vec::new();
+        let mut add = |name: &str, value: &str| words.extend([format!("--{name}"), value.to_owned()]);
+        add("question", self.question.as_deref().unwrap_or_default());
+        match &self.options_from {
+            Some(column) => add("options-from", column),
+            None => add("options", &self.options.join(",")),
+        }
+        if let Some(column) = &self.id {
+            add("id", column);
+        }
+        if self.round > 1 {
+            add("round", &self.round.to_string());
+        }
+        words
+    }
+
     /// Returns the models to ask.
     async fn models(&self, target: &Target) -> anyhow::Result<Panel> {
         if let Some(pattern) = self.models.iter().find(|model| model.contains('*')) {
             bail!("--model takes ids, and {pattern} is a pattern; `ep call list_models` lists the ids");
+        }
+        for (place, model) in self.models.iter().enumerate() {
+            if self.models.iter().take(place).any(|earlier| earlier.eq_ignore_ascii_case(model)) {
+                bail!("--model {model} is there twice; a model votes once");
+            }
         }
         if let Some(preset) = &self.preset {
             return Ok(Panel::Preset(preset.clone()));

@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
 use super::journal::{EntryVote, Journal, Key};
-use super::replacement::Replacement;
+use super::replacement::{Replacement, beside};
 use super::table::{FAILURE, Row};
 use crate::cli::printable::printable;
 
@@ -81,13 +81,7 @@ pub(super) struct FailedRows {
 impl FailedRows {
     /// Reads the rows of earlier runs: for `labels.jsonl`, those of `labels.failed.jsonl`.
     pub(super) fn open(out: &Path) -> anyhow::Result<Self> {
-        let path = if out.extension().is_some_and(|extension| extension == "jsonl") {
-            out.with_extension("failed.jsonl")
-        } else {
-            let mut name = out.as_os_str().to_owned();
-            name.push(".failed.jsonl");
-            name.into()
-        };
+        let path = beside(out, "failed.jsonl");
         let (mut attempts, mut end) = (HashMap::new(), 0);
         for line in lines(&path)? {
             let line = line?;

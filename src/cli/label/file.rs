@@ -15,6 +15,7 @@ use super::review::Review;
 use super::rows::{InputCounts, Rows};
 use super::run::RunEnd;
 use super::settings::{LabelSettings, OptionsOf};
+use crate::cli::printable::printable;
 use crate::cli::target::Target;
 use crate::config::Config;
 
@@ -61,6 +62,10 @@ impl<'f> LabelFile<'f> {
         };
         let mut summary = self.summary(&outcome, journal)?;
         summary.proof = match proof {
+            Some(_) if journal.keys().iter().any(|key| !outcome.keys.contains(key)) => bail!(
+                "{} has changed during the run; the gold labels stay unread. Run the command again with another --out",
+                arguments.input.display()
+            ),
             Some(proof) if outcome.unfinished == 0 => Some(proof.finish()?),
             Some(_) => {
                 let rows = outcome.unfinished;
@@ -74,7 +79,10 @@ impl<'f> LabelFile<'f> {
         if let Some(path) = &arguments.review {
             let review = Review { input: &arguments.input, settings, panel: &panel, models };
             let rows = review.write(out, &HashSet::new(), path)?;
-            eprintln!("{rows} rows are in {}, the most doubtful first", path.display());
+            eprintln!(
+                "{}",
+                printable(&format!("{rows} rows are in {}, the most doubtful first", path.display()))
+            );
         }
         Ok((outcome.end, summary))
     }

@@ -31,8 +31,11 @@ pub(super) struct Entry {
     pub(super) cost_usd: Usd,
     /// The poll's id.
     pub(super) poll_id: String,
-    /// The time the poll was opened.
+    /// The time the first poll of the row was opened.
     pub(super) asked_at: Timestamp,
+    /// The time its last poll was opened, if models were asked again.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) asked_again_at: Option<Timestamp>,
     /// True if the voters are simulated.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub(super) simulated: bool,
@@ -80,7 +83,7 @@ impl EntryVote {
 }
 
 /// The digest of a row's id, question, options, panel and rule, in hexadecimal digits.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(into = "String", try_from = "String")]
 pub(super) struct Key(pub(super) [u8; 16]);
 
@@ -188,7 +191,9 @@ impl Journal {
 }
 
 /// Reads complete lines, each with its end in the file. A cut line at the end is left out.
-pub(super) fn entries(file: &File) -> anyhow::Result<impl Iterator<Item = anyhow::Result<(Entry, u64)>>> {
+pub(super) fn entries(
+    file: &File,
+) -> anyhow::Result<impl Iterator<Item = anyhow::Result<(Entry, u64)>> + use<>> {
     let mut reader = BufReader::new(file.try_clone()?);
     reader.seek(SeekFrom::Start(0))?;
     let (mut end, mut line) = (0, Vec::new());
@@ -229,6 +234,7 @@ mod tests {
             cost_usd: Usd(MicroUsd::new(500_000)),
             poll_id: "EP".to_owned(),
             asked_at: Timestamp::from_millis(7),
+            asked_again_at: None,
             simulated: false,
         }
     }

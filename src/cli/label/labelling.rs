@@ -107,11 +107,14 @@ impl Labelling<'_> {
         journal: &mut Journal,
     ) -> anyhow::Result<RunOutcome> {
         let arguments = self.arguments;
-        if input.as_ref().is_none_or(|input| input.rows > 0) {
-            let quote = priced.quote.text(input.as_ref(), arguments.at_once, arguments.max_cost_usd);
-            for line in [Some(quote), notice].into_iter().flatten() {
-                eprintln!("{}", printable(&line));
-            }
+        let is_asking = input.as_ref().is_none_or(|input| input.rows > 0);
+        let quote =
+            is_asking.then(|| priced.quote.text(input.as_ref(), arguments.at_once, arguments.max_cost_usd));
+        for line in [&quote, &notice].into_iter().flatten() {
+            eprintln!("{}", printable(line));
+        }
+        // Gold labels are read once, so they are worth a confirmation, too.
+        if quote.is_some() || notice.is_some() {
             confirm(arguments.yes)?;
         }
         let mut progress = LabelProgress::new(input.as_ref().map(|input| input.rows));

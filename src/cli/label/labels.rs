@@ -79,6 +79,7 @@ pub(super) async fn label(
         cost_usd: Usd(earlier.cost.plus(cost)),
         poll_id: poll.poll_id.to_string(),
         asked_at,
+        asked_again_at: (asked_at != poll.created_at).then_some(poll.created_at),
         simulated: poll.simulated,
         votes,
     };

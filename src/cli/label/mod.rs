@@ -109,6 +109,9 @@ fn print_sample(arguments: &Arguments, size: usize) -> anyhow::Result<End> {
     if rows.len() < size {
         eprintln!("the file has only {} rows", rows.len());
     }
+    if arguments.proof.rows.seed != 1 {
+        eprintln!("a proof with these rows needs --seed {}, too", arguments.proof.rows.seed);
+    }
     // As it is: the labels belong to these very texts.
     std::io::stdout().write_all(sample::to_csv(&rows)?.as_bytes())?;
     Ok(End::Done)

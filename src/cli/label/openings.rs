@@ -2,7 +2,7 @@
 
 use std::collections::{HashMap, HashSet};
 use std::fs::{File, OpenOptions};
-use std::io::{BufRead, BufReader, BufWriter, ErrorKind, Write};
+use std::io::{BufRead, BufReader, BufWriter, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
 use anyhow::Context;
@@ -14,7 +14,7 @@ use super::gold::RowHash;
 const NAME: &str = "gold-openings.jsonl";
 
 /// The digest of the rules, the gold labels and the votes of an opening.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub(super) struct OpeningId(pub(super) String);
 
 impl OpeningId {
@@ -34,26 +34,45 @@ struct Opened {
 /// The openings on this machine.
 pub(super) struct Openings(PathBuf);
 
+/// The openings, while no other process reads gold labels.
+pub(super) struct LockedOpenings {
+    file: File,
+    path: PathBuf,
+}
+
 impl Openings {
     /// Finds the record in the data directory.
     pub(super) fn new(data_dir: &Path) -> Self {
         Self(data_dir.join(NAME))
     }
 
-    /// Returns the first opening of each of these rows; nothing for a row that was never opened.
+    /// Waits until no other process reads gold labels.
+    pub(super) fn lock(&self) -> anyhow::Result<LockedOpenings> {
+        let path = self.0.clone();
+        let unwritable = || format!("cannot write {}", path.display());
+        if let Some(folder) = path.parent() {
+            std::fs::create_dir_all(folder).with_context(unwritable)?;
+        }
+        let file = OpenOptions::new().read(true).append(true).create(true).open(&path);
+        let file = file.with_context(unwritable)?;
+        file.lock().with_context(unwritable)?;
+        Ok(LockedOpenings { file, path })
+    }
+}
+
+impl LockedOpenings {
+    /// Returns the first opening of each of these digests; nothing for one that was never opened.
     pub(super) fn first<'r>(
         &self,
-        rows: impl IntoIterator<Item = &'r RowHash>,
+        hashes: impl IntoIterator<Item = &'r RowHash>,
     ) -> anyhow::Result<HashMap<RowHash, OpeningId>> {
-        let wanted: HashSet<&RowHash> = rows.into_iter().collect();
+        let wanted: HashSet<&RowHash> = hashes.into_iter().collect();
         let mut first = HashMap::new();
-        let file = match File::open(&self.0) {
-            Ok(file) => file,
-            Err(error) if error.kind() == ErrorKind::NotFound => return Ok(first),
-            Err(error) => return Err(error).with_context(|| self.unreadable()),
-        };
-        for line in BufReader::new(file).lines() {
-            let line = line.with_context(|| self.unreadable())?;
+        let unreadable = || format!("cannot read {}", self.path.display());
+        let mut reader = BufReader::new(&self.file);
+        reader.seek(SeekFrom::Start(0)).with_context(unreadable)?;
+        for line in reader.lines() {
+            let line = line.with_context(unreadable)?;
             // A line that was cut by a kill is followed by the same opening, because nothing was proved before.
             let Ok(Opened { row, opening }) = serde_json::from_str(&line) else { continue };
             if wanted.contains(&row) {
@@ -63,28 +82,24 @@ impl Openings {
         Ok(first)
     }
 
-    /// Records rows. They are on disk when this returns.
-    pub(super) fn add(&self, rows: &[RowHash], opening: &OpeningId) -> anyhow::Result<()> {
-        let unwritable = || format!("cannot write {}", self.0.display());
-        if let Some(folder) = self.0.parent() {
-            std::fs::create_dir_all(folder).with_context(unwritable)?;
-        }
-        let file = OpenOptions::new().append(true).create(true).open(&self.0).with_context(unwritable)?;
-        let mut writer = BufWriter::new(&file);
+    /// Records digests. They are on disk when this returns.
+    pub(super) fn add<'r>(
+        &self,
+        hashes: impl IntoIterator<Item = &'r RowHash>,
+        opening: &OpeningId,
+    ) -> anyhow::Result<()> {
+        let unwritable = || format!("cannot write {}", self.path.display());
+        let mut writer = BufWriter::new(&self.file);
         // Ends a line that was cut.
-        if file.metadata().is_ok_and(|file| file.len() > 0) {
-            writeln!(writer)?;
+        if self.file.metadata().is_ok_and(|file| file.len() > 0) {
+            writeln!(writer).with_context(unwritable)?;
         }
-        for row in rows {
+        for row in hashes {
             serde_json::to_writer(&mut writer, &Opened { row: row.clone(), opening: opening.clone() })?;
-            writeln!(writer)?;
+            writeln!(writer).with_context(unwritable)?;
         }
         writer.flush().with_context(unwritable)?;
-        file.sync_all().with_context(unwritable)
-    }
-
-    fn unreadable(&self) -> String {
-        format!("cannot read {}", self.0.display())
+        self.file.sync_all().with_context(unwritable)
     }
 }
 
@@ -96,16 +111,18 @@ mod tests {
     fn the_first_opening_of_a_row_counts() {
         let folder = tempfile::tempdir().unwrap();
         let openings = Openings::new(&folder.path().join("data"));
-        let row = |text: &str| serde_json::from_value::<RowHash>(text.into()).unwrap();
         let opening = |text: &str| OpeningId(text.to_owned());
-        let (a, b, c) = (row("a"), row("b"), row("c"));
-        assert!(openings.first([&a]).unwrap().is_empty());
-        openings.add(&[a.clone(), b.clone()], &opening("one")).unwrap();
+        let [a, b, c] = ["a", "b", "c"].map(|text| RowHash::of([text]));
+        let record = openings.lock().unwrap();
+        assert!(record.first([&a]).unwrap().is_empty());
+        record.add([&a, &b], &opening("one")).unwrap();
+        drop(record);
         // A kill cuts a line.
         let path = folder.path().join("data").join(NAME);
         OpenOptions::new().append(true).open(&path).unwrap().write_all(b"{\"row\":\"c\",\"ope").unwrap();
-        openings.add(&[b.clone(), c.clone()], &opening("two")).unwrap();
-        let first = openings.first([&a, &b, &c]).unwrap();
+        let record = openings.lock().unwrap();
+        record.add([&b, &c], &opening("two")).unwrap();
+        let first = record.first([&a, &b, &c]).unwrap();
         assert_eq!(first, [(a, opening("one")), (b, opening("one")), (c, opening("two"))].into());
     }
 }

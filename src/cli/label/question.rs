@@ -49,6 +49,14 @@ impl LabelSettings {
 }
 
 impl RowQuestion {
+    /// Returns the id as text, which is the same for a number and its text.
+    pub(super) fn id_text(&self) -> Value {
+        match &self.id {
+            Value::String(_) => self.id.clone(),
+            other => other.to_string().into(),
+        }
+    }
+
     /// Returns the poll of the row: complete, private, and at most this expensive.
     pub(super) fn request(&self, panel: &Panel, at_most: MicroUsd) -> Value {
         let mut request = Map::new();

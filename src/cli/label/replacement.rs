@@ -6,6 +6,17 @@ use std::path::{Path, PathBuf};
 
 use tempfile::{Builder, NamedTempFile};
 
+/// Returns the path of a file beside a file of labels: for `labels.jsonl` and `review.csv`, `labels.review.csv`.
+pub(super) fn beside(labels: &Path, name: &str) -> PathBuf {
+    if labels.extension().is_some_and(|extension| extension == "jsonl") {
+        return labels.with_extension(name);
+    }
+    let mut path = labels.as_os_str().to_owned();
+    path.push(".");
+    path.push(name);
+    path.into()
+}
+
 /// The new content of a file, until it is put in place.
 pub(super) struct Replacement {
     file: BufWriter<NamedTempFile>,

@@ -13,6 +13,7 @@ use super::journal::{Entry, Key, entries};
 use super::replacement::Replacement;
 use super::settings::LabelSettings;
 use super::table::{Row, Table};
+use crate::cli::printable::printable;
 
 /// The columns that are added: the panel's label, its share of the votes, all votes, and room for a person's label.
 const ADDED: [&str; 4] = ["panel_label", "panel_share", "panel_votes", "reviewed"];
@@ -36,9 +37,14 @@ struct Labelled {
 }
 
 impl Review<'_> {
-    /// Writes the rows that are not `accepted` by their scores, the lowest first; rows without votes begin. Returns their
-    /// number. Holds a few bytes per row in memory.
+    /// Writes the rows that are not `accepted` by their scores, the lowest first; rows without a label begin. Returns their
+    /// number. A file in which a person has labelled rows stays as it is. Holds a few bytes per row in memory.
     pub(super) fn write(&self, labels: &Path, accepted: &HashSet<Key>, path: &Path) -> anyhow::Result<u64> {
+        if let Some(rows) = reviewed(path)? {
+            let path = path.display().to_string();
+            eprintln!("{} has rows that a person labelled, and stays as it is", printable(&path));
+            return Ok(rows);
+        }
         let labels = File::open(labels).with_context(|| format!("cannot read {}", labels.display()))?;
         let index = self.index(&labels)?;
         let columns = self.columns()?;
@@ -92,7 +98,7 @@ impl Review<'_> {
         let (mut columns, mut known) = (Vec::new(), BTreeSet::new());
         for row in Table::open(self.input)? {
             for column in row?.fields.keys() {
-                if !known.contains(column) {
+                if !known.contains(column) && !ADDED.contains(&column.as_str()) {
                     known.insert(column.clone());
                     columns.push(column.clone());
                 }
@@ -120,6 +126,20 @@ impl Review<'_> {
         record.push(String::new());
         record
     }
+}
+
+/// Returns the number of rows of such a file, if a person has filled a cell of its last column.
+fn reviewed(path: &Path) -> anyhow::Result<Option<u64>> {
+    if !path.exists() {
+        return Ok(None);
+    }
+    let (mut rows, mut is_reviewed) = (0, false);
+    for row in Table::open(path)? {
+        let row = row.with_context(|| format!("{} is there, and is no file of ours", path.display()))?;
+        rows += 1;
+        is_reviewed |= row.text(ADDED[3]).is_none_or(|text| !text.trim().is_empty());
+    }
+    Ok(is_reviewed.then_some(rows))
 }
 
 /// Reads the label at this place.

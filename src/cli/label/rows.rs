@@ -39,6 +39,8 @@ pub(super) struct InputCounts {
     pub(super) bytes: u64,
     /// The keys of all rows.
     pub(super) keys: HashSet<Key>,
+    /// The digests of all ids.
+    pub(super) ids: HashSet<Key>,
     /// Rows with the same content as an earlier one.
     pub(super) equal: u64,
 }
@@ -77,10 +79,9 @@ impl<'t> Rows<'t> {
             return Ok(None);
         }
         let mut counts = InputCounts::default();
-        let mut ids = HashSet::new();
         for row in Table::open(&self.path)? {
             let question = self.settings.question(row?, self.panel)?;
-            if counts.add(&question, journal, bound) && !ids.insert(digest(&question.id)) {
+            if counts.add(&question, journal, bound) && !counts.ids.insert(digest(&question.id_text())) {
                 bail!("row {}: the id {} was used before, for another row", question.row.number, question.id);
             }
         }

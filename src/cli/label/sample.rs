@@ -1,30 +1,51 @@
 //! Random rows of a file, to be labelled by hand.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, BinaryHeap, HashMap};
 
-use rand::{RngExt, SeedableRng};
-use rand_chacha::ChaCha8Rng;
+use sha2::{Digest, Sha256};
 
 use super::table::{Row, Table};
 
 /// The column for labels by hand.
 pub(super) const GOLD: &str = "gold";
 
-/// Draws rows at random, in their order; each set of rows is equally likely. The same rows and seed give the same ones.
+/// Draws the rows with the lowest seeded digests of their content, in the order of the file. The draw is random, the same
+/// for the same rows and seed, and another one after a change of any row in it.
 pub(super) fn draw(rows: Table, size: usize, seed: u64) -> anyhow::Result<Vec<Row>> {
-    let mut random = ChaCha8Rng::seed_from_u64(seed);
-    let mut drawn: Vec<Row> = Vec::new();
-    // Vitter's reservoir (ACM TOMS 11, 1985): memory for the drawn rows only.
-    for (count, row) in rows.enumerate() {
+    // Memory for the drawn rows only.
+    let mut lowest: BinaryHeap<([u8; 32], u64)> = BinaryHeap::new();
+    let mut drawn: HashMap<u64, Row> = HashMap::new();
+    for row in rows {
         let row = row?;
-        if drawn.len() < size {
-            drawn.push(row);
-        } else if let Some(place) = drawn.get_mut(random.random_range(0..=count)) {
-            *place = row;
+        let place = (digest(&row, seed), row.number);
+        if lowest.len() == size && lowest.peek().is_none_or(|highest| place > *highest) {
+            continue;
+        }
+        drawn.insert(row.number, row);
+        lowest.push(place);
+        if lowest.len() > size
+            && let Some((_, number)) = lowest.pop()
+        {
+            drawn.remove(&number);
         }
     }
+    let mut drawn: Vec<Row> = drawn.into_values().collect();
     drawn.sort_by_key(|row| row.number);
     Ok(drawn)
+}
+
+fn digest(row: &Row, seed: u64) -> [u8; 32] {
+    let mut columns: Vec<&String> = row.fields.keys().collect();
+    columns.sort_unstable();
+    let mut digest = Sha256::new().chain_update(seed.to_be_bytes());
+    for name in columns {
+        let text = row.text(name).unwrap_or_default();
+        for part in [name, &text] {
+            digest.update((part.len() as u64).to_be_bytes());
+            digest.update(part);
+        }
+    }
+    digest.finalize().into()
 }
 
 /// Returns rows as CSV with a column for the label.

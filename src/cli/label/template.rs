@@ -45,6 +45,14 @@ impl Template {
         Ok(Self(parts))
     }
 
+    /// Returns the columns that the question names, each time it names them.
+    pub(super) fn columns(&self) -> impl Iterator<Item = &str> {
+        self.0.iter().filter_map(|part| match part {
+            Part::Column(column) => Some(column.as_str()),
+            Part::Text(_) => None,
+        })
+    }
+
     /// Returns the question of a row.
     pub(super) fn fill(&self, row: &Row) -> anyhow::Result<String> {
         let mut filled = String::new();

@@ -1,5 +1,7 @@
 //! The figures of an evaluation, from the votes and the gold labels of the rows that choose.
 
+use std::collections::HashMap;
+
 use ep_evaluation::choice::{FOLDS, size_to_prove};
 use ep_evaluation::effective_votes::ErrorCorrelation;
 use ep_evaluation::panel::{Accuracy, accuracies, cross_fitted, ranked};
@@ -33,7 +35,7 @@ pub(in crate::cli::label) struct Evaluation {
     pub(super) effective_votes: Option<f64>,
     /// The mean correlation of the errors of two models, from which it is computed.
     pub(super) error_correlation: Option<f64>,
-    /// The accuracy of a guess.
+    /// The accuracy without a model: of a random option, or of the most frequent label.
     pub(super) guess: f64,
     /// The models to prove, the most accurate first.
     pub(super) to_prove: Vec<String>,
@@ -56,7 +58,7 @@ pub(in crate::cli::label) struct Candidate {
     pub(super) voted: f64,
     /// The known cost of 1,000 labels, in USD.
     pub(super) usd_per_1000: f64,
-    /// The mean time until its slowest model responded, in milliseconds.
+    /// The mean time of its slowest model, in milliseconds.
     pub(super) mean_ms: f64,
 }
 
@@ -124,6 +126,12 @@ impl Evaluation {
             Candidate::new("all models, weighted".to_owned(), accuracy, &sums, count)
         });
         let guess = options.iter().map(|&options| 1.0 / options as f64).sum::<f64>() / count;
+        let mut labels: HashMap<&str, usize> = HashMap::new();
+        for row in rows {
+            *labels.entry(&row.gold).or_default() += 1;
+        }
+        let most_frequent = labels.values().copied().max().unwrap_or(0) as f64 / count;
+        let guess = guess.max(most_frequent);
         let size = size_to_prove(&votes, &gold);
         Some(Self {
             rows: rows.len(),

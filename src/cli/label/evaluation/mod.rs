@@ -21,6 +21,7 @@ use super::replacement::Replacement;
 use super::rows::{InputCounts, Rows};
 use super::run::RunEnd;
 use super::{FAILED, LIMITED};
+use crate::cli::printable::printable;
 use crate::cli::target::Target;
 use crate::cli::{End, INTERRUPTED, print};
 use crate::config::Config;
@@ -54,6 +55,12 @@ pub(in crate::cli) struct Arguments {
 /// Runs a subcommand of `ep panel`.
 pub(in crate::cli) async fn run(config: &Config, command: PanelCommand) -> anyhow::Result<End> {
     let PanelCommand::Evaluate(arguments) = command;
+    // Before anything is paid.
+    let page = arguments.page.as_ref().map(|path| {
+        let page = Replacement::new(path).with_context(|| format!("cannot write {}", path.display()))?;
+        anyhow::Ok((path, page))
+    });
+    let page = page.transpose()?;
     let mut journal = Journal::open(&arguments.out)?;
     let target = open_target(config, &arguments.run).await?;
     let evaluated = evaluate(config, &target, &arguments, &mut journal).await;
@@ -65,9 +72,9 @@ pub(in crate::cli) async fn run(config: &Config, command: PanelCommand) -> anyho
         Evaluated::Complete(evaluation) => evaluation,
         Evaluated::Incomplete(code) => return Ok(End::Code(code)),
     };
-    if let Some(path) = &arguments.page {
-        let mut page = Replacement::new(path)?;
-        page.write_all(evaluation.page(&arguments.gold.display().to_string())?.as_bytes())?;
+    let command = proof_command(&arguments, &evaluation);
+    if let Some((path, mut page)) = page {
+        page.write_all(evaluation.page(&arguments.gold.display().to_string(), &command)?.as_bytes())?;
         page.finish().with_context(|| format!("cannot write {}", path.display()))?;
     }
     if arguments.run.json {
@@ -76,10 +83,27 @@ pub(in crate::cli) async fn run(config: &Config, command: PanelCommand) -> anyho
     }
     print(&evaluation.text())?;
     if evaluation.is_better_than_a_guess() {
-        let gold = arguments.gold.display();
-        eprintln!("Next: ep label FILE --gold {gold} --max-error 0.05 {}", evaluation.arguments());
+        eprintln!("Next: {}", printable(&command));
     }
     Ok(End::Done)
+}
+
+/// Returns the command that proves the panel of an evaluation, for a shell.
+fn proof_command(arguments: &Arguments, evaluation: &Evaluation) -> String {
+    let gold = arguments.gold.display().to_string();
+    let words = ["ep", "label", "FILE"].map(str::to_owned).into_iter().chain(arguments.run.question_words());
+    let words = words.chain(["--gold".to_owned(), gold]).chain(arguments.rows.words());
+    let words = words.chain(["--max-error".to_owned(), "0.05".to_owned()]).chain(evaluation.arguments());
+    words.map(|word| quoted(&word)).collect::<Vec<_>>().join(" ")
+}
+
+/// Quotes a word for a shell, if it has to be.
+fn quoted(word: &str) -> String {
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_./:,=@%+".contains(c);
+    if !word.is_empty() && word.chars().all(is_plain) {
+        return word.to_owned();
+    }
+    format!("'{}'", word.replace('\'', "'\\''"))
 }
 
 /// The end of an evaluation.
@@ -104,7 +128,10 @@ async fn evaluate(
     let chosen: Vec<GoldRow> =
         rows.into_iter().filter(|row| row.part == Part::Choose && row.label.is_some()).collect();
     let Some(priced) = labelling.price(chosen.first().map(|row| &row.question)).await? else {
-        bail!("{} has no labelled row to choose with", arguments.gold.display());
+        bail!(
+            "{} has no labelled row to choose with; label rows, or set more apart with --choose",
+            arguments.gold.display()
+        );
     };
     let mut input = InputCounts::default();
     let mut asked = Rows::none(&settings, &panel);
@@ -125,11 +152,11 @@ async fn evaluate(
         RunEnd::Complete => {}
     }
     // A label that chose a panel cannot prove it.
-    let openings = Openings::new(&config.data_dir()?);
-    let opened = openings.first(chosen.iter().map(|row| &row.hash))?;
-    let new: Vec<_> =
-        chosen.iter().filter(|row| !opened.contains_key(&row.hash)).map(|row| row.hash.clone()).collect();
-    openings.add(&new, &OpeningId::of_evaluation())?;
+    let openings = Openings::new(&config.data_dir()?).lock()?;
+    let hashes = || chosen.iter().flat_map(|row| row.hashes.each());
+    let opened = openings.first(hashes())?;
+    openings.add(hashes().filter(|hash| !opened.contains_key(*hash)), &OpeningId::of_evaluation())?;
+    drop(openings);
     let judged = judged(chosen, journal)?;
     let Some(evaluation) = Evaluation::of(&judged) else {
         bail!("no row has votes; run the same command again")
@@ -149,7 +176,7 @@ fn judged(rows: Vec<GoldRow>, journal: &Journal) -> anyhow::Result<Vec<Judged>> 
     }
     let mut rows: Vec<GoldRow> = wanted.into_values().collect();
     // The folds depend on the rows, not on their order in the file.
-    rows.sort_by(|one, two| one.hash.cmp(&two.hash));
+    rows.sort_by(|one, two| one.hashes.cmp(&two.hashes));
     let judged = rows.into_iter().filter_map(|row| {
         let entry = votes.remove(&row.question.key)?;
         Some(Judged { gold: row.label?, options: row.question.options, entry })

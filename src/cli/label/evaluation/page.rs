@@ -5,6 +5,7 @@ use std::fmt::Write;
 use askama::Template;
 
 use super::figures::{Candidate, Evaluation};
+use crate::cli::printable::printable;
 
 /// The edges of the plot.
 const LEFT: f64 = 56.0;
@@ -22,7 +23,7 @@ const NAME_ROOM: f64 = 170.0;
 struct Page<'e> {
     evaluation: &'e Evaluation,
     advice: String,
-    arguments: String,
+    command: &'e str,
     gold: &'e str,
     plot: Plot,
 }
@@ -54,10 +55,10 @@ struct Tick {
 }
 
 impl Evaluation {
-    /// Returns the page. `gold` is the name of the file of gold rows.
-    pub(super) fn page(&self, gold: &str) -> Result<String, askama::Error> {
-        let (advice, arguments) = (self.advice(), self.arguments());
-        Page { evaluation: self, advice, arguments, gold, plot: Plot::of(self) }.render()
+    /// Returns the page. `gold` is the name of the file of gold rows, and `command` proves the panel.
+    pub(super) fn page(&self, gold: &str, command: &str) -> Result<String, askama::Error> {
+        let (gold, command) = (&*printable(gold), &*printable(command));
+        Page { evaluation: self, advice: self.advice(), command, gold, plot: Plot::of(self) }.render()
     }
 }
 

@@ -44,8 +44,8 @@ impl Evaluation {
         let names = self.to_prove.join(", ");
         if !self.is_better_than_a_guess() {
             return format!(
-                "No model and no panel here is clearly better than a guess ({:.0} %): use other models, or a clearer \
-                 question.",
+                "No panel here is clearly better than a guess or the most frequent label ({:.0} %): use other models, or a \
+                 clearer question.",
                 self.guess * 100.0
             );
         }
@@ -59,10 +59,17 @@ impl Evaluation {
         }
     }
 
-    /// Returns the arguments of `ep label` for the models to prove.
-    pub(super) fn arguments(&self) -> String {
-        let models: Vec<String> = self.to_prove.iter().map(|model| format!("--model {model}")).collect();
-        format!("{} --on-tie strongest", models.join(" "))
+    /// Returns the arguments of `ep label` for the models to prove. A single one votes beside the next best, because a poll
+    /// has two models at least.
+    pub(super) fn arguments(&self) -> Vec<String> {
+        let models = self.models.iter().map(|model| &model.name).take(self.to_prove.len().max(2));
+        let mut arguments: Vec<String> =
+            models.flat_map(|model| ["--model".to_owned(), model.clone()]).collect();
+        arguments.extend(["--on-tie".to_owned(), "strongest".to_owned()]);
+        if self.to_prove.len() == 1 {
+            arguments.extend(["--prove".to_owned(), "1".to_owned()]);
+        }
+        arguments
     }
 }
 

@@ -13,17 +13,17 @@ use super::record::ProofRecord;
 use super::statement::chosen;
 use crate::cli::label::decision::decide;
 use crate::cli::label::journal::{DecidedBy, Entry, Key, entries};
-use crate::cli::label::replacement::Replacement;
+use crate::cli::label::replacement::{Replacement, beside};
 use crate::cli::label::review::Review;
 
 /// Returns the path of the accepted labels: for `labels.jsonl`, `labels.accepted.jsonl`.
 pub(super) fn path(labels: &Path) -> PathBuf {
-    labels.with_extension("accepted.jsonl")
+    beside(labels, "accepted.jsonl")
 }
 
 /// Returns the path of the rows for a person: for `labels.jsonl`, `labels.review.csv`.
 pub(super) fn review_path(labels: &Path) -> PathBuf {
-    labels.with_extension("review.csv")
+    beside(labels, "review.csv")
 }
 
 /// Writes both files. Returns the numbers of their rows. A row with a gold label is accepted with this label.

@@ -1,6 +1,7 @@
 //! What is fixed before the gold labels are read.
 
-use std::path::PathBuf;
+use std::collections::{BTreeSet, HashSet};
+use std::path::Path;
 
 use ep_evaluation::Fraction;
 use ep_evaluation::proof::{Claim, Scope};
@@ -10,10 +11,13 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
 use super::file_part::FilePart;
-use crate::cli::label::gold::RowHash;
+use crate::cli::label::gold::RowHashes;
 use crate::cli::label::journal::Key;
 use crate::cli::label::openings::OpeningId;
-use crate::cli::label::settings::{OptionsOf, Panel};
+use crate::cli::label::sample;
+use crate::cli::label::settings::{LabelSettings, OptionsOf, Panel};
+use crate::cli::label::table::Table;
+use crate::cli::label::template::Template;
 
 /// Everything that decides the result, except the votes. It is fixed before a gold label is compared with a vote.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -27,6 +31,7 @@ pub(super) struct Declaration {
     /// The models of the panel as text, which changes with its members.
     pub(super) panel_version: String,
     pub(super) on_tie: TieRule,
+    pub(super) round: u32,
     /// The risk of a wrong proof, shared by all rules.
     pub(super) risk: Fraction,
     pub(super) rules: Vec<Rule>,
@@ -36,7 +41,6 @@ pub(super) struct Declaration {
 /// The file of rows.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct InputFile {
-    pub(super) name: PathBuf,
     pub(super) sha256: String,
     pub(super) rows: u64,
 }
@@ -53,7 +57,6 @@ pub(super) struct Rule {
 /// The gold rows.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct GoldSet {
-    pub(super) name: PathBuf,
     /// True if these are exactly the rows that `--sample` draws from the file with this seed.
     pub(super) is_drawn: bool,
     pub(super) seed: u64,
@@ -64,7 +67,7 @@ pub(super) struct GoldSet {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct DeclaredGold {
     pub(super) key: Key,
-    pub(super) row: RowHash,
+    pub(super) hashes: RowHashes,
     /// The label of a person; null if there is none.
     pub(super) label: Option<String>,
     pub(super) part: Part,
@@ -90,9 +93,38 @@ impl Declaration {
         self.gold.rows.iter().filter(move |row| row.part == Part::Prove && (is_drawn || row.label.is_some()))
     }
 
-    /// Returns the id of the opening with the votes of these labels.
-    pub(super) fn opening(&self, journal: &FilePart) -> anyhow::Result<OpeningId> {
-        let digest = Sha256::digest(serde_json::to_vec(&(self, journal))?);
+    /// Returns the id of the opening with the votes of these labels. The rows with these keys were opened before.
+    pub(super) fn opening(
+        &self,
+        journal: &FilePart,
+        opened_before: &BTreeSet<Key>,
+    ) -> anyhow::Result<OpeningId> {
+        let digest = Sha256::digest(serde_json::to_vec(&(self, journal, opened_before))?);
         Ok(OpeningId(hex::encode(digest)))
+    }
+
+    /// Returns the settings with which all rows are asked.
+    pub(super) fn settings(&self) -> anyhow::Result<LabelSettings> {
+        Ok(LabelSettings {
+            question: Template::parse(&self.question)?,
+            options: self.options.clone(),
+            id: self.id.clone(),
+            panel: self.panel.clone(),
+            on_tie: self.on_tie,
+            round: self.round,
+        })
+    }
+
+    /// True if these are exactly the gold rows that the seed draws from this file.
+    pub(super) fn is_drawn_from(&self, file: &Path) -> anyhow::Result<bool> {
+        let settings = self.settings()?;
+        let keys: HashSet<Key> = self.gold.rows.iter().map(|row| row.key).collect();
+        let drawn = sample::draw(Table::open(file)?, keys.len(), self.gold.seed)?;
+        for row in &drawn {
+            if !keys.contains(&settings.question(row.clone(), &self.panel_version)?.key) {
+                return Ok(false);
+            }
+        }
+        Ok(drawn.len() == keys.len())
     }
 }

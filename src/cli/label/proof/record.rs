@@ -1,5 +1,6 @@
 //! The record of a proof: what was fixed before the gold labels were read, and what they showed.
 
+use std::collections::BTreeSet;
 use std::io::{ErrorKind, Write};
 use std::path::{Path, PathBuf};
 
@@ -10,27 +11,36 @@ use serde::{Deserialize, Serialize};
 use super::declaration::Declaration;
 use super::file_part::FilePart;
 use super::result::ProofResult;
-use crate::cli::label::gold::RowHash;
+use crate::cli::label::journal::Key;
 use crate::cli::label::openings::OpeningId;
-use crate::cli::label::replacement::Replacement;
+use crate::cli::label::replacement::{Replacement, beside};
 
 /// A proof, in the file beside the labels.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(super) struct ProofRecord {
+    /// The names of the files, which decide nothing.
+    pub(super) names: FileNames,
     pub(super) declaration: Declaration,
     /// The labels at the opening.
     pub(super) journal: FilePart,
     pub(super) opening: OpeningId,
     pub(super) opened_at: Timestamp,
     /// Gold rows that another opening had read before.
-    pub(super) opened_before: Vec<RowHash>,
+    pub(super) opened_before: BTreeSet<Key>,
     pub(super) result: ProofResult,
+}
+
+/// The files of a proof, as they were named.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct FileNames {
+    pub(super) rows: PathBuf,
+    pub(super) gold: PathBuf,
 }
 
 impl ProofRecord {
     /// Returns the path of the record for a file of labels: for `labels.jsonl`, `labels.proof.json`.
     pub(super) fn path(labels: &Path) -> PathBuf {
-        labels.with_extension("proof.json")
+        beside(labels, "proof.json")
     }
 
     /// Reads the record of a file of labels, if there is one.

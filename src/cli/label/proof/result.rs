@@ -3,15 +3,14 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::time::Duration;
 
+use anyhow::bail;
 use ep_evaluation::proof::{GoldRow, Score, Scores, sequence};
 use ep_polling::time::Timestamp;
 use serde::{Deserialize, Serialize};
 
 use super::declaration::{Declaration, DeclaredGold, Rule};
 use crate::cli::label::decision::{decide, describe};
-use crate::cli::label::gold::RowHash;
 use crate::cli::label::journal::{Entry, Key};
-use crate::cli::label::openings::OpeningId;
 
 /// The longest time between the first vote and the last one. Providers change models without a new name.
 const LONGEST: Duration = Duration::from_hours(7 * 24);
@@ -20,10 +19,14 @@ const LONGEST: Duration = Duration::from_hours(7 * 24);
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct ProofResult {
     pub(super) verdict: Verdict,
+    /// True if the claim is about the rows of the file; else it is about rows drawn like the gold.
+    pub(super) is_about_file: bool,
     /// Why it is no proof, if it is an estimate.
     pub(super) reasons: Vec<String>,
     /// Gold rows that were compared.
     pub(super) gold: u64,
+    /// Gold rows that were opened before, and set aside.
+    pub(super) set_aside: u64,
     pub(super) rules: Vec<RuleResult>,
     /// The rule that decides which labels are accepted, by its number in `rules`.
     pub(super) chosen: Option<usize>,
@@ -35,8 +38,10 @@ pub(super) struct ProofResult {
 pub(super) enum Verdict {
     /// A bound is proved.
     Proved,
-    /// The gold rows speak for a bound, but a condition of the proof does not hold.
+    /// The gold rows speak for a bound, but they were opened before.
     Estimate,
+    /// The votes do not meet a condition of the proof, so the gold labels stay unread.
+    Unread,
     /// The gold rows do not speak for a bound.
     Nothing,
 }
@@ -84,13 +89,29 @@ struct Conditions {
     is_simulated: bool,
 }
 
+/// Returns the conditions of a proof that these votes do not meet. Fails if a row is there twice.
+pub(super) fn broken_conditions(
+    entries: impl Iterator<Item = anyhow::Result<Entry>>,
+) -> anyhow::Result<Vec<String>> {
+    let mut conditions = Conditions::default();
+    let mut keys = HashSet::new();
+    for entry in entries {
+        let entry = entry?;
+        if !keys.insert(entry.key) {
+            bail!("the row {} has two labels; remove one of them", entry.id);
+        }
+        conditions.add(&entry);
+    }
+    Ok(conditions.broken())
+}
+
 impl Conditions {
     fn add(&mut self, entry: &Entry) {
         for vote in entry.votes.iter().filter(|vote| vote.vote.is_some()) {
             self.names.entry(vote.model.clone()).or_default().insert(vote.answered_by.clone());
         }
         self.first = Some(self.first.map_or(entry.asked_at, |first| first.min(entry.asked_at)));
-        self.last = self.last.max(Some(entry.asked_at));
+        self.last = self.last.max(Some(entry.asked_again_at.unwrap_or(entry.asked_at)));
         self.is_simulated |= entry.simulated;
     }
 
@@ -101,7 +122,7 @@ impl Conditions {
             .map(|(model, names)| {
                 let names: Vec<&str> = names.iter().map(|name| name.as_deref().unwrap_or(model)).collect();
                 format!(
-                    "{model} responded as {}: it changed between rows; --round asks anew",
+                    "{model} responded as {}: it changed between rows. Ask all rows anew, with another --round and --out",
                     names.join(" and ")
                 )
             })
@@ -109,34 +130,45 @@ impl Conditions {
         let span = self.first.zip(self.last).map_or(0, |(first, last)| last.millis() - first.millis());
         if u128::try_from(span).is_ok_and(|span| span > LONGEST.as_millis()) {
             reasons.push(format!(
-                "more than {} days lie between the first row and the last one; --round asks anew",
+                "more than {} days lie between the first call and the last one. Ask all rows anew, with another --round \
+                 and --out",
                 LONGEST.as_secs() / 86_400
             ));
         }
         if self.is_simulated {
-            reasons.push("the voters are simulated: their labels mean nothing".to_owned());
+            reasons.push("the voters are simulated, so their labels mean nothing".to_owned());
         }
         reasons
     }
 }
 
 impl ProofResult {
-    /// Tests all rules on these labels. `opened` has the first opening of each gold row.
+    /// Creates the result of votes that do not meet these conditions.
+    pub(super) fn unread(reasons: Vec<String>) -> Self {
+        Self {
+            verdict: Verdict::Unread,
+            is_about_file: false,
+            reasons,
+            gold: 0,
+            set_aside: 0,
+            rules: Vec::new(),
+            chosen: None,
+        }
+    }
+
+    /// Tests all rules on these labels. The gold rows with these keys were opened before.
     pub(super) fn of(
         declaration: &Declaration,
         entries: impl Iterator<Item = anyhow::Result<Entry>>,
-        opened: &HashMap<RowHash, OpeningId>,
-        opening: &OpeningId,
+        opened_before: &BTreeSet<Key>,
     ) -> anyhow::Result<Self> {
         let gold: HashMap<Key, &DeclaredGold> =
             declaration.gold.rows.iter().map(|row| (row.key, row)).collect();
         let mut sizes: BTreeMap<usize, Scored> =
             declaration.rules.iter().map(|rule| (rule.models, Scored::default())).collect();
-        let mut conditions = Conditions::default();
         let mut asked = 0;
         for entry in entries {
             let entry = entry?;
-            conditions.add(&entry);
             let gold = gold.get(&entry.key).copied();
             let is_in_file = gold.is_none_or(|gold| gold.is_in_file);
             asked += u64::from(is_in_file);
@@ -151,40 +183,40 @@ impl ProofResult {
                 }
             }
         }
+        if asked > declaration.file.rows {
+            bail!("there are labels of rows that are not in the file; name another file with --out");
+        }
         // Rows that could not be asked are never accepted.
         for scored in sizes.values_mut() {
-            scored.scores.add_rows(Score(0), declaration.file.rows.saturating_sub(asked));
+            scored.scores.add_rows(Score(0), declaration.file.rows - asked);
         }
-        let mut reasons = conditions.broken();
-        let fresh: HashSet<Key> = declaration
-            .proof_rows()
-            .filter(|row| opened.get(&row.row).is_none_or(|first| first == opening))
-            .map(|row| row.key)
-            .collect();
-        let all = declaration.proof_rows().count();
-        let is_fresh = fresh.len() == all || fresh.len() as u64 >= declaration.fewest_gold();
-        if !is_fresh {
+        let all: Vec<&DeclaredGold> = declaration.proof_rows().collect();
+        let fresh: Vec<&DeclaredGold> =
+            all.iter().copied().filter(|row| !opened_before.contains(&row.key)).collect();
+        let opened = (all.len() - fresh.len()) as u64;
+        let mut reasons = Vec::new();
+        let is_proof = opened == 0 || fresh.len() as u64 >= declaration.fewest_gold();
+        if !is_proof {
             reasons.push(format!(
-                "{} of the {all} gold rows were opened before, for another rule or other votes",
-                all - fresh.len()
+                "{opened} of the {} gold rows were opened before, for another rule or other votes; label new ones",
+                all.len()
             ));
         }
-        let compared = |row: &&DeclaredGold| !is_fresh || fresh.contains(&row.key);
-        let rows: Vec<&DeclaredGold> = declaration.proof_rows().filter(compared).collect();
-        let rules = declaration.rules.iter().map(|rule| {
-            let scored = sizes.remove(&rule.models).unwrap_or_default();
-            let result = rule_result(declaration, rule, &scored, &rows);
-            sizes.insert(rule.models, scored);
-            result
+        let (rows, set_aside) = if is_proof { (fresh, opened) } else { (all, 0) };
+        let results = declaration.rules.iter().map(|rule| {
+            let scored = sizes.entry(rule.models).or_default();
+            rule_result(declaration, rule, scored, &rows)
         });
-        let rules: Vec<RuleResult> = rules.collect();
+        let rules: Vec<RuleResult> = results.collect();
         let chosen = chosen(&declaration.rules, &rules);
         let verdict = match chosen {
             None => Verdict::Nothing,
-            Some(_) if reasons.is_empty() => Verdict::Proved,
+            Some(_) if is_proof => Verdict::Proved,
             Some(_) => Verdict::Estimate,
         };
-        Ok(Self { verdict, reasons, gold: rows.len() as u64, rules, chosen })
+        // Rows were not set aside at random, so the others are no sample of the file.
+        let is_about_file = declaration.gold.is_drawn && set_aside == 0;
+        Ok(Self { verdict, is_about_file, reasons, gold: rows.len() as u64, set_aside, rules, chosen })
     }
 }
 

@@ -1,19 +1,18 @@
 //! The result of a proof in words.
 
 use std::fmt::Write;
-use std::path::Path;
 
 use ep_evaluation::proof::Scope;
 use ep_evaluation::split::Part;
 
 use super::declaration::{Declaration, GoldSet, Rule};
-use super::record::ProofRecord;
-use super::result::{RuleResult, Verdict};
+use super::record::{FileNames, ProofRecord};
+use super::result::{RuleResult, RuleTest, Verdict};
 use crate::cli::label::settings::Panel;
 
-/// Describes the gold rows before the first call. Some were `opened` before.
-pub(super) fn notice(declaration: &Declaration, opened: usize) -> String {
-    let Declaration { gold, rules, file, .. } = declaration;
+/// Describes the gold rows before they are read. Some were `opened` before.
+pub(super) fn notice(declaration: &Declaration, names: &FileNames, opened: usize) -> String {
+    let Declaration { gold, rules, .. } = declaration;
     let proving = declaration.proof_rows().count();
     let mut text = match rules.len() {
         1 => format!("{proving} gold rows prove the bound"),
@@ -24,59 +23,69 @@ pub(super) fn notice(declaration: &Declaration, opened: usize) -> String {
         let _ = write!(text, "; {apart} are set apart to choose the panel (--choose 0 proves with them)");
     }
     if !gold.is_drawn {
-        let _ =
-            write!(text, "\n{}: a proof will be about rows drawn like the gold", not_drawn(gold, &file.name));
+        let _ = write!(text, "\n{}: a proof will be about rows drawn like the gold", not_drawn(gold, names));
     }
     if opened > 0 {
         let _ = write!(
             text,
-            "\n{opened} of them were opened before: for other rules or votes, they prove nothing"
+            "\n{opened} of them were opened before; for other rules or votes, they prove nothing"
         );
     }
     text
 }
 
 /// Tells that gold rows are no sample of a file, as far as is known.
-fn not_drawn(gold: &GoldSet, file: &Path) -> String {
-    let (name, file) = (gold.name.display(), file.display());
+pub(super) fn not_drawn(gold: &GoldSet, names: &FileNames) -> String {
+    let (name, file) = (names.gold.display(), names.rows.display());
     format!("{name} is not exactly what --sample {} --seed {} draws from {file}", gold.rows.len(), gold.seed)
+}
+
+/// Returns the result of votes that do not meet the conditions of a proof.
+pub(super) fn unread(reasons: &[String]) -> String {
+    let reasons: Vec<String> = reasons.iter().map(|reason| format!("\n- {reason}")).collect();
+    format!("Not proved. The gold labels stay unread:{}", reasons.concat())
 }
 
 /// Returns the result in words.
 pub(super) fn statement(record: &ProofRecord) -> String {
-    let ProofRecord { declaration, result, .. } = record;
+    let ProofRecord { names, declaration, result, .. } = record;
     let mut text = match (result.verdict, chosen(record)) {
-        (Verdict::Proved, Some((rule, _))) => proved(declaration, rule),
+        (Verdict::Proved, Some((rule, _))) => proved(record, rule),
         (Verdict::Estimate, Some((rule, _))) => {
-            let mut text = format!("Not proved; an estimate: {}.", claim(declaration, rule));
-            for reason in &result.reasons {
-                let _ = write!(text, "\n- {reason}");
-            }
-            text.push_str("\nA proof needs gold rows that were never opened.");
-            text
+            format!("Not proved; an estimate: {}.", claim(record, rule))
         }
-        _ => format!("Nothing is proved. No rule has so few errors among {} gold rows.", result.gold),
+        _ => format!(
+            "Nothing is proved. The models made too many errors on {} gold rows for this bound.",
+            result.gold
+        ),
     };
-    if let Some((rule, rule_result)) = chosen(record) {
-        let rows = declaration.file.rows;
+    for reason in &result.reasons {
+        let _ = write!(text, "\n- {reason}");
+    }
+    if result.set_aside > 0 {
         let _ = write!(
             text,
-            "\nThe rule: the label of {}, if its score is at least {}. It accepts {} of {rows} rows.",
-            models(declaration, rule),
-            rule_result
-                .tests
-                .iter()
-                .rfind(|test| Some(test.threshold) == rule_result.threshold)
-                .map_or("", |test| &test.agreement),
-            rule_result.accepted,
+            "\n{} more gold rows were opened before, and are set aside, so nothing is said about all rows of {}.",
+            result.set_aside,
+            names.rows.display()
         );
     }
-    let confidence = 1.0 - declaration.risk.get();
+    if let Some((rule, rule_result)) = chosen(record) {
+        let passed = |test: &&RuleTest| Some(test.threshold) == rule_result.threshold;
+        let _ = write!(
+            text,
+            "\nThe rule: the label of {}, if its score is at least {}. It accepts {} of {} rows.",
+            models(declaration, rule),
+            rule_result.tests.iter().rfind(passed).map_or("", |test| &test.agreement),
+            rule_result.accepted,
+            declaration.file.rows,
+        );
+    }
     let _ = write!(
         text,
         "\n\nThe tests, on {} gold rows, with {} confidence{}:",
         result.gold,
-        percent(confidence),
+        percent(1.0 - declaration.risk.get()),
         match declaration.rules.len() {
             1 => String::new(),
             rules => format!(" for all {rules} rules together"),
@@ -94,31 +103,31 @@ pub(super) fn chosen(record: &ProofRecord) -> Option<(&Rule, &RuleResult)> {
     record.declaration.rules.get(place).zip(record.result.rules.get(place))
 }
 
-fn proved(declaration: &Declaration, rule: &Rule) -> String {
-    let (file, gold) = (&declaration.file.name, &declaration.gold);
+fn proved(record: &ProofRecord, rule: &Rule) -> String {
+    let ProofRecord { names, declaration, result, .. } = record;
     let confidence = percent(1.0 - declaration.risk.get());
-    let claim = claim(declaration, rule);
-    if gold.is_drawn {
+    let claim = claim(record, rule);
+    if result.is_about_file {
         return format!("Proved: {claim}, with {confidence} confidence over the draw.");
     }
-    format!(
-        "Proved for rows drawn like the gold: {claim}, with {confidence} confidence over the draw.\n{}, so nothing is said \
-         about that file.",
-        not_drawn(gold, file)
-    )
+    let mut text =
+        format!("Proved for rows drawn like the gold: {claim}, with {confidence} confidence over the draw.");
+    if !declaration.gold.is_drawn {
+        let _ = write!(
+            text,
+            "\n{}, so nothing is said about all rows of that file.",
+            not_drawn(&declaration.gold, names)
+        );
+    }
+    text
 }
 
 /// Returns the claim of a rule.
-fn claim(declaration: &Declaration, rule: &Rule) -> String {
-    let error = percent(rule.max_error.get());
-    let rows = match (declaration.gold.is_drawn, rule.scope) {
-        (true, Scope::Accepted) => {
-            format!(
-                "of the rows of {} that the rule accepts, gold included,",
-                declaration.file.name.display()
-            )
-        }
-        (true, Scope::File) => format!("of all rows of {}, gold included,", declaration.file.name.display()),
+fn claim(record: &ProofRecord, rule: &Rule) -> String {
+    let (error, file) = (percent(rule.max_error.get()), record.names.rows.display());
+    let rows = match (record.result.is_about_file, rule.scope) {
+        (true, Scope::Accepted) => format!("of the rows of {file} that the rule accepts, gold included,"),
+        (true, Scope::File) => format!("of all rows of {file}, gold included,"),
         (false, Scope::Accepted) => "of the rows that the rule accepts,".to_owned(),
         (false, Scope::File) => "of all rows,".to_owned(),
     };
@@ -153,7 +162,7 @@ fn tests(text: &mut String, declaration: &Declaration, rule: &Rule, result: &Rul
         let is_passed = result.threshold.is_some_and(|threshold| test.threshold >= threshold);
         let allowed = match test.most_wrong {
             Some(most) => format!("{most} may be"),
-            None => "too few to prove it".to_owned(),
+            None => format!("{} are needed", declaration.claim(rule).fewest_gold()),
         };
         let _ = write!(
             text,

@@ -1,0 +1,68 @@
+//! The opening: gold labels are read once, for rules that were fixed before.
+
+use std::collections::{BTreeSet, HashMap, HashSet};
+use std::fs::File;
+use std::path::Path;
+
+use super::declaration::{Declaration, DeclaredGold};
+use super::file_part::FilePart;
+use crate::cli::label::gold::RowHash;
+use crate::cli::label::journal::{Entry, Key, entries};
+use crate::cli::label::openings::{LockedOpenings, OpeningId};
+
+/// An opening, and the gold rows that another one had read before.
+pub(super) struct Opening {
+    pub(super) id: OpeningId,
+    pub(super) opened_before: BTreeSet<Key>,
+}
+
+impl Opening {
+    /// Records the opening of all gold rows, or finds it in the record. Rows that are set apart are opened, too: they
+    /// cannot prove another rule later.
+    pub(super) fn record(
+        declaration: &Declaration,
+        journal: &FilePart,
+        openings: &LockedOpenings,
+    ) -> anyhow::Result<Self> {
+        let first = openings.first(hashes(declaration))?;
+        let ids: HashSet<&OpeningId> = first.values().collect();
+        for id in ids {
+            let opened_before = opened_by_others(declaration, &first, Some(id));
+            if declaration.opening(journal, &opened_before)? == *id {
+                return Ok(Self { id: id.clone(), opened_before });
+            }
+        }
+        let opened_before = opened_by_others(declaration, &first, None);
+        let id = declaration.opening(journal, &opened_before)?;
+        openings.add(hashes(declaration).filter(|hash| !first.contains_key(*hash)), &id)?;
+        Ok(Self { id, opened_before })
+    }
+}
+
+/// Returns the gold rows that an opening other than this one has read.
+pub(super) fn opened_by_others(
+    declaration: &Declaration,
+    first: &HashMap<RowHash, OpeningId>,
+    id: Option<&OpeningId>,
+) -> BTreeSet<Key> {
+    let is_opened = |row: &&DeclaredGold| {
+        row.hashes.each().into_iter().filter_map(|hash| first.get(hash)).any(|first| Some(first) != id)
+    };
+    declaration.gold.rows.iter().filter(is_opened).map(|row| row.key).collect()
+}
+
+/// Returns the digests of all gold rows.
+pub(super) fn hashes(declaration: &Declaration) -> impl Iterator<Item = &RowHash> {
+    declaration.gold.rows.iter().flat_map(|row| row.hashes.each())
+}
+
+/// Reads the labels of this part of a file.
+pub(super) fn entries_of(
+    labels: &Path,
+    journal: &FilePart,
+) -> anyhow::Result<impl Iterator<Item = anyhow::Result<Entry>> + use<>> {
+    let (file, bytes) = (File::open(labels)?, journal.bytes);
+    Ok(entries(&file)?
+        .take_while(move |entry| entry.as_ref().map_or(true, |(_, end)| *end <= bytes))
+        .map(|entry| entry.map(|(entry, _)| entry)))
+}
