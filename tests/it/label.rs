@@ -301,6 +301,12 @@ fn samples_are_random_rows_with_a_column_for_gold() {
     assert_eq!(drawn.lines().count(), 8);
     assert_eq!(drawn, sample("1"));
     assert_ne!(drawn, sample("2"));
+    // A file that is there is not overwritten.
+    let to_file = ["label", "data.csv", "--sample", "7", "--gold", "gold.csv"];
+    stdout(&ep(folder.path(), &to_file, &[]), 0);
+    assert_eq!(fs::read_to_string(folder.path().join("gold.csv")).unwrap(), drawn);
+    let again = ep(folder.path(), &to_file, &[]);
+    assert!(String::from_utf8_lossy(&again.stderr).contains("never overwritten"), "{again:?}");
 }
 
 /// No row is lost and no stored vote is asked again, wherever the process is killed.

@@ -155,12 +155,24 @@ async fn unanimous_labels_are_proved_and_the_rest_is_left_to_a_person() {
     assert_eq!(fixture.upstream.total_calls(), calls + 3 * ROWS);
     assert!(!fixture.path("other.accepted.jsonl").exists());
 
-    // What a person has reviewed stays.
-    let mut filled = review.trim_end().to_owned();
-    filled.push_str("left\n");
+    // What a person has reviewed stays, and completes the file.
+    let finish = |name: &str| ep(fixture.folder.path(), &["label", "labels.jsonl", "--finish", name], &[]);
+    assert_eq!(finish("some.csv").status.code(), Some(4));
+    let fill = |row: &str| match row.split(',').next().unwrap() {
+        "id" => format!("{row}\n"),
+        id => format!("{row}left {}\n", &id[1..]),
+    };
+    let filled: String = review.lines().map(fill).collect();
     fs::write(fixture.path("labels.review.csv"), &filled).unwrap();
     fixture.label(&proof, 0).await;
     assert_eq!(fs::read_to_string(fixture.path("labels.review.csv")).unwrap(), filled);
+    stdout(&finish("finished.csv"), 0);
+    let finished = fs::read_to_string(fixture.path("finished.csv")).unwrap();
+    assert!(finished.starts_with("id,text,options,label,label_by\nr0,Text 0,left 0|right 0,"), "{finished}");
+    let by = |by: &str| finished.lines().filter(|row| row.ends_with(by)).count();
+    let left = review.lines().count() - 1;
+    assert_eq!((by(",person"), by(",models")), (GOLD + left, ROWS - GOLD - left));
+    assert_eq!(finish("finished.csv").status.code(), Some(1), "a file is never overwritten");
 
     // A vote that was changed afterwards is found, and so is a label.
     let labels = fs::read_to_string(fixture.path("labels.jsonl")).unwrap();
@@ -436,6 +448,9 @@ async fn wrong_gold_files_ask_nothing() {
     )
     .await;
     refused("id,text,options,gold\n", &error, "gold.csv has no rows").await;
+    refused(&format!("{row}\n"), &error, "gold.csv has no labels: all 1 cells of its column are empty").await;
+    let second = "r2,Text 2,left 2|right 2,\n";
+    refused(&format!("{one}{second}"), &error, "gold.csv: 1 of 2 rows have no label").await;
     refused(&one, &["--own-draw"], "--max-error 0.05").await;
     refused(&one, &["--max-error", "5"], "must be above 0 and below 1").await;
     refused(&one, &["--max-error", "0.1", "--prove", "4"], "--prove 4 must be between 1 and 3").await;

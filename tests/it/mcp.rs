@@ -109,7 +109,7 @@ async fn tool_list_is_short_and_correct() {
         ":null",
         "$schema",
         "$ref",
-        "uint",
+        "\"uint",
         "\"title\"",
         "deprecated",
         "prompt",

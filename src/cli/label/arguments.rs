@@ -33,9 +33,12 @@ pub(in crate::cli) struct Arguments {
     /// Write the rows as CSV for a person, the most doubtful first; a proof writes those that are left to label
     #[arg(long, value_name = "FILE")]
     pub(super) review: Option<PathBuf>,
-    /// Write this many random rows as CSV, to be labelled by hand, and exit
+    /// Write this many random rows as CSV, to be labelled by hand, to the new file --gold or to standard output; exit
     #[arg(long, value_name = "NUMBER")]
     pub(super) sample: Option<usize>,
+    /// Write the file of rows with a label each: those of a proof, and those that a person reviewed; exit
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["sample", "verify", "gold"])]
+    pub(super) finish: Option<PathBuf>,
     #[command(flatten)]
     pub(super) proof: ProofArguments,
     /// Check the proof of FILE, a file of labels, and exit

@@ -70,6 +70,8 @@ impl RowHashes {
 }
 
 const USUAL_SEED: u64 = 1;
+/// The seed of the split of gold rows, which is the same in an evaluation and in a proof.
+const SPLIT_SEED: u64 = 0;
 
 /// The arguments about gold rows.
 #[derive(clap::Args)]
@@ -80,7 +82,7 @@ pub(super) struct GoldArguments {
     /// Gold rows that are set apart to choose the panel, and prove nothing
     #[arg(long, value_name = "NUMBER", default_value_t = USUAL_CHOOSE, requires = "gold")]
     pub(super) choose: usize,
-    /// Seed of the random rows, and of the gold rows that are set apart
+    /// Seed of the random rows of --sample
     #[arg(long, value_name = "NUMBER", default_value_t = USUAL_SEED)]
     pub(super) seed: u64,
 }
@@ -110,7 +112,7 @@ pub(super) fn read_gold(
     settings: &LabelSettings,
     panel: &str,
 ) -> anyhow::Result<Vec<GoldRow>> {
-    let GoldArguments { gold_column: column, choose, seed } = arguments;
+    let GoldArguments { gold_column: column, choose, .. } = arguments;
     let name = path.display();
     let mut rows = Vec::new();
     let mut keys = HashSet::new();
@@ -122,7 +124,7 @@ pub(super) fn read_gold(
         }
         rows.push(gold);
     }
-    let parts = split(rows.iter().map(|row| row.hashes.asked.0.as_bytes()), *choose, *seed);
+    let parts = split(rows.iter().map(|row| row.hashes.asked.0.as_bytes()), *choose, SPLIT_SEED);
     if rows.is_empty() {
         bail!("{name} has no rows");
     }

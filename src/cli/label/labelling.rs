@@ -110,6 +110,21 @@ impl Labelling<'_> {
         let is_asking = input.as_ref().is_none_or(|input| input.rows > 0);
         let quote =
             is_asking.then(|| priced.quote.text(input.as_ref(), arguments.at_once, arguments.max_cost_usd));
+        let others = input
+            .as_ref()
+            .map_or(0, |input| journal.keys().iter().filter(|key| !input.keys.contains(key)).count());
+        if others > 0 {
+            let out = self.out.display();
+            eprintln!(
+                "{}",
+                printable(&format!(
+                    "{out} has {others} labels of other rows, or of another question or panel; they stay"
+                ))
+            );
+        }
+        if is_asking && self.settings.id.is_none() {
+            eprintln!("without --id COLUMN, the labels are named by digests, and not by an id of your file");
+        }
         for line in [&quote, &notice].into_iter().flatten() {
             eprintln!("{}", printable(line));
         }

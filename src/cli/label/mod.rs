@@ -26,8 +26,13 @@ mod settings;
 mod table;
 mod template;
 
+use std::fs::File;
 use std::io::Write;
+use std::path::Path;
 
+use anyhow::Context;
+
+use super::printable::printable;
 use super::target::Target;
 use super::{End, INTERRUPTED, print};
 use crate::config::Config;
@@ -35,6 +40,8 @@ pub(super) use arguments::Arguments;
 use file::LabelFile;
 use journal::Journal;
 use labelling::open_target;
+use proof::accepted;
+use proof::finished::{Finished, finish};
 use proof::verify::verify;
 use report::Summary;
 use run::RunEnd;
@@ -53,6 +60,9 @@ pub(super) async fn run(config: &Config, arguments: Arguments) -> anyhow::Result
     if arguments.verify {
         return print_verification(config, &arguments);
     }
+    if let Some(path) = &arguments.finish {
+        return finish_file(&arguments.input, path);
+    }
     if let Some(size) = arguments.sample {
         return print_sample(&arguments, size);
     }
@@ -69,8 +79,10 @@ pub(super) async fn run(config: &Config, arguments: Arguments) -> anyhow::Result
     } else {
         print(summary.text(&arguments.out).trim_end())?;
     }
-    if summary.unasked > 0 {
-        eprintln!("{} rows were not asked; run the same command again for them", summary.unasked);
+    match (summary.unasked, &end) {
+        (0, _) => {}
+        (rows, RunEnd::CostLimit) => eprintln!("{rows} rows were not asked; raise --max-cost-usd for them"),
+        (rows, _) => eprintln!("{rows} rows were not asked; run the same command again for them"),
     }
     Ok(match (end, &summary.proof) {
         (RunEnd::Interrupted, _) => End::Code(INTERRUPTED),
@@ -103,7 +115,22 @@ fn print_verification(config: &Config, arguments: &Arguments) -> anyhow::Result<
     Ok(if verification.is_proved { End::Done } else { End::Code(NOT_PROVED) })
 }
 
-/// Writes random rows to standard output.
+/// Writes the file of rows with a label each.
+fn finish_file(labels: &Path, path: &Path) -> anyhow::Result<End> {
+    let Finished { labelled, unlabelled } = finish(labels, path)?;
+    eprintln!("{labelled} rows have a label in {}", printable(&path.display().to_string()));
+    if unlabelled == 0 {
+        return Ok(End::Done);
+    }
+    let review = accepted::review_path(labels);
+    eprintln!(
+        "{unlabelled} rows have none yet: fill the column reviewed of {}",
+        printable(&review.display().to_string())
+    );
+    Ok(End::Code(FAILED))
+}
+
+/// Writes random rows.
 fn print_sample(arguments: &Arguments, size: usize) -> anyhow::Result<End> {
     let rows = sample::draw(Table::open(&arguments.input)?, size, arguments.proof.rows.seed)?;
     if rows.len() < size {
@@ -113,6 +140,20 @@ fn print_sample(arguments: &Arguments, size: usize) -> anyhow::Result<End> {
         eprintln!("a proof with these rows needs --seed {}, too", arguments.proof.rows.seed);
     }
     // As it is: the labels belong to these very texts.
-    std::io::stdout().write_all(sample::to_csv(&rows)?.as_bytes())?;
+    let text = sample::to_csv(&rows)?;
+    let Some(path) = &arguments.proof.gold else {
+        std::io::stdout().write_all(text.as_bytes())?;
+        return Ok(End::Done);
+    };
+    let mut file = File::create_new(path).with_context(|| {
+        format!("cannot write {}; a file that is there is never overwritten", path.display())
+    })?;
+    file.write_all(text.as_bytes())?;
+    eprintln!(
+        "{} rows are in {}; fill its column {}",
+        rows.len(),
+        printable(&path.display().to_string()),
+        sample::GOLD
+    );
     Ok(End::Done)
 }

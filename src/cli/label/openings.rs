@@ -2,7 +2,7 @@
 
 use std::collections::{HashMap, HashSet};
 use std::fs::{File, OpenOptions};
-use std::io::{BufRead, BufReader, BufWriter, Seek, SeekFrom, Write};
+use std::io::{BufRead, BufReader, BufWriter, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
 use anyhow::Context;
@@ -91,7 +91,12 @@ impl LockedOpenings {
         let unwritable = || format!("cannot write {}", self.path.display());
         let mut writer = BufWriter::new(&self.file);
         // Ends a line that was cut.
-        if self.file.metadata().is_ok_and(|file| file.len() > 0) {
+        let mut last = [b'\n'];
+        let mut file = &self.file;
+        if file.seek(SeekFrom::End(-1)).is_ok() {
+            file.read_exact(&mut last).with_context(unwritable)?;
+        }
+        if last != [b'\n'] {
             writeln!(writer).with_context(unwritable)?;
         }
         for row in hashes {

@@ -11,6 +11,9 @@ use serde::Serialize;
 use super::journal::{DecidedBy, Entry};
 use super::proof::ProofSummary;
 
+/// Below this alpha, votes are hardly more alike than by chance. (Krippendorff asks for .667 to conclude anything.)
+const HARDLY_ALIKE: f64 = 0.2;
+
 /// Figures of the rows of a file.
 #[derive(Debug, Default, Serialize)]
 pub(super) struct Summary {
@@ -137,7 +140,11 @@ impl Summary {
         line("cost", self.cost_usd.0.to_string());
         if let Some(pairs) = self.pair_agreement {
             let alpha = self.alpha.map_or_else(String::new, |alpha| format!("alpha {alpha:.3}, "));
-            line("agreement", format!("{alpha}{:.1} % of pairs of votes are equal", pairs * 100.0));
+            let hint = match self.alpha {
+                Some(alpha) if alpha < HARDLY_ALIKE => ": hardly more alike than by chance",
+                _ => "",
+            };
+            line("agreement", format!("{alpha}{:.1} % of pairs of votes are equal{hint}", pairs * 100.0));
         }
         let width = self.models.keys().map(String::len).max().unwrap_or_default().max(5);
         let _ = writeln!(

@@ -16,7 +16,9 @@ use super::table::{Row, Table};
 use crate::cli::printable::printable;
 
 /// The columns that are added: the panel's label, its share of the votes, all votes, and room for a person's label.
-const ADDED: [&str; 4] = ["panel_label", "panel_share", "panel_votes", "reviewed"];
+const ADDED: [&str; 4] = ["panel_label", "panel_share", "panel_votes", REVIEWED];
+/// The column for the label of a person.
+pub(super) const REVIEWED: &str = "reviewed";
 
 /// The file of rows and the way it was labelled.
 pub(super) struct Review<'r> {
@@ -47,7 +49,7 @@ impl Review<'_> {
         }
         let labels = File::open(labels).with_context(|| format!("cannot read {}", labels.display()))?;
         let index = self.index(&labels)?;
-        let columns = self.columns()?;
+        let columns = columns(self.input, &ADDED)?;
         let mut labels = BufReader::new(labels);
         // The rows of each score are in a file of their own: there are few scores, and any number of rows.
         let mut levels: BTreeMap<Score, csv::Writer<File>> = BTreeMap::new();
@@ -93,20 +95,6 @@ impl Review<'_> {
         Ok(index)
     }
 
-    /// Returns the columns of all rows, in their order.
-    fn columns(&self) -> anyhow::Result<Vec<String>> {
-        let (mut columns, mut known) = (Vec::new(), BTreeSet::new());
-        for row in Table::open(self.input)? {
-            for column in row?.fields.keys() {
-                if !known.contains(column) && !ADDED.contains(&column.as_str()) {
-                    known.insert(column.clone());
-                    columns.push(column.clone());
-                }
-            }
-        }
-        Ok(columns)
-    }
-
     fn record(&self, columns: &[String], row: &Row, entry: Option<&Entry>) -> Vec<String> {
         let mut record: Vec<String> =
             columns.iter().map(|column| row.text(column).unwrap_or_default()).collect();
@@ -128,6 +116,20 @@ impl Review<'_> {
     }
 }
 
+/// Returns the columns of all rows of a file, in their order, without these.
+pub(super) fn columns(file: &Path, without: &[&str]) -> anyhow::Result<Vec<String>> {
+    let (mut columns, mut known) = (Vec::new(), BTreeSet::new());
+    for row in Table::open(file)? {
+        for column in row?.fields.keys() {
+            if !known.contains(column) && !without.contains(&column.as_str()) {
+                known.insert(column.clone());
+                columns.push(column.clone());
+            }
+        }
+    }
+    Ok(columns)
+}
+
 /// Returns the number of rows of such a file, if a person has filled a cell of its last column.
 fn reviewed(path: &Path) -> anyhow::Result<Option<u64>> {
     if !path.exists() {
@@ -137,7 +139,7 @@ fn reviewed(path: &Path) -> anyhow::Result<Option<u64>> {
     for row in Table::open(path)? {
         let row = row.with_context(|| format!("{} is there, and is no file of ours", path.display()))?;
         rows += 1;
-        is_reviewed |= row.text(ADDED[3]).is_none_or(|text| !text.trim().is_empty());
+        is_reviewed |= row.text(REVIEWED).is_none_or(|text| !text.trim().is_empty());
     }
     Ok(is_reviewed.then_some(rows))
 }

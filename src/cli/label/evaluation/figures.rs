@@ -6,17 +6,22 @@ use ep_evaluation::choice::{FOLDS, size_to_prove};
 use ep_evaluation::effective_votes::ErrorCorrelation;
 use ep_evaluation::panel::{Accuracy, accuracies, cross_fitted, ranked};
 use ep_evaluation::{Vote, Votes, weights};
+use ep_polling::tie_rule::TieRule;
 use serde::Serialize;
+use serde_json::Value;
 
+use crate::cli::label::decision::decide;
 use crate::cli::label::journal::Entry;
+use crate::cli::label::question::RowQuestion;
+use crate::cli::label::settings::Panel;
 
 /// Sizes of the panels of the strongest models.
 const SIZES: [usize; 3] = [1, 3, 5];
 
-/// A judged row: its label by hand, its options, and the votes.
+/// A judged row: its label by hand, its question, and the votes.
 pub(super) struct Judged {
     pub(super) gold: String,
-    pub(super) options: Vec<String>,
+    pub(super) question: RowQuestion,
     pub(super) entry: Entry,
 }
 
@@ -39,8 +44,23 @@ pub(in crate::cli::label) struct Evaluation {
     pub(super) guess: f64,
     /// The models to prove, the most accurate first.
     pub(super) to_prove: Vec<String>,
+    /// The rows on which these models and the person differ, in the order of the gold file.
+    pub(super) differences: Vec<Difference>,
     /// True if the voters are simulated.
     pub(super) simulated: bool,
+}
+
+/// A row on which the panel to prove and the person differ.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub(in crate::cli::label) struct Difference {
+    /// The row's number in the gold file.
+    pub(super) row: u64,
+    pub(super) id: Value,
+    pub(super) question: String,
+    /// The label of the person.
+    pub(super) gold: String,
+    /// The label of the panel; null without one.
+    pub(super) label: Option<String>,
 }
 
 /// The figures of a model or a panel.
@@ -85,7 +105,7 @@ impl Evaluation {
         let mut errors = ErrorCorrelation::new(sums.len());
         for row in rows {
             let number = |text: &str| {
-                let place = row.options.iter().position(|option| option == text);
+                let place = row.question.options.iter().position(|option| option == text);
                 place.and_then(|place| u16::try_from(place).ok())
             };
             let mut choices: Vec<Vote> = vec![None; sums.len()];
@@ -102,7 +122,7 @@ impl Evaluation {
             votes.push(&choices);
             errors.add_gold(&choices, label);
             gold.push(label);
-            options.push(row.options.len());
+            options.push(row.question.options.len());
         }
         let each = accuracies(&votes, &gold);
         let ranking = ranked(&each);
@@ -133,6 +153,7 @@ impl Evaluation {
         let most_frequent = labels.values().copied().max().unwrap_or(0) as f64 / count;
         let guess = guess.max(most_frequent);
         let size = size_to_prove(&votes, &gold);
+        let to_prove: Vec<String> = sums.iter().take(size).map(|sums| sums.name.clone()).collect();
         Some(Self {
             rows: rows.len(),
             models: models.collect(),
@@ -141,7 +162,8 @@ impl Evaluation {
             effective_votes: errors.effective_votes(),
             error_correlation: errors.mean(),
             guess,
-            to_prove: sums.iter().take(size).map(|sums| sums.name.clone()).collect(),
+            differences: differences(rows, &to_prove),
+            to_prove,
             simulated: rows.iter().any(|row| row.entry.simulated),
         })
     }
@@ -172,6 +194,24 @@ impl Evaluation {
         });
         all
     }
+}
+
+/// Returns the rows on which these models, the strongest first, and the person differ.
+fn differences(rows: &[Judged], models: &[String]) -> Vec<Difference> {
+    let panel = Panel::Models(models.to_vec());
+    let different = rows.iter().filter_map(|row| {
+        let label = decide(&row.entry.votes, &panel, models.len(), TieRule::Strongest).label;
+        (label != Some(row.gold.as_str())).then(|| Difference {
+            row: row.question.row.number,
+            id: row.entry.id.clone(),
+            question: row.question.question.clone(),
+            gold: row.gold.clone(),
+            label: label.map(str::to_owned),
+        })
+    });
+    let mut different: Vec<Difference> = different.collect();
+    different.sort_by_key(|difference| difference.row);
+    different
 }
 
 impl Candidate {

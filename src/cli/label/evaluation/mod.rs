@@ -68,8 +68,8 @@ pub(in crate::cli) async fn run(config: &Config, command: PanelCommand) -> anyho
     if evaluated.is_err() {
         journal.remove_if_empty(&arguments.out);
     }
-    let evaluation = match evaluated? {
-        Evaluated::Complete(evaluation) => evaluation,
+    let (evaluation, is_all_used) = match evaluated? {
+        Evaluated::Complete(evaluation, is_all_used) => (evaluation, is_all_used),
         Evaluated::Incomplete(code) => return Ok(End::Code(code)),
     };
     let command = proof_command(&arguments, &evaluation);
@@ -82,7 +82,7 @@ pub(in crate::cli) async fn run(config: &Config, command: PanelCommand) -> anyho
         return Ok(End::Done);
     }
     print(&evaluation.text())?;
-    if evaluation.is_better_than_a_guess() {
+    if evaluation.is_better_than_a_guess() && !is_all_used {
         eprintln!("Next: {}", printable(&command));
     }
     Ok(End::Done)
@@ -93,7 +93,7 @@ fn proof_command(arguments: &Arguments, evaluation: &Evaluation) -> String {
     let gold = arguments.gold.display().to_string();
     let words = ["ep", "label", "FILE"].map(str::to_owned).into_iter().chain(arguments.run.question_words());
     let words = words.chain(["--gold".to_owned(), gold]).chain(arguments.rows.words());
-    let words = words.chain(["--max-error".to_owned(), "0.05".to_owned()]).chain(evaluation.arguments());
+    let words = words.chain(["--max-error".to_owned(), "0.05,0.1".to_owned()]).chain(evaluation.arguments());
     words.map(|word| quoted(&word)).collect::<Vec<_>>().join(" ")
 }
 
@@ -108,7 +108,8 @@ fn quoted(word: &str) -> String {
 
 /// The end of an evaluation.
 enum Evaluated {
-    Complete(Box<Evaluation>),
+    /// The figures, and true if no gold row is left to prove.
+    Complete(Box<Evaluation>, bool),
     /// Rows were not asked; this is the exit code.
     Incomplete(u8),
 }
@@ -139,9 +140,14 @@ async fn evaluate(
         input.add(&row.question, journal, &priced.bound);
     }
     asked.add_gold(chosen.iter().map(|row| row.question.clone()).collect(), 0, arguments.rows.seed);
-    let notice =
+    let mut notice =
         format!("{} of {apart} gold rows choose; the labels of the others are not read", chosen.len());
-    let outcome = labelling.ask(asked, Some(input), &priced, Some(notice), journal).await?;
+    let is_all_used = chosen.len() == apart;
+    if is_all_used {
+        notice.push_str(". None is left to prove an error bound");
+    }
+    let notice = Some(notice).filter(|_| input.rows > 0);
+    let outcome = labelling.ask(asked, Some(input), &priced, notice, journal).await?;
     match outcome.end {
         RunEnd::Interrupted => return Ok(Evaluated::Incomplete(INTERRUPTED)),
         RunEnd::CostLimit => return Ok(Evaluated::Incomplete(LIMITED)),
@@ -161,7 +167,7 @@ async fn evaluate(
     let Some(evaluation) = Evaluation::of(&judged) else {
         bail!("no row has votes; run the same command again")
     };
-    Ok(Evaluated::Complete(Box::new(evaluation)))
+    Ok(Evaluated::Complete(Box::new(evaluation), is_all_used))
 }
 
 /// Joins the gold rows with their votes.
@@ -179,7 +185,7 @@ fn judged(rows: Vec<GoldRow>, journal: &Journal) -> anyhow::Result<Vec<Judged>> 
     rows.sort_by(|one, two| one.hashes.cmp(&two.hashes));
     let judged = rows.into_iter().filter_map(|row| {
         let entry = votes.remove(&row.question.key)?;
-        Some(Judged { gold: row.label?, options: row.question.options, entry })
+        Some(Judged { gold: row.label?, question: row.question, entry })
     });
     Ok(judged.collect())
 }

@@ -88,7 +88,7 @@ impl Plot {
             is_left_of_it: x(cost(candidate)) > RIGHT - NAME_ROOM,
         };
         let models = evaluation.models.iter().enumerate();
-        let models = models.map(|(rank, model)| point(model, false, rank == 0));
+        let models = models.map(|(rank, model)| point(model, false, rank < 3));
         // The best model is among the models, too.
         let panels = panels().filter(|panel| panel.models.len() > 1).map(|panel| point(panel, true, true));
         let mut points: Vec<Point> = models.chain(panels).collect();

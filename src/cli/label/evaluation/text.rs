@@ -2,7 +2,12 @@
 
 use std::fmt::Write;
 
-use super::figures::{Candidate, Evaluation};
+use super::figures::{Candidate, Difference, Evaluation};
+
+/// The most rows that are listed.
+const SHOWN: usize = 10;
+/// The most characters of a question that are shown.
+const QUESTION: usize = 100;
 
 impl Evaluation {
     /// Returns the table and the advice.
@@ -32,11 +37,37 @@ impl Evaluation {
                  correlation of errors r = {correlation:.2}."
             );
         }
+        text.push_str("\nThe best model and the best few are chosen without the row that they are judged on, so they can be less often \
+             right than the best ones in the list.\n");
+        self.list_differences(&mut text);
         if self.simulated {
             text.push_str("\nThese voters are simulated: the figures mean nothing.\n");
         }
         let _ = write!(text, "\n{}", self.advice());
         text
+    }
+
+    /// Appends the rows on which the panel to prove and the person differ.
+    fn list_differences(&self, text: &mut String) {
+        if self.differences.is_empty() {
+            return;
+        }
+        let _ = writeln!(
+            text,
+            "\nRows that you and the panel to prove label differently ({} of {}; they prove nothing, so look at them to improve \
+             the question):",
+            self.differences.len(),
+            self.rows
+        );
+        for Difference { id, question, gold, label, .. } in self.differences.iter().take(SHOWN) {
+            let label = label.as_deref().unwrap_or("no label");
+            let question: String = question.chars().take(QUESTION).collect();
+            let _ = writeln!(text, "  {id}: you {gold}, the panel {label}: {}", question.replace('\n', " "));
+        }
+        if self.differences.len() > SHOWN {
+            let _ =
+                writeln!(text, "  and {} more (--json and --page have all)", self.differences.len() - SHOWN);
+        }
     }
 
     /// Returns the panel to prove, in one sentence.

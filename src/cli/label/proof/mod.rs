@@ -1,9 +1,10 @@
 //! A proof of an error bound: gold rows are asked among the rows of a file, and their labels are read once, for rules
 //! that were fixed before.
 
-mod accepted;
+pub(super) mod accepted;
 mod declaration;
 mod file_part;
+pub(super) mod finished;
 mod opening;
 mod record;
 mod result;
@@ -12,6 +13,7 @@ mod statement;
 pub(super) mod verify;
 
 use std::collections::HashSet;
+use std::fmt::Write;
 use std::path::Path;
 
 use anyhow::bail;
@@ -27,6 +29,7 @@ use super::rows::InputCounts;
 use super::settings::LabelSettings;
 use crate::app::clock::SystemClock;
 use crate::config::Config;
+use accepted::FileCounts;
 use declaration::{Declaration, DeclaredGold, GoldSet, InputFile};
 use file_part::FilePart;
 use opening::{Opening, entries_of, hashes, opened_by_others};
@@ -65,12 +68,9 @@ pub(super) struct ProofSummary {
     #[serde(flatten)]
     result: ProofResult,
     statement: String,
-    /// Rows in the file of accepted labels.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    accepted_rows: Option<u64>,
-    /// Rows in the file for a person.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    review_rows: Option<u64>,
+    /// Rows of the files that were written.
+    #[serde(flatten)]
+    files: Option<FileCounts>,
 }
 
 impl<'r> Proof<'r> {
@@ -131,6 +131,7 @@ impl<'r> Proof<'r> {
                 statement::not_drawn(&declaration.gold, &names)
             );
         }
+        refuse_unlabelled(&declaration, &names, arguments.count_unlabelled)?;
         let (labelled, fewest) = (declaration.proof_rows().count() as u64, declaration.fewest_gold());
         if labelled < fewest {
             let apart = match choose {
@@ -185,19 +186,16 @@ impl<'r> Proof<'r> {
             if !broken.is_empty() {
                 let result = ProofResult::unread(broken);
                 let statement = statement::unread(&result.reasons);
-                return Ok(ProofSummary { result, statement, accepted_rows: None, review_rows: None });
+                return Ok(ProofSummary { result, statement, files: None });
             }
             self.open(journal)?
         };
         let statement = statement::statement(&record);
-        let (accepted_rows, review_rows) = match record.result.verdict {
-            Verdict::Proved => {
-                let (accepted, review) = accepted::write(&record, &self.run)?;
-                (Some(accepted), Some(review))
-            }
-            Verdict::Estimate | Verdict::Unread | Verdict::Nothing => (None, None),
+        let files = match record.result.verdict {
+            Verdict::Proved => accepted::write(&record, &self.run)?,
+            Verdict::Estimate | Verdict::Unread | Verdict::Nothing => None,
         };
-        Ok(ProofSummary { result: record.result, statement, accepted_rows, review_rows })
+        Ok(ProofSummary { result: record.result, statement, files })
     }
 
     /// Tests the rules and writes the record. The opening is on disk before the first test.
@@ -220,6 +218,24 @@ impl<'r> Proof<'r> {
         record.write(labels)?;
         Ok(record)
     }
+}
+
+/// Refuses gold rows without a label, which a person may have forgotten: gold labels are read once.
+fn refuse_unlabelled(declaration: &Declaration, names: &FileNames, is_counted: bool) -> anyhow::Result<()> {
+    let rows = &declaration.gold.rows;
+    let missing = rows.iter().filter(|row| row.label.is_none()).count();
+    if missing == 0 || is_counted && missing < rows.len() {
+        return Ok(());
+    }
+    let name = names.gold.display();
+    if missing == rows.len() {
+        bail!("{name} has no labels: all {missing} cells of its column are empty");
+    }
+    bail!(
+        "{name}: {missing} of {} rows have no label; label them, or count those that --sample drew as errors with \
+         --count-unlabelled",
+        rows.len()
+    );
 }
 
 /// Returns the record of the same rules and gold rows, if it is on disk. Fails if another proof is there.
@@ -247,15 +263,17 @@ impl ProofSummary {
     /// Returns the result in words, with the files beside this file of labels.
     pub(super) fn text(&self, labels: &Path) -> String {
         let statement = &self.statement;
-        let Some((accepted, review)) = self.accepted_rows.zip(self.review_rows) else {
-            return statement.clone();
-        };
-        let (accepted_path, review_path) = (accepted::path(labels), accepted::review_path(labels));
-        format!(
-            "{statement}\n\n{accepted} rows are in {}: the accepted labels, and the gold ones\n{review} rows are in {}, the \
-             most doubtful first",
-            accepted_path.display(),
-            review_path.display()
-        )
+        let Some(FileCounts { by_person, by_models, left }) = &self.files else { return statement.clone() };
+        let (accepted, review) = (accepted::path(labels), accepted::review_path(labels));
+        let mut text = format!(
+            "{statement}\n\n{}: {} rows, {by_person} labelled by you and {by_models} by the models",
+            accepted.display(),
+            by_person + by_models
+        );
+        if *left > 0 {
+            let _ =
+                write!(text, "\n{}: {left} rows for you to label, the most doubtful first", review.display());
+        }
+        text
     }
 }

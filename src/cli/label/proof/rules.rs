@@ -14,7 +14,7 @@ use crate::cli::label::settings::Panel;
 #[derive(clap::Args)]
 pub(in crate::cli::label) struct ProofArguments {
     /// File of rows that a person labelled, in the column gold; proves an error bound with them
-    #[arg(long, value_name = "FILE", conflicts_with = "sample")]
+    #[arg(long, value_name = "FILE")]
     pub(in crate::cli::label) gold: Option<PathBuf>,
     /// The gold rows were drawn in another way than by --sample: the proof is about rows drawn like them
     #[arg(long, requires = "gold")]
@@ -31,6 +31,9 @@ pub(in crate::cli::label) struct ProofArguments {
     /// Share of all labels of the file that may be accepted and wrong; the other rows are labelled by hand
     #[arg(long, value_delimiter = ',', value_name = "SHARE,…", requires = "gold")]
     max_set_error: Vec<Fraction>,
+    /// Count drawn rows without a label as errors; by default, they are refused
+    #[arg(long, requires = "gold")]
+    pub(super) count_unlabelled: bool,
     /// Numbers of models to prove, the strongest first, such as 1,3,5; by default all of them
     #[arg(long, value_delimiter = ',', value_name = "NUMBER,…", requires = "gold")]
     prove: Vec<usize>,

@@ -161,12 +161,12 @@ fn tests(text: &mut String, declaration: &Declaration, rule: &Rule, result: &Rul
     for test in &result.tests {
         let is_passed = result.threshold.is_some_and(|threshold| test.threshold >= threshold);
         let allowed = match test.most_wrong {
-            Some(most) => format!("{most} may be"),
+            Some(most) => format!("at most {most} allowed"),
             None => format!("{} are needed", declaration.claim(rule).fewest_gold()),
         };
         let _ = write!(
             text,
-            "\n  {}: {} gold rows, {} wrong, {allowed}: {}",
+            "\n  {}: {} accepted, {} wrong, {allowed}: {}",
             test.agreement,
             test.gold,
             test.wrong,

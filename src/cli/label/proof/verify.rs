@@ -22,20 +22,28 @@ pub(in crate::cli::label) struct Verification {
     statement: String,
     /// What was checked.
     checks: Vec<String>,
+    /// What could not be checked here.
+    unchecked: Vec<String>,
 }
 
 /// Computes the result of a proof again. Fails if it is not what the labels and the gold rows show.
 pub(in crate::cli::label) fn verify(labels: &Path, config: &Config) -> anyhow::Result<Verification> {
     let name = labels.display();
     let Some(record) = ProofRecord::read(labels)? else {
+        if [".accepted.jsonl", ".proof.json"].iter().any(|end| name.to_string().ends_with(end)) {
+            bail!(
+                "verify the file of labels: that with the name before .accepted.jsonl or .proof.json, and .jsonl"
+            );
+        }
         bail!("{name} has no proof: {} does not exist", ProofRecord::path(labels).display());
     };
     check(&record, labels)?;
-    let ProofRecord { names, declaration, journal, opening, opened_before, result, .. } = &record;
+    let ProofRecord { names, declaration, opening, opened_before, result, .. } = &record;
     let mut checks = vec![
-        format!("the first {} bytes of {name} and the rules are those of the opening", journal.bytes),
+        format!("the labels of {name}, the gold labels and the rules are those of the opening"),
         format!("all tests on {} gold rows have the same result again", result.gold),
     ];
+    let mut unchecked = Vec::new();
 
     let openings = Openings::new(&config.data_dir()?).lock()?;
     let mut known = 0;
@@ -47,13 +55,14 @@ pub(in crate::cli::label) fn verify(labels: &Path, config: &Config) -> anyhow::R
             bail!("not verified: a gold row was opened before, for another rule or other votes");
         }
     }
-    checks.push(match known {
-        0 => "this machine cannot tell whether the gold rows were opened before".to_owned(),
-        rows => format!("this is the first opening of {rows} gold rows in the record of this machine"),
-    });
+    match known {
+        0 => unchecked
+            .push("whether the gold rows were opened before: this machine has no record of them".to_owned()),
+        rows => checks.push(format!("this is the first opening of {rows} gold rows on this machine")),
+    }
 
     let (file, path) = (&declaration.file, &names.rows);
-    checks.push(match FilePart::of(path) {
+    match FilePart::of(path) {
         Ok(now) if now.sha256 == file.sha256 => {
             if declaration.gold.is_drawn && !declaration.is_drawn_from(path)? {
                 bail!(
@@ -61,18 +70,27 @@ pub(in crate::cli::label) fn verify(labels: &Path, config: &Config) -> anyhow::R
                     path.display()
                 );
             }
-            format!("{} is unchanged", path.display())
+            checks.push(format!("{} is unchanged", path.display()));
         }
-        Ok(_) => {
-            format!(
-                "{} has changed: the proof is about the file with the SHA-256 {}",
+        Ok(_) => unchecked.push(format!(
+            "the file of rows: {} has changed since; its SHA-256 was {}",
+            path.display(),
+            file.sha256
+        )),
+        Err(_) => {
+            unchecked.push(format!(
+                "the file of rows: {} is not here; its SHA-256 was {}",
                 path.display(),
                 file.sha256
-            )
+            ));
         }
-        Err(_) => format!("{} is not here: its SHA-256 was {}", path.display(), file.sha256),
-    });
-    Ok(Verification { is_proved: result.verdict == Verdict::Proved, statement: statement(&record), checks })
+    }
+    Ok(Verification {
+        is_proved: result.verdict == Verdict::Proved,
+        statement: statement(&record),
+        checks,
+        unchecked,
+    })
 }
 
 /// Fails if the result of a record does not follow from its rules, its gold rows and these labels.
@@ -96,7 +114,11 @@ pub(super) fn check(record: &ProofRecord, labels: &Path) -> anyhow::Result<()> {
 impl Verification {
     /// Returns the check as text.
     pub(in crate::cli::label) fn text(&self) -> String {
-        let checks: Vec<String> = self.checks.iter().map(|check| format!("- {check}")).collect();
-        format!("Verified:\n{}\n\n{}", checks.join("\n"), self.statement)
+        let list = |title: &str, items: &[String]| {
+            let items: Vec<String> = items.iter().map(|item| format!("\n- {item}")).collect();
+            if items.is_empty() { String::new() } else { format!("{title}:{}\n\n", items.concat()) }
+        };
+        let (checked, unchecked) = (list("Verified", &self.checks), list("Not checked", &self.unchecked));
+        format!("{checked}{unchecked}{}", self.statement)
     }
 }
