@@ -74,7 +74,7 @@ pub(in crate::cli::label) fn finish(labels: &Path, path: &Path) -> anyhow::Resul
         let fields = columns.iter().map(|column| question.row.text(column).unwrap_or_default());
         csv.write_record(fields.chain([label, by.to_owned()]))?;
     }
-    let file = csv.into_inner().map_err(|error| error.into_error())?;
+    let file = csv.into_inner().map_err(csv::IntoInnerError::into_error)?;
     file.finish().with_context(|| format!("cannot write {}", path.display()))?;
     Ok(finished)
 }

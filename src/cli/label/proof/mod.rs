@@ -21,7 +21,7 @@ use ep_evaluation::Fraction;
 use ep_kernel::ports::Clock;
 use serde::Serialize;
 
-use super::gold::{GoldArguments, GoldRow, read_gold};
+use super::gold::{GoldRow, read_gold};
 use super::journal::{Journal, Key};
 use super::openings::Openings;
 use super::question::{RowQuestion, digest};
@@ -90,25 +90,9 @@ impl<'r> Proof<'r> {
             );
         }
         let ProofRun { settings, panel, .. } = run;
-        let GoldArguments { seed, choose, .. } = arguments.rows;
-        let mut rows = Vec::new();
-        let mut more = Vec::new();
-        for GoldRow { question, hashes, label, part } in read_gold(path, &arguments.rows, settings, panel)? {
-            let (key, is_in_file) = (question.key, input.keys.contains(&question.key));
-            rows.push(DeclaredGold { key, hashes, label, part, is_in_file });
-            if !is_in_file {
-                if settings.id.is_some() && input.ids.contains(&digest(&question.id_text())) {
-                    bail!(
-                        "{}: row {} has the id {} of a row of {}, but another text; copy the text of that row",
-                        path.display(),
-                        question.row.number,
-                        question.id,
-                        run.input.display()
-                    );
-                }
-                more.push(question);
-            }
-        }
+        let names = FileNames { rows: run.input.to_owned(), gold: path.clone() };
+        let (rows, more) =
+            gold_rows(read_gold(path, &arguments.rows, settings, panel)?, input, settings, &names)?;
         let mut declaration = Declaration {
             file: InputFile { sha256: FilePart::of(run.input)?.sha256, rows: input.keys.len() as u64 },
             question: run.question.to_owned(),
@@ -120,35 +104,15 @@ impl<'r> Proof<'r> {
             round: settings.round,
             risk: Fraction::FIVE_PERCENT,
             rules: arguments.rules(&settings.panel, run.models)?,
-            gold: GoldSet { is_drawn: false, seed, rows },
+            gold: GoldSet { is_drawn: false, seed: arguments.rows.seed, rows },
         };
         declaration.gold.is_drawn = declaration.is_drawn_from(run.input)?;
-        let names = FileNames { rows: run.input.to_owned(), gold: path.clone() };
-        if !declaration.gold.is_drawn && !arguments.own_draw {
-            bail!(
-                "{}. If you drew with another seed, name it with --seed. If you drew in another way, add --own-draw: the \
-                 proof is then about rows drawn like the gold",
-                statement::not_drawn(&declaration.gold, &names)
-            );
-        }
-        refuse_unlabelled(&declaration, &names, arguments.count_unlabelled)?;
-        let (labelled, fewest) = (declaration.proof_rows().count() as u64, declaration.fewest_gold());
-        if labelled < fewest {
-            let apart = match choose {
-                0 => String::new(),
-                choose => format!(", or set fewer apart with --choose (now {choose})"),
-            };
-            bail!(
-                "{} has {labelled} labelled rows to prove with, and {fewest} are the fewest that can prove this; label more \
-                 rows{apart}",
-                path.display()
-            );
-        }
+        refuse_bad_gold(&declaration, &names, arguments)?;
         let known: HashSet<Key> = declaration.gold.rows.iter().map(|row| row.key).collect();
         if journal.keys().iter().any(|key| !input.keys.contains(key) && !known.contains(key)) {
             bail!(
-                "{} has labels of other rows, or of another question or panel; a proof needs a file of its own: name \
-                 it with --out",
+                "{} has labels of other rows, or of another question, panel or id column; a proof needs a file of its own: \
+                 name it with --out",
                 run.labels.display()
             );
         }
@@ -220,22 +184,71 @@ impl<'r> Proof<'r> {
     }
 }
 
-/// Refuses gold rows without a label, which a person may have forgotten: gold labels are read once.
-fn refuse_unlabelled(declaration: &Declaration, names: &FileNames, is_counted: bool) -> anyhow::Result<()> {
-    let rows = &declaration.gold.rows;
-    let missing = rows.iter().filter(|row| row.label.is_none()).count();
-    if missing == 0 || is_counted && missing < rows.len() {
-        return Ok(());
+/// Returns the gold rows, and the questions of those that are no rows of the file.
+fn gold_rows(
+    gold: Vec<GoldRow>,
+    input: &InputCounts,
+    settings: &LabelSettings,
+    names: &FileNames,
+) -> anyhow::Result<(Vec<DeclaredGold>, Vec<RowQuestion>)> {
+    let (mut rows, mut more) = (Vec::new(), Vec::new());
+    for GoldRow { question, hashes, label, part } in gold {
+        let (key, is_in_file) = (question.key, input.keys.contains(&question.key));
+        rows.push(DeclaredGold { key, hashes, label, part, is_in_file });
+        if is_in_file {
+            continue;
+        }
+        if settings.id.is_some() && input.ids.contains(&digest(&question.id_text())) {
+            bail!(
+                "{}: row {} has the id {} of a row of {}, but another text; copy the text of that row",
+                names.gold.display(),
+                question.row.number,
+                question.id,
+                names.rows.display()
+            );
+        }
+        more.push(question);
     }
-    let name = names.gold.display();
+    Ok((rows, more))
+}
+
+/// Refuses gold rows that cannot prove as they are. Gold labels are read once, so a mistake would waste them.
+fn refuse_bad_gold(
+    declaration: &Declaration,
+    names: &FileNames,
+    arguments: &ProofArguments,
+) -> anyhow::Result<()> {
+    let (name, rows) = (names.gold.display(), &declaration.gold.rows);
+    if !declaration.gold.is_drawn && !arguments.own_draw {
+        bail!(
+            "{}. If you drew with another seed, name it with --seed. If you drew in another way, add --own-draw: the proof \
+             is then about rows drawn like the gold",
+            statement::not_drawn(&declaration.gold, names)
+        );
+    }
+    let missing = rows.iter().filter(|row| row.label.is_none()).count();
     if missing == rows.len() {
         bail!("{name} has no labels: all {missing} cells of its column are empty");
     }
-    bail!(
-        "{name}: {missing} of {} rows have no label; label them, or count those that --sample drew as errors with \
-         --count-unlabelled",
-        rows.len()
-    );
+    if missing > 0 && !arguments.count_unlabelled {
+        bail!(
+            "{name}: {missing} of {} rows have no label; label them, or count those that --sample drew as errors with \
+             --count-unlabelled",
+            rows.len()
+        );
+    }
+    let (labelled, fewest) = (declaration.proof_rows().count() as u64, declaration.fewest_gold());
+    if labelled < fewest {
+        let apart = match arguments.rows.choose {
+            0 => String::new(),
+            choose => format!(", or set fewer apart with --choose (now {choose})"),
+        };
+        bail!(
+            "{name} has {labelled} labelled rows to prove with, and {fewest} are the fewest that can prove this; label more \
+             rows{apart}"
+        );
+    }
+    Ok(())
 }
 
 /// Returns the record of the same rules and gold rows, if it is on disk. Fails if another proof is there.
