@@ -50,11 +50,8 @@ impl LabelSettings {
 
 impl RowQuestion {
     /// Returns the id as text, which is the same for a number and its text.
-    pub(super) fn id_text(&self) -> Value {
-        match &self.id {
-            Value::String(_) => self.id.clone(),
-            other => other.to_string().into(),
-        }
+    pub(super) fn id_text(&self) -> String {
+        self.id.as_str().map_or_else(|| self.id.to_string(), str::to_owned)
     }
 
     /// Returns the poll of the row: complete, private, and at most this expensive.

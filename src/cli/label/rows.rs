@@ -81,7 +81,8 @@ impl<'t> Rows<'t> {
         let mut counts = InputCounts::default();
         for row in Table::open(&self.path)? {
             let question = self.settings.question(row?, self.panel)?;
-            if counts.add(&question, journal, bound) && !counts.ids.insert(digest(&question.id_text())) {
+            if counts.add(&question, journal, bound) && !counts.ids.insert(digest(&question.id_text().into()))
+            {
                 bail!("row {}: the id {} was used before, for another row", question.row.number, question.id);
             }
         }

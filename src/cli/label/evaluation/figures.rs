@@ -8,7 +8,6 @@ use ep_evaluation::panel::{Accuracy, accuracies, cross_fitted, ranked};
 use ep_evaluation::{Vote, Votes, weights};
 use ep_polling::tie_rule::TieRule;
 use serde::Serialize;
-use serde_json::Value;
 
 use crate::cli::label::decision::decide;
 use crate::cli::label::journal::Entry;
@@ -55,7 +54,8 @@ pub(in crate::cli::label) struct Evaluation {
 pub(in crate::cli::label) struct Difference {
     /// The row's number in the gold file.
     pub(super) row: u64,
-    pub(super) id: Value,
+    /// The row's id.
+    pub(super) id: String,
     pub(super) question: String,
     /// The label of the person.
     pub(super) gold: String,
@@ -203,7 +203,7 @@ fn differences(rows: &[Judged], models: &[String]) -> Vec<Difference> {
         let label = decide(&row.entry.votes, &panel, models.len(), TieRule::Strongest).label;
         (label != Some(row.gold.as_str())).then(|| Difference {
             row: row.question.row.number,
-            id: row.entry.id.clone(),
+            id: row.question.id_text(),
             question: row.question.question.clone(),
             gold: row.gold.clone(),
             label: label.map(str::to_owned),

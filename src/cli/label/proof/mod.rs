@@ -198,7 +198,7 @@ fn gold_rows(
         if is_in_file {
             continue;
         }
-        if settings.id.is_some() && input.ids.contains(&digest(&question.id_text())) {
+        if settings.id.is_some() && input.ids.contains(&digest(&question.id_text().into())) {
             bail!(
                 "{}: row {} has the id {} of a row of {}, but another text; copy the text of that row",
                 names.gold.display(),
