@@ -122,7 +122,10 @@ async fn rows_that_were_not_fully_asked_are_an_input() {
         Behaviour { actions: vec![Action::Status(401, String::new())], ..Behaviour::default() },
     );
     let upstream = ScriptedUpstream::start(broken).unwrap();
-    stdout(&run(folder.path(), &upstream, &arguments(&TRIO)).await, 4);
+    let output = run(folder.path(), &upstream, &arguments(&TRIO)).await;
+    stdout(&output, 4);
+    let stderr = String::from_utf8_lossy(&output.stderr);
+    assert!(stderr.contains("5 rows: maker1/line-1 did not respond"), "{stderr}");
     assert_eq!(lines(&folder.path().join("labels.jsonl")).len(), 0);
     let failed = folder.path().join("labels.failed.jsonl");
     let rows = lines(&failed);

@@ -32,7 +32,7 @@ struct Attempts {
     line: u64,
 }
 
-/// What is known of a row from earlier attempts.
+/// Votes and cost of a row from earlier attempts.
 #[derive(Debug, Default)]
 pub(super) struct Earlier {
     pub(super) attempts: u32,
@@ -93,7 +93,7 @@ impl FailedRows {
         Ok(Self { path, file: None, end, attempts, this_run: HashMap::new(), reasons: Vec::new() })
     }
 
-    /// Returns what is known of a row from earlier attempts.
+    /// Returns the votes and the cost of a row from earlier attempts.
     pub(super) fn earlier(&self, key: Key) -> anyhow::Result<Earlier> {
         let Some(Attempts { count, cost, line }) = self.attempts.get(&key).copied() else {
             return Ok(Earlier::default());
@@ -160,13 +160,15 @@ impl FailedRows {
         }
         self.end += line.len() as u64;
         self.attempts.insert(key, attempts);
-        let place = self.reasons.iter().position(|known| *known == reason).unwrap_or_else(|| {
-            if self.reasons.len() < MAX_REASONS {
+        let place = match self.reasons.iter().position(|known| *known == reason) {
+            Some(known) => known,
+            None if self.reasons.len() < MAX_REASONS => {
                 self.reasons.push(reason);
+                self.reasons.len() - 1
             }
-            self.reasons.len()
-        });
-        Ok(self.this_run.insert(key, place.min(MAX_REASONS)).is_none())
+            None => MAX_REASONS,
+        };
+        Ok(self.this_run.insert(key, place).is_none())
     }
 
     /// Tells how many rows failed, and why. Removes rows from the file that have a label, and earlier lines of a row.
