@@ -92,7 +92,7 @@ pub struct PollRequest {
     #[serde(default)]
     #[schemars(extend("default" = false, "x-extended" = true))]
     pub complete: bool,
-    /// What follows from a tie. strongest: of the tied options, that of the first model in `models`, or of the strongest
+    /// The rule for a tie. strongest: of the tied options, that of the first model in `models`, or of the strongest
     /// one of a panel such as trio.
     #[serde(default, deserialize_with = "schema::word")]
     #[schemars(extend("x-extended" = true))]

@@ -3,6 +3,7 @@
 use std::ops::RangeInclusive;
 
 use ep_polling::tally::Tally;
+use ep_polling::tie_rule::{self, DecidedBy, TieRule};
 
 use crate::binomial;
 use crate::fraction::Fraction;
@@ -67,13 +68,11 @@ pub fn label(row: &[Vote], members: &[usize]) -> Label {
     let votes = members.iter().filter_map(|&member| row.get(member).copied().flatten()).map(usize::from);
     let options = votes.clone().max().map_or(0, |highest| highest + 1);
     let tally = Tally::of(options, votes.clone().map(Some));
-    let count = |option: usize| tally.counts().get(option).copied().unwrap_or(0);
-    let most = tally.counts().iter().copied().max().unwrap_or(0);
-    let option = votes.clone().find(|&option| count(option) == most);
+    let (option, by) = tie_rule::decide(&tally, TieRule::Strongest, votes.map(Some), true);
     Label {
         option: option.and_then(|option| u16::try_from(option).ok()),
-        votes: most,
-        is_tie_break: most > 0 && tally.leader().is_none(),
+        votes: option.and_then(|option| tally.counts().get(option).copied()).unwrap_or(0),
+        is_tie_break: by == DecidedBy::TieBreak,
     }
 }
 

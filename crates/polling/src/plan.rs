@@ -39,7 +39,7 @@ pub struct Draft {
     pub explanations: Option<ExplanationCount>,
     /// True if every model is asked, even after the outcome is certain. A score asks every model in any case.
     pub complete: bool,
-    /// What follows from a tie.
+    /// The rule for a tie.
     pub on_tie: TieRule,
 }
 
@@ -73,7 +73,7 @@ pub struct Plan {
     /// votes need a complete panel.
     #[serde(skip)]
     pub complete: bool,
-    /// What follows from a tie.
+    /// The rule for a tie.
     #[serde(skip)]
     pub on_tie: TieRule,
     /// True if the voters are simulated.

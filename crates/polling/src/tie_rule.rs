@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::tally::Tally;
 
-/// What follows from a tie.
+/// The rule for a tie.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(inline))]

@@ -69,7 +69,8 @@ impl RowHashes {
     }
 }
 
-const USUAL_SEED: u64 = 1;
+/// The usual seed of --sample.
+pub(super) const USUAL_SEED: u64 = 1;
 /// The seed of the split of gold rows, which is the same in an evaluation and in a proof.
 const SPLIT_SEED: u64 = 0;
 
@@ -139,14 +140,8 @@ fn gold_row(row: Row, column: &str, settings: &LabelSettings, panel: &str) -> an
     let hashes = RowHashes::of(&row, column, settings);
     let question = settings.question(row, panel)?;
     let label = Some(label).filter(|label| !label.is_empty());
-    if let Some(label) = &label
-        && !question.options.contains(label)
-    {
-        bail!(
-            "row {}: the label {label:?} is none of the options {}",
-            question.row.number,
-            question.options.join(", ")
-        );
+    if let Some(label) = &label {
+        question.check_label(label)?;
     }
     Ok(GoldRow { question, hashes, label, part: Part::Prove })
 }

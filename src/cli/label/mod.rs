@@ -38,6 +38,7 @@ use super::{End, INTERRUPTED, print};
 use crate::config::Config;
 pub(super) use arguments::Arguments;
 use file::LabelFile;
+use gold::USUAL_SEED;
 use journal::Journal;
 use labelling::open_target;
 use proof::accepted;
@@ -136,7 +137,7 @@ fn print_sample(arguments: &Arguments, size: usize) -> anyhow::Result<End> {
     if rows.len() < size {
         eprintln!("the file has only {} rows", rows.len());
     }
-    if arguments.proof.rows.seed != 1 {
+    if arguments.proof.rows.seed != USUAL_SEED {
         eprintln!("a proof with these rows needs --seed {}, too", arguments.proof.rows.seed);
     }
     // As it is: the labels belong to these very texts.

@@ -54,6 +54,18 @@ impl RowQuestion {
         self.id.as_str().map_or_else(|| self.id.to_string(), str::to_owned)
     }
 
+    /// Refuses the label of a person that is none of the options.
+    pub(super) fn check_label(&self, label: &str) -> anyhow::Result<()> {
+        if self.options.iter().any(|option| option == label) {
+            return Ok(());
+        }
+        bail!(
+            "row {}: the label {label:?} is none of the options {}",
+            self.row.number,
+            self.options.join(", ")
+        );
+    }
+
     /// Returns the poll of the row: complete, private, and at most this expensive.
     pub(super) fn request(&self, panel: &Panel, at_most: MicroUsd) -> Value {
         let mut request = Map::new();

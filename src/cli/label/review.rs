@@ -1,6 +1,6 @@
 //! The rows for a person, the most doubtful first, as CSV.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::fs::File;
 use std::io::{BufRead, BufReader, Seek, SeekFrom, Write};
 use std::path::Path;
@@ -12,7 +12,7 @@ use super::decision::decide;
 use super::journal::{Entry, Key, entries};
 use super::replacement::Replacement;
 use super::settings::LabelSettings;
-use super::table::{Row, Table};
+use super::table::{Row, Table, columns};
 use crate::cli::printable::printable;
 
 /// The columns that are added: the panel's label, its share of the votes, all votes, and room for a person's label.
@@ -49,7 +49,7 @@ impl Review<'_> {
         }
         let labels = File::open(labels).with_context(|| format!("cannot read {}", labels.display()))?;
         let index = self.index(&labels)?;
-        let columns = columns(self.input, &ADDED)?;
+        let columns = columns(Table::open(self.input)?, &ADDED)?;
         let mut labels = BufReader::new(labels);
         // The rows of each score are in a file of their own: there are few scores, and any number of rows.
         let mut levels: BTreeMap<Score, csv::Writer<File>> = BTreeMap::new();
@@ -114,20 +114,6 @@ impl Review<'_> {
         record.push(String::new());
         record
     }
-}
-
-/// Returns the columns of all rows of a file, in their order, without these.
-pub(super) fn columns(file: &Path, without: &[&str]) -> anyhow::Result<Vec<String>> {
-    let (mut columns, mut known) = (Vec::new(), BTreeSet::new());
-    for row in Table::open(file)? {
-        for column in row?.fields.keys() {
-            if !known.contains(column) && !without.contains(&column.as_str()) {
-                known.insert(column.clone());
-                columns.push(column.clone());
-            }
-        }
-    }
-    Ok(columns)
 }
 
 /// Returns the number of rows of such a file, if a person has filled a cell of its last column.

@@ -1,10 +1,10 @@
 //! Random rows of a file, to be labelled by hand.
 
-use std::collections::{BTreeSet, BinaryHeap, HashMap};
+use std::collections::{BinaryHeap, HashMap};
 
 use sha2::{Digest, Sha256};
 
-use super::table::{Row, Table};
+use super::table::{Row, Table, columns};
 
 /// The column for labels by hand.
 pub(super) const GOLD: &str = "gold";
@@ -50,15 +50,9 @@ fn digest(row: &Row, seed: u64) -> [u8; 32] {
 
 /// Returns rows as CSV with a column for the label.
 pub(super) fn to_csv(drawn: &[Row]) -> anyhow::Result<String> {
-    let mut columns: Vec<&String> = Vec::new();
-    let mut known = BTreeSet::new();
-    for column in drawn.iter().flat_map(|row| row.fields.keys()) {
-        if column != GOLD && known.insert(column) {
-            columns.push(column);
-        }
-    }
+    let columns = columns(drawn.iter().map(Ok), &[GOLD])?;
     let mut csv = csv::Writer::from_writer(Vec::new());
-    csv.write_record(columns.iter().map(|column| column.as_str()).chain([GOLD]))?;
+    csv.write_record(columns.iter().map(String::as_str).chain([GOLD]))?;
     for row in drawn {
         let fields = columns.iter().map(|column| row.text(column).unwrap_or_default());
         csv.write_record(fields.chain([row.text(GOLD).unwrap_or_default()]))?;

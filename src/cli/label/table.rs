@@ -1,5 +1,6 @@
 //! Rows of a file: CSV with a header, or JSON Lines.
 
+use std::borrow::Borrow;
 use std::collections::BTreeSet;
 use std::fs::File;
 use std::io::{BufRead, BufReader};
@@ -116,6 +117,23 @@ fn of_json(line: &str) -> anyhow::Result<Map<String, Value>> {
         Value::Object(fields) => Ok(fields),
         _ => bail!("must be a JSON object"),
     }
+}
+
+/// Returns the columns of all rows, in their order, without these.
+pub(super) fn columns<R: Borrow<Row>>(
+    rows: impl IntoIterator<Item = anyhow::Result<R>>,
+    without: &[&str],
+) -> anyhow::Result<Vec<String>> {
+    let (mut columns, mut known) = (Vec::new(), BTreeSet::new());
+    for row in rows {
+        for column in row?.borrow().fields.keys() {
+            if !known.contains(column) && !without.contains(&column.as_str()) {
+                known.insert(column.clone());
+                columns.push(column.clone());
+            }
+        }
+    }
+    Ok(columns)
 }
 
 impl Row {

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use ep_evaluation::choice::{FOLDS, size_to_prove};
+use ep_evaluation::choice::{FOLDS, SIZES, size_to_prove};
 use ep_evaluation::effective_votes::ErrorCorrelation;
 use ep_evaluation::panel::{Accuracy, accuracies, cross_fitted, ranked};
 use ep_evaluation::{Vote, Votes, weights};
@@ -13,9 +13,6 @@ use crate::cli::label::decision::decide;
 use crate::cli::label::journal::Entry;
 use crate::cli::label::question::RowQuestion;
 use crate::cli::label::settings::Panel;
-
-/// Sizes of the panels of the strongest models.
-const SIZES: [usize; 3] = [1, 3, 5];
 
 /// A judged row: its label by hand, its question, and the votes.
 pub(super) struct Judged {

@@ -1,4 +1,4 @@
-//! What is fixed before the gold labels are read.
+//! The rules, the gold rows and the file, as they are fixed before the gold labels are read.
 
 use std::collections::{BTreeSet, HashSet};
 use std::path::Path;

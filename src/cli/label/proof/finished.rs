@@ -11,8 +11,8 @@ use super::file_part::FilePart;
 use super::record::ProofRecord;
 use crate::cli::label::journal::{DecidedBy, Key, entries};
 use crate::cli::label::replacement::Replacement;
-use crate::cli::label::review::{REVIEWED, columns};
-use crate::cli::label::table::Table;
+use crate::cli::label::review::REVIEWED;
+use crate::cli::label::table::{Table, columns};
 
 /// The columns that are added: the label, and who or what decided it.
 const ADDED: [&str; 2] = ["label", "label_by"];
@@ -49,20 +49,13 @@ pub(in crate::cli::label) fn finish(labels: &Path, path: &Path) -> anyhow::Resul
         if label.is_empty() {
             continue;
         }
-        if !question.options.contains(&label) {
-            bail!(
-                "{}: row {}: {label:?} is none of the options {}",
-                accepted::review_path(labels).display(),
-                question.row.number,
-                question.options.join(", ")
-            );
-        }
+        question.check_label(&label).with_context(|| accepted::review_path(labels).display().to_string())?;
         decided.insert(question.key, (label, "person"));
     }
     if path.exists() {
         bail!("{} is there; name a new file", path.display());
     }
-    let columns = columns(rows, &ADDED)?;
+    let columns = columns(Table::open(rows)?, &ADDED)?;
     let mut csv = csv::Writer::from_writer(Replacement::new(path)?);
     csv.write_record(columns.iter().map(String::as_str).chain(ADDED))?;
     let mut finished = Finished { labelled: 0, unlabelled: 0 };

@@ -20,9 +20,9 @@ pub(in crate::cli::label) struct Verification {
     pub(in crate::cli::label) is_proved: bool,
     /// The result in words.
     statement: String,
-    /// What was checked.
+    /// The checks that held.
     checks: Vec<String>,
-    /// What could not be checked here.
+    /// The checks that this machine cannot make.
     unchecked: Vec<String>,
 }
 
