@@ -19,7 +19,7 @@ use serde::{Deserialize, Serialize};
 
 use super::draft::{affordable, choice, plan};
 use super::follow::follow;
-use super::poll_question::billing;
+use super::poll_question::opener;
 use super::profile::Profile;
 use crate::results::PollResult;
 
@@ -205,13 +205,7 @@ impl Tool for DecideQuestions {
             affordable(&plan)?;
             plans.push(plan);
         }
-        let opener = Opener {
-            owner: cx.caller.user(),
-            billing: billing(cx),
-            request_ref: cx.request_ref.clone(),
-            notify: None,
-        };
-        decide(cx, plans, opener).await
+        decide(cx, plans, opener(cx, None)).await
     }
 }
 

@@ -122,19 +122,19 @@ impl PlannedPoll {
     pub async fn open(self, cx: &Ctx) -> Result<PollId, Fault> {
         let Self { plan, notify } = self;
         affordable(&plan)?;
-        let owner = cx.caller.user();
-        let opener = Opener { owner, billing: billing(cx), request_ref: cx.request_ref.clone(), notify };
-        cx.polls().open(plan, opener).await
+        cx.polls().open(plan, opener(cx, notify)).await
     }
 }
 
-/// Returns the payer of the caller's polls.
-pub(super) fn billing(cx: &Ctx) -> Billing {
-    match (cx.settings().billing && cx.caller.user().is_some(), cx.caller.capped_key()) {
+/// Returns the caller as the opener of polls.
+pub(super) fn opener(cx: &Ctx, notify: Option<WebhookUrl>) -> Opener {
+    let billing = match (cx.settings().billing && cx.caller.user().is_some(), cx.caller.capped_key()) {
         (false, _) => Billing::None,
         (true, None) => Billing::Owner,
         (true, Some(key)) => Billing::Capped(key),
-    }
+    };
+    let request_ref = cx.request_ref.clone();
+    Opener { owner: cx.caller.user(), billing, request_ref, notify, batch: cx.caller.batch() }
 }
 
 /// Returns the URL to notify when the poll ends.

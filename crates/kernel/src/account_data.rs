@@ -87,7 +87,7 @@ impl AccountData {
 
 /// Returns a fault that lists every obstacle to a deletion.
 fn deletion_conflict(obstacles: DeletionObstacles) -> Fault {
-    let DeletionObstacles { polls, checkouts, deposits, balance, frozen } = obstacles;
+    let DeletionObstacles { polls, checkouts, deposits, batches, balance, frozen } = obstacles;
     if frozen {
         let text = "this account is frozen, so only the operator can delete it; contact the operator";
         return Fault::new(Kind::AccountFrozen, text);
@@ -102,6 +102,9 @@ fn deletion_conflict(obstacles: DeletionObstacles) -> Fault {
     }
     if deposits > 0 {
         reasons.push(format!("USDC deposits not final yet: {deposits}; wait for them"));
+    }
+    if batches > 0 {
+        reasons.push(format!("open batches: {batches}; cancel them or wait"));
     }
     if balance > MicroUsd::ZERO {
         reasons.push(format!("a balance of {balance}; spend it, or set forfeit_balance"));

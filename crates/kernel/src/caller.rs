@@ -3,6 +3,7 @@
 use std::fmt;
 use std::net::IpAddr;
 
+use crate::batch_id::BatchId;
 use crate::key_terms::{KeyScope, KeyTerms, SpendingCaps};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -124,6 +125,13 @@ pub enum Caller {
         /// The scope; `None` if the token has no scope of this service.
         scope: Option<KeyScope>,
     },
+    /// A batch of an account, which this process works through.
+    Batch {
+        /// The account.
+        user: UserId,
+        /// The batch.
+        batch: BatchId,
+    },
     /// The operator in this process: the command line. No account, billing or limits.
     Local,
 }
@@ -132,8 +140,19 @@ impl Caller {
     /// Returns the account, if any.
     pub const fn user(&self) -> Option<UserId> {
         match self {
-            Self::Session { user } | Self::Key { user, .. } | Self::Token { user, .. } => Some(*user),
+            Self::Session { user }
+            | Self::Key { user, .. }
+            | Self::Token { user, .. }
+            | Self::Batch { user, .. } => Some(*user),
             Self::Anonymous { .. } | Self::Local => None,
+        }
+    }
+
+    /// Returns the batch, if a batch calls.
+    pub const fn batch(&self) -> Option<BatchId> {
+        match self {
+            Self::Batch { batch, .. } => Some(*batch),
+            _ => None,
         }
     }
 
@@ -152,7 +171,7 @@ impl Caller {
         match self {
             Self::Key { key, .. } => Creator::Key(*key),
             Self::Session { .. } => Creator::Session,
-            Self::Anonymous { .. } | Self::Token { .. } | Self::Local => Creator::Proof,
+            Self::Anonymous { .. } | Self::Token { .. } | Self::Batch { .. } | Self::Local => Creator::Proof,
         }
     }
 
@@ -185,7 +204,10 @@ impl Caller {
     /// address is reduced to its /64, the smallest block that providers assign.
     pub fn scope(&self) -> String {
         match self {
-            Self::Session { user } | Self::Key { user, .. } | Self::Token { user, .. } => {
+            Self::Session { user }
+            | Self::Key { user, .. }
+            | Self::Token { user, .. }
+            | Self::Batch { user, .. } => {
                 format!("user:{user}")
             }
             Self::Anonymous { address: IpAddr::V4(address) } => format!("address:{address}"),
@@ -212,6 +234,7 @@ impl Caller {
             Self::Session { .. } => "session",
             Self::Key { .. } => "key",
             Self::Token { .. } => "token",
+            Self::Batch { .. } => "batch",
             Self::Local => "local",
         }
     }

@@ -8,6 +8,8 @@ pub mod account_data;
 pub mod accounts;
 pub mod api_key;
 pub mod app;
+pub mod batch_id;
+pub mod batches;
 pub mod caller;
 pub mod canonical;
 pub mod cards;

@@ -170,7 +170,7 @@ impl Access {
         match caller {
             Caller::Anonymous { .. } => self.anonymous,
             Caller::Session { .. } => self.cookie,
-            Caller::Key { .. } | Caller::Token { .. } => self.key,
+            Caller::Key { .. } | Caller::Token { .. } | Caller::Batch { .. } => self.key,
             Caller::Local => true,
         }
     }

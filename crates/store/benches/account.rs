@@ -110,6 +110,7 @@ async fn make_first_poll(store: &Store) -> UserId {
         hold: Some(Hold { at_least: MicroUsd::new(1), at_most: MicroUsd::new(100) }),
         capped: None,
         notify: None,
+        batch: None,
         time: None,
     };
     let lease = Lease { worker: "bench".into(), lasts: Duration::from_secs(60) };

@@ -226,6 +226,7 @@ async fn open(polls: &dyn PollStore, owner: Option<UserId>) -> PollId {
         hold,
         capped: None,
         notify: None,
+        batch: None,
         time: None,
     };
     polls.open(&poll, &Lease { worker: "bench".into(), lasts: Duration::from_secs(60) }).await.unwrap();

@@ -67,6 +67,12 @@ pub(crate) trait Connection: Send {
     const ADD_SLOT_SUMS: &'static str;
     /// Renews leases with an unchanged epoch; returns the ids of their polls.
     const RENEW_LEASES: &'static str;
+    /// Adds lines to a file.
+    const ADD_LINES: &'static str;
+    /// Leases a batch to be validated. Skips those that another transaction is leasing.
+    const LEASE_VALIDATION: &'static str;
+    /// Returns the size of the results of a batch.
+    const RESULTS_SIZE: &'static str;
     /// Finds a roster by its hash and keeps it from being deleted until the transaction ends.
     const ROSTER_BY_HASH: &'static str;
 

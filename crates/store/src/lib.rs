@@ -31,7 +31,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use ep_kernel::ports::{
-    AccountDataStore, AgentPushes, AgentTasks, Balances, CheckoutStore, Confirmations, DepositStore,
+    AccountDataStore, AgentPushes, AgentTasks, Balances, BatchStore, CheckoutStore, FileStore, Confirmations, DepositStore,
     FeedbackStore, IdempotencyStore, KeyStore, Ledger, Limiter, PollChanges, PollHistory, PollStore,
     Profiles, ReputationStore, SessionStore, StoreError, UpstreamCache, UserAdmin, UserStore, WebhookStore,
 };
@@ -88,6 +88,8 @@ trait AnyDatabase:
     + ReputationStore
     + AgentPushes
     + AgentTasks
+    + BatchStore
+    + FileStore
     + IdempotencyStore
     + UpstreamCache
     + UserAdmin
@@ -265,6 +267,16 @@ impl Store {
 
     /// Returns the store of push configs for agent tasks.
     pub fn agent_pushes(&self) -> Arc<dyn AgentPushes> {
+        self.database.clone()
+    }
+
+    /// Returns the store of batches.
+    pub fn batches(&self) -> Arc<dyn BatchStore> {
+        self.database.clone()
+    }
+
+    /// Returns the store of files.
+    pub fn files(&self) -> Arc<dyn FileStore> {
         self.database.clone()
     }
 

@@ -49,6 +49,8 @@ const MIGRATIONS: &[MigrationFile] = &[
     step!(28, "0028", "fewer_entries"),
     step!(29, "0029", "explanations"),
     step!(30, "0030", "tokens"),
+    step!(32, "0032", "batches"),
+    step!(33, "0033", "holds_of_batch"),
 ];
 
 pub(crate) fn sqlite() -> Migrator {

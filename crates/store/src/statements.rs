@@ -191,6 +191,7 @@ pub(crate) use {ballot_columns, old_ballot_columns};
 
 mod account_data;
 mod agent_tasks;
+mod batches;
 mod deposits;
 mod history;
 mod plans;
@@ -198,6 +199,7 @@ mod reputation;
 
 pub(crate) use account_data::*;
 pub(crate) use agent_tasks::*;
+pub(crate) use batches::*;
 pub(crate) use deposits::*;
 pub(crate) use history::*;
 pub(crate) use plans::*;
@@ -288,7 +290,7 @@ pub(crate) const REPLACE_WEBHOOK_SECRET: &str = "INSERT INTO webhooks (user_id, 
 pub(crate) const AVAILABLE: &str = available!("");
 pub(crate) const AVAILABLE_FOR_UPDATE: &str = available!(" FOR UPDATE");
 pub(crate) const ADD_HOLD: &str =
-    "INSERT INTO holds (ref, account, amount, key_id, day) VALUES ($1, $2, $3, $4, $5)";
+    "INSERT INTO holds (ref, account, amount, key_id, day, batch) VALUES ($1, $2, $3, $4, $5, $6)";
 /// The total spending of a key, and its spending on one day.
 pub(crate) const KEY_SPENDING: &str = "SELECT CAST(COALESCE(SUM(amount), 0) AS BIGINT) AS total, \
      CAST(COALESCE(SUM(CASE day WHEN $2 THEN amount ELSE 0 END), 0) AS BIGINT) AS today \
@@ -302,7 +304,7 @@ pub(crate) const RESERVE: &str = "UPDATE accounts SET held = held + $2 WHERE id 
 pub(crate) const END_HOLD: &str = "UPDATE holds SET \
      captured = CASE WHEN $2 < amount THEN $2 ELSE amount END, \
      status = CASE WHEN $2 > 0 THEN 'captured' ELSE 'released' END \
-     WHERE ref = $1 AND status = 'open' RETURNING account, amount, captured, key_id, day, \
+     WHERE ref = $1 AND status = 'open' RETURNING account, amount, captured, key_id, day, batch, \
          (SELECT funder FROM accounts WHERE id = account) AS funder";
 pub(crate) const RELEASE_AND_DEBIT: &str =
     "UPDATE accounts SET held = held - $2, posted = posted - $3 WHERE id = $1";
@@ -340,7 +342,9 @@ pub(crate) const WRONG_POSTED: &str = "\
      UNION ALL SELECT sums.account FROM sums LEFT JOIN accounts ON accounts.id = sums.account \
          WHERE accounts.id IS NULL";
 pub(crate) const WRONG_HELD: &str = "\
-     WITH sums AS (SELECT account, SUM(amount) AS amount FROM holds WHERE status = 'open' GROUP BY account) \
+     WITH parts AS (SELECT account, amount FROM holds WHERE status = 'open' \
+         UNION ALL SELECT user_id, held FROM batches WHERE ended_at IS NULL), \
+     sums AS (SELECT account, SUM(amount) AS amount FROM parts GROUP BY account) \
      SELECT accounts.id AS id FROM accounts LEFT JOIN sums ON sums.account = accounts.id \
      WHERE accounts.held <> COALESCE(sums.amount, 0)";
 pub(crate) const ORPHANED_HOLDS: &str = "SELECT holds.ref AS id FROM holds JOIN polls ON polls.id = holds.ref \
@@ -369,8 +373,9 @@ pub(crate) const UNPROVEN_CREDITS: &str = "\
      UNION ALL SELECT deposits.id FROM deposits LEFT JOIN transfers ON transfers.ref = 'x402:' || deposits.ref \
          WHERE status IN ('settled', 'vanished') AND transfers.ref IS NULL";
 pub(crate) const WRONG_SPENDING: &str = "\
-     WITH sums AS (SELECT key_id, day, SUM(CASE status WHEN 'open' THEN amount ELSE captured END) AS amount \
-         FROM holds WHERE key_id IS NOT NULL GROUP BY key_id, day) \
+     WITH parts AS (SELECT key_id, day, CASE status WHEN 'open' THEN amount ELSE captured END AS amount FROM holds \
+         UNION ALL SELECT key_id, day, held FROM batches WHERE held > 0), \
+     sums AS (SELECT key_id, day, SUM(amount) AS amount FROM parts WHERE key_id IS NOT NULL GROUP BY key_id, day) \
      SELECT key_spending.key_id AS id FROM key_spending \
          LEFT JOIN sums ON sums.key_id = key_spending.key_id AND sums.day = key_spending.day \
          WHERE key_spending.amount <> COALESCE(sums.amount, 0) \

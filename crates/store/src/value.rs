@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 use std::time::Duration;
 
+use ep_kernel::batch_id::{BatchId, FileId};
 use ep_kernel::caller::{CheckoutId, DepositId, FeedbackId, KeyId, UserId};
 use ep_kernel::ports::Epoch;
 use ep_polling::money::MicroUsd;
@@ -136,6 +137,18 @@ impl From<String> for Value<'_> {
 impl<'a> From<&'a PollId> for Value<'a> {
     fn from(id: &'a PollId) -> Self {
         id.as_str().into()
+    }
+}
+
+impl From<BatchId> for Value<'_> {
+    fn from(id: BatchId) -> Self {
+        id.to_string().into()
+    }
+}
+
+impl From<FileId> for Value<'_> {
+    fn from(id: FileId) -> Self {
+        id.to_string().into()
     }
 }
 

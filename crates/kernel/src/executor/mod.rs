@@ -25,6 +25,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
+use crate::batch_id::BatchId;
 use crate::caller::{CappedKey, UserId};
 use crate::event::StartedEvent;
 use crate::fault::{Fault, Kind};
@@ -67,6 +68,8 @@ struct Inner {
     lease: Duration,
     deadline: Duration,
     slots: Slots,
+    /// Slots of the polls of batches, so that no other poll waits for them.
+    batch_slots: Slots,
     running: live::RunningPolls,
     /// True if the task that renews leases has been started.
     renewing: AtomicBool,
@@ -100,6 +103,8 @@ pub struct Opener {
     pub request_ref: Option<String>,
     /// URL for the end notification, if not the URL of the owner's webhook.
     pub notify: Option<WebhookUrl>,
+    /// The batch that the poll belongs to.
+    pub batch: Option<BatchId>,
 }
 
 /// The payer of a poll.
@@ -146,6 +151,7 @@ impl PollExecutor {
             lease,
             deadline,
             slots: Slots::new(limits),
+            batch_slots: Slots::new(limits.for_batches()),
             running: live::RunningPolls::default(),
             renewing: AtomicBool::new(false),
             released: AtomicBool::new(false),

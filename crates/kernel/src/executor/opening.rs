@@ -82,9 +82,10 @@ impl PollExecutor {
 
     /// Reserves a slot for a poll and names it. `number` counts the polls of a request.
     fn opening(&self, plan: Plan, opener: &Opener, number: usize) -> Result<Opening, Fault> {
-        let Opener { owner, billing, request_ref, notify } = opener.clone();
+        let Opener { owner, billing, request_ref, notify, batch } = opener.clone();
         let inner = &self.0;
-        let reservation = inner.slots.take(owner).ok_or_else(busy)?;
+        let slots = if batch.is_some() { &inner.batch_slots } else { &inner.slots };
+        let reservation = slots.take(owner).ok_or_else(busy)?;
         let created_at = inner.clock.now();
         let id = PollId::new(created_at, inner.entropy.bytes());
         let (billed, capped) = match billing {
@@ -98,7 +99,7 @@ impl PollExecutor {
         });
         let hold = billed.then(|| plan.hold(Self::first_wave(&plan)));
         let time = reservation.ticket().is_none().then(|| Duration::from_millis(plan.deadline_ms));
-        let poll = NewPoll { id, owner, plan, created_at, request_ref, hold, capped, notify, time };
+        let poll = NewPoll { id, owner, plan, created_at, request_ref, hold, capped, notify, batch, time };
         Ok(Opening { begun: Instant::now(), reservation, poll })
     }
 

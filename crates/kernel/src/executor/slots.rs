@@ -17,11 +17,20 @@ pub struct PollLimits {
     pub running: usize,
     /// Maximum accepted polls in the queue.
     pub waiting: usize,
+    /// Maximum running polls of batches, besides the others.
+    pub of_batches: usize,
+}
+
+impl PollLimits {
+    /// Returns the limits of the polls of batches. A row has several polls at most, so its polls may wait for each other.
+    pub(super) const fn for_batches(self) -> Self {
+        Self { running: self.of_batches, waiting: 32 * self.of_batches, of_batches: 0 }
+    }
 }
 
 impl Default for PollLimits {
     fn default() -> Self {
-        Self { running: 200, waiting: 1000 }
+        Self { running: 200, waiting: 1000, of_batches: 100 }
     }
 }
 
@@ -252,7 +261,7 @@ mod tests {
 
     #[test]
     fn accounts_take_turns() {
-        let slots = Slots::new(PollLimits { running: 1, waiting: 100 });
+        let slots = Slots::new(PollLimits { running: 1, waiting: 100, of_batches: 0 });
         let running = slots.take(account(1));
         let mut busy: Vec<QueueTurn> = (0..3).map(|_| turn(slots.take(account(1)))).collect();
         let mut other = turn(slots.take(account(2)));
@@ -268,7 +277,7 @@ mod tests {
 
     #[test]
     fn the_queue_is_bounded_and_one_account_cannot_fill_it() {
-        let slots = Slots::new(PollLimits { running: 1, waiting: 8 });
+        let slots = Slots::new(PollLimits { running: 1, waiting: 8, of_batches: 0 });
         let mut reservations: Vec<Reservation> = std::iter::from_fn(|| slots.take(account(1))).collect();
         assert_eq!(reservations.len(), 1 + 4);
         reservations.extend(std::iter::from_fn(|| slots.take(account(2))));
@@ -285,7 +294,7 @@ mod tests {
         /// lost.
         #[test]
         fn slots_are_neither_lost_nor_doubled(steps in prop::collection::vec((0..4_u8, any::<u8>()), 1..120)) {
-            let slots = Slots::new(PollLimits { running: 3, waiting: 12 });
+            let slots = Slots::new(PollLimits { running: 3, waiting: 12, of_batches: 0 });
             let mut reservations: Vec<Reservation> = Vec::new();
             for (who, choice) in steps {
                 if who == 3 && !reservations.is_empty() {

@@ -44,6 +44,8 @@ pub struct DeletionObstacles {
     pub checkouts: u64,
     /// USDC deposits that are not final.
     pub deposits: u64,
+    /// Batches that have not ended, including those of its pre-funded keys.
+    pub batches: u64,
     /// The balance that would be forfeited without consent, including that of its pre-funded keys.
     pub balance: MicroUsd,
     /// True if the account is frozen.

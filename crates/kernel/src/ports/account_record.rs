@@ -33,6 +33,10 @@ pub struct AccountRecord {
     pub card_payments: Vec<CheckoutRecord>,
     /// The account's payments on chain, oldest first.
     pub chain_payments: Vec<DepositRecord>,
+    /// The account's files, oldest first, without their content.
+    pub files: Vec<StoredFileRecord>,
+    /// The account's batches, oldest first, without their rows.
+    pub batches: Vec<StoredBatchRecord>,
     /// The webhook URL; null if it has none.
     pub webhook_url: Option<String>,
     /// The account that funds this one, if this one belongs to a pre-funded key.
@@ -66,6 +70,40 @@ pub struct CheckoutRecord {
     pub payment_id: Option<String>,
     /// The time when it started.
     pub created_at: Timestamp,
+}
+
+/// A file.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+#[schemars(inline)]
+pub struct StoredFileRecord {
+    /// The file's id.
+    pub id: String,
+    /// The file's name.
+    pub name: String,
+    /// Its size in bytes; null while it is received.
+    pub bytes: Option<i64>,
+    /// The time of its creation.
+    pub created_at: Timestamp,
+    /// The time of its deletion.
+    pub expires_at: Timestamp,
+}
+
+/// A batch.
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+#[schemars(inline)]
+pub struct StoredBatchRecord {
+    /// The batch's id.
+    pub id: String,
+    /// The id of its file.
+    pub file: String,
+    /// The state of the batch.
+    pub status: String,
+    /// The terms of its rows, and its labels.
+    pub terms: Map<String, Value>,
+    /// The time of its creation.
+    pub created_at: Timestamp,
+    /// The time of its end.
+    pub ended_at: Option<Timestamp>,
 }
 
 /// A payment on chain.

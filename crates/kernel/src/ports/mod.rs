@@ -6,11 +6,13 @@ mod account_data;
 mod account_record;
 mod agent_pushes;
 mod agent_tasks;
+mod batches;
 mod cards;
 mod confirmations;
 mod credentials;
 mod deposits;
 mod feedback;
+mod files;
 mod history;
 mod idempotency;
 mod keys;
@@ -34,10 +36,13 @@ use async_trait::async_trait;
 pub use account_data::{AccountDataStore, AccountDeletion, AccountDeletionOutcome, DeletionObstacles};
 pub use account_record::{
     AccountRecord, CheckoutRecord, DepositRecord, IdentityRecord, NumberedTransfer, SessionRecord,
-    TaskRecord, TransferRecord,
+    StoredBatchRecord, StoredFileRecord, TaskRecord, TransferRecord,
 };
 pub use agent_pushes::{AgentPush, AgentPushes, MAX_PUSHES};
 pub use agent_tasks::{AgentTask, AgentTasks, TaskFilter, TaskPage, TaskState};
+pub use batches::{
+    BatchError, BatchRecord, BatchStart, BatchStatus, BatchStore, BatchTerms, NewBatch, RowCounts, RowEnd, RowKind,
+};
 pub use cards::{
     CardEvent, CardProcessor, Cents, CheckoutPage, CheckoutStore, FailedRefund, NewCheckout, OpenCheckout,
     PaidCheckout, Reversal, Settled,
@@ -51,6 +56,7 @@ pub use deposits::{
 pub use feedback::{
     FeedbackEntry, FeedbackStore, MAX_LISTED_FEEDBACK, NewFeedback, OwnFeedback, PollFeedback,
 };
+pub use files::{FileDeletion, FileLimits, FileRecord, FileSize, FileStore, ListPosition, NewFile};
 pub use history::{DaySpending, PastEnd, PastPoll, PollHistory};
 pub use idempotency::{ClaimRecord, ClaimState, IdempotencyStore};
 pub use keys::{
@@ -154,6 +160,14 @@ pub enum StoreError {
         /// The maximum cost of the first calls.
         needed: MicroUsd,
     },
+    /// The money of the batch is set aside for its other polls, or spent.
+    #[error("the batch has {left} left, {needed} needed")]
+    BatchSpent {
+        /// The remaining amount.
+        left: MicroUsd,
+        /// The maximum cost of the first calls.
+        needed: MicroUsd,
+    },
     /// The account is frozen.
     #[error("the account is frozen")]
     Frozen,
@@ -200,6 +214,14 @@ impl From<StoreError> for Fault {
                      the preset free, which costs nothing"
                 ),
             ),
+            StoreError::BatchSpent { left, needed } => Fault::new(
+                Kind::InsufficientBalance,
+                format!(
+                    "the batch has {left} left, and the first calls of this row may cost {needed}; create a batch of the \
+                     remaining rows with more funds, a higher max_cost_usd or a cheaper preset"
+                ),
+            )
+            .lacking(needed.minus(left)),
             StoreError::Frozen => Fault::new(
                 Kind::AccountFrozen,
                 "this account is frozen because a payment to it was reversed; contact the operator, or choose \

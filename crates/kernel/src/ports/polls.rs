@@ -6,6 +6,7 @@ use async_trait::async_trait;
 use serde::{Deserialize, Serialize};
 
 use super::{CLOCKS_APART, StoreError};
+use crate::batch_id::BatchId;
 use crate::caller::{CappedKey, UserId};
 use crate::webhook_url::WebhookUrl;
 use ep_polling::ballot::Ballot;
@@ -35,6 +36,8 @@ pub struct NewPoll {
     pub capped: Option<CappedKey>,
     /// URL for the end notification. `None` for the URL of the owner's webhook, if any.
     pub notify: Option<WebhookUrl>,
+    /// The batch that the poll belongs to. Its hold is drawn from the money of the batch, and its end is not notified.
+    pub batch: Option<BatchId>,
     /// Time limit from now on; `None` if the poll is queued and [`PollStore::start`] sets the limit later.
     pub time: Option<Duration>,
 }

@@ -13,7 +13,7 @@ use tokio::time::{Instant, sleep};
 use super::memory::{DEADLINE, Database, LEASE, Replica};
 use super::scripted::{Case, Script};
 
-const LIMITS: PollLimits = PollLimits { running: 1, waiting: 4 };
+const LIMITS: PollLimits = PollLimits { running: 1, waiting: 4, of_batches: 0 };
 
 /// Polls that take fifteen seconds.
 fn case() -> (Case, Arc<Script>, Arc<Database>) {

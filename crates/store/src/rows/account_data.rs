@@ -2,7 +2,8 @@
 
 use ep_kernel::caller::{CheckoutId, DepositId};
 use ep_kernel::ports::{
-    CheckoutRecord, DepositRecord, NumberedTransfer, SessionRecord, StoreError, TaskRecord, TransferRecord,
+    CheckoutRecord, DepositRecord, NumberedTransfer, SessionRecord, StoreError, StoredBatchRecord, StoredFileRecord,
+    TaskRecord, TransferRecord,
 };
 use ep_polling::time::Timestamp;
 
@@ -49,6 +50,50 @@ row! {
         status: String,
         tx_hash: Option<String>,
         created_at: i64,
+    }
+}
+
+row! {
+    /// A file, complete or not.
+    FileRecordRow { id: String, name: String, bytes: Option<i64>, created_at: i64, expires_at: i64 }
+}
+
+row! {
+    /// A batch without its rows.
+    BatchRecordRow {
+        id: String,
+        file: String,
+        status: String,
+        terms: String,
+        created_at: i64,
+        ended_at: Option<i64>,
+    }
+}
+
+impl From<FileRecordRow> for StoredFileRecord {
+    fn from(row: FileRecordRow) -> Self {
+        Self {
+            id: row.id,
+            name: row.name,
+            bytes: row.bytes,
+            created_at: Timestamp::from_millis(row.created_at),
+            expires_at: Timestamp::from_millis(row.expires_at),
+        }
+    }
+}
+
+impl TryFrom<BatchRecordRow> for StoredBatchRecord {
+    type Error = StoreError;
+
+    fn try_from(row: BatchRecordRow) -> Result<Self, StoreError> {
+        Ok(Self {
+            id: row.id,
+            file: row.file,
+            status: row.status,
+            terms: serde_json::from_str(&row.terms).map_err(failed)?,
+            created_at: Timestamp::from_millis(row.created_at),
+            ended_at: row.ended_at.map(Timestamp::from_millis),
+        })
     }
 }
 

@@ -25,6 +25,7 @@ row! {
         captured: i64,
         key_id: Option<String>,
         day: Option<i64>,
+        batch: Option<String>,
         funder: Option<String>,
     }
 }

@@ -38,6 +38,19 @@ pub(crate) const ERASE_WEBHOOK: &str = concat!("DELETE FROM webhooks WHERE user_
 pub(crate) const ERASE_NOTIFICATIONS: &str =
     concat!("DELETE FROM notifications WHERE user_id IN ", accounts_of!("$1"));
 
+pub(crate) const ERASE_FILE_LINES: &str = concat!(
+    "DELETE FROM file_lines WHERE file IN (SELECT id FROM files WHERE user_id IN ",
+    accounts_of!("$1"),
+    ")"
+);
+pub(crate) const ERASE_FILES: &str = concat!("DELETE FROM files WHERE user_id IN ", accounts_of!("$1"));
+pub(crate) const ERASE_BATCH_ROWS: &str = concat!(
+    "DELETE FROM batch_rows WHERE batch IN (SELECT id FROM batches WHERE user_id IN ",
+    accounts_of!("$1"),
+    ")"
+);
+pub(crate) const ERASE_BATCHES: &str = concat!("DELETE FROM batches WHERE user_id IN ", accounts_of!("$1"));
+
 /// The target account of forfeited balances.
 pub(crate) const FORFEITED_ACCOUNT: &str = "sys:forfeited";
 
@@ -51,6 +64,10 @@ pub(crate) const SESSIONS_OF: &str =
 pub(crate) const CHECKOUTS_OF: &str = "SELECT id, amount, status, session_id, payment_id, created_at \
      FROM checkouts WHERE user_id = $1 ORDER BY created_at, id";
 pub(crate) const DEPOSITS_OF: &str = "SELECT id, payer, amount, status, tx_hash, created_at FROM deposits \
+     WHERE user_id = $1 ORDER BY created_at, id";
+pub(crate) const FILE_RECORDS: &str =
+    "SELECT id, name, bytes, created_at, expires_at FROM files WHERE user_id = $1 ORDER BY created_at, id";
+pub(crate) const BATCH_RECORDS: &str = "SELECT id, file, status, terms, created_at, ended_at FROM batches \
      WHERE user_id = $1 ORDER BY created_at, id";
 pub(crate) const TRANSFERS_AFTER: &str = "SELECT id AS number, ref AS reference, debit_account, credit_account, amount, \
      created_at FROM transfers WHERE (debit_account = $1 OR credit_account = $1) AND id > $2 ORDER BY id LIMIT $3";

@@ -18,7 +18,7 @@ use ep_polling::time::Timestamp;
 use super::{Database, accounts, feedback, operator, reputation, transfers, users};
 use crate::engine::{Connection, Durability, Engine};
 use crate::rows::{
-    self, AccountRecordRow, CheckoutRecordRow, CountRow, DepositRecordRow, FeedbackRow, FundsRow,
+    self, AccountRecordRow, BatchRecordRow, CheckoutRecordRow, CountRow, DepositRecordRow, FeedbackRow, FileRecordRow, FundsRow,
     IdentityRow, NotificationRow, NumberedTransferRow, PushUrlRow, SessionRecordRow, TaskRecordRow,
 };
 use crate::statements as sql;
@@ -120,6 +120,8 @@ async fn account_record<C: Connection>(db: &mut C, user: UserId) -> Result<Accou
     let sessions: Vec<SessionRecordRow> = db.fetch_all(sql::SESSIONS_OF, of_user).await?;
     let checkouts: Vec<CheckoutRecordRow> = db.fetch_all(sql::CHECKOUTS_OF, of_user).await?;
     let deposits: Vec<DepositRecordRow> = db.fetch_all(sql::DEPOSITS_OF, of_user).await?;
+    let files: Vec<FileRecordRow> = db.fetch_all(sql::FILE_RECORDS, of_user).await?;
+    let batches: Vec<BatchRecordRow> = db.fetch_all(sql::BATCH_RECORDS, of_user).await?;
     Ok(AccountRecord {
         id: user,
         email: row.email,
@@ -132,6 +134,8 @@ async fn account_record<C: Connection>(db: &mut C, user: UserId) -> Result<Accou
         sessions: sessions.into_iter().map(Into::into).collect(),
         card_payments: checkouts.into_iter().map(TryInto::try_into).collect::<Result<_, _>>()?,
         chain_payments: deposits.into_iter().map(TryInto::try_into).collect::<Result<_, _>>()?,
+        files: files.into_iter().map(Into::into).collect(),
+        batches: batches.into_iter().map(TryInto::try_into).collect::<Result<_, _>>()?,
         webhook_url: row.webhook_url,
         funder: row.funder.as_deref().map(rows::user_id).transpose()?,
     })
@@ -163,6 +167,10 @@ async fn delete_account<C: Connection>(
         sql::ERASE_TASKS,
         sql::ERASE_WEBHOOK,
         sql::ERASE_NOTIFICATIONS,
+        sql::ERASE_FILE_LINES,
+        sql::ERASE_FILES,
+        sql::ERASE_BATCH_ROWS,
+        sql::ERASE_BATCHES,
     ] {
         db.execute(statement, values![user]).await?;
     }
@@ -183,14 +191,15 @@ async fn obstacles<C: Connection>(
     user: UserId,
     forfeit_balance: bool,
 ) -> Result<DeletionObstacles, StoreError> {
-    let mut counts = [0; 3];
-    let statements = [sql::UNSETTLED_POLLS_OF, sql::OPEN_CHECKOUTS_OF, sql::OPEN_DEPOSITS_OF];
+    let mut counts = [0; 4];
+    let statements =
+        [sql::UNSETTLED_POLLS_OF, sql::OPEN_CHECKOUTS_OF, sql::OPEN_DEPOSITS_OF, sql::OPEN_BATCHES_OF];
     for (count, statement) in counts.iter_mut().zip(statements) {
         let row: CountRow = db.fetch_one(statement, values![user]).await?;
         *count = row.count.unsigned_abs();
     }
-    let [polls, checkouts, deposits] = counts;
+    let [polls, checkouts, deposits, batches] = counts;
     let funds: FundsRow = db.fetch_one(sql::FUNDS_OF_ACCOUNTS, values![user]).await?;
     let balance = if forfeit_balance { MicroUsd::ZERO } else { MicroUsd::new(funds.available.max(0)) };
-    Ok(DeletionObstacles { polls, checkouts, deposits, balance, frozen: false })
+    Ok(DeletionObstacles { polls, checkouts, deposits, batches, balance, frozen: false })
 }

@@ -1,6 +1,8 @@
-//! Money reserved for polls.
+//! Money reserved for polls and batches.
 
-use ep_kernel::caller::CappedKey;
+use ep_kernel::batch_id::BatchId;
+use ep_kernel::caller::{CappedKey, UserId};
+use ep_kernel::key_terms::SpendingCaps;
 use ep_kernel::ports::{NewPoll, StoreError};
 use ep_polling::money::{Hold, MicroUsd};
 use ep_polling::poll_id::PollId;
@@ -8,7 +10,8 @@ use ep_polling::time::Timestamp;
 
 use super::{accounts, day, exactly_one, transfers};
 use crate::engine::Connection;
-use crate::rows::{self, AvailableRow, EndedHoldRow, KeySpendingRow};
+use crate::error::failed;
+use crate::rows::{self, AvailableRow, EndedHoldRow, KeyCapsRow, KeySpendingRow, LockedBatchRow};
 use crate::statements as sql;
 use crate::value::values;
 
@@ -21,6 +24,42 @@ pub(super) async fn reserve<C: Connection>(
 ) -> Result<MicroUsd, StoreError> {
     let NewPoll { id, owner, capped, created_at, .. } = poll;
     let owner = owner.ok_or(StoreError::NotFound("account"))?;
+    let today = day(*created_at);
+    let amount = set_aside(db, owner, *capped, hold, today).await?;
+    if !amount.is_zero() {
+        let key = capped.map(|capped| capped.key);
+        let day = key.map(|_| today);
+        db.execute(sql::ADD_HOLD, values![id, owner, amount, key, day, None::<&str>]).await?;
+    }
+    Ok(amount)
+}
+
+/// Reserves money for the rows of a locked batch; returns the amount.
+pub(super) async fn reserve_for_batch<C: Connection>(
+    db: &mut C,
+    batch: &LockedBatchRow,
+    hold: Hold,
+    at: Timestamp,
+) -> Result<MicroUsd, StoreError> {
+    let capped = match &batch.key_id {
+        Some(key) => {
+            let KeyCapsRow { cap, daily_cap } = db.fetch_one(sql::KEY_CAPS, values![&**key]).await?;
+            let caps = SpendingCaps { total: cap.map(MicroUsd::new), daily: daily_cap.map(MicroUsd::new) };
+            Some(CappedKey { key: key.parse().map_err(failed)?, caps })
+        }
+        None => None,
+    };
+    set_aside(db, rows::user_id(&batch.user_id)?, capped, hold, day(at)).await
+}
+
+/// Sets available money of an account aside; returns the amount.
+async fn set_aside<C: Connection>(
+    db: &mut C,
+    owner: UserId,
+    capped: Option<CappedKey>,
+    hold: Hold,
+    today: i64,
+) -> Result<MicroUsd, StoreError> {
     let account: Option<AvailableRow> = db.fetch_optional(C::AVAILABLE, values![owner]).await?;
     let account = account.ok_or(StoreError::NotFound("account"))?;
     if account.frozen != 0 && !hold.at_most.is_zero() {
@@ -30,9 +69,8 @@ pub(super) async fn reserve<C: Connection>(
     if available < hold.at_least {
         return Err(StoreError::InsufficientBalance { available, needed: hold.at_least });
     }
-    let today = day(*created_at);
     let left = match capped {
-        Some(key) => cap_left(db, *key, today).await?,
+        Some(key) => cap_left(db, key, today).await?,
         None => MicroUsd::MAX,
     };
     if left < hold.at_least {
@@ -40,14 +78,62 @@ pub(super) async fn reserve<C: Connection>(
     }
     let amount = hold.at_most.min(available).min(left);
     if !amount.is_zero() {
-        let key = capped.map(|capped| capped.key);
-        db.execute(sql::ADD_HOLD, values![id, owner, amount, key, key.map(|_| today)]).await?;
         exactly_one(db.execute(sql::RESERVE, values![owner, amount]).await?)?;
-        if let Some(key) = key {
+        if let Some(CappedKey { key, .. }) = capped {
             db.execute(sql::ADD_KEY_SPENDING, values![key, today, amount]).await?;
         }
     }
     Ok(amount)
+}
+
+/// Moves money of a batch to the hold of a poll opened in this transaction; returns the amount. The account has set it
+/// aside already.
+pub(super) async fn draw_from_batch<C: Connection>(
+    db: &mut C,
+    poll: &NewPoll,
+    batch: BatchId,
+    hold: Hold,
+) -> Result<MicroUsd, StoreError> {
+    let locked: Option<LockedBatchRow> = db.fetch_optional(sql::LOCK_BATCH, values![batch]).await?;
+    let locked = locked.ok_or(StoreError::NotFound("open batch"))?;
+    let left = MicroUsd::new(locked.held);
+    if left < hold.at_least {
+        return Err(StoreError::BatchSpent { left, needed: hold.at_least });
+    }
+    let amount = hold.at_most.min(left);
+    if !amount.is_zero() {
+        let (key, batch_id) = (locked.key_id.as_deref(), batch.to_string());
+        let row = values![&poll.id, &*locked.user_id, amount, key, locked.day, &*batch_id];
+        db.execute(sql::ADD_HOLD, row).await?;
+        let drawn = values![batch, -amount.micro()];
+        exactly_one(db.execute(sql::CHANGE_BATCH_MONEY, drawn).await?)?;
+    }
+    Ok(amount)
+}
+
+/// Releases the money of a locked batch that ends.
+pub(super) async fn release_from_batch<C: Connection>(
+    db: &mut C,
+    id: BatchId,
+    batch: &LockedBatchRow,
+    at: Timestamp,
+) -> Result<(), StoreError> {
+    if batch.held == 0 {
+        return Ok(());
+    }
+    let (account, funder) =
+        (rows::user_id(&batch.user_id)?, batch.funder.as_deref().map(rows::user_id).transpose()?);
+    if let Some(funder) = funder {
+        accounts::lock(db, funder).await?;
+    }
+    exactly_one(db.execute(sql::RELEASE, values![account, batch.held]).await?)?;
+    if let (Some(key), Some(day)) = (&batch.key_id, batch.day) {
+        exactly_one(db.execute(sql::REDUCE_KEY_SPENDING, values![&**key, day, batch.held]).await?)?;
+    }
+    match funder {
+        Some(funder) => transfers::return_funds(db, account, funder, &format!("return:{id}"), at).await,
+        None => Ok(()),
+    }
 }
 
 /// Returns the remaining spending cap of a key. Locks its account, which all polls of the key need.
@@ -70,7 +156,7 @@ pub(super) async fn capture<C: Connection>(
     at: Timestamp,
 ) -> Result<(), StoreError> {
     let hold: Option<EndedHoldRow> = db.fetch_optional(sql::END_HOLD, values![poll, amount]).await?;
-    let Some(EndedHoldRow { account, amount: held, captured, key_id, day, funder }) = hold else {
+    let Some(EndedHoldRow { account, amount: held, captured, key_id, day, batch, funder }) = hold else {
         return Ok(());
     };
     let (account, funder) = (rows::user_id(&account)?, funder.as_deref().map(rows::user_id).transpose()?);
@@ -79,12 +165,19 @@ pub(super) async fn capture<C: Connection>(
         let transfer = values![reference, account, sql::REVENUE_ACCOUNT, captured, at];
         exactly_one(db.execute(sql::ADD_TRANSFER, transfer).await?)?;
     }
+    let returns = match &batch {
+        Some(batch) => {
+            db.execute(sql::RETURN_TO_BATCH, values![&**batch, held - captured]).await? == 1
+        }
+        None => false,
+    };
     if let Some(funder) = funder {
         accounts::lock(db, funder).await?;
     }
-    exactly_one(db.execute(sql::RELEASE_AND_DEBIT, values![account, held, captured]).await?)?;
+    // What returns to a batch stays set aside.
+    let released = if returns { 0 } else { held - captured };
+    exactly_one(db.execute(sql::RELEASE_AND_DEBIT, values![account, released + captured, captured]).await?)?;
     if let (Some(key), Some(day)) = (key_id, day) {
-        let released = held - captured;
         exactly_one(db.execute(sql::REDUCE_KEY_SPENDING, values![&*key, day, released]).await?)?;
     }
     match funder {

@@ -9,17 +9,19 @@
 //!
 //! On PostgreSQL, concurrent transactions change the same rows. Every change is therefore a guarded UPDATE,
 //! which checks the row again after waiting for its lock. All transactions lock rows in one order, to avoid
-//! deadlocks: the reputation sums, a poll, its hold, its account; a poll, its counted state, its feedback; a
+//! deadlocks: the reputation sums, a poll, its hold, its batch, its account; a poll, its counted state, its feedback; a
 //! funder's account before that of the key; polls by their ids.
 
 mod account_data;
 mod accounts;
 mod agent_pushes;
 mod agent_tasks;
+mod batches;
 mod checkouts;
 pub(crate) mod conversion;
 mod deposits;
 mod feedback;
+mod files;
 mod history;
 mod holds;
 mod idempotency;

@@ -211,7 +211,7 @@ async fn open<C: Connection>(
     members: &[Member],
     hash: &RosterHash,
 ) -> Result<Opened, StoreError> {
-    let NewPoll { id, owner, plan, created_at, request_ref, hold, notify, time, .. } = poll;
+    let NewPoll { id, owner, plan, created_at, request_ref, hold, notify, time, batch, .. } = poll;
     let (request_ref, billed) = (request_ref.as_deref(), hold.is_some());
     let (worker, lasts) = (&*lease.worker, lease.lasts);
     let number = plans::add(db, plan, members, hash).await?;
@@ -235,15 +235,17 @@ async fn open<C: Connection>(
         return Ok(Opened::Existing(rows::poll_id(&existing.id)?));
     }
     let notifies = match owner {
-        Some(owner) => {
+        // The end of a batch is notified once, not the end of each of its polls.
+        Some(owner) if batch.is_none() => {
             let url = notify.as_ref().map(WebhookUrl::as_str);
             db.execute(sql::ADD_NOTIFICATION, values![id, *owner, url, *created_at]).await? == 1
         }
-        None => false,
+        _ => false,
     };
-    let held = match hold {
-        Some(hold) => Some(holds::reserve(db, poll, *hold).await?),
-        None => None,
+    let held = match (hold, batch) {
+        (Some(hold), Some(batch)) => Some(holds::draw_from_batch(db, poll, *batch, *hold).await?),
+        (Some(hold), None) => Some(holds::reserve(db, poll, *hold).await?),
+        (None, _) => None,
     };
     Ok(Opened::New { held, notifies })
 }

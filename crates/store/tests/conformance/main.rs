@@ -14,6 +14,7 @@ mod agent_tasks;
 mod await_points;
 mod backup;
 mod ballots;
+mod batches;
 mod changes;
 mod checkouts;
 mod connect;

@@ -136,6 +136,8 @@ impl TestDatabase {
                 "UPDATE polls SET lease_until = lease_until - {millis}, deadline_at = deadline_at - {millis}"
             ),
             format!("UPDATE replays SET lease_until = lease_until - {millis}"),
+            format!("UPDATE batches SET lease_until = lease_until - {millis}"),
+            format!("UPDATE batch_rows SET lease_until = lease_until - {millis}"),
         ] {
             tamper(&self.url, change).await.unwrap();
         }
@@ -271,6 +273,7 @@ pub fn new_poll(owner: Option<UserId>, hold: Option<Hold>) -> NewPoll {
         hold,
         capped: None,
         notify: None,
+        batch: None,
         time: Some(Duration::from_mins(2)),
     }
 }

@@ -1,0 +1,280 @@
+//! Batches of requests: accepted at once, checked and asked in the background, with results for a month.
+//!
+//! The rows of a batch are lines of a file. `worker.rs` takes them a few at a time, in turns between accounts, and asks
+//! them by a [`RowRunner`], which knows the protocols. The polls of a row have a reference, so that a row that is asked
+//! again after a crash gets the same polls, and is paid once.
+
+pub mod line;
+mod runner;
+mod upload;
+mod validation;
+mod worker;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::sync::Notify;
+
+pub use runner::RowRunner;
+pub use upload::{MAX_FILE_BYTES, MAX_LINE_BYTES, MAX_LINES, Upload};
+pub use validation::MAX_ROWS;
+
+use crate::batch_id::{BatchId, FileId};
+use crate::caller::{KeyId, UserId};
+use crate::fault::{Fault, Kind};
+use crate::ports::{
+    BatchRecord, BatchStatus, BatchStore, BatchTerms, Clock, Entropy, FileDeletion, FileRecord, FileStore,
+    ListPosition, NewBatch, NewFile, RowKind,
+};
+
+/// Time for which files and results are kept, unless their owner chooses another one.
+pub const KEPT: Duration = Duration::from_hours(30 * 24);
+/// The shortest time for which files and results are kept.
+pub const KEPT_AT_LEAST: Duration = Duration::from_hours(1);
+/// Time within which the rows of a batch are asked.
+pub const WINDOW: Duration = Duration::from_hours(24);
+/// Maximum number of open batches of an account.
+pub const MAX_OPEN: u32 = 50;
+/// Results that are read together.
+const READ_TOGETHER: u32 = 100;
+/// Time for receiving a file. Later it counts as abandoned.
+const RECEIVED_WITHIN: Duration = Duration::from_hours(2);
+
+/// The dependencies of batches.
+pub struct Ports {
+    /// Batches.
+    pub store: Arc<dyn BatchStore>,
+    /// Files.
+    pub files: Arc<dyn FileStore>,
+    /// The time of day.
+    pub clock: Arc<dyn Clock>,
+    /// Randomness.
+    pub entropy: Arc<dyn Entropy>,
+}
+
+/// The operator's settings for batches.
+#[derive(Debug, Clone)]
+pub struct BatchSettings {
+    /// True if polls are charged.
+    pub billing: bool,
+    /// Lease of this process on rows.
+    pub lease: Duration,
+    /// Maximum number of rows that this process asks at once.
+    pub at_once: usize,
+    /// The paths of the requests that rows can be.
+    pub endpoints: Vec<&'static str>,
+}
+
+/// A request to create a batch.
+#[derive(Debug, Clone)]
+pub struct BatchRequest {
+    /// The owner.
+    pub user: UserId,
+    /// The key that pays, if its spending is capped.
+    pub key: Option<KeyId>,
+    /// The file of the rows.
+    pub file: FileId,
+    /// The terms of the rows.
+    pub terms: BatchTerms,
+    /// The time for which the results are kept.
+    pub keep: Duration,
+    /// The reference of the request: a repetition gets the same batch.
+    pub request_ref: Option<String>,
+}
+
+/// Creates batches and works through them.
+pub struct Batches {
+    store: Arc<dyn BatchStore>,
+    files: Arc<dyn FileStore>,
+    clock: Arc<dyn Clock>,
+    entropy: Arc<dyn Entropy>,
+    billing: bool,
+    lasts: Duration,
+    at_once: usize,
+    endpoints: Vec<&'static str>,
+    worker: String,
+    /// Signalled when this process has created or started a batch.
+    changed: Notify,
+}
+
+impl Batches {
+    /// Creates the service.
+    pub fn new(ports: Ports, settings: BatchSettings) -> Self {
+        let Ports { store, files, clock, entropy } = ports;
+        let BatchSettings { billing, lease: lasts, at_once, endpoints } = settings;
+        let worker = hex::encode(entropy.bytes::<16>());
+        let changed = Notify::new();
+        Self { store, files, clock, entropy, billing, lasts, at_once, endpoints, worker, changed }
+    }
+
+    /// Begins to receive a file. Returns its id.
+    pub async fn begin_file(&self, user: UserId, name: &str) -> Result<FileId, Fault> {
+        let id = FileId::from_random(self.entropy.bytes());
+        let now = self.clock.now();
+        let name = name.chars().filter(|c| !c.is_control()).take(200).collect();
+        let file = NewFile { id, user, name, created_at: now, expires_at: now.after(KEPT) };
+        self.files.begin_file(&file).await?;
+        Ok(id)
+    }
+
+    /// Receives the content of a file that has begun.
+    pub fn receive(&self, id: FileId) -> Upload<'_> {
+        Upload::new(&*self.files, id)
+    }
+
+    /// Completes a received file.
+    pub async fn complete_file(
+        &self,
+        user: UserId,
+        id: FileId,
+        upload: Upload<'_>,
+        keep: Duration,
+    ) -> Result<FileRecord, Fault> {
+        let expires_at = self.clock.now().after(keep);
+        upload.complete(expires_at).await?;
+        self.files.file(user, id).await?.ok_or_else(|| no_such_file(id))
+    }
+
+    /// Deletes a file. [`Kind::Conflict`] while an open batch reads it.
+    pub async fn delete_file(&self, user: UserId, id: FileId) -> Result<(), Fault> {
+        match self.files.delete_file(user, id).await? {
+            FileDeletion::Deleted => Ok(()),
+            FileDeletion::Unknown => Err(no_such_file(id)),
+            FileDeletion::InUse(batch) => {
+                let message = format!("{batch} reads this file; wait until it has ended, or cancel it");
+                Err(Fault::new(Kind::Conflict, message))
+            }
+        }
+    }
+
+    /// Returns a stored file of an account.
+    pub async fn file(&self, user: UserId, id: FileId) -> Result<FileRecord, Fault> {
+        self.files.file(user, id).await?.ok_or_else(|| no_such_file(id))
+    }
+
+    /// Returns the stored files of an account, newest first.
+    pub async fn files_of(
+        &self,
+        user: UserId,
+        after: Option<ListPosition<FileId>>,
+        limit: u32,
+    ) -> Result<Vec<FileRecord>, Fault> {
+        Ok(self.files.files_of(user, after, limit).await?)
+    }
+
+    /// Returns some lines of a stored file after the line `after`; none after the last one.
+    pub async fn lines(&self, id: FileId, after: u32) -> Result<Vec<(u32, String)>, Fault> {
+        Ok(self.files.lines(id, after, READ_TOGETHER).await?)
+    }
+
+    /// Creates a batch.
+    pub async fn create(&self, request: BatchRequest) -> Result<BatchRecord, Fault> {
+        let BatchRequest { user, key, file, terms, keep, request_ref } = request;
+        if !self.endpoints.contains(&terms.endpoint.as_str()) {
+            let rule = format!("must be one of {}", self.endpoints.join(", "));
+            return Err(Fault::invalid("endpoint", rule));
+        }
+        self.file(user, file).await?;
+        let created_at = self.clock.now();
+        let batch = NewBatch {
+            id: BatchId::from_random(self.entropy.bytes()),
+            user,
+            file,
+            terms,
+            key,
+            request_ref,
+            created_at,
+            expires_at: created_at.after(WINDOW),
+            keep,
+        };
+        let id = self.store.create_batch(&batch, MAX_OPEN).await?;
+        self.changed.notify_one();
+        self.batch(user, id).await
+    }
+
+    /// Returns a batch of an account.
+    pub async fn batch(&self, user: UserId, id: BatchId) -> Result<BatchRecord, Fault> {
+        self.store.batch(user, id).await?.ok_or_else(|| no_such_batch(&id.to_string()))
+    }
+
+    /// Returns the batches of an account, newest first.
+    pub async fn batches_of(
+        &self,
+        user: UserId,
+        after: Option<ListPosition<BatchId>>,
+        limit: u32,
+    ) -> Result<Vec<BatchRecord>, Fault> {
+        Ok(self.store.batches_of(user, after, limit).await?)
+    }
+
+    /// Cancels a batch. Rows that were begun are finished. [`Kind::Conflict`] if it has ended otherwise.
+    pub async fn cancel(&self, user: UserId, id: BatchId) -> Result<BatchRecord, Fault> {
+        self.store.cancel_batch(user, id, self.clock.now()).await?;
+        self.changed.notify_one();
+        let batch = self.batch(user, id).await?;
+        match batch.status {
+            BatchStatus::Cancelling | BatchStatus::Cancelled => Ok(batch),
+            status => {
+                let message = format!("the batch has ended: it is {}", status.as_str());
+                Err(Fault::new(Kind::Conflict, message))
+            }
+        }
+    }
+
+    /// Returns some results of a batch after the row `after`; none after the last one. Rows of an ended batch that were not
+    /// asked are among the failed ones.
+    pub async fn results(
+        &self,
+        batch: &BatchRecord,
+        kind: RowKind,
+        after: u32,
+        limit: u32,
+    ) -> Result<Vec<(u32, String)>, Fault> {
+        let limit = limit.min(READ_TOGETHER);
+        let stored = self.store.results(batch.id, kind, after, limit).await?;
+        if !stored.is_empty() || kind == RowKind::Completed {
+            return Ok(stored);
+        }
+        let reason = match batch.status {
+            BatchStatus::Expired => ("batch_expired", "The time of the batch was over before this row was asked."),
+            BatchStatus::Cancelled => ("batch_cancelled", "The batch was cancelled before this row was asked."),
+            _ => return Ok(Vec::new()),
+        };
+        let mut lines = Vec::new();
+        for (number, text) in self.store.unasked(batch.id, after, limit).await? {
+            let id = line::custom_id(&text).unwrap_or_default();
+            let line = if text.trim().is_empty() {
+                String::new()
+            } else {
+                line::not_asked((batch.id, number), &id, reason).map_err(Fault::internal)?
+            };
+            lines.push((number, line));
+        }
+        Ok(lines)
+    }
+
+    /// Returns the size of the stored results of a batch, in bytes.
+    pub async fn results_size(&self, batch: &BatchRecord, kind: RowKind) -> Result<u64, Fault> {
+        Ok(self.store.results_size(batch.id, kind).await?)
+    }
+
+    /// Deletes files and ended batches that are no longer kept.
+    pub async fn sweep(&self) -> Result<(), Fault> {
+        const AT_ONCE: u32 = 20;
+        let now = self.clock.now();
+        while self.store.delete_old_batches(now, AT_ONCE).await? == u64::from(AT_ONCE) {}
+        let unfinished = now.before(RECEIVED_WITHIN);
+        while self.files.delete_old_files(now, unfinished, AT_ONCE).await? == u64::from(AT_ONCE) {}
+        Ok(())
+    }
+}
+
+/// Returns the fault for an id that names no batch of the caller.
+pub fn no_such_batch(id: &str) -> Fault {
+    let id: String = id.chars().filter(|c| !c.is_control()).take(64).collect();
+    Fault::new(Kind::NotFound, format!("you have no batch {id}; list_batches shows yours"))
+}
+
+fn no_such_file(id: FileId) -> Fault {
+    Fault::new(Kind::NotFound, format!("you have no file {id}; it was deleted, has expired, or belongs to another account"))
+}

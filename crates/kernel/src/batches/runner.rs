@@ -1,0 +1,30 @@
+//! The port by which a batch asks its rows.
+
+use async_trait::async_trait;
+use ep_polling::money::MicroUsd;
+use serde_json::Value;
+
+use super::line::BatchLine;
+use crate::caller::RequestId;
+use crate::fault::Fault;
+use crate::ports::BatchRecord;
+
+/// Runs the requests of rows.
+#[async_trait]
+pub trait RowRunner: Send + Sync {
+    /// Returns the maximum cost of a row. Fails if the row cannot be asked.
+    async fn at_most(&self, batch: &BatchRecord, row: &BatchLine) -> Result<MicroUsd, Fault>;
+
+    /// Asks a row, and returns the body of its response. The same `reference` opens the same polls, however often the row is
+    /// asked.
+    async fn run(
+        &self,
+        batch: &BatchRecord,
+        row: &BatchLine,
+        reference: String,
+        request: RequestId,
+    ) -> Result<Value, Fault>;
+
+    /// Returns the body of the response to a row that failed.
+    fn error(&self, batch: &BatchRecord, fault: &Fault, request: RequestId) -> Value;
+}

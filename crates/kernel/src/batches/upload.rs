@@ -1,0 +1,106 @@
+//! Files on their way in: split into lines and stored as they arrive, in bounded memory.
+
+use crate::batch_id::FileId;
+use crate::fault::{Fault, Kind};
+use crate::ports::{FileLimits, FileSize, FileStore};
+use ep_polling::time::Timestamp;
+
+/// Maximum size of a file, in bytes.
+pub const MAX_FILE_BYTES: u64 = 200 << 20;
+/// Maximum size of a line, in bytes, with its end.
+pub const MAX_LINE_BYTES: usize = 1 << 20;
+/// Maximum of all files of an account.
+const OF_ACCOUNT: FileLimits = FileLimits { bytes: 1 << 30, files: 1000 };
+/// Maximum number of lines of a file.
+pub const MAX_LINES: u32 = 200_000;
+/// Bytes of lines that are stored together.
+const STORED_TOGETHER: usize = 256 << 10;
+
+/// A file that is being received.
+pub struct Upload<'a> {
+    store: &'a dyn FileStore,
+    id: FileId,
+    /// The begun line.
+    line: Vec<u8>,
+    lines: Vec<String>,
+    /// Bytes of `lines`.
+    waiting: usize,
+    /// Number of stored lines.
+    stored: u32,
+    bytes: u64,
+}
+
+impl<'a> Upload<'a> {
+    /// Receives the content of a file that has begun.
+    pub(super) const fn new(store: &'a dyn FileStore, id: FileId) -> Self {
+        Self { store, id, line: Vec::new(), lines: Vec::new(), waiting: 0, stored: 0, bytes: 0 }
+    }
+
+    /// Receives a part of the content.
+    pub async fn write(&mut self, part: &[u8]) -> Result<(), Fault> {
+        self.bytes += part.len() as u64;
+        if self.bytes > MAX_FILE_BYTES {
+            let message = format!("the file is larger than {} MiB; split it", MAX_FILE_BYTES >> 20);
+            return Err(Fault::new(Kind::PayloadTooLarge, message));
+        }
+        for piece in part.split_inclusive(|byte| *byte == b'\n') {
+            self.line.extend_from_slice(piece);
+            if self.line.len() > MAX_LINE_BYTES {
+                return Err(self.refused(&format!("is longer than {} KiB; shorten it", MAX_LINE_BYTES >> 10)));
+            }
+            if piece.ends_with(b"\n") {
+                self.end_line().await?;
+            }
+        }
+        Ok(())
+    }
+
+    async fn end_line(&mut self) -> Result<(), Fault> {
+        let line = std::mem::take(&mut self.line);
+        let line = String::from_utf8(line).map_err(|_| self.refused("is not UTF-8; save the file as UTF-8"))?;
+        if line.contains('\0') {
+            return Err(self.refused("contains the character U+0000; remove it"));
+        }
+        if self.number() > MAX_LINES {
+            return Err(self.refused(&format!("is one too many: a file has at most {MAX_LINES} lines; split it")));
+        }
+        self.waiting += line.len();
+        self.lines.push(line);
+        if self.waiting >= STORED_TOGETHER { self.flush().await } else { Ok(()) }
+    }
+
+    async fn flush(&mut self) -> Result<(), Fault> {
+        self.store.add_lines(self.id, self.stored + 1, &self.lines).await?;
+        self.stored += self.lines.len() as u32;
+        self.lines.clear();
+        self.waiting = 0;
+        Ok(())
+    }
+
+    /// Returns the number of the line that is being received.
+    const fn number(&self) -> u32 {
+        self.stored + self.lines.len() as u32 + 1
+    }
+
+    fn refused(&self, rule: &str) -> Fault {
+        Fault::invalid("file", format!("line {} {rule}", self.number()))
+    }
+
+    /// Stores the rest, and completes the file.
+    pub(super) async fn complete(mut self, expires_at: Timestamp) -> Result<(), Fault> {
+        if !self.line.is_empty() {
+            self.end_line().await?;
+        }
+        self.flush().await?;
+        let size = FileSize { bytes: self.bytes, lines: self.stored };
+        if self.store.complete_file(self.id, size, expires_at, OF_ACCOUNT).await? {
+            return Ok(());
+        }
+        let message = format!(
+            "the account would have more than {} files, or more than {} MiB; delete some files first",
+            OF_ACCOUNT.files,
+            OF_ACCOUNT.bytes >> 20
+        );
+        Err(Fault::new(Kind::Conflict, message))
+    }
+}

@@ -1,0 +1,136 @@
+//! The check of a batch before its first row is asked: its lines and its cost.
+
+use std::collections::HashSet;
+
+use ep_polling::money::{Hold, MicroUsd};
+use sha2::{Digest, Sha256};
+
+use super::Batches;
+use super::line;
+use super::runner::RowRunner;
+use crate::fault::{Fault, Kind};
+use crate::ports::{BatchError, BatchRecord, StoreError};
+
+/// Maximum number of rows of a batch.
+pub const MAX_ROWS: u32 = 100_000;
+/// Maximum number of errors of a batch that are reported.
+const MAX_ERRORS: usize = 100;
+/// Lines that are read together.
+const READ_TOGETHER: u32 = 200;
+
+/// The sums of the rows of a batch.
+#[derive(Default)]
+struct Sums {
+    lines: u32,
+    rows: u32,
+    at_most: MicroUsd,
+    dearest: MicroUsd,
+    errors: Vec<BatchError>,
+}
+
+impl Batches {
+    /// Checks and prices the rows of a batch, and starts it, or ends it with its errors.
+    pub(super) async fn validate(&self, batch: &BatchRecord, runner: &dyn RowRunner) -> Result<(), Fault> {
+        let mut sums = self.read_rows(batch, runner).await?;
+        if sums.errors.is_empty() && sums.rows == 0 {
+            sums.errors.push(whole("empty_file", "The file has no rows: send one request on each line."));
+        }
+        let now = self.clock.now();
+        if sums.errors.is_empty() {
+            let most = batch.terms.max_cost.unwrap_or(MicroUsd::MAX);
+            let at_most = sums.at_most.min(most);
+            let hold = self.billing.then(|| Hold { at_least: sums.dearest.min(at_most), at_most });
+            match self.store.start_batch(batch.id, sums.lines, sums.rows, hold, now).await {
+                Ok(_) => return Ok(()),
+                Err(
+                    error @ (StoreError::InsufficientBalance { .. }
+                    | StoreError::CapReached { .. }
+                    | StoreError::Frozen),
+                ) => {
+                    let fault = Fault::from(error);
+                    sums.errors.push(whole(fault.kind().row().code, fault.message()));
+                }
+                Err(error) => return Err(error.into()),
+            }
+        }
+        self.store.fail_batch(batch.id, &sums.errors, now).await?;
+        Ok(())
+    }
+
+    async fn read_rows(&self, batch: &BatchRecord, runner: &dyn RowRunner) -> Result<Sums, Fault> {
+        let mut sums = Sums::default();
+        // Half of a digest each, so that 100,000 names take two megabytes.
+        let mut seen: HashSet<[u8; 16]> = HashSet::new();
+        loop {
+            let lines = self.files.lines(batch.file, sums.lines, READ_TOGETHER).await?;
+            let Some((last, _)) = lines.last() else { return Ok(sums) };
+            sums.lines = *last;
+            for (number, text) in lines {
+                if text.trim().is_empty() {
+                    continue;
+                }
+                sums.rows += 1;
+                if sums.rows > MAX_ROWS {
+                    let message = format!("A batch has at most {MAX_ROWS} rows; split the file.");
+                    sums.errors.push(whole("too_many_tasks", &message));
+                    return Ok(sums);
+                }
+                let error = match line::read(&text, &batch.terms.endpoint) {
+                    Err(error) => Some(error),
+                    Ok(row) => {
+                        let mut name = [0; 16];
+                        name.copy_from_slice(&Sha256::digest(row.custom_id.as_bytes())[..16]);
+                        if seen.insert(name) {
+                            self.add_price(&mut sums, batch, &row, runner).await?;
+                            None
+                        } else {
+                            Some(BatchError {
+                                code: "duplicate_custom_id".to_owned(),
+                                line: None,
+                                message: format!("The custom_id {:?} is on an earlier line, too.", row.custom_id),
+                                param: Some("custom_id".to_owned()),
+                            })
+                        }
+                    }
+                };
+                if let Some(error) = error {
+                    sums.errors.push(BatchError { line: Some(number), ..error });
+                    if sums.errors.len() >= MAX_ERRORS {
+                        return Ok(sums);
+                    }
+                }
+            }
+        }
+    }
+
+    async fn add_price(
+        &self,
+        sums: &mut Sums,
+        batch: &BatchRecord,
+        row: &line::BatchLine,
+        runner: &dyn RowRunner,
+    ) -> Result<(), Fault> {
+        match runner.at_most(batch, row).await {
+            Ok(cost) => {
+                sums.at_most = sums.at_most.plus(cost);
+                sums.dearest = sums.dearest.max(cost);
+                Ok(())
+            }
+            Err(fault) if is_temporary(fault.kind()) => Err(fault),
+            // The row costs nothing: its request is refused when it is its turn.
+            Err(_) => Ok(()),
+        }
+    }
+}
+
+/// True for a fault of the service, which another attempt can overcome.
+pub(super) const fn is_temporary(kind: Kind) -> bool {
+    matches!(
+        kind,
+        Kind::Busy | Kind::Unavailable | Kind::RateLimited | Kind::InProgress | Kind::PollFailed | Kind::DeadlineExceeded
+    )
+}
+
+fn whole(code: &str, message: &str) -> BatchError {
+    BatchError { code: code.to_owned(), line: None, message: message.to_owned(), param: None }
+}

@@ -1,0 +1,284 @@
+//! Batches: many requests of an account, which the service works through in the background.
+
+use std::time::Duration;
+
+use async_trait::async_trait;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+use super::files::ListPosition;
+use super::{Lease, StoreError};
+use crate::batch_id::{BatchId, FileId};
+use crate::caller::{KeyId, UserId};
+use ep_polling::money::{Hold, MicroUsd};
+use ep_polling::time::Timestamp;
+
+/// The state of a batch, in the words of OpenAI's API.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+#[schemars(inline)]
+pub enum BatchStatus {
+    /// Its rows are being checked and priced.
+    Validating,
+    /// Its rows are being asked.
+    InProgress,
+    /// Its owner has cancelled it; rows that were begun are finished.
+    Cancelling,
+    /// All rows have ended.
+    Completed,
+    /// Its file has errors, or its cost could not be set aside; no row was asked.
+    Failed,
+    /// It was cancelled; some rows may have ended before.
+    Cancelled,
+    /// Its time was over; some rows may have ended before.
+    Expired,
+}
+
+impl BatchStatus {
+    /// All states.
+    pub const ALL: [Self; 7] = [
+        Self::Validating,
+        Self::InProgress,
+        Self::Cancelling,
+        Self::Completed,
+        Self::Failed,
+        Self::Cancelled,
+        Self::Expired,
+    ];
+
+    /// Returns the name in the database and on the wire.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Validating => "validating",
+            Self::InProgress => "in_progress",
+            Self::Cancelling => "cancelling",
+            Self::Completed => "completed",
+            Self::Failed => "failed",
+            Self::Cancelled => "cancelled",
+            Self::Expired => "expired",
+        }
+    }
+
+    /// True if the state is final.
+    pub const fn is_final(self) -> bool {
+        matches!(self, Self::Completed | Self::Failed | Self::Cancelled | Self::Expired)
+    }
+}
+
+/// The terms of all rows of a batch.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct BatchTerms {
+    /// The path of the requests.
+    pub endpoint: String,
+    /// Arguments that apply to each row, unless the row has its own.
+    #[serde(default, skip_serializing_if = "Map::is_empty")]
+    pub defaults: Map<String, Value>,
+    /// The most to spend for the whole batch.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub max_cost: Option<MicroUsd>,
+    /// Labels of the owner, up to 16.
+    #[serde(default, skip_serializing_if = "Map::is_empty")]
+    pub metadata: Map<String, Value>,
+}
+
+/// An error in the file of a batch.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[schemars(inline)]
+pub struct BatchError {
+    /// A stable code.
+    pub code: String,
+    /// The number of the line, from 1; null if the error concerns the whole batch.
+    pub line: Option<u32>,
+    /// The problem, and what to do.
+    pub message: String,
+    /// The part of the line.
+    pub param: Option<String>,
+}
+
+/// A batch to create.
+#[derive(Debug, Clone, PartialEq)]
+pub struct NewBatch {
+    /// Its id.
+    pub id: BatchId,
+    /// Its owner.
+    pub user: UserId,
+    /// The file of its rows.
+    pub file: FileId,
+    /// The terms of its rows.
+    pub terms: BatchTerms,
+    /// The key that pays, if its spending is capped.
+    pub key: Option<KeyId>,
+    /// The reference of the request. Each reference creates only one batch.
+    pub request_ref: Option<String>,
+    /// The time of its creation.
+    pub created_at: Timestamp,
+    /// The time after which no further row is begun.
+    pub expires_at: Timestamp,
+    /// The time for which the results are kept after the end.
+    pub keep: Duration,
+}
+
+/// The numbers of rows of a batch.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[schemars(inline)]
+pub struct RowCounts {
+    /// All rows; 0 before they are counted.
+    pub total: u32,
+    /// Rows with a result.
+    pub completed: u32,
+    /// Rows with an error.
+    pub failed: u32,
+}
+
+/// A batch as stored.
+#[derive(Debug, Clone, PartialEq)]
+pub struct BatchRecord {
+    /// Its id.
+    pub id: BatchId,
+    /// Its owner.
+    pub user: UserId,
+    /// The file of its rows.
+    pub file: FileId,
+    /// The terms of its rows.
+    pub terms: BatchTerms,
+    /// Its state.
+    pub status: BatchStatus,
+    /// The numbers of its rows.
+    pub rows: RowCounts,
+    /// The cost of its ended polls.
+    pub spent: MicroUsd,
+    /// The money set aside for rows that are not asked yet.
+    pub held: MicroUsd,
+    /// The errors of a failed batch.
+    pub errors: Vec<BatchError>,
+    /// The time of its creation.
+    pub created_at: Timestamp,
+    /// The time at which its rows were first asked.
+    pub started_at: Option<Timestamp>,
+    /// The time of its cancellation.
+    pub cancelling_at: Option<Timestamp>,
+    /// The time of its end.
+    pub ended_at: Option<Timestamp>,
+    /// The time after which no further row is begun.
+    pub expires_at: Timestamp,
+    /// The time at which it is deleted with its results, once it has ended.
+    pub deleted_at: Option<Timestamp>,
+}
+
+/// The results of a batch to read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum RowKind {
+    /// Rows with a result.
+    Completed,
+    /// Rows with an error.
+    Failed,
+}
+
+/// The end of a row.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum RowEnd {
+    /// It has a result: a line of JSON.
+    Completed(String),
+    /// It has an error: a line of JSON.
+    Failed(String),
+    /// The line is blank, and so no row.
+    Blank,
+}
+
+/// The outcome of starting a batch.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum BatchStart {
+    /// Its rows can be asked.
+    Started,
+    /// It is not being validated any more; nothing changed.
+    Ended,
+}
+
+/// Stores batches, their rows' results, and their money.
+///
+/// A row belongs to a worker while it is asked, under a lease. Rows are numbered like the lines of their file.
+#[async_trait]
+pub trait BatchStore: Send + Sync {
+    /// Creates a batch, unless its owner has `most` open ones. Returns the id of the batch that has the request reference.
+    /// [`StoreError::Conflict`] if the owner has too many, [`StoreError::NotFound`] for an unknown or deleted owner or file.
+    /// Acknowledged once a power loss cannot undo it.
+    async fn create_batch(&self, batch: &NewBatch, most: u32) -> Result<BatchId, StoreError>;
+
+    /// Returns a batch of an account.
+    async fn batch(&self, user: UserId, id: BatchId) -> Result<Option<BatchRecord>, StoreError>;
+
+    /// Returns up to `limit` batches of an account, newest first, after this position.
+    async fn batches_of(
+        &self,
+        user: UserId,
+        after: Option<ListPosition<BatchId>>,
+        limit: u32,
+    ) -> Result<Vec<BatchRecord>, StoreError>;
+
+    /// Cancels a batch of an account that has not ended.
+    async fn cancel_batch(&self, user: UserId, id: BatchId, at: Timestamp) -> Result<(), StoreError>;
+
+    /// Leases one batch to be validated to this worker, if there is one without a lease.
+    async fn lease_validation(&self, lease: &Lease) -> Result<Option<BatchRecord>, StoreError>;
+
+    /// Starts a validated batch of `lines` lines, `total` of them rows, and sets its money aside, if it is charged.
+    /// [`StoreError::InsufficientBalance`] and other errors of money like those of
+    /// [`open_all`](super::PollStore::open_all).
+    async fn start_batch(
+        &self,
+        id: BatchId,
+        lines: u32,
+        total: u32,
+        hold: Option<Hold>,
+        at: Timestamp,
+    ) -> Result<BatchStart, StoreError>;
+
+    /// Ends a batch that could not be started.
+    async fn fail_batch(&self, id: BatchId, errors: &[BatchError], at: Timestamp) -> Result<(), StoreError>;
+
+    /// Returns the batches with rows to ask or to finish, with their owners, oldest first, at most `limit`.
+    async fn open_batches(&self, limit: u32) -> Result<Vec<(BatchId, UserId)>, StoreError>;
+
+    /// Leases up to `limit` rows to this worker: those of ended leases, then further ones, unless the batch is cancelled or
+    /// over at `now`. Each row goes to only one worker. Returns their numbers.
+    async fn lease_rows(
+        &self,
+        id: BatchId,
+        lease: &Lease,
+        limit: u32,
+        now: Timestamp,
+    ) -> Result<Vec<u32>, StoreError>;
+
+    /// Renews the leases of all rows of this worker.
+    async fn renew_rows(&self, lease: &Lease) -> Result<(), StoreError>;
+
+    /// Stores the end of a row, once.
+    async fn end_row(&self, id: BatchId, number: u32, end: RowEnd) -> Result<(), StoreError>;
+
+    /// Ends the lease of a row after this time, so that it is asked again. Returns the number of other rows of its batch that
+    /// are being asked.
+    async fn postpone_row(&self, id: BatchId, number: u32, by: Duration) -> Result<u32, StoreError>;
+
+    /// Ends a batch with nothing left to do, and returns its money. Returns its state if this call ended it.
+    async fn end_batch(&self, id: BatchId, now: Timestamp) -> Result<Option<BatchStatus>, StoreError>;
+
+    /// Returns up to `limit` results of a batch with numbers above `after`, in order.
+    async fn results(
+        &self,
+        id: BatchId,
+        kind: RowKind,
+        after: u32,
+        limit: u32,
+    ) -> Result<Vec<(u32, String)>, StoreError>;
+
+    /// Returns the size of the results of a batch, in bytes, with an end for each line.
+    async fn results_size(&self, id: BatchId, kind: RowKind) -> Result<u64, StoreError>;
+
+    /// Returns up to `limit` lines of an ended batch with numbers above `after` that were not asked, in order. Empty if the
+    /// file of the batch is deleted.
+    async fn unasked(&self, id: BatchId, after: u32, limit: u32) -> Result<Vec<(u32, String)>, StoreError>;
+
+    /// Deletes up to `limit` ended batches whose results are no longer kept. Returns their number.
+    async fn delete_old_batches(&self, now: Timestamp, limit: u32) -> Result<u64, StoreError>;
+}

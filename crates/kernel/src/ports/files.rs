@@ -1,0 +1,121 @@
+//! Files of lines that accounts store: the rows of batches.
+
+use async_trait::async_trait;
+
+use super::StoreError;
+use crate::batch_id::{BatchId, FileId};
+use crate::caller::UserId;
+use ep_polling::time::Timestamp;
+
+/// The size of a file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct FileSize {
+    /// Bytes.
+    pub bytes: u64,
+    /// Lines.
+    pub lines: u32,
+}
+
+/// The limits of the complete files of an account, together.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct FileLimits {
+    /// Maximum number of bytes.
+    pub bytes: u64,
+    /// Maximum number of files.
+    pub files: u32,
+}
+
+/// A file that is being received.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NewFile {
+    /// Its id.
+    pub id: FileId,
+    /// Its owner.
+    pub user: UserId,
+    /// Its name, as the owner gave it.
+    pub name: String,
+    /// The time of its creation.
+    pub created_at: Timestamp,
+    /// The time of its deletion, which its completion may change.
+    pub expires_at: Timestamp,
+}
+
+/// A complete file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FileRecord {
+    /// Its id.
+    pub id: FileId,
+    /// Its owner.
+    pub user: UserId,
+    /// Its name.
+    pub name: String,
+    /// Its size in bytes.
+    pub bytes: u64,
+    /// Its number of lines.
+    pub lines: u32,
+    /// The time of its creation.
+    pub created_at: Timestamp,
+    /// The time of its deletion.
+    pub expires_at: Timestamp,
+}
+
+/// The outcome of deleting a file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum FileDeletion {
+    /// The file is deleted.
+    Deleted,
+    /// The account has no such file.
+    Unknown,
+    /// A batch that has not ended reads the file; nothing changed.
+    InUse(BatchId),
+}
+
+/// The position in a list that is sorted by time and id, newest first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ListPosition<I> {
+    /// The time of creation of the last entry.
+    pub at: Timestamp,
+    /// The id of the last entry.
+    pub id: I,
+}
+
+/// Stores files, line by line. A line includes its end.
+#[async_trait]
+pub trait FileStore: Send + Sync {
+    /// Begins a file. It is invisible until it is complete. [`StoreError::NotFound`] for an unknown or deleted account.
+    async fn begin_file(&self, file: &NewFile) -> Result<(), StoreError>;
+
+    /// Adds lines to a file that is not complete. `first` is the number of the first one, from 1.
+    async fn add_lines(&self, file: FileId, first: u32, lines: &[String]) -> Result<(), StoreError>;
+
+    /// Completes a file. Returns `false` if the files of its account would then exceed these limits.
+    /// [`StoreError::NotFound`] if the file was not begun, or is complete. Acknowledged once a power loss cannot undo it.
+    async fn complete_file(
+        &self,
+        file: FileId,
+        size: FileSize,
+        expires_at: Timestamp,
+        limits: FileLimits,
+    ) -> Result<bool, StoreError>;
+
+    /// Returns a complete file of an account.
+    async fn file(&self, user: UserId, id: FileId) -> Result<Option<FileRecord>, StoreError>;
+
+    /// Returns up to `limit` complete files of an account, newest first, after this position.
+    async fn files_of(
+        &self,
+        user: UserId,
+        after: Option<ListPosition<FileId>>,
+        limit: u32,
+    ) -> Result<Vec<FileRecord>, StoreError>;
+
+    /// Returns up to `limit` lines of a file with numbers above `after`, in order.
+    async fn lines(&self, file: FileId, after: u32, limit: u32) -> Result<Vec<(u32, String)>, StoreError>;
+
+    /// Deletes a file of an account, whether complete or not.
+    async fn delete_file(&self, user: UserId, id: FileId) -> Result<FileDeletion, StoreError>;
+
+    /// Deletes up to `limit` files: expired ones that no open batch reads, and incomplete ones begun before `unfinished`.
+    /// Returns their number.
+    async fn delete_old_files(&self, now: Timestamp, unfinished: Timestamp, limit: u32) -> Result<u64, StoreError>;
+}

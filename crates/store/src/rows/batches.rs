@@ -1,0 +1,141 @@
+//! Rows of files and batches.
+
+use std::time::Duration;
+
+use ep_kernel::batch_id::{BatchId, FileId};
+use ep_kernel::ports::{BatchRecord, FileRecord, RowCounts, StoreError};
+use ep_polling::money::MicroUsd;
+use ep_polling::time::Timestamp;
+
+use super::{from_name, unreadable, user_id};
+use crate::error::failed;
+
+row! {
+    /// A complete file.
+    FileRow {
+        id: String,
+        user_id: String,
+        name: String,
+        bytes: i64,
+        lines: i64,
+        created_at: i64,
+        expires_at: i64,
+    }
+}
+
+row! {
+    /// The complete files of an account.
+    FilesTotalRow { count: i64, bytes: i64 }
+}
+
+row! {
+    /// A file or batch and its owner.
+    OwnedRow { id: String, user_id: String }
+}
+
+row! {
+    /// A numbered text: a line of a file, or the result of a row.
+    LineRow { number: i64, content: String }
+}
+
+row! {
+    /// A batch with the numbers of its rows and its cost.
+    BatchRow {
+        id: String,
+        user_id: String,
+        file: String,
+        terms: String,
+        status: String,
+        total: i64,
+        completed: i64,
+        failed: i64,
+        spent: i64,
+        held: i64,
+        errors: Option<String>,
+        created_at: i64,
+        started_at: Option<i64>,
+        cancelling_at: Option<i64>,
+        ended_at: Option<i64>,
+        expires_at: i64,
+        keep_ms: i64,
+    }
+}
+
+row! {
+    /// An open batch, locked.
+    LockedBatchRow {
+        user_id: String,
+        file: String,
+        status: String,
+        lines: i64,
+        leased: i64,
+        held: i64,
+        key_id: Option<String>,
+        day: Option<i64>,
+        expires_at: i64,
+        funder: Option<String>,
+    }
+}
+
+row! {
+    /// The caps of a key.
+    KeyCapsRow { cap: Option<i64>, daily_cap: Option<i64> }
+}
+
+pub(crate) fn batch_id(text: &str) -> Result<BatchId, StoreError> {
+    text.parse().map_err(failed)
+}
+
+pub(crate) fn file_id(text: &str) -> Result<FileId, StoreError> {
+    text.parse().map_err(failed)
+}
+
+impl TryFrom<FileRow> for FileRecord {
+    type Error = StoreError;
+
+    fn try_from(row: FileRow) -> Result<Self, StoreError> {
+        Ok(Self {
+            id: file_id(&row.id)?,
+            user: user_id(&row.user_id)?,
+            name: row.name,
+            bytes: row.bytes.unsigned_abs(),
+            lines: row.lines as u32,
+            created_at: Timestamp::from_millis(row.created_at),
+            expires_at: Timestamp::from_millis(row.expires_at),
+        })
+    }
+}
+
+impl TryFrom<BatchRow> for BatchRecord {
+    type Error = StoreError;
+
+    fn try_from(row: BatchRow) -> Result<Self, StoreError> {
+        let ended_at = row.ended_at.map(Timestamp::from_millis);
+        let keep = Duration::from_millis(row.keep_ms.unsigned_abs());
+        Ok(Self {
+            id: batch_id(&row.id)?,
+            user: user_id(&row.user_id)?,
+            file: file_id(&row.file)?,
+            terms: serde_json::from_str(&row.terms).map_err(failed)?,
+            status: from_name(&row.status).ok_or_else(|| unreadable("the state of a batch"))?,
+            rows: RowCounts {
+                total: row.total as u32,
+                completed: row.completed as u32,
+                failed: row.failed as u32,
+            },
+            spent: MicroUsd::new(row.spent),
+            held: MicroUsd::new(row.held),
+            errors: row
+                .errors
+                .as_deref()
+                .map_or(Ok(Vec::new()), serde_json::from_str)
+                .map_err(failed)?,
+            created_at: Timestamp::from_millis(row.created_at),
+            started_at: row.started_at.map(Timestamp::from_millis),
+            cancelling_at: row.cancelling_at.map(Timestamp::from_millis),
+            ended_at,
+            expires_at: Timestamp::from_millis(row.expires_at),
+            deleted_at: ended_at.map(|ended| ended.after(keep)),
+        })
+    }
+}

@@ -1,0 +1,153 @@
+//! Files and batches.
+
+/// Leases the oldest batch to be validated to the worker $1 for $2. $3 is the longest that a correct clock allows.
+macro_rules! lease_validation {
+    ($lock:literal) => {
+        concat!(
+            "UPDATE batches SET lease_worker = $1, lease_until = (SELECT now FROM clock) + $2 WHERE id = \
+             (SELECT id FROM batches WHERE ended_at IS NULL AND status = 'validating' \
+                 AND (lease_until <= (SELECT now FROM clock) OR lease_until > (SELECT now FROM clock) + $3) \
+                 ORDER BY created_at, id LIMIT 1",
+            $lock,
+            ") RETURNING id"
+        )
+    };
+}
+
+/// The size of the results of a batch, with an end for each line.
+macro_rules! results_size {
+    ($bytes:literal, $length:literal) => {
+        concat!(
+            "SELECT CAST(COALESCE(SUM(",
+            $length,
+            "(",
+            $bytes,
+            ") + 1), 0) AS BIGINT) AS count FROM batch_rows WHERE batch = $1 AND outcome = $2"
+        )
+    };
+}
+
+// Files.
+
+/// Begins a file of an account that is not deleted.
+pub(crate) const BEGIN_FILE: &str = "INSERT INTO files (id, user_id, name, created_at, expires_at) \
+     SELECT $1, id, $3, $4, $5 FROM accounts WHERE id = $2 AND deleted_at IS NULL";
+/// Adds lines ($3, a JSON array of texts) from the number $2 on.
+pub(crate) const ADD_LINES: &str =
+    "INSERT INTO file_lines (file, number, content) SELECT $1, $2 + key, value FROM json_each($3)";
+pub(crate) const ADD_LINES_POSTGRES: &str = "INSERT INTO file_lines (file, number, content) \
+     SELECT $1, $2 + place - 1, content FROM json_array_elements_text($3::json) WITH ORDINALITY AS line (content, place)";
+pub(crate) const OWNER_OF_FILE: &str = "SELECT user_id AS id FROM files WHERE id = $1 AND bytes IS NULL";
+pub(crate) const FILES_TOTAL: &str = "SELECT COUNT(*) AS count, CAST(COALESCE(SUM(bytes), 0) AS BIGINT) AS bytes \
+     FROM files WHERE user_id = $1 AND bytes IS NOT NULL";
+pub(crate) const COMPLETE_FILE: &str =
+    "UPDATE files SET bytes = $2, lines = $3, expires_at = $4 WHERE id = $1 AND bytes IS NULL";
+/// The columns of [`crate::rows::FileRow`].
+macro_rules! files {
+    () => {
+        "SELECT id, user_id, name, bytes, lines, created_at, expires_at FROM files WHERE bytes IS NOT NULL AND user_id = $1"
+    };
+}
+pub(crate) const FILE: &str = concat!(files!(), " AND id = $2");
+pub(crate) const FILES_OF: &str = concat!(
+    files!(),
+    " AND (CAST($2 AS BIGINT) IS NULL OR created_at < $2 OR (created_at = $2 AND id < CAST($3 AS TEXT))) \
+     ORDER BY created_at DESC, id DESC LIMIT $4"
+);
+pub(crate) const LINES: &str =
+    "SELECT number, content FROM file_lines WHERE file = $1 AND number > $2 ORDER BY number LIMIT $3";
+/// Locks a file.
+pub(crate) const LOCK_FILE: &str = "UPDATE files SET name = name WHERE id = $1 AND user_id = $2";
+pub(crate) const OPEN_BATCH_OF_FILE: &str =
+    "SELECT id FROM batches WHERE file = $1 AND ended_at IS NULL LIMIT 1";
+pub(crate) const DELETE_LINES: &str = "DELETE FROM file_lines WHERE file = $1";
+pub(crate) const DELETE_FILE: &str = "DELETE FROM files WHERE id = $1";
+pub(crate) const OLD_FILES: &str = "SELECT id, user_id FROM files WHERE (expires_at <= $1 \
+         OR (bytes IS NULL AND created_at < $2)) \
+     AND NOT EXISTS (SELECT 1 FROM batches WHERE file = files.id AND ended_at IS NULL) LIMIT $3";
+
+// Batches.
+
+pub(crate) const OPEN_BATCHES_OF: &str = concat!(
+    "SELECT COUNT(*) AS count FROM batches WHERE ended_at IS NULL AND user_id IN ",
+    accounts_of!("$1")
+);
+pub(crate) const ADD_BATCH: &str = "INSERT INTO batches \
+     (id, user_id, file, terms, status, key_id, request_ref, created_at, expires_at, keep_ms) \
+     VALUES ($1, $2, $3, $4, 'validating', $5, $6, $7, $8, $9)";
+pub(crate) const BATCH_BY_REQUEST: &str = "SELECT id FROM batches WHERE request_ref = $1";
+/// The columns of [`crate::rows::BatchRow`].
+macro_rules! batches {
+    () => {
+        "SELECT id, user_id, file, terms, status, total, \
+             (SELECT COUNT(*) FROM batch_rows WHERE batch = batches.id AND outcome = 0) AS completed, \
+             (SELECT COUNT(*) FROM batch_rows WHERE batch = batches.id AND outcome = 1) AS failed, \
+             CAST(COALESCE((SELECT SUM(captured) FROM holds WHERE batch = batches.id), 0) AS BIGINT) AS spent, \
+             held, errors, created_at, started_at, cancelling_at, ended_at, expires_at, keep_ms FROM batches"
+    };
+}
+pub(crate) const BATCH: &str = concat!(batches!(), " WHERE user_id = $1 AND id = $2");
+pub(crate) const BATCH_BY_ID: &str = concat!(batches!(), " WHERE id = $1");
+pub(crate) const BATCHES_OF: &str = concat!(
+    batches!(),
+    " WHERE user_id = $1 AND (CAST($2 AS BIGINT) IS NULL OR created_at < $2 \
+         OR (created_at = $2 AND id < CAST($3 AS TEXT))) ORDER BY created_at DESC, id DESC LIMIT $4"
+);
+pub(crate) const CANCEL_BATCH: &str = "UPDATE batches SET status = 'cancelling', cancelling_at = $3 \
+     WHERE user_id = $1 AND id = $2 AND status IN ('validating', 'in_progress')";
+pub(crate) const LEASE_VALIDATION: &str = lease_validation!("");
+pub(crate) const LEASE_VALIDATION_POSTGRES: &str = lease_validation!(" FOR UPDATE SKIP LOCKED");
+/// Locks a batch that is open, and returns what decides about its next step.
+pub(crate) const LOCK_BATCH: &str = "UPDATE batches SET leased = leased WHERE id = $1 AND ended_at IS NULL \
+     RETURNING user_id, file, status, lines, leased, held, key_id, day, expires_at, \
+         (SELECT funder FROM accounts WHERE id = batches.user_id) AS funder";
+pub(crate) const START_BATCH: &str = "UPDATE batches SET status = 'in_progress', lines = $2, total = $3, billed = $4, \
+         held = $5, day = $6, started_at = $7, lease_worker = '', lease_until = 0 WHERE id = $1";
+pub(crate) const FAIL_BATCH: &str = "UPDATE batches SET status = 'failed', errors = $2, ended_at = $3, \
+         lease_worker = '', lease_until = 0 WHERE id = $1 AND status = 'validating'";
+pub(crate) const OPEN_BATCHES: &str = "SELECT id, user_id FROM batches \
+     WHERE ended_at IS NULL AND status <> 'validating' ORDER BY created_at, id LIMIT $1";
+/// The caps of a key.
+pub(crate) const KEY_CAPS: &str = "SELECT cap, daily_cap FROM api_keys WHERE id = $1";
+pub(crate) const CHANGE_BATCH_MONEY: &str = "UPDATE batches SET held = held + $2 WHERE id = $1";
+/// Returns what a poll did not spend to its batch, if it is open.
+pub(crate) const RETURN_TO_BATCH: &str =
+    "UPDATE batches SET held = held + $2 WHERE id = $1 AND ended_at IS NULL";
+pub(crate) const RELEASE: &str = "UPDATE accounts SET held = held - $2 WHERE id = $1";
+pub(crate) const END_BATCH: &str =
+    "UPDATE batches SET status = $2, ended_at = $3, held = 0 WHERE id = $1 AND ended_at IS NULL";
+pub(crate) const OLD_BATCHES: &str =
+    "SELECT id FROM batches WHERE ended_at IS NOT NULL AND ended_at + keep_ms <= $1 LIMIT $2";
+pub(crate) const DELETE_ROWS: &str = "DELETE FROM batch_rows WHERE batch = $1";
+pub(crate) const DELETE_BATCH: &str = "DELETE FROM batches WHERE id = $1";
+
+// Rows.
+
+/// Leases rows again whose leases have ended; $5 is the longest that a correct clock allows.
+pub(crate) const LEASE_ROWS_AGAIN: &str = "UPDATE batch_rows SET lease_worker = $2, lease_until = (SELECT now FROM clock) + $3 \
+     WHERE batch = $1 AND number IN (SELECT number FROM batch_rows WHERE batch = $1 AND outcome IS NULL \
+         AND (lease_until <= (SELECT now FROM clock) OR lease_until > (SELECT now FROM clock) + $5) \
+         ORDER BY number LIMIT $4) RETURNING number";
+/// Leases the rows of the lines above $5 up to $6.
+pub(crate) const LEASE_ROWS: &str = "INSERT INTO batch_rows (batch, number, lease_worker, lease_until) \
+     SELECT $1, number, $3, (SELECT now FROM clock) + $4 FROM file_lines \
+     WHERE file = $2 AND number > $5 AND number <= $6 RETURNING number";
+pub(crate) const SET_LEASED: &str = "UPDATE batches SET leased = $2 WHERE id = $1";
+pub(crate) const RENEW_ROWS: &str = "UPDATE batch_rows SET lease_until = (SELECT now FROM clock) + $2 \
+     WHERE lease_worker = $1 AND outcome IS NULL AND lease_until > (SELECT now FROM clock)";
+pub(crate) const END_ROW: &str = "UPDATE batch_rows SET outcome = $3, response = $4 \
+     WHERE batch = $1 AND number = $2 AND outcome IS NULL";
+pub(crate) const POSTPONE_ROW: &str = "UPDATE batch_rows SET lease_worker = '', lease_until = (SELECT now FROM clock) + $3 \
+     WHERE batch = $1 AND number = $2 AND outcome IS NULL";
+/// Rows that a worker asks: a postponed row has none.
+pub(crate) const ASKED_ROWS: &str = "SELECT COUNT(*) AS count FROM batch_rows \
+     WHERE batch = $1 AND outcome IS NULL AND lease_worker <> '' AND number <> $2";
+pub(crate) const UNFINISHED_ROWS: &str =
+    "SELECT COUNT(*) AS count FROM batch_rows WHERE batch = $1 AND outcome IS NULL";
+pub(crate) const RESULTS: &str = "SELECT number, response AS content FROM batch_rows \
+     WHERE batch = $1 AND outcome = $2 AND number > $3 ORDER BY number LIMIT $4";
+pub(crate) const RESULTS_SIZE: &str = results_size!("CAST(response AS BLOB)", "length");
+pub(crate) const RESULTS_SIZE_POSTGRES: &str = results_size!("response", "octet_length");
+pub(crate) const UNASKED_LINES: &str = "SELECT number, content FROM file_lines JOIN batches ON batches.file = file_lines.file \
+     WHERE batches.id = $1 AND batches.ended_at IS NOT NULL AND number > leased AND number > $2 AND number <= batches.lines \
+     ORDER BY number LIMIT $3";

@@ -1,0 +1,277 @@
+//! Batches and their rows.
+//!
+//! A transaction that changes a batch locks it first: then rows are leased, money is drawn and the end is decided in one
+//! order.
+
+use std::time::Duration;
+
+use async_trait::async_trait;
+use futures::FutureExt;
+
+use ep_kernel::batch_id::BatchId;
+use ep_kernel::caller::UserId;
+use ep_kernel::ports::{
+    BatchError, BatchRecord, BatchStart, BatchStatus, BatchStore, Lease, ListPosition, NewBatch, RowEnd,
+    RowKind, StoreError,
+};
+use ep_polling::money::{Hold, MicroUsd};
+use ep_polling::time::Timestamp;
+
+use super::{Database, accounts, exactly_one, holds};
+use crate::engine::{Connection, Durability, Engine};
+use crate::rows::{self, BatchRow, CountRow, IdRow, LineRow, LockedBatchRow, NumberRow, OwnedRow};
+use crate::statements as sql;
+use crate::value::values;
+
+#[async_trait]
+impl<E: Engine> BatchStore for Database<E> {
+    async fn create_batch(&self, batch: &NewBatch, most: u32) -> Result<BatchId, StoreError> {
+        let batch = batch.clone();
+        self.0
+            .transact(Durability::PowerLoss, move |db| async move { create(db, &batch, most).await }.boxed())
+            .await
+    }
+
+    async fn batch(&self, user: UserId, id: BatchId) -> Result<Option<BatchRecord>, StoreError> {
+        let row: Option<BatchRow> = self.0.fetch_optional(sql::BATCH, values![user, id]).await?;
+        row.map(TryInto::try_into).transpose()
+    }
+
+    async fn batches_of(
+        &self,
+        user: UserId,
+        after: Option<ListPosition<BatchId>>,
+        limit: u32,
+    ) -> Result<Vec<BatchRecord>, StoreError> {
+        let (at, id) = after.map_or((None, None), |after| (Some(after.at), Some(after.id.to_string())));
+        let values = values![user, at, id.as_deref(), limit];
+        let rows: Vec<BatchRow> = self.0.fetch_all(sql::BATCHES_OF, values).await?;
+        rows.into_iter().map(TryInto::try_into).collect()
+    }
+
+    async fn cancel_batch(&self, user: UserId, id: BatchId, at: Timestamp) -> Result<(), StoreError> {
+        self.0.execute(Durability::PowerLoss, sql::CANCEL_BATCH, values![user, id, at]).await.map(drop)
+    }
+
+    async fn lease_validation(&self, lease: &Lease) -> Result<Option<BatchRecord>, StoreError> {
+        let values = values![&*lease.worker, lease.lasts, Lease::longest(lease.lasts)];
+        let leased: Vec<IdRow> = self
+            .0
+            .fetch_changed(Durability::ProcessCrash, E::Connection::LEASE_VALIDATION, values)
+            .await?;
+        let Some(leased) = leased.first() else { return Ok(None) };
+        let row: Option<BatchRow> = self.0.fetch_optional(sql::BATCH_BY_ID, values![&*leased.id]).await?;
+        row.map(TryInto::try_into).transpose()
+    }
+
+    async fn start_batch(
+        &self,
+        id: BatchId,
+        lines: u32,
+        total: u32,
+        hold: Option<Hold>,
+        at: Timestamp,
+    ) -> Result<BatchStart, StoreError> {
+        self.0
+            .transact(Durability::PowerLoss, move |db| start(db, id, (lines, total), hold, at).boxed())
+            .await
+    }
+
+    async fn fail_batch(&self, id: BatchId, errors: &[BatchError], at: Timestamp) -> Result<(), StoreError> {
+        let values = values![id, rows::json(&errors)?, at];
+        self.0.execute(Durability::PowerLoss, sql::FAIL_BATCH, values).await.map(drop)
+    }
+
+    async fn open_batches(&self, limit: u32) -> Result<Vec<(BatchId, UserId)>, StoreError> {
+        let rows: Vec<OwnedRow> = self.0.fetch_all(sql::OPEN_BATCHES, values![limit]).await?;
+        rows.iter().map(|row| Ok((rows::batch_id(&row.id)?, rows::user_id(&row.user_id)?))).collect()
+    }
+
+    async fn lease_rows(
+        &self,
+        id: BatchId,
+        lease: &Lease,
+        limit: u32,
+        now: Timestamp,
+    ) -> Result<Vec<u32>, StoreError> {
+        let lease = lease.clone();
+        // Leases lost in a power loss are taken again.
+        self.0
+            .transact(Durability::ProcessCrash, move |db| {
+                async move { lease_rows(db, id, &lease, limit, now).await }.boxed()
+            })
+            .await
+    }
+
+    async fn renew_rows(&self, lease: &Lease) -> Result<(), StoreError> {
+        let values = values![&*lease.worker, lease.lasts];
+        self.0.execute(Durability::ProcessCrash, sql::RENEW_ROWS, values).await.map(drop)
+    }
+
+    async fn end_row(&self, id: BatchId, number: u32, end: RowEnd) -> Result<(), StoreError> {
+        let (outcome, response) = match &end {
+            RowEnd::Completed(response) => (outcome(RowKind::Completed), Some(&**response)),
+            RowEnd::Failed(response) => (outcome(RowKind::Failed), Some(&**response)),
+            RowEnd::Blank => (BLANK, None),
+        };
+        // A result lost in a power loss is read again from its polls.
+        let values = values![id, number, outcome, response];
+        self.0.execute(Durability::ProcessCrash, sql::END_ROW, values).await.map(drop)
+    }
+
+    async fn postpone_row(&self, id: BatchId, number: u32, by: Duration) -> Result<u32, StoreError> {
+        self.0.execute(Durability::ProcessCrash, sql::POSTPONE_ROW, values![id, number, by]).await?;
+        let others: Option<CountRow> = self.0.fetch_optional(sql::ASKED_ROWS, values![id, number]).await?;
+        Ok(others.map_or(0, |row| row.count as u32))
+    }
+
+    async fn end_batch(&self, id: BatchId, now: Timestamp) -> Result<Option<BatchStatus>, StoreError> {
+        self.0.transact(Durability::PowerLoss, move |db| end(db, id, now).boxed()).await
+    }
+
+    async fn results(
+        &self,
+        id: BatchId,
+        kind: RowKind,
+        after: u32,
+        limit: u32,
+    ) -> Result<Vec<(u32, String)>, StoreError> {
+        let values = values![id, outcome(kind), after, limit];
+        let rows: Vec<LineRow> = self.0.fetch_all(sql::RESULTS, values).await?;
+        Ok(rows.into_iter().map(|row| (row.number as u32, row.content)).collect())
+    }
+
+    async fn results_size(&self, id: BatchId, kind: RowKind) -> Result<u64, StoreError> {
+        let values = values![id, outcome(kind)];
+        let size: Option<CountRow> = self.0.fetch_optional(E::Connection::RESULTS_SIZE, values).await?;
+        Ok(size.map_or(0, |row| row.count.unsigned_abs()))
+    }
+
+    async fn unasked(&self, id: BatchId, after: u32, limit: u32) -> Result<Vec<(u32, String)>, StoreError> {
+        let rows: Vec<LineRow> = self.0.fetch_all(sql::UNASKED_LINES, values![id, after, limit]).await?;
+        Ok(rows.into_iter().map(|row| (row.number as u32, row.content)).collect())
+    }
+
+    async fn delete_old_batches(&self, now: Timestamp, limit: u32) -> Result<u64, StoreError> {
+        let old: Vec<IdRow> = self.0.fetch_all(sql::OLD_BATCHES, values![now, limit]).await?;
+        let deleted = old.len() as u64;
+        self.0
+            .transact(Durability::ProcessCrash, move |db| {
+                async move {
+                    for IdRow { id } in &old {
+                        erase(db, id).await?;
+                    }
+                    Ok(())
+                }
+                .boxed()
+            })
+            .await?;
+        Ok(deleted)
+    }
+}
+
+/// The outcome of a line that is no row.
+const BLANK: i64 = 2;
+
+const fn outcome(kind: RowKind) -> i64 {
+    match kind {
+        RowKind::Completed => 0,
+        RowKind::Failed => 1,
+    }
+}
+
+async fn create<C: Connection>(db: &mut C, batch: &NewBatch, most: u32) -> Result<BatchId, StoreError> {
+    let NewBatch { id, user, file, terms, key, request_ref, created_at, expires_at, keep } = batch;
+    // The batches of an account are created one after the other.
+    accounts::lock_live(db, *user).await?;
+    if let Some(request) = request_ref.as_deref() {
+        let existing: Option<IdRow> = db.fetch_optional(sql::BATCH_BY_REQUEST, values![request]).await?;
+        if let Some(existing) = existing {
+            return rows::batch_id(&existing.id);
+        }
+    }
+    if db.execute(sql::LOCK_FILE, values![*file, *user]).await? == 0 {
+        return Err(StoreError::NotFound("file"));
+    }
+    let open: CountRow = db.fetch_one(sql::OPEN_BATCHES_OF, values![*user]).await?;
+    if open.count >= i64::from(most) {
+        return Err(StoreError::Conflict(
+            "too many batches of this account are open; wait until one has ended, or cancel one",
+        ));
+    }
+    let (terms, request_ref) = (rows::json(terms)?, request_ref.as_deref());
+    let values = values![*id, *user, *file, terms, *key, request_ref, *created_at, *expires_at, *keep];
+    exactly_one(db.execute(sql::ADD_BATCH, values).await?)?;
+    Ok(*id)
+}
+
+async fn start<C: Connection>(
+    db: &mut C,
+    id: BatchId,
+    (lines, total): (u32, u32),
+    hold: Option<Hold>,
+    at: Timestamp,
+) -> Result<BatchStart, StoreError> {
+    let batch: Option<LockedBatchRow> = db.fetch_optional(sql::LOCK_BATCH, values![id]).await?;
+    let Some(batch) = batch.filter(|batch| batch.status == BatchStatus::Validating.as_str()) else {
+        return Ok(BatchStart::Ended);
+    };
+    let held = match hold {
+        Some(hold) => holds::reserve_for_batch(db, &batch, hold, at).await?,
+        None => MicroUsd::ZERO,
+    };
+    let day = batch.key_id.is_some().then(|| super::day(at));
+    let values = values![id, lines, total, hold.is_some(), held, day, at];
+    exactly_one(db.execute(sql::START_BATCH, values).await?)?;
+    Ok(BatchStart::Started)
+}
+
+async fn lease_rows<C: Connection>(
+    db: &mut C,
+    id: BatchId,
+    lease: &Lease,
+    limit: u32,
+    now: Timestamp,
+) -> Result<Vec<u32>, StoreError> {
+    let batch: Option<LockedBatchRow> = db.fetch_optional(sql::LOCK_BATCH, values![id]).await?;
+    let Some(batch) = batch else { return Ok(Vec::new()) };
+    let longest = Lease::longest(lease.lasts);
+    let again = values![id, &*lease.worker, lease.lasts, limit, longest];
+    let mut leased: Vec<NumberRow> = db.fetch_all(sql::LEASE_ROWS_AGAIN, again).await?;
+    let further = i64::from(limit).saturating_sub(leased.len() as i64).min(batch.lines - batch.leased);
+    let goes_on = batch.status == BatchStatus::InProgress.as_str() && now.millis() < batch.expires_at;
+    if goes_on && further > 0 {
+        let (from, to) = (batch.leased, batch.leased + further);
+        let rows = values![id, &*batch.file, &*lease.worker, lease.lasts, from, to];
+        leased.extend(db.fetch_all::<NumberRow>(sql::LEASE_ROWS, rows).await?);
+        exactly_one(db.execute(sql::SET_LEASED, values![id, to]).await?)?;
+    }
+    Ok(leased.into_iter().map(|row| row.number as u32).collect())
+}
+
+async fn end<C: Connection>(db: &mut C, id: BatchId, now: Timestamp) -> Result<Option<BatchStatus>, StoreError> {
+    let batch: Option<LockedBatchRow> = db.fetch_optional(sql::LOCK_BATCH, values![id]).await?;
+    let Some(batch) = batch.filter(|batch| batch.status != BatchStatus::Validating.as_str()) else {
+        return Ok(None);
+    };
+    let unfinished: CountRow = db.fetch_one(sql::UNFINISHED_ROWS, values![id]).await?;
+    let status = if unfinished.count > 0 {
+        None
+    } else if batch.status == BatchStatus::Cancelling.as_str() {
+        Some(BatchStatus::Cancelled)
+    } else if batch.leased == batch.lines {
+        Some(BatchStatus::Completed)
+    } else {
+        (batch.expires_at <= now.millis()).then_some(BatchStatus::Expired)
+    };
+    let Some(status) = status else { return Ok(None) };
+    exactly_one(db.execute(sql::END_BATCH, values![id, status.as_str(), now]).await?)?;
+    holds::release_from_batch(db, id, &batch, now).await?;
+    Ok(Some(status))
+}
+
+/// Deletes an ended batch with its rows.
+pub(super) async fn erase<C: Connection>(db: &mut C, batch: &str) -> Result<(), StoreError> {
+    db.execute(sql::DELETE_ROWS, values![batch]).await?;
+    db.execute(sql::DELETE_BATCH, values![batch]).await.map(drop)
+}

@@ -1,0 +1,347 @@
+//! Files, batches, the leases of their rows, and their money.
+
+use std::time::Duration;
+
+use ep_kernel::batch_id::{BatchId, FileId};
+use ep_kernel::caller::UserId;
+use ep_kernel::ports::{
+    BatchError, BatchStart, BatchStatus, BatchTerms, Epoch, FileDeletion, FileLimits, FileSize, ListPosition,
+    NewBatch, NewFile, NewPoll, Opened, RowEnd, RowKind, StoreError,
+};
+use ep_polling::money::Settlement;
+use futures::future::join_all;
+
+use crate::test_database::{TestDatabase, at, closing, hold, lease, new_poll, random, usd};
+
+on_both_engines!(
+    files_are_lines_that_are_visible_once_complete,
+    a_file_is_kept_while_an_open_batch_reads_it,
+    a_batch_is_created_once_and_listed,
+    each_row_goes_to_one_worker_until_its_lease_ends,
+    a_batch_ends_when_its_rows_have_ended,
+    cancelled_and_expired_batches_finish_what_was_begun,
+    polls_draw_from_the_money_of_their_batch,
+    a_batch_needs_its_money,
+    concurrent_polls_of_a_batch_never_draw_more_than_it_has,
+    ended_batches_and_old_files_are_deleted,
+);
+
+const LIMITS: FileLimits = FileLimits { bytes: 1_000, files: 5 };
+
+async fn file(db: &TestDatabase, user: UserId, lines: &[&str]) -> FileId {
+    let files = db.store.files();
+    let id = FileId::from_random(random());
+    let name = "rows.jsonl".to_owned();
+    let new = NewFile { id, user, name, created_at: at(5), expires_at: at(10) };
+    files.begin_file(&new).await.unwrap();
+    let lines: Vec<String> = lines.iter().map(|line| format!("{line}\n")).collect();
+    let (first, rest) = lines.split_at(1);
+    files.add_lines(id, 1, first).await.unwrap();
+    files.add_lines(id, 2, rest).await.unwrap();
+    let bytes = lines.iter().map(|line| line.len() as u64).sum();
+    let size = FileSize { bytes, lines: lines.len() as u32 };
+    assert!(files.complete_file(id, size, at(1_000_000), LIMITS).await.unwrap());
+    id
+}
+
+fn new_batch(user: UserId, file: FileId) -> NewBatch {
+    let endpoint = "/v1/chat/completions".to_owned();
+    NewBatch {
+        id: BatchId::from_random(random()),
+        user,
+        file,
+        terms: BatchTerms { endpoint, ..BatchTerms::default() },
+        key: None,
+        request_ref: None,
+        created_at: at(100),
+        expires_at: at(10_000),
+        keep: Duration::from_secs(1),
+    }
+}
+
+/// Creates and starts a batch of these lines, with money for it.
+async fn started(db: &TestDatabase, user: UserId, lines: &[&str], money: Option<i64>) -> BatchId {
+    let batch = new_batch(user, file(db, user, lines).await);
+    let batches = db.store.batches();
+    batches.create_batch(&batch, 9).await.unwrap();
+    let count = lines.len() as u32;
+    let hold = money.map(|money| hold(money, money));
+    assert_eq!(batches.start_batch(batch.id, count, count, hold, at(200)).await.unwrap(), BatchStart::Started);
+    batch.id
+}
+
+fn of_batch(user: UserId, batch: BatchId, at_least: i64, at_most: i64) -> NewPoll {
+    NewPoll { batch: Some(batch), ..new_poll(Some(user), Some(hold(at_least, at_most))) }
+}
+
+async fn files_are_lines_that_are_visible_once_complete(db: TestDatabase) {
+    let (user, other) = (db.user(0).await, db.user(0).await);
+    let files = db.store.files();
+    let new = NewFile {
+        id: FileId::from_random(random()),
+        user,
+        name: "a".to_owned(),
+        created_at: at(1),
+        expires_at: at(9),
+    };
+    files.begin_file(&new).await.unwrap();
+    let text = "{\"text\":\"\\u0000 \u{1F600}\"}\r\n".to_owned();
+    files.add_lines(new.id, 1, &[text.clone(), "\n".to_owned()]).await.unwrap();
+    assert_eq!(files.file(user, new.id).await.unwrap(), None);
+    let size = |bytes| FileSize { bytes, lines: 2 };
+    assert!(!files.complete_file(new.id, size(1_001), at(20), LIMITS).await.unwrap());
+    assert!(files.complete_file(new.id, size(900), at(20), LIMITS).await.unwrap());
+    let again = files.complete_file(new.id, size(1), at(20), LIMITS).await;
+    assert!(matches!(again, Err(StoreError::NotFound(_))), "{again:?}");
+    let stored = files.file(user, new.id).await.unwrap().unwrap();
+    assert_eq!((stored.bytes, stored.lines, stored.expires_at), (900, 2, at(20)));
+    assert_eq!(files.file(other, new.id).await.unwrap(), None);
+    assert_eq!(files.lines(new.id, 0, 9).await.unwrap(), [(1, text), (2, "\n".to_owned())]);
+    assert_eq!(files.lines(new.id, 1, 9).await.unwrap().len(), 1);
+
+    let second = file(&db, user, &["x", "y"]).await;
+    let listed = files.files_of(user, None, 9).await.unwrap();
+    assert_eq!(listed.iter().map(|file| file.id).collect::<Vec<_>>(), [second, new.id]);
+    let after = ListPosition { at: listed[0].created_at, id: second };
+    assert_eq!(files.files_of(user, Some(after), 9).await.unwrap().len(), 1);
+    assert_eq!(files.files_of(other, None, 9).await.unwrap(), []);
+    let unknown = NewFile { user: UserId::from_random([9; 16]), id: FileId::from_random(random()), ..new };
+    assert!(matches!(files.begin_file(&unknown).await, Err(StoreError::NotFound(_))));
+}
+
+async fn a_file_is_kept_while_an_open_batch_reads_it(db: TestDatabase) {
+    let (user, other) = (db.user(0).await, db.user(0).await);
+    let (files, batches) = (db.store.files(), db.store.batches());
+    let id = file(&db, user, &["a", "b"]).await;
+    assert_eq!(files.delete_file(other, id).await.unwrap(), FileDeletion::Unknown);
+    let batch = new_batch(user, id);
+    batches.create_batch(&batch, 9).await.unwrap();
+    assert_eq!(files.delete_file(user, id).await.unwrap(), FileDeletion::InUse(batch.id));
+    assert_eq!(files.delete_old_files(at(2_000_000), at(0), 9).await.unwrap(), 0);
+    let error = BatchError { code: "empty_file".to_owned(), line: None, message: "m".to_owned(), param: None };
+    batches.fail_batch(batch.id, std::slice::from_ref(&error), at(300)).await.unwrap();
+    let failed = batches.batch(user, batch.id).await.unwrap().unwrap();
+    assert_eq!((failed.status, failed.errors, failed.ended_at), (BatchStatus::Failed, vec![error], Some(at(300))));
+    assert_eq!(files.delete_file(user, id).await.unwrap(), FileDeletion::Deleted);
+    assert_eq!(files.lines(id, 0, 9).await.unwrap(), []);
+    let gone = batches.create_batch(&new_batch(user, id), 9).await;
+    assert!(matches!(gone, Err(StoreError::NotFound("file"))), "{gone:?}");
+}
+
+async fn a_batch_is_created_once_and_listed(db: TestDatabase) {
+    let (user, other) = (db.user(0).await, db.user(0).await);
+    let batches = db.store.batches();
+    let file = file(&db, user, &["a", "b"]).await;
+    let first = NewBatch { request_ref: Some("r".to_owned()), ..new_batch(user, file) };
+    assert_eq!(batches.create_batch(&first, 2).await.unwrap(), first.id);
+    let repeated = NewBatch { request_ref: Some("r".to_owned()), ..new_batch(user, file) };
+    assert_eq!(batches.create_batch(&repeated, 2).await.unwrap(), first.id);
+    let second = NewBatch { created_at: at(101), ..new_batch(user, file) };
+    batches.create_batch(&second, 2).await.unwrap();
+    let third = batches.create_batch(&new_batch(user, file), 2).await;
+    assert!(matches!(third, Err(StoreError::Conflict(_))), "{third:?}");
+    let foreign = batches.create_batch(&new_batch(other, file), 2).await;
+    assert!(matches!(foreign, Err(StoreError::NotFound("file"))), "{foreign:?}");
+    let ids = |list: Vec<ep_kernel::ports::BatchRecord>| list.into_iter().map(|b| b.id).collect::<Vec<_>>();
+    assert_eq!(ids(batches.batches_of(user, None, 9).await.unwrap()), [second.id, first.id]);
+    let after = ListPosition { at: at(101), id: second.id };
+    assert_eq!(ids(batches.batches_of(user, Some(after), 9).await.unwrap()), [first.id]);
+    assert_eq!(batches.batch(other, first.id).await.unwrap(), None);
+    // The oldest one is validated first, and only by one worker.
+    let validated = batches.lease_validation(&lease("a", 60_000)).await.unwrap().unwrap();
+    assert_eq!((validated.id, validated.terms, validated.status), (first.id, first.terms, BatchStatus::Validating));
+    assert_eq!(batches.lease_validation(&lease("b", 60_000)).await.unwrap().map(|b| b.id), Some(second.id));
+    assert_eq!(batches.lease_validation(&lease("c", 60_000)).await.unwrap(), None);
+    db.pass(61_000).await;
+    assert_eq!(batches.lease_validation(&lease("c", 60_000)).await.unwrap().map(|b| b.id), Some(first.id));
+}
+
+async fn each_row_goes_to_one_worker_until_its_lease_ends(db: TestDatabase) {
+    let user = db.user(0).await;
+    let batches = db.store.batches();
+    let id = started(&db, user, &["1", "2", "3", "4", "5"], None).await;
+    assert_eq!(batches.open_batches(9).await.unwrap(), [(id, user)]);
+    let leasing = ["a", "b", "c"].map(|worker| {
+        let batches = batches.clone();
+        tokio::spawn(async move { batches.lease_rows(id, &lease(worker, 60_000), 2, at(300)).await.unwrap() })
+    });
+    let mut numbers: Vec<u32> = join_all(leasing).await.into_iter().flat_map(Result::unwrap).collect();
+    numbers.sort_unstable();
+    assert_eq!(numbers, [1, 2, 3, 4, 5]);
+    assert_eq!(batches.lease_rows(id, &lease("d", 60_000), 9, at(300)).await.unwrap(), [0_u32; 0]);
+    assert_eq!(batches.postpone_row(id, 3, Duration::ZERO).await.unwrap(), 4);
+    assert_eq!(batches.lease_rows(id, &lease("d", 60_000), 9, at(300)).await.unwrap(), [3]);
+    batches.end_row(id, 3, RowEnd::Completed("{}".to_owned())).await.unwrap();
+    batches.end_row(id, 3, RowEnd::Failed("late".to_owned())).await.unwrap();
+    assert_eq!(batches.results(id, RowKind::Completed, 0, 9).await.unwrap(), [(3, "{}".to_owned())]);
+    // Renewed leases last longer than others.
+    db.pass(40_000).await;
+    for worker in ["a", "b", "c"] {
+        batches.renew_rows(&lease(worker, 60_000)).await.unwrap();
+    }
+    db.pass(30_000).await;
+    assert_eq!(batches.lease_rows(id, &lease("e", 60_000), 9, at(300)).await.unwrap(), [0_u32; 0]);
+    db.pass(31_000).await;
+    assert_eq!(batches.lease_rows(id, &lease("e", 60_000), 9, at(300)).await.unwrap(), [1, 2, 4, 5]);
+}
+
+async fn a_batch_ends_when_its_rows_have_ended(db: TestDatabase) {
+    let user = db.user(0).await;
+    let batches = db.store.batches();
+    let id = started(&db, user, &["1", "2", "3"], None).await;
+    assert_eq!(batches.end_batch(id, at(400)).await.unwrap(), None);
+    assert_eq!(batches.lease_rows(id, &lease("a", 60_000), 9, at(300)).await.unwrap(), [1, 2, 3]);
+    batches.end_row(id, 1, RowEnd::Completed("one".to_owned())).await.unwrap();
+    batches.end_row(id, 2, RowEnd::Blank).await.unwrap();
+    assert_eq!(batches.end_batch(id, at(400)).await.unwrap(), None);
+    batches.end_row(id, 3, RowEnd::Failed("drei €".to_owned())).await.unwrap();
+    assert_eq!(batches.end_batch(id, at(400)).await.unwrap(), Some(BatchStatus::Completed));
+    assert_eq!(batches.end_batch(id, at(401)).await.unwrap(), None);
+    let batch = batches.batch(user, id).await.unwrap().unwrap();
+    assert_eq!((batch.rows.total, batch.rows.completed, batch.rows.failed), (3, 1, 1));
+    assert_eq!((batch.ended_at, batch.deleted_at), (Some(at(400)), Some(at(1_400))));
+    assert_eq!(batches.results_size(id, RowKind::Completed).await.unwrap(), 4);
+    assert_eq!(batches.results_size(id, RowKind::Failed).await.unwrap(), 9);
+    assert_eq!(batches.unasked(id, 0, 9).await.unwrap(), []);
+    assert_eq!(batches.open_batches(9).await.unwrap(), []);
+}
+
+async fn cancelled_and_expired_batches_finish_what_was_begun(db: TestDatabase) {
+    let user = db.user(1_000).await;
+    let batches = db.store.batches();
+    for (cancels, now, status) in [(true, 300, BatchStatus::Cancelled), (false, 10_000, BatchStatus::Expired)] {
+        let id = started(&db, user, &["1", "2", "3"], Some(500)).await;
+        assert_eq!(batches.lease_rows(id, &lease("a", 60_000), 1, at(300)).await.unwrap(), [1]);
+        if cancels {
+            batches.cancel_batch(user, id, at(250)).await.unwrap();
+            let batch = batches.batch(user, id).await.unwrap().unwrap();
+            assert_eq!((batch.status, batch.cancelling_at), (BatchStatus::Cancelling, Some(at(250))));
+        }
+        assert_eq!(batches.lease_rows(id, &lease("a", 60_000), 9, at(now)).await.unwrap(), [0_u32; 0]);
+        assert_eq!(batches.end_batch(id, at(now)).await.unwrap(), None);
+        // Another worker finishes the row of one that is gone.
+        db.pass(61_000).await;
+        assert_eq!(batches.lease_rows(id, &lease("b", 60_000), 9, at(now)).await.unwrap(), [1]);
+        batches.end_row(id, 1, RowEnd::Completed("{}".to_owned())).await.unwrap();
+        assert_eq!(batches.end_batch(id, at(now)).await.unwrap(), Some(status));
+        assert_eq!(batches.unasked(id, 0, 9).await.unwrap(), [(2, "2\n".to_owned()), (3, "3\n".to_owned())]);
+        assert_eq!(db.money(user).await, [1_000, 0, 0]);
+    }
+    // A batch can be cancelled before it has started.
+    let batch = new_batch(user, file(&db, user, &["1", "2"]).await);
+    batches.create_batch(&batch, 9).await.unwrap();
+    batches.cancel_batch(user, batch.id, at(1)).await.unwrap();
+    assert_eq!(batches.start_batch(batch.id, 2, 2, None, at(2)).await.unwrap(), BatchStart::Ended);
+    assert_eq!(batches.end_batch(batch.id, at(3)).await.unwrap(), Some(BatchStatus::Cancelled));
+    db.assert_consistent().await;
+}
+
+async fn polls_draw_from_the_money_of_their_batch(db: TestDatabase) {
+    let user = db.user(1_000).await;
+    let batches = db.store.batches();
+    let id = started(&db, user, &["1", "2", "3"], Some(700)).await;
+    assert_eq!(db.money(user).await, [1_000, 700, 0]);
+    let first = of_batch(user, id, 10, 400);
+    let opened = db.polls.open(&first, &lease("a", 10)).await.unwrap();
+    assert_eq!(opened, Opened::New { held: Some(usd(400)), notifies: false });
+    let second = of_batch(user, id, 10, 400);
+    let opened = db.polls.open(&second, &lease("a", 10)).await.unwrap();
+    assert_eq!(opened, Opened::New { held: Some(usd(300)), notifies: false });
+    assert_eq!(db.money(user).await, [1_000, 700, 0]);
+    db.assert_consistent().await;
+    match db.polls.open(&of_batch(user, id, 10, 400), &lease("a", 10)).await {
+        Err(StoreError::BatchSpent { left, needed }) => assert_eq!((left, needed), (usd(0), usd(10))),
+        other => panic!("{other:?}"),
+    }
+    let close = async |poll: &NewPoll, spent| {
+        let settlement = Settlement::Capture(usd(spent));
+        db.polls.close(&poll.id, Epoch::FIRST, &[], &closing(Some(0)), settlement).await.unwrap();
+    };
+    // The rest returns to the batch while it is open, then to the account.
+    close(&first, 150).await;
+    let batch = batches.batch(user, id).await.unwrap().unwrap();
+    assert_eq!((batch.held, batch.spent), (usd(250), usd(150)));
+    assert_eq!(db.money(user).await, [850, 550, 150]);
+    db.assert_consistent().await;
+    batches.cancel_batch(user, id, at(1)).await.unwrap();
+    assert_eq!(batches.end_batch(id, at(2)).await.unwrap(), Some(BatchStatus::Cancelled));
+    assert_eq!(db.money(user).await, [850, 300, 150]);
+    close(&second, 0).await;
+    assert_eq!(db.money(user).await, [850, 0, 150]);
+    db.assert_consistent().await;
+    let late = db.polls.open(&of_batch(user, id, 0, 4), &lease("a", 10)).await;
+    assert!(matches!(late, Err(StoreError::NotFound(_))), "{late:?}");
+}
+
+async fn a_batch_needs_its_money(db: TestDatabase) {
+    let user = db.user(1_000).await;
+    let batches = db.store.batches();
+    let batch = new_batch(user, file(&db, user, &["1", "2"]).await);
+    batches.create_batch(&batch, 9).await.unwrap();
+    let start = async |at_least, at_most| {
+        batches.start_batch(batch.id, 2, 2, Some(hold(at_least, at_most)), at(1)).await
+    };
+    let poor = start(1_001, 5_000).await;
+    assert!(matches!(poor, Err(StoreError::InsufficientBalance { .. })), "{poor:?}");
+    assert_eq!(batches.batch(user, batch.id).await.unwrap().unwrap().status, BatchStatus::Validating);
+    assert_eq!(start(900, 5_000).await.unwrap(), BatchStart::Started);
+    assert_eq!(start(900, 5_000).await.unwrap(), BatchStart::Ended);
+    assert_eq!(db.money(user).await, [1_000, 1_000, 0]);
+    db.assert_consistent().await;
+}
+
+async fn concurrent_polls_of_a_batch_never_draw_more_than_it_has(db: TestDatabase) {
+    let user = db.user(10_000).await;
+    let id = started(&db, user, &["1", "2"], Some(1_000)).await;
+    let opening = (0..24).map(|_| {
+        let (polls, poll) = (db.polls.clone(), of_batch(user, id, 100, 100));
+        tokio::spawn(async move {
+            let opened = polls.open(&poll, &lease("a", 10)).await.is_ok();
+            if opened {
+                let settlement = Settlement::Capture(usd(60));
+                polls.close(&poll.id, Epoch::FIRST, &[], &closing(Some(0)), settlement).await.unwrap();
+            }
+            opened
+        })
+    });
+    let opened = join_all(opening).await.into_iter().filter(|opened| *opened.as_ref().unwrap()).count();
+    // 15 polls leave 100, and the sixteenth leaves 40.
+    assert!((10..=16).contains(&opened), "{opened}");
+    let spent = 60 * opened as i64;
+    assert_eq!(db.money(user).await, [10_000 - spent, 1_000 - spent, spent]);
+    db.assert_consistent().await;
+}
+
+async fn ended_batches_and_old_files_are_deleted(db: TestDatabase) {
+    let user = db.user(0).await;
+    let (files, batches) = (db.store.files(), db.store.batches());
+    let id = started(&db, user, &["1", "2"], None).await;
+    batches.cancel_batch(user, id, at(300)).await.unwrap();
+    batches.end_batch(id, at(400)).await.unwrap();
+    assert_eq!(batches.delete_old_batches(at(1_399), 9).await.unwrap(), 0);
+    assert_eq!(batches.delete_old_batches(at(1_400), 9).await.unwrap(), 1);
+    assert_eq!(batches.batch(user, id).await.unwrap(), None);
+    let unfinished = NewFile {
+        id: FileId::from_random(random()),
+        user,
+        name: "a".to_owned(),
+        created_at: at(50),
+        expires_at: at(2_000_000),
+    };
+    files.begin_file(&unfinished).await.unwrap();
+    assert_eq!(files.delete_old_files(at(999_999), at(50), 9).await.unwrap(), 0);
+    assert_eq!(files.delete_old_files(at(1_000_000), at(51), 9).await.unwrap(), 2);
+    assert_eq!(files.files_of(user, None, 9).await.unwrap(), []);
+    // An account is deleted with its files and batches, but not while a batch is open.
+    let open = started(&db, user, &["1", "2"], None).await;
+    let deletion = ep_kernel::ports::AccountDeletion { user, forfeit_balance: true, by_operator: true, at: at(9) };
+    let refused = db.store.account_data().delete_account(deletion).await.unwrap();
+    assert!(matches!(refused, ep_kernel::ports::AccountDeletionOutcome::Rejected(o) if o.batches == 1), "{refused:?}");
+    batches.cancel_batch(user, open, at(300)).await.unwrap();
+    batches.end_batch(open, at(400)).await.unwrap();
+    let record = db.store.account_data().account_record(user).await.unwrap();
+    assert_eq!((record.files.len(), record.batches.len()), (1, 1));
+    crate::test_database::delete_account(&db, user, at(500)).await;
+    assert_eq!(batches.batches_of(user, None, 9).await.unwrap(), []);
+    assert_eq!(files.files_of(user, None, 9).await.unwrap(), []);
+}
