@@ -9,6 +9,7 @@
 
 pub mod account;
 mod amount;
+pub mod batches;
 pub mod examples;
 pub mod feedback;
 pub mod intents;
@@ -71,6 +72,11 @@ pub static TOOLS: LazyLock<Vec<Entry>> = LazyLock::new(|| {
         entry::<polls::PollFree>(),
         entry::<polls::DecideQuestions>(),
         entry::<polls::DecideFreeQuestions>(),
+        entry::<batches::CreateBatch>(),
+        entry::<batches::GetBatch>(),
+        entry::<batches::GetBatchResults>(),
+        entry::<batches::ListBatches>(),
+        entry::<batches::CancelBatch>(),
         entry::<polls::DryRunPoll>(),
         entry::<polls::EstimatePoll>(),
         entry::<polls::ListProfiles>(),

@@ -8,6 +8,7 @@ use ep_identity::{Siwe, SiweSite};
 use ep_kernel::account_data::AccountData;
 use ep_kernel::accounts::{self, Accounts};
 use ep_kernel::api_key::Pepper;
+use ep_kernel::batches::{self, BatchSettings, Batches};
 use ep_kernel::caller::{Caller, RequestId, UserId};
 use ep_kernel::cards::Cards;
 use ep_kernel::ctx::{Ctx, DatabaseHealth, Settings, ToolPorts};
@@ -30,6 +31,8 @@ use ep_polling::money::MicroUsd;
 use ep_store::StoreOptions;
 use ep_upstream::{Demo, DemoConfig};
 use serde_json::Value;
+
+use crate::batches::batch_endpoints;
 
 /// A service without HTTP, MCP or other surfaces.
 pub struct Service {
@@ -106,6 +109,19 @@ impl Service {
             secrets: WebhookSecrets::derive(secret),
             describe: Box::new(|_| None),
         };
+        let batches = batches::Ports {
+            store: store.batches(),
+            files: store.files(),
+            clock: Arc::clone(&clock),
+            entropy: Arc::clone(&entropy),
+        };
+        let batch_settings = BatchSettings {
+            billing: true,
+            lease: Duration::from_secs(30),
+            at_once: 4,
+            endpoints: batch_endpoints().collect(),
+        };
+        let batches = Batches::new(batches, batch_settings);
         let ports = Arc::new(ToolPorts {
             settings: Arc::new(Settings {
                 billing: true,
@@ -121,6 +137,7 @@ impl Service {
             clock,
             models,
             webhooks: Arc::new(Webhooks::new(webhooks)),
+            batches: Arc::new(batches),
             polls,
             history: store.history(),
             balances: store.balances(),

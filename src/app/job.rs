@@ -13,8 +13,8 @@ use futures::future::BoxFuture;
 use metrics_exporter_prometheus::PrometheusHandle;
 
 use crate::payments::{PaymentRail, Rails};
-use crate::site::Rail;
 use crate::site::rails::Comparison;
+use crate::site::{Rail, Site};
 
 /// Seconds in a minute.
 pub(super) const MINUTE: u64 = 60;
@@ -65,6 +65,7 @@ pub(super) type Run = BoxFuture<'static, Result<(), Fault>>;
 pub(super) struct Resources {
     pub(super) app: Arc<App>,
     pub(super) store: Arc<Store>,
+    pub(super) site: Arc<Site>,
     pub(super) tools: &'static [Entry],
     pub(super) provider: Option<Provider>,
     pub(super) payments: Rails,

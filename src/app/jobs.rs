@@ -16,11 +16,12 @@ use super::assemble::{Assembled, store_key_uses};
 use super::job::{HOUR, MINUTE, Resources, Run, Work};
 pub use super::job::{Job, Period};
 use crate::protocols::a2a;
+use crate::protocols::batch_rows::BatchRows;
 use crate::site::RAILS;
 use crate::site::rails::RailJob;
 
 /// The jobs that are not of a payment rail.
-static JOBS: [Job; 21] = [
+static JOBS: [Job; 23] = [
     start(
         "share changes of polls",
         "Announces changes of polls to other processes, and follows theirs.",
@@ -48,6 +49,10 @@ static JOBS: [Job; 21] = [
             on.app.tasks.spawn(a2a::send_pushes(Arc::clone(&on.app), on.tools, on.app.tasks.clone()));
         },
     ),
+    start("work through batches", "Checks new batches, and asks the rows of open ones.", |on| {
+        let rows = BatchRows::new(Arc::clone(&on.app), Arc::clone(&on.site), on.tools);
+        on.app.tasks.spawn(Arc::clone(&on.app.ports.batches).work(Arc::new(rows), on.app.tasks.clone()));
+    }),
     every("count ended polls", 5, "Adds ended polls to the sums of reputation.", |on| {
         async move { on.app.ports.reputation.count_polls().await }.boxed()
     }),
@@ -125,6 +130,9 @@ static JOBS: [Job; 21] = [
     every("delete old heartbeats", HOUR, "Deletes heartbeats that no figure needs.", |on| {
         async move { on.app.ports.reputation.sweep().await }.boxed()
     }),
+    every("delete old files and batches", HOUR, "Deletes files and results that are no longer kept.", |on| {
+        async move { on.app.ports.batches.sweep().await }.boxed()
+    }),
     every("delete old notifications", HOUR, "Deletes finished webhook notifications after a week.", |on| {
         async move { on.app.ports.webhooks.sweep().await }.boxed()
     }),
@@ -199,6 +207,7 @@ pub fn start_all(service: &Assembled, metrics: Option<&PrometheusHandle>) {
     let resources = Arc::new(Resources {
         app: Arc::clone(&service.app),
         store: Arc::clone(&service.store),
+        site: Arc::clone(&service.site),
         tools: service.site.tools,
         provider: service.provider.clone(),
         payments: service.payments.clone(),

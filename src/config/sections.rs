@@ -185,6 +185,7 @@ pub struct Polls {
     pub lease_ms: u64,
     pub max_running: usize,
     pub max_waiting: usize,
+    pub max_batch_rows: usize,
     pub mcp_wait_ms: u64,
     pub keep_anonymous_days: u32,
     pub featured: Vec<PollId>,

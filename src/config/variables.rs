@@ -73,6 +73,7 @@ pub(super) const VARIABLES: &[(&str, &str, &str)] = &[
     ("EP_OPENAI_ALIASES", "openai", "aliases"),
     ("EP_POLLS_RUNNING", "polls", "max_running"),
     ("EP_POLLS_WAITING", "polls", "max_waiting"),
+    ("EP_BATCH_ROWS", "polls", "max_batch_rows"),
     ("EP_METRICS_LISTEN", "telemetry", "metrics_listen"),
     ("EP_LOG", "telemetry", "log"),
     ("EP_LOG_FORMAT", "telemetry", "log_format"),

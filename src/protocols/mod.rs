@@ -5,6 +5,7 @@
 //! limits, and MCP and A2A also ask it before they respond without an operation.
 
 pub mod a2a;
+pub mod batch_rows;
 pub mod mcp;
 pub mod openai;
 pub mod rest;

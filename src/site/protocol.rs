@@ -119,6 +119,8 @@ pub struct Description {
     pub bodies: Vec<Value>,
     /// True if the request body is required.
     pub body_required: bool,
+    /// Media type of the request body.
+    pub body_type: &'static str,
     /// Successful responses.
     pub responses: Vec<Response>,
     /// The protocol's error format.
@@ -149,6 +151,8 @@ pub struct ErrorResponse {
 
 /// Media type of JSON.
 pub const JSON: &str = "application/json";
+/// Media type of a form with files (RFC 7578).
+pub const FORM: &str = "multipart/form-data";
 /// Media type of server-sent events.
 pub const EVENTS: &str = "text/event-stream";
 

@@ -159,6 +159,9 @@ impl Route {
         route.method = rest.method;
         route.access = Access { key, ..access };
         route.rate = spec.rate;
+        if let Some(bytes) = rest.max_body {
+            route.max_body = bytes;
+        }
         route
     }
 
@@ -229,7 +232,9 @@ impl Route {
         match self.kind {
             // The protocol's operations have their own deadlines, error format and logs.
             RouteKind::Protocol(endpoint) => {
-                Policy { credential_hint: endpoint.protocol.credential_hint, protocol: true, ..policy }
+                let anonymous = self.access.anonymous;
+                let credential_hint = if anonymous { endpoint.protocol.credential_hint } else { "" };
+                Policy { credential_hint, protocol: true, ..policy }
             }
             _ => policy,
         }

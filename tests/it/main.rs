@@ -23,6 +23,7 @@ mod account_data;
 mod adding_a_tool;
 mod architecture;
 mod bad_input;
+mod batches;
 mod bodies;
 mod cards;
 mod catalogue;

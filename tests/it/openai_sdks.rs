@@ -80,6 +80,8 @@ async fn examples_of_the_guide_print_a_possible_answer() {
         ("OpenAI responses (Python)", &grades),
         ("OpenAI decisions (Python)", &["billing", "technical"]),
         ("OpenAI (JavaScript)", &grades),
+        ("OpenAI batches (Python)", &["praise text-0", "complaint text-0"]),
+        ("OpenAI batches (JavaScript)", &["Tea question-0", "Coffee question-0", "tie question-0"]),
         ("AI SDK", &grades),
         ("AI SDK, OpenAI-compatible provider", &grades),
         ("AI SDK decisions", &["billing", "technical"]),

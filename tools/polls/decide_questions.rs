@@ -183,30 +183,40 @@ impl Tool for DecideQuestions {
     type Input = DecisionRequest;
     type Output = Decisions;
 
+    async fn at_most(cx: &Ctx, request: DecisionRequest) -> Result<MicroUsd, Fault> {
+        Ok(plans(cx, request).await?.iter().map(Plan::at_most).sum())
+    }
+
     async fn call(cx: &Ctx, request: DecisionRequest) -> Result<Decisions, Fault> {
-        counted(&request.questions)?;
-        let models = choice(request.preset, None, None, &Profile::Balanced.bundle().preset)?;
-        let budget = shared(request.max_cost_usd.unwrap_or_default(), request.questions.len())?;
-        let mut plans = Vec::with_capacity(request.questions.len());
-        for (index, asked) in request.questions.iter().enumerate() {
-            let draft = Draft {
-                question: asked.question.clone().into(),
-                options: asked.choices(index)?,
-                models: ModelChoice { source: models.source.clone(), exclude: models.exclude.clone() },
-                threshold: request.confidence_threshold.unwrap_or(Threshold::DEFAULT),
-                budget,
-                pace: request.pace.unwrap_or(Pace::Balanced),
-                private: request.private,
-                explanations: None,
-                complete: asked.complete,
-                on_tie: TieRule::Report,
-            };
-            let plan = plan(cx, draft).await?;
-            affordable(&plan)?;
-            plans.push(plan);
-        }
+        let plans = plans(cx, request).await?;
         decide(cx, plans, opener(cx, None)).await
     }
+}
+
+/// Plans the poll of each question.
+async fn plans(cx: &Ctx, request: DecisionRequest) -> Result<Vec<Plan>, Fault> {
+    counted(&request.questions)?;
+    let models = choice(request.preset, None, None, &Profile::Balanced.bundle().preset)?;
+    let budget = shared(request.max_cost_usd.unwrap_or_default(), request.questions.len())?;
+    let mut plans = Vec::with_capacity(request.questions.len());
+    for (index, asked) in request.questions.iter().enumerate() {
+        let draft = Draft {
+            question: asked.question.clone().into(),
+            options: asked.choices(index)?,
+            models: ModelChoice { source: models.source.clone(), exclude: models.exclude.clone() },
+            threshold: request.confidence_threshold.unwrap_or(Threshold::DEFAULT),
+            budget,
+            pace: request.pace.unwrap_or(Pace::Balanced),
+            private: request.private,
+            explanations: None,
+            complete: asked.complete,
+            on_tie: TieRule::Report,
+        };
+        let plan = plan(cx, draft).await?;
+        affordable(&plan)?;
+        plans.push(plan);
+    }
+    Ok(plans)
 }
 
 /// Returns the share of a budget for each of these questions.

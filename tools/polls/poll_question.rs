@@ -9,6 +9,7 @@ use ep_kernel::tool::{
     Access, Agents, Cost, Effect, Latency, MessageContent, ParsedInput, Rate, Rest, Spec, Task, Tool,
 };
 use ep_kernel::webhook_url::WebhookUrl;
+use ep_polling::money::MicroUsd;
 use ep_polling::plan::Plan;
 use ep_polling::poll_id::PollId;
 use serde_json::{Map, Value};
@@ -78,6 +79,10 @@ impl Tool for PollQuestion {
 
     fn check(input: Value) -> Result<(), Fault> {
         PollRequest::check(input)
+    }
+
+    async fn at_most(cx: &Ctx, request: PollRequest) -> Result<MicroUsd, Fault> {
+        Ok(plan(cx, request.draft()?).await?.at_most())
     }
 
     async fn call(cx: &Ctx, request: PollRequest) -> Result<PollReply, Fault> {

@@ -136,10 +136,19 @@ mod tests {
         for file in [FileId::from_random([9; 16]), FileId::Output(batch), FileId::Errors(batch)] {
             assert_eq!(file.to_string().parse(), Ok(file));
         }
-        for wrong in
-            ["", "batch_", "batch_0707", "file-x", "file-output-", "batch_07070707-0707-4707-8707-070707070707"]
-        {
-            assert_eq!((wrong.parse::<BatchId>(), wrong.parse::<FileId>()), (Err(NotAnId), Err(NotAnId)), "{wrong}");
+        for wrong in [
+            "",
+            "batch_",
+            "batch_0707",
+            "file-x",
+            "file-output-",
+            "batch_07070707-0707-4707-8707-070707070707",
+        ] {
+            assert_eq!(
+                (wrong.parse::<BatchId>(), wrong.parse::<FileId>()),
+                (Err(NotAnId), Err(NotAnId)),
+                "{wrong}"
+            );
         }
     }
 }

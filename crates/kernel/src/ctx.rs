@@ -9,6 +9,7 @@ use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 use crate::account_data::AccountData;
+use crate::batches::Batches;
 use crate::caller::{Caller, RequestId, UserId};
 use crate::cards::Cards;
 use crate::event::{Progress, ProgressSink};
@@ -57,6 +58,8 @@ pub struct ToolPorts {
     pub cards: Arc<Cards>,
     /// Notifies accounts about ended polls.
     pub webhooks: Arc<Webhooks>,
+    /// Stores files and works through batches.
+    pub batches: Arc<Batches>,
     /// Checks the database.
     pub health: DatabaseHealth,
 }
@@ -246,6 +249,11 @@ impl Ctx {
     /// Returns the notifications of accounts.
     pub fn webhooks(&self) -> &Webhooks {
         &self.ports.webhooks
+    }
+
+    /// Returns the files and batches of accounts.
+    pub fn batches(&self) -> &Batches {
+        &self.ports.batches
     }
 
     /// Returns the check of the database.

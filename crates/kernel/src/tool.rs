@@ -12,6 +12,7 @@
 use std::future::Future;
 use std::sync::OnceLock;
 
+use ep_polling::money::MicroUsd;
 use futures::FutureExt;
 use futures::future::BoxFuture;
 use schemars::{JsonSchema, Schema};
@@ -58,6 +59,10 @@ pub trait Tool: 'static {
     }
     /// Runs the operation.
     fn call(cx: &Ctx, input: Self::Input) -> impl Future<Output = Result<Self::Output, Fault>> + Send;
+    /// Returns the maximum cost of a call. Operations that ask models compute it.
+    fn at_most(_: &Ctx, _: Self::Input) -> impl Future<Output = Result<MicroUsd, Fault>> + Send {
+        std::future::ready(Ok(MicroUsd::ZERO))
+    }
 }
 
 /// The content of an agent's message.
@@ -316,6 +321,8 @@ pub struct Rest {
     pub field: Option<&'static str>,
     /// The media type of the body: of [`Body::Text`] if it is not JSON.
     pub media_type: &'static str,
+    /// The maximum size of a request's body, in bytes, if not the usual one.
+    pub max_body: Option<usize>,
 }
 
 impl Rest {
@@ -329,6 +336,7 @@ impl Rest {
             keys_by_setting: false,
             field: None,
             media_type: "application/json",
+            max_body: None,
         }
     }
     /// Creates a binding for `GET path` with status 200.
@@ -368,6 +376,11 @@ impl Rest {
         self.field = Some(field);
         self
     }
+    /// Sets the maximum size of a request's body, in bytes.
+    pub const fn max_body(mut self, bytes: usize) -> Self {
+        self.max_body = Some(bytes);
+        self
+    }
     /// Sends text of this media type: see [`Presentation::text`].
     pub const fn text(mut self, media_type: &'static str) -> Self {
         self.media_type = media_type;
@@ -394,6 +407,7 @@ pub struct Entry {
     check: fn(Value) -> Result<(), Fault>,
     without_effect: fn(&Schema, &Map<String, Value>) -> Vec<String>,
     run: fn(Ctx, Value, Vec<String>) -> CallFuture,
+    at_most: fn(Ctx, Value) -> BoxFuture<'static, Result<MicroUsd, Fault>>,
 }
 
 /// A schema generated at its first use.
@@ -518,6 +532,11 @@ impl Entry {
         let notices = input.as_object().map(|input| (self.without_effect)(self.input(), input));
         (self.run)(cx, input, notices.unwrap_or_default())
     }
+
+    /// Decodes the input and returns the maximum cost of a call with it.
+    pub fn at_most(&self, cx: Ctx, input: Value) -> BoxFuture<'static, Result<MicroUsd, Fault>> {
+        (self.at_most)(cx, input)
+    }
 }
 
 /// Erases a tool's types. No code beyond this is generic over tools.
@@ -534,6 +553,7 @@ pub const fn entry<T: Tool>() -> Entry {
         check: T::check,
         without_effect: T::without_effect,
         run: run::<T>,
+        at_most: at_most::<T>,
     }
 }
 
@@ -544,6 +564,10 @@ fn request<T: Tool>() -> Schema {
         schema.insert("additionalProperties".to_owned(), false.into());
     }
     schema
+}
+
+fn at_most<T: Tool>(cx: Ctx, input: Value) -> BoxFuture<'static, Result<MicroUsd, Fault>> {
+    async move { T::at_most(&cx, schema::decode::<T::Input>(input)?).await }.boxed()
 }
 
 fn run<T: Tool>(cx: Ctx, input: Value, notices: Vec<String>) -> CallFuture {

@@ -97,7 +97,7 @@ async fn close_polls(polls: &dyn PollStore, what: &str) {
             hold: None,
             capped: None,
             notify: None,
-        batch: None,
+            batch: None,
             time: None,
         };
         let lease = Lease { worker: "bench".into(), lasts: Duration::from_secs(60) };

@@ -31,9 +31,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use ep_kernel::ports::{
-    AccountDataStore, AgentPushes, AgentTasks, Balances, BatchStore, CheckoutStore, FileStore, Confirmations, DepositStore,
-    FeedbackStore, IdempotencyStore, KeyStore, Ledger, Limiter, PollChanges, PollHistory, PollStore,
-    Profiles, ReputationStore, SessionStore, StoreError, UpstreamCache, UserAdmin, UserStore, WebhookStore,
+    AccountDataStore, AgentPushes, AgentTasks, Balances, BatchStore, CheckoutStore, Confirmations,
+    DepositStore, FeedbackStore, FileStore, IdempotencyStore, KeyStore, Ledger, Limiter, PollChanges,
+    PollHistory, PollStore, Profiles, ReputationStore, SessionStore, StoreError, UpstreamCache, UserAdmin,
+    UserStore, WebhookStore,
 };
 use ep_polling::poll_id::PollId;
 use ep_polling::time::Timestamp;

@@ -14,6 +14,7 @@ use ep_kernel::account_data::AccountData;
 use ep_kernel::accounts::{self, Accounts};
 use ep_kernel::api_key::Pepper;
 use ep_kernel::app::{App, Pushes};
+use ep_kernel::batches::{self, BatchSettings, Batches};
 use ep_kernel::ctx::{DatabaseHealth, Settings, ToolPorts};
 use ep_kernel::executor::{self, PollExecutor, PollLimits};
 use ep_kernel::feedback::Feedback;
@@ -42,6 +43,7 @@ use super::limiter::MemoryLimiter;
 use super::routes;
 use crate::config::{BillingMode, Config, ConfigError};
 use crate::payments::{RailParts, Rails};
+use crate::protocols::batch_rows::batch_endpoints;
 use crate::site::{Site, SiteSettings};
 
 /// The service's environment; tests replace it.
@@ -113,7 +115,11 @@ pub async fn service(config: &Config, environment: Environment) -> anyhow::Resul
     let tasks = Tasks::default();
     let models = models(config, &store, &clock, &tasks, http.clone())?;
     let lease = config.lease();
-    let limits = PollLimits { running: config.polls.max_running, waiting: config.polls.max_waiting };
+    let limits = PollLimits {
+        running: config.polls.max_running,
+        waiting: config.polls.max_waiting,
+        of_batches: config.polls.max_batch_rows,
+    };
     let ports = executor::Ports {
         polls: store.polls(),
         changes: store.poll_changes(),
@@ -192,6 +198,7 @@ pub async fn service(config: &Config, environment: Environment) -> anyhow::Resul
             wallets: Arc::new(sign_in.wallets),
             cards: Arc::clone(payments.cards()),
             webhooks,
+            batches: batches(&shared, lease),
             health: DatabaseHealth::new(store.polls()),
         }),
         guard: Guard {
@@ -242,6 +249,23 @@ pub async fn service(config: &Config, environment: Environment) -> anyhow::Resul
         lease,
         keep_anonymous,
     })
+}
+
+/// Returns the files and batches of accounts.
+fn batches(shared: &AssemblyContext<'_>, lease: Duration) -> Arc<Batches> {
+    let ports = batches::Ports {
+        store: shared.store.batches(),
+        files: shared.store.files(),
+        clock: Arc::clone(shared.clock),
+        entropy: Arc::clone(shared.entropy),
+    };
+    let settings = BatchSettings {
+        billing: shared.config.billing.mode == BillingMode::Prepaid,
+        lease,
+        at_once: shared.config.polls.max_batch_rows,
+        endpoints: batch_endpoints().collect(),
+    };
+    Arc::new(Batches::new(ports, settings))
 }
 
 /// Returns the webhooks that notify accounts of finished polls.

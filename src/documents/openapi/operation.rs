@@ -17,6 +17,7 @@ use super::pieces::Pieces;
 use super::schemas::{Side, any_of};
 use super::success;
 use super::{errors, routes, security, tags};
+use crate::site::protocol::JSON;
 use crate::site::{Route, RouteKind};
 
 /// Describes an endpoint.
@@ -147,6 +148,7 @@ fn request(pieces: &mut Pieces<'_>, entry: &Entry, path: &str) -> Option<Body> {
     let required =
         schema["required"].as_array().is_some_and(|names| !names.is_empty()) || schema.get("if").is_some();
     has_members.then(|| Body {
+        media_type: JSON,
         schema: pieces.schemas.add(&schema, Side::Request),
         example: Some(example),
         required,
@@ -188,7 +190,7 @@ fn body(parts: &[Part], endpoint: &Endpoint<'_>) -> Option<Value> {
         _ => content["examples"] = examples.collect(),
     }
     let required = bodies.iter().any(|(body, _)| body.required);
-    Some(json!({ "required": required, "content": { "application/json": content } }))
+    Some(json!({ "required": required, "content": { first.media_type: content } }))
 }
 
 /// Returns the accepted credentials. Routes that ignore credentials have none.

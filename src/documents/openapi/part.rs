@@ -30,6 +30,7 @@ pub(super) struct Part {
 
 /// A request body: its schema and example, by media type, and whether it is optional.
 pub(super) struct Body {
+    pub(super) media_type: &'static str,
     pub(super) schema: Value,
     pub(super) example: Option<Value>,
     pub(super) required: bool,

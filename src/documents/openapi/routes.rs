@@ -103,7 +103,7 @@ fn first_clause(text: &str) -> &str {
 }
 
 const fn object(schema: Value) -> Body {
-    Body { schema, example: None, required: true }
+    Body { media_type: JSON, schema, example: None, required: true }
 }
 
 fn in_query(parameter: &QueryParameter) -> Value {
@@ -187,7 +187,12 @@ fn payment(pieces: &mut Pieces<'_>, route: &Route, proof: &Proof, example: &str)
     };
     Part {
         parameters: std::iter::once(key).chain(proof.headers.iter().map(header)).collect(),
-        body: Some(Body { schema, example: serde_json::from_str(example).ok(), required: true }),
+        body: Some(Body {
+            media_type: JSON,
+            schema,
+            example: serde_json::from_str(example).ok(),
+            required: true,
+        }),
         successes: vec![ok(vec![(JSON, receipt)], &[])],
         own_errors: BTreeMap::from([(402, offer.into_value())]),
         ..plain(route)
@@ -216,7 +221,12 @@ fn protocol(pieces: &mut Pieces<'_>, route: &Route, endpoint: ProtocolRoute) -> 
         Err(bodies) if bodies.is_empty() => None,
         Err(bodies) => Some(any_of(bodies)),
     };
-    let body = body.map(|schema| Body { schema, example: None, required: described.body_required });
+    let body = body.map(|schema| Body {
+        media_type: described.body_type,
+        schema,
+        example: None,
+        required: described.body_required,
+    });
     let successes = described.responses.into_iter().map(|response| {
         let content = response.content.into_iter();
         let content = content.map(|(kind, schema)| (kind, pieces.schemas.add(&schema, Side::Response)));

@@ -132,6 +132,7 @@ fn description() -> Description {
         about: "",
         bodies: vec![rpc_request()],
         body_required: true,
+        body_type: JSON,
         responses: vec![
             protocol::Response {
                 status: 200,

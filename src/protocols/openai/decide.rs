@@ -8,10 +8,12 @@ use axum::body::Body;
 use axum::http::header::{CACHE_CONTROL, CONTENT_TYPE, HeaderName, HeaderValue};
 use axum::http::{HeaderMap, Response};
 use axum::response::sse::Event;
+use ep_kernel::app::App;
 use ep_kernel::caller::Caller;
 use ep_kernel::dispatch::{Call, Dispatched, dispatch};
 use ep_kernel::fault::{Fault, Kind};
 use ep_kernel::guard::{Admission, Credential, Guarded};
+use ep_kernel::output::CallOutput;
 use ep_kernel::tool::{Entry, Task};
 use ep_polling::options::{FREE_MAX_OPTION_CHARS, FREE_MAX_OPTIONS};
 use ep_polling::question::FREE_MAX_CHARS;
@@ -27,7 +29,7 @@ use super::outcome::FieldResult;
 use super::refusal::{Code, Refusal};
 use super::retries::{Connection, Retries};
 use crate::http::{AppState, Exchange, RequestHead, event_stream, malformed_body, read_body};
-use crate::site::ModelAlias;
+use crate::site::{ModelAlias, Site};
 
 /// Time between two looks at a request with the same Idempotency-Key whose polls have ended.
 const PAUSE: Duration = Duration::from_millis(100);
@@ -88,6 +90,17 @@ pub(super) struct Decided {
 }
 
 impl Decided {
+    /// Reads the output of the operation for these questions.
+    pub fn of(output: CallOutput, questions: &[Question]) -> Result<Self, Fault> {
+        let Decisions { results: polls, usage } = output.typed()?.output;
+        match polls.first() {
+            Some(first) if polls.len() == questions.len() => {
+                Ok(Self { created: first.created_at, polls, usage })
+            }
+            _ => Err(Fault::internal("a question has no poll")),
+        }
+    }
+
     /// Returns the questions with their results.
     pub fn results<'a>(&'a self, questions: &'a [Question]) -> impl Iterator<Item = FieldResult<'a>> + Clone {
         std::iter::zip(questions, &self.polls)
@@ -118,7 +131,9 @@ pub(super) async fn serve<D: Dialect>(
     let parsed: Value = serde_json::from_slice(&body).map_err(|error| malformed_body(&error))?;
     let request = D::read(&parsed, &state.site.settings.model_aliases)?;
     drop(parsed);
-    let input = input(&state, &request, &parts.headers, &admission)?;
+    let anonymous = matches!(admission.caller, Caller::Anonymous { .. });
+    let terms = if anonymous { None } else { Some(Terms::read(&parts.headers)?) };
+    let input = input(&state.app, &state.site, &request, terms)?;
     let request_id = D::REQUEST_ID.zip(HeaderValue::try_from(head.request_id.to_string()).ok());
     let polls = if let Some(key) = &head.idempotency_key {
         PollsOf::Key(key.clone())
@@ -150,17 +165,49 @@ pub(super) async fn serve<D: Dialect>(
     Ok(response)
 }
 
-/// Builds the input of the operation. Polls of accounts are private, unless the caller publishes them.
-fn input<D: Dialect>(
-    state: &AppState,
+/// Terms of the polls of an account.
+pub(super) struct Terms(Map<String, Value>);
+
+impl Terms {
+    /// Reads the headers. Polls are private, unless the caller publishes them.
+    pub fn read(headers: &HeaderMap) -> Result<Self, Fault> {
+        let mut members = Map::new();
+        let text = |name: &str| headers.get(name).and_then(|value| value.to_str().ok()).map(str::trim);
+        let publishes = text(PRIVATE).is_some_and(|value| value.eq_ignore_ascii_case("false"));
+        members.insert("private".to_owned(), (!publishes).into());
+        for (header, field) in TERMS {
+            if let Some(value) = text(header) {
+                let number = value.parse::<f64>().ok().filter(|number| number.is_finite());
+                let number =
+                    number.ok_or_else(|| Refusal::new(Code::UnsupportedValue, header, "must be a number"))?;
+                members.insert(field.to_owned(), number.into());
+            }
+        }
+        Ok(Self(members))
+    }
+
+    /// Uses the terms of a batch.
+    pub const fn of_batch(defaults: Map<String, Value>) -> Self {
+        Self(defaults)
+    }
+
+    /// Returns the terms as arguments of the operation.
+    pub fn into_members(self) -> Map<String, Value> {
+        self.0
+    }
+}
+
+/// Builds the input of the operation. Callers without an account have no terms.
+pub(super) fn input<D: Dialect>(
+    app: &App,
+    site: &Site,
     request: &D,
-    headers: &HeaderMap,
-    admission: &Admission,
+    terms: Option<Terms>,
 ) -> Result<Value, Fault> {
     let mut members = Map::new();
     members.insert("questions".to_owned(), request.questions().iter().map(question).collect());
-    let preset = models::preset(state, request.model())?;
-    if matches!(admission.caller, Caller::Anonymous { .. }) {
+    let preset = models::preset(app, site, request.model())?;
+    let Some(terms) = terms else {
         if preset.as_deref().is_some_and(|preset| preset != models::FREE) {
             let advice =
                 format!("the model {} needs an API key; without one, use the model free", request.model());
@@ -168,20 +215,10 @@ fn input<D: Dialect>(
         }
         request.questions().iter().try_for_each(|question| within_free_limits(question, D::TEXT))?;
         return Ok(Value::Object(members));
-    }
+    };
     members.extend(preset.map(|preset| ("preset".to_owned(), preset.into())));
     members.extend(D::PACE.map(|pace| ("pace".to_owned(), pace.into())));
-    let text = |name: &str| headers.get(name).and_then(|value| value.to_str().ok()).map(str::trim);
-    let publishes = text(PRIVATE).is_some_and(|value| value.eq_ignore_ascii_case("false"));
-    members.insert("private".to_owned(), (!publishes).into());
-    for (header, field) in TERMS {
-        if let Some(value) = text(header) {
-            let number = value.parse::<f64>().ok().filter(|number| number.is_finite());
-            let number =
-                number.ok_or_else(|| Refusal::new(Code::UnsupportedValue, header, "must be a number"))?;
-            members.insert(field.to_owned(), number.into());
-        }
-    }
+    members.extend(terms.into_members());
     Ok(Value::Object(members))
 }
 
@@ -229,8 +266,8 @@ fn question(question: &Question) -> Value {
 }
 
 /// Returns the operation that decides for this caller.
-fn operation(state: &AppState, caller: &Caller) -> Result<&'static Entry, Fault> {
-    let mut deciding = state.tools.iter().filter(|entry| entry.spec.task == Task::Decide);
+pub(super) fn operation(tools: &'static [Entry], caller: &Caller) -> Result<&'static Entry, Fault> {
+    let mut deciding = tools.iter().filter(|entry| entry.spec.task == Task::Decide);
     let anonymous = matches!(caller, Caller::Anonymous { .. });
     let found = deciding.find(|entry| entry.spec.access.anonymous == anonymous);
     found.ok_or_else(|| Fault::internal("no operation decides for this caller"))
@@ -261,7 +298,7 @@ enum PollsOf {
 impl Work {
     /// Opens the polls, or joins those of the same request, and returns their results when they have ended.
     async fn decide(self, questions: &[Question]) -> Result<Decided, Fault> {
-        let entry = operation(&self.state, &self.admission.caller)?;
+        let entry = operation(self.state.tools, &self.admission.caller)?;
         let output = loop {
             let Guarded { result, .. } =
                 dispatch(&self.state.app, entry, self.call(), Ok(self.input.clone())).await;
@@ -280,13 +317,7 @@ impl Work {
         if let PollsOf::Request { connection, .. } = &self.polls {
             connection.answered();
         }
-        let Decisions { results: polls, usage } = output.typed()?.output;
-        if polls.len() != questions.len() {
-            return Err(Fault::internal("a question has no poll"));
-        }
-        let created = polls.first().map(|poll| poll.created_at);
-        let created = created.unwrap_or_else(|| self.state.app.ports.clock.now());
-        Ok(Decided { created, polls, usage })
+        Decided::of(output, questions)
     }
 
     /// Waits for the request with the same Idempotency-Key, which is still running.
@@ -316,7 +347,7 @@ impl Work {
 }
 
 /// Replaces the path of a refused part of the operation's input with its header, or its path in the request.
-fn located(fault: Fault, questions: &[Question]) -> Fault {
+pub(super) fn located(fault: Fault, questions: &[Question]) -> Fault {
     let refused = fault.fields().first().map(|refused| refused.field.as_str());
     if let Some((header, _)) = TERMS.into_iter().find(|(_, field)| refused == Some(*field)) {
         let problem = fault.message().split_once(' ').map_or(fault.message(), |(_, problem)| problem);

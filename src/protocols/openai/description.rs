@@ -3,7 +3,7 @@
 use ep_kernel::method::Method;
 use serde_json::{Value, json};
 
-use crate::site::protocol::{Description, EVENTS, ErrorResponse, JSON, Response, message_event};
+use crate::site::protocol::{Description, EVENTS, ErrorResponse, FORM, JSON, Response, message_event};
 
 /// Describes an endpoint.
 pub(super) fn describe(method: Method, path: &str) -> Description {
@@ -19,19 +19,28 @@ pub(super) fn describe(method: Method, path: &str) -> Description {
         "/v1beta/decisions" => {
             Some((gemini(), "Answers with probabilities, which are shares of votes.", false))
         }
+        "/v1/files" => Some((upload(), "The file.", false)),
+        "/v1/batches" => Some((batch(), "The batch.", false)),
         _ => None,
     };
     let (body, about, has_events) = match posted.filter(|_| method == Method::Post) {
         Some((body, about, has_events)) => (Some(body), about, has_events),
+        None if path.starts_with("/v1/files") => (None, "A file, or a list of files.", false),
+        None if path.starts_with("/v1/batches") => (None, "A batch, or a list of batches.", false),
         None => (None, "Models: the panels of this service.", false),
     };
-    let mut content = vec![(JSON, object(about))];
+    let mut content = vec![if path.ends_with("/content") {
+        ("application/jsonl", json!({ "type": "string", "description": "A line for each row." }))
+    } else {
+        (JSON, object(about))
+    }];
     if has_events {
         content.push((EVENTS, message_event()));
     }
     Description {
         about: "",
         body_required: body.is_some(),
+        body_type: if path == "/v1/files" { FORM } else { JSON },
         bodies: body.into_iter().collect(),
         responses: vec![Response { status: 200, description: "The response.", content }],
         error: if path == "/v1beta/decisions" {
@@ -124,6 +133,35 @@ fn gemini() -> Value {
             "model": model(),
             "input": text_or_list("A text, or content blocks with texts."),
             "questions": question_map(),
+        },
+    })
+}
+
+fn upload() -> Value {
+    json!({
+        "title": "FileUpload",
+        "type": "object",
+        "description": "A form with a file of requests, one on each line.",
+        "required": ["purpose", "file"],
+        "properties": {
+            "purpose": { "type": "string", "enum": ["batch"] },
+            "file": { "type": "string", "format": "binary" },
+        },
+    })
+}
+
+fn batch() -> Value {
+    json!({
+        "title": "BatchRequest",
+        "type": "object",
+        "description": "A batch of the requests in a file.",
+        "required": ["input_file_id", "endpoint"],
+        "properties": {
+            "input_file_id": { "type": "string" },
+            "endpoint": { "type": "string", "description": "The url of the requests." },
+            "completion_window": { "type": "string", "enum": ["24h"] },
+            "metadata": { "type": ["object", "null"] },
+            "output_expires_after": { "type": ["object", "null"] },
         },
     })
 }

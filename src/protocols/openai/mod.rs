@@ -5,11 +5,14 @@
 //! or a JSON Schema. Each such field is a poll, and the winning value is the answer. Prose cannot be voted on and is refused.
 //! Every response has OpenAI's error object, and evidence in headers and in the member `poll`.
 
+mod batches;
 mod chat;
 mod decide;
 mod decisions;
 mod description;
 mod field;
+mod files;
+mod lists;
 mod models;
 mod outcome;
 mod prompt;
@@ -17,6 +20,7 @@ mod refusal;
 mod request;
 mod responses;
 mod retries;
+pub mod rows;
 pub mod schema;
 pub mod shape;
 
@@ -31,7 +35,7 @@ use serde_json::Value;
 
 use crate::http::{Handler, HandlerFuture};
 use crate::site::protocol::{ErrorFormat, ErrorRenderer, Introduction};
-use crate::site::{ProtectedResource, Protocol, ProtocolRoute, Route, RouteKind};
+use crate::site::{ProtectedResource, Protocol, ProtocolRoute, QueryParameter, Route, RouteKind};
 use decide::Dialect;
 use refusal::{error, error_with_detail, google_error};
 use retries::Retries;
@@ -76,6 +80,13 @@ const ACCESS: Access = Access { anonymous: true, cookie: false, key: true };
 const DEADLINE: Duration = Duration::from_hours(1);
 /// Maximum size of a body, in bytes.
 const MAX_BODY: usize = 1024 * 1024;
+
+/// Parameters of lists.
+static LIST_QUERY: [QueryParameter; 3] = [
+    QueryParameter::text("after", "The id of the last object of the page before."),
+    QueryParameter::text("limit", "The length of the page."),
+    QueryParameter::text("purpose", "Of files: batch or batch_output."),
+];
 
 /// Returns the routes.
 pub fn routes() -> impl Iterator<Item = Route> {
@@ -136,7 +147,74 @@ pub fn endpoints() -> Vec<(Route, Handler)> {
             ),
             deciding::<decisions::gemini::GeminiRequest>(&retries),
         ),
+        (
+            stored(post(
+                "openai_upload",
+                "/v1/files",
+                "Stores a file of requests, one on each line (OpenAI).",
+                error,
+            ))
+            .max_body(files::MAX_UPLOAD),
+            Handler::new(|exchange, admission| files::upload(exchange, admission).boxed()),
+        ),
+        (
+            stored(get("openai_files", "/v1/files", "Lists your files (OpenAI).")).query(&LIST_QUERY),
+            Handler::new(|exchange, admission| files::list(exchange, admission).boxed()),
+        ),
+        (
+            stored(get("openai_file", "/v1/files/{file_id}", "Reads the description of a file (OpenAI).")),
+            Handler::new(|exchange, admission| files::read(exchange, admission).boxed()),
+        ),
+        (
+            stored(route(
+                Method::Delete,
+                "openai_delete_file",
+                "/v1/files/{file_id}",
+                "Deletes a file (OpenAI).",
+                error,
+            )),
+            Handler::new(|exchange, admission| files::delete(exchange, admission).boxed()),
+        ),
+        (
+            stored(get(
+                "openai_content",
+                "/v1/files/{file_id}/content",
+                "Sends the lines of a file (OpenAI).",
+            )),
+            Handler::new(|exchange, admission| files::content(exchange, admission).boxed()),
+        ),
+        (
+            stored(post(
+                "openai_create_batch",
+                "/v1/batches",
+                "Asks the requests of a file in the background (OpenAI).",
+                error,
+            )),
+            Handler::new(|exchange, admission| batches::create(exchange, admission).boxed()),
+        ),
+        (
+            stored(get("openai_batches", "/v1/batches", "Lists your batches (OpenAI).")).query(&LIST_QUERY),
+            Handler::new(|exchange, admission| batches::list(exchange, admission).boxed()),
+        ),
+        (
+            stored(get("openai_batch", "/v1/batches/{batch_id}", "Reads the state of a batch (OpenAI).")),
+            Handler::new(|exchange, admission| batches::read(exchange, admission).boxed()),
+        ),
+        (
+            stored(post(
+                "openai_cancel_batch",
+                "/v1/batches/{batch_id}/cancel",
+                "Ends a batch early (OpenAI).",
+                error,
+            )),
+            Handler::new(|exchange, admission| batches::cancel(exchange, admission).boxed()),
+        ),
     ]
+}
+
+/// Narrows a route to accounts: files and batches belong to one.
+const fn stored(route: Route) -> Route {
+    route.access(Access::KEY)
 }
 
 fn get(name: &'static str, path: &'static str, summary: &'static str) -> Route {

@@ -2,12 +2,13 @@
 
 use axum::body::Body;
 use axum::http::Response;
+use ep_kernel::app::App;
 use ep_kernel::fault::Fault;
 use serde_json::{Value, json};
 
 use super::refusal::{Code, Refusal};
 use crate::http::{AppState, Exchange, json as json_response};
-use crate::site::owner;
+use crate::site::{Site, owner};
 
 /// The model that stands for the caller's default panel.
 pub(super) const DEFAULT: &str = "poll";
@@ -15,13 +16,13 @@ pub(super) const DEFAULT: &str = "poll";
 pub(super) const FREE: &str = "free";
 
 /// Returns the preset that a model stands for; none for the default one.
-pub(super) fn preset(state: &AppState, model: &str) -> Result<Option<String>, Fault> {
-    let aliases = &state.site.settings.model_aliases;
+pub(super) fn preset(app: &App, site: &Site, model: &str) -> Result<Option<String>, Fault> {
+    let aliases = &site.settings.model_aliases;
     let panel = aliases.iter().find(|alias| alias.model == model).map_or(model, |alias| &alias.panel);
     if panel.is_empty() || panel == DEFAULT {
         return Ok(None);
     }
-    let presets = state.app.ports.models.presets();
+    let presets = app.ports.models.presets();
     if presets.iter().any(|preset| preset == panel) {
         return Ok(Some(panel.to_owned()));
     }
@@ -51,7 +52,7 @@ pub(super) fn list(exchange: &Exchange) -> Response<Body> {
 pub(super) fn read(exchange: &Exchange) -> Result<Response<Body>, Fault> {
     let params = exchange.params.as_ref().map_err(|_| Fault::invalid("model", "is not valid UTF-8"))?;
     let model = params.iter().next().map_or("", |(_, model)| model);
-    preset(&exchange.state, model)?;
+    preset(&exchange.state.app, &exchange.state.site, model)?;
     Ok(json_response(200, &entry(&exchange.state, model)))
 }
 

@@ -172,7 +172,7 @@ fn fingerprint<'r>(caller: &Caller, request: impl IntoIterator<Item = &'r [u8]>)
 }
 
 /// True if the client says that it repeats the request.
-fn is_retry(headers: &HeaderMap) -> bool {
+pub(super) fn is_retry(headers: &HeaderMap) -> bool {
     let counts =
         RETRY_COUNTS.iter().filter_map(|name| headers.get(*name)?.to_str().ok()?.parse::<u32>().ok());
     counts.max().unwrap_or(0) > 0

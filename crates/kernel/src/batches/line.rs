@@ -29,9 +29,7 @@ pub fn read(line: &str, endpoint: &str) -> Result<BatchLine, BatchError> {
     let mut row: Map<String, Value> = serde_json::from_str(line).map_err(|error| {
         fault("invalid_json_line", None, format!("This line is not parseable as valid JSON: {error}"))
     })?;
-    let missing = |name: &str, rule: &str| {
-        fault("invalid_request", Some(name), format!("{name} {rule}"))
-    };
+    let missing = |name: &str, rule: &str| fault("invalid_request", Some(name), format!("{name} {rule}"));
     let custom_id = match row.remove("custom_id") {
         Some(Value::String(id)) if (1..=MAX_CUSTOM_ID).contains(&id.len()) => id,
         _ => {
@@ -111,15 +109,24 @@ mod tests {
     #[test]
     fn lines_are_read_and_wrong_ones_are_named() {
         let read = |line: &str| read(line, "/v1/chat/completions");
-        let line = r#"{"custom_id":"a","method":"POST","url":"/v1/chat/completions","body":{"model":"poll"}}"#;
+        let line =
+            r#"{"custom_id":"a","method":"POST","url":"/v1/chat/completions","body":{"model":"poll"}}"#;
         let row = read(line).unwrap();
         assert_eq!((row.custom_id.as_str(), &row.body["model"]), ("a", &Value::from("poll")));
         for (line, code, param) in [
             ("{", "invalid_json_line", None),
             ("[]", "invalid_json_line", None),
             (r#"{"url":"/v1/chat/completions","body":{}}"#, "invalid_request", Some("custom_id")),
-            (r#"{"custom_id":"","url":"/v1/chat/completions","body":{}}"#, "invalid_request", Some("custom_id")),
-            (r#"{"custom_id":"a","method":"GET","url":"/v1/chat/completions","body":{}}"#, "invalid_method", Some("method")),
+            (
+                r#"{"custom_id":"","url":"/v1/chat/completions","body":{}}"#,
+                "invalid_request",
+                Some("custom_id"),
+            ),
+            (
+                r#"{"custom_id":"a","method":"GET","url":"/v1/chat/completions","body":{}}"#,
+                "invalid_method",
+                Some("method"),
+            ),
             (r#"{"custom_id":"a","url":"/v1/responses","body":{}}"#, "url_mismatch", Some("url")),
             (r#"{"custom_id":"a","url":"/v1/chat/completions"}"#, "invalid_request", Some("body")),
         ] {

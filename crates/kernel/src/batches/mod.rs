@@ -235,27 +235,61 @@ impl Batches {
         if !stored.is_empty() || kind == RowKind::Completed {
             return Ok(stored);
         }
-        let reason = match batch.status {
-            BatchStatus::Expired => ("batch_expired", "The time of the batch was over before this row was asked."),
-            BatchStatus::Cancelled => ("batch_cancelled", "The batch was cancelled before this row was asked."),
-            _ => return Ok(Vec::new()),
-        };
-        let mut lines = Vec::new();
-        for (number, text) in self.store.unasked(batch.id, after, limit).await? {
-            let id = line::custom_id(&text).unwrap_or_default();
-            let line = if text.trim().is_empty() {
-                String::new()
-            } else {
-                line::not_asked((batch.id, number), &id, reason).map_err(Fault::internal)?
-            };
-            lines.push((number, line));
-        }
-        Ok(lines)
+        self.unasked(batch, after, limit).await
     }
 
-    /// Returns the size of the stored results of a batch, in bytes.
+    /// Returns the lines of rows that an ended batch has not asked.
+    async fn unasked(
+        &self,
+        batch: &BatchRecord,
+        after: u32,
+        limit: u32,
+    ) -> Result<Vec<(u32, String)>, Fault> {
+        let reason = match batch.status {
+            BatchStatus::Expired => {
+                ("batch_expired", "The time of the batch was over before this row was asked.")
+            }
+            BatchStatus::Cancelled => {
+                ("batch_cancelled", "The batch was cancelled before this row was asked.")
+            }
+            _ => return Ok(Vec::new()),
+        };
+        let mut after = after;
+        loop {
+            let lines = self.store.unasked(batch.id, after, limit).await?;
+            let Some((last, _)) = lines.last() else { return Ok(Vec::new()) };
+            after = *last;
+            let rows = lines.into_iter().filter(|(_, text)| !text.trim().is_empty());
+            let rows = rows.map(|(number, text)| {
+                let id = line::custom_id(&text).unwrap_or_default();
+                line::not_asked((batch.id, number), &id, reason).map(|line| (number, line))
+            });
+            let rows: Vec<(u32, String)> = rows.collect::<Result<_, _>>().map_err(Fault::internal)?;
+            if !rows.is_empty() {
+                return Ok(rows);
+            }
+        }
+    }
+
+    /// Returns the size of the results of a batch, in bytes. Zero if there are none, or if they were deleted.
     pub async fn results_size(&self, batch: &BatchRecord, kind: RowKind) -> Result<u64, Fault> {
-        Ok(self.store.results_size(batch.id, kind).await?)
+        let mut bytes = self.store.results_size(batch.id, kind).await?;
+        if kind == RowKind::Failed && batch.unasked() > 0 {
+            // Their lines are not stored.
+            let mut after = 0;
+            loop {
+                let lines = self.unasked(batch, after, READ_TOGETHER).await?;
+                let Some((last, _)) = lines.last() else { break };
+                after = *last;
+                bytes += lines.iter().map(|(_, line)| line.len() as u64 + 1).sum::<u64>();
+            }
+        }
+        Ok(bytes)
+    }
+
+    /// Deletes results of a batch before their time.
+    pub async fn erase_results(&self, batch: &BatchRecord, kind: RowKind) -> Result<(), Fault> {
+        Ok(self.store.erase_results(batch.id, kind).await?)
     }
 
     /// Deletes files and ended batches that are no longer kept.
@@ -276,5 +310,8 @@ pub fn no_such_batch(id: &str) -> Fault {
 }
 
 fn no_such_file(id: FileId) -> Fault {
-    Fault::new(Kind::NotFound, format!("you have no file {id}; it was deleted, has expired, or belongs to another account"))
+    Fault::new(
+        Kind::NotFound,
+        format!("you have no file {id}; it was deleted, has expired, or belongs to another account"),
+    )
 }

@@ -57,12 +57,15 @@ impl<'a> Upload<'a> {
 
     async fn end_line(&mut self) -> Result<(), Fault> {
         let line = std::mem::take(&mut self.line);
-        let line = String::from_utf8(line).map_err(|_| self.refused("is not UTF-8; save the file as UTF-8"))?;
+        let line =
+            String::from_utf8(line).map_err(|_| self.refused("is not UTF-8; save the file as UTF-8"))?;
         if line.contains('\0') {
             return Err(self.refused("contains the character U+0000; remove it"));
         }
         if self.number() > MAX_LINES {
-            return Err(self.refused(&format!("is one too many: a file has at most {MAX_LINES} lines; split it")));
+            return Err(
+                self.refused(&format!("is one too many: a file has at most {MAX_LINES} lines; split it"))
+            );
         }
         self.waiting += line.len();
         self.lines.push(line);

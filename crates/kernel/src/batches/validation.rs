@@ -87,7 +87,10 @@ impl Batches {
                             Some(BatchError {
                                 code: "duplicate_custom_id".to_owned(),
                                 line: None,
-                                message: format!("The custom_id {:?} is on an earlier line, too.", row.custom_id),
+                                message: format!(
+                                    "The custom_id {:?} is on an earlier line, too.",
+                                    row.custom_id
+                                ),
                                 param: Some("custom_id".to_owned()),
                             })
                         }
@@ -127,7 +130,12 @@ impl Batches {
 pub(super) const fn is_temporary(kind: Kind) -> bool {
     matches!(
         kind,
-        Kind::Busy | Kind::Unavailable | Kind::RateLimited | Kind::InProgress | Kind::PollFailed | Kind::DeadlineExceeded
+        Kind::Busy
+            | Kind::Unavailable
+            | Kind::RateLimited
+            | Kind::InProgress
+            | Kind::PollFailed
+            | Kind::DeadlineExceeded
     )
 }
 

@@ -198,7 +198,8 @@ impl Row {
     async fn ask(&self) -> Result<(), StoreError> {
         let Self { batches, batch, number, .. } = self;
         let lines = batches.files.lines(batch.file, number - 1, 1).await?;
-        let text = lines.into_iter().find(|(found, _)| found == number).map_or(String::new(), |(_, text)| text);
+        let text =
+            lines.into_iter().find(|(found, _)| found == number).map_or(String::new(), |(_, text)| text);
         if text.trim().is_empty() {
             return batches.store.end_row(batch.id, *number, RowEnd::Blank).await;
         }

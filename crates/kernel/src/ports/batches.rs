@@ -166,6 +166,13 @@ pub struct BatchRecord {
     pub deleted_at: Option<Timestamp>,
 }
 
+impl BatchRecord {
+    /// Returns the number of rows without a result or an error.
+    pub const fn unasked(&self) -> u32 {
+        self.rows.total.saturating_sub(self.rows.completed + self.rows.failed)
+    }
+}
+
 /// The results of a batch to read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RowKind {
@@ -274,6 +281,9 @@ pub trait BatchStore: Send + Sync {
 
     /// Returns the size of the results of a batch, in bytes, with an end for each line.
     async fn results_size(&self, id: BatchId, kind: RowKind) -> Result<u64, StoreError>;
+
+    /// Deletes results of a batch before their time. The rows stay counted.
+    async fn erase_results(&self, id: BatchId, kind: RowKind) -> Result<(), StoreError>;
 
     /// Returns up to `limit` lines of an ended batch with numbers above `after` that were not asked, in order. Empty if the
     /// file of the batch is deleted.

@@ -117,5 +117,10 @@ pub trait FileStore: Send + Sync {
 
     /// Deletes up to `limit` files: expired ones that no open batch reads, and incomplete ones begun before `unfinished`.
     /// Returns their number.
-    async fn delete_old_files(&self, now: Timestamp, unfinished: Timestamp, limit: u32) -> Result<u64, StoreError>;
+    async fn delete_old_files(
+        &self,
+        now: Timestamp,
+        unfinished: Timestamp,
+        limit: u32,
+    ) -> Result<u64, StoreError>;
 }

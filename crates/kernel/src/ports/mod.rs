@@ -41,7 +41,8 @@ pub use account_record::{
 pub use agent_pushes::{AgentPush, AgentPushes, MAX_PUSHES};
 pub use agent_tasks::{AgentTask, AgentTasks, TaskFilter, TaskPage, TaskState};
 pub use batches::{
-    BatchError, BatchRecord, BatchStart, BatchStatus, BatchStore, BatchTerms, NewBatch, RowCounts, RowEnd, RowKind,
+    BatchError, BatchRecord, BatchStart, BatchStatus, BatchStore, BatchTerms, NewBatch, RowCounts, RowEnd,
+    RowKind,
 };
 pub use cards::{
     CardEvent, CardProcessor, Cents, CheckoutPage, CheckoutStore, FailedRefund, NewCheckout, OpenCheckout,

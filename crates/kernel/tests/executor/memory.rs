@@ -153,8 +153,18 @@ impl PollStore for Connection {
         self.up().await?;
         let mut opened = Vec::new();
         for poll in polls {
-            let NewPoll { id, owner, plan, created_at, request_ref, hold, capped: _, notify: _, time } =
-                poll.clone();
+            let NewPoll {
+                id,
+                owner,
+                plan,
+                created_at,
+                request_ref,
+                hold,
+                capped: _,
+                notify: _,
+                batch: _,
+                time,
+            } = poll.clone();
             let held = hold.map(|hold| hold.at_most);
             let record = PollRecord {
                 id: id.clone(),

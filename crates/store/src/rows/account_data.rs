@@ -2,8 +2,8 @@
 
 use ep_kernel::caller::{CheckoutId, DepositId};
 use ep_kernel::ports::{
-    CheckoutRecord, DepositRecord, NumberedTransfer, SessionRecord, StoreError, StoredBatchRecord, StoredFileRecord,
-    TaskRecord, TransferRecord,
+    CheckoutRecord, DepositRecord, NumberedTransfer, SessionRecord, StoreError, StoredBatchRecord,
+    StoredFileRecord, TaskRecord, TransferRecord,
 };
 use ep_polling::time::Timestamp;
 

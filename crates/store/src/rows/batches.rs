@@ -125,11 +125,7 @@ impl TryFrom<BatchRow> for BatchRecord {
             },
             spent: MicroUsd::new(row.spent),
             held: MicroUsd::new(row.held),
-            errors: row
-                .errors
-                .as_deref()
-                .map_or(Ok(Vec::new()), serde_json::from_str)
-                .map_err(failed)?,
+            errors: row.errors.as_deref().map_or(Ok(Vec::new()), serde_json::from_str).map_err(failed)?,
             created_at: Timestamp::from_millis(row.created_at),
             started_at: row.started_at.map(Timestamp::from_millis),
             cancelling_at: row.cancelling_at.map(Timestamp::from_millis),

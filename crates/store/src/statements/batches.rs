@@ -22,7 +22,7 @@ macro_rules! results_size {
             $length,
             "(",
             $bytes,
-            ") + 1), 0) AS BIGINT) AS count FROM batch_rows WHERE batch = $1 AND outcome = $2"
+            ") + 1), 0) AS BIGINT) AS count FROM batch_rows WHERE batch = $1 AND outcome = $2 AND response <> ''"
         )
     };
 }
@@ -145,9 +145,12 @@ pub(crate) const ASKED_ROWS: &str = "SELECT COUNT(*) AS count FROM batch_rows \
 pub(crate) const UNFINISHED_ROWS: &str =
     "SELECT COUNT(*) AS count FROM batch_rows WHERE batch = $1 AND outcome IS NULL";
 pub(crate) const RESULTS: &str = "SELECT number, response AS content FROM batch_rows \
-     WHERE batch = $1 AND outcome = $2 AND number > $3 ORDER BY number LIMIT $4";
+     WHERE batch = $1 AND outcome = $2 AND number > $3 AND response <> '' ORDER BY number LIMIT $4";
 pub(crate) const RESULTS_SIZE: &str = results_size!("CAST(response AS BLOB)", "length");
 pub(crate) const RESULTS_SIZE_POSTGRES: &str = results_size!("response", "octet_length");
+pub(crate) const ERASE_RESULTS: &str =
+    "UPDATE batch_rows SET response = '' WHERE batch = $1 AND outcome = $2";
 pub(crate) const UNASKED_LINES: &str = "SELECT number, content FROM file_lines JOIN batches ON batches.file = file_lines.file \
-     WHERE batches.id = $1 AND batches.ended_at IS NOT NULL AND number > leased AND number > $2 AND number <= batches.lines \
-     ORDER BY number LIMIT $3";
+     WHERE batches.id = $1 AND batches.ended_at IS NOT NULL AND unasked_erased = 0 \
+         AND number > CASE WHEN leased > $2 THEN leased ELSE $2 END AND number <= batches.lines ORDER BY number LIMIT $3";
+pub(crate) const ERASE_UNASKED: &str = "UPDATE batches SET unasked_erased = 1 WHERE id = $1";

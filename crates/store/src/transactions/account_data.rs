@@ -18,8 +18,9 @@ use ep_polling::time::Timestamp;
 use super::{Database, accounts, feedback, operator, reputation, transfers, users};
 use crate::engine::{Connection, Durability, Engine};
 use crate::rows::{
-    self, AccountRecordRow, BatchRecordRow, CheckoutRecordRow, CountRow, DepositRecordRow, FeedbackRow, FileRecordRow, FundsRow,
-    IdentityRow, NotificationRow, NumberedTransferRow, PushUrlRow, SessionRecordRow, TaskRecordRow,
+    self, AccountRecordRow, BatchRecordRow, CheckoutRecordRow, CountRow, DepositRecordRow, FeedbackRow,
+    FileRecordRow, FundsRow, IdentityRow, NotificationRow, NumberedTransferRow, PushUrlRow, SessionRecordRow,
+    TaskRecordRow,
 };
 use crate::statements as sql;
 use crate::value::values;

@@ -55,10 +55,8 @@ impl<E: Engine> BatchStore for Database<E> {
 
     async fn lease_validation(&self, lease: &Lease) -> Result<Option<BatchRecord>, StoreError> {
         let values = values![&*lease.worker, lease.lasts, Lease::longest(lease.lasts)];
-        let leased: Vec<IdRow> = self
-            .0
-            .fetch_changed(Durability::ProcessCrash, E::Connection::LEASE_VALIDATION, values)
-            .await?;
+        let leased: Vec<IdRow> =
+            self.0.fetch_changed(Durability::ProcessCrash, E::Connection::LEASE_VALIDATION, values).await?;
         let Some(leased) = leased.first() else { return Ok(None) };
         let row: Option<BatchRow> = self.0.fetch_optional(sql::BATCH_BY_ID, values![&*leased.id]).await?;
         row.map(TryInto::try_into).transpose()
@@ -145,6 +143,20 @@ impl<E: Engine> BatchStore for Database<E> {
         let values = values![id, outcome(kind)];
         let size: Option<CountRow> = self.0.fetch_optional(E::Connection::RESULTS_SIZE, values).await?;
         Ok(size.map_or(0, |row| row.count.unsigned_abs()))
+    }
+
+    async fn erase_results(&self, id: BatchId, kind: RowKind) -> Result<(), StoreError> {
+        self.0
+            .transact(Durability::PowerLoss, move |db| {
+                async move {
+                    if kind == RowKind::Failed {
+                        db.execute(sql::ERASE_UNASKED, values![id]).await?;
+                    }
+                    db.execute(sql::ERASE_RESULTS, values![id, outcome(kind)]).await.map(drop)
+                }
+                .boxed()
+            })
+            .await
     }
 
     async fn unasked(&self, id: BatchId, after: u32, limit: u32) -> Result<Vec<(u32, String)>, StoreError> {
@@ -249,7 +261,11 @@ async fn lease_rows<C: Connection>(
     Ok(leased.into_iter().map(|row| row.number as u32).collect())
 }
 
-async fn end<C: Connection>(db: &mut C, id: BatchId, now: Timestamp) -> Result<Option<BatchStatus>, StoreError> {
+async fn end<C: Connection>(
+    db: &mut C,
+    id: BatchId,
+    now: Timestamp,
+) -> Result<Option<BatchStatus>, StoreError> {
     let batch: Option<LockedBatchRow> = db.fetch_optional(sql::LOCK_BATCH, values![id]).await?;
     let Some(batch) = batch.filter(|batch| batch.status != BatchStatus::Validating.as_str()) else {
         return Ok(None);

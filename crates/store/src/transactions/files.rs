@@ -5,7 +5,9 @@ use futures::FutureExt;
 
 use ep_kernel::batch_id::FileId;
 use ep_kernel::caller::UserId;
-use ep_kernel::ports::{FileDeletion, FileLimits, FileRecord, FileSize, FileStore, ListPosition, NewFile, StoreError};
+use ep_kernel::ports::{
+    FileDeletion, FileLimits, FileRecord, FileSize, FileStore, ListPosition, NewFile, StoreError,
+};
 use ep_polling::time::Timestamp;
 
 use super::{Database, accounts};

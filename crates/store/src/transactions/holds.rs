@@ -166,9 +166,7 @@ pub(super) async fn capture<C: Connection>(
         exactly_one(db.execute(sql::ADD_TRANSFER, transfer).await?)?;
     }
     let returns = match &batch {
-        Some(batch) => {
-            db.execute(sql::RETURN_TO_BATCH, values![&**batch, held - captured]).await? == 1
-        }
+        Some(batch) => db.execute(sql::RETURN_TO_BATCH, values![&**batch, held - captured]).await? == 1,
         None => false,
     };
     if let Some(funder) = funder {

@@ -81,7 +81,14 @@ async fn an_account_with_open_polls_or_payments_is_not_deleted(db: TestDatabase)
     let open = checkout(&db, user, 500).await;
     let deposit = deposit_for(Some(user));
     db.deposits.begin_deposit(&deposit, at(0)).await.unwrap();
-    let wanted = DeletionObstacles { polls: 2, checkouts: 1, deposits: 1, batches: 0, balance: usd(900), frozen: false };
+    let wanted = DeletionObstacles {
+        polls: 2,
+        checkouts: 1,
+        deposits: 1,
+        batches: 0,
+        balance: usd(900),
+        frozen: false,
+    };
     assert_eq!(delete(&db, user, false).await, AccountDeletionOutcome::Rejected(wanted));
     let unconfirmed = DeletionObstacles { balance: usd(0), ..wanted };
     assert_eq!(delete(&db, user, true).await, AccountDeletionOutcome::Rejected(unconfirmed));

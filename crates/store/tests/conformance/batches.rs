@@ -66,7 +66,10 @@ async fn started(db: &TestDatabase, user: UserId, lines: &[&str], money: Option<
     batches.create_batch(&batch, 9).await.unwrap();
     let count = lines.len() as u32;
     let hold = money.map(|money| hold(money, money));
-    assert_eq!(batches.start_batch(batch.id, count, count, hold, at(200)).await.unwrap(), BatchStart::Started);
+    assert_eq!(
+        batches.start_batch(batch.id, count, count, hold, at(200)).await.unwrap(),
+        BatchStart::Started
+    );
     batch.id
 }
 
@@ -118,10 +121,14 @@ async fn a_file_is_kept_while_an_open_batch_reads_it(db: TestDatabase) {
     batches.create_batch(&batch, 9).await.unwrap();
     assert_eq!(files.delete_file(user, id).await.unwrap(), FileDeletion::InUse(batch.id));
     assert_eq!(files.delete_old_files(at(2_000_000), at(0), 9).await.unwrap(), 0);
-    let error = BatchError { code: "empty_file".to_owned(), line: None, message: "m".to_owned(), param: None };
+    let error =
+        BatchError { code: "empty_file".to_owned(), line: None, message: "m".to_owned(), param: None };
     batches.fail_batch(batch.id, std::slice::from_ref(&error), at(300)).await.unwrap();
     let failed = batches.batch(user, batch.id).await.unwrap().unwrap();
-    assert_eq!((failed.status, failed.errors, failed.ended_at), (BatchStatus::Failed, vec![error], Some(at(300))));
+    assert_eq!(
+        (failed.status, failed.errors, failed.ended_at),
+        (BatchStatus::Failed, vec![error], Some(at(300)))
+    );
     assert_eq!(files.delete_file(user, id).await.unwrap(), FileDeletion::Deleted);
     assert_eq!(files.lines(id, 0, 9).await.unwrap(), []);
     let gone = batches.create_batch(&new_batch(user, id), 9).await;
@@ -149,7 +156,10 @@ async fn a_batch_is_created_once_and_listed(db: TestDatabase) {
     assert_eq!(batches.batch(other, first.id).await.unwrap(), None);
     // The oldest one is validated first, and only by one worker.
     let validated = batches.lease_validation(&lease("a", 60_000)).await.unwrap().unwrap();
-    assert_eq!((validated.id, validated.terms, validated.status), (first.id, first.terms, BatchStatus::Validating));
+    assert_eq!(
+        (validated.id, validated.terms, validated.status),
+        (first.id, first.terms, BatchStatus::Validating)
+    );
     assert_eq!(batches.lease_validation(&lease("b", 60_000)).await.unwrap().map(|b| b.id), Some(second.id));
     assert_eq!(batches.lease_validation(&lease("c", 60_000)).await.unwrap(), None);
     db.pass(61_000).await;
@@ -209,7 +219,8 @@ async fn a_batch_ends_when_its_rows_have_ended(db: TestDatabase) {
 async fn cancelled_and_expired_batches_finish_what_was_begun(db: TestDatabase) {
     let user = db.user(1_000).await;
     let batches = db.store.batches();
-    for (cancels, now, status) in [(true, 300, BatchStatus::Cancelled), (false, 10_000, BatchStatus::Expired)] {
+    for (cancels, now, status) in [(true, 300, BatchStatus::Cancelled), (false, 10_000, BatchStatus::Expired)]
+    {
         let id = started(&db, user, &["1", "2", "3"], Some(500)).await;
         assert_eq!(batches.lease_rows(id, &lease("a", 60_000), 1, at(300)).await.unwrap(), [1]);
         if cancels {
@@ -334,9 +345,13 @@ async fn ended_batches_and_old_files_are_deleted(db: TestDatabase) {
     assert_eq!(files.files_of(user, None, 9).await.unwrap(), []);
     // An account is deleted with its files and batches, but not while a batch is open.
     let open = started(&db, user, &["1", "2"], None).await;
-    let deletion = ep_kernel::ports::AccountDeletion { user, forfeit_balance: true, by_operator: true, at: at(9) };
+    let deletion =
+        ep_kernel::ports::AccountDeletion { user, forfeit_balance: true, by_operator: true, at: at(9) };
     let refused = db.store.account_data().delete_account(deletion).await.unwrap();
-    assert!(matches!(refused, ep_kernel::ports::AccountDeletionOutcome::Rejected(o) if o.batches == 1), "{refused:?}");
+    assert!(
+        matches!(refused, ep_kernel::ports::AccountDeletionOutcome::Rejected(o) if o.batches == 1),
+        "{refused:?}"
+    );
     batches.cancel_batch(user, open, at(300)).await.unwrap();
     batches.end_batch(open, at(400)).await.unwrap();
     let record = db.store.account_data().account_record(user).await.unwrap();

@@ -1,0 +1,104 @@
+//! Asks the rows of batches: requests of OpenAI's endpoints by their dialects, and requests of operations by the operation
+//! at their path.
+
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use ep_kernel::app::App;
+use ep_kernel::batches::RowRunner;
+use ep_kernel::batches::line::BatchLine;
+use ep_kernel::caller::RequestId;
+use ep_kernel::fault::{Fault, Kind};
+use ep_kernel::ports::BatchRecord;
+use ep_kernel::tool::Entry;
+use ep_polling::money::MicroUsd;
+use ep_tools::batches::operation_of_rows;
+use serde_json::Value;
+
+use super::openai::rows::{ENDPOINTS, RowCall, RowEndpoint, context, error_body, with_defaults};
+use crate::site::Site;
+
+/// Asks rows in this process.
+pub struct BatchRows {
+    app: Arc<App>,
+    site: Arc<Site>,
+    tools: &'static [Entry],
+}
+
+/// Returns the paths of all requests that rows can be.
+pub fn batch_endpoints() -> impl Iterator<Item = &'static str> {
+    ENDPOINTS.iter().map(|endpoint| endpoint.path).chain(ep_tools::batches::batch_endpoints())
+}
+
+impl BatchRows {
+    /// Asks rows with these operations.
+    pub const fn new(app: Arc<App>, site: Arc<Site>, tools: &'static [Entry]) -> Self {
+        Self { app, site, tools }
+    }
+
+    fn call<'a>(&'a self, batch: &'a BatchRecord, row: &'a BatchLine, request: RequestId) -> RowCall<'a> {
+        RowCall { app: &self.app, site: &self.site, tools: self.tools, batch, row, request }
+    }
+}
+
+/// What asks the rows of a batch.
+enum Asker {
+    Endpoint(&'static RowEndpoint),
+    Operation(&'static Entry),
+}
+
+fn asker(batch: &BatchRecord) -> Result<Asker, Fault> {
+    let path = batch.terms.endpoint.as_str();
+    if let Some(endpoint) = ENDPOINTS.iter().find(|endpoint| endpoint.path == path) {
+        return Ok(Asker::Endpoint(endpoint));
+    }
+    let operation = operation_of_rows(path).map(Asker::Operation);
+    operation.ok_or_else(|| Fault::invalid("url", format!("{path} is no endpoint of batches any more")))
+}
+
+#[async_trait]
+impl RowRunner for BatchRows {
+    async fn at_most(&self, batch: &BatchRecord, row: &BatchLine) -> Result<MicroUsd, Fault> {
+        let request = RequestId::from_random(self.app.entropy.bytes());
+        match asker(batch)? {
+            Asker::Endpoint(endpoint) => (endpoint.at_most)(self.call(batch, row, request)).await,
+            Asker::Operation(entry) => {
+                let input = entry.without_empty(Value::Object(with_defaults(batch, row)));
+                entry.at_most(context(&self.app, batch, request), input).await
+            }
+        }
+    }
+
+    async fn run(
+        &self,
+        batch: &BatchRecord,
+        row: &BatchLine,
+        reference: String,
+        request: RequestId,
+    ) -> Result<Value, Fault> {
+        match asker(batch)? {
+            Asker::Endpoint(endpoint) => (endpoint.run)(self.call(batch, row, request), reference).await,
+            Asker::Operation(entry) => {
+                let input = entry.without_empty(Value::Object(with_defaults(batch, row)));
+                let mut cx = context(&self.app, batch, request);
+                cx.request_ref = Some(reference);
+                let output = entry.run(cx, input).await?;
+                if output.presentation.interim.is_some() {
+                    // The row waits less than its poll takes.
+                    return Err(Fault::new(Kind::PollFailed, "the poll of the row has not ended yet"));
+                }
+                Ok(output.value)
+            }
+        }
+    }
+
+    fn error(&self, batch: &BatchRecord, fault: &Fault, request: RequestId) -> Value {
+        match asker(batch) {
+            Ok(Asker::Operation(_)) => {
+                let problem = fault.problem(&self.app.ports.links, &request.to_string());
+                serde_json::to_value(problem).unwrap_or_default()
+            }
+            _ => error_body(&self.app, fault, request),
+        }
+    }
+}

@@ -1,0 +1,157 @@
+//! `/v1/batches`: batches in OpenAI's shape, over the same service as the operations.
+
+use std::time::Duration;
+
+use axum::body::Body;
+use axum::http::{HeaderMap, Response};
+use ep_kernel::batch_id::BatchId;
+use ep_kernel::batches::{BatchRequest, KEPT, no_such_batch};
+use ep_kernel::fault::Fault;
+use ep_kernel::guard::Admission;
+use ep_kernel::ports::{BatchRecord, BatchStatus, BatchTerms, ListPosition};
+use ep_polling::budget::Budget;
+use ep_polling::money::UsdFigure;
+use ep_tools::batches::{error_file, labels, output_file};
+use serde_json::{Map, Value, json};
+
+use super::decide::Terms;
+use super::files::kept;
+use super::lists::{account, page, path_id, query, seconds};
+use super::request::{object, present};
+use super::retries::is_retry;
+use crate::http::{AppState, Exchange, json as json_response, read_json};
+
+/// Maximum number of batches on a page (OpenAI's limit).
+const MAX_PAGE: u32 = 100;
+/// The usual number of batches on a page (OpenAI's).
+const USUAL_PAGE: u32 = 20;
+/// Time within which a client repeats a request.
+const REPEATED_WITHIN: Duration = Duration::from_mins(10);
+
+/// Creates a batch.
+pub(super) async fn create(exchange: Exchange, admission: Admission) -> Result<Response<Body>, Fault> {
+    let user = account(&admission)?;
+    let Exchange { state, head, request, max_body, .. } = exchange;
+    let (parts, body) = request.into_parts();
+    let body = read_json(&parts.headers, body, max_body).await?;
+    let body = object(&body)?;
+    let text = |name: &str| present(body, name).and_then(Value::as_str);
+    let needed = |name: &str, rule: &str| text(name).ok_or_else(|| Fault::invalid(name, rule));
+    let file = needed("input_file_id", "must be the id of a file: upload the requests to /v1/files first")?;
+    let file = file.parse().map_err(|_| Fault::invalid("input_file_id", "must be the id of a file"))?;
+    if text("completion_window").is_some_and(|window| window != "24h") {
+        return Err(Fault::invalid("completion_window", "must be 24h"));
+    }
+    let endpoint =
+        needed("endpoint", "must be the url of the requests, such as /v1/chat/completions")?.to_owned();
+    let metadata = match present(body, "metadata") {
+        None => Map::new(),
+        Some(Value::Object(metadata)) => labels(metadata.clone())?,
+        Some(_) => return Err(Fault::invalid("metadata", "must be an object of texts")),
+    };
+    let keep = match present(body, "output_expires_after") {
+        None => KEPT,
+        Some(after) => kept(after["anchor"].as_str(), after["seconds"].as_u64(), "output_expires_after")?,
+    };
+    let (defaults, max_cost) = terms(&parts.headers)?;
+    let request = BatchRequest {
+        user,
+        key: admission.caller.capped_key().map(|capped| capped.key),
+        file,
+        terms: BatchTerms { endpoint, defaults, max_cost, metadata },
+        keep,
+        request_ref: head.idempotency_key.as_ref().map(|key| format!("v1-batch-{user}-{key}")),
+    };
+    let repeated = if is_retry(&parts.headers) { repeated(&state, &request).await? } else { None };
+    let batch = match repeated {
+        Some(batch) => batch,
+        None => state.app.ports.batches.create(request).await?,
+    };
+    Ok(json_response(200, &shown(&batch)))
+}
+
+/// Returns the batch that an earlier attempt of the same request has created.
+async fn repeated(state: &AppState, request: &BatchRequest) -> Result<Option<BatchRecord>, Fault> {
+    let since = state.app.ports.clock.now().before(REPEATED_WITHIN);
+    let newest = state.app.ports.batches.batches_of(request.user, None, USUAL_PAGE).await?;
+    let is_same = |batch: &BatchRecord| {
+        batch.file == request.file && batch.terms == request.terms && batch.created_at > since
+    };
+    Ok(newest.into_iter().find(is_same))
+}
+
+/// Reads the headers that set the terms of all rows, and the most to spend for them.
+fn terms(headers: &HeaderMap) -> Result<(Map<String, Value>, Option<ep_polling::money::MicroUsd>), Fault> {
+    let mut members = Terms::read(headers)?.into_members();
+    let Some(most) = members.remove("max_cost_usd") else { return Ok((members, None)) };
+    let rule = "must be a number of USD greater than 0: the most to spend for the whole batch";
+    let most = most.to_string().parse::<UsdFigure>().ok().and_then(|usd| Budget::new(usd).ok());
+    let most = most.ok_or_else(|| Fault::invalid("poll-max-cost-usd", rule))?;
+    Ok((members, Some(most.amount())))
+}
+
+/// Lists the batches of the account, newest first.
+pub(super) async fn list(exchange: Exchange, admission: Admission) -> Result<Response<Body>, Fault> {
+    let user = account(&admission)?;
+    let batches = &exchange.state.app.ports.batches;
+    let query = query(exchange.request.uri().query());
+    let limit = query.limit(USUAL_PAGE, MAX_PAGE)?;
+    let after = match query.get("after") {
+        None => None,
+        Some(id) => {
+            let id: BatchId = id.parse().map_err(|_| no_such_batch(id))?;
+            Some(ListPosition { at: batches.batch(user, id).await?.created_at, id })
+        }
+    };
+    let found = batches.batches_of(user, after, limit + 1).await?;
+    Ok(json_response(200, &page(found.iter().map(shown).collect(), limit)))
+}
+
+/// Returns one batch.
+pub(super) async fn read(exchange: Exchange, admission: Admission) -> Result<Response<Body>, Fault> {
+    let user = account(&admission)?;
+    let batch = exchange.state.app.ports.batches.batch(user, batch_of(&exchange)?).await?;
+    Ok(json_response(200, &shown(&batch)))
+}
+
+/// Cancels a batch.
+pub(super) async fn cancel(exchange: Exchange, admission: Admission) -> Result<Response<Body>, Fault> {
+    let user = account(&admission)?;
+    let batch = exchange.state.app.ports.batches.cancel(user, batch_of(&exchange)?).await?;
+    Ok(json_response(200, &shown(&batch)))
+}
+
+/// Returns the id of the requested batch.
+fn batch_of(exchange: &Exchange) -> Result<BatchId, Fault> {
+    let id = path_id(exchange)?;
+    id.parse().map_err(|_| no_such_batch(&id))
+}
+
+/// Returns a batch as the API shows it.
+fn shown(batch: &BatchRecord) -> Value {
+    let ended = |status: BatchStatus| batch.ended_at.filter(|_| batch.status == status).map(seconds);
+    let errors = (!batch.errors.is_empty()).then(|| json!({ "object": "list", "data": batch.errors }));
+    json!({
+        "id": batch.id.to_string(),
+        "object": "batch",
+        "endpoint": batch.terms.endpoint,
+        "errors": errors,
+        "input_file_id": batch.file.to_string(),
+        "completion_window": "24h",
+        "status": batch.status,
+        "output_file_id": output_file(batch).map(|file| file.to_string()),
+        "error_file_id": error_file(batch).map(|file| file.to_string()),
+        "created_at": seconds(batch.created_at),
+        "in_progress_at": batch.started_at.map(seconds),
+        "expires_at": seconds(batch.expires_at),
+        "finalizing_at": ended(BatchStatus::Completed),
+        "completed_at": ended(BatchStatus::Completed),
+        "failed_at": ended(BatchStatus::Failed),
+        "expired_at": ended(BatchStatus::Expired),
+        "cancelling_at": batch.cancelling_at.map(seconds),
+        "cancelled_at": ended(BatchStatus::Cancelled),
+        "request_counts": batch.rows,
+        "metadata": (!batch.terms.metadata.is_empty()).then_some(&batch.terms.metadata),
+        "poll": { "cost_usd": ep_polling::money::Usd(batch.spent), "held_usd": ep_polling::money::Usd(batch.held) },
+    })
+}

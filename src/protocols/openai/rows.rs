@@ -1,0 +1,115 @@
+//! Rows of batches: requests of the endpoints that decide, without a connection.
+
+use ep_kernel::app::App;
+use ep_kernel::batches::line::BatchLine;
+use ep_kernel::caller::{Caller, RequestId};
+use ep_kernel::ctx::Ctx;
+use ep_kernel::fault::Fault;
+use ep_kernel::ports::BatchRecord;
+use ep_kernel::tool::Entry;
+use ep_polling::money::MicroUsd;
+use futures::FutureExt;
+use futures::future::BoxFuture;
+use serde_json::{Map, Value};
+
+use super::decide::{Decided, Dialect, Terms, input, located, operation};
+use super::decisions::open_ai::DecisionRequest;
+use super::refusal::error;
+use super::request::ChatRequest;
+use super::responses::ResponseRequest;
+use crate::site::Site;
+
+/// A row on its way to the operation that decides it.
+pub struct RowCall<'a> {
+    /// The service.
+    pub app: &'a std::sync::Arc<App>,
+    /// The settings.
+    pub site: &'a Site,
+    /// All operations.
+    pub tools: &'static [Entry],
+    /// The batch.
+    pub batch: &'a BatchRecord,
+    /// The row.
+    pub row: &'a BatchLine,
+    /// The id of the request in logs.
+    pub request: RequestId,
+}
+
+/// An endpoint whose requests can be rows.
+pub struct RowEndpoint {
+    /// The path.
+    pub path: &'static str,
+    /// Returns the maximum cost of a row.
+    pub at_most: for<'a> fn(RowCall<'a>) -> BoxFuture<'a, Result<MicroUsd, Fault>>,
+    /// Asks a row. The same reference opens the same polls.
+    pub run: for<'a> fn(RowCall<'a>, String) -> BoxFuture<'a, Result<Value, Fault>>,
+}
+
+/// Every endpoint whose requests can be rows.
+pub static ENDPOINTS: [RowEndpoint; 3] = [
+    endpoint::<ChatRequest>("/v1/chat/completions"),
+    endpoint::<ResponseRequest>("/v1/responses"),
+    endpoint::<DecisionRequest>("/v1/decisions"),
+];
+
+const fn endpoint<D: Dialect>(path: &'static str) -> RowEndpoint {
+    RowEndpoint { path, at_most: at_most::<D>, run: run::<D> }
+}
+
+fn at_most<D: Dialect>(call: RowCall<'_>) -> BoxFuture<'_, Result<MicroUsd, Fault>> {
+    async move {
+        let (_, input) = call.read::<D>()?;
+        let (entry, cx) = call.operation()?;
+        entry.at_most(cx, input).await
+    }
+    .boxed()
+}
+
+fn run<D: Dialect>(call: RowCall<'_>, reference: String) -> BoxFuture<'_, Result<Value, Fault>> {
+    async move {
+        let (request, input) = call.read::<D>()?;
+        let (entry, mut cx) = call.operation()?;
+        cx.request_ref = Some(reference);
+        let output = entry.run(cx, input).await.map_err(|fault| located(fault, request.questions()))?;
+        request.whole(&Decided::of(output, request.questions())?)
+    }
+    .boxed()
+}
+
+impl RowCall<'_> {
+    /// Reads the row, and builds the input of the operation.
+    fn read<D: Dialect>(&self) -> Result<(D, Value), Fault> {
+        let body = Value::Object(self.row.body.clone());
+        let request = D::read(&body, &self.site.settings.model_aliases)?;
+        let terms = Terms::of_batch(self.batch.terms.defaults.clone());
+        let input = input(self.app, self.site, &request, Some(terms))?;
+        Ok((request, input))
+    }
+
+    /// Returns the operation, and the context of its call.
+    fn operation(&self) -> Result<(&'static Entry, Ctx), Fault> {
+        let cx = context(self.app, self.batch, self.request);
+        Ok((operation(self.tools, &cx.caller)?, cx))
+    }
+}
+
+/// Returns the context of a call for a row of this batch.
+pub fn context(app: &App, batch: &BatchRecord, request: RequestId) -> Ctx {
+    let caller = Caller::Batch { user: batch.user, batch: batch.id };
+    let mut cx = Ctx::new(std::sync::Arc::clone(&app.ports), caller, request);
+    // Single votes are not shown.
+    cx.without_votes = true;
+    cx
+}
+
+/// Returns the body of the response to a row that failed.
+pub fn error_body(app: &App, fault: &Fault, request: RequestId) -> Value {
+    error(fault, &fault.problem(&app.ports.links, &request.to_string()))
+}
+
+/// Returns the arguments of a row: those of the batch, unless the row has its own.
+pub fn with_defaults(batch: &BatchRecord, row: &BatchLine) -> Map<String, Value> {
+    let mut members = batch.terms.defaults.clone();
+    members.extend(row.body.clone());
+    members
+}

@@ -1,0 +1,99 @@
+//! The state of a batch, as the operations show it.
+
+use ep_kernel::batch_id::{BatchId, FileId};
+use ep_kernel::ctx::Ctx;
+use ep_kernel::ports::{BatchError, BatchRecord, BatchStatus, RowCounts};
+use ep_kernel::tool::{Presentation, ToolOutput};
+use ep_polling::money::Usd;
+use ep_polling::time::Timestamp;
+use schemars::JsonSchema;
+use serde::Serialize;
+use serde_json::{Map, Value};
+
+/// A batch.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct BatchState {
+    /// The batch's id.
+    pub batch_id: BatchId,
+    /// The state. `completed`: every row has a result or an error. `failed`: no row was asked; see `errors`.
+    pub status: BatchStatus,
+    /// The path of the rows' requests.
+    pub endpoint: String,
+    /// The numbers of rows.
+    pub rows: RowCounts,
+    /// The cost of ended polls, in USD.
+    pub cost_usd: Usd,
+    /// The money set aside for rows that are not asked yet, in USD.
+    pub held_usd: Usd,
+    /// The most to spend, in USD; null for the worst case of all rows.
+    #[schemars(with = "Option<f64>")]
+    pub max_cost_usd: Option<Usd>,
+    /// The errors of a failed batch.
+    pub errors: Vec<BatchError>,
+    /// Your labels.
+    pub metadata: Map<String, Value>,
+    /// The id of the file of its rows.
+    pub input_file_id: String,
+    /// The id of the file of results; null until a batch with results has ended.
+    pub output_file_id: Option<String>,
+    /// The id of the file of errors; null until a batch with errors has ended.
+    pub error_file_id: Option<String>,
+    /// The time of its creation.
+    pub created_at: Timestamp,
+    /// The time at which its rows were first asked.
+    pub started_at: Option<Timestamp>,
+    /// The time of its end.
+    pub ended_at: Option<Timestamp>,
+    /// The time after which no further row is begun.
+    pub expires_at: Timestamp,
+    /// The time at which the batch and its results are deleted; null until it has ended.
+    pub deleted_at: Option<Timestamp>,
+    /// The URL of this state.
+    pub status_url: Option<String>,
+}
+
+impl ToolOutput for BatchState {
+    fn presentation(&self) -> Presentation {
+        Presentation { location: self.status_url.clone(), ..Presentation::default() }
+    }
+}
+
+impl BatchState {
+    /// Describes a batch.
+    pub fn of(cx: &Ctx, batch: &BatchRecord) -> Self {
+        let id = batch.id.to_string();
+        let links = cx.links();
+        Self {
+            batch_id: batch.id,
+            status: batch.status,
+            endpoint: batch.terms.endpoint.clone(),
+            rows: batch.rows,
+            cost_usd: Usd(batch.spent),
+            held_usd: Usd(batch.held),
+            max_cost_usd: batch.terms.max_cost.map(Usd),
+            errors: batch.errors.clone(),
+            metadata: batch.terms.metadata.clone(),
+            input_file_id: batch.file.to_string(),
+            output_file_id: output_file(batch).map(|file| file.to_string()),
+            error_file_id: error_file(batch).map(|file| file.to_string()),
+            created_at: batch.created_at,
+            started_at: batch.started_at,
+            ended_at: batch.ended_at,
+            expires_at: batch.expires_at,
+            deleted_at: batch.deleted_at,
+            status_url: links.has("get_batch").then(|| links.url("get_batch", &[("batch_id", &id)])),
+        }
+    }
+}
+
+/// Returns the file of the results of an ended batch that has some.
+pub fn output_file(batch: &BatchRecord) -> Option<FileId> {
+    (batch.ended_at.is_some() && batch.rows.completed > 0).then_some(FileId::Output(batch.id))
+}
+
+/// Returns the file of the errors of an ended batch that has some. Rows that were not asked are errors.
+pub fn error_file(batch: &BatchRecord) -> Option<FileId> {
+    let unasked =
+        matches!(batch.status, BatchStatus::Cancelled | BatchStatus::Expired) && batch.unasked() > 0;
+    (batch.ended_at.is_some() && (batch.rows.failed > 0 || unasked)).then_some(FileId::Errors(batch.id))
+}

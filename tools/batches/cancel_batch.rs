@@ -1,0 +1,42 @@
+//! `cancel_batch`: ends a batch early.
+
+use ep_kernel::ctx::Ctx;
+use ep_kernel::fault::{Fault, Kind};
+use ep_kernel::tool::{Access, Agents, Cost, Effect, Latency, Rate, Rest, Spec, Task, Tool};
+
+use super::batch_state::BatchState;
+use super::get_batch::BatchToRead;
+use super::own_batch;
+
+/// Cancels a batch.
+pub struct CancelBatch;
+
+impl Tool for CancelBatch {
+    const SPEC: Spec = Spec {
+        name: "cancel_batch",
+        title: "Cancel a batch",
+        summary: "Ends one of your batches early. Rows that were begun are finished and paid; the others are not asked.",
+        manual: include_str!("cancel_batch.md"),
+        example: r#"{ "batch_id": "batch_3f2b8c1e5d4a4f6b9a7c8e1d2f3a4b5c" }"#,
+        access: Access::ACCOUNT,
+        effect: Effect::Stop,
+        cost: Cost::Free,
+        latency: Latency::Instant,
+        rate: Rate::Default,
+        rest: Some(Rest::post("/api/batches/{batch_id}/cancel")),
+        stream: None,
+        agents: Agents::Extended,
+        task: Task::None,
+        intents: &["cancel my batch", "stop a batch", "end a batch early"],
+        faults: &[Kind::NotFound, Kind::Conflict],
+    };
+    type Input = BatchToRead;
+    type Output = BatchState;
+    const NEEDS_ACCOUNT: bool = true;
+
+    async fn call(cx: &Ctx, input: BatchToRead) -> Result<BatchState, Fault> {
+        let batch = own_batch(cx, &input.batch_id).await?;
+        let cancelled = cx.batches().cancel(batch.user, batch.id).await?;
+        Ok(BatchState::of(cx, &cancelled))
+    }
+}

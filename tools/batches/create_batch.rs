@@ -1,0 +1,217 @@
+//! `create_batch`: accepts many questions, and answers them in the background.
+
+use ep_kernel::batches::{BatchRequest, KEPT, MAX_ROWS};
+use ep_kernel::ctx::Ctx;
+use ep_kernel::fault::{Fault, Kind};
+use ep_kernel::ports::BatchTerms;
+use ep_kernel::schema;
+use ep_kernel::tool::{Access, Agents, Cost, Effect, Latency, Rate, Rest, Spec, Task, Tool};
+use ep_polling::options::Options;
+use ep_polling::question::Question;
+use ep_polling::roster::ModelNames;
+use ep_polling::threshold::Threshold;
+use ep_polling::tie_rule::TieRule;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value, json};
+
+use super::batch_state::BatchState;
+use crate::amount::Amount;
+use crate::polls::PollQuestion;
+
+/// Creates a batch.
+pub struct CreateBatch;
+
+/// Maximum number of rows in a request. A file can have more.
+pub const MAX_INLINE_ROWS: usize = 1000;
+/// Maximum size of a request with rows, in bytes.
+pub const MAX_BODY: usize = 1 << 20;
+/// Maximum number of labels, and their maximum lengths in characters (OpenAI's limits).
+const METADATA: (usize, usize, usize) = (16, 64, 512);
+
+/// The batch to create.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[schemars(extend("oneOf" = [{ "required": ["rows"] }, { "required": ["input_file_id"] }]))]
+pub struct BatchToCreate {
+    /// 1 to 1000 questions.
+    #[serde(default)]
+    #[schemars(length(max = MAX_INLINE_ROWS))]
+    pub rows: Vec<QuestionRow>,
+    /// The id of an uploaded file instead of rows: one request on each line.
+    pub input_file_id: Option<String>,
+    /// The path of the file's requests (default /api/poll).
+    pub endpoint: Option<String>,
+    /// The preset of models, for rows without their own (default fast_and_cheap).
+    pub preset: Option<String>,
+    /// Ids of 2 to 150 models, instead of a preset.
+    pub models: Option<ModelNames>,
+    /// Confidence that an early answer matches the whole roster's (default 0.95).
+    pub confidence_threshold: Option<Threshold>,
+    /// Asks every model, even after the outcome is certain: for shares of votes, which an early stop biases.
+    pub complete: Option<bool>,
+    /// The rule for a tie.
+    #[serde(default, deserialize_with = "schema::word")]
+    pub on_tie: Option<TieRule>,
+    /// Most to spend for the whole batch, in USD (default: the worst case of all rows).
+    pub max_cost_usd: Option<Amount>,
+    /// False publishes the results of the polls (default true: only you can read them).
+    pub private: Option<bool>,
+    /// Up to 16 labels of your own.
+    #[serde(default)]
+    pub metadata: Map<String, Value>,
+}
+
+/// A question of a batch.
+#[derive(Debug, Deserialize, Serialize, JsonSchema)]
+pub struct QuestionRow {
+    /// A name for the row, unique in the batch (default: its number).
+    #[serde(default, skip_serializing)]
+    pub id: Option<String>,
+    /// Neutral, self-contained: models see only it and the options.
+    #[schemars(with = "Question")]
+    pub question: String,
+    /// Options to choose from.
+    #[schemars(with = "Options")]
+    pub options: Vec<String>,
+}
+
+impl Tool for CreateBatch {
+    const SPEC: Spec = Spec {
+        name: "create_batch",
+        title: "Create a batch",
+        summary: "Accepts up to 1000 questions at once, or a file of up to 100,000, and answers them in the background \
+                  within a day. Their money is set aside together. Read the state with get_batch and the answers with \
+                  get_batch_results.",
+        manual: include_str!("create_batch.md"),
+        example: include_str!("create_batch.example.json"),
+        access: Access::ACCOUNT,
+        effect: Effect::Consult,
+        cost: Cost::Metered,
+        latency: Latency::Instant,
+        rate: Rate::Default,
+        rest: Some(Rest::post("/api/batches").status(202).max_body(MAX_BODY)),
+        stream: None,
+        agents: Agents::Extended,
+        task: Task::None,
+        intents: &[
+            "ask many questions at once",
+            "label a list of texts",
+            "classify hundreds of rows",
+            "run a batch of polls in the background",
+            "answer a file of questions",
+        ],
+        faults: &[Kind::NotFound, Kind::Conflict],
+    };
+    type Input = BatchToCreate;
+    type Output = BatchState;
+    const NEEDS_ACCOUNT: bool = true;
+
+    async fn call(cx: &Ctx, input: BatchToCreate) -> Result<BatchState, Fault> {
+        let user = cx.account()?;
+        let defaults = defaults(&input)?;
+        let metadata = labels(input.metadata)?;
+        let polls = PollQuestion::SPEC.rest.map_or("", |rest| rest.path);
+        let (file, endpoint) = match (input.rows.is_empty(), &input.input_file_id) {
+            (true, None) => {
+                return Err(Fault::invalid(
+                    "rows",
+                    "send 1 to 1000 questions, or the id of a file in input_file_id",
+                ));
+            }
+            (false, Some(_)) => {
+                return Err(Fault::invalid("input_file_id", "replaces rows: send one of the two"));
+            }
+            (true, Some(id)) => {
+                let file = id.parse().map_err(|_| {
+                    Fault::invalid("input_file_id", "must be the id of a file: file- and 32 digits")
+                })?;
+                (file, input.endpoint.as_deref().unwrap_or(polls).to_owned())
+            }
+            (false, None) => {
+                let lines = lines(input.rows, &defaults, polls)?;
+                // A repeated request finds its batch, and its second file is deleted when it expires.
+                let file = cx.batches().begin_file(user, "rows.jsonl").await?;
+                let mut upload = cx.batches().receive(file);
+                upload.write(lines.as_bytes()).await?;
+                cx.batches().complete_file(user, file, upload, KEPT).await?;
+                (file, polls.to_owned())
+            }
+        };
+        let terms = BatchTerms {
+            endpoint,
+            defaults,
+            max_cost: input.max_cost_usd.map(|Amount(most)| most),
+            metadata,
+        };
+        let request = BatchRequest {
+            user,
+            key: cx.caller.capped_key().map(|capped| capped.key),
+            file,
+            terms,
+            keep: KEPT,
+            request_ref: cx.request_ref.clone(),
+        };
+        let batch = cx.batches().create(request).await?;
+        Ok(BatchState::of(cx, &batch))
+    }
+}
+
+/// Returns the arguments of all rows.
+fn defaults(input: &BatchToCreate) -> Result<Map<String, Value>, Fault> {
+    if input.preset.is_some() && input.models.is_some() {
+        return Err(Fault::invalid("models", "models replace preset: send one of the two"));
+    }
+    let members = json!({
+        "preset": input.preset,
+        "models": input.models,
+        "confidence_threshold": input.confidence_threshold.map(Threshold::get),
+        "complete": input.complete,
+        "on_tie": input.on_tie,
+        "private": input.private.unwrap_or(true),
+    });
+    let Value::Object(mut members) = members else { return Ok(Map::new()) };
+    members.retain(|_, value| !value.is_null());
+    Ok(members)
+}
+
+/// Checks the labels.
+pub fn labels(metadata: Map<String, Value>) -> Result<Map<String, Value>, Fault> {
+    let (count, name_length, value_length) = METADATA;
+    let fits = |(name, value): (&String, &Value)| {
+        let short = |text: &str, most: usize| text.chars().count() <= most;
+        short(name, name_length) && value.as_str().is_some_and(|value| short(value, value_length))
+    };
+    if metadata.len() <= count && metadata.iter().all(fits) {
+        return Ok(metadata);
+    }
+    let rule = format!(
+        "must have at most {count} texts: names of up to {name_length} characters, values of up to {value_length}"
+    );
+    Err(Fault::invalid("metadata", rule))
+}
+
+/// Returns the lines of a file of these questions, after checking each.
+fn lines(rows: Vec<QuestionRow>, defaults: &Map<String, Value>, endpoint: &str) -> Result<String, Fault> {
+    if rows.len() > MAX_INLINE_ROWS {
+        let rule = format!(
+            "has {} questions; send at most {MAX_INLINE_ROWS}, or a file of up to {MAX_ROWS}",
+            rows.len()
+        );
+        return Err(Fault::invalid("rows", rule));
+    }
+    let mut lines = String::new();
+    for (index, row) in rows.into_iter().enumerate() {
+        let id = row.id.clone().unwrap_or_else(|| (index + 1).to_string());
+        let body = serde_json::to_value(&row).map_err(Fault::internal)?;
+        let mut request = defaults.clone();
+        request.extend(body.as_object().cloned().unwrap_or_default());
+        PollQuestion::check(Value::Object(request)).map_err(|fault| {
+            let field = fault.fields().first().map_or("", |field| field.field.as_str());
+            Fault::invalid(format!("rows[{index}].{field}"), fault.message().to_owned())
+        })?;
+        let line = json!({ "custom_id": id, "method": "POST", "url": endpoint, "body": body });
+        lines.push_str(&line.to_string());
+        lines.push('\n');
+    }
+    Ok(lines)
+}
