@@ -117,6 +117,7 @@ impl Service {
         };
         let batch_settings = BatchSettings {
             billing: true,
+            worker: polls.worker().to_owned(),
             lease: Duration::from_secs(30),
             at_once: 4,
             endpoints: batch_endpoints().collect(),

@@ -22,7 +22,7 @@ CREATE TABLE file_lines (
 
 -- Batches: the lines of a file are requests, which are asked in order. `leased` is the number of the last line that a
 -- worker has taken. `held` is the money set aside for rows that are not asked yet, out of the account's. Its file may be
--- deleted before it. `keep_ms` is the time for which it is kept after its end; `unasked_erased` is 1 if its owner deleted the
+-- deleted before it. `keep_ms` is the time until its deletion after its end; `unasked_erased` is 1 if its owner deleted the
 -- errors of rows that were not asked.
 CREATE TABLE batches (
     id            TEXT   NOT NULL PRIMARY KEY,
@@ -74,3 +74,5 @@ CREATE INDEX batch_rows_asked ON batch_rows (lease_worker) WHERE outcome IS NULL
 
 -- The batch that a poll's money came from. What the poll does not spend returns to it.
 ALTER TABLE holds ADD COLUMN batch TEXT;
+-- The cost of a batch is the sum of its polls' captures. The index is empty, so building it takes one short read.
+CREATE INDEX holds_of_batch ON holds (batch, status, captured, amount) WHERE batch IS NOT NULL;

@@ -130,7 +130,7 @@ static JOBS: [Job; 23] = [
     every("delete old heartbeats", HOUR, "Deletes heartbeats that no figure needs.", |on| {
         async move { on.app.ports.reputation.sweep().await }.boxed()
     }),
-    every("delete old files and batches", HOUR, "Deletes files and results that are no longer kept.", |on| {
+    every("delete old files and batches", HOUR, "Deletes files and results whose time is over.", |on| {
         async move { on.app.ports.batches.sweep().await }.boxed()
     }),
     every("delete old notifications", HOUR, "Deletes finished webhook notifications after a week.", |on| {

@@ -10,7 +10,7 @@ use ep_kernel::method::Method;
 use ep_kernel::tool::{Access, Entry, Rate, Rest};
 
 use super::document::Document;
-use super::protocol::ErrorFormat;
+use super::protocol::{ErrorFormat, Protocol};
 use super::resource::{Challenge, ProtectedResource};
 pub use super::route_kind::{QueryParameter, RouteKind};
 
@@ -232,8 +232,10 @@ impl Route {
         match self.kind {
             // The protocol's operations have their own deadlines, error format and logs.
             RouteKind::Protocol(endpoint) => {
-                let anonymous = self.access.anonymous;
-                let credential_hint = if anonymous { endpoint.protocol.credential_hint } else { "" };
+                let Protocol { credential_hint, anonymous_key, .. } = *endpoint.protocol;
+                // The hint names the key of callers without an account.
+                let is_wrong = anonymous_key.is_some() && !self.access.anonymous;
+                let credential_hint = if is_wrong { "" } else { credential_hint };
                 Policy { credential_hint, protocol: true, ..policy }
             }
             _ => policy,

@@ -9,7 +9,7 @@ use ep_polling::money::MicroUsd;
 use ep_tools::TOOLS;
 use serde_json::{Value, json};
 
-use crate::harness::{Setup, by_rest, example, without_durations};
+use crate::harness::{Client, Setup, by_rest, example, without_durations};
 
 #[derive(Debug, Clone, Copy)]
 enum Surface {
@@ -21,7 +21,10 @@ enum Surface {
 
 /// Returns the response of an operation through a surface, by a service with a single poll.
 async fn answer(entry: &'static Entry, surface: Surface, seed: u64) -> Value {
-    let setup = Setup::demo().seeded(seed).with("EP_BASE_URL", "https://polls.example.com");
+    let setup = Setup::demo()
+        .seeded(seed)
+        .with("EP_BASE_URL", "https://polls.example.com")
+        .with("EP_BATCH_ROWS", "0");
     let service = setup.boot().await;
     let (account, user) = service.user_with(MicroUsd::STARTER_CREDIT).await;
     let poll = user.poll(json!({ "preset": "frontier_generalist" })).await.expect(200);
@@ -31,6 +34,9 @@ async fn answer(entry: &'static Entry, surface: Surface, seed: u64) -> Value {
     }
     if input.get("key_id").is_some() {
         input["key_id"] = user.post("/api/keys", &json!({})).await.expect(201)["id"].clone();
+    }
+    if input.get("batch_id").is_some() {
+        input["batch_id"] = started_batch(&user).await;
     }
     // A deletion is confirmed with the id of the deleted object.
     if input.get("confirm").is_some() {
@@ -63,6 +69,17 @@ async fn answer(entry: &'static Entry, surface: Surface, seed: u64) -> Value {
     };
     without_durations(&mut value);
     value
+}
+
+/// Creates a batch and waits until its rows can be asked, which nothing does.
+async fn started_batch(user: &Client) -> Value {
+    let rows = json!([{ "question": "Which of the two is better?", "options": ["Alpha", "Beta"] }]);
+    let id = user.post("/api/batches", &json!({ "rows": rows })).await.expect(202)["batch_id"].clone();
+    let path = format!("/api/batches/{}", id.as_str().unwrap());
+    while user.get(&path).await.expect(200)["status"] == "validating" {
+        tokio::time::sleep(std::time::Duration::from_millis(20)).await;
+    }
+    id
 }
 
 /// Returns a response in this surface's format.

@@ -1,6 +1,6 @@
 //! `create_batch`: accepts many questions, and answers them in the background.
 
-use ep_kernel::batches::{BatchRequest, KEPT, MAX_ROWS};
+use ep_kernel::batches::{BatchRequest, MAX_ROWS, RETENTION};
 use ep_kernel::ctx::Ctx;
 use ep_kernel::fault::{Fault, Kind};
 use ep_kernel::ports::BatchTerms;
@@ -31,11 +31,11 @@ const METADATA: (usize, usize, usize) = (16, 64, 512);
 
 /// The batch to create.
 #[derive(Debug, Deserialize, JsonSchema)]
-#[schemars(extend("oneOf" = [{ "required": ["rows"] }, { "required": ["input_file_id"] }]))]
+#[schemars(extend("anyOf" = [{ "required": ["rows"] }, { "required": ["input_file_id"] }]))]
 pub struct BatchToCreate {
     /// 1 to 1000 questions.
     #[serde(default)]
-    #[schemars(length(max = MAX_INLINE_ROWS))]
+    #[schemars(length(min = 1, max = MAX_INLINE_ROWS))]
     pub rows: Vec<QuestionRow>,
     /// The id of an uploaded file instead of rows: one request on each line.
     pub input_file_id: Option<String>,
@@ -94,10 +94,9 @@ impl Tool for CreateBatch {
         agents: Agents::Extended,
         task: Task::None,
         intents: &[
-            "ask many questions at once",
+            "create a batch",
             "label a list of texts",
             "classify hundreds of rows",
-            "run a batch of polls in the background",
             "answer a file of questions",
         ],
         faults: &[Kind::NotFound, Kind::Conflict],
@@ -133,7 +132,7 @@ impl Tool for CreateBatch {
                 let file = cx.batches().begin_file(user, "rows.jsonl").await?;
                 let mut upload = cx.batches().receive(file);
                 upload.write(lines.as_bytes()).await?;
-                cx.batches().complete_file(user, file, upload, KEPT).await?;
+                cx.batches().complete_file(user, file, upload, RETENTION).await?;
                 (file, polls.to_owned())
             }
         };
@@ -148,7 +147,7 @@ impl Tool for CreateBatch {
             key: cx.caller.capped_key().map(|capped| capped.key),
             file,
             terms,
-            keep: KEPT,
+            keep: RETENTION,
             request_ref: cx.request_ref.clone(),
         };
         let batch = cx.batches().create(request).await?;

@@ -1,11 +1,12 @@
 //! `list_batches`: lists the batches of an account, in pages.
 
+use ep_kernel::batch_id::BatchId;
 use ep_kernel::ctx::Ctx;
 use ep_kernel::fault::Fault;
 use ep_kernel::ports::ListPosition;
 use ep_kernel::tool::{Access, Agents, Cost, Effect, Latency, Rate, Rest, Spec, Task, Tool, ToolOutput};
 use ep_polling::time::Timestamp;
-use schemars::JsonSchema;
+use schemars::{JsonSchema, Schema};
 use serde::{Deserialize, Serialize};
 
 use super::batch_state::BatchState;
@@ -23,6 +24,7 @@ pub struct BatchPage {
     pub limit: u32,
     /// `next_cursor` of the page before.
     #[serde(default)]
+    #[schemars(transform = describe_cursor)]
     pub cursor: Option<String>,
 }
 
@@ -73,8 +75,14 @@ impl Tool for ListBatches {
     }
 }
 
+/// Adds the pattern of cursors to their schema.
+fn describe_cursor(schema: &mut Schema) {
+    let id = BatchId::PATTERN.trim_start_matches('^');
+    schema.insert("pattern".to_owned(), format!(r"^[0-9]{{1,15}}\.{id}").into());
+}
+
 /// Reads a cursor: the time and the id of a batch.
-fn position<I: std::str::FromStr>(cursor: &str) -> Result<ListPosition<I>, Fault> {
+fn position(cursor: &str) -> Result<ListPosition<BatchId>, Fault> {
     let (at, id) = cursor.split_once('.').ok_or_else(malformed_cursor)?;
     let at = Timestamp::from_millis(at.parse().map_err(|_| malformed_cursor())?);
     Ok(ListPosition { at, id: id.parse().map_err(|_| malformed_cursor())? })

@@ -50,7 +50,6 @@ const MIGRATIONS: &[MigrationFile] = &[
     step!(29, "0029", "explanations"),
     step!(30, "0030", "tokens"),
     step!(32, "0032", "batches"),
-    step!(33, "0033", "holds_of_batch"),
 ];
 
 pub(crate) fn sqlite() -> Migrator {

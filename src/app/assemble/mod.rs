@@ -179,6 +179,7 @@ pub async fn service(config: &Config, environment: Environment) -> anyhow::Resul
     let links = Arc::new(if links { site.links.clone() } else { Links::default() });
     let targets = PublicTargets::new(config.webhooks.allowed_networks.clone());
     let sender: Arc<dyn WebhookSender> = Arc::new(HttpWebhooks::new(targets, &http)?);
+    let batches = batches(&shared, &polls, lease);
     let webhooks = webhooks(&shared, &sender, &polls, &links);
     let app = App {
         ports: Arc::new(ToolPorts {
@@ -198,7 +199,7 @@ pub async fn service(config: &Config, environment: Environment) -> anyhow::Resul
             wallets: Arc::new(sign_in.wallets),
             cards: Arc::clone(payments.cards()),
             webhooks,
-            batches: batches(&shared, lease),
+            batches,
             health: DatabaseHealth::new(store.polls()),
         }),
         guard: Guard {
@@ -252,7 +253,7 @@ pub async fn service(config: &Config, environment: Environment) -> anyhow::Resul
 }
 
 /// Returns the files and batches of accounts.
-fn batches(shared: &AssemblyContext<'_>, lease: Duration) -> Arc<Batches> {
+fn batches(shared: &AssemblyContext<'_>, polls: &PollExecutor, lease: Duration) -> Arc<Batches> {
     let ports = batches::Ports {
         store: shared.store.batches(),
         files: shared.store.files(),
@@ -261,6 +262,7 @@ fn batches(shared: &AssemblyContext<'_>, lease: Duration) -> Arc<Batches> {
     };
     let settings = BatchSettings {
         billing: shared.config.billing.mode == BillingMode::Prepaid,
+        worker: polls.worker().to_owned(),
         lease,
         at_once: shared.config.polls.max_batch_rows,
         endpoints: batch_endpoints().collect(),

@@ -5,7 +5,7 @@ use std::time::Duration;
 use axum::body::Body;
 use axum::http::{HeaderMap, Response};
 use ep_kernel::batch_id::BatchId;
-use ep_kernel::batches::{BatchRequest, KEPT, no_such_batch};
+use ep_kernel::batches::{BatchRequest, RETENTION, no_such_batch};
 use ep_kernel::fault::Fault;
 use ep_kernel::guard::Admission;
 use ep_kernel::ports::{BatchRecord, BatchStatus, BatchTerms, ListPosition};
@@ -15,7 +15,7 @@ use ep_tools::batches::{error_file, labels, output_file};
 use serde_json::{Map, Value, json};
 
 use super::decide::Terms;
-use super::files::kept;
+use super::files::retention;
 use super::lists::{account, page, path_id, query, seconds};
 use super::request::{object, present};
 use super::retries::is_retry;
@@ -50,8 +50,10 @@ pub(super) async fn create(exchange: Exchange, admission: Admission) -> Result<R
         Some(_) => return Err(Fault::invalid("metadata", "must be an object of texts")),
     };
     let keep = match present(body, "output_expires_after") {
-        None => KEPT,
-        Some(after) => kept(after["anchor"].as_str(), after["seconds"].as_u64(), "output_expires_after")?,
+        None => RETENTION,
+        Some(after) => {
+            retention(after["anchor"].as_str(), after["seconds"].as_u64(), "output_expires_after")?
+        }
     };
     let (defaults, max_cost) = terms(&parts.headers)?;
     let request = BatchRequest {

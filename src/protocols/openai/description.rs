@@ -30,7 +30,7 @@ pub(super) fn describe(method: Method, path: &str) -> Description {
         None => (None, "Models: the panels of this service.", false),
     };
     let mut content = vec![if path.ends_with("/content") {
-        ("application/jsonl", json!({ "type": "string", "description": "A line for each row." }))
+        ("application/octet-stream", json!({ "type": "string", "format": "binary" }))
     } else {
         (JSON, object(about))
     }];

@@ -7,7 +7,7 @@ use axum::body::{Body, Bytes};
 use axum::http::Response;
 use axum::http::header::{CACHE_CONTROL, CONTENT_DISPOSITION, CONTENT_TYPE, HeaderValue};
 use ep_kernel::batch_id::FileId;
-use ep_kernel::batches::{Batches, KEPT, KEPT_AT_LEAST, MAX_FILE_BYTES, Upload};
+use ep_kernel::batches::{Batches, MAX_FILE_BYTES, MIN_RETENTION, RETENTION, Upload};
 use ep_kernel::caller::UserId;
 use ep_kernel::fault::{Fault, Kind};
 use ep_kernel::guard::Admission;
@@ -67,7 +67,7 @@ pub(super) async fn upload(exchange: Exchange, admission: Admission) -> Result<R
     };
     let completing = async {
         outcome?;
-        batches.complete_file(user, id, upload, form.kept()?).await
+        batches.complete_file(user, id, upload, form.retention()?).await
     };
     match completing.await {
         Ok(record) => Ok(json_response(200, &stored(&record))),
@@ -111,27 +111,27 @@ impl<'a> Received<'a> {
 }
 
 impl Form {
-    /// Checks the fields. Returns the time for which the file is kept.
-    fn kept(&self) -> Result<Duration, Fault> {
+    /// Checks the fields. Returns the time for which the file is stored.
+    fn retention(&self) -> Result<Duration, Fault> {
         if self.purpose.as_deref() != Some("batch") {
             return Err(Fault::invalid("purpose", "must be batch: other files are not used here"));
         }
         match (&self.anchor, &self.seconds) {
-            (None, None) => Ok(KEPT),
+            (None, None) => Ok(RETENTION),
             (anchor, seconds) => {
-                kept(anchor.as_deref(), seconds.as_deref().and_then(|s| s.parse().ok()), "expires_after")
+                retention(anchor.as_deref(), seconds.as_deref().and_then(|s| s.parse().ok()), "expires_after")
             }
         }
     }
 }
 
-/// Returns the time for which a file is kept, as its owner chose it.
-pub(super) fn kept(anchor: Option<&str>, seconds: Option<u64>, field: &str) -> Result<Duration, Fault> {
-    let time = seconds.map(Duration::from_secs).filter(|time| (KEPT_AT_LEAST..=KEPT).contains(time));
+/// Returns the time for which a file is stored, as its owner chose it.
+pub(super) fn retention(anchor: Option<&str>, seconds: Option<u64>, field: &str) -> Result<Duration, Fault> {
+    let time = seconds.map(Duration::from_secs).filter(|time| (MIN_RETENTION..=RETENTION).contains(time));
     match (anchor, time) {
         (Some("created_at"), Some(time)) => Ok(time),
         _ => {
-            let (least, most) = (KEPT_AT_LEAST.as_secs(), KEPT.as_secs());
+            let (least, most) = (MIN_RETENTION.as_secs(), RETENTION.as_secs());
             let rule = format!("must have the anchor created_at, and {least} to {most} seconds");
             Err(Fault::invalid(field, rule))
         }
@@ -269,7 +269,7 @@ pub(super) async fn content(exchange: Exchange, admission: Admission) -> Result<
     });
     let mut response = Response::new(Body::from_stream(pages));
     let headers = response.headers_mut();
-    headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/jsonl"));
+    headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/octet-stream"));
     headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
     if let Ok(name) = HeaderValue::try_from(format!("attachment; filename=\"{id}.jsonl\"")) {
         headers.insert(CONTENT_DISPOSITION, name);

@@ -84,7 +84,12 @@ const MAX_BODY: usize = 1024 * 1024;
 /// Parameters of lists.
 static LIST_QUERY: [QueryParameter; 3] = [
     QueryParameter::text("after", "The id of the last object of the page before."),
-    QueryParameter::text("limit", "The length of the page."),
+    QueryParameter {
+        name: "limit",
+        description: "The length of the page.",
+        required: false,
+        schema: r#"{ "type": "integer", "minimum": 1 }"#,
+    },
     QueryParameter::text("purpose", "Of files: batch or batch_output."),
 ];
 
@@ -185,7 +190,7 @@ pub fn endpoints() -> Vec<(Route, Handler)> {
         ),
         (
             stored(post(
-                "openai_create_batch",
+                "openai_new_batch",
                 "/v1/batches",
                 "Asks the requests of a file in the background (OpenAI).",
                 error,
@@ -202,7 +207,7 @@ pub fn endpoints() -> Vec<(Route, Handler)> {
         ),
         (
             stored(post(
-                "openai_cancel_batch",
+                "openai_stop_batch",
                 "/v1/batches/{batch_id}/cancel",
                 "Ends a batch early (OpenAI).",
                 error,

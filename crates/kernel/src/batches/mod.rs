@@ -27,10 +27,10 @@ use crate::ports::{
     ListPosition, NewBatch, NewFile, RowKind,
 };
 
-/// Time for which files and results are kept, unless their owner chooses another one.
-pub const KEPT: Duration = Duration::from_hours(30 * 24);
-/// The shortest time for which files and results are kept.
-pub const KEPT_AT_LEAST: Duration = Duration::from_hours(1);
+/// Time for which files and results are stored, unless their owner chooses another one.
+pub const RETENTION: Duration = Duration::from_hours(30 * 24);
+/// The shortest time for which files and results are stored.
+pub const MIN_RETENTION: Duration = Duration::from_hours(1);
 /// Time within which the rows of a batch are asked.
 pub const WINDOW: Duration = Duration::from_hours(24);
 /// Maximum number of open batches of an account.
@@ -57,6 +57,8 @@ pub struct Ports {
 pub struct BatchSettings {
     /// True if polls are charged.
     pub billing: bool,
+    /// A name unique to this process.
+    pub worker: String,
     /// Lease of this process on rows.
     pub lease: Duration,
     /// Maximum number of rows that this process asks at once.
@@ -76,7 +78,7 @@ pub struct BatchRequest {
     pub file: FileId,
     /// The terms of the rows.
     pub terms: BatchTerms,
-    /// The time for which the results are kept.
+    /// The time for which the results are stored.
     pub keep: Duration,
     /// The reference of the request: a repetition gets the same batch.
     pub request_ref: Option<String>,
@@ -101,8 +103,7 @@ impl Batches {
     /// Creates the service.
     pub fn new(ports: Ports, settings: BatchSettings) -> Self {
         let Ports { store, files, clock, entropy } = ports;
-        let BatchSettings { billing, lease: lasts, at_once, endpoints } = settings;
-        let worker = hex::encode(entropy.bytes::<16>());
+        let BatchSettings { billing, worker, lease: lasts, at_once, endpoints } = settings;
         let changed = Notify::new();
         Self { store, files, clock, entropy, billing, lasts, at_once, endpoints, worker, changed }
     }
@@ -112,7 +113,7 @@ impl Batches {
         let id = FileId::from_random(self.entropy.bytes());
         let now = self.clock.now();
         let name = name.chars().filter(|c| !c.is_control()).take(200).collect();
-        let file = NewFile { id, user, name, created_at: now, expires_at: now.after(KEPT) };
+        let file = NewFile { id, user, name, created_at: now, expires_at: now.after(RETENTION) };
         self.files.begin_file(&file).await?;
         Ok(id)
     }
@@ -292,7 +293,7 @@ impl Batches {
         Ok(self.store.erase_results(batch.id, kind).await?)
     }
 
-    /// Deletes files and ended batches that are no longer kept.
+    /// Deletes files and ended batches whose time is over.
     pub async fn sweep(&self) -> Result<(), Fault> {
         const AT_ONCE: u32 = 20;
         let now = self.clock.now();

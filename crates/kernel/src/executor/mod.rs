@@ -166,6 +166,11 @@ impl PollExecutor {
         }))
     }
 
+    /// Returns the name of this process in leases.
+    pub fn worker(&self) -> &str {
+        &self.0.worker
+    }
+
     /// Plans a poll without opening it, for estimates and dry runs.
     pub fn plan(&self, draft: Draft, roster: Roster) -> Plan {
         Plan::new(draft, roster, Seed::new(self.0.entropy.bytes()), self.0.deadline)

@@ -115,7 +115,7 @@ pub struct NewBatch {
     pub created_at: Timestamp,
     /// The time after which no further row is begun.
     pub expires_at: Timestamp,
-    /// The time for which the results are kept after the end.
+    /// The time for which the results are stored after the end.
     pub keep: Duration,
 }
 
@@ -148,7 +148,7 @@ pub struct BatchRecord {
     pub rows: RowCounts,
     /// The cost of its ended polls.
     pub spent: MicroUsd,
-    /// The money set aside for rows that are not asked yet.
+    /// The money set aside for rows that have not ended, including the holds of their polls.
     pub held: MicroUsd,
     /// The errors of a failed batch.
     pub errors: Vec<BatchError>,
@@ -289,6 +289,6 @@ pub trait BatchStore: Send + Sync {
     /// file of the batch is deleted.
     async fn unasked(&self, id: BatchId, after: u32, limit: u32) -> Result<Vec<(u32, String)>, StoreError>;
 
-    /// Deletes up to `limit` ended batches whose results are no longer kept. Returns their number.
+    /// Deletes up to `limit` ended batches whose time is over. Returns their number.
     async fn delete_old_batches(&self, now: Timestamp, limit: u32) -> Result<u64, StoreError>;
 }

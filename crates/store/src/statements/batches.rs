@@ -83,7 +83,8 @@ macro_rules! batches {
              (SELECT COUNT(*) FROM batch_rows WHERE batch = batches.id AND outcome = 0) AS completed, \
              (SELECT COUNT(*) FROM batch_rows WHERE batch = batches.id AND outcome = 1) AS failed, \
              CAST(COALESCE((SELECT SUM(captured) FROM holds WHERE batch = batches.id), 0) AS BIGINT) AS spent, \
-             held, errors, created_at, started_at, cancelling_at, ended_at, expires_at, keep_ms FROM batches"
+             held + CAST(COALESCE((SELECT SUM(amount) FROM holds WHERE batch = batches.id AND status = 'open'), 0) AS BIGINT) \
+                 AS held, errors, created_at, started_at, cancelling_at, ended_at, expires_at, keep_ms FROM batches"
     };
 }
 pub(crate) const BATCH: &str = concat!(batches!(), " WHERE user_id = $1 AND id = $2");

@@ -15,7 +15,7 @@ use crate::test_database::{TestDatabase, at, closing, hold, lease, new_poll, ran
 
 on_both_engines!(
     files_are_lines_that_are_visible_once_complete,
-    a_file_is_kept_while_an_open_batch_reads_it,
+    a_file_stays_while_an_open_batch_reads_it,
     a_batch_is_created_once_and_listed,
     each_row_goes_to_one_worker_until_its_lease_ends,
     a_batch_ends_when_its_rows_have_ended,
@@ -112,7 +112,7 @@ async fn files_are_lines_that_are_visible_once_complete(db: TestDatabase) {
     assert!(matches!(files.begin_file(&unknown).await, Err(StoreError::NotFound(_))));
 }
 
-async fn a_file_is_kept_while_an_open_batch_reads_it(db: TestDatabase) {
+async fn a_file_stays_while_an_open_batch_reads_it(db: TestDatabase) {
     let (user, other) = (db.user(0).await, db.user(0).await);
     let (files, batches) = (db.store.files(), db.store.batches());
     let id = file(&db, user, &["a", "b"]).await;
@@ -271,7 +271,7 @@ async fn polls_draw_from_the_money_of_their_batch(db: TestDatabase) {
     // The rest returns to the batch while it is open, then to the account.
     close(&first, 150).await;
     let batch = batches.batch(user, id).await.unwrap().unwrap();
-    assert_eq!((batch.held, batch.spent), (usd(250), usd(150)));
+    assert_eq!((batch.held, batch.spent), (usd(550), usd(150)));
     assert_eq!(db.money(user).await, [850, 550, 150]);
     db.assert_consistent().await;
     batches.cancel_batch(user, id, at(1)).await.unwrap();
