@@ -147,7 +147,7 @@ async fn in_time<T>(part: impl Future<Output = Result<T, multer::Error>>) -> Res
                 format!("the upload is too large: a file has at most {} MiB; split it", MAX_FILE_BYTES >> 20);
             Err(Fault::new(Kind::PayloadTooLarge, text))
         }
-        Ok(Err(multer::Error::StreamReadFailed(_) | multer::Error::IncompleteStream)) => {
+        Ok(Err(multer::Error::StreamReadFailed(_))) => {
             Err(Fault::new(Kind::IncompleteBody, "the upload ended early; send it again"))
         }
         Ok(Err(error)) => Err(Fault::invalid("", format!("the form cannot be read: {error}"))),
