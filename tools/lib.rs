@@ -15,6 +15,7 @@ pub mod intents;
 pub mod keys;
 pub mod models;
 mod paging;
+pub mod panels;
 mod poll_access;
 pub mod polls;
 pub mod reputation;
@@ -75,6 +76,10 @@ pub static TOOLS: LazyLock<Vec<Entry>> = LazyLock::new(|| {
         entry::<polls::EstimatePoll>(),
         entry::<polls::ListProfiles>(),
         entry::<models::ListModels>(),
+        entry::<panels::CreatePanel>(),
+        entry::<panels::ListPanels>(),
+        entry::<panels::GetPanel>(),
+        entry::<panels::DeletePanel>(),
         entry::<results::DrawPoll>(),
         entry::<results::WatchResult>(),
         entry::<examples::ListExamples>(),

@@ -24,6 +24,7 @@ mod poll_question;
 mod profile;
 pub mod reasons;
 pub mod reply;
+mod selection;
 pub mod sentences;
 mod start_poll;
 pub mod summary;

@@ -115,7 +115,7 @@ impl PlannedPoll {
     /// Validates a request and plans its poll.
     pub async fn new(cx: &Ctx, request: PollRequest) -> Result<Self, Fault> {
         let notify = notify(cx, request.notify_url.as_deref())?;
-        Ok(Self { plan: plan(cx, request.draft()?).await?, notify })
+        Ok(Self { plan: plan(cx, request.resolve(cx).await?).await?, notify })
     }
 
     /// Opens the poll for the caller.

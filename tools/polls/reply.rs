@@ -8,6 +8,7 @@ use ep_kernel::ports::{Closing, PollRecord};
 use ep_kernel::tool::{Brief, Presentation, ToolOutput};
 use ep_polling::ballot::{Ballot, BallotMode, Reason};
 use ep_polling::money::{MicroUsd, SpendBasis, Usd};
+use ep_polling::panel::PanelVersion;
 use ep_polling::poll_id::PollId;
 use ep_polling::stopping::{Pace, TerminationReason};
 use ep_polling::tally::NamedTally;
@@ -114,6 +115,10 @@ pub struct PollResponse {
     pub families: FamilySpread,
     /// The preset that chose the models; null if the request named them.
     pub preset: Option<String>,
+    /// The version of your panel that the models came from; absent without a panel.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "PanelVersion")]
+    pub panel: Option<PanelVersion>,
     /// The pace, which sets the number of calls in flight.
     pub pace: Pace,
     /// True if the voters are simulated.
@@ -334,6 +339,7 @@ impl PollResponse {
             confidence: summary.confidence,
             families: summary.families,
             preset: plan.preset.clone(),
+            panel: plan.panel.clone(),
             pace: plan.pace,
             simulated: plan.simulated,
             notices,

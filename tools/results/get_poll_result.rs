@@ -11,6 +11,7 @@ use ep_kernel::tool::{
     Access, Agents, Brief, Cost, Effect, Latency, Presentation, Rate, Rest, Spec, Task, Tool, ToolOutput,
 };
 use ep_polling::money::Usd;
+use ep_polling::panel::PanelVersion;
 use ep_polling::poll_id::PollId;
 use ep_polling::stopping::TerminationReason;
 use ep_polling::tally::NamedTally;
@@ -39,7 +40,7 @@ pub struct ResultQuery {
     #[serde(alias = "resultId", alias = "result_id")]
     #[schemars(extend("x-aliases" = ["resultId", "result_id"]))]
     pub poll_id: String,
-    /// Adds its cost, for its owner alone.
+    /// Adds its cost and its panel, for its owner alone.
     #[serde(default)]
     #[schemars(extend("default" = false))]
     pub costs: bool,
@@ -116,6 +117,10 @@ pub struct PollResult {
     pub families: FamilySpread,
     /// The preset that chose the models; null if the request named them.
     pub preset: Option<String>,
+    /// The version of the owner's panel that the models came from, for its owner with `costs: true`; absent otherwise.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "PanelVersion")]
+    pub panel: Option<PanelVersion>,
     /// True if the voters are simulated.
     pub simulated: bool,
     /// Notices about this poll: its roster, and models that gave no vote or did not respond.
@@ -276,6 +281,9 @@ impl PollResult {
             Some(closing) => Self::closed(state, closing, url, costs),
             None => Self::running(state, cx.polls().position(&state.record), url, age),
         };
+        if costs {
+            result.panel.clone_from(&state.record.plan.panel);
+        }
         if !cx.without_votes {
             result.votes = votes(state, costs);
         }
@@ -381,6 +389,7 @@ impl PollResult {
             confidence: 0.0,
             families,
             preset: plan.preset.clone(),
+            panel: None,
             simulated: plan.simulated,
             notices,
             result_url,

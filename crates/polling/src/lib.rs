@@ -9,6 +9,7 @@ pub mod explanation;
 pub mod money;
 pub mod options;
 pub mod order;
+pub mod panel;
 pub mod plan;
 pub mod poll_id;
 pub mod question;

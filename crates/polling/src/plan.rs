@@ -12,6 +12,7 @@ use super::explainers::{self, Explainer};
 use super::explanation::{ExplanationCount, TIME_LIMIT};
 use super::options::{ChoiceKind, Choices};
 use super::order::Seed;
+use super::panel::PanelVersion;
 use super::roster::{Member, ModelChoice, ModelSource, Roster};
 use super::stopping::Pace;
 use super::threshold::Threshold;
@@ -27,6 +28,8 @@ pub struct Draft {
     pub options: Choices,
     /// The models to ask.
     pub models: ModelChoice,
+    /// The account's panel that they come from.
+    pub panel: Option<PanelVersion>,
     /// The confidence at which the poll may stop early.
     pub threshold: Threshold,
     /// The maximum cost of the poll.
@@ -57,6 +60,9 @@ pub struct Plan {
     pub kind: ChoiceKind,
     /// The preset that chose the roster; `None` if the caller named the models.
     pub preset: Option<String>,
+    /// The account's panel that chose the roster. Its name is the account's own, so only the owner may read it.
+    #[serde(skip)]
+    pub panel: Option<PanelVersion>,
     /// The confidence at which the poll may stop early.
     pub threshold: Threshold,
     /// The maximum cost of the poll.
@@ -136,6 +142,8 @@ impl PollForm {
 pub struct Rules {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     preset: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    panel: Option<PanelVersion>,
     threshold: Threshold,
     #[serde(
         rename = "max_cost_micro_usd",
@@ -207,6 +215,7 @@ impl Plan {
                 ModelSource::Preset(name) => Some(name),
                 ModelSource::Named(_) => None,
             },
+            panel: draft.panel,
             threshold: draft.threshold,
             budget: draft.budget,
             pace: draft.pace,
@@ -236,6 +245,7 @@ impl Plan {
     pub fn rules(&self) -> Rules {
         Rules {
             preset: self.preset.clone(),
+            panel: self.panel.clone(),
             threshold: self.threshold,
             budget: self.budget,
             pace: self.pace,
@@ -262,6 +272,7 @@ impl Plan {
     ) -> Option<Self> {
         let Rules {
             preset,
+            panel,
             threshold,
             budget,
             pace,
@@ -280,6 +291,7 @@ impl Plan {
             options,
             kind,
             preset,
+            panel,
             threshold,
             budget,
             pace,
@@ -414,6 +426,7 @@ mod tests {
             question: "Tabs or spaces?".to_owned(),
             options: Options::new(&["Tabs", "Spaces"]).unwrap().into(),
             models: ModelChoice::preset("trio"),
+            panel: None,
             threshold: Threshold::DEFAULT,
             budget: Budget::DEFAULT,
             pace: Pace::Fast,
@@ -441,6 +454,11 @@ mod tests {
         let score = Plan { kind: ChoiceKind::Levels, ..complete };
         assert_eq!(stored(&serde_json::to_string(&score.rules()).unwrap()), Some(score.clone()));
         assert_eq!(score.form(), PollForm::Score);
+        let panel = Some(PanelVersion { name: "support".parse().unwrap(), version: 3 });
+        let chosen = Plan { preset: None, panel, ..plan.clone() };
+        let chosen_rules = serde_json::to_string(&chosen.rules()).unwrap();
+        assert!(chosen_rules.starts_with(r#"{"panel":{"name":"support","version":3},"#), "{chosen_rules}");
+        assert_eq!(stored(&chosen_rules), Some(chosen));
         assert_eq!(stored(&rules.replace('}', ",\"draws\":2}")), None);
     }
 }

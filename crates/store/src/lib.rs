@@ -32,8 +32,9 @@ use std::time::Duration;
 
 use ep_kernel::ports::{
     AccountDataStore, AgentPushes, AgentTasks, Balances, CheckoutStore, Confirmations, DepositStore,
-    FeedbackStore, IdempotencyStore, KeyStore, Ledger, Limiter, PollChanges, PollHistory, PollStore,
-    Profiles, ReputationStore, SessionStore, StoreError, UpstreamCache, UserAdmin, UserStore, WebhookStore,
+    FeedbackStore, IdempotencyStore, KeyStore, Ledger, Limiter, PanelStore, PollChanges, PollHistory,
+    PollStore, Profiles, ReputationStore, SessionStore, StoreError, UpstreamCache, UserAdmin, UserStore,
+    WebhookStore,
 };
 use ep_polling::poll_id::PollId;
 use ep_polling::time::Timestamp;
@@ -82,6 +83,7 @@ trait AnyDatabase:
     + DepositStore
     + KeyStore
     + Ledger
+    + PanelStore
     + PollStore
     + PollHistory
     + FeedbackStore
@@ -235,6 +237,11 @@ impl Store {
 
     /// Returns the store of webhooks and notifications.
     pub fn webhooks(&self) -> Arc<dyn WebhookStore> {
+        self.database.clone()
+    }
+
+    /// Returns the store of accounts' panels.
+    pub fn panels(&self) -> Arc<dyn PanelStore> {
         self.database.clone()
     }
 

@@ -193,6 +193,7 @@ mod account_data;
 mod agent_tasks;
 mod deposits;
 mod history;
+mod panels;
 mod plans;
 mod reputation;
 
@@ -200,6 +201,7 @@ pub(crate) use account_data::*;
 pub(crate) use agent_tasks::*;
 pub(crate) use deposits::*;
 pub(crate) use history::*;
+pub(crate) use panels::*;
 pub(crate) use plans::*;
 pub(crate) use reputation::*;
 

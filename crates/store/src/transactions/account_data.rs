@@ -163,6 +163,7 @@ async fn delete_account<C: Connection>(
         sql::ERASE_TASKS,
         sql::ERASE_WEBHOOK,
         sql::ERASE_NOTIFICATIONS,
+        sql::ERASE_PANELS,
     ] {
         db.execute(statement, values![user]).await?;
     }

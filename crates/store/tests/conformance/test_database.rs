@@ -286,6 +286,7 @@ pub fn plan(members: usize) -> Plan {
         question: "Tabs or \"spaces\"? 🦀 \u{1}".into(),
         options: vec!["Tabs".into(), "Spaces".into(), "Neither".into()],
         preset: Some("generalist".into()),
+        panel: None,
         threshold: Threshold::new(0.123_456_789_012_345_67).unwrap(),
         budget: Budget::default(),
         pace: Pace::Balanced,
