@@ -174,3 +174,32 @@ async fn a_panel_is_a_model_for_a_key_of_its_account() {
     let done = owner.tool("poll_question", question(json!({ "panel": "judges" }))).await;
     assert_eq!(done["structuredContent"]["decision"]["option"], "Beta", "{done}");
 }
+
+#[tokio::test]
+async fn a_winner_that_the_strongest_model_rejects_is_contested() {
+    let mut script = divided();
+    script.models = Script::panel(3).models;
+    let VoteFor::ByModel(votes) = &mut script.votes_for else { panic!("the votes are by model") };
+    votes.insert("maker2/line-2".to_owned(), "Alpha".to_owned());
+    let service = Setup::scripted(script).boot().await;
+    let owner = service.user().await;
+    let panel = json!({ "name": "judges", "models": [FIRST, SECOND, "maker2/line-2"] });
+    owner.post("/api/panels", &panel).await.expect(200);
+    let complete = async |members: Value| {
+        let mut members = members;
+        members["complete"] = true.into();
+        let poll = owner.poll(members).await.expect(200);
+        assert_eq!((&poll["winning_option"], &poll["tally"]["Alpha"]), (&json!("Alpha"), &json!(2)));
+        let id = poll["poll_id"].as_str().unwrap().to_owned();
+        let result = service.anonymous().get(&format!("/api/results/{id}")).await.expect(200);
+        assert_eq!(result["contested"], poll["contested"]);
+        let page = service.anonymous().get(&format!("/results/{id}.md")).await.text;
+        (
+            poll["contested"].clone(),
+            page.contains("Contested: The strongest model that voted chose another option."),
+        )
+    };
+    assert_eq!(complete(json!({ "panel": "judges" })).await, (json!(true), true));
+    // Two thirds are enough, and these models have no order.
+    assert_eq!(complete(json!({ "models": panel["models"] })).await, (json!(false), false));
+}

@@ -232,6 +232,7 @@ mod tests {
             threshold: None,
             budget: None,
             simulated: true,
+            contested: false,
         };
         assert_eq!(
             reasoning(&ended),

@@ -80,6 +80,11 @@ pub struct PollResponse {
     pub winning_option: Option<String>,
     /// True if two or more options share the highest count.
     pub is_tie: bool,
+    /// True if the result is contested: options tie, the winner has less than two thirds of the votes, or the strongest
+    /// model that voted chose another option (of models with an order of strength). Absent for a score.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "bool")]
+    pub contested: Option<bool>,
     /// The decision by the tie rule; absent unless requested by `on_tie`.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "PollDecision")]
@@ -324,6 +329,7 @@ impl PollResponse {
             poll_type: PollType::Fptp,
             winning_option: summary.winning_option,
             is_tie: summary.is_tie,
+            contested: summary.contested,
             decision: summary.decision,
             confidence_threshold: plan.threshold.get(),
             max_cost_usd: Usd(plan.budget.amount()),
@@ -364,6 +370,7 @@ impl<'a> From<&'a PollResponse> for EndedPoll<'a> {
             threshold: Some(poll.confidence_threshold),
             budget: Some(poll.max_cost_usd),
             simulated: poll.simulated,
+            contested: poll.contested == Some(true),
         }
     }
 }

@@ -75,6 +75,12 @@ pub struct PollResult {
     pub median_level: Option<String>,
     /// True if two or more options share the highest count.
     pub is_tie: bool,
+    /// True if the result is contested: options tie, the winner has less than two thirds of the votes, or the strongest
+    /// model that voted chose another option (of models with an order of strength). Absent for a score, and while the poll
+    /// runs.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "bool")]
+    pub contested: Option<bool>,
     /// The decision by the tie rule; absent unless requested by `on_tie`, and while the poll runs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "PollDecision")]
@@ -260,6 +266,7 @@ impl<'a> From<&'a PollResult> for EndedPoll<'a> {
             threshold: poll.confidence_threshold,
             budget: poll.max_cost_usd,
             simulated: poll.simulated,
+            contested: poll.contested == Some(true),
         }
     }
 }
@@ -306,6 +313,7 @@ impl PollResult {
             winning_option: summary.winning_option,
             median_level: summary.median_level,
             is_tie: summary.is_tie,
+            contested: summary.contested,
             decision: summary.decision,
             early_terminated: summary.skipped > 0,
             termination_reason: closing.reason,
@@ -371,6 +379,7 @@ impl PollResult {
             winning_option: None,
             median_level: None,
             is_tie: false,
+            contested: None,
             decision: None,
             confidence_threshold: Some(plan.threshold.get()),
             max_cost_usd: (!plan.is_free()).then(|| Usd(plan.budget.amount())),

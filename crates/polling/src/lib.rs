@@ -3,6 +3,7 @@
 pub mod apportion;
 pub mod ballot;
 pub mod budget;
+pub mod contested;
 pub mod dispatch;
 pub mod explainers;
 pub mod explanation;

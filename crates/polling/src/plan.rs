@@ -82,6 +82,10 @@ pub struct Plan {
     /// The rule for a tie.
     #[serde(skip)]
     pub on_tie: TieRule,
+    /// True if the members are in the order of their strength by their panel, their preset or the tie rule. Polls with a
+    /// tie rule that were stored by earlier releases lack it: see [`Plan::has_order`].
+    #[serde(skip)]
+    pub ranked: bool,
     /// True if the voters are simulated.
     pub simulated: bool,
     /// The roster in dispatch order.
@@ -164,6 +168,8 @@ pub struct Rules {
     #[serde(default, skip_serializing_if = "is_default")]
     on_tie: TieRule,
     #[serde(default, skip_serializing_if = "is_default")]
+    ranked: bool,
+    #[serde(default, skip_serializing_if = "is_default")]
     simulated: bool,
     #[serde(default = "usual_deadline_ms", skip_serializing_if = "is_usual_deadline")]
     deadline_ms: u64,
@@ -205,8 +211,10 @@ pub const INSTRUCTION_TOKENS: u64 = 700;
 impl Plan {
     /// Draws the dispatch order and creates the plan.
     pub fn new(draft: Draft, roster: Roster, seed: Seed, deadline: Duration) -> Self {
-        let Roster { members, simulated, notices, .. } = roster;
+        let Roster { members, simulated, notices, is_ranked } = roster;
         let kind = draft.options.kind();
+        // Models that a request lists have an order of strength only if the request relies on it.
+        let is_listed = draft.panel.is_none() && matches!(draft.models.source, ModelSource::Named(_));
         Self {
             question: draft.question.into(),
             kind,
@@ -223,6 +231,7 @@ impl Plan {
             explanations: draft.explanations,
             complete: draft.complete || kind == ChoiceKind::Levels,
             on_tie: draft.on_tie,
+            ranked: is_ranked && (draft.on_tie == TieRule::Strongest || !is_listed),
             simulated,
             roster: DispatchOrder::draw(members, seed),
             seed,
@@ -254,6 +263,7 @@ impl Plan {
             kind: self.kind,
             complete: self.complete,
             on_tie: self.on_tie,
+            ranked: self.ranked,
             simulated: self.simulated,
             deadline_ms: self.deadline_ms,
             notices: self.notices.clone(),
@@ -281,6 +291,7 @@ impl Plan {
             kind,
             complete,
             on_tie,
+            ranked,
             simulated,
             deadline_ms,
             notices,
@@ -299,6 +310,7 @@ impl Plan {
             explanations,
             complete,
             on_tie,
+            ranked,
             simulated,
             roster: DispatchOrder::draw(members, seed),
             seed,
@@ -317,6 +329,16 @@ impl Plan {
         let mut ranked: Vec<&Ballot> = ballots.into_iter().collect();
         ranked.sort_by_key(|ballot| self.roster.rank(ballot.position as usize));
         ranked.into_iter().map(|ballot| ballot.vote.as_ref().ok().copied()).collect()
+    }
+
+    /// True if the members are in the order of their strength.
+    pub fn has_order(&self) -> bool {
+        self.ranked || self.on_tie == TieRule::Strongest
+    }
+
+    /// Returns the vote of the strongest member that voted; `None` if the members have no order of strength.
+    pub fn strongest_vote<'b>(&self, ballots: impl IntoIterator<Item = &'b Ballot>) -> Option<usize> {
+        self.has_order().then(|| self.ranked_votes(ballots).into_iter().flatten().next()).flatten()
     }
 
     /// Returns the options in the order in which the member of this ballot saw them, as indices into the
@@ -455,7 +477,7 @@ mod tests {
         assert_eq!(stored(&serde_json::to_string(&score.rules()).unwrap()), Some(score.clone()));
         assert_eq!(score.form(), PollForm::Score);
         let panel = Some(PanelVersion { name: "support".parse().unwrap(), version: 3 });
-        let chosen = Plan { preset: None, panel, ..plan.clone() };
+        let chosen = Plan { preset: None, panel, ranked: true, ..plan.clone() };
         let chosen_rules = serde_json::to_string(&chosen.rules()).unwrap();
         assert!(chosen_rules.starts_with(r#"{"panel":{"name":"support","version":3},"#), "{chosen_rules}");
         assert_eq!(stored(&chosen_rules), Some(chosen));

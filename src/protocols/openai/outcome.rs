@@ -142,6 +142,7 @@ impl FieldResult<'_> {
             "panel": self.panel(),
             "shares": shares.collect::<Vec<Value>>(),
             "confidence": self.confidence(),
+            "contested": poll.contested,
             "termination_reason": poll.termination_reason,
             "cost_usd": poll.costs.as_ref().map(|costs| costs.total_estimated_cost),
             "simulated": poll.simulated,

@@ -295,6 +295,7 @@ pub fn plan(members: usize) -> Plan {
         kind: ChoiceKind::Options,
         complete: false,
         on_tie: ep_polling::tie_rule::TieRule::Report,
+        ranked: false,
         simulated: true,
         roster: (0..members).map(member).collect(),
         seed: Seed::new([7; 32]),
