@@ -16,6 +16,7 @@ use ep_polling::tie_rule::TieRule;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::found::unknown_models;
 use super::view::Panel;
 
 /// Stores a panel.
@@ -150,15 +151,27 @@ async fn named(cx: &Ctx, names: ModelNames) -> Result<Vec<Member>, Fault> {
             return wrong(format!("{name} is listed twice; list each model once"));
         }
     }
-    let count = names.as_slice().len();
-    let roster =
-        cx.models().roster(&ModelChoice { source: ModelSource::Named(names), exclude: None }).await?;
+    let choice = ModelChoice { source: ModelSource::Named(names.clone()), exclude: None };
+    let roster = cx.models().roster(&choice).await.map_err(|fault| not_in_registry(fault, &names))?;
     let members = roster.members().to_vec();
-    if members.len() != count {
+    if members.len() != names.as_slice().len() {
         let text = "models have names that stand for several models; spell each id as list_models does";
         return Err(Fault::invalid("models", text));
     }
     Ok(members)
+}
+
+/// Replaces the message about unknown models, which advises `*`, and keeps the fields.
+fn not_in_registry(fault: Fault, names: &ModelNames) -> Fault {
+    let unknown = unknown_models(&fault, names).join(", ");
+    if unknown.is_empty() {
+        return fault;
+    }
+    let text = format!("models: the registry has no {unknown}; list_models lists the ids");
+    let fields = fault.fields().iter();
+    fields.fold(Fault::new(Kind::InvalidInput, text), |fault, wrong| {
+        fault.with_field(&*wrong.field, &*wrong.detail)
+    })
 }
 
 /// Returns the present models of a preset, the strongest first, with the basis of their order and notices about them.
@@ -238,7 +251,7 @@ mod tests {
             service.call::<CreatePanel>(&user, json!({ "name": "a", "preset": "trio" })).await.unwrap().value;
         let model = trio["models"][0].as_str().unwrap();
         for (models, problem) in [
-            (json!([model, "no/such"]), "no/such"),
+            (json!([model, "no/such"]), "the registry has no no/such; list_models"),
             (json!([model, "demo/*"]), "has a *"),
             (json!([model, model.to_uppercase()]), "is listed twice"),
             (json!([model]), "name 2 to 150"),

@@ -69,13 +69,8 @@ async fn unknown(cx: &Ctx, wanted: &PanelRef, presets: &[String]) -> Result<Faul
 
 /// Replaces the error about models that the registry no longer has with one that names the panel.
 pub fn no_longer_known(fault: Fault, panel: &PanelVersion, models: &ModelNames) -> Fault {
-    let missing: Vec<&str> = fault
-        .fields()
-        .iter()
-        .filter_map(|wrong| wrong.field.strip_prefix("models[")?.strip_suffix(']')?.parse::<usize>().ok())
-        .filter_map(|index| models.as_slice().get(index).map(String::as_str))
-        .collect();
-    if fault.kind() != Kind::InvalidInput || missing.is_empty() {
+    let missing = unknown_models(&fault, models);
+    if missing.is_empty() {
         return fault;
     }
     let text = format!(
@@ -84,4 +79,12 @@ pub fn no_longer_known(fault: Fault, panel: &PanelVersion, models: &ModelNames) 
         panel.name
     );
     Fault::invalid("panel", text)
+}
+
+/// Returns the models that a fault of the registry calls unknown.
+pub(super) fn unknown_models<'m>(fault: &Fault, models: &'m ModelNames) -> Vec<&'m str> {
+    let index = |field: &str| field.strip_prefix("models[")?.strip_suffix(']')?.parse::<usize>().ok();
+    let indices = fault.fields().iter().filter_map(|wrong| index(&wrong.field));
+    let named = indices.filter_map(|index| models.as_slice().get(index).map(String::as_str));
+    if fault.kind() == Kind::InvalidInput { named.collect() } else { Vec::new() }
 }
