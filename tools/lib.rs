@@ -16,6 +16,7 @@ pub mod intents;
 pub mod keys;
 pub mod models;
 mod paging;
+pub mod panels;
 mod poll_access;
 pub mod polls;
 pub mod reputation;
@@ -81,6 +82,10 @@ pub static TOOLS: LazyLock<Vec<Entry>> = LazyLock::new(|| {
         entry::<polls::EstimatePoll>(),
         entry::<polls::ListProfiles>(),
         entry::<models::ListModels>(),
+        entry::<panels::CreatePanel>(),
+        entry::<panels::ListPanels>(),
+        entry::<panels::GetPanel>(),
+        entry::<panels::DeletePanel>(),
         entry::<results::DrawPoll>(),
         entry::<results::WatchResult>(),
         entry::<examples::ListExamples>(),

@@ -31,6 +31,9 @@ pub(super) struct Arguments {
     /// Preset: fast_and_cheap, generalist, frontier_generalist, budget, code, free …
     #[arg(long)]
     preset: Option<String>,
+    /// Panel of your account, as NAME or NAME@VERSION, or a preset: its models and its rules
+    #[arg(long, value_name = "NAME", conflicts_with_all = ["preset", "models"])]
+    panel: Option<String>,
     /// Model id, replacing the preset; * matches any text; may be repeated
     #[arg(long = "model", value_name = "ID")]
     models: Vec<String>,
@@ -76,6 +79,7 @@ impl Arguments {
         let list = |names: &[String]| (!names.is_empty()).then(|| json!(names));
         let given = [
             ("preset", self.preset.clone().map(Value::from)),
+            ("panel", self.panel.clone().map(Value::from)),
             ("models", list(&self.models)),
             ("exclude", list(&self.exclude)),
             ("profile", self.profile.clone().map(Value::from)),

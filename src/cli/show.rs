@@ -130,6 +130,7 @@ impl TerminalResult<'_> {
             fact("Stopped", &stopped),
             fact("How sure", &self.sentences.sure()),
         ];
+        lines.extend(self.sentences.dissent().map(|dissent| fact("Contested", &dissent)));
         if self.families.with_votes > 0 {
             lines.push(fact("Families", &independence(self.families)));
         }

@@ -12,10 +12,10 @@ use ep_kernel::fault::{Fault, Kind};
 use ep_kernel::ports::BatchRecord;
 use ep_kernel::tool::Entry;
 use ep_polling::money::MicroUsd;
-use ep_tools::batches::operation_of_rows;
+use ep_tools::batches::{operation_of_rows, with_defaults};
 use serde_json::Value;
 
-use super::openai::rows::{ENDPOINTS, RowCall, RowEndpoint, context, error_body, with_defaults};
+use super::openai::rows::{ENDPOINTS, RowCall, RowEndpoint, context, error_body};
 use crate::site::Site;
 
 /// Asks rows in this process.
@@ -56,6 +56,12 @@ fn asker(batch: &BatchRecord) -> Result<Asker, Fault> {
     operation.ok_or_else(|| Fault::invalid("url", format!("{path} is no endpoint of batches any more")))
 }
 
+/// Returns the input of an operation for a row.
+fn input_of(entry: &Entry, batch: &BatchRecord, row: &BatchLine) -> Value {
+    let members = with_defaults(batch.terms.defaults.clone(), row.body.clone());
+    entry.without_empty(Value::Object(members))
+}
+
 #[async_trait]
 impl RowRunner for BatchRows {
     async fn at_most(&self, batch: &BatchRecord, row: &BatchLine) -> Result<MicroUsd, Fault> {
@@ -63,7 +69,7 @@ impl RowRunner for BatchRows {
         match asker(batch)? {
             Asker::Endpoint(endpoint) => (endpoint.at_most)(self.call(batch, row, request)).await,
             Asker::Operation(entry) => {
-                let input = entry.without_empty(Value::Object(with_defaults(batch, row)));
+                let input = input_of(entry, batch, row);
                 entry.at_most(context(&self.app, batch, request), input).await
             }
         }
@@ -79,7 +85,7 @@ impl RowRunner for BatchRows {
         match asker(batch)? {
             Asker::Endpoint(endpoint) => (endpoint.run)(self.call(batch, row, request), reference).await,
             Asker::Operation(entry) => {
-                let input = entry.without_empty(Value::Object(with_defaults(batch, row)));
+                let input = input_of(entry, batch, row);
                 let mut cx = context(&self.app, batch, request);
                 cx.request_ref = Some(reference);
                 let output = entry.run(cx, input).await?;

@@ -26,7 +26,7 @@ async fn service() -> Service {
 fn filled(route: &Route) -> String {
     let path = route.path.replace("{poll_id}", "EP-20260101-0000000000");
     let path = path.replace("{key_id}", "00000000-0000-4000-8000-000000000000");
-    path.replace("{language}", "curl")
+    path.replace("{language}", "curl").replace("{name}", "no-such-panel")
 }
 
 fn method(route: &Route) -> Method {

@@ -79,6 +79,7 @@ mod pages_result;
 mod pages_security;
 mod pages_start;
 mod pages_visitor;
+mod panels;
 mod parity;
 mod polls;
 mod real_model;

@@ -246,6 +246,7 @@ fn privacy_page_covers_every_table() {
         "identities",
         "key_spending",
         "notifications",
+        "panels",
         "plans",
         "polls",
         "rate_limits",

@@ -38,6 +38,10 @@ async fn answer(entry: &'static Entry, surface: Surface, seed: u64) -> Value {
     if input.get("batch_id").is_some() {
         input["batch_id"] = started_batch(&user).await;
     }
+    if input.get("name").is_some() && entry.spec.name != "create_panel" {
+        let panel = json!({ "name": input["name"], "preset": "trio" });
+        user.post("/api/panels", &panel).await.expect(200);
+    }
     // A deletion is confirmed with the id of the deleted object.
     if input.get("confirm").is_some() {
         input["confirm"] = input.get("poll_id").cloned().unwrap_or_else(|| json!(account));

@@ -27,6 +27,7 @@ async fn a_poll_end_to_end(engine: Engine) {
         "poll_type",
         "winning_option",
         "is_tie",
+        "contested",
         "confidence_threshold",
         "max_cost_usd",
         "early_terminated",
@@ -43,7 +44,7 @@ async fn a_poll_end_to_end(engine: Engine) {
     assert_eq!(poll["status"], "success");
     assert_eq!(poll["outcome"], "Beta");
     assert_eq!(poll["winning_option"], "Beta");
-    assert_eq!(poll["is_tie"], false);
+    assert_eq!((&poll["is_tie"], &poll["contested"]), (&json!(false), &json!(false)));
     assert_eq!(poll["poll_type"], "fptp");
     assert_eq!(
         (poll["confidence_threshold"].as_f64(), poll["max_cost_usd"].as_f64()),

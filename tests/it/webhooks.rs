@@ -53,6 +53,7 @@ async fn notifications_are_signed(engine: Engine) {
         "outcome",
         "winning_option",
         "is_tie",
+        "contested",
         "tally",
         "confidence",
         "termination_reason",

@@ -45,7 +45,7 @@ impl Tool for DeleteAccount {
     const SPEC: Spec = Spec {
         name: "delete_account",
         title: "Delete your account",
-        summary: "Deletes your account permanently: sign-ins, keys, webhooks, feedback and agents' messages. Free.",
+        summary: "Deletes your account permanently: sign-ins, keys, panels, webhooks, feedback and agents' messages. Free.",
         manual: include_str!("delete_account.md"),
         example: r#"{ "confirm": "someone@example.com", "forfeit_balance": false }"#,
         access: Access::ACCOUNT,

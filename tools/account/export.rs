@@ -14,6 +14,7 @@ use super::exported_poll::ExportedPoll;
 use crate::feedback::ListedFeedback;
 use crate::keys::ListedKey;
 use crate::paging::{MAX_LIMIT, PollCursor};
+use crate::panels::Panel;
 use crate::webhooks::Notification;
 
 /// A page of an account's stored data.
@@ -33,6 +34,8 @@ pub struct AccountExport {
     pub notifications: Vec<Notification>,
     /// The tasks of its agents (A2A).
     pub tasks: Vec<TaskRecord>,
+    /// Its panels, every version.
+    pub panels: Vec<Panel>,
     /// Cursor of the next page; null on the last one.
     pub next_cursor: Option<String>,
 }
@@ -97,6 +100,7 @@ pub async fn whole_export(ports: &ToolPorts, user: UserId) -> Result<AccountExpo
         whole.feedback.extend(page.feedback);
         whole.notifications.extend(page.notifications);
         whole.tasks.extend(page.tasks);
+        whole.panels.extend(page.panels);
         whole.next_cursor = page.next_cursor;
     }
     Ok(whole)
@@ -150,6 +154,13 @@ async fn fill(
             export.tasks.extend(found);
             read
         }
+        ExportCursor::Panels(after) => {
+            let found = ports.panels.panel_versions_after(user, after.as_ref(), room).await?;
+            let last = found.last().map(|found| ExportCursor::Panels(Some(found.version.clone())));
+            let read = (found.len(), last);
+            export.panels.extend(found.into_iter().map(Into::into));
+            read
+        }
     };
     Ok((count as u32, last))
 }
@@ -161,6 +172,7 @@ mod tests {
     use serde_json::{Value, json};
 
     use super::super::ExportAccount;
+    use crate::panels::CreatePanel;
     use crate::polls::PollQuestion;
     use crate::testing::Service;
 
@@ -176,14 +188,18 @@ mod tests {
             let request = json!({ "question": format!("Which of the two is better, {number}?"), "options": ["Alpha", "Beta"] });
             service.call::<PollQuestion>(&user, request).await.unwrap();
         }
+        for (name, preset) in [("b", "trio"), ("b", "quintet"), ("a", "trio")] {
+            service.call::<CreatePanel>(&user, json!({ "name": name, "preset": preset })).await.unwrap();
+        }
         let whole = export(&service, &user, json!({ "limit": 100 })).await;
         assert_eq!((&whole["next_cursor"], whole["polls"].as_array().unwrap().len()), (&Value::Null, 3));
+        assert_eq!(whole["panels"].as_array().unwrap().len(), 3);
         assert!(!whole["polls"][0]["votes"].as_array().unwrap().is_empty());
         for limit in 1..=4 {
             let mut page = export(&service, &user, json!({ "limit": limit })).await;
             let account = page["account"].take();
             assert_eq!(account["id"], whole["account"]["id"]);
-            for list in ["transfers", "polls"] {
+            for list in ["transfers", "polls", "panels"] {
                 let mut read: Vec<Value> = page[list].as_array().unwrap().clone();
                 let mut cursor = page["next_cursor"].clone();
                 while cursor != Value::Null {
@@ -195,7 +211,7 @@ mod tests {
                 assert_eq!(read, *whole[list].as_array().unwrap(), "{list} in pages of {limit}");
             }
         }
-        for wrong in ["x", "polls.x", "transfers.x", "nothing.", "polls.1.EP-1"] {
+        for wrong in ["x", "polls.x", "transfers.x", "nothing.", "polls.1.EP-1", "panels.a", "panels.A@1"] {
             let refused = service.call::<ExportAccount>(&user, json!({ "cursor": wrong })).await;
             assert_eq!(refused.unwrap_err().kind(), Kind::InvalidInput, "{wrong}");
         }

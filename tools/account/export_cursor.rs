@@ -4,6 +4,7 @@ use std::fmt;
 use std::str::FromStr;
 
 use ep_kernel::fault::Fault;
+use ep_polling::panel::{PanelRef, PanelVersion};
 
 use crate::paging::{PollCursor, malformed_cursor};
 
@@ -15,6 +16,7 @@ pub(super) enum ExportCursor {
     Feedback(String),
     Notifications(String),
     Tasks(String),
+    Panels(Option<PanelVersion>),
 }
 
 impl fmt::Display for ExportCursor {
@@ -26,6 +28,8 @@ impl fmt::Display for ExportCursor {
             Self::Feedback(poll) => write!(f, "feedback.{poll}"),
             Self::Notifications(poll) => write!(f, "notifications.{poll}"),
             Self::Tasks(task) => write!(f, "tasks.{task}"),
+            Self::Panels(None) => f.write_str("panels."),
+            Self::Panels(Some(panel)) => write!(f, "panels.{panel}"),
         }
     }
 }
@@ -42,9 +46,17 @@ impl FromStr for ExportCursor {
             "feedback" => Self::Feedback(key.to_owned()),
             "notifications" => Self::Notifications(key.to_owned()),
             "tasks" => Self::Tasks(key.to_owned()),
+            "panels" if key.is_empty() => Self::Panels(None),
+            "panels" => Self::Panels(Some(panel(key).ok_or_else(malformed_cursor)?)),
             _ => return Err(malformed_cursor()),
         })
     }
+}
+
+/// Reads a panel's name and version.
+fn panel(key: &str) -> Option<PanelVersion> {
+    let reference: PanelRef = key.parse().ok()?;
+    Some(PanelVersion { name: reference.name().parse().ok()?, version: reference.version()? })
 }
 
 impl ExportCursor {
@@ -55,7 +67,8 @@ impl ExportCursor {
             Self::Polls(_) => Some(Self::Feedback(String::new())),
             Self::Feedback(_) => Some(Self::Notifications(String::new())),
             Self::Notifications(_) => Some(Self::Tasks(String::new())),
-            Self::Tasks(_) => None,
+            Self::Tasks(_) => Some(Self::Panels(None)),
+            Self::Panels(_) => None,
         }
     }
 }

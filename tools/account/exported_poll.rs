@@ -3,6 +3,7 @@
 use ep_kernel::executor::PollState;
 use ep_polling::ballot::{Ballot, Reason};
 use ep_polling::money::Usd;
+use ep_polling::panel::PanelVersion;
 use ep_polling::plan::Plan;
 use ep_polling::poll_id::PollId;
 use ep_polling::stopping::TerminationReason;
@@ -27,6 +28,8 @@ pub struct ExportedPoll {
     pub private: bool,
     /// The preset that chose its models; null if the request named them.
     pub preset: Option<String>,
+    /// The version of the panel that its models came from; null without a panel.
+    pub panel: Option<PanelVersion>,
     /// The confidence at which it could stop early.
     pub confidence_threshold: f64,
     /// The maximum cost, in USD.
@@ -104,6 +107,7 @@ impl From<&PollState> for ExportedPoll {
             options: plan.options.clone(),
             private: plan.private,
             preset: plan.preset.clone(),
+            panel: plan.panel.clone(),
             confidence_threshold: plan.threshold.get(),
             max_cost_usd: Usd(plan.budget.amount()),
             models: plan.roster.iter().map(|member| member.model.to_string()).collect(),

@@ -7,6 +7,7 @@ use ep_kernel::ports::BatchTerms;
 use ep_kernel::schema;
 use ep_kernel::tool::{Access, Agents, Cost, Effect, Latency, Rate, Rest, Spec, Task, Tool};
 use ep_polling::options::Options;
+use ep_polling::panel::PanelRef;
 use ep_polling::question::Question;
 use ep_polling::roster::ModelNames;
 use ep_polling::threshold::Threshold;
@@ -16,8 +17,10 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
 use super::batch_state::BatchState;
+use super::with_defaults;
 use crate::amount::Amount;
-use crate::polls::PollQuestion;
+use crate::panels::{FoundPanel, find};
+use crate::polls::{NamedModels, PollQuestion};
 
 /// Creates a batch.
 pub struct CreateBatch;
@@ -41,9 +44,11 @@ pub struct BatchToCreate {
     pub input_file_id: Option<String>,
     /// The path of the file's requests (default /api/poll).
     pub endpoint: Option<String>,
+    /// A panel of your account, or a preset with an order, for rows without their own. Its present version is used.
+    pub panel: Option<PanelRef>,
     /// The preset of models, for rows without their own (default fast_and_cheap).
     pub preset: Option<String>,
-    /// Ids of 2 to 150 models, instead of a preset.
+    /// Ids of 2 to 150 models, instead of a panel or preset.
     pub models: Option<ModelNames>,
     /// Confidence that an early answer matches the whole roster's (default 0.95).
     pub confidence_threshold: Option<Threshold>,
@@ -107,7 +112,14 @@ impl Tool for CreateBatch {
 
     async fn call(cx: &Ctx, input: BatchToCreate) -> Result<BatchState, Fault> {
         let user = cx.account()?;
-        let defaults = defaults(&input)?;
+        let panel = match &input.panel {
+            Some(wanted) => Some(match find(cx, wanted).await? {
+                FoundPanel::Own(own) => own.version.to_string(),
+                FoundPanel::Preset(name) => name,
+            }),
+            None => None,
+        };
+        let defaults = defaults(&input, panel)?;
         let metadata = labels(input.metadata)?;
         let polls = PollQuestion::SPEC.rest.map_or("", |rest| rest.path);
         let (file, endpoint) = match (input.rows.is_empty(), &input.input_file_id) {
@@ -156,11 +168,11 @@ impl Tool for CreateBatch {
 }
 
 /// Returns the arguments of all rows.
-fn defaults(input: &BatchToCreate) -> Result<Map<String, Value>, Fault> {
-    if input.preset.is_some() && input.models.is_some() {
-        return Err(Fault::invalid("models", "models replace preset: send one of the two"));
-    }
+fn defaults(input: &BatchToCreate, panel: Option<String>) -> Result<Map<String, Value>, Fault> {
+    let (preset, models) = (input.preset.clone(), input.models.clone());
+    NamedModels { panel: input.panel.clone(), preset, models, exclude: None }.check()?;
     let members = json!({
+        "panel": panel,
         "preset": input.preset,
         "models": input.models,
         "confidence_threshold": input.confidence_threshold.map(Threshold::get),
@@ -202,8 +214,7 @@ fn lines(rows: Vec<QuestionRow>, defaults: &Map<String, Value>, endpoint: &str) 
     for (index, row) in rows.into_iter().enumerate() {
         let id = row.id.clone().unwrap_or_else(|| (index + 1).to_string());
         let body = serde_json::to_value(&row).map_err(Fault::internal)?;
-        let mut request = defaults.clone();
-        request.extend(body.as_object().cloned().unwrap_or_default());
+        let request = with_defaults(defaults.clone(), body.as_object().cloned().unwrap_or_default());
         PollQuestion::check(Value::Object(request)).map_err(|fault| {
             let field = fault.fields().first().map_or("", |field| field.field.as_str());
             Fault::invalid(format!("rows[{index}].{field}"), fault.message().to_owned())

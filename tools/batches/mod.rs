@@ -12,6 +12,7 @@ use ep_kernel::ctx::Ctx;
 use ep_kernel::fault::Fault;
 use ep_kernel::ports::BatchRecord;
 use ep_kernel::tool::{Effect, Entry, Latency, Method};
+use serde_json::{Map, Value};
 
 pub use batch_state::{BatchState, error_file, output_file};
 pub use cancel_batch::CancelBatch;
@@ -36,6 +37,17 @@ fn operations_of_rows() -> impl Iterator<Item = &'static Entry> {
         let is_post = spec.rest.is_some_and(|rest| rest.method == Method::Post);
         is_post && spec.effect == Effect::Consult && spec.latency == Latency::Models && spec.access.key
     })
+}
+
+/// Returns the arguments of a row: those of its batch, unless the row has its own.
+pub fn with_defaults(mut defaults: Map<String, Value>, row: Map<String, Value>) -> Map<String, Value> {
+    /// Arguments that name the models. A row has one of them.
+    const MODELS: [&str; 3] = ["panel", "preset", "models"];
+    if MODELS.iter().any(|name| row.contains_key(*name)) {
+        MODELS.iter().for_each(|name| drop(defaults.remove(*name)));
+    }
+    defaults.extend(row);
+    defaults
 }
 
 /// Returns the caller's batch with this id.

@@ -57,7 +57,8 @@ impl Tool for FundKey {
             "put more money on a key",
             "move funds from my account to a key",
             "add dollars to a key",
-            "raise the budget of a key",
+            "raise or increase the budget of a key",
+            "load or transfer money onto a key",
         ],
         faults: &[Kind::NotFound, Kind::InsufficientBalance, Kind::AccountFrozen],
     };

@@ -39,6 +39,11 @@ pub struct CompletedPoll {
     pub winning_option: Option<String>,
     /// True if two or more options share the highest count.
     pub is_tie: bool,
+    /// True if the result is contested: options tie, the winner has less than two thirds of the votes, or the strongest
+    /// model that voted chose another option (of models with an order of strength). Absent for a score.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "bool")]
+    pub contested: Option<bool>,
     /// The decision by the tie rule; absent unless requested by `on_tie`.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "PollDecision")]
@@ -62,14 +67,16 @@ impl PollCompleted {
     /// Builds the notification; `None` while the poll runs.
     pub fn of(links: &Links, state: &PollState) -> Option<Self> {
         let closing = state.record.closing.as_ref()?;
-        let Summary { status, outcome, winning_option, is_tie, decision, tally, confidence, .. } =
-            Summary::new(state, closing);
+        let Summary {
+            status, outcome, winning_option, is_tie, contested, decision, tally, confidence, ..
+        } = Summary::new(state, closing);
         let data = CompletedPoll {
             poll_id: state.record.id.clone(),
             status,
             outcome,
             winning_option,
             is_tie,
+            contested,
             decision,
             tally,
             confidence,

@@ -88,6 +88,7 @@ impl Tool for DecideFreeQuestions {
                 question: asked.question.clone().into(),
                 options: asked.choices(index)?,
                 models: ModelChoice::preset(FREE_PRESET),
+                panel: None,
                 threshold: Threshold::DEFAULT,
                 budget: Budget::DEFAULT,
                 pace: Pace::Fast,

@@ -8,19 +8,19 @@ use ep_polling::ballot::Ballot;
 use ep_polling::budget::Budget;
 use ep_polling::money::MicroUsd;
 use ep_polling::options::{Choices, Levels, Options};
+use ep_polling::panel::PanelRef;
 use ep_polling::plan::{Draft, Plan};
 use ep_polling::question::QuestionText;
-use ep_polling::roster::ModelChoice;
 use ep_polling::stopping::Pace;
 use ep_polling::threshold::Threshold;
-use ep_polling::tie_rule::TieRule;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::draft::{affordable, choice, plan};
+use super::draft::{affordable, plan};
 use super::follow::follow;
 use super::poll_question::opener;
 use super::profile::Profile;
+use super::selection::NamedModels;
 use crate::results::PollResult;
 
 /// Asks several questions at once.
@@ -40,6 +40,8 @@ pub struct DecisionRequest {
     pub questions: Vec<Decision>,
     /// The preset of models (default fast_and_cheap).
     pub preset: Option<String>,
+    /// A panel of yours, as name or name@version, or a preset, instead of preset: its models and its rules.
+    pub panel: Option<PanelRef>,
     /// Confidence that an early answer matches the whole roster's (default 0.95).
     pub confidence_threshold: Option<Threshold>,
     /// Most to spend for all questions together, in USD (default 1).
@@ -196,21 +198,27 @@ impl Tool for DecideQuestions {
 /// Plans the poll of each question.
 async fn plans(cx: &Ctx, request: DecisionRequest) -> Result<Vec<Plan>, Fault> {
     counted(&request.questions)?;
-    let models = choice(request.preset, None, None, &Profile::Balanced.bundle().preset)?;
+    let DecisionRequest { panel, preset, .. } = request;
+    let named = NamedModels { panel, preset, models: None, exclude: None };
+    let selection = named.select(cx, &Profile::Balanced.bundle().preset).await?;
+    let threshold = request.confidence_threshold.or(selection.threshold).unwrap_or(Threshold::DEFAULT);
     let budget = shared(request.max_cost_usd.unwrap_or_default(), request.questions.len())?;
     let mut plans = Vec::with_capacity(request.questions.len());
     for (index, asked) in request.questions.iter().enumerate() {
+        // A score is a median, which has no ties.
+        let on_tie = selection.on_tie.filter(|_| asked.levels.is_none()).unwrap_or_default();
         let draft = Draft {
             question: asked.question.clone().into(),
             options: asked.choices(index)?,
-            models: ModelChoice { source: models.source.clone(), exclude: models.exclude.clone() },
-            threshold: request.confidence_threshold.unwrap_or(Threshold::DEFAULT),
+            models: selection.models.clone(),
+            panel: selection.panel.clone(),
+            threshold,
             budget,
             pace: request.pace.unwrap_or(Pace::Balanced),
             private: request.private,
             explanations: None,
             complete: asked.complete,
-            on_tie: TieRule::Report,
+            on_tie,
         };
         let plan = plan(cx, draft).await?;
         affordable(&plan)?;

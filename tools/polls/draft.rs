@@ -7,9 +7,10 @@ use ep_kernel::schema;
 use ep_polling::budget::Budget;
 use ep_polling::explanation::ExplanationCount;
 use ep_polling::options::Options;
+use ep_polling::panel::PanelRef;
 use ep_polling::plan::{Draft, Plan};
 use ep_polling::question::Question;
-use ep_polling::roster::{Member, ModelChoice, ModelNames, ModelSource, Roster};
+use ep_polling::roster::{Member, ModelNames, ModelSource, Roster};
 use ep_polling::stopping::Pace;
 use ep_polling::threshold::Threshold;
 use ep_polling::tie_rule::TieRule;
@@ -18,6 +19,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::profile::Profile;
+use super::selection::{NamedModels, Selection};
+use crate::panels::no_longer_known;
 
 /// Maximum wait that a caller can request, in milliseconds.
 const MAX_WAIT_MS: u32 = 600_000;
@@ -63,6 +66,9 @@ pub struct PollRequest {
     pub poll_type: Option<PollType>,
     /// The preset of models (default fast_and_cheap).
     pub preset: Option<String>,
+    /// A panel of yours, as name or name@version, or a preset: its models and its rules.
+    #[schemars(extend("x-extended" = true))]
+    pub panel: Option<PanelRef>,
     /// Ids of 2 to 150 models, instead of a preset; * stands for any text.
     pub models: Option<ModelNames>,
     /// Models not to ask.
@@ -108,54 +114,58 @@ pub struct PollRequest {
 impl PollRequest {
     /// Rejects an input that is not a poll request.
     pub fn check(input: Value) -> Result<(), Fault> {
-        schema::decode::<Self>(input)?.draft().map(drop)
+        let mut request = schema::decode::<Self>(input)?;
+        request.take_models().check()?;
+        request.draft(Selection::of(ModelSource::Preset(String::new()), None)).map(drop)
     }
 
-    /// Builds the draft. Its models are not looked up yet.
-    pub fn draft(self) -> Result<Draft, Fault> {
+    /// Looks up the panel, and builds the draft. The models are not looked up yet.
+    pub async fn resolve(mut self, cx: &Ctx) -> Result<Draft, Fault> {
+        let default = self.profile.unwrap_or(Profile::Balanced).bundle().preset;
+        let selection = self.take_models().select(cx, &default).await?;
+        self.draft(selection)
+    }
+
+    fn take_models(&mut self) -> NamedModels {
+        NamedModels {
+            panel: self.panel.take(),
+            preset: self.preset.take(),
+            models: self.models.take(),
+            exclude: self.exclude.take(),
+        }
+    }
+
+    fn draft(self, selection: Selection) -> Result<Draft, Fault> {
         let question = self.question.or(self.prompt).ok_or_else(|| {
             Fault::invalid("question", "question is missing: say what to ask, in at least 10 characters")
         })?;
         let profile = self.profile.unwrap_or(Profile::Balanced);
-        let bundle = profile.bundle();
-        let models = choice(self.preset, self.models, self.exclude, &bundle.preset)?;
+        // A requested profile has a threshold of its own.
+        let of_panel = selection.threshold.filter(|_| self.profile.is_none());
         Ok(Draft {
             question: question.into(),
             options: self.options.into(),
-            models,
-            threshold: self.confidence_threshold.unwrap_or_else(|| profile.threshold()),
+            models: selection.models,
+            panel: selection.panel,
+            threshold: self.confidence_threshold.or(of_panel).unwrap_or_else(|| profile.threshold()),
             budget: self.max_cost_usd.unwrap_or_else(|| profile.budget()),
-            pace: self.pace.unwrap_or(bundle.pace),
+            pace: self.pace.unwrap_or_else(|| profile.bundle().pace),
             private: self.private,
             explanations: self.reasons,
             complete: self.complete,
-            on_tie: self.on_tie.unwrap_or_default(),
+            on_tie: self.on_tie.or(selection.on_tie).unwrap_or_default(),
         })
     }
 }
 
-/// Returns the models of a request: the named ones, or those of its preset.
-pub fn choice(
-    preset: Option<String>,
-    models: Option<ModelNames>,
-    exclude: Option<ModelNames>,
-    default: &str,
-) -> Result<ModelChoice, Fault> {
-    let source = match (preset, models) {
-        // `*` for all models is not a choice, because some agents fill in every argument.
-        (Some(preset), Some(models)) if models.as_slice() == ["*"] => ModelSource::Preset(preset),
-        (Some(_), Some(_)) => {
-            return Err(Fault::invalid("models", "models replace preset: send one of the two"));
-        }
-        (_, Some(models)) => ModelSource::Named(models),
-        (preset, None) => ModelSource::Preset(preset.unwrap_or_else(|| default.to_owned())),
-    };
-    Ok(ModelChoice { source, exclude })
-}
-
 /// Looks up the models and plans the poll.
 pub async fn plan(cx: &Ctx, draft: Draft) -> Result<Plan, Fault> {
-    let roster = cx.models().roster(&draft.models).await?;
+    let roster = cx.models().roster(&draft.models).await.map_err(|fault| {
+        match (&draft.panel, &draft.models.source) {
+            (Some(panel), ModelSource::Named(models)) => no_longer_known(fault, panel, models),
+            _ => fault,
+        }
+    })?;
     if draft.on_tie == TieRule::Strongest && !roster.is_ranked {
         return Err(Fault::invalid(
             "on_tie",

@@ -50,8 +50,13 @@ impl Tool for DryRunPoll {
         let mut errors = Vec::new();
         let draft = loop {
             let request = schema::decode::<PollRequest>(Value::Object(members.clone()));
-            match request.and_then(PollRequest::draft) {
+            let drafted = match request {
+                Ok(request) => request.resolve(cx).await,
+                Err(fault) => Err(fault),
+            };
+            match drafted {
                 Ok(draft) => break draft,
+                Err(fault) if fault.kind() != Kind::InvalidInput => return Err(fault),
                 Err(fault) => {
                     let wrong = fault.fields();
                     errors.extend(wrong.iter().map(FieldFault::message));

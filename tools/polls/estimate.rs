@@ -5,6 +5,7 @@ use ep_kernel::executor::PollExecutor;
 use ep_kernel::tool::ToolOutput;
 use ep_polling::money::Usd;
 use ep_polling::money::{MicroUsd, Price};
+use ep_polling::panel::PanelVersion;
 use ep_polling::plan::{INSTRUCTION_TOKENS, Plan};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -28,6 +29,10 @@ pub fn typical_vote_cost(price: Price) -> MicroUsd {
 pub struct Estimates {
     /// The preset that chose the models; null if the request named them.
     pub preset: Option<String>,
+    /// The version of your panel that the models come from; absent without a panel.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "PanelVersion")]
+    pub panel: Option<PanelVersion>,
     /// Number of models that may be asked.
     pub models: u32,
     /// The fewest responses after which the poll can stop by confidence.
@@ -74,6 +79,7 @@ impl Estimates {
         let members = plan.roster.len();
         Self {
             preset: plan.preset.clone(),
+            panel: plan.panel.clone(),
             models: members as u32,
             calls_at_least: first_wave as u32,
             calls_at_most: members as u32,

@@ -5,6 +5,7 @@ use ep_kernel::fault::{Fault, Kind};
 use ep_kernel::schema;
 use ep_kernel::tool::{Access, Agents, Cost, Effect, Latency, Rate, Rest, Spec, Task, Tool};
 use ep_polling::options::{MAX_OPTIONS, MIN_OPTIONS, Options};
+use ep_polling::panel::PanelRef;
 use ep_polling::plan::Draft;
 use ep_polling::roster::ModelNames;
 use ep_polling::threshold::Threshold;
@@ -12,9 +13,10 @@ use ep_polling::tie_rule::TieRule;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::draft::{choice, plan};
+use super::draft::plan;
 use super::estimate::Estimates;
 use super::profile::Profile;
+use super::selection::NamedModels;
 
 /// Estimates a poll by its models and its number of options.
 pub struct EstimatePoll;
@@ -24,6 +26,8 @@ pub struct EstimatePoll;
 pub struct PollShape {
     /// The preset of models (default fast_and_cheap).
     pub preset: Option<String>,
+    /// Instead of a preset: a panel of yours, as name or name@version.
+    pub panel: Option<PanelRef>,
     /// Instead of a preset: 2 to 150 models, by id or with * for any text. In a query, once per name.
     pub models: Option<ModelNames>,
     /// Models to exclude, in the same notation.
@@ -87,12 +91,21 @@ impl Tool for EstimatePoll {
             (1..=count).map(|n| format!("An option of ordinary length, number {n}")).collect();
         let profile = shape.profile.unwrap_or(Profile::Balanced);
         let bundle = profile.bundle();
+        let named = NamedModels {
+            panel: shape.panel,
+            preset: shape.preset,
+            models: shape.models,
+            exclude: shape.exclude,
+        };
+        let selection = named.select(cx, &bundle.preset).await?;
+        let of_panel = selection.threshold.filter(|_| shape.profile.is_none());
         let draft = Draft {
             question: "A question of ordinary length, asked to price a poll of this shape and never sent?"
                 .into(),
             options: Options::new(&names).map_err(Fault::internal)?.into(),
-            models: choice(shape.preset, shape.models, shape.exclude, &bundle.preset)?,
-            threshold: shape.confidence_threshold.unwrap_or_else(|| profile.threshold()),
+            models: selection.models,
+            panel: selection.panel,
+            threshold: shape.confidence_threshold.or(of_panel).unwrap_or_else(|| profile.threshold()),
             budget: profile.budget(),
             pace: bundle.pace,
             private: false,

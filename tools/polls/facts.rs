@@ -52,6 +52,9 @@ impl ResultText {
         let (votes, stopped) = (poll.counts(), poll.stopped());
         let mut facts = format!("poll_id {}; status {}. ", state.record.id, summary.status.as_str());
         let _ = write!(facts, "{}. {votes}. {stopped}", counts(&summary.tally, ROOM));
+        if let Some(dissent) = poll.dissent() {
+            let _ = write!(facts, " Contested: {dissent}");
+        }
         if let Some(level) = &summary.median_level {
             let _ = write!(facts, " Median level: {}.", cut(level, NAMED / 4));
         }

@@ -152,6 +152,7 @@ impl Tool for PollFree {
             question: question.into(),
             options: options.into(),
             models: ModelChoice::preset(FREE_PRESET),
+            panel: None,
             threshold: Threshold::DEFAULT,
             budget: Budget::DEFAULT,
             pace: Pace::Fast,
@@ -231,6 +232,7 @@ mod tests {
             threshold: None,
             budget: None,
             simulated: true,
+            contested: false,
         };
         assert_eq!(
             reasoning(&ended),

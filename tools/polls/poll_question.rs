@@ -82,7 +82,7 @@ impl Tool for PollQuestion {
     }
 
     async fn at_most(cx: &Ctx, request: PollRequest) -> Result<MicroUsd, Fault> {
-        Ok(plan(cx, request.draft()?).await?.at_most())
+        Ok(plan(cx, request.resolve(cx).await?).await?.at_most())
     }
 
     async fn call(cx: &Ctx, request: PollRequest) -> Result<PollReply, Fault> {
@@ -120,7 +120,7 @@ impl PlannedPoll {
     /// Validates a request and plans its poll.
     pub async fn new(cx: &Ctx, request: PollRequest) -> Result<Self, Fault> {
         let notify = notify(cx, request.notify_url.as_deref())?;
-        Ok(Self { plan: plan(cx, request.draft()?).await?, notify })
+        Ok(Self { plan: plan(cx, request.resolve(cx).await?).await?, notify })
     }
 
     /// Opens the poll for the caller.

@@ -8,6 +8,7 @@ use ep_kernel::ports::{Closing, PollRecord};
 use ep_kernel::tool::{Brief, Presentation, ToolOutput};
 use ep_polling::ballot::{Ballot, BallotMode, Reason};
 use ep_polling::money::{MicroUsd, SpendBasis, Usd};
+use ep_polling::panel::PanelVersion;
 use ep_polling::poll_id::PollId;
 use ep_polling::stopping::{Pace, TerminationReason};
 use ep_polling::tally::NamedTally;
@@ -79,6 +80,11 @@ pub struct PollResponse {
     pub winning_option: Option<String>,
     /// True if two or more options share the highest count.
     pub is_tie: bool,
+    /// True if the result is contested: options tie, the winner has less than two thirds of the votes, or the strongest
+    /// model that voted chose another option (of models with an order of strength). Absent for a score.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "bool")]
+    pub contested: Option<bool>,
     /// The decision by the tie rule; absent unless requested by `on_tie`.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "PollDecision")]
@@ -114,6 +120,10 @@ pub struct PollResponse {
     pub families: FamilySpread,
     /// The preset that chose the models; null if the request named them.
     pub preset: Option<String>,
+    /// The version of your panel that the models came from; absent without a panel.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "PanelVersion")]
+    pub panel: Option<PanelVersion>,
     /// The pace, which sets the number of calls in flight.
     pub pace: Pace,
     /// True if the voters are simulated.
@@ -319,6 +329,7 @@ impl PollResponse {
             poll_type: PollType::Fptp,
             winning_option: summary.winning_option,
             is_tie: summary.is_tie,
+            contested: summary.contested,
             decision: summary.decision,
             confidence_threshold: plan.threshold.get(),
             max_cost_usd: Usd(plan.budget.amount()),
@@ -334,6 +345,7 @@ impl PollResponse {
             confidence: summary.confidence,
             families: summary.families,
             preset: plan.preset.clone(),
+            panel: plan.panel.clone(),
             pace: plan.pace,
             simulated: plan.simulated,
             notices,
@@ -358,6 +370,7 @@ impl<'a> From<&'a PollResponse> for EndedPoll<'a> {
             threshold: Some(poll.confidence_threshold),
             budget: Some(poll.max_cost_usd),
             simulated: poll.simulated,
+            contested: poll.contested == Some(true),
         }
     }
 }

@@ -5,6 +5,7 @@
 
 use ep_kernel::executor::PollState;
 use ep_kernel::ports::Closing;
+use ep_polling::contested::is_low_share;
 use ep_polling::money::Usd;
 use ep_polling::stopping::TerminationReason;
 use ep_polling::tally::NamedTally;
@@ -33,6 +34,8 @@ pub struct EndedPoll<'a> {
     /// Maximum cost; `None` if the models are free.
     pub(crate) budget: Option<Usd>,
     pub(crate) simulated: bool,
+    /// True if the result is contested.
+    pub(crate) contested: bool,
 }
 
 impl<'a> EndedPoll<'a> {
@@ -51,6 +54,7 @@ impl<'a> EndedPoll<'a> {
             threshold: Some(plan.threshold.get()),
             budget: (!plan.is_free()).then(|| Usd(plan.budget.amount())),
             simulated: plan.simulated,
+            contested: summary.contested == Some(true),
         }
     }
 }
@@ -136,6 +140,16 @@ impl EndedPoll<'_> {
         }
     }
 
+    /// Returns the reason why the winner is contested. None if it is not; the headline already says a tie.
+    pub fn dissent(&self) -> Option<String> {
+        let winner = self.winner.filter(|_| self.contested)?;
+        Some(if is_low_share(self.tally.of(winner), self.tally.votes()) {
+            "Less than two thirds of the votes are for the winner.".to_owned()
+        } else {
+            "The strongest model that voted chose another option.".to_owned()
+        })
+    }
+
     /// Returns the confidence in the outcome and its meaning.
     pub fn sure(&self) -> String {
         if self.tally.votes() == 0 {
@@ -211,6 +225,7 @@ mod tests {
             threshold: Some(0.95),
             budget: None,
             simulated: false,
+            contested: false,
         }
     }
 
@@ -242,6 +257,17 @@ mod tests {
             "Would hold for the whole panel of 47 models: at least 97.3 %. Simulated votes say nothing about real \
              models."
         );
+    }
+
+    #[test]
+    fn a_contested_winner_has_a_low_share_or_no_vote_of_the_strongest() {
+        let low = NamedTally(vec![("Tabs".into(), 3), ("Spaces".into(), 2)]);
+        let high = NamedTally(vec![("Tabs".into(), 2), ("Spaces".into(), 1)]);
+        let dissent = |tally: &NamedTally, contested| EndedPoll { contested, ..poll(tally) }.dissent();
+        assert!(dissent(&low, true).unwrap().contains("two thirds"));
+        assert!(dissent(&high, true).unwrap().contains("strongest model"));
+        assert_eq!(dissent(&high, false), None);
+        assert_eq!(EndedPoll { winner: None, contested: true, ..poll(&low) }.dissent(), None);
     }
 
     #[test]

@@ -5,6 +5,7 @@ use std::collections::HashMap;
 use ep_kernel::executor::PollState;
 use ep_kernel::ports::{Closing, PastPoll, PollRecord};
 use ep_polling::ballot::Ballot;
+use ep_polling::contested::is_contested;
 use ep_polling::options::ChoiceKind;
 use ep_polling::stopping::FinalResponse;
 use ep_polling::tally::{NamedTally, Outcome, Tally};
@@ -98,6 +99,8 @@ pub struct Summary {
     pub median_level: Option<String>,
     /// True if the highest count is shared.
     pub is_tie: bool,
+    /// True if the result is contested; `None` for a score.
+    pub contested: Option<bool>,
     /// The decision, if the poll has a tie rule.
     pub decision: Option<PollDecision>,
     /// Votes per option.
@@ -132,6 +135,7 @@ impl Summary {
             winning_option: winning_option(outcome, &plan.options),
             median_level: median.and_then(|level| plan.options.get(level).cloned()),
             is_tie: outcome == Outcome::Tie,
+            contested: contested(state, &tally),
             decision: decision(state, &tally),
             tally: tally.named(&plan.options),
             counted,
@@ -164,6 +168,13 @@ fn decision(state: &PollState, tally: &Tally) -> Option<PollDecision> {
     let ranked = plan.ranked_votes(state.ballots.iter().map(|ballot| &**ballot));
     let (option, by) = tie_rule::decide(tally, plan.on_tie, ranked, is_final);
     Some(PollDecision { option: option.and_then(|option| plan.options.get(option).cloned()), by })
+}
+
+/// True if the result is contested. The levels of a score are neighbours, so votes for several of them contest nothing.
+fn contested(state: &PollState, tally: &Tally) -> Option<bool> {
+    let plan = &state.record.plan;
+    let strongest = || plan.strongest_vote(state.ballots.iter().map(|ballot| &**ballot));
+    (plan.kind == ChoiceKind::Options).then(|| is_contested(tally, strongest()))
 }
 
 fn failed_calls(state: &PollState) -> u32 {

@@ -11,6 +11,7 @@ use ep_kernel::tool::{
     Access, Agents, Brief, Cost, Effect, Latency, Presentation, Rate, Rest, Spec, Task, Tool, ToolOutput,
 };
 use ep_polling::money::Usd;
+use ep_polling::panel::PanelVersion;
 use ep_polling::poll_id::PollId;
 use ep_polling::stopping::TerminationReason;
 use ep_polling::tally::NamedTally;
@@ -39,7 +40,7 @@ pub struct ResultQuery {
     #[serde(alias = "resultId", alias = "result_id")]
     #[schemars(extend("x-aliases" = ["resultId", "result_id"]))]
     pub poll_id: String,
-    /// Adds its cost, for its owner alone.
+    /// Adds its cost and its panel, for its owner alone.
     #[serde(default)]
     #[schemars(extend("default" = false))]
     pub costs: bool,
@@ -74,6 +75,12 @@ pub struct PollResult {
     pub median_level: Option<String>,
     /// True if two or more options share the highest count.
     pub is_tie: bool,
+    /// True if the result is contested: options tie, the winner has less than two thirds of the votes, or the strongest
+    /// model that voted chose another option (of models with an order of strength). Absent for a score, and while the poll
+    /// runs.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "bool")]
+    pub contested: Option<bool>,
     /// The decision by the tie rule; absent unless requested by `on_tie`, and while the poll runs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "PollDecision")]
@@ -116,6 +123,10 @@ pub struct PollResult {
     pub families: FamilySpread,
     /// The preset that chose the models; null if the request named them.
     pub preset: Option<String>,
+    /// The version of the owner's panel that the models came from, for its owner with `costs: true`; absent otherwise.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "PanelVersion")]
+    pub panel: Option<PanelVersion>,
     /// True if the voters are simulated.
     pub simulated: bool,
     /// Notices about this poll: its roster, and models that gave no vote or did not respond.
@@ -255,6 +266,7 @@ impl<'a> From<&'a PollResult> for EndedPoll<'a> {
             threshold: poll.confidence_threshold,
             budget: poll.max_cost_usd,
             simulated: poll.simulated,
+            contested: poll.contested == Some(true),
         }
     }
 }
@@ -276,6 +288,9 @@ impl PollResult {
             Some(closing) => Self::closed(state, closing, url, costs),
             None => Self::running(state, cx.polls().position(&state.record), url, age),
         };
+        if costs {
+            result.panel.clone_from(&state.record.plan.panel);
+        }
         if !cx.without_votes {
             result.votes = votes(state, costs);
         }
@@ -298,6 +313,7 @@ impl PollResult {
             winning_option: summary.winning_option,
             median_level: summary.median_level,
             is_tie: summary.is_tie,
+            contested: summary.contested,
             decision: summary.decision,
             early_terminated: summary.skipped > 0,
             termination_reason: closing.reason,
@@ -363,6 +379,7 @@ impl PollResult {
             winning_option: None,
             median_level: None,
             is_tie: false,
+            contested: None,
             decision: None,
             confidence_threshold: Some(plan.threshold.get()),
             max_cost_usd: (!plan.is_free()).then(|| Usd(plan.budget.amount())),
@@ -381,6 +398,7 @@ impl PollResult {
             confidence: 0.0,
             families,
             preset: plan.preset.clone(),
+            panel: None,
             simulated: plan.simulated,
             notices,
             result_url,

@@ -18,7 +18,7 @@ use crate::fault::{Fault, Kind};
 use crate::feedback::Feedback;
 use crate::keys::Keys;
 use crate::links::Links;
-use crate::ports::{Balances, Clock, Confirmations, Models, PollHistory, PollStore, Profiles};
+use crate::ports::{Balances, Clock, Confirmations, Models, PanelStore, PollHistory, PollStore, Profiles};
 use crate::reputation::Reputation;
 use crate::sign_in::Wallets;
 use crate::webhooks::Webhooks;
@@ -34,6 +34,8 @@ pub struct ToolPorts {
     pub clock: Arc<dyn Clock>,
     /// The models that vote.
     pub models: Arc<dyn Models>,
+    /// Panels of accounts.
+    pub panels: Arc<dyn PanelStore>,
     /// Opens, runs and follows polls.
     pub polls: PollExecutor,
     /// Lists polls.
@@ -118,6 +120,8 @@ pub struct Settings {
     pub poll_deadline: Duration,
     /// Default time that an MCP client waits for a poll.
     pub mcp_wait: Duration,
+    /// Names that no panel may have, because a protocol gives them another meaning.
+    pub reserved_names: Vec<String>,
     /// The service's version.
     pub version: &'static str,
     /// Short hash of the commit it was built from, if known.
@@ -184,6 +188,11 @@ impl Ctx {
     /// Returns the models that vote.
     pub fn models(&self) -> &dyn Models {
         &*self.ports.models
+    }
+
+    /// Returns the panels of accounts.
+    pub fn panels(&self) -> &dyn PanelStore {
+        &*self.ports.panels
     }
 
     /// Returns the executor, which opens, runs and follows polls.

@@ -42,7 +42,7 @@ const SETS: [VoteSet; 2] = [
     },
 ];
 const THRESHOLDS: [f64; 5] = [0.5, 0.8, 0.9, 0.95, 0.99];
-/// The maximum vote difference between the first two options of a contested question.
+/// The maximum vote difference between the first two options of a close question.
 const MARGIN: usize = 2;
 /// The minimum number of random orders per set and rule. Every question is replayed equally often.
 const ORDERS: usize = 40_000;
@@ -108,7 +108,7 @@ struct RuleComparison {
 #[derive(Serialize)]
 struct Figures {
     command: &'static str,
-    contested_margin: usize,
+    close_margin: usize,
     sets: Vec<RuleComparison>,
 }
 
@@ -170,7 +170,7 @@ impl RuleComparison {
 }
 
 /// Keeps only the questions with a difference of at most `MARGIN` votes between the top two options.
-fn contested(mut votes: RecordedVotes) -> RecordedVotes {
+fn close(mut votes: RecordedVotes) -> RecordedVotes {
     let options = votes.options;
     votes.questions.retain(|_, answers| {
         let mut counts = vec![0_usize; options.max(2)];
@@ -228,14 +228,10 @@ fn main() -> Result<ExitCode, Box<dyn Error>> {
         compared.push(RuleComparison::new(set.name.to_owned(), set.source, &read(set)?));
     }
     let [set, _] = &SETS;
-    compared.push(RuleComparison::new(
-        format!("{}, contested", set.name),
-        set.source,
-        &contested(read(set)?),
-    ));
+    compared.push(RuleComparison::new(format!("{}, close", set.name), set.source, &close(read(set)?)));
     if std::env::args().any(|argument| argument == "figures") {
         let command = "EP_VOTES_DATA=<folder> cargo bench -p ep-polling --bench replay_votes -- figures";
-        let figures = Figures { command, contested_margin: MARGIN, sets: compared };
+        let figures = Figures { command, close_margin: MARGIN, sets: compared };
         println!("{}", serde_json::to_string_pretty(&figures)?);
         return Ok(ExitCode::SUCCESS);
     }

@@ -3,12 +3,14 @@
 pub mod apportion;
 pub mod ballot;
 pub mod budget;
+pub mod contested;
 pub mod dispatch;
 pub mod explainers;
 pub mod explanation;
 pub mod money;
 pub mod options;
 pub mod order;
+pub mod panel;
 pub mod plan;
 pub mod poll_id;
 pub mod question;

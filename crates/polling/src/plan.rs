@@ -12,6 +12,7 @@ use super::explainers::{self, Explainer};
 use super::explanation::{ExplanationCount, TIME_LIMIT};
 use super::options::{ChoiceKind, Choices};
 use super::order::Seed;
+use super::panel::PanelVersion;
 use super::roster::{Member, ModelChoice, ModelSource, Roster};
 use super::stopping::Pace;
 use super::threshold::Threshold;
@@ -27,6 +28,8 @@ pub struct Draft {
     pub options: Choices,
     /// The models to ask.
     pub models: ModelChoice,
+    /// The account's panel that they come from.
+    pub panel: Option<PanelVersion>,
     /// The confidence at which the poll may stop early.
     pub threshold: Threshold,
     /// The maximum cost of the poll.
@@ -57,6 +60,9 @@ pub struct Plan {
     pub kind: ChoiceKind,
     /// The preset that chose the roster; `None` if the caller named the models.
     pub preset: Option<String>,
+    /// The account's panel that chose the roster. Its name is the account's own, so only the owner may read it.
+    #[serde(skip)]
+    pub panel: Option<PanelVersion>,
     /// The confidence at which the poll may stop early.
     pub threshold: Threshold,
     /// The maximum cost of the poll.
@@ -76,6 +82,10 @@ pub struct Plan {
     /// The rule for a tie.
     #[serde(skip)]
     pub on_tie: TieRule,
+    /// True if the members are in the order of their strength by their panel, their preset or the tie rule. Polls with a
+    /// tie rule that were stored by earlier releases lack it: see [`Plan::has_order`].
+    #[serde(skip)]
+    pub ranked: bool,
     /// True if the voters are simulated.
     pub simulated: bool,
     /// The roster in dispatch order.
@@ -136,6 +146,8 @@ impl PollForm {
 pub struct Rules {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     preset: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    panel: Option<PanelVersion>,
     threshold: Threshold,
     #[serde(
         rename = "max_cost_micro_usd",
@@ -155,6 +167,8 @@ pub struct Rules {
     complete: bool,
     #[serde(default, skip_serializing_if = "is_default")]
     on_tie: TieRule,
+    #[serde(default, skip_serializing_if = "is_default")]
+    ranked: bool,
     #[serde(default, skip_serializing_if = "is_default")]
     simulated: bool,
     #[serde(default = "usual_deadline_ms", skip_serializing_if = "is_usual_deadline")]
@@ -197,8 +211,10 @@ pub const INSTRUCTION_TOKENS: u64 = 700;
 impl Plan {
     /// Draws the dispatch order and creates the plan.
     pub fn new(draft: Draft, roster: Roster, seed: Seed, deadline: Duration) -> Self {
-        let Roster { members, simulated, notices, .. } = roster;
+        let Roster { members, simulated, notices, is_ranked } = roster;
         let kind = draft.options.kind();
+        // Models that a request lists have an order of strength only if the request relies on it.
+        let is_listed = draft.panel.is_none() && matches!(draft.models.source, ModelSource::Named(_));
         Self {
             question: draft.question.into(),
             kind,
@@ -207,6 +223,7 @@ impl Plan {
                 ModelSource::Preset(name) => Some(name),
                 ModelSource::Named(_) => None,
             },
+            panel: draft.panel,
             threshold: draft.threshold,
             budget: draft.budget,
             pace: draft.pace,
@@ -214,6 +231,7 @@ impl Plan {
             explanations: draft.explanations,
             complete: draft.complete || kind == ChoiceKind::Levels,
             on_tie: draft.on_tie,
+            ranked: is_ranked && (draft.on_tie == TieRule::Strongest || !is_listed),
             simulated,
             roster: DispatchOrder::draw(members, seed),
             seed,
@@ -236,6 +254,7 @@ impl Plan {
     pub fn rules(&self) -> Rules {
         Rules {
             preset: self.preset.clone(),
+            panel: self.panel.clone(),
             threshold: self.threshold,
             budget: self.budget,
             pace: self.pace,
@@ -244,6 +263,7 @@ impl Plan {
             kind: self.kind,
             complete: self.complete,
             on_tie: self.on_tie,
+            ranked: self.ranked,
             simulated: self.simulated,
             deadline_ms: self.deadline_ms,
             notices: self.notices.clone(),
@@ -262,6 +282,7 @@ impl Plan {
     ) -> Option<Self> {
         let Rules {
             preset,
+            panel,
             threshold,
             budget,
             pace,
@@ -270,6 +291,7 @@ impl Plan {
             kind,
             complete,
             on_tie,
+            ranked,
             simulated,
             deadline_ms,
             notices,
@@ -280,6 +302,7 @@ impl Plan {
             options,
             kind,
             preset,
+            panel,
             threshold,
             budget,
             pace,
@@ -287,6 +310,7 @@ impl Plan {
             explanations,
             complete,
             on_tie,
+            ranked,
             simulated,
             roster: DispatchOrder::draw(members, seed),
             seed,
@@ -305,6 +329,16 @@ impl Plan {
         let mut ranked: Vec<&Ballot> = ballots.into_iter().collect();
         ranked.sort_by_key(|ballot| self.roster.rank(ballot.position as usize));
         ranked.into_iter().map(|ballot| ballot.vote.as_ref().ok().copied()).collect()
+    }
+
+    /// True if the members are in the order of their strength.
+    pub fn has_order(&self) -> bool {
+        self.ranked || self.on_tie == TieRule::Strongest
+    }
+
+    /// Returns the vote of the strongest member that voted; `None` if the members have no order of strength.
+    pub fn strongest_vote<'b>(&self, ballots: impl IntoIterator<Item = &'b Ballot>) -> Option<usize> {
+        self.has_order().then(|| self.ranked_votes(ballots).into_iter().flatten().next()).flatten()
     }
 
     /// Returns the options in the order in which the member of this ballot saw them, as indices into the
@@ -414,6 +448,7 @@ mod tests {
             question: "Tabs or spaces?".to_owned(),
             options: Options::new(&["Tabs", "Spaces"]).unwrap().into(),
             models: ModelChoice::preset("trio"),
+            panel: None,
             threshold: Threshold::DEFAULT,
             budget: Budget::DEFAULT,
             pace: Pace::Fast,
@@ -441,6 +476,11 @@ mod tests {
         let score = Plan { kind: ChoiceKind::Levels, ..complete };
         assert_eq!(stored(&serde_json::to_string(&score.rules()).unwrap()), Some(score.clone()));
         assert_eq!(score.form(), PollForm::Score);
+        let panel = Some(PanelVersion { name: "support".parse().unwrap(), version: 3 });
+        let chosen = Plan { preset: None, panel, ranked: true, ..plan.clone() };
+        let chosen_rules = serde_json::to_string(&chosen.rules()).unwrap();
+        assert!(chosen_rules.starts_with(r#"{"panel":{"name":"support","version":3},"#), "{chosen_rules}");
+        assert_eq!(stored(&chosen_rules), Some(chosen));
         assert_eq!(stored(&rules.replace('}', ",\"draws\":2}")), None);
     }
 }

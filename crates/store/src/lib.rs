@@ -32,9 +32,9 @@ use std::time::Duration;
 
 use ep_kernel::ports::{
     AccountDataStore, AgentPushes, AgentTasks, Balances, BatchStore, CheckoutStore, Confirmations,
-    DepositStore, FeedbackStore, FileStore, IdempotencyStore, KeyStore, Ledger, Limiter, PollChanges,
-    PollHistory, PollStore, Profiles, ReputationStore, SessionStore, StoreError, UpstreamCache, UserAdmin,
-    UserStore, WebhookStore,
+    DepositStore, FeedbackStore, FileStore, IdempotencyStore, KeyStore, Ledger, Limiter, PanelStore,
+    PollChanges, PollHistory, PollStore, Profiles, ReputationStore, SessionStore, StoreError, UpstreamCache,
+    UserAdmin, UserStore, WebhookStore,
 };
 use ep_polling::poll_id::PollId;
 use ep_polling::time::Timestamp;
@@ -83,6 +83,7 @@ trait AnyDatabase:
     + DepositStore
     + KeyStore
     + Ledger
+    + PanelStore
     + PollStore
     + PollHistory
     + FeedbackStore
@@ -238,6 +239,11 @@ impl Store {
 
     /// Returns the store of webhooks and notifications.
     pub fn webhooks(&self) -> Arc<dyn WebhookStore> {
+        self.database.clone()
+    }
+
+    /// Returns the store of accounts' panels.
+    pub fn panels(&self) -> Arc<dyn PanelStore> {
         self.database.clone()
     }
 

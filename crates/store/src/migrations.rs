@@ -49,6 +49,7 @@ const MIGRATIONS: &[MigrationFile] = &[
     step!(28, "0028", "fewer_entries"),
     step!(29, "0029", "explanations"),
     step!(30, "0030", "tokens"),
+    step!(31, "0031", "panels"),
     step!(32, "0032", "batches"),
 ];
 

@@ -194,6 +194,7 @@ mod agent_tasks;
 mod batches;
 mod deposits;
 mod history;
+mod panels;
 mod plans;
 mod reputation;
 
@@ -202,6 +203,7 @@ pub(crate) use agent_tasks::*;
 pub(crate) use batches::*;
 pub(crate) use deposits::*;
 pub(crate) use history::*;
+pub(crate) use panels::*;
 pub(crate) use plans::*;
 pub(crate) use reputation::*;
 

@@ -44,6 +44,7 @@ use super::routes;
 use crate::config::{BillingMode, Config, ConfigError};
 use crate::payments::{RailParts, Rails};
 use crate::protocols::batch_rows::batch_endpoints;
+use crate::protocols::openai;
 use crate::site::{Site, SiteSettings};
 
 /// The service's environment; tests replace it.
@@ -172,6 +173,7 @@ pub async fn service(config: &Config, environment: Environment) -> anyhow::Resul
         billing: config.billing.mode == BillingMode::Prepaid,
         poll_deadline: config.poll_deadline(),
         mcp_wait: Duration::from_millis(config.polls.mcp_wait_ms),
+        reserved_names: openai::model_names(&config.openai.aliases),
         version: env!("CARGO_PKG_VERSION"),
         commit: option_env!("EP_GIT_COMMIT"),
     };
@@ -188,6 +190,7 @@ pub async fn service(config: &Config, environment: Environment) -> anyhow::Resul
             clock: Arc::clone(&clock),
             models,
             polls,
+            panels: store.panels(),
             history: store.history(),
             feedback: Feedback::new(store.feedback(), Arc::clone(&clock), Arc::clone(&entropy)),
             reputation: Reputation::new(store.reputation(), Arc::clone(&clock)),

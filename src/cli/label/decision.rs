@@ -3,6 +3,8 @@
 use ep_evaluation::Vote;
 use ep_evaluation::panel::{self, Label};
 use ep_evaluation::proof::Score;
+use ep_polling::contested::is_contested;
+use ep_polling::tally::Tally;
 use ep_polling::tie_rule::TieRule;
 
 use super::journal::{DecidedBy, EntryVote};
@@ -22,6 +24,8 @@ pub(super) struct Decision<'v> {
     pub(super) by: DecidedBy,
     /// The share of the models that voted for the label; 0 without a label.
     pub(super) share: f64,
+    /// True if the votes contest the label, as in the result of a poll.
+    pub(super) contested: bool,
     /// The order in which labels are believed; 0 without a label.
     pub(super) score: Score,
 }
@@ -47,6 +51,9 @@ pub(super) fn decide<'v>(
     };
     let row: Vec<Vote> = ranked.iter().map(&mut number).collect();
     let members: Vec<usize> = (0..row.len()).collect();
+    let cast = row.iter().flatten().copied().map(usize::from);
+    let of_strongest = cast.clone().next().filter(|_| panel.has_order());
+    let tally = Tally::of(options.len(), cast.map(Some));
     let Label { option, votes: for_label, is_tie_break } = panel::label(&row, &members);
     let option = option.filter(|_| !is_tie_break || on_tie == TieRule::Strongest);
     let label = option.and_then(|option| options.get(usize::from(option)).copied());
@@ -58,16 +65,14 @@ pub(super) fn decide<'v>(
             Some(_) => DecidedBy::Plurality,
         },
         share: label.map_or(0.0, |_| f64::from(for_label) / row.len() as f64),
+        contested: is_contested(&tally, of_strongest),
         score: panel::score(&row, option, &members, strongest(panel, row.len())),
     }
 }
 
 /// Returns the number of models whose votes are the first part of a score. The models of a preset have no order.
 fn strongest(panel: &Panel, size: usize) -> usize {
-    match panel {
-        Panel::Models(_) => size.min(STRONGEST),
-        Panel::Preset(_) => size,
-    }
+    if panel.has_order() { size.min(STRONGEST) } else { size }
 }
 
 /// Describes the score of a panel of this size.
@@ -104,13 +109,18 @@ mod tests {
         assert_eq!((tied.label, tied.by, tied.share, tied.score), (None, DecidedBy::None, 0.0, Score(0)));
         let broken = decide(&row, &panel, 5, TieRule::Strongest);
         assert_eq!((broken.label, broken.by, broken.share), (Some("b"), DecidedBy::TieBreak, 0.4));
+        assert!(tied.contested && broken.contested);
         assert_eq!(describe(broken.score, &panel, 5), "2 of the strongest 3, then 2 of 5");
         let three = decide(&row, &panel, 3, TieRule::Report);
-        assert_eq!((three.label, three.by), (Some("b"), DecidedBy::Plurality));
+        assert_eq!((three.label, three.by, three.contested), (Some("b"), DecidedBy::Plurality, false));
+        let divided = votes(&[Some("b"), Some("b"), Some("a")]);
+        let dissent = decide(&divided, &panel, 3, TieRule::Report);
+        assert_eq!((dissent.label, dissent.contested), (Some("b"), true), "the strongest model dissents");
         assert_eq!(describe(three.score, &panel, 3), "2 of 3");
         assert_eq!(decide(&row, &panel, 1, TieRule::Report).label, Some("b"));
         let preset = Panel::Preset("budget".to_owned());
         let all = decide(&row[..3], &preset, 3, TieRule::Report);
+        assert!(!all.contested, "two of three, without an order");
         assert_eq!((all.label, describe(all.score, &preset, 3).as_str()), (Some("a"), "2 of 3"));
     }
 }

@@ -25,6 +25,9 @@ pub(super) struct Entry {
     pub(super) by: DecidedBy,
     /// The share of the panel that voted for the label; 0 without a label.
     pub(super) score: f64,
+    /// True if the votes contest the label, or tie.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub(super) contested: bool,
     /// The votes, in the order of the models' ids.
     pub(super) votes: Vec<EntryVote>,
     /// The cost of the row, in USD.
@@ -223,6 +226,7 @@ mod tests {
             label: Some("ü\n".to_owned()),
             by: DecidedBy::Plurality,
             score: 1.0,
+            contested: false,
             votes: vec![EntryVote {
                 model: "m".to_owned(),
                 vote: None,

@@ -76,6 +76,7 @@ pub(super) async fn label(
         label: decision.label.map(str::to_owned),
         by: decision.by,
         score: decision.share,
+        contested: decision.contested,
         cost_usd: Usd(earlier.cost.plus(cost)),
         poll_id: poll.poll_id.to_string(),
         asked_at,

@@ -23,6 +23,8 @@ pub(super) struct Summary {
     pub(super) ties: u64,
     /// Rows whose label was decided by the strongest model.
     pub(super) tie_breaks: u64,
+    /// Rows whose label is contested, or that are tied.
+    pub(super) contested: u64,
     /// Rows that were not fully asked.
     pub(super) failed: u64,
     /// Rows by label.
@@ -87,6 +89,7 @@ impl Report {
             None => summary.ties += 1,
         }
         summary.tie_breaks += u64::from(entry.by == DecidedBy::TieBreak);
+        summary.contested += u64::from(entry.contested);
         summary.simulated |= entry.simulated;
         let mut counts: Vec<u32> = vec![0; self.classes.len()];
         for vote in &entry.votes {
@@ -135,6 +138,7 @@ impl Summary {
         let labels = if labels.is_empty() { String::new() } else { format!(": {}", labels.join(", ")) };
         line("labelled", format!("{} rows{labels}", self.labelled));
         line("ties", format!("{} ({} more decided by the strongest model)", self.ties, self.tie_breaks));
+        line("contested", format!("{} rows, ties among them", self.contested));
         line("not fully asked", format!("{} rows", self.failed));
         line("not asked", format!("{} rows", self.unasked));
         line("cost", self.cost_usd.0.to_string());

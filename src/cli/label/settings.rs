@@ -39,6 +39,11 @@ pub(super) enum Panel {
 }
 
 impl Panel {
+    /// True if the models are in the order of their strength.
+    pub(super) const fn has_order(&self) -> bool {
+        matches!(self, Self::Models(_))
+    }
+
     /// Returns the place of a model among those of --model; the same for all models of a preset.
     pub(super) fn rank(&self, model: &str) -> usize {
         match self {

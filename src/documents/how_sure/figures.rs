@@ -10,8 +10,8 @@ const MEASURED: &str = include_str!("../../../docs/stopping-figures.json");
 pub(super) struct Figures {
     /// The command that reproduces the figures.
     pub(super) command: String,
-    /// The maximum difference in votes between the first two options of a contested question.
-    pub(super) contested_margin: u32,
+    /// The maximum difference in votes between the first two options of a close question.
+    pub(super) close_margin: u32,
     pub(super) sets: Vec<Set>,
 }
 

@@ -5,15 +5,11 @@ use super::figures::{AtThreshold, Figures, Set};
 
 /// Returns the charts, in the order of the text.
 pub(super) fn charts(figures: &Figures) -> Option<[Chart; 3]> {
-    let [all, other, contested] = figures.sets.as_slice() else { return None };
+    let [all, other, close] = figures.sets.as_slice() else { return None };
     Some([
-        calls(&[all, other, contested]),
+        calls(&[all, other, close]),
         agreement("agreement", all, format!("Agreement with the whole panel, all questions of {}", all.set)),
-        agreement(
-            "contested",
-            contested,
-            format!("Agreement with the whole panel, close questions of {}", all.set),
-        ),
+        agreement("close", close, format!("Agreement with the whole panel, close questions of {}", all.set)),
     ])
 }
 

@@ -60,7 +60,7 @@ struct Text<'a> {
     sample: String,
     /// The pictures, or their tables in Markdown.
     pictures: [String; 3],
-    /// The levels that the other rule misses on contested questions.
+    /// The levels that the other rule misses on close questions.
     missed: String,
     example_panel: u32,
     /// The split of votes at which the example stops.
@@ -107,8 +107,8 @@ pub fn page(site: &Site, sample: SamplePoll) -> Option<Bytes> {
 fn text<'a>(site: &'a Site, figures: &'a Figures, sample: String, pictures: [String; 3]) -> Text<'a> {
     let example = (0..4).filter_map(|rival| Some(format!("{} to {rival}", votes_needed(rival)?)));
     let example: Vec<String> = example.collect();
-    let contested = figures.sets.last().into_iter().flat_map(|set| &set.thresholds);
-    let missed = contested.filter(|at| at.beta.agreement() < 100.0 * at.threshold);
+    let close = figures.sets.last().into_iter().flat_map(|set| &set.thresholds);
+    let missed = close.filter(|at| at.beta.agreement() < 100.0 * at.threshold);
     let missed: Vec<String> = missed.map(|at| named(at.threshold)).collect();
     Text {
         p: Prose::new(site),
@@ -137,8 +137,8 @@ mod tests {
     #[test]
     fn committed_figures_support_the_page() {
         let figures = Figures::read().unwrap();
-        let [all, other, contested] = figures.sets.as_slice() else { panic!("there are three sets") };
-        for set in [all, other, contested] {
+        let [all, other, close] = figures.sets.as_slice() else { panic!("there are three sets") };
+        for set in [all, other, close] {
             let mut before = 0.0;
             for at in &set.thresholds {
                 let calls_share = at.bridge.calls_share(set.models);
@@ -152,7 +152,7 @@ mod tests {
             assert!(set.lock.calls_share(set.models) > before);
             assert_eq!(set.lock.agreement_in_words(), "100 %");
         }
-        assert!(contested.questions < all.questions && contested.models == all.models);
+        assert!(close.questions < all.questions && close.models == all.models);
     }
 
     #[test]

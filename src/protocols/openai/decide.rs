@@ -24,7 +24,7 @@ use futures::StreamExt;
 use serde_json::{Map, Value};
 
 use super::field::{FieldKind, Question};
-use super::models;
+use super::models::Voters;
 use super::outcome::FieldResult;
 use super::refusal::{Code, Refusal};
 use super::retries::{Connection, Retries};
@@ -206,9 +206,9 @@ pub(super) fn input<D: Dialect>(
 ) -> Result<Value, Fault> {
     let mut members = Map::new();
     members.insert("questions".to_owned(), request.questions().iter().map(question).collect());
-    let preset = models::preset(app, site, request.model())?;
+    let voters = Voters::of(app, site, terms.is_some(), request.model())?;
     let Some(terms) = terms else {
-        if preset.as_deref().is_some_and(|preset| preset != models::FREE) {
+        if !voters.is_free() {
             let advice =
                 format!("the model {} needs an API key; without one, use the model free", request.model());
             return Err(Fault::new(Kind::Unauthenticated, advice));
@@ -216,7 +216,7 @@ pub(super) fn input<D: Dialect>(
         request.questions().iter().try_for_each(|question| within_free_limits(question, D::TEXT))?;
         return Ok(Value::Object(members));
     };
-    members.extend(preset.map(|preset| ("preset".to_owned(), preset.into())));
+    voters.write(&mut members);
     members.extend(D::PACE.map(|pace| ("pace".to_owned(), pace.into())));
     members.extend(terms.into_members());
     Ok(Value::Object(members))
@@ -352,6 +352,9 @@ pub(super) fn located(fault: Fault, questions: &[Question]) -> Fault {
     if let Some((header, _)) = TERMS.into_iter().find(|(_, field)| refused == Some(*field)) {
         let problem = fault.message().split_once(' ').map_or(fault.message(), |(_, problem)| problem);
         return Refusal::new(Code::UnsupportedValue, header, problem).into();
+    }
+    if let Some(wrong) = fault.fields().first().filter(|wrong| wrong.field == "panel") {
+        return Refusal::new(Code::ModelNotFound, "model", wrong.detail.as_str()).into();
     }
     let found = fault.fields().first().and_then(|refused| {
         let (index, rest) = refused.field.strip_prefix("questions[")?.split_once(']')?;

@@ -57,7 +57,7 @@ fn object(description: &str) -> Value {
 }
 
 fn model() -> Value {
-    json!({ "type": "string", "description": "`poll`, or the name of a preset." })
+    json!({ "type": "string", "description": "`poll`, the name of a preset, or a panel of your account: `name`, or `name@3` for a version." })
 }
 
 fn chat() -> Value {

@@ -37,6 +37,7 @@ use crate::http::{Handler, HandlerFuture};
 use crate::site::protocol::{ErrorFormat, ErrorRenderer, Introduction};
 use crate::site::{ProtectedResource, Protocol, ProtocolRoute, QueryParameter, Route, RouteKind};
 use decide::Dialect;
+pub use models::model_names;
 use refusal::{error, error_with_detail, google_error};
 use retries::Retries;
 
@@ -101,8 +102,8 @@ pub fn routes() -> impl Iterator<Item = Route> {
 /// Returns the routes with their handlers.
 pub fn endpoints() -> Vec<(Route, Handler)> {
     let retries = Arc::new(Retries::new());
-    let list = || Handler::new(|exchange, _| std::future::ready(Ok(models::list(&exchange))).boxed());
-    let read = Handler::new(|exchange, _| std::future::ready(models::read(&exchange)).boxed());
+    let list = || Handler::new(|exchange, admission| models::list(exchange, admission).boxed());
+    let read = Handler::new(|exchange, admission| models::read(exchange, admission).boxed());
     vec![
         (get("openai", "/v1", "Lists the panels as models, at the base URL (OpenAI)."), list()),
         (get("openai_models", "/v1/models", "Lists the panels as models (OpenAI)."), list()),

@@ -45,21 +45,33 @@ impl FieldResult<'_> {
         if self.poll.tally.votes() == 0 {
             return Outcome::NoVotes;
         }
-        let winner = match self.field.kind {
-            FieldKind::Score => &self.poll.median_level,
-            FieldKind::Choice | FieldKind::Predicate => &self.poll.winning_option,
-        };
-        let position =
-            winner.as_ref().and_then(|winner| self.poll.options.iter().position(|option| option == winner));
-        match position.and_then(|position| self.field.values.get(position)) {
+        match self.winner().and_then(|position| self.field.values.get(position)) {
             Some(value) => Outcome::Decided(value.clone()),
             None => Outcome::Tie,
         }
     }
 
-    /// Returns the confidence that the whole panel would choose the same value; none if no value won.
+    /// Returns the position of the value that won or was decided by the tie rule of the panel, or of the median of a score.
+    pub fn winner(&self) -> Option<usize> {
+        let winner = match self.field.kind {
+            FieldKind::Score => self.poll.median_level.as_ref(),
+            FieldKind::Choice | FieldKind::Predicate => {
+                let by_rule = self.poll.decision.as_ref().and_then(|decision| decision.option.as_ref());
+                self.poll.winning_option.as_ref().or(by_rule)
+            }
+        };
+        winner.and_then(|winner| self.poll.options.iter().position(|option| option == winner))
+    }
+
+    /// True if the votes tie and the tie rule of the panel decided.
+    fn is_tie_break(&self) -> bool {
+        self.poll.is_tie && self.field.kind != FieldKind::Score && self.winner().is_some()
+    }
+
+    /// Returns the confidence that the whole panel would choose the same value; none if no value has the most votes.
     fn confidence(&self) -> Option<f64> {
-        matches!(self.outcome(), Outcome::Decided(_)).then_some(self.poll.confidence)
+        let won = matches!(self.outcome(), Outcome::Decided(_)) && !self.is_tie_break();
+        won.then_some(self.poll.confidence)
     }
 
     /// Returns the number of models on the roster.
@@ -100,10 +112,12 @@ impl FieldResult<'_> {
                 )
             }
             Outcome::Decided(value) => {
-                let won = poll.winning_option.as_ref().map_or(0, |winner| poll.tally.of(winner));
+                let won = self.winner().and_then(|winner| poll.options.get(winner));
+                let won = won.map_or(0, |winner| poll.tally.of(winner));
                 let text = text_of(&value);
+                let by = if self.is_tie_break() { ", a tie that the strongest model decided" } else { "" };
                 format!(
-                    "{subject}{text} was chosen in {won} of {votes} of {voters}; agreement is not proof. {link}"
+                    "{subject}{text} was chosen in {won} of {votes} of {voters}{by}; agreement is not proof. {link}"
                 )
             }
             Outcome::Tie => format!("{subject}{votes} of {voters} tie. {link}"),
@@ -128,6 +142,7 @@ impl FieldResult<'_> {
             "panel": self.panel(),
             "shares": shares.collect::<Vec<Value>>(),
             "confidence": self.confidence(),
+            "contested": poll.contested,
             "termination_reason": poll.termination_reason,
             "cost_usd": poll.costs.as_ref().map(|costs| costs.total_estimated_cost),
             "simulated": poll.simulated,

@@ -10,7 +10,7 @@ use ep_kernel::tool::Entry;
 use ep_polling::money::MicroUsd;
 use futures::FutureExt;
 use futures::future::BoxFuture;
-use serde_json::{Map, Value};
+use serde_json::Value;
 
 use super::decide::{Decided, Dialect, Terms, input, located, operation};
 use super::decisions::open_ai::DecisionRequest;
@@ -105,11 +105,4 @@ pub fn context(app: &App, batch: &BatchRecord, request: RequestId) -> Ctx {
 /// Returns the body of the response to a row that failed.
 pub fn error_body(app: &App, fault: &Fault, request: RequestId) -> Value {
     error(fault, &fault.problem(&app.ports.links, &request.to_string()))
-}
-
-/// Returns the arguments of a row: those of the batch, unless the row has its own.
-pub fn with_defaults(batch: &BatchRecord, row: &BatchLine) -> Map<String, Value> {
-    let mut members = batch.terms.defaults.clone();
-    members.extend(row.body.clone());
-    members
 }

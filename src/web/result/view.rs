@@ -96,6 +96,8 @@ pub struct EndedView {
     pub(crate) counts: String,
     pub(crate) stopped: String,
     pub(crate) sure: String,
+    /// Absent unless the winner is contested.
+    pub(crate) dissent: Option<String>,
     /// The line above the meter; absent if the votes decided the end.
     pub(crate) early: Option<&'static str>,
     /// The lower median of the votes for the levels of a score.
@@ -111,6 +113,7 @@ impl EndedView {
             counts: sentences.counts(),
             stopped: sentences.stopped(),
             sure: sentences.sure(),
+            dissent: sentences.dissent(),
             early: stopped_early(poll),
             median: poll.median_level.clone(),
             independence: (poll.models_succeeded > 0).then(|| independence(&poll.families)),

@@ -93,7 +93,7 @@ pub trait AccountDataStore: Send + Sync {
     -> Result<Vec<TaskRecord>, StoreError>;
 
     /// Deletes the personal data of an account, in one transaction: its address, identities, sessions,
-    /// webhook, notifications, agent tasks, feedback and the labels of its keys. Its keys are revoked. Its
+    /// webhook, notifications, agent tasks, panels, feedback and the labels of its keys. Its keys are revoked. Its
     /// polls and ledger entries stay under its id, and deposits under the payer's address. Returns
     /// [`AccountDeletionOutcome::Rejected`] while one of the [`DeletionObstacles`] remains. Acknowledged once
     /// a power loss cannot undo it.

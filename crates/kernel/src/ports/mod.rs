@@ -19,6 +19,7 @@ mod keys;
 mod ledger;
 mod models;
 mod operator;
+mod panels;
 mod poll_changes;
 mod polls;
 mod reputation;
@@ -70,6 +71,7 @@ pub use models::{
     VariantPricing,
 };
 pub use operator::{IntegrityCheck, MAX_LISTED_USERS, RevokedCredentials, UserAdmin, UserRecord};
+pub use panels::{MAX_PANEL_VERSIONS, MAX_PANELS, PanelStore, SavedPanel, StoredPanel};
 pub use poll_changes::{Change, MAX_ANNOUNCED, PollChange, PollChanges};
 pub use polls::{
     AdoptedPoll, Closing, Epoch, Lease, NewPoll, Opened, PollDeletion, PollOpening, PollProgress, PollRecord,

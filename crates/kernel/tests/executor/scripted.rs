@@ -176,6 +176,7 @@ impl Case {
             question: "A question that is long enough?".into(),
             options: Options::new(&names).unwrap().into(),
             models: ModelChoice::preset("scripted"),
+            panel: None,
             threshold: Threshold::new(self.threshold).unwrap(),
             budget: Budget::from_amount(self.budget).unwrap(),
             pace: self.pace,

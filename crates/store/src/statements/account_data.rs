@@ -37,6 +37,7 @@ pub(crate) const ERASE_TASKS: &str = concat!("DELETE FROM a2a_tasks WHERE owner 
 pub(crate) const ERASE_WEBHOOK: &str = concat!("DELETE FROM webhooks WHERE user_id IN ", accounts_of!("$1"));
 pub(crate) const ERASE_NOTIFICATIONS: &str =
     concat!("DELETE FROM notifications WHERE user_id IN ", accounts_of!("$1"));
+pub(crate) const ERASE_PANELS: &str = concat!("DELETE FROM panels WHERE user_id IN ", accounts_of!("$1"));
 
 pub(crate) const ERASE_FILE_LINES: &str = concat!(
     "DELETE FROM file_lines WHERE file IN (SELECT id FROM files WHERE user_id IN ",

@@ -172,6 +172,7 @@ async fn delete_account<C: Connection>(
         sql::ERASE_FILES,
         sql::ERASE_BATCH_ROWS,
         sql::ERASE_BATCHES,
+        sql::ERASE_PANELS,
     ] {
         db.execute(statement, values![user]).await?;
     }

@@ -28,6 +28,7 @@ mod idempotency;
 mod keys;
 mod ledger;
 mod operator;
+mod panels;
 pub(crate) mod plans;
 pub(crate) mod polls;
 pub(crate) mod reputation;

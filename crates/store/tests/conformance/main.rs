@@ -33,6 +33,7 @@ mod keys;
 mod leases;
 mod ledger_model;
 mod limiter;
+mod panels;
 mod polls;
 mod random_changes;
 mod reputation;

@@ -2,7 +2,7 @@
 //!
 //! The models know nothing. A preference for an option is the sum of three pseudo-random numbers, derived
 //! from the texts of question and option: one shared by all models, one per family, and one per model. Thus
-//! models of one family vote alike, as real ones do, and results are as contested as in real polls. The same
+//! models of one family vote alike, as real ones do, and results are as divided as in real polls. The same
 //! question always gets the same votes. All outputs are labelled as simulated.
 
 mod hashed_random;

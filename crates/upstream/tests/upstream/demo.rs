@@ -62,7 +62,7 @@ async fn the_same_question_always_gets_the_same_votes() {
 }
 
 #[tokio::test]
-async fn questions_are_contested_and_some_votes_fail() {
+async fn questions_are_divided_and_some_votes_fail() {
     let demo = demo();
     let (mut failed, mut shares) = (0, Vec::new());
     for n in 0..40 {

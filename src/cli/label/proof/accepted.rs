@@ -68,7 +68,10 @@ pub(super) fn write(record: &ProofRecord, run: &ProofRun<'_>) -> anyhow::Result<
             None => continue,
         };
         accepted.insert(entry.key);
-        serde_json::to_writer(&mut file, &Entry { label, by, score, ..entry })?;
+        serde_json::to_writer(
+            &mut file,
+            &Entry { label, by, score, contested: decision.contested, ..entry },
+        )?;
         file.write_all(b"\n")?;
     }
     file.finish().with_context(|| format!("cannot write {}", out.display()))?;

@@ -22,10 +22,12 @@ impl Shares {
         Self(result.shares())
     }
 
-    /// Returns the index of the greatest share: on a tie, the first in the caller's order.
-    fn first_of_greatest(&self) -> usize {
+    /// Returns the index of the chosen value: of the one that won or was decided by a tie rule, or on a tie, of the first
+    /// of the tied ones in the caller's order.
+    fn choice(&self, result: FieldResult<'_>) -> usize {
         let greatest = self.greatest();
-        self.0.iter().position(|share| *share >= greatest).unwrap_or(0)
+        let first = || self.0.iter().position(|share| *share >= greatest);
+        result.winner().filter(|winner| *winner < self.0.len()).or_else(first).unwrap_or(0)
     }
 
     fn greatest(&self) -> f64 {

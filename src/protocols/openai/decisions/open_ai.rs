@@ -114,7 +114,7 @@ fn answer(result: FieldResult<'_>) -> Value {
         FieldKind::Choice => json!({
             "type": "choice",
             "name": name,
-            "choice": field.values[shares.first_of_greatest()],
+            "choice": field.values[shares.choice(result)],
             "confidence": shares.concentration(),
             "probabilities": std::iter::zip(&shares.0, &field.values)
                 .map(|(share, value)| shown(share, value))

@@ -92,7 +92,7 @@ pub(super) fn answer(result: FieldResult<'_>, confidence: fn(&Shares) -> f64) ->
         FieldKind::Predicate => json!({ "type": "noul", "noul": shares.0[0] }),
         FieldKind::Choice => json!({
             "type": "choice",
-            "choice": field.values[shares.first_of_greatest()],
+            "choice": field.values[shares.choice(result)],
             "confidence": confidence(&shares),
             "probabilities": shown(field.values.iter().map(super::text_of).collect()),
         }),

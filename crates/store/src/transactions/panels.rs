@@ -1,0 +1,102 @@
+//! Panels of accounts.
+
+use async_trait::async_trait;
+use futures::FutureExt;
+
+use ep_kernel::caller::UserId;
+use ep_kernel::ports::{MAX_PANEL_VERSIONS, MAX_PANELS, PanelStore, SavedPanel, StoreError, StoredPanel};
+use ep_polling::panel::{PanelDefinition, PanelName, PanelVersion};
+use ep_polling::time::Timestamp;
+
+use super::{Database, accounts};
+use crate::engine::{Connection, Durability, Engine};
+use crate::rows::{self, CountRow, PanelRow};
+use crate::statements as sql;
+use crate::value::values;
+
+#[async_trait]
+impl<E: Engine> PanelStore for Database<E> {
+    async fn save_panel(
+        &self,
+        user: UserId,
+        name: &PanelName,
+        definition: &PanelDefinition,
+        at: Timestamp,
+    ) -> Result<SavedPanel, StoreError> {
+        let (name, definition) = (name.clone(), definition.clone());
+        self.0
+            .transact(Durability::PowerLoss, move |db| {
+                async move { save(db, user, name, definition, at).await }.boxed()
+            })
+            .await
+    }
+
+    async fn panel(
+        &self,
+        user: UserId,
+        name: &PanelName,
+        version: Option<u32>,
+    ) -> Result<Option<StoredPanel>, StoreError> {
+        let name = name.as_str();
+        let row: Option<PanelRow> = match version {
+            Some(version) => self.0.fetch_by_key(sql::PANEL_VERSION, values![user, name, version]).await?,
+            None => self.0.fetch_by_key(sql::NEWEST_PANEL, values![user, name]).await?,
+        };
+        row.map(TryInto::try_into).transpose()
+    }
+
+    async fn panels_of(&self, user: UserId) -> Result<Vec<StoredPanel>, StoreError> {
+        let rows: Vec<PanelRow> = self.0.fetch_all(sql::NEWEST_PANELS, values![user, MAX_PANELS]).await?;
+        rows.into_iter().map(TryInto::try_into).collect()
+    }
+
+    async fn panel_versions_after(
+        &self,
+        user: UserId,
+        after: Option<&PanelVersion>,
+        limit: u32,
+    ) -> Result<Vec<StoredPanel>, StoreError> {
+        let (name, version) = after.map_or(("", 0), |after| (after.name.as_str(), after.version));
+        let values = values![user, name, version, limit];
+        let rows: Vec<PanelRow> = self.0.fetch_all(sql::PANEL_VERSIONS_AFTER, values).await?;
+        rows.into_iter().map(TryInto::try_into).collect()
+    }
+
+    async fn delete_panel(&self, user: UserId, name: &PanelName) -> Result<bool, StoreError> {
+        let values = values![user, name.as_str()];
+        Ok(self.0.execute(Durability::PowerLoss, sql::DELETE_PANEL, values).await? > 0)
+    }
+}
+
+async fn save<C: Connection>(
+    db: &mut C,
+    user: UserId,
+    name: PanelName,
+    definition: PanelDefinition,
+    at: Timestamp,
+) -> Result<SavedPanel, StoreError> {
+    // Two requests at once get two versions.
+    accounts::lock_live(db, user).await?;
+    let newest: Option<PanelRow> = db.fetch_optional(sql::NEWEST_PANEL, values![user, name.as_str()]).await?;
+    let version = match newest.map(StoredPanel::try_from).transpose()? {
+        Some(newest) if newest.definition == definition => return Ok(SavedPanel::Unchanged(newest)),
+        Some(newest) if newest.version.version >= MAX_PANEL_VERSIONS => {
+            return Ok(SavedPanel::TooManyVersions);
+        }
+        Some(newest) => newest.version.version + 1,
+        None => {
+            let panels: CountRow = db.fetch_one(sql::PANEL_NAMES, values![user]).await?;
+            if panels.count >= i64::from(MAX_PANELS) {
+                return Ok(SavedPanel::TooManyPanels);
+            }
+            1
+        }
+    };
+    let json = rows::json(&definition)?;
+    db.execute(sql::ADD_PANEL, values![user, name.as_str(), version, json, at]).await?;
+    Ok(SavedPanel::Stored(StoredPanel {
+        version: PanelVersion { name, version },
+        definition,
+        created_at: at,
+    }))
+}

@@ -1,0 +1,60 @@
+//! `get_panel`: reads a panel of the caller's account.
+
+use ep_kernel::ctx::Ctx;
+use ep_kernel::fault::{Fault, Kind};
+use ep_kernel::tool::{Access, Agents, Cost, Effect, Latency, Rate, Rest, Spec, Task, Tool, ToolOutput};
+use ep_polling::panel::PanelName;
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use super::view::Panel;
+
+/// Reads a panel.
+pub struct GetPanel;
+
+/// The panel to read.
+#[derive(Debug, Deserialize, JsonSchema)]
+pub struct PanelQuery {
+    /// Its name.
+    pub name: PanelName,
+    /// Its version (default the newest).
+    #[serde(default)]
+    #[schemars(range(min = 1))]
+    pub version: Option<u32>,
+}
+
+impl ToolOutput for Panel {}
+
+impl Tool for GetPanel {
+    const SPEC: Spec = Spec {
+        name: "get_panel",
+        title: "Get a panel",
+        summary: "Returns the models and rules of a panel of your account. Free.",
+        manual: include_str!("get_panel.md"),
+        example: r#"{ "name": "support-tickets" }"#,
+        access: Access::ACCOUNT,
+        effect: Effect::Read,
+        cost: Cost::Free,
+        latency: Latency::Instant,
+        rate: Rate::Default,
+        rest: Some(Rest::get("/api/panels/{name}")),
+        stream: None,
+        agents: Agents::Extended,
+        task: Task::None,
+        intents: &["show the members of my panel", "read an earlier version of a panel", "rules of my panel"],
+        faults: &[Kind::NotFound],
+    };
+    type Input = PanelQuery;
+    type Output = Panel;
+
+    async fn call(cx: &Ctx, PanelQuery { name, version }: PanelQuery) -> Result<Panel, Fault> {
+        let found = cx.panels().panel(cx.account()?, &name, version).await?;
+        found.map(Into::into).ok_or_else(|| not_found(&name, version))
+    }
+}
+
+/// Returns the fault for a panel that the account does not have.
+pub(super) fn not_found(name: &PanelName, version: Option<u32>) -> Fault {
+    let wanted = version.map_or_else(|| name.to_string(), |version| format!("{name}@{version}"));
+    Fault::new(Kind::NotFound, format!("this account has no panel {wanted}; list_panels lists its panels"))
+}

@@ -1,0 +1,91 @@
+//! The models of a poll, and the rules that come with them.
+
+use ep_kernel::ctx::Ctx;
+use ep_kernel::fault::Fault;
+use ep_polling::panel::{PanelRef, PanelVersion};
+use ep_polling::roster::{ModelChoice, ModelId, ModelNames, ModelSource};
+use ep_polling::threshold::Threshold;
+use ep_polling::tie_rule::TieRule;
+
+use crate::panels::{FoundPanel, find};
+
+/// The models that a request names, by a panel, by a preset or one by one.
+#[derive(Debug)]
+pub struct NamedModels {
+    /// The panel.
+    pub panel: Option<PanelRef>,
+    /// The preset.
+    pub preset: Option<String>,
+    /// The models.
+    pub models: Option<ModelNames>,
+    /// Models not to ask.
+    pub exclude: Option<ModelNames>,
+}
+
+/// The models of a poll with the rules of their panel, which apply unless the poll has its own.
+#[derive(Debug)]
+pub struct Selection {
+    /// The models. They are not looked up yet.
+    pub models: ModelChoice,
+    /// The account's panel that they come from.
+    pub panel: Option<PanelVersion>,
+    /// The panel's rule for a tie.
+    pub on_tie: Option<TieRule>,
+    /// The panel's threshold.
+    pub threshold: Option<Threshold>,
+}
+
+impl NamedModels {
+    /// Rejects a request with more than one of panel, preset and models. `*` for all models is not a choice, because some
+    /// agents fill in every argument.
+    pub fn check(&self) -> Result<(), Fault> {
+        let models = self.models.as_ref().filter(|models| models.as_slice() != ["*"]);
+        match (&self.panel, &self.preset, models) {
+            (Some(_), Some(_), _) => {
+                Err(Fault::invalid("panel", "panel replaces preset: send one of the two"))
+            }
+            (Some(_), _, Some(_)) => {
+                Err(Fault::invalid("panel", "panel replaces models: send one of the two"))
+            }
+            (_, Some(_), Some(_)) => {
+                Err(Fault::invalid("models", "models replace preset: send one of the two"))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Looks up the panel, if the request names one. `default` is the preset of a request that names nothing.
+    pub async fn select(self, cx: &Ctx, default: &str) -> Result<Selection, Fault> {
+        self.check()?;
+        let Self { panel, preset, models, exclude } = self;
+        let own = match &panel {
+            None => None,
+            Some(wanted) => match find(cx, wanted).await? {
+                FoundPanel::Own(own) => Some(own),
+                FoundPanel::Preset(name) => return Ok(Selection::of(ModelSource::Preset(name), exclude)),
+            },
+        };
+        let Some(own) = own else {
+            let source = match (preset, models) {
+                (None, Some(models)) => ModelSource::Named(models),
+                (preset, _) => ModelSource::Preset(preset.unwrap_or_else(|| default.to_owned())),
+            };
+            return Ok(Selection::of(source, exclude));
+        };
+        let names: Vec<&str> = own.definition.models.iter().map(ModelId::as_str).collect();
+        let names = ModelNames::new(&names).map_err(Fault::internal)?;
+        Ok(Selection {
+            panel: Some(own.version),
+            on_tie: own.definition.on_tie,
+            threshold: own.definition.confidence_threshold,
+            ..Selection::of(ModelSource::Named(names), exclude)
+        })
+    }
+}
+
+impl Selection {
+    /// Returns these models, without rules.
+    pub const fn of(source: ModelSource, exclude: Option<ModelNames>) -> Self {
+        Self { models: ModelChoice { source, exclude }, panel: None, on_tie: None, threshold: None }
+    }
+}
