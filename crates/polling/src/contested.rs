@@ -1,0 +1,72 @@
+//! Results that are contested.
+
+use crate::tally::{Outcome, Tally};
+
+/// True if a result is contested: options tie, the winner has less than two thirds of the votes, or the strongest model
+/// that voted chose another option. `strongest` is the vote of that model; `None` if the models have no order of strength.
+/// Without votes there is nothing to contest.
+///
+/// A poll that stops early stops while the leader is ahead, so the share of its winner is too high on average. Such a poll
+/// is marked less often than if every model had been asked: the mark is as true as of a complete poll, but its absence
+/// says less.
+///
+/// ```
+/// use ep_polling::contested::is_contested;
+/// use ep_polling::tally::Tally;
+///
+/// let votes = |votes: &[usize]| Tally::of(3, votes.iter().copied().map(Some));
+/// assert!(!is_contested(&votes(&[0, 0, 1]), None));
+/// assert!(is_contested(&votes(&[0, 0, 1]), Some(1)));
+/// assert!(is_contested(&votes(&[0, 0, 0, 1, 2]), Some(0)));
+/// ```
+pub fn is_contested(tally: &Tally, strongest: Option<usize>) -> bool {
+    match tally.outcome() {
+        Outcome::NoVotes => false,
+        Outcome::Tie => true,
+        Outcome::Winner(winner) => {
+            let votes = tally.counts().get(winner).copied().unwrap_or_default();
+            is_low_share(votes, tally.votes()) || strongest.is_some_and(|option| option != winner)
+        }
+    }
+}
+
+/// True if a winner with this number of votes has less than two thirds of all votes.
+pub const fn is_low_share(votes: u32, all: u32) -> bool {
+    3 * (votes as u64) < 2 * (all as u64)
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn two_thirds_are_enough_and_less_is_contested() {
+        for (votes, all, low) in
+            [(2, 3, false), (3, 5, true), (4, 6, false), (33, 50, true), (34, 50, false), (1, 1, false)]
+        {
+            assert_eq!(is_low_share(votes, all), low, "{votes} of {all}");
+        }
+    }
+
+    #[test]
+    fn ties_are_contested_and_no_votes_are_not() {
+        assert!(is_contested(&Tally::of(2, [Some(0), Some(1), None]), Some(0)));
+        for strongest in [None, Some(0)] {
+            assert!(!is_contested(&Tally::of(2, [None, None]), strongest));
+        }
+    }
+
+    proptest! {
+        /// Another vote for the winner never makes a result contested.
+        #[test]
+        fn more_votes_for_the_winner_contest_nothing(votes in prop::collection::vec(0_usize..4, 1..40)) {
+            let mut tally = Tally::of(4, votes.iter().copied().map(Some));
+            if let Outcome::Winner(winner) = tally.outcome() && !is_contested(&tally, None) {
+                tally.count(winner);
+                prop_assert!(!is_contested(&tally, Some(winner)));
+            }
+        }
+    }
+}
