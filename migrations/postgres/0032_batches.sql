@@ -72,6 +72,19 @@ CREATE TABLE batch_rows (
 CREATE INDEX batch_rows_by_outcome ON batch_rows (batch, outcome, number);
 CREATE INDEX batch_rows_asked ON batch_rows (lease_worker) WHERE outcome IS NULL;
 
+-- The notification of a batch, if its owner wants one: stored with the batch, sent once it has ended. Each attempt moves the
+-- next one ahead before it begins. `next_at` follows the database's clock.
+CREATE TABLE batch_notifications (
+    batch      TEXT   NOT NULL PRIMARY KEY REFERENCES batches (id),
+    user_id    TEXT   NOT NULL REFERENCES users (id),
+    url        TEXT   NOT NULL,
+    state      TEXT   NOT NULL DEFAULT 'waiting' CHECK (state IN ('waiting', 'delivered', 'failed')),
+    attempts   BIGINT NOT NULL DEFAULT 0 CHECK (attempts >= 0),
+    next_at    BIGINT NOT NULL,
+    last_error TEXT
+);
+CREATE INDEX batch_notifications_waiting ON batch_notifications (next_at) WHERE state = 'waiting';
+
 -- The batch that a poll's money came from. What the poll does not spend returns to it.
 ALTER TABLE holds ADD COLUMN batch TEXT;
 -- The cost of a batch is the sum of its polls' captures. The index is empty, so building it takes one short read.

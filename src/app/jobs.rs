@@ -7,6 +7,7 @@ use std::fmt::Write;
 use std::sync::Arc;
 use std::time::Duration;
 
+use ep_kernel::batches::BatchNotifications;
 use ep_kernel::fault::Fault;
 use ep_kernel::{executor, guard};
 use futures::FutureExt;
@@ -37,9 +38,12 @@ static JOBS: [Job; 23] = [
     },
     start(
         "deliver webhook notifications",
-        "Notifies webhooks of ended polls, with retries for a day.",
+        "Notifies webhooks of ended polls and batches, with retries for a day.",
         |on| {
-            on.app.tasks.spawn(Arc::clone(&on.app.ports.webhooks).run(on.app.tasks.clone()));
+            let (webhooks, batches) = (&on.app.ports.webhooks, &on.app.ports.batches);
+            on.app.tasks.spawn(Arc::clone(webhooks).run(on.app.tasks.clone()));
+            let notifications = BatchNotifications::new(Arc::clone(batches), Arc::clone(webhooks));
+            on.app.tasks.spawn(notifications.run(on.app.tasks.clone()));
         },
     ),
     start(

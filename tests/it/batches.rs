@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use tokio::process::{Child, Command};
 
 use crate::crash::{admin, started};
-use crate::harness::{Client, Reply, Service, Setup};
+use crate::harness::{Client, Reply, Service, Setup, WebhookReceiver};
 
 const CHAT: &str = "/v1/chat/completions";
 const BOUNDARY: &str = "rows";
@@ -316,6 +316,37 @@ async fn an_agent_creates_a_batch_of_questions() {
         assert_eq!(refused.status, 400, "{}", refused.text);
         assert!(refused.text.contains(field), "{field}: {}", refused.text);
     }
+}
+
+#[tokio::test]
+async fn the_end_of_a_batch_is_notified_instead_of_its_polls() {
+    let receiver = WebhookReceiver::start().await;
+    let service = Setup::demo().with("EP_WEBHOOK_ALLOWED_NETWORKS", "127.0.0.0/8").boot().await;
+    let client = account(&service).await;
+    let url = json!({ "url": format!("{}/all", receiver.url) });
+    client.post("/api/account/webhook", &url).await.expect(200);
+    let secret = client.post("/api/account/webhook/secret", &json!({})).await.expect(200);
+    receiver.check_with(secret["secret"].as_str().unwrap()).await;
+    let rows = json!([{ "question": "Which of the two is better?", "options": ["Alpha", "Beta"] }]);
+    let request =
+        json!({ "rows": rows, "notify_url": format!("{}/own", receiver.url), "metadata": { "run": "7" } });
+    let id = client.post("/api/batches", &request).await.expect(202)["batch_id"].clone();
+    let received = receiver.received(1).await;
+    assert_eq!((&received[0]["path"], &received[0]["headers"]["webhook-id"]), (&json!("/own"), &id));
+    let event = &received[0]["verified"];
+    assert_eq!((&event["type"], &event["data"]["batch_id"]), (&json!("batch.completed"), &id), "{event}");
+    assert_eq!(event["data"]["rows"], json!({ "total": 1, "completed": 1, "failed": 0 }));
+    assert_eq!(event["data"]["metadata"]["run"], "7");
+    ended(&client, id.as_str().unwrap()).await;
+    let path = format!("/api/batches/{}", id.as_str().unwrap());
+    while client.get(&path).await.expect(200)["notification"]["state"] != "delivered" {
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+    let listed = client.get("/api/account/webhook").await.expect(200);
+    assert_eq!(listed["notifications"], json!([]));
+    let refused =
+        client.post("/api/batches", &json!({ "rows": rows, "notify_url": "ftp://example.com" })).await;
+    assert!(refused.refused(400).contains("notify_url"));
 }
 
 async fn serve(data: &Path, upstream: &ScriptedUpstream, database: Option<&str>) -> (Child, Client) {

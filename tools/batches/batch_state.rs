@@ -1,8 +1,8 @@
 //! The state of a batch, as the operations show it.
 
-use ep_kernel::batch_id::{BatchId, FileId};
+use ep_kernel::batch_id::BatchId;
 use ep_kernel::ctx::Ctx;
-use ep_kernel::ports::{BatchError, BatchRecord, BatchStatus, RowCounts};
+use ep_kernel::ports::{BatchError, BatchNotification, BatchRecord, BatchStatus, RowCounts};
 use ep_kernel::tool::{Presentation, ToolOutput};
 use ep_polling::money::Usd;
 use ep_polling::time::Timestamp;
@@ -30,6 +30,8 @@ pub struct BatchState {
     pub max_cost_usd: Option<Usd>,
     /// The errors of a failed batch.
     pub errors: Vec<BatchError>,
+    /// The notification of its end; null if there is none.
+    pub notification: Option<BatchNotification>,
     /// Your labels.
     pub metadata: Map<String, Value>,
     /// The id of the file of its rows.
@@ -72,10 +74,11 @@ impl BatchState {
             held_usd: Usd(batch.held),
             max_cost_usd: batch.terms.max_cost.map(Usd),
             errors: batch.errors.clone(),
+            notification: batch.notification.clone(),
             metadata: batch.terms.metadata.clone(),
             input_file_id: batch.file.to_string(),
-            output_file_id: output_file(batch).map(|file| file.to_string()),
-            error_file_id: error_file(batch).map(|file| file.to_string()),
+            output_file_id: batch.output_file().map(|file| file.to_string()),
+            error_file_id: batch.error_file().map(|file| file.to_string()),
             created_at: batch.created_at,
             started_at: batch.started_at,
             ended_at: batch.ended_at,
@@ -84,16 +87,4 @@ impl BatchState {
             status_url: links.has("get_batch").then(|| links.url("get_batch", &[("batch_id", &id)])),
         }
     }
-}
-
-/// Returns the file of the results of an ended batch that has some.
-pub fn output_file(batch: &BatchRecord) -> Option<FileId> {
-    (batch.ended_at.is_some() && batch.rows.completed > 0).then_some(FileId::Output(batch.id))
-}
-
-/// Returns the file of the errors of an ended batch that has some. Rows that were not asked are errors.
-pub fn error_file(batch: &BatchRecord) -> Option<FileId> {
-    let unasked =
-        matches!(batch.status, BatchStatus::Cancelled | BatchStatus::Expired) && batch.unasked() > 0;
-    (batch.ended_at.is_some() && (batch.rows.failed > 0 || unasked)).then_some(FileId::Errors(batch.id))
 }

@@ -61,6 +61,8 @@ pub struct BatchToCreate {
     pub max_cost_usd: Option<Amount>,
     /// False publishes the results of the polls (default true: only you can read them).
     pub private: Option<bool>,
+    /// An https URL notified of the end of the batch, signed (default: the URL of your webhook).
+    pub notify_url: Option<String>,
     /// Up to 16 labels of your own.
     #[serde(default)]
     pub metadata: Map<String, Value>,
@@ -121,6 +123,8 @@ impl Tool for CreateBatch {
         };
         let defaults = defaults(&input, panel)?;
         let metadata = labels(input.metadata)?;
+        let notify =
+            input.notify_url.as_deref().map(|url| cx.webhooks().check("notify_url", url)).transpose()?;
         let polls = PollQuestion::SPEC.rest.map_or("", |rest| rest.path);
         let (file, endpoint) = match (input.rows.is_empty(), &input.input_file_id) {
             (true, None) => {
@@ -160,6 +164,7 @@ impl Tool for CreateBatch {
             file,
             terms,
             keep: RETENTION,
+            notify,
             request_ref: cx.request_ref.clone(),
         };
         let batch = cx.batches().create(request).await?;

@@ -14,7 +14,7 @@ use ep_kernel::ports::BatchRecord;
 use ep_kernel::tool::{Effect, Entry, Latency, Method};
 use serde_json::{Map, Value};
 
-pub use batch_state::{BatchState, error_file, output_file};
+pub use batch_state::BatchState;
 pub use cancel_batch::CancelBatch;
 pub use create_batch::{CreateBatch, labels};
 pub use get_batch::GetBatch;

@@ -59,6 +59,8 @@ pub(crate) trait Connection: Send {
     const WRONG_CAPTURES: &'static str;
     /// Claims due notifications. Skips those that another transaction is claiming.
     const DUE_NOTIFICATIONS: &'static str;
+    /// Claims due notifications of batches. Skips those that another transaction is claiming.
+    const DUE_BATCH_NOTIFICATIONS: &'static str;
     /// Claims due task push notifications. Skips those that another transaction is claiming.
     const DUE_PUSHES: &'static str;
     /// Adds to the sums of models.

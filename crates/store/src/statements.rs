@@ -138,6 +138,21 @@ macro_rules! due_notifications {
     };
 }
 
+macro_rules! due_batch_notifications {
+    ($busy:literal, $lock:literal) => {
+        due_deliveries!(
+            "batch_notifications",
+            "batch",
+            "SELECT 1 FROM batches WHERE batches.id = batch_notifications.batch AND ended_at IS NOT NULL",
+            "batch, user_id, url, attempts, \
+                 (SELECT secret_number FROM webhooks WHERE user_id = batch_notifications.user_id) AS secret_number, \
+                 (SELECT secret_replaced_at FROM webhooks WHERE user_id = batch_notifications.user_id) AS replaced_at",
+            $busy,
+            $lock
+        )
+    };
+}
+
 /// The accounts with keys that an account may see and revoke: its own, and those of its pre-funded keys.
 macro_rules! accounts_of {
     ($user:literal) => {
@@ -272,6 +287,12 @@ pub(crate) const ADD_NOTIFICATION: &str = "INSERT INTO notifications (poll_id, u
 pub(crate) const DUE_NOTIFICATIONS: &str = due_notifications!("SELECT value FROM json_each($4)", "");
 pub(crate) const DUE_NOTIFICATIONS_POSTGRES: &str =
     due_notifications!("SELECT json_array_elements_text($4::json)", " FOR UPDATE SKIP LOCKED");
+pub(crate) const DUE_BATCH_NOTIFICATIONS: &str =
+    due_batch_notifications!("SELECT value FROM json_each($4)", "");
+pub(crate) const DUE_BATCH_NOTIFICATIONS_POSTGRES: &str =
+    due_batch_notifications!("SELECT json_array_elements_text($4::json)", " FOR UPDATE SKIP LOCKED");
+pub(crate) const BATCH_ATTEMPTED: &str = "UPDATE batch_notifications SET state = $2, last_error = $3, \
+     next_at = (SELECT now FROM clock) + $4 WHERE batch = $1 AND state = 'waiting'";
 pub(crate) const ATTEMPTED: &str = "UPDATE notifications SET state = $2, last_error = $3, \
      next_at = (SELECT now FROM clock) + $4 WHERE poll_id = $1 AND state = 'waiting'";
 pub(crate) const NOTIFICATIONS_OF: &str = "SELECT poll_id, url, state, attempts, last_error, created_at \

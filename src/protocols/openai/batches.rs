@@ -11,7 +11,7 @@ use ep_kernel::guard::Admission;
 use ep_kernel::ports::{BatchRecord, BatchStatus, BatchTerms, ListPosition};
 use ep_polling::budget::Budget;
 use ep_polling::money::UsdFigure;
-use ep_tools::batches::{error_file, labels, output_file};
+use ep_tools::batches::labels;
 use serde_json::{Map, Value, json};
 
 use super::decide::Terms;
@@ -62,6 +62,7 @@ pub(super) async fn create(exchange: Exchange, admission: Admission) -> Result<R
         file,
         terms: BatchTerms { endpoint, defaults, max_cost, metadata },
         keep,
+        notify: None,
         request_ref: head.idempotency_key.as_ref().map(|key| format!("v1-batch-{user}-{key}")),
     };
     let repeated = if is_retry(&parts.headers) { repeated(&state, &request).await? } else { None };
@@ -141,8 +142,8 @@ fn shown(batch: &BatchRecord) -> Value {
         "input_file_id": batch.file.to_string(),
         "completion_window": "24h",
         "status": batch.status,
-        "output_file_id": output_file(batch).map(|file| file.to_string()),
-        "error_file_id": error_file(batch).map(|file| file.to_string()),
+        "output_file_id": batch.output_file().map(|file| file.to_string()),
+        "error_file_id": batch.error_file().map(|file| file.to_string()),
         "created_at": seconds(batch.created_at),
         "in_progress_at": batch.started_at.map(seconds),
         "expires_at": seconds(batch.expires_at),

@@ -12,7 +12,6 @@ use ep_kernel::caller::UserId;
 use ep_kernel::fault::{Fault, Kind};
 use ep_kernel::guard::Admission;
 use ep_kernel::ports::{BatchRecord, FileRecord, ListPosition, RowKind};
-use ep_tools::batches::{error_file, output_file};
 use futures::stream;
 use multer::{Constraints, Multipart, SizeLimit};
 use serde_json::{Value, json};
@@ -289,7 +288,7 @@ const BATCHES_TOGETHER: u32 = 50;
 /// Returns the files of the results of an ended batch.
 async fn results(batches: &Batches, batch: &BatchRecord) -> Result<Vec<(FileId, Value)>, Fault> {
     let mut files = Vec::new();
-    for id in [output_file(batch), error_file(batch)].into_iter().flatten() {
+    for id in [batch.output_file(), batch.error_file()].into_iter().flatten() {
         let Some(kind) = kind_of(batch, id) else { continue };
         let bytes = batches.results_size(batch, kind).await?;
         if bytes == 0 {
@@ -318,10 +317,10 @@ async fn results(batches: &Batches, batch: &BatchRecord) -> Result<Vec<(FileId, 
 
 /// Returns the rows in a file of results; none if the batch has no such file.
 fn kind_of(batch: &BatchRecord, id: FileId) -> Option<RowKind> {
-    if output_file(batch) == Some(id) {
+    if batch.output_file() == Some(id) {
         Some(RowKind::Completed)
     } else {
-        (error_file(batch) == Some(id)).then_some(RowKind::Failed)
+        (batch.error_file() == Some(id)).then_some(RowKind::Failed)
     }
 }
 

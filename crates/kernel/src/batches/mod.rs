@@ -5,6 +5,7 @@
 //! again after a crash gets the same polls, and is paid once.
 
 pub mod line;
+mod notifications;
 mod runner;
 mod upload;
 mod validation;
@@ -15,6 +16,7 @@ use std::time::Duration;
 
 use tokio::sync::Notify;
 
+pub use notifications::BatchNotifications;
 pub use runner::RowRunner;
 pub use upload::{MAX_FILE_BYTES, MAX_LINE_BYTES, MAX_LINES, Upload};
 pub use validation::MAX_ROWS;
@@ -26,6 +28,7 @@ use crate::ports::{
     BatchRecord, BatchStatus, BatchStore, BatchTerms, Clock, Entropy, FileDeletion, FileRecord, FileStore,
     ListPosition, NewBatch, NewFile, RowKind,
 };
+use crate::webhook_url::WebhookUrl;
 
 /// Time for which files and results are stored, unless their owner chooses another one.
 pub const RETENTION: Duration = Duration::from_hours(30 * 24);
@@ -80,6 +83,8 @@ pub struct BatchRequest {
     pub terms: BatchTerms,
     /// The time for which the results are stored.
     pub keep: Duration,
+    /// URL for the end notification, if not the URL of the owner's webhook.
+    pub notify: Option<WebhookUrl>,
     /// The reference of the request: a repetition gets the same batch.
     pub request_ref: Option<String>,
 }
@@ -97,6 +102,8 @@ pub struct Batches {
     worker: String,
     /// Signalled when this process has created or started a batch.
     changed: Notify,
+    /// Signalled when this process has ended a batch.
+    ended: Arc<Notify>,
 }
 
 impl Batches {
@@ -104,8 +111,8 @@ impl Batches {
     pub fn new(ports: Ports, settings: BatchSettings) -> Self {
         let Ports { store, files, clock, entropy } = ports;
         let BatchSettings { billing, worker, lease: lasts, at_once, endpoints } = settings;
-        let changed = Notify::new();
-        Self { store, files, clock, entropy, billing, lasts, at_once, endpoints, worker, changed }
+        let (changed, ended) = (Notify::new(), Arc::default());
+        Self { store, files, clock, entropy, billing, lasts, at_once, endpoints, worker, changed, ended }
     }
 
     /// Begins to receive a file. Returns its id.
@@ -170,7 +177,7 @@ impl Batches {
 
     /// Creates a batch.
     pub async fn create(&self, request: BatchRequest) -> Result<BatchRecord, Fault> {
-        let BatchRequest { user, key, file, terms, keep, request_ref } = request;
+        let BatchRequest { user, key, file, terms, keep, notify, request_ref } = request;
         if !self.endpoints.contains(&terms.endpoint.as_str()) {
             let rule = format!("must be one of {}", self.endpoints.join(", "));
             return Err(Fault::invalid("endpoint", rule));
@@ -187,6 +194,7 @@ impl Batches {
             created_at,
             expires_at: created_at.after(WINDOW),
             keep,
+            notify,
         };
         let id = self.store.create_batch(&batch, MAX_OPEN).await?;
         self.changed.notify_one();

@@ -8,9 +8,10 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use super::files::ListPosition;
-use super::{Lease, StoreError};
+use super::{Lease, NotificationState, StoreError};
 use crate::batch_id::{BatchId, FileId};
 use crate::caller::{KeyId, UserId};
+use crate::webhook_url::WebhookUrl;
 use ep_polling::money::{Hold, MicroUsd};
 use ep_polling::time::Timestamp;
 
@@ -117,6 +118,8 @@ pub struct NewBatch {
     pub expires_at: Timestamp,
     /// The time for which the results are stored after the end.
     pub keep: Duration,
+    /// URL for the end notification. `None` for the URL of the owner's webhook, if any.
+    pub notify: Option<WebhookUrl>,
 }
 
 /// The numbers of rows of a batch.
@@ -152,6 +155,8 @@ pub struct BatchRecord {
     pub held: MicroUsd,
     /// The errors of a failed batch.
     pub errors: Vec<BatchError>,
+    /// The notification of its end, if its owner wants one.
+    pub notification: Option<BatchNotification>,
     /// The time of its creation.
     pub created_at: Timestamp,
     /// The time at which its rows were first asked.
@@ -166,7 +171,29 @@ pub struct BatchRecord {
     pub deleted_at: Option<Timestamp>,
 }
 
+/// The notification of a batch as shown to its account.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+#[schemars(inline)]
+pub struct BatchNotification {
+    /// Its state.
+    pub state: NotificationState,
+    /// The error of the last attempt.
+    pub last_error: Option<String>,
+}
+
 impl BatchRecord {
+    /// Returns the file of the results, once the batch has ended with some.
+    pub fn output_file(&self) -> Option<FileId> {
+        (self.ended_at.is_some() && self.rows.completed > 0).then_some(FileId::Output(self.id))
+    }
+
+    /// Returns the file of the errors, once the batch has ended with some. Rows that were not asked are errors.
+    pub fn error_file(&self) -> Option<FileId> {
+        let stopped = matches!(self.status, BatchStatus::Cancelled | BatchStatus::Expired);
+        let has_errors = self.rows.failed > 0 || (stopped && self.unasked() > 0);
+        (self.ended_at.is_some() && has_errors).then_some(FileId::Errors(self.id))
+    }
+
     /// Returns the number of rows without a result or an error.
     pub const fn unasked(&self) -> u32 {
         self.rows.total.saturating_sub(self.rows.completed + self.rows.failed)

@@ -42,8 +42,8 @@ pub use account_record::{
 pub use agent_pushes::{AgentPush, AgentPushes, MAX_PUSHES};
 pub use agent_tasks::{AgentTask, AgentTasks, TaskFilter, TaskPage, TaskState};
 pub use batches::{
-    BatchError, BatchRecord, BatchStart, BatchStatus, BatchStore, BatchTerms, NewBatch, RowCounts, RowEnd,
-    RowKind,
+    BatchError, BatchNotification, BatchRecord, BatchStart, BatchStatus, BatchStore, BatchTerms, NewBatch,
+    RowCounts, RowEnd, RowKind,
 };
 pub use cards::{
     CardEvent, CardProcessor, Cents, CheckoutPage, CheckoutStore, FailedRefund, NewCheckout, OpenCheckout,
@@ -83,8 +83,8 @@ pub use upstreams::{CachedModelList, SavedFallbackLevel, UpstreamCache};
 pub use users::{MAX_USERS_OF_EMAIL, NewSignUp, NewUser, Profiles, SignedUp, StarterCreditLimits, UserStore};
 pub use wallets::{MessageError, WalletMessage, WalletMessages};
 pub use webhooks::{
-    AttemptOutcome, DueNotification, NotDelivered, NotificationRecord, NotificationState,
-    PreparedNotification, Webhook, WebhookSecretNumber, WebhookSender, WebhookStore,
+    AttemptOutcome, DueBatchNotification, DueNotification, NotDelivered, NotificationRecord,
+    NotificationState, PreparedNotification, Webhook, WebhookSecretNumber, WebhookSender, WebhookStore,
 };
 
 use crate::fault::{Fault, Kind};

@@ -5,6 +5,7 @@ use std::time::Duration;
 use async_trait::async_trait;
 
 use super::StoreError;
+use crate::batch_id::BatchId;
 use crate::caller::UserId;
 use crate::webhook_url::WebhookUrl;
 use ep_polling::poll_id::PollId;
@@ -62,6 +63,23 @@ pub enum AttemptOutcome {
     },
 }
 
+/// A claimed notification of an ended batch.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct DueBatchNotification {
+    /// The batch.
+    pub batch: BatchId,
+    /// The batch as text, for logs and signatures.
+    pub about: String,
+    /// The account.
+    pub user: UserId,
+    /// The receiver's URL.
+    pub url: WebhookUrl,
+    /// Number of attempts, including this one.
+    pub attempts: u32,
+    /// The number of the account's secret.
+    pub secret: WebhookSecretNumber,
+}
+
 /// The state of a notification.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "lowercase")]
@@ -117,6 +135,18 @@ pub trait WebhookStore: Send + Sync {
 
     /// Stores the outcome of an attempt.
     async fn attempted(&self, poll: &PollId, attempted: &AttemptOutcome) -> Result<(), StoreError>;
+
+    /// Claims due notifications of ended batches, like [`due_notifications`](Self::due_notifications).
+    async fn due_batch_notifications(
+        &self,
+        limit: u32,
+        per_account: u32,
+        busy: &[UserId],
+        lasts: Duration,
+    ) -> Result<Vec<DueBatchNotification>, StoreError>;
+
+    /// Stores the outcome of an attempt to notify of a batch.
+    async fn batch_attempted(&self, batch: BatchId, attempted: &AttemptOutcome) -> Result<(), StoreError>;
 
     /// Returns the newest notifications of an account, newest first.
     async fn notifications_of(&self, user: UserId, limit: u32)

@@ -17,8 +17,8 @@ use crate::caller::UserId;
 use crate::executor::{PollExecutor, PollState};
 use crate::fault::Fault;
 use crate::ports::{
-    AttemptOutcome, Clock, DueNotification, Entropy, NotDelivered, NotificationRecord, StoreError, Webhook,
-    WebhookSender, WebhookStore,
+    AttemptOutcome, Clock, DueNotification, Entropy, NotDelivered, NotificationRecord, PreparedNotification,
+    StoreError, Webhook, WebhookSecretNumber, WebhookSender, WebhookStore,
 };
 use crate::tasks::Tasks;
 use crate::webhook_url::WebhookUrl;
@@ -85,6 +85,25 @@ impl Webhooks {
         Ok(self.ports.secrets.shown(user, number))
     }
 
+    /// Returns the store of webhooks and notifications.
+    pub(crate) fn store(&self) -> &dyn WebhookStore {
+        &*self.ports.store
+    }
+
+    /// Signs a notification: its id, URL and body.
+    pub(crate) fn sign(
+        &self,
+        account: (UserId, WebhookSecretNumber),
+        what: (&str, WebhookUrl, String),
+    ) -> PreparedNotification {
+        self.ports.secrets.sign(account, what, self.ports.clock.now())
+    }
+
+    /// Sends a signed notification.
+    pub(crate) async fn send_signed(&self, signed: &PreparedNotification) -> Result<(), NotDelivered> {
+        self.ports.sender.send(signed).await
+    }
+
     /// Deletes notifications that are too old.
     pub async fn sweep(&self) -> Result<(), Fault> {
         let before = self.ports.clock.now().before(STORED_FOR);
@@ -138,7 +157,7 @@ impl Outbox for Webhooks {
             return Ok(Err(NotDelivered { error, gone: true, retry_after: None }));
         };
         let what = (poll.as_str(), url, body.to_string());
-        let signed = self.ports.secrets.sign((user, secret), what, self.ports.clock.now());
-        Ok(self.ports.sender.send(&signed).await)
+        let signed = self.sign((user, secret), what);
+        Ok(self.send_signed(&signed).await)
     }
 }

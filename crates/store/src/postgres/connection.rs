@@ -32,6 +32,7 @@ impl Connection for PgConnection {
     const SPENDING_BY_DAY: &'static str = sql::SPENDING_BY_DAY_POSTGRES;
     const WRONG_CAPTURES: &'static str = sql::WRONG_CAPTURES_POSTGRES;
     const DUE_NOTIFICATIONS: &'static str = sql::DUE_NOTIFICATIONS_POSTGRES;
+    const DUE_BATCH_NOTIFICATIONS: &'static str = sql::DUE_BATCH_NOTIFICATIONS_POSTGRES;
     const DUE_PUSHES: &'static str = sql::DUE_PUSHES_POSTGRES;
     const ADD_MODEL_SUMS: &'static str = sql::ADD_MODEL_SUMS_POSTGRES;
     const ADD_SLOT_SUMS: &'static str = sql::ADD_SLOT_SUMS_POSTGRES;

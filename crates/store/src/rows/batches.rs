@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use ep_kernel::batch_id::{BatchId, FileId};
-use ep_kernel::ports::{BatchRecord, FileRecord, RowCounts, StoreError};
+use ep_kernel::ports::{BatchNotification, BatchRecord, FileRecord, RowCounts, StoreError};
 use ep_polling::money::MicroUsd;
 use ep_polling::time::Timestamp;
 
@@ -50,6 +50,8 @@ row! {
         completed: i64,
         failed: i64,
         spent: i64,
+        notification_state: Option<String>,
+        notification_error: Option<String>,
         held: i64,
         errors: Option<String>,
         created_at: i64,
@@ -106,6 +108,15 @@ impl TryFrom<FileRow> for FileRecord {
     }
 }
 
+fn notification(
+    state: Option<&str>,
+    last_error: Option<String>,
+) -> Result<Option<BatchNotification>, StoreError> {
+    let Some(state) = state else { return Ok(None) };
+    let state = from_name(state).ok_or_else(|| unreadable("the state of a notification"))?;
+    Ok(Some(BatchNotification { state, last_error }))
+}
+
 impl TryFrom<BatchRow> for BatchRecord {
     type Error = StoreError;
 
@@ -126,6 +137,7 @@ impl TryFrom<BatchRow> for BatchRecord {
             spent: MicroUsd::new(row.spent),
             held: MicroUsd::new(row.held),
             errors: row.errors.as_deref().map_or(Ok(Vec::new()), serde_json::from_str).map_err(failed)?,
+            notification: notification(row.notification_state.as_deref(), row.notification_error)?,
             created_at: Timestamp::from_millis(row.created_at),
             started_at: row.started_at.map(Timestamp::from_millis),
             cancelling_at: row.cancelling_at.map(Timestamp::from_millis),

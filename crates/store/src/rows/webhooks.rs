@@ -1,10 +1,12 @@
 //! Rows of webhooks and notifications.
 
-use ep_kernel::ports::{DueNotification, NotificationRecord, StoreError, Webhook, WebhookSecretNumber};
+use ep_kernel::ports::{
+    DueBatchNotification, DueNotification, NotificationRecord, StoreError, Webhook, WebhookSecretNumber,
+};
 use ep_kernel::webhook_url::WebhookUrl;
 use ep_polling::time::Timestamp;
 
-use super::{from_name, poll_id, unreadable, user_id};
+use super::{batch_id, from_name, poll_id, unreadable, user_id};
 
 row! {
     /// The webhook settings of an account.
@@ -25,6 +27,33 @@ row! {
         attempts: i64,
         secret_number: Option<i64>,
         replaced_at: Option<i64>,
+    }
+}
+
+row! {
+    /// A due notification of a batch.
+    DueBatchNotificationRow {
+        batch: String,
+        user_id: String,
+        url: String,
+        attempts: i64,
+        secret_number: Option<i64>,
+        replaced_at: Option<i64>,
+    }
+}
+
+impl TryFrom<DueBatchNotificationRow> for DueBatchNotification {
+    type Error = StoreError;
+
+    fn try_from(row: DueBatchNotificationRow) -> Result<Self, StoreError> {
+        Ok(Self {
+            batch: batch_id(&row.batch)?,
+            about: row.batch,
+            user: user_id(&row.user_id)?,
+            url: WebhookUrl::checked(row.url),
+            attempts: row.attempts as u32,
+            secret: secret(row.secret_number.unwrap_or_default(), row.replaced_at),
+        })
     }
 }
 

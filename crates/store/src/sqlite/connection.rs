@@ -158,6 +158,7 @@ impl Connection for SqliteConnection {
     const SPENDING_BY_DAY: &'static str = sql::SPENDING_BY_DAY;
     const WRONG_CAPTURES: &'static str = sql::WRONG_CAPTURES;
     const DUE_NOTIFICATIONS: &'static str = sql::DUE_NOTIFICATIONS;
+    const DUE_BATCH_NOTIFICATIONS: &'static str = sql::DUE_BATCH_NOTIFICATIONS;
     const DUE_PUSHES: &'static str = sql::DUE_PUSHES;
     const ADD_MODEL_SUMS: &'static str = sql::ADD_MODEL_SUMS;
     const ADD_SLOT_SUMS: &'static str = sql::ADD_SLOT_SUMS;

@@ -50,6 +50,8 @@ pub(crate) const ERASE_BATCH_ROWS: &str = concat!(
     accounts_of!("$1"),
     ")"
 );
+pub(crate) const ERASE_BATCH_NOTIFICATIONS: &str =
+    concat!("DELETE FROM batch_notifications WHERE user_id IN ", accounts_of!("$1"));
 pub(crate) const ERASE_BATCHES: &str = concat!("DELETE FROM batches WHERE user_id IN ", accounts_of!("$1"));
 
 /// The target account of forfeited balances.

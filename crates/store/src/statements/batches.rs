@@ -83,6 +83,8 @@ macro_rules! batches {
              (SELECT COUNT(*) FROM batch_rows WHERE batch = batches.id AND outcome = 0) AS completed, \
              (SELECT COUNT(*) FROM batch_rows WHERE batch = batches.id AND outcome = 1) AS failed, \
              CAST(COALESCE((SELECT SUM(captured) FROM holds WHERE batch = batches.id), 0) AS BIGINT) AS spent, \
+             (SELECT state FROM batch_notifications WHERE batch = batches.id) AS notification_state, \
+             (SELECT last_error FROM batch_notifications WHERE batch = batches.id) AS notification_error, \
              held + CAST(COALESCE((SELECT SUM(amount) FROM holds WHERE batch = batches.id AND status = 'open'), 0) AS BIGINT) \
                  AS held, errors, created_at, started_at, cancelling_at, ended_at, expires_at, keep_ms FROM batches"
     };
@@ -120,6 +122,11 @@ pub(crate) const END_BATCH: &str =
 pub(crate) const OLD_BATCHES: &str =
     "SELECT id FROM batches WHERE ended_at IS NOT NULL AND ended_at + keep_ms <= $1 LIMIT $2";
 pub(crate) const DELETE_ROWS: &str = "DELETE FROM batch_rows WHERE batch = $1";
+/// Stores the notification of a new batch, if the batch ($3) or its owner has a webhook URL.
+pub(crate) const ADD_BATCH_NOTIFICATION: &str = "INSERT INTO batch_notifications (batch, user_id, url, next_at) \
+     SELECT $1, $2, url, (SELECT now FROM clock) FROM \
+         (SELECT COALESCE($3, (SELECT url FROM webhooks WHERE user_id = $2)) AS url) AS named WHERE url IS NOT NULL";
+pub(crate) const DELETE_BATCH_NOTIFICATION: &str = "DELETE FROM batch_notifications WHERE batch = $1";
 pub(crate) const DELETE_BATCH: &str = "DELETE FROM batches WHERE id = $1";
 
 // Rows.

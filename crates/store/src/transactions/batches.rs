@@ -14,6 +14,7 @@ use ep_kernel::ports::{
     BatchError, BatchRecord, BatchStart, BatchStatus, BatchStore, Lease, ListPosition, NewBatch, RowEnd,
     RowKind, StoreError,
 };
+use ep_kernel::webhook_url::WebhookUrl;
 use ep_polling::money::{Hold, MicroUsd};
 use ep_polling::time::Timestamp;
 
@@ -193,7 +194,7 @@ const fn outcome(kind: RowKind) -> i64 {
 }
 
 async fn create<C: Connection>(db: &mut C, batch: &NewBatch, most: u32) -> Result<BatchId, StoreError> {
-    let NewBatch { id, user, file, terms, key, request_ref, created_at, expires_at, keep } = batch;
+    let NewBatch { id, user, file, terms, key, request_ref, created_at, expires_at, keep, notify } = batch;
     // The batches of an account are created one after the other.
     accounts::lock_live(db, *user).await?;
     if let Some(request) = request_ref.as_deref() {
@@ -214,6 +215,8 @@ async fn create<C: Connection>(db: &mut C, batch: &NewBatch, most: u32) -> Resul
     let (terms, request_ref) = (rows::json(terms)?, request_ref.as_deref());
     let values = values![*id, *user, *file, terms, *key, request_ref, *created_at, *expires_at, *keep];
     exactly_one(db.execute(sql::ADD_BATCH, values).await?)?;
+    let url = notify.as_ref().map(WebhookUrl::as_str);
+    db.execute(sql::ADD_BATCH_NOTIFICATION, values![*id, *user, url]).await?;
     Ok(*id)
 }
 
@@ -289,5 +292,6 @@ async fn end<C: Connection>(
 /// Deletes an ended batch with its rows.
 pub(super) async fn erase<C: Connection>(db: &mut C, batch: &str) -> Result<(), StoreError> {
     db.execute(sql::DELETE_ROWS, values![batch]).await?;
+    db.execute(sql::DELETE_BATCH_NOTIFICATION, values![batch]).await?;
     db.execute(sql::DELETE_BATCH, values![batch]).await.map(drop)
 }

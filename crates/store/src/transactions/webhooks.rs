@@ -4,9 +4,11 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 
+use ep_kernel::batch_id::BatchId;
 use ep_kernel::caller::UserId;
 use ep_kernel::ports::{
-    AttemptOutcome, DueNotification, NotificationRecord, StoreError, Webhook, WebhookStore,
+    AttemptOutcome, DueBatchNotification, DueNotification, NotificationRecord, StoreError, Webhook,
+    WebhookStore,
 };
 use ep_kernel::webhook_url::WebhookUrl;
 use ep_polling::poll_id::PollId;
@@ -15,7 +17,9 @@ use ep_polling::time::Timestamp;
 use super::Database;
 use crate::engine::{Connection, Durability, Engine};
 use crate::error::{UnexpectedData, failed};
-use crate::rows::{self, DueNotificationRow, NotificationRow, SecretNumberRow, WebhookRow};
+use crate::rows::{
+    self, DueBatchNotificationRow, DueNotificationRow, NotificationRow, SecretNumberRow, WebhookRow,
+};
 use crate::statements as sql;
 use crate::value::values;
 
@@ -59,6 +63,28 @@ impl<E: Engine> WebhookStore for Database<E> {
         let (state, error, after) = outcome(attempted);
         let values = values![poll, state, error, after];
         self.0.execute(Durability::ProcessCrash, sql::ATTEMPTED, values).await.map(drop)
+    }
+
+    async fn due_batch_notifications(
+        &self,
+        limit: u32,
+        per_account: u32,
+        busy: &[UserId],
+        lasts: Duration,
+    ) -> Result<Vec<DueBatchNotification>, StoreError> {
+        let busy = rows::json(&busy)?;
+        let values = values![limit, per_account, lasts, busy];
+        let due: Vec<DueBatchNotificationRow> = self
+            .0
+            .fetch_changed(Durability::ProcessCrash, E::Connection::DUE_BATCH_NOTIFICATIONS, values)
+            .await?;
+        due.into_iter().map(TryInto::try_into).collect()
+    }
+
+    async fn batch_attempted(&self, batch: BatchId, attempted: &AttemptOutcome) -> Result<(), StoreError> {
+        let (state, error, after) = outcome(attempted);
+        let values = values![batch, state, error, after];
+        self.0.execute(Durability::ProcessCrash, sql::BATCH_ATTEMPTED, values).await.map(drop)
     }
 
     async fn notifications_of(

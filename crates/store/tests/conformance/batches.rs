@@ -5,9 +5,11 @@ use std::time::Duration;
 use ep_kernel::batch_id::{BatchId, FileId};
 use ep_kernel::caller::UserId;
 use ep_kernel::ports::{
-    BatchError, BatchStart, BatchStatus, BatchTerms, Epoch, FileDeletion, FileLimits, FileSize, ListPosition,
-    NewBatch, NewFile, NewPoll, Opened, RowEnd, RowKind, StoreError,
+    AttemptOutcome, BatchError, BatchStart, BatchStatus, BatchTerms, Epoch, FileDeletion, FileLimits,
+    FileSize, ListPosition, NewBatch, NewFile, NewPoll, NotificationState, Opened, RowEnd, RowKind,
+    StoreError,
 };
+use ep_kernel::webhook_url::WebhookUrl;
 use ep_polling::money::Settlement;
 use futures::future::join_all;
 
@@ -24,6 +26,7 @@ on_both_engines!(
     a_batch_needs_its_money,
     concurrent_polls_of_a_batch_never_draw_more_than_it_has,
     ended_batches_and_old_files_are_deleted,
+    the_end_of_a_batch_is_notified_once,
 );
 
 const LIMITS: FileLimits = FileLimits { bytes: 1_000, files: 5 };
@@ -56,6 +59,7 @@ fn new_batch(user: UserId, file: FileId) -> NewBatch {
         created_at: at(100),
         expires_at: at(10_000),
         keep: Duration::from_secs(1),
+        notify: None,
     }
 }
 
@@ -321,6 +325,40 @@ async fn concurrent_polls_of_a_batch_never_draw_more_than_it_has(db: TestDatabas
     let spent = 60 * opened as i64;
     assert_eq!(db.money(user).await, [10_000 - spent, 1_000 - spent, spent]);
     db.assert_consistent().await;
+}
+
+async fn the_end_of_a_batch_is_notified_once(db: TestDatabase) {
+    let user = db.user(0).await;
+    let (batches, webhooks) = (db.store.batches(), db.store.webhooks());
+    let silent = started(&db, user, &["1", "2"], None).await;
+    webhooks.set_webhook_url(user, Some(&WebhookUrl::checked("https://example.com/all"))).await.unwrap();
+    let usual = started(&db, user, &["1", "2"], None).await;
+    let own = NewBatch {
+        notify: Some(WebhookUrl::checked("https://example.com/own")),
+        ..new_batch(user, file(&db, user, &["1", "2"]).await)
+    };
+    batches.create_batch(&own, 9).await.unwrap();
+    let due = async || webhooks.due_batch_notifications(9, 9, &[], Duration::from_mins(1)).await.unwrap();
+    assert_eq!(due().await, []);
+    for id in [silent, usual, own.id] {
+        batches.cancel_batch(user, id, at(1)).await.unwrap();
+        batches.end_batch(id, at(2)).await.unwrap();
+    }
+    let mut found: Vec<(BatchId, String, u32)> =
+        due().await.into_iter().map(|due| (due.batch, due.url.as_str().to_owned(), due.attempts)).collect();
+    found.sort_by(|a, b| a.1.cmp(&b.1));
+    let expected =
+        [(usual, "https://example.com/all".to_owned(), 1), (own.id, "https://example.com/own".to_owned(), 1)];
+    assert_eq!(found, expected);
+    assert_eq!(due().await, []);
+    webhooks.batch_attempted(usual, &AttemptOutcome::Delivered).await.unwrap();
+    let failed = AttemptOutcome::Failed { error: "410".to_owned() };
+    webhooks.batch_attempted(own.id, &failed).await.unwrap();
+    let notification = async |id| batches.batch(user, id).await.unwrap().unwrap().notification;
+    assert_eq!(notification(silent).await, None);
+    assert_eq!(notification(usual).await.unwrap().state, NotificationState::Delivered);
+    assert_eq!(notification(own.id).await.unwrap().last_error.as_deref(), Some("410"));
+    assert_eq!(batches.delete_old_batches(at(2_000), 9).await.unwrap(), 3);
 }
 
 async fn ended_batches_and_old_files_are_deleted(db: TestDatabase) {

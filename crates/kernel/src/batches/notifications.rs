@@ -1,0 +1,104 @@
+//! Signed notifications of ended batches.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use async_trait::async_trait;
+use ep_polling::money::Usd;
+use serde_json::json;
+
+use super::Batches;
+use crate::caller::UserId;
+use crate::fault::Fault;
+use crate::ports::{
+    AttemptOutcome, BatchRecord, DueBatchNotification, Entropy, NotDelivered, PreparedNotification,
+    StoreError,
+};
+use crate::tasks::Tasks;
+use crate::webhooks::{Outbox, Webhooks, deliver};
+
+/// Notifies accounts of the ends of their batches.
+pub struct BatchNotifications {
+    batches: Arc<Batches>,
+    webhooks: Arc<Webhooks>,
+}
+
+impl BatchNotifications {
+    /// Notifies of these batches with the secrets of these webhooks.
+    pub const fn new(batches: Arc<Batches>, webhooks: Arc<Webhooks>) -> Self {
+        Self { batches, webhooks }
+    }
+
+    /// Sends notifications until the service stops, then waits for running attempts.
+    pub async fn run(self, tasks: Tasks) {
+        let ended = Arc::clone(&self.batches.ended);
+        deliver(Arc::new(self), ended, tasks).await;
+    }
+}
+
+/// Returns the notification of an ended batch (Standard Webhooks 1.0.0, "Payload structure"), with the event types of
+/// OpenAI's webhooks.
+fn payload(batch: &BatchRecord) -> String {
+    let ended_at = batch.ended_at.unwrap_or(batch.created_at);
+    let file = |id: Option<crate::batch_id::FileId>| id.map(|id| id.to_string());
+    json!({
+        "type": format!("batch.{}", batch.status.as_str()),
+        "timestamp": ended_at,
+        "data": {
+            "batch_id": batch.id,
+            "status": batch.status,
+            "rows": batch.rows,
+            "cost_usd": Usd(batch.spent),
+            "output_file_id": file(batch.output_file()),
+            "error_file_id": file(batch.error_file()),
+            "metadata": batch.terms.metadata,
+        },
+    })
+    .to_string()
+}
+
+#[async_trait]
+impl Outbox for BatchNotifications {
+    const COUNTER: &'static str = <Webhooks as Outbox>::COUNTER;
+    type Due = DueBatchNotification;
+
+    async fn due(
+        &self,
+        limit: u32,
+        per_account: u32,
+        busy: &[UserId],
+        lasts: Duration,
+    ) -> Result<Vec<DueBatchNotification>, StoreError> {
+        self.webhooks.store().due_batch_notifications(limit, per_account, busy, lasts).await
+    }
+
+    fn account(due: &DueBatchNotification) -> UserId {
+        due.user
+    }
+
+    fn attempt(due: &DueBatchNotification) -> (&str, u32) {
+        (&due.about, due.attempts)
+    }
+
+    fn entropy(&self) -> &dyn Entropy {
+        &*self.batches.entropy
+    }
+
+    async fn attempted(
+        &self,
+        due: &DueBatchNotification,
+        attempted: &AttemptOutcome,
+    ) -> Result<(), StoreError> {
+        self.webhooks.store().batch_attempted(due.batch, attempted).await
+    }
+
+    async fn send(&self, due: &DueBatchNotification) -> Result<Result<(), NotDelivered>, Fault> {
+        let Some(batch) = self.batches.store.batch(due.user, due.batch).await? else {
+            let error = "the batch no longer exists".to_owned();
+            return Ok(Err(NotDelivered { error, gone: true, retry_after: None }));
+        };
+        let what = (due.about.as_str(), due.url.clone(), payload(&batch));
+        let signed: PreparedNotification = self.webhooks.sign((due.user, due.secret), what);
+        Ok(self.webhooks.send_signed(&signed).await)
+    }
+}
