@@ -22,8 +22,8 @@ CREATE TABLE file_lines (
 
 -- Batches: the lines of a file are requests, which are asked in order. `leased` is the number of the last line that a
 -- worker has taken. `held` is the money set aside for rows that are not asked yet, out of the account's. Its file may be
--- deleted before it. `keep_ms` is the time until its deletion after its end; `unasked_erased` is 1 if its owner deleted the
--- errors of rows that were not asked.
+-- deleted before it. `keep_ms` is the time until its deletion after its end; `is_cut` is 1 if it ends before all
+-- rows were asked.
 CREATE TABLE batches (
     id            TEXT    NOT NULL PRIMARY KEY,
     user_id       TEXT    NOT NULL REFERENCES users (id),
@@ -35,6 +35,7 @@ CREATE TABLE batches (
     total         INTEGER NOT NULL DEFAULT 0 CHECK (total BETWEEN 0 AND lines),
     leased        INTEGER NOT NULL DEFAULT 0 CHECK (leased BETWEEN 0 AND lines),
     billed        INTEGER NOT NULL DEFAULT 0 CHECK (billed IN (0, 1)),
+    is_cut        INTEGER NOT NULL DEFAULT 0 CHECK (is_cut IN (0, 1)),
     held          INTEGER NOT NULL DEFAULT 0 CHECK (held >= 0),
     key_id        TEXT,
     day           INTEGER,
@@ -48,7 +49,6 @@ CREATE TABLE batches (
     ended_at      INTEGER,
     expires_at    INTEGER NOT NULL,
     keep_ms       INTEGER NOT NULL,
-    unasked_erased INTEGER NOT NULL DEFAULT 0 CHECK (unasked_erased IN (0, 1)),
     CHECK ((ended_at IS NULL) = (status IN ('validating', 'in_progress', 'cancelling'))),
     CHECK (ended_at IS NULL OR held = 0)
 ) STRICT, WITHOUT ROWID;

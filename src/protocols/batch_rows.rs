@@ -98,6 +98,10 @@ impl RowRunner for BatchRows {
         }
     }
 
+    async fn has_begun(&self, reference: &str) -> Result<bool, Fault> {
+        Ok(self.app.ports.polls.opened_by(reference).await?.is_some())
+    }
+
     fn error(&self, batch: &BatchRecord, fault: &Fault, request: RequestId) -> Value {
         match asker(batch) {
             Ok(Asker::Operation(_)) => {

@@ -7,7 +7,7 @@ use ep_kernel::fault::Kind;
 use ep_kernel::guard::{PROBE, Policy};
 use ep_kernel::key_terms::KeyScope;
 use ep_kernel::method::Method;
-use ep_kernel::tool::{Access, Entry, Rate, Rest};
+use ep_kernel::tool::{Access, Effect, Entry, Rate, Rest};
 
 use super::document::Document;
 use super::protocol::{ErrorFormat, Protocol};
@@ -31,6 +31,8 @@ pub struct Route {
     pub path: Cow<'static, str>,
     /// The callers that may use the route.
     pub access: Access,
+    /// The effect of a request of a protocol that runs no operation: it decides the scope that a key needs.
+    pub effect: Effect,
     /// The rate limit that requests count against.
     pub rate: Rate,
     /// The kind of route.
@@ -63,6 +65,7 @@ impl Route {
             method: Method::Get,
             path: Cow::Borrowed(path),
             access: Access::PUBLIC,
+            effect: Effect::Read,
             rate: Rate::Public,
             kind,
             query: &[],
@@ -92,6 +95,12 @@ impl Route {
     /// Sets the access.
     pub const fn access(mut self, access: Access) -> Self {
         self.access = access;
+        self
+    }
+
+    /// Sets the effect.
+    pub const fn effect(mut self, effect: Effect) -> Self {
+        self.effect = effect;
         self
     }
 
@@ -236,7 +245,7 @@ impl Route {
                 // The hint names the key of callers without an account.
                 let is_wrong = anonymous_key.is_some() && !self.access.anonymous;
                 let credential_hint = if is_wrong { "" } else { credential_hint };
-                Policy { credential_hint, protocol: true, ..policy }
+                Policy { credential_hint, protocol: true, effect: self.effect, ..policy }
             }
             _ => policy,
         }

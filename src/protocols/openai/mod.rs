@@ -29,7 +29,7 @@ use std::time::Duration;
 
 use ep_kernel::fault::{Fault, Problem};
 use ep_kernel::method::Method;
-use ep_kernel::tool::{Access, Rate};
+use ep_kernel::tool::{Access, Effect, Rate};
 use futures::FutureExt;
 use serde_json::Value;
 
@@ -154,73 +154,92 @@ pub fn endpoints() -> Vec<(Route, Handler)> {
             deciding::<decisions::gemini::GeminiRequest>(&retries),
         ),
         (
-            stored(post(
-                "openai_upload",
-                "/v1/files",
-                "Stores a file of requests, one on each line (OpenAI).",
-                error,
-            ))
+            stored(
+                Effect::Consult,
+                post(
+                    "openai_upload",
+                    "/v1/files",
+                    "Stores a file of requests, one on each line (OpenAI).",
+                    error,
+                ),
+            )
             .max_body(files::MAX_UPLOAD),
             Handler::new(|exchange, admission| files::upload(exchange, admission).boxed()),
         ),
         (
-            stored(get("openai_files", "/v1/files", "Lists your files (OpenAI).")).query(&LIST_QUERY),
+            stored(Effect::Read, get("openai_files", "/v1/files", "Lists your files (OpenAI)."))
+                .query(&LIST_QUERY),
             Handler::new(|exchange, admission| files::list(exchange, admission).boxed()),
         ),
         (
-            stored(get("openai_file", "/v1/files/{file_id}", "Reads the description of a file (OpenAI).")),
+            stored(
+                Effect::Read,
+                get("openai_file", "/v1/files/{file_id}", "Reads the description of a file (OpenAI)."),
+            ),
             Handler::new(|exchange, admission| files::read(exchange, admission).boxed()),
         ),
         (
-            stored(route(
-                Method::Delete,
-                "openai_delete_file",
-                "/v1/files/{file_id}",
-                "Deletes a file (OpenAI).",
-                error,
-            )),
+            stored(
+                Effect::Destroy,
+                route(
+                    Method::Delete,
+                    "openai_delete_file",
+                    "/v1/files/{file_id}",
+                    "Deletes a file (OpenAI).",
+                    error,
+                ),
+            ),
             Handler::new(|exchange, admission| files::delete(exchange, admission).boxed()),
         ),
         (
-            stored(get(
-                "openai_content",
-                "/v1/files/{file_id}/content",
-                "Sends the lines of a file (OpenAI).",
-            )),
+            stored(
+                Effect::Read,
+                get("openai_content", "/v1/files/{file_id}/content", "Sends the lines of a file (OpenAI)."),
+            ),
             Handler::new(|exchange, admission| files::content(exchange, admission).boxed()),
         ),
         (
-            stored(post(
-                "openai_new_batch",
-                "/v1/batches",
-                "Asks the requests of a file in the background (OpenAI).",
-                error,
-            )),
+            stored(
+                Effect::Consult,
+                post(
+                    "openai_new_batch",
+                    "/v1/batches",
+                    "Asks the requests of a file in the background (OpenAI).",
+                    error,
+                ),
+            ),
             Handler::new(|exchange, admission| batches::create(exchange, admission).boxed()),
         ),
         (
-            stored(get("openai_batches", "/v1/batches", "Lists your batches (OpenAI).")).query(&LIST_QUERY),
+            stored(Effect::Read, get("openai_batches", "/v1/batches", "Lists your batches (OpenAI)."))
+                .query(&LIST_QUERY),
             Handler::new(|exchange, admission| batches::list(exchange, admission).boxed()),
         ),
         (
-            stored(get("openai_batch", "/v1/batches/{batch_id}", "Reads the state of a batch (OpenAI).")),
+            stored(
+                Effect::Read,
+                get("openai_batch", "/v1/batches/{batch_id}", "Reads the state of a batch (OpenAI)."),
+            ),
             Handler::new(|exchange, admission| batches::read(exchange, admission).boxed()),
         ),
         (
-            stored(post(
-                "openai_stop_batch",
-                "/v1/batches/{batch_id}/cancel",
-                "Ends a batch early (OpenAI).",
-                error,
-            )),
+            stored(
+                Effect::Stop,
+                post(
+                    "openai_stop_batch",
+                    "/v1/batches/{batch_id}/cancel",
+                    "Ends a batch early (OpenAI).",
+                    error,
+                ),
+            ),
             Handler::new(|exchange, admission| batches::cancel(exchange, admission).boxed()),
         ),
     ]
 }
 
 /// Narrows a route to accounts: files and batches belong to one.
-const fn stored(route: Route) -> Route {
-    route.access(Access::KEY)
+const fn stored(effect: Effect, route: Route) -> Route {
+    route.access(Access::KEY).effect(effect)
 }
 
 fn get(name: &'static str, path: &'static str, summary: &'static str) -> Route {

@@ -230,8 +230,7 @@ impl Batches {
         }
     }
 
-    /// Returns some results of a batch after the row `after`; none after the last one. Rows of an ended batch that were not
-    /// asked are among the failed ones.
+    /// Returns some results of a batch after the row `after`; none after the last one.
     pub async fn results(
         &self,
         batch: &BatchRecord,
@@ -239,61 +238,12 @@ impl Batches {
         after: u32,
         limit: u32,
     ) -> Result<Vec<(u32, String)>, Fault> {
-        let limit = limit.min(READ_TOGETHER);
-        let stored = self.store.results(batch.id, kind, after, limit).await?;
-        if !stored.is_empty() || kind == RowKind::Completed {
-            return Ok(stored);
-        }
-        self.unasked(batch, after, limit).await
-    }
-
-    /// Returns the lines of rows that an ended batch has not asked.
-    async fn unasked(
-        &self,
-        batch: &BatchRecord,
-        after: u32,
-        limit: u32,
-    ) -> Result<Vec<(u32, String)>, Fault> {
-        let reason = match batch.status {
-            BatchStatus::Expired => {
-                ("batch_expired", "The time of the batch was over before this row was asked.")
-            }
-            BatchStatus::Cancelled => {
-                ("batch_cancelled", "The batch was cancelled before this row was asked.")
-            }
-            _ => return Ok(Vec::new()),
-        };
-        let mut after = after;
-        loop {
-            let lines = self.store.unasked(batch.id, after, limit).await?;
-            let Some((last, _)) = lines.last() else { return Ok(Vec::new()) };
-            after = *last;
-            let rows = lines.into_iter().filter(|(_, text)| !text.trim().is_empty());
-            let rows = rows.map(|(number, text)| {
-                let id = line::custom_id(&text).unwrap_or_default();
-                line::not_asked((batch.id, number), &id, reason).map(|line| (number, line))
-            });
-            let rows: Vec<(u32, String)> = rows.collect::<Result<_, _>>().map_err(Fault::internal)?;
-            if !rows.is_empty() {
-                return Ok(rows);
-            }
-        }
+        Ok(self.store.results(batch.id, kind, after, limit.min(READ_TOGETHER)).await?)
     }
 
     /// Returns the size of the results of a batch, in bytes. Zero if there are none, or if they were deleted.
     pub async fn results_size(&self, batch: &BatchRecord, kind: RowKind) -> Result<u64, Fault> {
-        let mut bytes = self.store.results_size(batch.id, kind).await?;
-        if kind == RowKind::Failed && batch.unasked() > 0 {
-            // Their lines are not stored.
-            let mut after = 0;
-            loop {
-                let lines = self.unasked(batch, after, READ_TOGETHER).await?;
-                let Some((last, _)) = lines.last() else { break };
-                after = *last;
-                bytes += lines.iter().map(|(_, line)| line.len() as u64 + 1).sum::<u64>();
-            }
-        }
-        Ok(bytes)
+        Ok(self.store.results_size(batch.id, kind).await?)
     }
 
     /// Deletes results of a batch before their time.

@@ -25,6 +25,9 @@ pub trait RowRunner: Send + Sync {
         request: RequestId,
     ) -> Result<Value, Fault>;
 
+    /// True if a row with this reference has opened polls.
+    async fn has_begun(&self, reference: &str) -> Result<bool, Fault>;
+
     /// Returns the body of the response to a row that failed.
     fn error(&self, batch: &BatchRecord, fault: &Fault, request: RequestId) -> Value;
 }

@@ -31,15 +31,23 @@ struct Sums {
 impl Batches {
     /// Checks and prices the rows of a batch, and starts it, or ends it with its errors.
     pub(super) async fn validate(&self, batch: &BatchRecord, runner: &dyn RowRunner) -> Result<(), Fault> {
-        let mut sums = self.read_rows(batch, runner).await?;
+        let Some(mut sums) = self.read_rows(batch, runner).await? else { return Ok(()) };
         if sums.errors.is_empty() && sums.rows == 0 {
             sums.errors.push(whole("empty_file", "The file has no rows: send one request on each line."));
         }
+        let most = batch.terms.max_cost.unwrap_or(MicroUsd::MAX);
+        if self.billing && most < sums.dearest {
+            let message = format!(
+                "The dearest row can cost up to {}, more than the maximum for the whole batch. Raise the maximum, or choose \
+                 cheaper models.",
+                sums.dearest
+            );
+            sums.errors.push(whole("max_cost_too_low", &message));
+        }
         let now = self.clock.now();
         if sums.errors.is_empty() {
-            let most = batch.terms.max_cost.unwrap_or(MicroUsd::MAX);
             let at_most = sums.at_most.min(most);
-            let hold = self.billing.then(|| Hold { at_least: sums.dearest.min(at_most), at_most });
+            let hold = self.billing.then_some(Hold { at_least: sums.dearest, at_most });
             match self.store.start_batch(batch.id, sums.lines, sums.rows, hold, now).await {
                 Ok(_) => return Ok(()),
                 Err(
@@ -58,13 +66,22 @@ impl Batches {
         Ok(())
     }
 
-    async fn read_rows(&self, batch: &BatchRecord, runner: &dyn RowRunner) -> Result<Sums, Fault> {
+    /// Reads and prices the rows. Returns `None` if the batch is not being validated by this process any more.
+    async fn read_rows(&self, batch: &BatchRecord, runner: &dyn RowRunner) -> Result<Option<Sums>, Fault> {
         let mut sums = Sums::default();
         // Half of a digest each, so that 100,000 names take two megabytes.
         let mut seen: HashSet<[u8; 16]> = HashSet::new();
         loop {
+            if self.clock.now() >= batch.expires_at {
+                sums.errors =
+                    vec![whole("batch_expired", "The time of the batch was over before it was checked.")];
+                return Ok(Some(sums));
+            }
+            if !self.store.renew_validation(batch.id, &self.lease()).await? {
+                return Ok(None);
+            }
             let lines = self.files.lines(batch.file, sums.lines, READ_TOGETHER).await?;
-            let Some((last, _)) = lines.last() else { return Ok(sums) };
+            let Some((last, _)) = lines.last() else { return Ok(Some(sums)) };
             sums.lines = *last;
             for (number, text) in lines {
                 if text.trim().is_empty() {
@@ -74,7 +91,7 @@ impl Batches {
                 if sums.rows > MAX_ROWS {
                     let message = format!("A batch has at most {MAX_ROWS} rows; split the file.");
                     sums.errors.push(whole("too_many_tasks", &message));
-                    return Ok(sums);
+                    return Ok(Some(sums));
                 }
                 let error = match line::read(&text, &batch.terms.endpoint) {
                     Err(error) => Some(error),
@@ -100,7 +117,7 @@ impl Batches {
                 if let Some(error) = error {
                     sums.errors.push(BatchError { line: Some(number), ..error });
                     if sums.errors.len() >= MAX_ERRORS {
-                        return Ok(sums);
+                        return Ok(Some(sums));
                     }
                 }
             }

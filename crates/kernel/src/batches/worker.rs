@@ -3,7 +3,8 @@
 //! A process takes a few rows of each account in turn, under leases. A row that is asked twice gets the same polls, so a
 //! lease that ends too early costs nothing.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap, VecDeque};
+use std::ops::Bound::{Excluded, Unbounded};
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 use std::time::Duration;
@@ -19,7 +20,7 @@ use super::validation::is_temporary;
 use crate::batch_id::BatchId;
 use crate::caller::{RequestId, UserId};
 use crate::fault::{Fault, Kind};
-use crate::ports::{BatchRecord, Lease, RowEnd, StoreError};
+use crate::ports::{BatchRecord, BatchStatus, Lease, LeasedRows, RowEnd, StoreError};
 use crate::tasks::Tasks;
 
 /// Interval of looking for work that no signal announced: that of other processes.
@@ -28,8 +29,8 @@ const INTERVAL: Duration = Duration::from_secs(1);
 const TURN: u32 = 4;
 /// Maximum number of open batches that are looked at.
 const MAX_BATCHES: u32 = 10_000;
-/// Lease of a batch that is being validated.
-const VALIDATION: Duration = Duration::from_mins(2);
+/// Maximum number of batches that are validated at once.
+const VALIDATIONS: usize = 4;
 /// Time after which a row is asked again that another attempt can help.
 const AGAIN: Duration = Duration::from_secs(5);
 /// Time after which a row is asked again that waits for the money of others.
@@ -39,11 +40,23 @@ const WAIT_FOR_MONEY: Duration = Duration::from_millis(500);
 struct Work {
     batches: Arc<Batches>,
     runner: Arc<dyn RowRunner>,
-    rows: JoinSet<()>,
+    rows: JoinSet<Asked>,
     validations: JoinSet<()>,
     /// Open batches of which this process has asked rows.
     known: HashMap<BatchId, Arc<BatchRecord>>,
+    /// Batches with rows that wait for money, and the time until which no further rows of them are taken.
+    waiting: HashMap<BatchId, Instant>,
+    /// The account that was served last.
+    last: Option<UserId>,
     renewed: Instant,
+}
+
+/// The outcome of asking a row.
+enum Asked {
+    /// It has ended, or is asked again later.
+    Done,
+    /// Its batch has too little money until one of its polls ends.
+    WaitsForMoney(BatchId),
 }
 
 impl Batches {
@@ -55,6 +68,8 @@ impl Batches {
             rows: JoinSet::new(),
             validations: JoinSet::new(),
             known: HashMap::new(),
+            waiting: HashMap::new(),
+            last: None,
             renewed: Instant::now(),
         };
         let mut ticks = tokio::time::interval(INTERVAL);
@@ -64,7 +79,12 @@ impl Batches {
                 () = tasks.stopping() => break,
                 _ = ticks.tick() => {}
                 () = work.batches.changed.notified() => {}
-                Some(_) = work.rows.join_next() => while work.rows.try_join_next().is_some() {},
+                Some(asked) = work.rows.join_next() => {
+                    work.asked(asked);
+                    while let Some(asked) = work.rows.try_join_next() {
+                        work.asked(asked);
+                    }
+                }
                 Some(_) = work.validations.join_next() => {}
             }
             if let Err(error) = work.step().await {
@@ -72,14 +92,13 @@ impl Batches {
                 tokio::time::sleep(INTERVAL).await;
             }
         }
-        // Other processes can take its rows at once.
-        let ended = Lease { lasts: Duration::ZERO, ..work.batches.lease() };
-        if let Err(error) = work.batches.store.renew_rows(&ended).await {
+        // Other processes can continue at once.
+        if let Err(error) = work.batches.store.release(&work.batches.worker).await {
             tracing::warn!(%error, "failed to end the leases on rows of batches; others take them when they have passed");
         }
     }
 
-    fn lease(&self) -> Lease {
+    pub(super) fn lease(&self) -> Lease {
         Lease { worker: self.worker.clone(), lasts: self.lasts }
     }
 }
@@ -90,17 +109,23 @@ impl Work {
             self.batches.store.renew_rows(&self.batches.lease()).await?;
             self.renewed = Instant::now();
         }
-        if self.validations.is_empty() {
-            self.begin_validation().await?;
-        }
+        while self.validations.len() < VALIDATIONS && self.begin_validation().await? {}
         let room = self.batches.at_once.saturating_sub(self.rows.len());
         // Several rows are taken at a time, so that not every end of a row is followed by a look at all batches.
         if room * 8 >= self.batches.at_once { self.fill(room as u32).await } else { Ok(()) }
     }
 
-    async fn begin_validation(&mut self) -> Result<(), StoreError> {
-        let lease = Lease { lasts: VALIDATION, ..self.batches.lease() };
-        let Some(batch) = self.batches.store.lease_validation(&lease).await? else { return Ok(()) };
+    /// Notes the outcome of a row.
+    fn asked(&mut self, asked: Result<Asked, tokio::task::JoinError>) {
+        if let Ok(Asked::WaitsForMoney(batch)) = asked {
+            self.waiting.insert(batch, Instant::now() + WAIT_FOR_MONEY);
+        }
+    }
+
+    /// Begins to validate a batch. Returns `false` if there is none.
+    async fn begin_validation(&mut self) -> Result<bool, StoreError> {
+        let batch = self.batches.store.lease_validation(&self.batches.lease()).await?;
+        let Some(batch) = batch else { return Ok(false) };
         let (batches, runner) = (Arc::clone(&self.batches), Arc::clone(&self.runner));
         self.validations.spawn(async move {
             let validated = AssertUnwindSafe(batches.validate(&batch, &*runner)).catch_unwind().await;
@@ -111,37 +136,38 @@ impl Work {
             };
             tracing::warn!(batch = %batch.id, error = %fault, causes = fault.causes(), "failed to validate a batch; it is tried again");
         });
-        Ok(())
+        Ok(true)
     }
 
     /// Takes up to `room` rows, a few of each account in turn.
     async fn fill(&mut self, mut room: u32) -> Result<(), StoreError> {
-        let open = self.batches.store.open_batches(MAX_BATCHES).await?;
-        self.known.retain(|id, _| open.iter().any(|(known, _)| known == id));
-        let mut accounts: Vec<(UserId, Vec<BatchId>)> = Vec::new();
+        let now = self.batches.clock.now();
+        let open = self.batches.store.open_batches(MAX_BATCHES, now).await?;
+        self.waiting.retain(|_, until| *until > Instant::now());
+        let mut accounts: BTreeMap<UserId, VecDeque<BatchId>> = BTreeMap::new();
         for (id, user) in open {
-            match accounts.iter_mut().find(|(known, _)| *known == user) {
-                Some((_, batches)) => batches.push(id),
-                None => accounts.push((user, vec![id])),
+            if !self.waiting.contains_key(&id) {
+                accounts.entry(user).or_default().push_back(id);
             }
         }
-        // Oldest last, to take it from the end.
-        accounts.iter_mut().for_each(|(_, batches)| batches.reverse());
+        // The turn after the account that was served last, also of an earlier call.
         while room > 0 && !accounts.is_empty() {
-            let mut index = 0;
-            while index < accounts.len() && room > 0 {
-                let (user, batches) = &mut accounts[index];
-                let Some(id) = batches.last().copied() else {
-                    accounts.remove(index);
-                    continue;
-                };
-                let user = *user;
-                let taken = self.take(user, id, TURN.min(room)).await?;
-                room -= taken;
-                if taken < TURN.min(room + taken) {
-                    accounts[index].1.pop();
-                } else {
-                    index += 1;
+            let next = self.last.and_then(|last| accounts.range((Excluded(last), Unbounded)).next());
+            let Some((user, batches)) = next.or_else(|| accounts.iter().next()) else { break };
+            let (user, batch) = (*user, batches.front().copied());
+            self.last = Some(user);
+            let limit = TURN.min(room);
+            let taken = match batch {
+                Some(id) => self.take(user, id, limit).await?,
+                None => 0,
+            };
+            room -= taken.min(room);
+            if taken < limit
+                && let Some(batches) = accounts.get_mut(&user)
+            {
+                batches.pop_front();
+                if batches.is_empty() {
+                    accounts.remove(&user);
                 }
             }
         }
@@ -152,8 +178,9 @@ impl Work {
     async fn take(&mut self, user: UserId, id: BatchId, limit: u32) -> Result<u32, StoreError> {
         let store = Arc::clone(&self.batches.store);
         let now = self.batches.clock.now();
-        let numbers = store.lease_rows(id, &self.batches.lease(), limit, now).await?;
+        let LeasedRows { numbers, ending } = store.lease_rows(id, &self.batches.lease(), limit, now).await?;
         if numbers.is_empty() {
+            self.known.remove(&id);
             if let Some(status) = store.end_batch(id, now).await? {
                 self.batches.ended.notify_one();
                 tracing::info!(batch = %id, status = status.as_str(), "batch ended");
@@ -175,11 +202,13 @@ impl Work {
                 runner: Arc::clone(&self.runner),
                 batch: Arc::clone(&batch),
                 number: *number,
+                ending,
             };
             self.rows.spawn(async move {
-                if let Err(error) = row.ask().await {
+                row.ask().await.unwrap_or_else(|error| {
                     tracing::warn!(batch = %row.batch.id, row = row.number, %error, "failed to store a row of a batch; it is asked again");
-                }
+                    Asked::Done
+                })
             });
         }
         Ok(numbers.len() as u32)
@@ -192,17 +221,25 @@ struct Row {
     runner: Arc<dyn RowRunner>,
     batch: Arc<BatchRecord>,
     number: u32,
+    /// The state in which the batch will end early.
+    ending: Option<BatchStatus>,
 }
 
 impl Row {
     /// Asks the row, and stores its end. A row that cannot be asked now is postponed.
-    async fn ask(&self) -> Result<(), StoreError> {
+    async fn ask(&self) -> Result<Asked, StoreError> {
         let Self { batches, batch, number, .. } = self;
         let lines = batches.files.lines(batch.file, number - 1, 1).await?;
         let text =
             lines.into_iter().find(|(found, _)| found == number).map_or(String::new(), |(_, text)| text);
         if text.trim().is_empty() {
-            return batches.store.end_row(batch.id, *number, RowEnd::Blank).await;
+            batches.store.end_row(batch.id, *number, RowEnd::Blank).await?;
+            return Ok(Asked::Done);
+        }
+        if let Some(ending) = self.ending
+            && !self.runner.has_begun(&self.reference()).await.unwrap_or(false)
+        {
+            return self.leave_out(ending, &text).await;
         }
         let row = match line::read(&text, &batch.terms.endpoint) {
             Ok(row) => row,
@@ -217,18 +254,19 @@ impl Row {
             match self.run(&row, request).await {
                 Ok(body) => {
                     let end = self.line(&row.custom_id, (200, request), &body)?;
-                    return batches.store.end_row(batch.id, *number, RowEnd::Completed(end)).await;
+                    batches.store.end_row(batch.id, *number, RowEnd::Completed(end)).await?;
+                    return Ok(Asked::Done);
                 }
                 Err(fault) if is_temporary(fault.kind()) => {
                     let wait = fault.retry_after_seconds().map_or(AGAIN, Duration::from_secs);
-                    return batches.store.postpone_row(batch.id, *number, wait).await.map(drop);
+                    batches.store.postpone_row(batch.id, *number, wait).await?;
+                    return Ok(Asked::Done);
                 }
                 Err(fault) if fault.kind() == Kind::InsufficientBalance => {
-                    let others = batches.store.postpone_row(batch.id, *number, WAIT_FOR_MONEY).await?;
-                    if others > 0 {
-                        return Ok(());
+                    if batches.store.postpone_row(batch.id, *number, WAIT_FOR_MONEY).await? > 0 {
+                        return Ok(Asked::WaitsForMoney(batch.id));
                     }
-                    // Their money has returned by now.
+                    // The money of the last poll can have returned meanwhile.
                     if attempt > 1 {
                         return self.fail(&row.custom_id, fault).await;
                     }
@@ -236,20 +274,40 @@ impl Row {
                 Err(fault) => return self.fail(&row.custom_id, fault).await,
             }
         }
-        Ok(())
+        Ok(Asked::Done)
+    }
+
+    /// Returns the reference of the row's polls.
+    fn reference(&self) -> String {
+        format!("{}-{}", self.batch.id, self.number)
+    }
+
+    /// Ends the row without asking it, because the batch ends early.
+    async fn leave_out(&self, ending: BatchStatus, text: &str) -> Result<Asked, StoreError> {
+        let reason = match ending {
+            BatchStatus::Expired => {
+                ("batch_expired", "The time of the batch was over before this row was asked.")
+            }
+            _ => ("batch_cancelled", "The batch was cancelled before this row was asked."),
+        };
+        let id = line::custom_id(text).unwrap_or_default();
+        let line = line::not_asked((self.batch.id, self.number), &id, reason)
+            .map_err(|error| StoreError::Failed(error.into()))?;
+        self.batches.store.end_row(self.batch.id, self.number, RowEnd::NotAsked(line)).await?;
+        Ok(Asked::Done)
     }
 
     async fn run(&self, row: &line::BatchLine, request: RequestId) -> Result<serde_json::Value, Fault> {
-        let reference = format!("{}-{}", self.batch.id, self.number);
-        let running = AssertUnwindSafe(self.runner.run(&self.batch, row, reference, request));
+        let running = AssertUnwindSafe(self.runner.run(&self.batch, row, self.reference(), request));
         running.catch_unwind().await.unwrap_or_else(|_| Err(Fault::internal("a row of a batch panicked")))
     }
 
-    async fn fail(&self, custom_id: &str, fault: Fault) -> Result<(), StoreError> {
+    async fn fail(&self, custom_id: &str, fault: Fault) -> Result<Asked, StoreError> {
         let request = RequestId::from_random(self.batches.entropy.bytes());
         let body = self.runner.error(&self.batch, &fault, request);
         let end = self.line(custom_id, (fault.kind().row().http, request), &body)?;
-        self.batches.store.end_row(self.batch.id, self.number, RowEnd::Failed(end)).await
+        self.batches.store.end_row(self.batch.id, self.number, RowEnd::Failed(end)).await?;
+        Ok(Asked::Done)
     }
 
     fn line(

@@ -187,16 +187,9 @@ impl BatchRecord {
         (self.ended_at.is_some() && self.rows.completed > 0).then_some(FileId::Output(self.id))
     }
 
-    /// Returns the file of the errors, once the batch has ended with some. Rows that were not asked are errors.
+    /// Returns the file of the errors, once the batch has ended with some.
     pub fn error_file(&self) -> Option<FileId> {
-        let stopped = matches!(self.status, BatchStatus::Cancelled | BatchStatus::Expired);
-        let has_errors = self.rows.failed > 0 || (stopped && self.unasked() > 0);
-        (self.ended_at.is_some() && has_errors).then_some(FileId::Errors(self.id))
-    }
-
-    /// Returns the number of rows without a result or an error.
-    pub const fn unasked(&self) -> u32 {
-        self.rows.total.saturating_sub(self.rows.completed + self.rows.failed)
+        (self.ended_at.is_some() && self.rows.failed > 0).then_some(FileId::Errors(self.id))
     }
 }
 
@@ -216,8 +209,19 @@ pub enum RowEnd {
     Completed(String),
     /// It has an error: a line of JSON.
     Failed(String),
+    /// It was not asked, because the batch ended before: a line of JSON with the error.
+    NotAsked(String),
     /// The line is blank, and so no row.
     Blank,
+}
+
+/// Rows that a worker has leased.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LeasedRows {
+    /// Their numbers.
+    pub numbers: Vec<u32>,
+    /// The state in which the batch will end, if it is cancelled or over: rows without a poll are not asked any more.
+    pub ending: Option<BatchStatus>,
 }
 
 /// The outcome of starting a batch.
@@ -253,8 +257,11 @@ pub trait BatchStore: Send + Sync {
     /// Cancels a batch of an account that has not ended.
     async fn cancel_batch(&self, user: UserId, id: BatchId, at: Timestamp) -> Result<(), StoreError>;
 
-    /// Leases one batch to be validated to this worker, if there is one without a lease.
+    /// Leases one batch to be validated to this worker, if there is one without a lease. An account has one at a time.
     async fn lease_validation(&self, lease: &Lease) -> Result<Option<BatchRecord>, StoreError>;
+
+    /// Renews the lease of a batch that is being validated. Returns `false` if it is not any more, or not by this worker.
+    async fn renew_validation(&self, id: BatchId, lease: &Lease) -> Result<bool, StoreError>;
 
     /// Starts a validated batch of `lines` lines, `total` of them rows, and sets its money aside, if it is charged.
     /// [`StoreError::InsufficientBalance`] and other errors of money like those of
@@ -271,18 +278,18 @@ pub trait BatchStore: Send + Sync {
     /// Ends a batch that could not be started.
     async fn fail_batch(&self, id: BatchId, errors: &[BatchError], at: Timestamp) -> Result<(), StoreError>;
 
-    /// Returns the batches with rows to ask or to finish, with their owners, oldest first, at most `limit`.
-    async fn open_batches(&self, limit: u32) -> Result<Vec<(BatchId, UserId)>, StoreError>;
+    /// Returns the batches with something to do at `now`, with their owners, oldest first, at most `limit`.
+    async fn open_batches(&self, limit: u32, now: Timestamp) -> Result<Vec<(BatchId, UserId)>, StoreError>;
 
-    /// Leases up to `limit` rows to this worker: those of ended leases, then further ones, unless the batch is cancelled or
-    /// over at `now`. Each row goes to only one worker. Returns their numbers.
+    /// Leases up to `limit` rows to this worker: those of ended leases, then further ones, unless the account is frozen. Each
+    /// row goes to only one worker.
     async fn lease_rows(
         &self,
         id: BatchId,
         lease: &Lease,
         limit: u32,
         now: Timestamp,
-    ) -> Result<Vec<u32>, StoreError>;
+    ) -> Result<LeasedRows, StoreError>;
 
     /// Renews the leases of all rows of this worker.
     async fn renew_rows(&self, lease: &Lease) -> Result<(), StoreError>;
@@ -290,8 +297,11 @@ pub trait BatchStore: Send + Sync {
     /// Stores the end of a row, once.
     async fn end_row(&self, id: BatchId, number: u32, end: RowEnd) -> Result<(), StoreError>;
 
-    /// Ends the lease of a row after this time, so that it is asked again. Returns the number of other rows of its batch that
-    /// are being asked.
+    /// Ends the leases of this worker.
+    async fn release(&self, worker: &str) -> Result<(), StoreError>;
+
+    /// Ends the lease of a row after this time, so that it is asked again. Returns the number of polls of its batch whose
+    /// money can return to it.
     async fn postpone_row(&self, id: BatchId, number: u32, by: Duration) -> Result<u32, StoreError>;
 
     /// Ends a batch with nothing left to do, and returns its money. Returns its state if this call ended it.
@@ -311,10 +321,6 @@ pub trait BatchStore: Send + Sync {
 
     /// Deletes results of a batch before their time. The rows stay counted.
     async fn erase_results(&self, id: BatchId, kind: RowKind) -> Result<(), StoreError>;
-
-    /// Returns up to `limit` lines of an ended batch with numbers above `after` that were not asked, in order. Empty if the
-    /// file of the batch is deleted.
-    async fn unasked(&self, id: BatchId, after: u32, limit: u32) -> Result<Vec<(u32, String)>, StoreError>;
 
     /// Deletes up to `limit` ended batches whose time is over. Returns their number.
     async fn delete_old_batches(&self, now: Timestamp, limit: u32) -> Result<u64, StoreError>;

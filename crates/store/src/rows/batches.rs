@@ -76,6 +76,8 @@ row! {
         day: Option<i64>,
         expires_at: i64,
         funder: Option<String>,
+        frozen: i64,
+        is_cut: i64,
     }
 }
 

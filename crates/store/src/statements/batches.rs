@@ -1,12 +1,15 @@
 //! Files and batches.
 
-/// Leases the oldest batch to be validated to the worker $1 for $2. $3 is the longest that a correct clock allows.
+/// Leases the oldest batch to be validated to the worker $1 for $2, of an account with no other one that is being validated.
+/// $3 is the longest that a correct clock allows.
 macro_rules! lease_validation {
     ($lock:literal) => {
         concat!(
             "UPDATE batches SET lease_worker = $1, lease_until = (SELECT now FROM clock) + $2 WHERE id = \
              (SELECT id FROM batches WHERE ended_at IS NULL AND status = 'validating' \
                  AND (lease_until <= (SELECT now FROM clock) OR lease_until > (SELECT now FROM clock) + $3) \
+                 AND user_id NOT IN (SELECT user_id FROM batches WHERE ended_at IS NULL AND status = 'validating' \
+                     AND lease_until > (SELECT now FROM clock) AND lease_until <= (SELECT now FROM clock) + $3) \
                  ORDER BY created_at, id LIMIT 1",
             $lock,
             ") RETURNING id"
@@ -103,13 +106,20 @@ pub(crate) const LEASE_VALIDATION_POSTGRES: &str = lease_validation!(" FOR UPDAT
 /// Locks a batch that is open, and returns what decides about its next step.
 pub(crate) const LOCK_BATCH: &str = "UPDATE batches SET leased = leased WHERE id = $1 AND ended_at IS NULL \
      RETURNING user_id, file, status, lines, leased, held, key_id, day, expires_at, \
-         (SELECT funder FROM accounts WHERE id = batches.user_id) AS funder";
+         (SELECT funder FROM accounts WHERE id = batches.user_id) AS funder, \
+         (SELECT frozen FROM accounts WHERE id = batches.user_id) AS frozen, is_cut";
 pub(crate) const START_BATCH: &str = "UPDATE batches SET status = 'in_progress', lines = $2, total = $3, billed = $4, \
          held = $5, day = $6, started_at = $7, lease_worker = '', lease_until = 0 WHERE id = $1";
 pub(crate) const FAIL_BATCH: &str = "UPDATE batches SET status = 'failed', errors = $2, ended_at = $3, \
          lease_worker = '', lease_until = 0 WHERE id = $1 AND status = 'validating'";
+/// Batches with further rows, with rows of ended leases, or without unfinished rows. $2 is the time of the application's clock.
 pub(crate) const OPEN_BATCHES: &str = "SELECT id, user_id FROM batches \
-     WHERE ended_at IS NULL AND status <> 'validating' ORDER BY created_at, id LIMIT $1";
+     WHERE ended_at IS NULL AND status <> 'validating' AND ((leased < lines AND (status = 'cancelling' OR expires_at <= $2 \
+             OR (SELECT frozen FROM accounts WHERE id = batches.user_id) = 0)) \
+         OR EXISTS (SELECT 1 FROM batch_rows WHERE batch = batches.id AND outcome IS NULL \
+             AND lease_until <= (SELECT now FROM clock)) \
+         OR NOT EXISTS (SELECT 1 FROM batch_rows WHERE batch = batches.id AND outcome IS NULL)) \
+     ORDER BY created_at, id LIMIT $1";
 /// The caps of a key.
 pub(crate) const KEY_CAPS: &str = "SELECT cap, daily_cap FROM api_keys WHERE id = $1";
 pub(crate) const CHANGE_BATCH_MONEY: &str = "UPDATE batches SET held = held + $2 WHERE id = $1";
@@ -141,15 +151,23 @@ pub(crate) const LEASE_ROWS: &str = "INSERT INTO batch_rows (batch, number, leas
      SELECT $1, number, $3, (SELECT now FROM clock) + $4 FROM file_lines \
      WHERE file = $2 AND number > $5 AND number <= $6 RETURNING number";
 pub(crate) const SET_LEASED: &str = "UPDATE batches SET leased = $2 WHERE id = $1";
+/// Renews the lease of a batch that is being validated.
+pub(crate) const RENEW_VALIDATION: &str = "UPDATE batches SET lease_until = (SELECT now FROM clock) + $3 \
+     WHERE id = $1 AND lease_worker = $2 AND status = 'validating'";
+pub(crate) const RELEASE_VALIDATIONS: &str =
+    "UPDATE batches SET lease_until = 0 WHERE lease_worker = $1 AND status = 'validating'";
+pub(crate) const RELEASE_ROWS: &str =
+    "UPDATE batch_rows SET lease_until = 0 WHERE lease_worker = $1 AND outcome IS NULL";
 pub(crate) const RENEW_ROWS: &str = "UPDATE batch_rows SET lease_until = (SELECT now FROM clock) + $2 \
      WHERE lease_worker = $1 AND outcome IS NULL AND lease_until > (SELECT now FROM clock)";
+/// Marks a batch that ends before all its rows were asked.
+pub(crate) const CUT_BATCH: &str = "UPDATE batches SET is_cut = 1 WHERE id = $1 AND is_cut = 0";
 pub(crate) const END_ROW: &str = "UPDATE batch_rows SET outcome = $3, response = $4 \
      WHERE batch = $1 AND number = $2 AND outcome IS NULL";
 pub(crate) const POSTPONE_ROW: &str = "UPDATE batch_rows SET lease_worker = '', lease_until = (SELECT now FROM clock) + $3 \
      WHERE batch = $1 AND number = $2 AND outcome IS NULL";
-/// Rows that a worker asks: a postponed row has none.
-pub(crate) const ASKED_ROWS: &str = "SELECT COUNT(*) AS count FROM batch_rows \
-     WHERE batch = $1 AND outcome IS NULL AND lease_worker <> '' AND number <> $2";
+pub(crate) const OPEN_HOLDS_OF: &str =
+    "SELECT COUNT(*) AS count FROM holds WHERE batch = $1 AND status = 'open'";
 pub(crate) const UNFINISHED_ROWS: &str =
     "SELECT COUNT(*) AS count FROM batch_rows WHERE batch = $1 AND outcome IS NULL";
 pub(crate) const RESULTS: &str = "SELECT number, response AS content FROM batch_rows \
@@ -158,7 +176,3 @@ pub(crate) const RESULTS_SIZE: &str = results_size!("CAST(response AS BLOB)", "l
 pub(crate) const RESULTS_SIZE_POSTGRES: &str = results_size!("response", "octet_length");
 pub(crate) const ERASE_RESULTS: &str =
     "UPDATE batch_rows SET response = '' WHERE batch = $1 AND outcome = $2";
-pub(crate) const UNASKED_LINES: &str = "SELECT number, content FROM file_lines JOIN batches ON batches.file = file_lines.file \
-     WHERE batches.id = $1 AND batches.ended_at IS NOT NULL AND unasked_erased = 0 \
-         AND number > CASE WHEN leased > $2 THEN leased ELSE $2 END AND number <= batches.lines ORDER BY number LIMIT $3";
-pub(crate) const ERASE_UNASKED: &str = "UPDATE batches SET unasked_erased = 1 WHERE id = $1";

@@ -11,8 +11,8 @@ use futures::FutureExt;
 use ep_kernel::batch_id::BatchId;
 use ep_kernel::caller::UserId;
 use ep_kernel::ports::{
-    BatchError, BatchRecord, BatchStart, BatchStatus, BatchStore, Lease, ListPosition, NewBatch, RowEnd,
-    RowKind, StoreError,
+    BatchError, BatchRecord, BatchStart, BatchStatus, BatchStore, Lease, LeasedRows, ListPosition, NewBatch,
+    RowEnd, RowKind, StoreError,
 };
 use ep_kernel::webhook_url::WebhookUrl;
 use ep_polling::money::{Hold, MicroUsd};
@@ -63,6 +63,11 @@ impl<E: Engine> BatchStore for Database<E> {
         row.map(TryInto::try_into).transpose()
     }
 
+    async fn renew_validation(&self, id: BatchId, lease: &Lease) -> Result<bool, StoreError> {
+        let values = values![id, &*lease.worker, lease.lasts];
+        Ok(self.0.execute(Durability::ProcessCrash, sql::RENEW_VALIDATION, values).await? == 1)
+    }
+
     async fn start_batch(
         &self,
         id: BatchId,
@@ -81,8 +86,8 @@ impl<E: Engine> BatchStore for Database<E> {
         self.0.execute(Durability::PowerLoss, sql::FAIL_BATCH, values).await.map(drop)
     }
 
-    async fn open_batches(&self, limit: u32) -> Result<Vec<(BatchId, UserId)>, StoreError> {
-        let rows: Vec<OwnedRow> = self.0.fetch_all(sql::OPEN_BATCHES, values![limit]).await?;
+    async fn open_batches(&self, limit: u32, now: Timestamp) -> Result<Vec<(BatchId, UserId)>, StoreError> {
+        let rows: Vec<OwnedRow> = self.0.fetch_all(sql::OPEN_BATCHES, values![limit, now]).await?;
         rows.iter().map(|row| Ok((rows::batch_id(&row.id)?, rows::user_id(&row.user_id)?))).collect()
     }
 
@@ -92,7 +97,7 @@ impl<E: Engine> BatchStore for Database<E> {
         lease: &Lease,
         limit: u32,
         now: Timestamp,
-    ) -> Result<Vec<u32>, StoreError> {
+    ) -> Result<LeasedRows, StoreError> {
         let lease = lease.clone();
         // Leases lost in a power loss are taken again.
         self.0
@@ -107,10 +112,19 @@ impl<E: Engine> BatchStore for Database<E> {
         self.0.execute(Durability::ProcessCrash, sql::RENEW_ROWS, values).await.map(drop)
     }
 
+    async fn release(&self, worker: &str) -> Result<(), StoreError> {
+        self.0.execute(Durability::ProcessCrash, sql::RELEASE_VALIDATIONS, values![worker]).await?;
+        self.0.execute(Durability::ProcessCrash, sql::RELEASE_ROWS, values![worker]).await.map(drop)
+    }
+
     async fn end_row(&self, id: BatchId, number: u32, end: RowEnd) -> Result<(), StoreError> {
         let (outcome, response) = match &end {
             RowEnd::Completed(response) => (outcome(RowKind::Completed), Some(&**response)),
             RowEnd::Failed(response) => (outcome(RowKind::Failed), Some(&**response)),
+            RowEnd::NotAsked(response) => {
+                self.0.execute(Durability::ProcessCrash, sql::CUT_BATCH, values![id]).await?;
+                (outcome(RowKind::Failed), Some(&**response))
+            }
             RowEnd::Blank => (BLANK, None),
         };
         // A result lost in a power loss is read again from its polls.
@@ -120,8 +134,8 @@ impl<E: Engine> BatchStore for Database<E> {
 
     async fn postpone_row(&self, id: BatchId, number: u32, by: Duration) -> Result<u32, StoreError> {
         self.0.execute(Durability::ProcessCrash, sql::POSTPONE_ROW, values![id, number, by]).await?;
-        let others: Option<CountRow> = self.0.fetch_optional(sql::ASKED_ROWS, values![id, number]).await?;
-        Ok(others.map_or(0, |row| row.count as u32))
+        let holds: Option<CountRow> = self.0.fetch_optional(sql::OPEN_HOLDS_OF, values![id]).await?;
+        Ok(holds.map_or(0, |row| row.count as u32))
     }
 
     async fn end_batch(&self, id: BatchId, now: Timestamp) -> Result<Option<BatchStatus>, StoreError> {
@@ -147,22 +161,8 @@ impl<E: Engine> BatchStore for Database<E> {
     }
 
     async fn erase_results(&self, id: BatchId, kind: RowKind) -> Result<(), StoreError> {
-        self.0
-            .transact(Durability::PowerLoss, move |db| {
-                async move {
-                    if kind == RowKind::Failed {
-                        db.execute(sql::ERASE_UNASKED, values![id]).await?;
-                    }
-                    db.execute(sql::ERASE_RESULTS, values![id, outcome(kind)]).await.map(drop)
-                }
-                .boxed()
-            })
-            .await
-    }
-
-    async fn unasked(&self, id: BatchId, after: u32, limit: u32) -> Result<Vec<(u32, String)>, StoreError> {
-        let rows: Vec<LineRow> = self.0.fetch_all(sql::UNASKED_LINES, values![id, after, limit]).await?;
-        Ok(rows.into_iter().map(|row| (row.number as u32, row.content)).collect())
+        let values = values![id, outcome(kind)];
+        self.0.execute(Durability::PowerLoss, sql::ERASE_RESULTS, values).await.map(drop)
     }
 
     async fn delete_old_batches(&self, now: Timestamp, limit: u32) -> Result<u64, StoreError> {
@@ -247,21 +247,26 @@ async fn lease_rows<C: Connection>(
     lease: &Lease,
     limit: u32,
     now: Timestamp,
-) -> Result<Vec<u32>, StoreError> {
+) -> Result<LeasedRows, StoreError> {
     let batch: Option<LockedBatchRow> = db.fetch_optional(sql::LOCK_BATCH, values![id]).await?;
-    let Some(batch) = batch else { return Ok(Vec::new()) };
+    let Some(batch) = batch else { return Ok(LeasedRows { numbers: Vec::new(), ending: None }) };
+    let ending = if batch.status == BatchStatus::Cancelling.as_str() {
+        Some(BatchStatus::Cancelled)
+    } else {
+        (batch.expires_at <= now.millis()).then_some(BatchStatus::Expired)
+    };
     let longest = Lease::longest(lease.lasts);
     let again = values![id, &*lease.worker, lease.lasts, limit, longest];
     let mut leased: Vec<NumberRow> = db.fetch_all(sql::LEASE_ROWS_AGAIN, again).await?;
     let further = i64::from(limit).saturating_sub(leased.len() as i64).min(batch.lines - batch.leased);
-    let goes_on = batch.status == BatchStatus::InProgress.as_str() && now.millis() < batch.expires_at;
-    if goes_on && further > 0 {
+    if further > 0 && (batch.frozen == 0 || ending.is_some()) {
         let (from, to) = (batch.leased, batch.leased + further);
         let rows = values![id, &*batch.file, &*lease.worker, lease.lasts, from, to];
         leased.extend(db.fetch_all::<NumberRow>(sql::LEASE_ROWS, rows).await?);
         exactly_one(db.execute(sql::SET_LEASED, values![id, to]).await?)?;
     }
-    Ok(leased.into_iter().map(|row| row.number as u32).collect())
+    let numbers = leased.into_iter().map(|row| row.number as u32).collect();
+    Ok(LeasedRows { numbers, ending })
 }
 
 async fn end<C: Connection>(
@@ -274,16 +279,16 @@ async fn end<C: Connection>(
         return Ok(None);
     };
     let unfinished: CountRow = db.fetch_one(sql::UNFINISHED_ROWS, values![id]).await?;
-    let status = if unfinished.count > 0 {
-        None
-    } else if batch.status == BatchStatus::Cancelling.as_str() {
-        Some(BatchStatus::Cancelled)
-    } else if batch.leased == batch.lines {
-        Some(BatchStatus::Completed)
+    if unfinished.count > 0 || batch.leased < batch.lines {
+        return Ok(None);
+    }
+    let status = if batch.status == BatchStatus::Cancelling.as_str() {
+        BatchStatus::Cancelled
+    } else if batch.is_cut != 0 {
+        BatchStatus::Expired
     } else {
-        (batch.expires_at <= now.millis()).then_some(BatchStatus::Expired)
+        BatchStatus::Completed
     };
-    let Some(status) = status else { return Ok(None) };
     exactly_one(db.execute(sql::END_BATCH, values![id, status.as_str(), now]).await?)?;
     holds::release_from_batch(db, id, &batch, now).await?;
     Ok(Some(status))

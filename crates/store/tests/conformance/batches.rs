@@ -6,8 +6,8 @@ use ep_kernel::batch_id::{BatchId, FileId};
 use ep_kernel::caller::UserId;
 use ep_kernel::ports::{
     AttemptOutcome, BatchError, BatchStart, BatchStatus, BatchTerms, Epoch, FileDeletion, FileLimits,
-    FileSize, ListPosition, NewBatch, NewFile, NewPoll, NotificationState, Opened, RowEnd, RowKind,
-    StoreError,
+    FileSize, LeasedRows, ListPosition, NewBatch, NewFile, NewPoll, NotificationState, Opened, RowEnd,
+    RowKind, StoreError,
 };
 use ep_kernel::webhook_url::WebhookUrl;
 use ep_polling::money::Settlement;
@@ -75,6 +75,21 @@ async fn started(db: &TestDatabase, user: UserId, lines: &[&str], money: Option<
         BatchStart::Started
     );
     batch.id
+}
+
+/// Leases rows; returns their numbers.
+async fn leased(db: &TestDatabase, id: BatchId, worker: &str, limit: u32, now: i64) -> Vec<u32> {
+    db.store.batches().lease_rows(id, &lease(worker, 60_000), limit, at(now)).await.unwrap().numbers
+}
+
+/// Cancels a batch, and ends it without asking its further rows.
+async fn cancelled(db: &TestDatabase, user: UserId, id: BatchId) {
+    let batches = db.store.batches();
+    batches.cancel_batch(user, id, at(300)).await.unwrap();
+    for number in leased(db, id, "z", 99, 300).await {
+        batches.end_row(id, number, RowEnd::NotAsked("{}".to_owned())).await.unwrap();
+    }
+    assert_eq!(batches.end_batch(id, at(400)).await.unwrap(), Some(BatchStatus::Cancelled));
 }
 
 fn of_batch(user: UserId, batch: BatchId, at_least: i64, at_most: i64) -> NewPoll {
@@ -164,9 +179,12 @@ async fn a_batch_is_created_once_and_listed(db: TestDatabase) {
         (validated.id, validated.terms, validated.status),
         (first.id, first.terms, BatchStatus::Validating)
     );
-    assert_eq!(batches.lease_validation(&lease("b", 60_000)).await.unwrap().map(|b| b.id), Some(second.id));
+    assert_eq!(batches.lease_validation(&lease("b", 60_000)).await.unwrap(), None);
+    assert!(batches.renew_validation(first.id, &lease("a", 60_000)).await.unwrap());
+    assert!(!batches.renew_validation(first.id, &lease("b", 60_000)).await.unwrap());
+    batches.release("b").await.unwrap();
     assert_eq!(batches.lease_validation(&lease("c", 60_000)).await.unwrap(), None);
-    db.pass(61_000).await;
+    batches.release("a").await.unwrap();
     assert_eq!(batches.lease_validation(&lease("c", 60_000)).await.unwrap().map(|b| b.id), Some(first.id));
 }
 
@@ -174,17 +192,19 @@ async fn each_row_goes_to_one_worker_until_its_lease_ends(db: TestDatabase) {
     let user = db.user(0).await;
     let batches = db.store.batches();
     let id = started(&db, user, &["1", "2", "3", "4", "5"], None).await;
-    assert_eq!(batches.open_batches(9).await.unwrap(), [(id, user)]);
+    assert_eq!(batches.open_batches(9, at(300)).await.unwrap(), [(id, user)]);
     let leasing = ["a", "b", "c"].map(|worker| {
         let batches = batches.clone();
-        tokio::spawn(async move { batches.lease_rows(id, &lease(worker, 60_000), 2, at(300)).await.unwrap() })
+        tokio::spawn(async move {
+            batches.lease_rows(id, &lease(worker, 60_000), 2, at(300)).await.unwrap().numbers
+        })
     });
     let mut numbers: Vec<u32> = join_all(leasing).await.into_iter().flat_map(Result::unwrap).collect();
     numbers.sort_unstable();
     assert_eq!(numbers, [1, 2, 3, 4, 5]);
-    assert_eq!(batches.lease_rows(id, &lease("d", 60_000), 9, at(300)).await.unwrap(), [0_u32; 0]);
-    assert_eq!(batches.postpone_row(id, 3, Duration::ZERO).await.unwrap(), 4);
-    assert_eq!(batches.lease_rows(id, &lease("d", 60_000), 9, at(300)).await.unwrap(), [3]);
+    assert_eq!(leased(&db, id, "d", 9, 300).await, [0_u32; 0]);
+    assert_eq!(batches.postpone_row(id, 3, Duration::ZERO).await.unwrap(), 0);
+    assert_eq!(leased(&db, id, "d", 9, 300).await, [3]);
     batches.end_row(id, 3, RowEnd::Completed("{}".to_owned())).await.unwrap();
     batches.end_row(id, 3, RowEnd::Failed("late".to_owned())).await.unwrap();
     assert_eq!(batches.results(id, RowKind::Completed, 0, 9).await.unwrap(), [(3, "{}".to_owned())]);
@@ -194,9 +214,9 @@ async fn each_row_goes_to_one_worker_until_its_lease_ends(db: TestDatabase) {
         batches.renew_rows(&lease(worker, 60_000)).await.unwrap();
     }
     db.pass(30_000).await;
-    assert_eq!(batches.lease_rows(id, &lease("e", 60_000), 9, at(300)).await.unwrap(), [0_u32; 0]);
+    assert_eq!(leased(&db, id, "e", 9, 300).await, [0_u32; 0]);
     db.pass(31_000).await;
-    assert_eq!(batches.lease_rows(id, &lease("e", 60_000), 9, at(300)).await.unwrap(), [1, 2, 4, 5]);
+    assert_eq!(leased(&db, id, "e", 9, 300).await, [1, 2, 4, 5]);
 }
 
 async fn a_batch_ends_when_its_rows_have_ended(db: TestDatabase) {
@@ -204,7 +224,7 @@ async fn a_batch_ends_when_its_rows_have_ended(db: TestDatabase) {
     let batches = db.store.batches();
     let id = started(&db, user, &["1", "2", "3"], None).await;
     assert_eq!(batches.end_batch(id, at(400)).await.unwrap(), None);
-    assert_eq!(batches.lease_rows(id, &lease("a", 60_000), 9, at(300)).await.unwrap(), [1, 2, 3]);
+    assert_eq!(leased(&db, id, "a", 9, 300).await, [1, 2, 3]);
     batches.end_row(id, 1, RowEnd::Completed("one".to_owned())).await.unwrap();
     batches.end_row(id, 2, RowEnd::Blank).await.unwrap();
     assert_eq!(batches.end_batch(id, at(400)).await.unwrap(), None);
@@ -216,8 +236,7 @@ async fn a_batch_ends_when_its_rows_have_ended(db: TestDatabase) {
     assert_eq!((batch.ended_at, batch.deleted_at), (Some(at(400)), Some(at(1_400))));
     assert_eq!(batches.results_size(id, RowKind::Completed).await.unwrap(), 4);
     assert_eq!(batches.results_size(id, RowKind::Failed).await.unwrap(), 9);
-    assert_eq!(batches.unasked(id, 0, 9).await.unwrap(), []);
-    assert_eq!(batches.open_batches(9).await.unwrap(), []);
+    assert_eq!(batches.open_batches(9, at(300)).await.unwrap(), []);
 }
 
 async fn cancelled_and_expired_batches_finish_what_was_begun(db: TestDatabase) {
@@ -226,20 +245,24 @@ async fn cancelled_and_expired_batches_finish_what_was_begun(db: TestDatabase) {
     for (cancels, now, status) in [(true, 300, BatchStatus::Cancelled), (false, 10_000, BatchStatus::Expired)]
     {
         let id = started(&db, user, &["1", "2", "3"], Some(500)).await;
-        assert_eq!(batches.lease_rows(id, &lease("a", 60_000), 1, at(300)).await.unwrap(), [1]);
+        assert_eq!(leased(&db, id, "a", 1, 300).await, [1]);
         if cancels {
             batches.cancel_batch(user, id, at(250)).await.unwrap();
             let batch = batches.batch(user, id).await.unwrap().unwrap();
             assert_eq!((batch.status, batch.cancelling_at), (BatchStatus::Cancelling, Some(at(250))));
         }
-        assert_eq!(batches.lease_rows(id, &lease("a", 60_000), 9, at(now)).await.unwrap(), [0_u32; 0]);
+        let rest = batches.lease_rows(id, &lease("a", 60_000), 9, at(now)).await.unwrap();
+        assert_eq!(rest, LeasedRows { numbers: vec![2, 3], ending: Some(status) });
+        for number in rest.numbers {
+            batches.end_row(id, number, RowEnd::NotAsked("{}".to_owned())).await.unwrap();
+        }
         assert_eq!(batches.end_batch(id, at(now)).await.unwrap(), None);
         // Another worker finishes the row of one that is gone.
         db.pass(61_000).await;
-        assert_eq!(batches.lease_rows(id, &lease("b", 60_000), 9, at(now)).await.unwrap(), [1]);
+        assert_eq!(leased(&db, id, "b", 9, now).await, [1]);
         batches.end_row(id, 1, RowEnd::Completed("{}".to_owned())).await.unwrap();
         assert_eq!(batches.end_batch(id, at(now)).await.unwrap(), Some(status));
-        assert_eq!(batches.unasked(id, 0, 9).await.unwrap(), [(2, "2\n".to_owned()), (3, "3\n".to_owned())]);
+        assert_eq!(batches.batch(user, id).await.unwrap().unwrap().rows.failed, 2);
         assert_eq!(db.money(user).await, [1_000, 0, 0]);
     }
     // A batch can be cancelled before it has started.
@@ -278,8 +301,7 @@ async fn polls_draw_from_the_money_of_their_batch(db: TestDatabase) {
     assert_eq!((batch.held, batch.spent), (usd(550), usd(150)));
     assert_eq!(db.money(user).await, [850, 550, 150]);
     db.assert_consistent().await;
-    batches.cancel_batch(user, id, at(1)).await.unwrap();
-    assert_eq!(batches.end_batch(id, at(2)).await.unwrap(), Some(BatchStatus::Cancelled));
+    cancelled(&db, user, id).await;
     assert_eq!(db.money(user).await, [850, 300, 150]);
     close(&second, 0).await;
     assert_eq!(db.money(user).await, [850, 0, 150]);
@@ -341,8 +363,7 @@ async fn the_end_of_a_batch_is_notified_once(db: TestDatabase) {
     let due = async || webhooks.due_batch_notifications(9, 9, &[], Duration::from_mins(1)).await.unwrap();
     assert_eq!(due().await, []);
     for id in [silent, usual, own.id] {
-        batches.cancel_batch(user, id, at(1)).await.unwrap();
-        batches.end_batch(id, at(2)).await.unwrap();
+        cancelled(&db, user, id).await;
     }
     let mut found: Vec<(BatchId, String, u32)> =
         due().await.into_iter().map(|due| (due.batch, due.url.as_str().to_owned(), due.attempts)).collect();
@@ -365,8 +386,7 @@ async fn ended_batches_and_old_files_are_deleted(db: TestDatabase) {
     let user = db.user(0).await;
     let (files, batches) = (db.store.files(), db.store.batches());
     let id = started(&db, user, &["1", "2"], None).await;
-    batches.cancel_batch(user, id, at(300)).await.unwrap();
-    batches.end_batch(id, at(400)).await.unwrap();
+    cancelled(&db, user, id).await;
     assert_eq!(batches.delete_old_batches(at(1_399), 9).await.unwrap(), 0);
     assert_eq!(batches.delete_old_batches(at(1_400), 9).await.unwrap(), 1);
     assert_eq!(batches.batch(user, id).await.unwrap(), None);
@@ -390,8 +410,7 @@ async fn ended_batches_and_old_files_are_deleted(db: TestDatabase) {
         matches!(refused, ep_kernel::ports::AccountDeletionOutcome::Rejected(o) if o.batches == 1),
         "{refused:?}"
     );
-    batches.cancel_batch(user, open, at(300)).await.unwrap();
-    batches.end_batch(open, at(400)).await.unwrap();
+    cancelled(&db, user, open).await;
     let record = db.store.account_data().account_record(user).await.unwrap();
     assert_eq!((record.files.len(), record.batches.len()), (1, 1));
     crate::test_database::delete_account(&db, user, at(500)).await;
