@@ -141,6 +141,53 @@ async fn rows_are_answered_and_errors_have_a_file_of_their_own() {
             client.send(client.request(Method::DELETE, &format!("/v1/files/{deleted}"))).await.expect(200);
         assert_eq!(gone["deleted"], true);
         assert_eq!(client.get(&format!("/v1/files/{deleted}")).await.status, 404);
+        assert_eq!(client.get(&format!("/v1/files/{deleted}/content")).await.status, 404);
+    }
+}
+
+#[tokio::test]
+async fn a_key_for_reading_changes_nothing() {
+    let service = Setup::demo().boot().await;
+    let client = account(&service).await;
+    let file = upload(&client, &rows(2)).await;
+    let id = create(&client, &file).await;
+    let reading = client.post("/api/keys", &json!({ "scope": "read" })).await.expect(201);
+    let reader = client.with_key(reading["key"].as_str().unwrap());
+    let request = json!({ "input_file_id": file, "endpoint": CHAT });
+    for reply in [
+        send_form(&reader, form("batch", "{}")).await,
+        reader.post("/v1/batches", &request).await,
+        reader.post(&format!("/v1/batches/{id}/cancel"), &json!({})).await,
+        reader.send(reader.request(Method::DELETE, &format!("/v1/files/{file}"))).await,
+    ] {
+        assert_eq!(reply.status, 403, "{}", reply.text);
+    }
+    assert_eq!(reader.get(&format!("/v1/batches/{id}")).await.status, 200);
+    assert_eq!(ended(&client, &id).await["status"], "completed");
+}
+
+#[tokio::test]
+async fn accounts_take_turns() {
+    let mut script = Script::panel(3);
+    script.default.latency = Duration::from_millis(60);
+    let service = Setup::scripted(script).with("EP_BATCH_ROWS", "4").boot().await;
+    let mut large = Vec::new();
+    for _ in 0..3 {
+        let client = account(&service).await;
+        let id = create(&client, &upload(&client, &rows(60)).await).await;
+        large.push((client, id));
+    }
+    let client = account(&service).await;
+    let small = create(&client, &upload(&client, &rows(3)).await).await;
+    assert_eq!(ended(&client, &small).await["request_counts"]["completed"], 3);
+    let mut done = Vec::new();
+    for (client, id) in &large {
+        let batch = client.get(&format!("/v1/batches/{id}")).await.expect(200);
+        done.push(batch["request_counts"]["completed"].as_u64().unwrap());
+    }
+    assert!(done.iter().all(|rows| *rows < 60), "{done:?}");
+    for (client, id) in &large {
+        client.post(&format!("/v1/batches/{id}/cancel"), &json!({})).await.expect(200);
     }
 }
 
@@ -228,6 +275,15 @@ async fn the_money_of_a_batch_is_set_aside_together() {
     assert!(held == 0 && cost > 0.0 && cost <= 0.5, "{batch}");
     assert!((500 - balance - (cost * 100.0).round() as i64).abs() <= 1, "{balance} {cost}");
 
+    // A maximum below the worst case of a row asks nothing, and too little for all rows fails the last ones.
+    let low =
+        client.post_with("/v1/batches", &request, &[("poll-max-cost-usd", "0.000001")]).await.expect(200);
+    let low = ended(&client, low["id"].as_str().unwrap()).await;
+    assert_eq!(
+        (&low["status"], &low["errors"]["data"][0]["code"]),
+        (&json!("failed"), &json!("max_cost_too_low"))
+    );
+
     // Without money for one row, nothing is asked.
     let poor = service.user_with(MicroUsd::new(1)).await.1;
     let file = upload(&poor, &rows(1)).await;
@@ -253,6 +309,7 @@ async fn a_cancelled_batch_finishes_what_was_begun() {
     service.upstream().release(1000);
     let batch = ended(&client, &id).await;
     assert_eq!((&batch["status"], &batch["request_counts"]["completed"]), (&json!("cancelled"), &json!(2)));
+    assert_eq!(batch["request_counts"]["failed"], 4);
     let unasked = lines(&client, &batch["error_file_id"]).await;
     assert_eq!(unasked.len(), 4);
     assert_eq!(

@@ -6,19 +6,20 @@ use axum::body::Body;
 use axum::http::{HeaderMap, Response};
 use ep_kernel::batch_id::BatchId;
 use ep_kernel::batches::{BatchRequest, RETENTION, no_such_batch};
-use ep_kernel::fault::Fault;
+use ep_kernel::fault::{Fault, Kind};
 use ep_kernel::guard::Admission;
 use ep_kernel::ports::{BatchRecord, BatchStatus, BatchTerms, ListPosition};
 use ep_polling::budget::Budget;
 use ep_polling::money::UsdFigure;
+use ep_polling::threshold::Threshold;
 use ep_tools::batches::labels;
 use serde_json::{Map, Value, json};
 
 use super::decide::Terms;
-use super::files::retention;
 use super::lists::{account, page, path_id, query, seconds};
 use super::request::{object, present};
 use super::retries::is_retry;
+use super::upload::retention;
 use crate::http::{AppState, Exchange, json as json_response, read_json};
 
 /// Maximum number of batches on a page (OpenAI's limit).
@@ -39,7 +40,7 @@ pub(super) async fn create(exchange: Exchange, admission: Admission) -> Result<R
     let needed = |name: &str, rule: &str| text(name).ok_or_else(|| Fault::invalid(name, rule));
     let file = needed("input_file_id", "must be the id of a file: upload the requests to /v1/files first")?;
     let file = file.parse().map_err(|_| Fault::invalid("input_file_id", "must be the id of a file"))?;
-    if text("completion_window").is_some_and(|window| window != "24h") {
+    if present(body, "completion_window").is_some_and(|window| window != "24h") {
         return Err(Fault::invalid("completion_window", "must be 24h"));
     }
     let endpoint =
@@ -68,7 +69,17 @@ pub(super) async fn create(exchange: Exchange, admission: Admission) -> Result<R
     let repeated = if is_retry(&parts.headers) { repeated(&state, &request).await? } else { None };
     let batch = match repeated {
         Some(batch) => batch,
-        None => state.app.ports.batches.create(request).await?,
+        None => {
+            let (file, terms) = (request.file, request.terms.clone());
+            let batch = state.app.ports.batches.create(request).await?;
+            // A repeated Idempotency-Key gets the earlier batch.
+            if batch.file != file || batch.terms != terms {
+                let text =
+                    "this Idempotency-Key was used with another request; send the same request, or a new key";
+                return Err(Fault::new(Kind::IdempotencyMismatch, text));
+            }
+            batch
+        }
     };
     Ok(json_response(200, &shown(&batch)))
 }
@@ -78,7 +89,8 @@ async fn repeated(state: &AppState, request: &BatchRequest) -> Result<Option<Bat
     let since = state.app.ports.clock.now().before(REPEATED_WITHIN);
     let newest = state.app.ports.batches.batches_of(request.user, None, USUAL_PAGE).await?;
     let is_same = |batch: &BatchRecord| {
-        batch.file == request.file && batch.terms == request.terms && batch.created_at > since
+        let is_same = batch.file == request.file && batch.terms == request.terms;
+        is_same && batch.created_at > since && batch.status != BatchStatus::Failed
     };
     Ok(newest.into_iter().find(is_same))
 }
@@ -86,6 +98,14 @@ async fn repeated(state: &AppState, request: &BatchRequest) -> Result<Option<Bat
 /// Reads the headers that set the terms of all rows, and the most to spend for them.
 fn terms(headers: &HeaderMap) -> Result<(Map<String, Value>, Option<ep_polling::money::MicroUsd>), Fault> {
     let mut members = Terms::read(headers)?.into_members();
+    if let Some(threshold) = members.get("confidence_threshold") {
+        let checked = serde_json::from_value::<Threshold>(threshold.clone());
+        checked.map_err(|rule| Fault::invalid("poll-confidence-threshold", rule.to_string()))?;
+    }
+    let private = headers.get("poll-private").map(|value| value.to_str().unwrap_or_default().trim());
+    if private.is_some_and(|value| !["true", "false"].contains(&&*value.to_ascii_lowercase())) {
+        return Err(Fault::invalid("poll-private", "must be true or false"));
+    }
     let Some(most) = members.remove("max_cost_usd") else { return Ok((members, None)) };
     let rule = "must be a number of USD greater than 0: the most to spend for the whole batch";
     let most = most.to_string().parse::<UsdFigure>().ok().and_then(|usd| Budget::new(usd).ok());

@@ -44,10 +44,15 @@ impl Query {
     /// Returns the length of the page.
     pub fn limit(&self, usual: u32, most: u32) -> Result<u32, Fault> {
         let Some(limit) = self.get("limit") else { return Ok(usual) };
-        let limit = limit.parse().ok().filter(|limit| *limit >= 1);
-        let rule = || Fault::invalid("limit", format!("must be a number from 1 to {most}"));
+        let rule = || Fault::invalid("limit", "must be a number from 1 on");
+        if limit.is_empty() || !limit.bytes().all(|byte| byte.is_ascii_digit()) {
+            return Err(rule());
+        }
         // Clients of OpenAI send larger ones.
-        limit.map(|limit: u32| limit.min(most)).ok_or_else(rule)
+        match limit.parse::<u32>().unwrap_or(most) {
+            0 => Err(rule()),
+            limit => Ok(limit.min(most)),
+        }
     }
 }
 

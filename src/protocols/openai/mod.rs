@@ -23,6 +23,7 @@ mod retries;
 pub mod rows;
 pub mod schema;
 pub mod shape;
+mod upload;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -163,8 +164,8 @@ pub fn endpoints() -> Vec<(Route, Handler)> {
                     error,
                 ),
             )
-            .max_body(files::MAX_UPLOAD),
-            Handler::new(|exchange, admission| files::upload(exchange, admission).boxed()),
+            .max_body(upload::MAX_UPLOAD),
+            Handler::new(|exchange, admission| upload::upload(exchange, admission).boxed()),
         ),
         (
             stored(Effect::Read, get("openai_files", "/v1/files", "Lists your files (OpenAI)."))

@@ -26,6 +26,8 @@ pub fn read(line: &str, endpoint: &str) -> Result<BatchLine, BatchError> {
         message,
         param: param.map(str::to_owned),
     };
+    // Some editors begin a file with a byte order mark.
+    let line = line.strip_prefix('\u{feff}').unwrap_or(line);
     let mut row: Map<String, Value> = serde_json::from_str(line).map_err(|error| {
         fault("invalid_json_line", None, format!("This line is not parseable as valid JSON: {error}"))
     })?;
@@ -55,6 +57,7 @@ pub fn read(line: &str, endpoint: &str) -> Result<BatchLine, BatchError> {
 
 /// Returns the custom id of a line that was valid.
 pub(super) fn custom_id(line: &str) -> Option<String> {
+    let line = line.strip_prefix('\u{feff}').unwrap_or(line);
     let row: Map<String, Value> = serde_json::from_str(line).ok()?;
     row.get("custom_id")?.as_str().map(str::to_owned)
 }
@@ -113,6 +116,7 @@ mod tests {
             r#"{"custom_id":"a","method":"POST","url":"/v1/chat/completions","body":{"model":"poll"}}"#;
         let row = read(line).unwrap();
         assert_eq!((row.custom_id.as_str(), &row.body["model"]), ("a", &Value::from("poll")));
+        assert_eq!(read(&format!("\u{feff}{line}")), Ok(row));
         for (line, code, param) in [
             ("{", "invalid_json_line", None),
             ("[]", "invalid_json_line", None),

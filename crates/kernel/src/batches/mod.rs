@@ -11,7 +11,8 @@ mod upload;
 mod validation;
 mod worker;
 
-use std::sync::Arc;
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use tokio::sync::Notify;
@@ -38,6 +39,10 @@ pub const MIN_RETENTION: Duration = Duration::from_hours(1);
 pub const WINDOW: Duration = Duration::from_hours(24);
 /// Maximum number of open batches of an account.
 pub const MAX_OPEN: u32 = 50;
+/// Maximum number of files that this process receives at once.
+const MAX_UPLOADS: u32 = 32;
+/// Maximum number of files that this process receives at once from an account.
+const MAX_UPLOADS_OF_ACCOUNT: u32 = 4;
 /// Results that are read together.
 const READ_TOGETHER: u32 = 100;
 /// Time for receiving a file. Later it counts as abandoned.
@@ -104,6 +109,26 @@ pub struct Batches {
     changed: Notify,
     /// Signalled when this process has ended a batch.
     ended: Arc<Notify>,
+    /// The uploads in progress, by account.
+    uploads: Arc<Mutex<HashMap<UserId, u32>>>,
+}
+
+/// The right to receive one file, given back when dropped.
+pub struct UploadPermit {
+    user: UserId,
+    uploads: Arc<Mutex<HashMap<UserId, u32>>>,
+}
+
+impl Drop for UploadPermit {
+    fn drop(&mut self) {
+        let mut uploads = self.uploads.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(count) = uploads.get_mut(&self.user) {
+            *count -= 1;
+            if *count == 0 {
+                uploads.remove(&self.user);
+            }
+        }
+    }
 }
 
 impl Batches {
@@ -112,7 +137,36 @@ impl Batches {
         let Ports { store, files, clock, entropy } = ports;
         let BatchSettings { billing, worker, lease: lasts, at_once, endpoints } = settings;
         let (changed, ended) = (Notify::new(), Arc::default());
-        Self { store, files, clock, entropy, billing, lasts, at_once, endpoints, worker, changed, ended }
+        Self {
+            store,
+            files,
+            clock,
+            entropy,
+            billing,
+            lasts,
+            at_once,
+            endpoints,
+            worker,
+            changed,
+            ended,
+            uploads: Arc::default(),
+        }
+    }
+
+    /// Admits an upload. [`Kind::Busy`] if the account or the process receives too many files already.
+    pub fn begin_upload(&self, user: UserId) -> Result<UploadPermit, Fault> {
+        let mut uploads = self.uploads.lock().unwrap_or_else(PoisonError::into_inner);
+        let all: u32 = uploads.values().sum();
+        let own = uploads.entry(user).or_default();
+        if *own >= MAX_UPLOADS_OF_ACCOUNT || all >= MAX_UPLOADS {
+            let text = format!(
+                "too many files are being received; an account can upload {MAX_UPLOADS_OF_ACCOUNT} at once: try again \
+                 in a few seconds"
+            );
+            return Err(Fault::new(Kind::Busy, text).retry_after(Duration::from_secs(5)));
+        }
+        *own += 1;
+        Ok(UploadPermit { user, uploads: Arc::clone(&self.uploads) })
     }
 
     /// Begins to receive a file. Returns its id.

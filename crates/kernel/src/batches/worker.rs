@@ -40,7 +40,7 @@ const WAIT_FOR_MONEY: Duration = Duration::from_millis(500);
 struct Work {
     batches: Arc<Batches>,
     runner: Arc<dyn RowRunner>,
-    rows: JoinSet<Asked>,
+    rows: JoinSet<RowOutcome>,
     validations: JoinSet<()>,
     /// Open batches of which this process has asked rows.
     known: HashMap<BatchId, Arc<BatchRecord>>,
@@ -52,7 +52,7 @@ struct Work {
 }
 
 /// The outcome of asking a row.
-enum Asked {
+enum RowOutcome {
     /// It has ended, or is asked again later.
     Done,
     /// Its batch has too little money until one of its polls ends.
@@ -116,8 +116,8 @@ impl Work {
     }
 
     /// Notes the outcome of a row.
-    fn asked(&mut self, asked: Result<Asked, tokio::task::JoinError>) {
-        if let Ok(Asked::WaitsForMoney(batch)) = asked {
+    fn asked(&mut self, asked: Result<RowOutcome, tokio::task::JoinError>) {
+        if let Ok(RowOutcome::WaitsForMoney(batch)) = asked {
             self.waiting.insert(batch, Instant::now() + WAIT_FOR_MONEY);
         }
     }
@@ -207,7 +207,7 @@ impl Work {
             self.rows.spawn(async move {
                 row.ask().await.unwrap_or_else(|error| {
                     tracing::warn!(batch = %row.batch.id, row = row.number, %error, "failed to store a row of a batch; it is asked again");
-                    Asked::Done
+                    RowOutcome::Done
                 })
             });
         }
@@ -227,14 +227,14 @@ struct Row {
 
 impl Row {
     /// Asks the row, and stores its end. A row that cannot be asked now is postponed.
-    async fn ask(&self) -> Result<Asked, StoreError> {
+    async fn ask(&self) -> Result<RowOutcome, StoreError> {
         let Self { batches, batch, number, .. } = self;
         let lines = batches.files.lines(batch.file, number - 1, 1).await?;
         let text =
             lines.into_iter().find(|(found, _)| found == number).map_or(String::new(), |(_, text)| text);
         if text.trim().is_empty() {
             batches.store.end_row(batch.id, *number, RowEnd::Blank).await?;
-            return Ok(Asked::Done);
+            return Ok(RowOutcome::Done);
         }
         if let Some(ending) = self.ending
             && !self.runner.has_begun(&self.reference()).await.unwrap_or(false)
@@ -255,16 +255,16 @@ impl Row {
                 Ok(body) => {
                     let end = self.line(&row.custom_id, (200, request), &body)?;
                     batches.store.end_row(batch.id, *number, RowEnd::Completed(end)).await?;
-                    return Ok(Asked::Done);
+                    return Ok(RowOutcome::Done);
                 }
                 Err(fault) if is_temporary(fault.kind()) => {
                     let wait = fault.retry_after_seconds().map_or(AGAIN, Duration::from_secs);
                     batches.store.postpone_row(batch.id, *number, wait).await?;
-                    return Ok(Asked::Done);
+                    return Ok(RowOutcome::Done);
                 }
                 Err(fault) if fault.kind() == Kind::InsufficientBalance => {
                     if batches.store.postpone_row(batch.id, *number, WAIT_FOR_MONEY).await? > 0 {
-                        return Ok(Asked::WaitsForMoney(batch.id));
+                        return Ok(RowOutcome::WaitsForMoney(batch.id));
                     }
                     // The money of the last poll can have returned meanwhile.
                     if attempt > 1 {
@@ -274,7 +274,7 @@ impl Row {
                 Err(fault) => return self.fail(&row.custom_id, fault).await,
             }
         }
-        Ok(Asked::Done)
+        Ok(RowOutcome::Done)
     }
 
     /// Returns the reference of the row's polls.
@@ -283,7 +283,7 @@ impl Row {
     }
 
     /// Ends the row without asking it, because the batch ends early.
-    async fn leave_out(&self, ending: BatchStatus, text: &str) -> Result<Asked, StoreError> {
+    async fn leave_out(&self, ending: BatchStatus, text: &str) -> Result<RowOutcome, StoreError> {
         let reason = match ending {
             BatchStatus::Expired => {
                 ("batch_expired", "The time of the batch was over before this row was asked.")
@@ -294,7 +294,7 @@ impl Row {
         let line = line::not_asked((self.batch.id, self.number), &id, reason)
             .map_err(|error| StoreError::Failed(error.into()))?;
         self.batches.store.end_row(self.batch.id, self.number, RowEnd::NotAsked(line)).await?;
-        Ok(Asked::Done)
+        Ok(RowOutcome::Done)
     }
 
     async fn run(&self, row: &line::BatchLine, request: RequestId) -> Result<serde_json::Value, Fault> {
@@ -302,12 +302,12 @@ impl Row {
         running.catch_unwind().await.unwrap_or_else(|_| Err(Fault::internal("a row of a batch panicked")))
     }
 
-    async fn fail(&self, custom_id: &str, fault: Fault) -> Result<Asked, StoreError> {
+    async fn fail(&self, custom_id: &str, fault: Fault) -> Result<RowOutcome, StoreError> {
         let request = RequestId::from_random(self.batches.entropy.bytes());
         let body = self.runner.error(&self.batch, &fault, request);
         let end = self.line(custom_id, (fault.kind().row().http, request), &body)?;
         self.batches.store.end_row(self.batch.id, self.number, RowEnd::Failed(end)).await?;
-        Ok(Asked::Done)
+        Ok(RowOutcome::Done)
     }
 
     fn line(

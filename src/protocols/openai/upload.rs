@@ -1,0 +1,205 @@
+//! `POST /v1/files`: receives a file in bounded memory.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+use axum::BoxError;
+use axum::body::{Body, Bytes};
+use axum::http::Response;
+use axum::http::header::CONTENT_TYPE;
+use ep_kernel::batch_id::FileId;
+use ep_kernel::batches::{Batches, MAX_FILE_BYTES, MIN_RETENTION, RETENTION, Upload};
+use ep_kernel::caller::UserId;
+use ep_kernel::fault::{Fault, Kind};
+use ep_kernel::guard::Admission;
+use futures::{Stream, StreamExt};
+use multer::{Constraints, Multipart, SizeLimit};
+
+use super::files::stored;
+use super::lists::account;
+use crate::http::{Exchange, json as json_response};
+
+/// Maximum size of an upload: the file, and the parts around it.
+pub(super) const MAX_UPLOAD: usize = MAX_FILE_BYTES as usize + (64 << 10);
+/// Time limit for the next part of an upload to arrive.
+const READ_TIMEOUT: Duration = Duration::from_secs(30);
+/// Time limit for a whole upload.
+const WHOLE_TIMEOUT: Duration = Duration::from_mins(15);
+/// Maximum length of a field of a form, in bytes.
+const MAX_FIELD: u64 = 1024;
+/// Maximum number of bytes between two fields: the rest of a part of the body, and the headers of the next field.
+const MAX_BETWEEN: u64 = 256 << 10;
+/// The fields of an upload besides the file.
+#[derive(Default)]
+struct Form {
+    purpose: Option<String>,
+    anchor: Option<String>,
+    seconds: Option<String>,
+}
+
+/// The parts of an upload.
+struct Received<'a> {
+    form: Form,
+    file: Option<(FileId, Upload<'a>)>,
+}
+
+/// Receives a file. Its parts can come in any order, so it is stored before its purpose is known.
+pub(super) async fn upload(exchange: Exchange, admission: Admission) -> Result<Response<Body>, Fault> {
+    let user = account(&admission)?;
+    let Exchange { state, request, .. } = exchange;
+    let batches = &state.app.ports.batches;
+    let _permit = batches.begin_upload(user)?;
+    let (parts, body) = request.into_parts();
+    let kind = parts.headers.get(CONTENT_TYPE).and_then(|kind| kind.to_str().ok()).unwrap_or_default();
+    let boundary = multer::parse_boundary(kind).map_err(|_| {
+        let text = "the body must be a form: send Content-Type: multipart/form-data with the fields purpose and file";
+        Fault::new(Kind::UnsupportedMediaType, text)
+    })?;
+    let sizes = SizeLimit::new().whole_stream(MAX_UPLOAD as u64).per_field(MAX_FIELD);
+    let limits = Constraints::new().size_limit(sizes.for_field("file", MAX_FILE_BYTES));
+    let left = Arc::new(AtomicU64::new(MAX_BETWEEN));
+    let mut fields = Multipart::with_constraints(metered(body, Arc::clone(&left)), boundary, limits);
+    let mut received = Received { form: Form::default(), file: None };
+    let reading = received.read(batches, user, &mut fields, &left);
+    let outcome = tokio::time::timeout(WHOLE_TIMEOUT, reading).await.unwrap_or_else(|_| {
+        let text =
+            format!("the upload took more than {} minutes; split the file", WHOLE_TIMEOUT.as_secs() / 60);
+        Err(Fault::new(Kind::IncompleteBody, text))
+    });
+    let Received { form, file } = received;
+    let Some((id, upload)) = file else {
+        let missing =
+            Fault::invalid("file", "is missing: send the requests in the field file, one on each line");
+        return Err(outcome.err().unwrap_or(missing));
+    };
+    let completing = async {
+        outcome?;
+        batches.complete_file(user, id, upload, form.retention()?).await
+    };
+    match completing.await {
+        Ok(record) => Ok(json_response(200, &stored(&record))),
+        Err(fault) => {
+            if let Err(error) = batches.delete_file(user, id).await {
+                tracing::warn!(%error, "failed to delete a part of a file; it is deleted within hours");
+            }
+            Err(fault)
+        }
+    }
+}
+
+impl<'a> Received<'a> {
+    async fn read(
+        &mut self,
+        batches: &'a Batches,
+        user: UserId,
+        fields: &mut Multipart<'_>,
+        left: &AtomicU64,
+    ) -> Result<(), Fault> {
+        loop {
+            left.store(MAX_BETWEEN, Ordering::Relaxed);
+            let Some(mut field) = in_time(fields.next_field()).await? else { return Ok(()) };
+            left.store(u64::MAX, Ordering::Relaxed);
+            let name = field.name().unwrap_or_default().to_owned();
+            let text = match name.as_str() {
+                "file" if self.file.is_none() => {
+                    let id = batches.begin_file(user, field.file_name().unwrap_or("upload")).await?;
+                    let (_, upload) = self.file.insert((id, batches.receive(id)));
+                    while let Some(part) = in_time(field.chunk()).await? {
+                        upload.write(&part).await?;
+                    }
+                    continue;
+                }
+                "file" => return Err(Fault::invalid("file", "occurs twice: send one file")),
+                "purpose" => &mut self.form.purpose,
+                "expires_after[anchor]" => &mut self.form.anchor,
+                "expires_after[seconds]" => &mut self.form.seconds,
+                _ => {
+                    in_time(field.bytes()).await?;
+                    continue;
+                }
+            };
+            if text.replace(in_time(field.text()).await?).is_some() {
+                return Err(Fault::invalid(name, "occurs twice: send it once"));
+            }
+        }
+    }
+}
+
+impl Form {
+    /// Checks the fields. Returns the time for which the file is stored.
+    fn retention(&self) -> Result<Duration, Fault> {
+        if self.purpose.as_deref() != Some("batch") {
+            return Err(Fault::invalid("purpose", "must be batch: other files are not used here"));
+        }
+        match (&self.anchor, &self.seconds) {
+            (None, None) => Ok(RETENTION),
+            (anchor, seconds) => {
+                retention(anchor.as_deref(), seconds.as_deref().and_then(|s| s.parse().ok()), "expires_after")
+            }
+        }
+    }
+}
+
+/// Returns the time for which a file is stored, as its owner chose it.
+pub(super) fn retention(anchor: Option<&str>, seconds: Option<u64>, field: &str) -> Result<Duration, Fault> {
+    let time = seconds.map(Duration::from_secs).filter(|time| (MIN_RETENTION..=RETENTION).contains(time));
+    match (anchor, time) {
+        (Some("created_at"), Some(time)) => Ok(time),
+        _ => {
+            let (least, most) = (MIN_RETENTION.as_secs(), RETENTION.as_secs());
+            let rule = format!("must have the anchor created_at, and {least} to {most} seconds");
+            Err(Fault::invalid(field, rule))
+        }
+    }
+}
+
+/// Waits for a part of an upload.
+async fn in_time<T>(part: impl Future<Output = Result<T, multer::Error>>) -> Result<T, Fault> {
+    match tokio::time::timeout(READ_TIMEOUT, part).await {
+        Ok(Ok(part)) => Ok(part),
+        Ok(Err(multer::Error::FieldSizeExceeded { field_name: Some(name), .. })) if name != "file" => {
+            Err(Fault::invalid(name, format!("is too long: it has at most {MAX_FIELD} bytes")))
+        }
+        Ok(Err(multer::Error::StreamReadFailed(error))) if error.is::<TooLongHeaders>() => Err(
+            Fault::invalid("", "the form has too much text between its fields; send a form as RFC 7578 says"),
+        ),
+        Ok(Err(multer::Error::FieldSizeExceeded { .. } | multer::Error::StreamSizeExceeded { .. })) => {
+            let text =
+                format!("the upload is too large: a file has at most {} MiB; split it", MAX_FILE_BYTES >> 20);
+            Err(Fault::new(Kind::PayloadTooLarge, text))
+        }
+        Ok(Err(multer::Error::StreamReadFailed(_))) => {
+            Err(Fault::new(Kind::IncompleteBody, "the upload ended early; send it again"))
+        }
+        Ok(Err(
+            multer::Error::IncompleteStream
+            | multer::Error::IncompleteHeaders
+            | multer::Error::IncompleteFieldData { .. },
+        )) => Err(Fault::invalid("", "the form ends before its last boundary; send it again")),
+        Ok(Err(error)) => Err(Fault::invalid("", format!("the form cannot be read: {error}"))),
+        Err(_) => {
+            let text = format!("the upload paused for more than {} s; send it again", READ_TIMEOUT.as_secs());
+            Err(Fault::new(Kind::IncompleteBody, text))
+        }
+    }
+}
+
+/// The error of a form with too much text between its fields.
+#[derive(Debug, thiserror::Error)]
+#[error("too much text between the fields of a form")]
+struct TooLongHeaders;
+
+/// Returns the parts of a body, until more bytes were read than are left.
+fn metered(body: Body, left: Arc<AtomicU64>) -> impl Stream<Item = Result<Bytes, BoxError>> {
+    body.into_data_stream().map(move |part| {
+        let part = part?;
+        let before = left.load(Ordering::Relaxed);
+        // No limit applies while a field is read.
+        if before != u64::MAX {
+            let after = before.checked_sub(part.len() as u64).ok_or(TooLongHeaders)?;
+            left.store(after, Ordering::Relaxed);
+        }
+        Ok(part)
+    })
+}
