@@ -26,7 +26,8 @@ fn row(id: &str) -> Value {
 }
 
 fn rows(count: usize) -> String {
-    (0..count).map(|number| format!("{}\n", row(&format!("row-{number}")))).collect()
+    let lines: Vec<String> = (0..count).map(|number| row(&format!("row-{number}")).to_string()).collect();
+    lines.join("\n") + "\n"
 }
 
 /// Returns the form of an upload.
@@ -412,13 +413,12 @@ async fn serve(data: &Path, upstream: &ScriptedUpstream, database: Option<&str>)
     let (child, url) = started(command, data, upstream, database, 1500).await;
     let arguments = ["create-user", "--email", "a@example.com", "--credit-usd", "5", "--json"];
     let key = std::fs::read_to_string(data.join("key")).ok();
-    let key = match key {
-        Some(key) => key,
-        None => {
-            let key = admin(data, database, &arguments).await["api_key"].as_str().unwrap().to_owned();
-            std::fs::write(data.join("key"), &key).unwrap();
-            key
-        }
+    let key = if let Some(key) = key {
+        key
+    } else {
+        let key = admin(data, database, &arguments).await["api_key"].as_str().unwrap().to_owned();
+        std::fs::write(data.join("key"), &key).unwrap();
+        key
     };
     (child, Client::new(&url, Some(key)))
 }

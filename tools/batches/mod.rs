@@ -44,7 +44,9 @@ pub fn with_defaults(mut defaults: Map<String, Value>, row: Map<String, Value>) 
     /// Arguments that name the models. A row has one of them.
     const MODELS: [&str; 3] = ["panel", "preset", "models"];
     if MODELS.iter().any(|name| row.contains_key(*name)) {
-        MODELS.iter().for_each(|name| drop(defaults.remove(*name)));
+        for name in MODELS {
+            defaults.remove(name);
+        }
     }
     defaults.extend(row);
     defaults

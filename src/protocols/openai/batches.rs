@@ -67,21 +67,19 @@ pub(super) async fn create(exchange: Exchange, admission: Admission) -> Result<R
         request_ref: head.idempotency_key.as_ref().map(|key| format!("v1-batch-{user}-{key}")),
     };
     let repeated = if is_retry(&parts.headers) { repeated(&state, &request).await? } else { None };
-    let batch = match repeated {
-        Some(batch) => batch,
-        None => {
-            let (file, terms) = (request.file, request.terms.clone());
-            let batch = state.app.ports.batches.create(request).await?;
-            // A repeated Idempotency-Key gets the earlier batch.
-            if batch.file != file || batch.terms != terms {
-                let text =
-                    "this Idempotency-Key was used with another request; send the same request, or a new key";
-                return Err(Fault::new(Kind::IdempotencyMismatch, text));
-            }
-            batch
-        }
-    };
+    let batch = if let Some(batch) = repeated { batch } else { create_new(&state, request).await? };
     Ok(json_response(200, &shown(&batch)))
+}
+
+/// Creates a batch, or finds the one that an earlier request with the same key has created.
+async fn create_new(state: &AppState, request: BatchRequest) -> Result<BatchRecord, Fault> {
+    let (file, terms) = (request.file, request.terms.clone());
+    let batch = state.app.ports.batches.create(request).await?;
+    if batch.file == file && batch.terms == terms {
+        return Ok(batch);
+    }
+    let text = "this Idempotency-Key was used with another request; send the same request, or a new key";
+    Err(Fault::new(Kind::IdempotencyMismatch, text))
 }
 
 /// Returns the batch that an earlier attempt of the same request has created.

@@ -144,14 +144,11 @@ impl Form {
 /// Returns the time for which a file is stored, as its owner chose it.
 pub(super) fn retention(anchor: Option<&str>, seconds: Option<u64>, field: &str) -> Result<Duration, Fault> {
     let time = seconds.map(Duration::from_secs).filter(|time| (MIN_RETENTION..=RETENTION).contains(time));
-    match (anchor, time) {
-        (Some("created_at"), Some(time)) => Ok(time),
-        _ => {
-            let (least, most) = (MIN_RETENTION.as_secs(), RETENTION.as_secs());
-            let rule = format!("must have the anchor created_at, and {least} to {most} seconds");
-            Err(Fault::invalid(field, rule))
-        }
+    if let (Some("created_at"), Some(time)) = (anchor, time) {
+        return Ok(time);
     }
+    let (least, most) = (MIN_RETENTION.as_secs(), RETENTION.as_secs());
+    Err(Fault::invalid(field, format!("must have the anchor created_at, and {least} to {most} seconds")))
 }
 
 /// Waits for a part of an upload.

@@ -187,14 +187,13 @@ impl Work {
             }
             return Ok(0);
         }
-        let batch = match self.known.get(&id) {
-            Some(batch) => Arc::clone(batch),
-            None => {
-                let Some(batch) = store.batch(user, id).await? else { return Ok(0) };
-                let batch = Arc::new(batch);
-                self.known.insert(id, Arc::clone(&batch));
-                batch
-            }
+        let batch = if let Some(batch) = self.known.get(&id) {
+            Arc::clone(batch)
+        } else {
+            let Some(batch) = store.batch(user, id).await? else { return Ok(0) };
+            let batch = Arc::new(batch);
+            self.known.insert(id, Arc::clone(&batch));
+            batch
         };
         for number in &numbers {
             let row = Row {
