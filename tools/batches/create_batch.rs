@@ -3,7 +3,7 @@
 use ep_kernel::batches::{BatchRequest, MAX_ROWS, RETENTION};
 use ep_kernel::ctx::Ctx;
 use ep_kernel::fault::{Fault, Kind};
-use ep_kernel::ports::BatchTerms;
+use ep_kernel::ports::{BatchTerms, Models};
 use ep_kernel::schema;
 use ep_kernel::tool::{Access, Agents, Cost, Effect, Latency, Rate, Rest, Spec, Task, Tool};
 use ep_polling::options::Options;
@@ -106,7 +106,7 @@ impl Tool for CreateBatch {
             "classify hundreds of rows",
             "answer a file of questions",
         ],
-        faults: &[Kind::NotFound, Kind::Conflict],
+        faults: &[Kind::NotFound, Kind::Conflict, Kind::NotConfigured],
     };
     type Input = BatchToCreate;
     type Output = BatchState;
@@ -114,6 +114,7 @@ impl Tool for CreateBatch {
 
     async fn call(cx: &Ctx, input: BatchToCreate) -> Result<BatchState, Fault> {
         let user = cx.account()?;
+        has_models(cx.models()).await?;
         let panel = match &input.panel {
             Some(wanted) => Some(match find(cx, wanted).await? {
                 FoundPanel::Own(own) => own.version.to_string(),
@@ -169,6 +170,14 @@ impl Tool for CreateBatch {
         };
         let batch = cx.batches().create(request).await?;
         Ok(BatchState::of(cx, &batch))
+    }
+}
+
+/// Fails if the service has no models. A list that cannot be read now can be read when the rows are asked.
+pub async fn has_models(models: &dyn Models) -> Result<(), Fault> {
+    match models.registry().await {
+        Err(fault) if fault.kind() == Kind::NotConfigured => Err(fault),
+        _ => Ok(()),
     }
 }
 

@@ -12,7 +12,7 @@ use ep_kernel::ports::{BatchRecord, BatchStatus, BatchTerms, ListPosition};
 use ep_polling::budget::Budget;
 use ep_polling::money::UsdFigure;
 use ep_polling::threshold::Threshold;
-use ep_tools::batches::labels;
+use ep_tools::batches::{has_models, labels};
 use serde_json::{Map, Value, json};
 
 use super::decide::Terms;
@@ -33,6 +33,7 @@ const REPEATED_WITHIN: Duration = Duration::from_mins(10);
 pub(super) async fn create(exchange: Exchange, admission: Admission) -> Result<Response<Body>, Fault> {
     let user = account(&admission)?;
     let Exchange { state, head, request, max_body, .. } = exchange;
+    has_models(&*state.app.ports.models).await?;
     let (parts, body) = request.into_parts();
     let body = read_json(&parts.headers, body, max_body).await?;
     let body = object(&body)?;

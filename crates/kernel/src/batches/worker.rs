@@ -235,10 +235,13 @@ impl Row {
             batches.store.end_row(batch.id, *number, RowEnd::Blank).await?;
             return Ok(RowOutcome::Done);
         }
-        if let Some(ending) = self.ending
-            && !self.runner.has_begun(&self.reference()).await.unwrap_or(false)
-        {
-            return self.leave_out(ending, &text).await;
+        if let Some(ending) = self.ending {
+            match self.runner.has_begun(&self.reference()).await {
+                Ok(true) => {}
+                Ok(false) => return self.leave_out(ending, &text).await,
+                // Its polls may exist, and are paid.
+                Err(_) => return self.postpone(AGAIN).await,
+            }
         }
         let row = match line::read(&text, &batch.terms.endpoint) {
             Ok(row) => row,
@@ -258,8 +261,7 @@ impl Row {
                 }
                 Err(fault) if is_temporary(fault.kind()) => {
                     let wait = fault.retry_after_seconds().map_or(AGAIN, Duration::from_secs);
-                    batches.store.postpone_row(batch.id, *number, wait).await?;
-                    return Ok(RowOutcome::Done);
+                    return self.postpone(wait).await;
                 }
                 Err(fault) if fault.kind() == Kind::InsufficientBalance => {
                     if batches.store.postpone_row(batch.id, *number, WAIT_FOR_MONEY).await? > 0 {
@@ -273,6 +275,12 @@ impl Row {
                 Err(fault) => return self.fail(&row.custom_id, fault).await,
             }
         }
+        Ok(RowOutcome::Done)
+    }
+
+    /// Ends the lease after this time, so that the row is asked again.
+    async fn postpone(&self, wait: Duration) -> Result<RowOutcome, StoreError> {
+        self.batches.store.postpone_row(self.batch.id, self.number, wait).await?;
         Ok(RowOutcome::Done)
     }
 
