@@ -131,8 +131,11 @@ fn describe() {
     histogram!("ep_request_duration_seconds", Unit::Seconds, "Time per call, by tool and surface");
     histogram!("ep_added_latency_seconds", Unit::Seconds, "Time per call beyond waiting for models");
     counter!("ep_polls_opened_total", "Polls opened, by preset");
-    gauge!("ep_polls_running", "Polls running in this process");
+    gauge!("ep_polls_running", "Polls running in this process, apart from those of batches");
     gauge!("ep_polls_waiting", "Polls waiting in the queue");
+    gauge!("ep_batch_polls_running", "Polls of batches running in this process");
+    gauge!("ep_batch_polls_waiting", "Polls of batches waiting for other polls of batches");
+    counter!("ep_batch_rows_total", "Rows of batches that ended here, by outcome");
     counter!("ep_leases_lost_total", "Polls interrupted because their lease had expired");
     counter!("ep_polls_total", "Polls closed, by termination reason");
     histogram!(

@@ -232,8 +232,7 @@ impl Row {
         let text =
             lines.into_iter().find(|(found, _)| found == number).map_or(String::new(), |(_, text)| text);
         if text.trim().is_empty() {
-            batches.store.end_row(batch.id, *number, RowEnd::Blank).await?;
-            return Ok(RowOutcome::Done);
+            return self.end(RowEnd::Blank).await;
         }
         if let Some(ending) = self.ending {
             match self.runner.has_begun(&self.reference()).await {
@@ -256,8 +255,7 @@ impl Row {
             match self.run(&row, request).await {
                 Ok(body) => {
                     let end = self.line(&row.custom_id, (200, request), &body)?;
-                    batches.store.end_row(batch.id, *number, RowEnd::Completed(end)).await?;
-                    return Ok(RowOutcome::Done);
+                    return self.end(RowEnd::Completed(end)).await;
                 }
                 Err(fault) if is_temporary(fault.kind()) => {
                     let wait = fault.retry_after_seconds().map_or(AGAIN, Duration::from_secs);
@@ -284,6 +282,19 @@ impl Row {
         Ok(RowOutcome::Done)
     }
 
+    /// Stores the end of the row.
+    async fn end(&self, end: RowEnd) -> Result<RowOutcome, StoreError> {
+        let outcome = match &end {
+            RowEnd::Completed(_) => "completed",
+            RowEnd::Failed(_) => "failed",
+            RowEnd::NotAsked(_) => "not_asked",
+            RowEnd::Blank => "blank",
+        };
+        self.batches.store.end_row(self.batch.id, self.number, end).await?;
+        metrics::counter!("ep_batch_rows_total", "outcome" => outcome).increment(1);
+        Ok(RowOutcome::Done)
+    }
+
     /// Returns the reference of the row's polls.
     fn reference(&self) -> String {
         format!("{}-{}", self.batch.id, self.number)
@@ -300,8 +311,7 @@ impl Row {
         let id = line::custom_id(text).unwrap_or_default();
         let line = line::not_asked((self.batch.id, self.number), &id, reason)
             .map_err(|error| StoreError::Failed(error.into()))?;
-        self.batches.store.end_row(self.batch.id, self.number, RowEnd::NotAsked(line)).await?;
-        Ok(RowOutcome::Done)
+        self.end(RowEnd::NotAsked(line)).await
     }
 
     async fn run(&self, row: &line::BatchLine, request: RequestId) -> Result<serde_json::Value, Fault> {
@@ -313,8 +323,7 @@ impl Row {
         let request = RequestId::from_random(self.batches.entropy.bytes());
         let body = self.runner.error(&self.batch, &fault, request);
         let end = self.line(custom_id, (fault.kind().row().http, request), &body)?;
-        self.batches.store.end_row(self.batch.id, self.number, RowEnd::Failed(end)).await?;
-        Ok(RowOutcome::Done)
+        self.end(RowEnd::Failed(end)).await
     }
 
     fn line(

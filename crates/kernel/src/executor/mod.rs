@@ -49,7 +49,7 @@ pub use slots::PollLimits;
 
 use lease::HeldLease;
 use live::Watch;
-use slots::Slots;
+use slots::{Gauges, Slots};
 use tokio::sync::Notify;
 use tokio::time::Instant;
 use work::Job;
@@ -150,8 +150,8 @@ impl PollExecutor {
             worker,
             lease,
             deadline,
-            slots: Slots::new(limits),
-            batch_slots: Slots::new(limits.for_batches()),
+            slots: Slots::new(limits, POLL_GAUGES),
+            batch_slots: Slots::new(limits.for_batches(), BATCH_GAUGES),
             running: live::RunningPolls::default(),
             renewing: AtomicBool::new(false),
             released: AtomicBool::new(false),
@@ -463,6 +463,9 @@ impl Inner {
         }
     }
 }
+
+const POLL_GAUGES: Gauges = Gauges { running: "ep_polls_running", waiting: "ep_polls_waiting" };
+const BATCH_GAUGES: Gauges = Gauges { running: "ep_batch_polls_running", waiting: "ep_batch_polls_waiting" };
 
 /// Maximum polls adopted at once.
 const ADOPT_AT_ONCE: usize = 32;

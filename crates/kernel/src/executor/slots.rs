@@ -42,7 +42,17 @@ pub(super) struct Slots(Arc<SlotPool>);
 
 struct SlotPool {
     limits: PollLimits,
+    gauges: Gauges,
     state: Mutex<QueueState>,
+}
+
+/// Names of the metrics of a pool.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Gauges {
+    /// Of the running polls.
+    pub running: &'static str,
+    /// Of the waiting polls.
+    pub waiting: &'static str,
 }
 
 #[derive(Default)]
@@ -99,9 +109,9 @@ pub(super) struct QueueTurn {
 }
 
 impl Slots {
-    pub(super) fn new(limits: PollLimits) -> Self {
+    pub(super) fn new(limits: PollLimits, gauges: Gauges) -> Self {
         let limits = PollLimits { running: limits.running.max(1), ..limits };
-        Self(Arc::new(SlotPool { limits, state: Mutex::default() }))
+        Self(Arc::new(SlotPool { limits, gauges, state: Mutex::default() }))
     }
 
     /// Reserves a slot or a turn for a new poll of this account; `None` if the queue is full.
@@ -135,9 +145,9 @@ impl Slots {
 }
 
 impl QueueState {
-    fn measure(&self) {
-        metrics::gauge!("ep_polls_running").set(self.running as f64);
-        metrics::gauge!("ep_polls_waiting").set(self.waiting as f64);
+    fn measure(&self, gauges: Gauges) {
+        metrics::gauge!(gauges.running).set(self.running as f64);
+        metrics::gauge!(gauges.waiting).set(self.waiting as f64);
     }
 }
 
@@ -149,7 +159,7 @@ impl SlotPool {
     fn slot(self: &Arc<Self>, state: &mut QueueState) -> Option<Reservation> {
         let free = state.running < self.limits.running && state.turns.is_empty();
         state.running += usize::from(free);
-        state.measure();
+        state.measure(self.gauges);
         free.then(|| Reservation::Slot(RunSlot(Arc::clone(self))))
     }
 
@@ -163,7 +173,7 @@ impl SlotPool {
         if queue.len() == 1 {
             state.turns.push_back(account);
         }
-        state.measure();
+        state.measure(self.gauges);
         Reservation::Turn(QueueTurn { pool: Arc::clone(self), account, ticket, woken, used: false })
     }
 
@@ -172,7 +182,7 @@ impl SlotPool {
         let mut state = self.lock();
         state.running -= 1;
         self.serve(&mut state);
-        state.measure();
+        state.measure(self.gauges);
     }
 
     fn serve(&self, state: &mut QueueState) {
@@ -227,7 +237,7 @@ impl Drop for QueueTurn {
                     state.queues.remove(&self.account);
                     state.turns.retain(|account| *account != self.account);
                 }
-                state.measure();
+                state.measure(self.pool.gauges);
                 return;
             }
         }
@@ -241,6 +251,8 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+
+    const GAUGES: Gauges = Gauges { running: "running", waiting: "waiting" };
 
     /// Returns an account, or `None` for number 0: polls without an account.
     fn account(number: u8) -> Account {
@@ -261,7 +273,7 @@ mod tests {
 
     #[test]
     fn accounts_take_turns() {
-        let slots = Slots::new(PollLimits { running: 1, waiting: 100, of_batches: 0 });
+        let slots = Slots::new(PollLimits { running: 1, waiting: 100, of_batches: 0 }, GAUGES);
         let running = slots.take(account(1));
         let mut busy: Vec<QueueTurn> = (0..3).map(|_| turn(slots.take(account(1)))).collect();
         let mut other = turn(slots.take(account(2)));
@@ -277,7 +289,7 @@ mod tests {
 
     #[test]
     fn the_queue_is_bounded_and_one_account_cannot_fill_it() {
-        let slots = Slots::new(PollLimits { running: 1, waiting: 8, of_batches: 0 });
+        let slots = Slots::new(PollLimits { running: 1, waiting: 8, of_batches: 0 }, GAUGES);
         let mut reservations: Vec<Reservation> = std::iter::from_fn(|| slots.take(account(1))).collect();
         assert_eq!(reservations.len(), 1 + 4);
         reservations.extend(std::iter::from_fn(|| slots.take(account(2))));
@@ -294,7 +306,7 @@ mod tests {
         /// lost.
         #[test]
         fn slots_are_neither_lost_nor_doubled(steps in prop::collection::vec((0..4_u8, any::<u8>()), 1..120)) {
-            let slots = Slots::new(PollLimits { running: 3, waiting: 12, of_batches: 0 });
+            let slots = Slots::new(PollLimits { running: 3, waiting: 12, of_batches: 0 }, GAUGES);
             let mut reservations: Vec<Reservation> = Vec::new();
             for (who, choice) in steps {
                 if who == 3 && !reservations.is_empty() {
