@@ -3,6 +3,7 @@
 use std::fmt;
 use std::str::FromStr;
 
+use ep_kernel::batch_id::BatchId;
 use ep_kernel::fault::Fault;
 use ep_polling::poll_id::PollId;
 use ep_polling::time::Timestamp;
@@ -25,30 +26,60 @@ pub fn check_limit(limit: u32) -> Result<(), Fault> {
     }
 }
 
-/// The position after a poll in a list that is sorted by time and id.
+/// The position after an object in a list that is sorted by time and id.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct PollCursor {
-    /// The time when the poll was accepted.
+pub struct Cursor<I> {
+    /// The time when the object was accepted.
     pub at: Timestamp,
-    /// The poll's id.
-    pub id: PollId,
+    /// The object's id.
+    pub id: I,
 }
+
+/// The position after a poll.
+pub type PollCursor = Cursor<PollId>;
+/// The position after a batch.
+pub type BatchCursor = Cursor<BatchId>;
 
 impl PollCursor {
     /// Adds the cursor's pattern to its schema.
     pub fn describe(schema: &mut Schema) {
-        let id = PollId::PATTERN.trim_start_matches('^');
-        schema.insert("pattern".to_owned(), format!(r"^[0-9]{{1,15}}\.{id}").into());
+        describe(schema, PollId::PATTERN);
     }
 }
 
-impl fmt::Display for PollCursor {
+impl BatchCursor {
+    /// Adds the cursor's pattern to its schema.
+    pub fn describe(schema: &mut Schema) {
+        describe(schema, BatchId::PATTERN);
+    }
+}
+
+/// Adds the pattern of a cursor with ids of this pattern.
+fn describe(schema: &mut Schema, id: &str) {
+    let id = id.trim_start_matches('^');
+    schema.insert("pattern".to_owned(), format!(r"^[0-9]{{1,15}}\.{id}").into());
+}
+
+/// Cuts a page out of the objects found for it, of which one more than its length shows that there is a next page. Returns
+/// the page and the cursor of the next one.
+pub fn page<T, I: fmt::Display>(
+    mut found: Vec<T>,
+    limit: u32,
+    cursor: impl Fn(&T) -> Cursor<I>,
+) -> (Vec<T>, Option<String>) {
+    let more = found.len() > limit as usize;
+    found.truncate(limit as usize);
+    let next = found.last().filter(|_| more).map(|last| cursor(last).to_string());
+    (found, next)
+}
+
+impl<I: fmt::Display> fmt::Display for Cursor<I> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}.{}", self.at.millis(), self.id)
     }
 }
 
-impl FromStr for PollCursor {
+impl<I: FromStr> FromStr for Cursor<I> {
     type Err = Fault;
 
     fn from_str(cursor: &str) -> Result<Self, Fault> {

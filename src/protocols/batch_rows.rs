@@ -15,7 +15,7 @@ use ep_polling::money::MicroUsd;
 use ep_tools::batches::{operation_of_rows, with_defaults};
 use serde_json::Value;
 
-use super::openai::rows::{ENDPOINTS, RowCall, RowEndpoint, context, error_body};
+use super::openai::rows::{ENDPOINTS, RowCall, RowEndpoint, error_body};
 use crate::site::Site;
 
 /// Asks rows in this process.
@@ -41,9 +41,11 @@ impl BatchRows {
     }
 }
 
-/// What asks the rows of a batch.
+/// The code that asks the rows of a batch.
 enum Asker {
+    /// A dialect of OpenAI's API.
     Endpoint(&'static RowEndpoint),
+    /// An operation.
     Operation(&'static Entry),
 }
 
@@ -65,13 +67,10 @@ fn input_of(entry: &Entry, batch: &BatchRecord, row: &BatchLine) -> Value {
 #[async_trait]
 impl RowRunner for BatchRows {
     async fn at_most(&self, batch: &BatchRecord, row: &BatchLine) -> Result<MicroUsd, Fault> {
-        let request = RequestId::from_random(self.app.entropy.bytes());
+        let call = self.call(batch, row, RequestId::from_random(self.app.entropy.bytes()));
         match asker(batch)? {
-            Asker::Endpoint(endpoint) => (endpoint.at_most)(self.call(batch, row, request)).await,
-            Asker::Operation(entry) => {
-                let input = input_of(entry, batch, row);
-                entry.at_most(context(&self.app, batch, request), input).await
-            }
+            Asker::Endpoint(endpoint) => (endpoint.at_most)(call).await,
+            Asker::Operation(entry) => entry.at_most(call.context(), input_of(entry, batch, row)).await,
         }
     }
 
@@ -82,13 +81,13 @@ impl RowRunner for BatchRows {
         reference: String,
         request: RequestId,
     ) -> Result<Value, Fault> {
+        let call = self.call(batch, row, request);
         match asker(batch)? {
-            Asker::Endpoint(endpoint) => (endpoint.run)(self.call(batch, row, request), reference).await,
+            Asker::Endpoint(endpoint) => (endpoint.run)(call, reference).await,
             Asker::Operation(entry) => {
-                let input = input_of(entry, batch, row);
-                let mut cx = context(&self.app, batch, request);
+                let mut cx = call.context();
                 cx.request_ref = Some(reference);
-                let output = entry.run(cx, input).await?;
+                let output = entry.run(cx, input_of(entry, batch, row)).await?;
                 if output.presentation.interim.is_some() {
                     // The row waits less than its poll takes.
                     return Err(Fault::new(Kind::PollFailed, "the poll of the row has not ended yet"));

@@ -1,16 +1,14 @@
 //! `list_batches`: lists the batches of an account, in pages.
 
-use ep_kernel::batch_id::BatchId;
 use ep_kernel::ctx::Ctx;
 use ep_kernel::fault::Fault;
-use ep_kernel::ports::ListPosition;
+use ep_kernel::ports::{BatchRecord, ListPosition};
 use ep_kernel::tool::{Access, Agents, Cost, Effect, Latency, Rate, Rest, Spec, Task, Tool, ToolOutput};
-use ep_polling::time::Timestamp;
-use schemars::{JsonSchema, Schema};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::batch_state::BatchState;
-use crate::paging::{MAX_LIMIT, check_limit, default_limit, malformed_cursor};
+use crate::paging::{self, BatchCursor, MAX_LIMIT, check_limit, default_limit};
 
 /// Lists batches.
 pub struct ListBatches;
@@ -24,7 +22,7 @@ pub struct BatchPage {
     pub limit: u32,
     /// `next_cursor` of the page before.
     #[serde(default)]
-    #[schemars(transform = describe_cursor)]
+    #[schemars(transform = BatchCursor::describe)]
     pub cursor: Option<String>,
 }
 
@@ -64,26 +62,11 @@ impl Tool for ListBatches {
 
     async fn call(cx: &Ctx, page: BatchPage) -> Result<BatchList, Fault> {
         check_limit(page.limit)?;
-        let after = page.cursor.as_deref().map(position).transpose()?;
-        // One extra batch shows that there is a next page.
-        let mut found = cx.batches().batches_of(cx.account()?, after, page.limit + 1).await?;
-        let more = found.len() > page.limit as usize;
-        found.truncate(page.limit as usize);
-        let last = found.last().filter(|_| more);
-        let next_cursor = last.map(|batch| format!("{}.{}", batch.created_at.millis(), batch.id));
+        let after: Option<BatchCursor> = page.cursor.map(|cursor| cursor.parse()).transpose()?;
+        let after = after.map(|BatchCursor { at, id }| ListPosition { at, id });
+        let found = cx.batches().batches_of(cx.account()?, after, page.limit + 1).await?;
+        let cursor = |batch: &BatchRecord| BatchCursor { at: batch.created_at, id: batch.id };
+        let (found, next_cursor) = paging::page(found, page.limit, cursor);
         Ok(BatchList { batches: found.iter().map(|batch| BatchState::of(cx, batch)).collect(), next_cursor })
     }
-}
-
-/// Adds the pattern of cursors to their schema.
-fn describe_cursor(schema: &mut Schema) {
-    let id = BatchId::PATTERN.trim_start_matches('^');
-    schema.insert("pattern".to_owned(), format!(r"^[0-9]{{1,15}}\.{id}").into());
-}
-
-/// Reads a cursor: the time and the id of a batch.
-fn position(cursor: &str) -> Result<ListPosition<BatchId>, Fault> {
-    let (at, id) = cursor.split_once('.').ok_or_else(malformed_cursor)?;
-    let at = Timestamp::from_millis(at.parse().map_err(|_| malformed_cursor())?);
-    Ok(ListPosition { at, id: id.parse().map_err(|_| malformed_cursor())? })
 }

@@ -8,7 +8,6 @@ use ep_kernel::fault::{Fault, Kind};
 use ep_kernel::ports::{MAX_PANEL_VERSIONS, MAX_PANELS, PanelOrder, SavedPanel};
 use ep_kernel::schema;
 use ep_kernel::tool::{Access, Agents, Cost, Effect, Latency, Rate, Rest, Spec, Task, Tool, ToolOutput};
-use ep_polling::money::Price;
 use ep_polling::panel::{OrderBasis, PanelDefinition, PanelName};
 use ep_polling::roster::{MIN_NAMED, Member, ModelChoice, ModelNames, ModelSource};
 use ep_polling::threshold::Threshold;
@@ -191,7 +190,8 @@ async fn of_preset(cx: &Ctx, preset: String) -> Result<(Vec<Member>, OrderBasis,
         Some(PanelOrder::Evidence) => OrderBasis::Evidence,
         Some(PanelOrder::Price) => OrderBasis::Price,
         None => {
-            sort_by_price(&mut members);
+            // As presets do: the highest price first, unknown prices last.
+            members.sort_by_key(|member| Reverse(member.price.map(|price| price.blended())));
             notices.push(format!(
                 "the models of {preset} are ordered by price, the highest first; they were not judged on labelled rows"
             ));
@@ -199,12 +199,6 @@ async fn of_preset(cx: &Ctx, preset: String) -> Result<(Vec<Member>, OrderBasis,
         }
     };
     Ok((members, order, notices))
-}
-
-/// Sorts by price as presets do, three parts prompt and one part completion: the highest first, unknown prices last.
-fn sort_by_price(members: &mut [Member]) {
-    let pico = |price: Price| i128::from(price.prompt.pico()) * 3 + i128::from(price.completion.pico());
-    members.sort_by_key(|member| Reverse(member.price.map(pico)));
 }
 
 #[cfg(test)]

@@ -12,7 +12,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::summary::{Status, outcome_text};
-use crate::paging::{MAX_LIMIT, PollCursor, check_limit, default_limit};
+use crate::paging::{self, MAX_LIMIT, PollCursor, check_limit, default_limit};
 
 /// Lists an account's polls.
 pub struct ListPolls;
@@ -107,13 +107,9 @@ impl Tool for ListPolls {
         check_limit(page.limit)?;
         let after: Option<PollCursor> = page.cursor.map(|cursor| cursor.parse()).transpose()?;
         let after = after.as_ref().map(|after| (after.at, &after.id));
-        // One extra poll shows that there is a next page.
-        let mut found = cx.history().polls_after(cx.account()?, page.limit + 1, after).await?;
-        let more = found.len() > page.limit as usize;
-        found.truncate(page.limit as usize);
-        let last = found.last().filter(|_| more);
-        let next_cursor =
-            last.map(|poll| PollCursor { at: poll.created_at, id: poll.id.clone() }.to_string());
+        let found = cx.history().polls_after(cx.account()?, page.limit + 1, after).await?;
+        let cursor = |poll: &PastPoll| PollCursor { at: poll.created_at, id: poll.id.clone() };
+        let (found, next_cursor) = paging::page(found, page.limit, cursor);
         Ok(PollList { polls: found.into_iter().map(Into::into).collect(), next_cursor })
     }
 }

@@ -51,6 +51,7 @@ const MIGRATIONS: &[MigrationFile] = &[
     step!(30, "0030", "tokens"),
     step!(31, "0031", "panels"),
     step!(32, "0032", "batches"),
+    step!(33, "0033", "unread_column_of_batches"),
 ];
 
 pub(crate) fn sqlite() -> Migrator {

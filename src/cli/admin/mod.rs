@@ -126,7 +126,7 @@ async fn run_in(
             } else {
                 print(&serde_json::to_string(&record)?)?;
                 print(
-                    "nothing was deleted; add --yes to delete the address, identities, sessions, labels of keys, panels, webhooks, agents' messages and feedback",
+                    "nothing was deleted; add --yes to delete the address, identities, sessions, labels of keys, panels, files, batches, webhooks, agents' messages and feedback",
                 )?;
             }
         }

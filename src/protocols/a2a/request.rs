@@ -8,7 +8,7 @@ use axum::http::{HeaderMap, Response};
 use ep_kernel::caller::UserId;
 use ep_kernel::dispatch::{Call, dispatch};
 use ep_kernel::event::ProgressSink;
-use ep_kernel::fault::{Fault, Kind};
+use ep_kernel::fault::{self, Fault, Kind};
 use ep_kernel::guard::Admission;
 use ep_kernel::output::CallOutput;
 use ep_kernel::ports::{AgentTask, AgentTasks};
@@ -87,7 +87,7 @@ impl AgentRequest {
     pub(super) async fn task(&self, id: &str) -> Result<Conversation, Fault> {
         let found = self.find(id).await?;
         found.map(Conversation::of).ok_or_else(|| {
-            let shown: String = id.chars().filter(|c| !c.is_control()).take(64).collect();
+            let shown = fault::shown(id, 64);
             Fault::new(Kind::NotFound, format!("there is no task {shown} of this account"))
         })
     }

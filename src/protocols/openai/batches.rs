@@ -8,9 +8,10 @@ use ep_kernel::batch_id::BatchId;
 use ep_kernel::batches::{BatchRequest, RETENTION, no_such_batch};
 use ep_kernel::fault::{Fault, Kind};
 use ep_kernel::guard::Admission;
+use ep_kernel::idempotency::check_key;
 use ep_kernel::ports::{BatchRecord, BatchStatus, BatchTerms, ListPosition};
 use ep_polling::budget::Budget;
-use ep_polling::money::UsdFigure;
+use ep_polling::money::{MicroUsd, Usd};
 use ep_polling::threshold::Threshold;
 use ep_tools::batches::{has_models, labels};
 use serde_json::{Map, Value, json};
@@ -58,6 +59,7 @@ pub(super) async fn create(exchange: Exchange, admission: Admission) -> Result<R
         }
     };
     let (defaults, max_cost) = terms(&parts.headers)?;
+    let key = head.idempotency_key.as_deref().map(check_key).transpose()?;
     let request = BatchRequest {
         user,
         key: admission.caller.capped_key().map(|capped| capped.key),
@@ -65,7 +67,7 @@ pub(super) async fn create(exchange: Exchange, admission: Admission) -> Result<R
         terms: BatchTerms { endpoint, defaults, max_cost, metadata },
         keep,
         notify: None,
-        request_ref: head.idempotency_key.as_ref().map(|key| format!("v1-batch-{user}-{key}")),
+        request_ref: key.map(|key| format!("v1-batch-{user}-{key}")),
     };
     let repeated = if is_retry(&parts.headers) { repeated(&state, &request).await? } else { None };
     let batch = if let Some(batch) = repeated { batch } else { create_new(&state, request).await? };
@@ -95,7 +97,7 @@ async fn repeated(state: &AppState, request: &BatchRequest) -> Result<Option<Bat
 }
 
 /// Reads the headers that set the terms of all rows, and the most to spend for them.
-fn terms(headers: &HeaderMap) -> Result<(Map<String, Value>, Option<ep_polling::money::MicroUsd>), Fault> {
+fn terms(headers: &HeaderMap) -> Result<(Map<String, Value>, Option<MicroUsd>), Fault> {
     let mut members = Terms::read(headers)?.into_members();
     if let Some(threshold) = members.get("confidence_threshold") {
         let checked = serde_json::from_value::<Threshold>(threshold.clone());
@@ -107,8 +109,7 @@ fn terms(headers: &HeaderMap) -> Result<(Map<String, Value>, Option<ep_polling::
     }
     let Some(most) = members.remove("max_cost_usd") else { return Ok((members, None)) };
     let rule = "must be a number of USD greater than 0: the most to spend for the whole batch";
-    let most = most.to_string().parse::<UsdFigure>().ok().and_then(|usd| Budget::new(usd).ok());
-    let most = most.ok_or_else(|| Fault::invalid("poll-max-cost-usd", rule))?;
+    let most: Budget = serde_json::from_value(most).map_err(|_| Fault::invalid("poll-max-cost-usd", rule))?;
     Ok((members, Some(most.amount())))
 }
 
@@ -174,6 +175,6 @@ fn shown(batch: &BatchRecord) -> Value {
         "cancelled_at": ended(BatchStatus::Cancelled),
         "request_counts": batch.rows,
         "metadata": (!batch.terms.metadata.is_empty()).then_some(&batch.terms.metadata),
-        "poll": { "cost_usd": ep_polling::money::Usd(batch.spent), "held_usd": ep_polling::money::Usd(batch.held) },
+        "poll": { "cost_usd": Usd(batch.spent), "held_usd": Usd(batch.held) },
     })
 }

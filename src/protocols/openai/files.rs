@@ -6,9 +6,9 @@ use axum::body::{Body, Bytes};
 use axum::http::Response;
 use axum::http::header::{CACHE_CONTROL, CONTENT_DISPOSITION, CONTENT_TYPE, HeaderValue};
 use ep_kernel::batch_id::FileId;
-use ep_kernel::batches::Batches;
+use ep_kernel::batches::{Batches, no_such_file};
 use ep_kernel::caller::UserId;
-use ep_kernel::fault::{Fault, Kind};
+use ep_kernel::fault::Fault;
 use ep_kernel::guard::Admission;
 use ep_kernel::ports::{BatchRecord, FileRecord, ListPosition, RowKind};
 use futures::stream;
@@ -197,10 +197,5 @@ pub(super) fn stored(file: &FileRecord) -> Value {
 }
 
 fn no_file(id: &str) -> Fault {
-    let id: String = id.chars().filter(|c| !c.is_control()).take(64).collect();
-    Fault::new(
-        Kind::NotFound,
-        format!("you have no file {id}; it was deleted, has expired, or belongs to another account"),
-    )
-    .with_field("file_id", "not_found")
+    no_such_file(id).with_field("file_id", "not_found")
 }

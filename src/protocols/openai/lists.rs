@@ -45,7 +45,7 @@ impl Query {
     pub fn limit(&self, usual: u32, most: u32) -> Result<u32, Fault> {
         let Some(limit) = self.get("limit") else { return Ok(usual) };
         let rule = || Fault::invalid("limit", "must be a number from 1 on");
-        if limit.is_empty() || !limit.bytes().all(|byte| byte.is_ascii_digit()) {
+        if !limit.bytes().all(|byte| byte.is_ascii_digit()) {
             return Err(rule());
         }
         // Clients of OpenAI send larger ones.

@@ -5,7 +5,7 @@ use axum::http::Response;
 use axum::http::header::{CACHE_CONTROL, HeaderValue};
 use ep_kernel::app::App;
 use ep_kernel::caller::UserId;
-use ep_kernel::fault::Fault;
+use ep_kernel::fault::{self, Fault};
 use ep_kernel::guard::Admission;
 use ep_kernel::ports::StoredPanel;
 use ep_polling::panel::{PanelName, PanelRef};
@@ -80,7 +80,7 @@ pub fn model_names(aliases: &[ModelAlias]) -> Vec<String> {
 
 /// Builds the refusal of a model that stands for nothing.
 fn unknown(app: &App, model: &str) -> Fault {
-    let shown: String = model.chars().filter(|c| !c.is_control()).take(64).collect();
+    let shown = fault::shown(model, 64);
     let presets = app.ports.models.presets().join(", ");
     let text = format!("\"{shown}\" is no panel of this service; use {DEFAULT}, {presets}");
     Refusal::new(Code::ModelNotFound, "model", text).into()

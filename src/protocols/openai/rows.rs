@@ -1,5 +1,7 @@
 //! Rows of batches: requests of the endpoints that decide, without a connection.
 
+use std::sync::Arc;
+
 use ep_kernel::app::App;
 use ep_kernel::batches::line::BatchLine;
 use ep_kernel::caller::{Caller, RequestId};
@@ -22,7 +24,7 @@ use crate::site::Site;
 /// A row on its way to the operation that decides it.
 pub struct RowCall<'a> {
     /// The service.
-    pub app: &'a std::sync::Arc<App>,
+    pub app: &'a Arc<App>,
     /// The settings.
     pub site: &'a Site,
     /// All operations.
@@ -88,18 +90,18 @@ impl RowCall<'_> {
 
     /// Returns the operation, and the context of its call.
     fn operation(&self) -> Result<(&'static Entry, Ctx), Fault> {
-        let cx = context(self.app, self.batch, self.request);
+        let cx = self.context();
         Ok((operation(self.tools, &cx.caller)?, cx))
     }
-}
 
-/// Returns the context of a call for a row of this batch.
-pub fn context(app: &App, batch: &BatchRecord, request: RequestId) -> Ctx {
-    let caller = Caller::Batch { user: batch.user, batch: batch.id };
-    let mut cx = Ctx::new(std::sync::Arc::clone(&app.ports), caller, request);
-    // Single votes are not shown.
-    cx.without_votes = true;
-    cx
+    /// Returns the context of a call for the row.
+    pub fn context(&self) -> Ctx {
+        let caller = Caller::Batch { user: self.batch.user, batch: self.batch.id };
+        let mut cx = Ctx::new(Arc::clone(&self.app.ports), caller, self.request);
+        // The endpoints show no single votes.
+        cx.without_votes = true;
+        cx
+    }
 }
 
 /// Returns the body of the response to a row that failed.

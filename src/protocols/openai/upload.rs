@@ -30,6 +30,7 @@ const WHOLE_TIMEOUT: Duration = Duration::from_mins(15);
 const MAX_FIELD: u64 = 1024;
 /// Maximum number of bytes between two fields: the rest of a part of the body, and the headers of the next field.
 const MAX_BETWEEN: u64 = 256 << 10;
+
 /// The fields of an upload besides the file.
 #[derive(Default)]
 struct Form {

@@ -11,20 +11,20 @@ mod upload;
 mod validation;
 mod worker;
 
-use std::collections::HashMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::sync::Notify;
 
 pub use notifications::BatchNotifications;
 pub use runner::RowRunner;
-pub use upload::{MAX_FILE_BYTES, MAX_LINE_BYTES, MAX_LINES, Upload};
+use upload::Uploads;
+pub use upload::{MAX_FILE_BYTES, Upload, UploadPermit};
 pub use validation::MAX_ROWS;
 
 use crate::batch_id::{BatchId, FileId};
 use crate::caller::{KeyId, UserId};
-use crate::fault::{Fault, Kind};
+use crate::fault::{Fault, Kind, shown};
 use crate::ports::{
     BatchRecord, BatchStatus, BatchStore, BatchTerms, Clock, Entropy, FileDeletion, FileRecord, FileStore,
     ListPosition, NewBatch, NewFile, RowKind,
@@ -36,13 +36,9 @@ pub const RETENTION: Duration = Duration::from_hours(30 * 24);
 /// The shortest time for which files and results are stored.
 pub const MIN_RETENTION: Duration = Duration::from_hours(1);
 /// Time within which the rows of a batch are asked.
-pub const WINDOW: Duration = Duration::from_hours(24);
+const WINDOW: Duration = Duration::from_hours(24);
 /// Maximum number of open batches of an account.
-pub const MAX_OPEN: u32 = 50;
-/// Maximum number of files that this process receives at once.
-const MAX_UPLOADS: u32 = 32;
-/// Maximum number of files that this process receives at once from an account.
-const MAX_UPLOADS_OF_ACCOUNT: u32 = 4;
+const MAX_OPEN: u32 = 50;
 /// Results that are read together.
 const READ_TOGETHER: u32 = 100;
 /// Time for receiving a file. Later it counts as abandoned.
@@ -109,26 +105,7 @@ pub struct Batches {
     changed: Notify,
     /// Signalled when this process has ended a batch.
     ended: Arc<Notify>,
-    /// The uploads in progress, by account.
-    uploads: Arc<Mutex<HashMap<UserId, u32>>>,
-}
-
-/// The right to receive one file, given back when dropped.
-pub struct UploadPermit {
-    user: UserId,
-    uploads: Arc<Mutex<HashMap<UserId, u32>>>,
-}
-
-impl Drop for UploadPermit {
-    fn drop(&mut self) {
-        let mut uploads = self.uploads.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(count) = uploads.get_mut(&self.user) {
-            *count -= 1;
-            if *count == 0 {
-                uploads.remove(&self.user);
-            }
-        }
-    }
+    uploads: Uploads,
 }
 
 impl Batches {
@@ -149,24 +126,13 @@ impl Batches {
             worker,
             changed,
             ended,
-            uploads: Arc::default(),
+            uploads: Uploads::default(),
         }
     }
 
     /// Admits an upload. [`Kind::Busy`] if the account or the process receives too many files already.
     pub fn begin_upload(&self, user: UserId) -> Result<UploadPermit, Fault> {
-        let mut uploads = self.uploads.lock().unwrap_or_else(PoisonError::into_inner);
-        let all: u32 = uploads.values().sum();
-        let own = uploads.entry(user).or_default();
-        if *own >= MAX_UPLOADS_OF_ACCOUNT || all >= MAX_UPLOADS {
-            let text = format!(
-                "too many files are being received; an account can upload {MAX_UPLOADS_OF_ACCOUNT} at once: try again \
-                 in a few seconds"
-            );
-            return Err(Fault::new(Kind::Busy, text).retry_after(Duration::from_secs(5)));
-        }
-        *own += 1;
-        Ok(UploadPermit { user, uploads: Arc::clone(&self.uploads) })
+        self.uploads.begin(user)
     }
 
     /// Begins to receive a file. Returns its id.
@@ -194,14 +160,14 @@ impl Batches {
     ) -> Result<FileRecord, Fault> {
         let expires_at = self.clock.now().after(keep);
         upload.complete(expires_at).await?;
-        self.files.file(user, id).await?.ok_or_else(|| no_such_file(id))
+        self.files.file(user, id).await?.ok_or_else(|| no_such_file(&id.to_string()))
     }
 
     /// Deletes a file. [`Kind::Conflict`] while an open batch reads it.
     pub async fn delete_file(&self, user: UserId, id: FileId) -> Result<(), Fault> {
         match self.files.delete_file(user, id).await? {
             FileDeletion::Deleted => Ok(()),
-            FileDeletion::Unknown => Err(no_such_file(id)),
+            FileDeletion::Unknown => Err(no_such_file(&id.to_string())),
             FileDeletion::InUse(batch) => {
                 let message = format!("{batch} reads this file; wait until it has ended, or cancel it");
                 Err(Fault::new(Kind::Conflict, message))
@@ -211,7 +177,7 @@ impl Batches {
 
     /// Returns a stored file of an account.
     pub async fn file(&self, user: UserId, id: FileId) -> Result<FileRecord, Fault> {
-        self.files.file(user, id).await?.ok_or_else(|| no_such_file(id))
+        self.files.file(user, id).await?.ok_or_else(|| no_such_file(&id.to_string()))
     }
 
     /// Returns the stored files of an account, newest first.
@@ -318,13 +284,13 @@ impl Batches {
 
 /// Returns the fault for an id that names no batch of the caller.
 pub fn no_such_batch(id: &str) -> Fault {
-    let id: String = id.chars().filter(|c| !c.is_control()).take(64).collect();
+    let id = shown(id, 64);
     Fault::new(Kind::NotFound, format!("you have no batch {id}; list_batches shows yours"))
 }
 
-fn no_such_file(id: FileId) -> Fault {
-    Fault::new(
-        Kind::NotFound,
-        format!("you have no file {id}; it was deleted, has expired, or belongs to another account"),
-    )
+/// Returns the fault for an id that names no file of the caller.
+pub fn no_such_file(id: &str) -> Fault {
+    let id = shown(id, 64);
+    let text = format!("you have no file {id}; it was deleted, has expired, or belongs to another account");
+    Fault::new(Kind::NotFound, text)
 }

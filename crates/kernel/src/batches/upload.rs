@@ -1,6 +1,12 @@
 //! Files on their way in: split into lines and stored as they arrive, in bounded memory.
 
+use std::collections::HashMap;
+use std::collections::hash_map::Entry;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
 use crate::batch_id::FileId;
+use crate::caller::UserId;
 use crate::fault::{Fault, Kind};
 use crate::ports::{FileLimits, FileSize, FileStore};
 use ep_polling::time::Timestamp;
@@ -8,13 +14,56 @@ use ep_polling::time::Timestamp;
 /// Maximum size of a file, in bytes.
 pub const MAX_FILE_BYTES: u64 = 200 << 20;
 /// Maximum size of a line, in bytes, with its end.
-pub const MAX_LINE_BYTES: usize = 1 << 20;
+const MAX_LINE_BYTES: usize = 1 << 20;
 /// Maximum of all files of an account.
 const OF_ACCOUNT: FileLimits = FileLimits { bytes: 1 << 30, files: 1000 };
 /// Maximum number of lines of a file.
-pub const MAX_LINES: u32 = 200_000;
+const MAX_LINES: u32 = 200_000;
+/// Maximum number of files that this process receives at once.
+const MAX_UPLOADS: u32 = 32;
+/// Maximum number of files that this process receives at once from an account.
+const MAX_UPLOADS_OF_ACCOUNT: u32 = 4;
 /// Bytes of lines that are stored together.
 const STORED_TOGETHER: usize = 256 << 10;
+
+/// The uploads in progress, by account.
+#[derive(Default)]
+pub(super) struct Uploads(Arc<Mutex<HashMap<UserId, u32>>>);
+
+/// The right to receive one file, given back when dropped.
+pub struct UploadPermit {
+    user: UserId,
+    uploads: Arc<Mutex<HashMap<UserId, u32>>>,
+}
+
+impl Uploads {
+    /// Admits an upload.
+    pub(super) fn begin(&self, user: UserId) -> Result<UploadPermit, Fault> {
+        let mut uploads = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let own = uploads.get(&user).copied().unwrap_or_default();
+        if own >= MAX_UPLOADS_OF_ACCOUNT || uploads.values().sum::<u32>() >= MAX_UPLOADS {
+            let text = format!(
+                "too many files are being received; an account can upload {MAX_UPLOADS_OF_ACCOUNT} at once: try again \
+                 in a few seconds"
+            );
+            return Err(Fault::new(Kind::Busy, text).retry_after(Duration::from_secs(5)));
+        }
+        uploads.insert(user, own + 1);
+        Ok(UploadPermit { user, uploads: Arc::clone(&self.0) })
+    }
+}
+
+impl Drop for UploadPermit {
+    fn drop(&mut self) {
+        let mut uploads = self.uploads.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Entry::Occupied(mut own) = uploads.entry(self.user) {
+            *own.get_mut() -= 1;
+            if *own.get() == 0 {
+                own.remove();
+            }
+        }
+    }
+}
 
 /// A file that is being received.
 pub struct Upload<'a> {
@@ -105,5 +154,23 @@ impl<'a> Upload<'a> {
             OF_ACCOUNT.bytes >> 20
         );
         Err(Fault::new(Kind::Conflict, message))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn uploads_are_bounded_and_leave_nothing_behind() {
+        let uploads = Uploads::default();
+        let user = |number: u8| UserId::from_random([number; 16]);
+        let mut permits: Vec<UploadPermit> = std::iter::from_fn(|| uploads.begin(user(0)).ok()).collect();
+        assert_eq!(permits.len(), 4);
+        permits.extend((1..200).filter_map(|number| uploads.begin(user(number)).ok()));
+        assert_eq!(permits.len(), 32);
+        drop(permits);
+        assert!(uploads.0.lock().unwrap().is_empty());
+        assert!(uploads.begin(user(0)).is_ok());
     }
 }

@@ -3,14 +3,15 @@
 //! A process takes a few rows of each account in turn, under leases. A row that is asked twice gets the same polls, so a
 //! lease that ends too early costs nothing.
 
-use std::collections::{BTreeMap, HashMap, VecDeque};
+use std::collections::{BTreeMap, HashMap, HashSet, VecDeque};
 use std::ops::Bound::{Excluded, Unbounded};
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 use std::time::Duration;
 
 use futures::FutureExt;
-use tokio::task::JoinSet;
+use serde_json::Value;
+use tokio::task::{JoinError, JoinSet};
 use tokio::time::Instant;
 
 use super::Batches;
@@ -79,10 +80,10 @@ impl Batches {
                 () = tasks.stopping() => break,
                 _ = ticks.tick() => {}
                 () = work.batches.changed.notified() => {}
-                Some(asked) = work.rows.join_next() => {
-                    work.asked(asked);
-                    while let Some(asked) = work.rows.try_join_next() {
-                        work.asked(asked);
+                Some(outcome) = work.rows.join_next() => {
+                    work.note(outcome);
+                    while let Some(outcome) = work.rows.try_join_next() {
+                        work.note(outcome);
                     }
                 }
                 Some(_) = work.validations.join_next() => {}
@@ -116,8 +117,8 @@ impl Work {
     }
 
     /// Notes the outcome of a row.
-    fn asked(&mut self, asked: Result<RowOutcome, tokio::task::JoinError>) {
-        if let Ok(RowOutcome::WaitsForMoney(batch)) = asked {
+    fn note(&mut self, outcome: Result<RowOutcome, JoinError>) {
+        if let Ok(RowOutcome::WaitsForMoney(batch)) = outcome {
             self.waiting.insert(batch, Instant::now() + WAIT_FOR_MONEY);
         }
     }
@@ -143,6 +144,8 @@ impl Work {
     async fn fill(&mut self, mut room: u32) -> Result<(), StoreError> {
         let now = self.batches.clock.now();
         let open = self.batches.store.open_batches(MAX_BATCHES, now).await?;
+        let ids: HashSet<BatchId> = open.iter().map(|(id, _)| *id).collect();
+        self.known.retain(|id, _| ids.contains(id));
         self.waiting.retain(|_, until| *until > Instant::now());
         let mut accounts: BTreeMap<UserId, VecDeque<BatchId>> = BTreeMap::new();
         for (id, user) in open {
@@ -180,7 +183,6 @@ impl Work {
         let now = self.batches.clock.now();
         let LeasedRows { numbers, ending } = store.lease_rows(id, &self.batches.lease(), limit, now).await?;
         if numbers.is_empty() {
-            self.known.remove(&id);
             if let Some(status) = store.end_batch(id, now).await? {
                 self.batches.ended.notify_one();
                 tracing::info!(batch = %id, status = status.as_str(), "batch ended");
@@ -314,7 +316,7 @@ impl Row {
         self.end(RowEnd::NotAsked(line)).await
     }
 
-    async fn run(&self, row: &line::BatchLine, request: RequestId) -> Result<serde_json::Value, Fault> {
+    async fn run(&self, row: &line::BatchLine, request: RequestId) -> Result<Value, Fault> {
         let running = AssertUnwindSafe(self.runner.run(&self.batch, row, self.reference(), request));
         running.catch_unwind().await.unwrap_or_else(|_| Err(Fault::internal("a row of a batch panicked")))
     }
@@ -330,7 +332,7 @@ impl Row {
         &self,
         custom_id: &str,
         (status, request): (u16, RequestId),
-        body: &serde_json::Value,
+        body: &Value,
     ) -> Result<String, StoreError> {
         let row = (self.batch.id, self.number);
         line::responded(row, custom_id, (status, request.to_string()), body)

@@ -114,7 +114,7 @@ impl Fault {
 
     /// Creates a fault for an id of no poll that the caller may read. Shows at most 40 characters of the id.
     pub fn no_such_poll(id: &str) -> Self {
-        let shown: String = id.chars().filter(|c| !changes_display(*c)).take(40).collect();
+        let shown = shown(id, 40);
         let problem = if shown.trim().is_empty() {
             "the poll id is empty".to_owned()
         } else {
@@ -280,6 +280,11 @@ pub struct StoredFault {
     code: String,
     message: String,
     fields: Vec<FieldFault>,
+}
+
+/// Returns the first characters of a text from a request, for a message, without those that change the display.
+pub fn shown(text: &str, most: usize) -> String {
+    text.chars().filter(|c| !changes_display(*c)).take(most).collect()
 }
 
 /// Returns true for control characters and characters that change the text direction (UAX #9).

@@ -37,17 +37,6 @@ pub enum BatchStatus {
 }
 
 impl BatchStatus {
-    /// All states.
-    pub const ALL: [Self; 7] = [
-        Self::Validating,
-        Self::InProgress,
-        Self::Cancelling,
-        Self::Completed,
-        Self::Failed,
-        Self::Cancelled,
-        Self::Expired,
-    ];
-
     /// Returns the name in the database and on the wire.
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -59,11 +48,6 @@ impl BatchStatus {
             Self::Cancelled => "cancelled",
             Self::Expired => "expired",
         }
-    }
-
-    /// True if the state is final.
-    pub const fn is_final(self) -> bool {
-        matches!(self, Self::Completed | Self::Failed | Self::Cancelled | Self::Expired)
     }
 }
 

@@ -50,6 +50,11 @@ impl Price {
         self.prompt.0 == 0 && self.completion.0 == 0 && self.request.0 == 0
     }
 
+    /// Returns a figure for comparing prices: three parts prompt and one part completion, in pico-USD.
+    pub fn blended(&self) -> i128 {
+        i128::from(self.prompt.0) * 3 + i128::from(self.completion.0)
+    }
+
     /// Returns the cost of these requests and tokens, rounded up to whole micro-USD.
     pub fn of(&self, requests: u32, prompt_tokens: u64, completion_tokens: u64) -> MicroUsd {
         let pico = i128::from(self.prompt.0) * i128::from(prompt_tokens)

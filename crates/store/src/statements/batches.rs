@@ -108,8 +108,8 @@ pub(crate) const LOCK_BATCH: &str = "UPDATE batches SET leased = leased WHERE id
      RETURNING user_id, file, status, lines, leased, held, key_id, day, expires_at, \
          (SELECT funder FROM accounts WHERE id = batches.user_id) AS funder, \
          (SELECT frozen FROM accounts WHERE id = batches.user_id) AS frozen, is_cut";
-pub(crate) const START_BATCH: &str = "UPDATE batches SET status = 'in_progress', lines = $2, total = $3, billed = $4, \
-         held = $5, day = $6, started_at = $7, lease_worker = '', lease_until = 0 WHERE id = $1";
+pub(crate) const START_BATCH: &str = "UPDATE batches SET status = 'in_progress', lines = $2, total = $3, \
+         held = $4, day = $5, started_at = $6, lease_worker = '', lease_until = 0 WHERE id = $1";
 pub(crate) const FAIL_BATCH: &str = "UPDATE batches SET status = 'failed', errors = $2, ended_at = $3, \
          lease_worker = '', lease_until = 0 WHERE id = $1 AND status = 'validating'";
 /// Batches with further rows, with rows of ended leases, or without unfinished rows. $2 is the time of the application's clock.
@@ -126,7 +126,6 @@ pub(crate) const CHANGE_BATCH_MONEY: &str = "UPDATE batches SET held = held + $2
 /// Returns what a poll did not spend to its batch, if it is open.
 pub(crate) const RETURN_TO_BATCH: &str =
     "UPDATE batches SET held = held + $2 WHERE id = $1 AND ended_at IS NULL";
-pub(crate) const RELEASE: &str = "UPDATE accounts SET held = held - $2 WHERE id = $1";
 pub(crate) const END_BATCH: &str =
     "UPDATE batches SET status = $2, ended_at = $3, held = 0 WHERE id = $1 AND ended_at IS NULL";
 pub(crate) const OLD_BATCHES: &str =

@@ -236,7 +236,7 @@ async fn start<C: Connection>(
         None => MicroUsd::ZERO,
     };
     let day = batch.key_id.is_some().then(|| super::day(at));
-    let values = values![id, lines, total, hold.is_some(), held, day, at];
+    let values = values![id, lines, total, held, day, at];
     exactly_one(db.execute(sql::START_BATCH, values).await?)?;
     Ok(BatchStart::Started)
 }

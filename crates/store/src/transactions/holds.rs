@@ -121,17 +121,40 @@ pub(super) async fn release_from_batch<C: Connection>(
     if batch.held == 0 {
         return Ok(());
     }
-    let (account, funder) =
-        (rows::user_id(&batch.user_id)?, batch.funder.as_deref().map(rows::user_id).transpose()?);
+    let LockedBatchRow { user_id, key_id, day, funder, .. } = batch;
+    let reserved =
+        Reserved { account: user_id, key: key_id.as_deref(), day: *day, funder: funder.as_deref() };
+    release(db, reserved, batch.held, 0, &format!("return:{id}"), at).await
+}
+
+/// The account and the key that reserved money counts against.
+struct Reserved<'a> {
+    account: &'a str,
+    key: Option<&'a str>,
+    day: Option<i64>,
+    funder: Option<&'a str>,
+}
+
+/// Releases a reserved amount and debits another one, which is reserved, too. Then returns the remaining balance of a
+/// revoked pre-funded key to its funder, under this reference.
+async fn release<C: Connection>(
+    db: &mut C,
+    Reserved { account, key, day, funder }: Reserved<'_>,
+    released: i64,
+    debited: i64,
+    reference: &str,
+    at: Timestamp,
+) -> Result<(), StoreError> {
+    let (account, funder) = (rows::user_id(account)?, funder.map(rows::user_id).transpose()?);
     if let Some(funder) = funder {
         accounts::lock(db, funder).await?;
     }
-    exactly_one(db.execute(sql::RELEASE, values![account, batch.held]).await?)?;
-    if let (Some(key), Some(day)) = (&batch.key_id, batch.day) {
-        exactly_one(db.execute(sql::REDUCE_KEY_SPENDING, values![&**key, day, batch.held]).await?)?;
+    exactly_one(db.execute(sql::RELEASE_AND_DEBIT, values![account, released + debited, debited]).await?)?;
+    if let (Some(key), Some(day)) = (key, day) {
+        exactly_one(db.execute(sql::REDUCE_KEY_SPENDING, values![key, day, released]).await?)?;
     }
     match funder {
-        Some(funder) => transfers::return_funds(db, account, funder, &format!("return:{id}"), at).await,
+        Some(funder) => transfers::return_funds(db, account, funder, reference, at).await,
         None => Ok(()),
     }
 }
@@ -148,7 +171,7 @@ async fn cap_left<C: Connection>(
 }
 
 /// Ends the poll's hold, if it has one, and captures the amount spent. Locks the account late, because every
-/// poll of its owner needs it. Then returns the remaining balance of a revoked pre-funded key to its funder.
+/// poll of its owner needs it.
 pub(super) async fn capture<C: Connection>(
     db: &mut C,
     poll: &PollId,
@@ -159,27 +182,17 @@ pub(super) async fn capture<C: Connection>(
     let Some(EndedHoldRow { account, amount: held, captured, key_id, day, batch, funder }) = hold else {
         return Ok(());
     };
-    let (account, funder) = (rows::user_id(&account)?, funder.as_deref().map(rows::user_id).transpose()?);
     if captured > 0 {
         let reference = format!("hold:{poll}");
-        let transfer = values![reference, account, sql::REVENUE_ACCOUNT, captured, at];
+        let transfer = values![reference, &*account, sql::REVENUE_ACCOUNT, captured, at];
         exactly_one(db.execute(sql::ADD_TRANSFER, transfer).await?)?;
     }
     let returns = match &batch {
         Some(batch) => db.execute(sql::RETURN_TO_BATCH, values![&**batch, held - captured]).await? == 1,
         None => false,
     };
-    if let Some(funder) = funder {
-        accounts::lock(db, funder).await?;
-    }
     // What returns to a batch stays set aside.
     let released = if returns { 0 } else { held - captured };
-    exactly_one(db.execute(sql::RELEASE_AND_DEBIT, values![account, released + captured, captured]).await?)?;
-    if let (Some(key), Some(day)) = (key_id, day) {
-        exactly_one(db.execute(sql::REDUCE_KEY_SPENDING, values![&*key, day, released]).await?)?;
-    }
-    match funder {
-        Some(funder) => transfers::return_funds(db, account, funder, &format!("return:{poll}"), at).await,
-        None => Ok(()),
-    }
+    let reserved = Reserved { account: &account, key: key_id.as_deref(), day, funder: funder.as_deref() };
+    release(db, reserved, released, captured, &format!("return:{poll}"), at).await
 }

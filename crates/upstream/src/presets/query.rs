@@ -139,10 +139,9 @@ impl Query {
 
     /// Returns the sort key: smaller values first, unknown values last.
     fn rank(&self, model: &ListedModel) -> (bool, Reverse<i128>) {
-        let pico = |price: Price| i128::from(price.prompt.pico()) * 3 + i128::from(price.completion.pico());
         let known = match self.sort {
-            SortOrder::Price => model.price.map(|price| -pico(price)),
-            SortOrder::PriceDescending => model.price.map(pico),
+            SortOrder::Price => model.price.map(|price| -price.blended()),
+            SortOrder::PriceDescending => model.price.map(|price| price.blended()),
             SortOrder::Newest => (model.created > 0).then(|| i128::from(model.created)),
             SortOrder::Context => model.variant.context_length.map(i128::from),
         };

@@ -1,0 +1,262 @@
+//! The worker of batches, with rows that fail, panic, wait for money, or have begun when their batch ends early.
+
+use std::collections::HashSet;
+use std::sync::Arc;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
+
+use async_trait::async_trait;
+use ep_kernel::batch_id::BatchId;
+use ep_kernel::batches::line::BatchLine;
+use ep_kernel::batches::{BatchRequest, BatchSettings, Batches, Ports, RETENTION, RowRunner};
+use ep_kernel::caller::{RequestId, UserId};
+use ep_kernel::fault::{Fault, Kind};
+use ep_kernel::ports::{BatchRecord, BatchStatus, BatchTerms, RowKind};
+use ep_kernel::tasks::Tasks;
+use ep_kernel::testing::{ManualClock, SeededEntropy};
+use ep_polling::money::MicroUsd;
+use serde_json::{Value, json};
+
+use crate::test_database::{TestDatabase, usd};
+
+on_both_engines!(
+    rows_that_fail_for_a_time_do_not_keep_a_batch_open,
+    a_row_that_has_begun_is_finished_by_a_batch_that_ends_early,
+    a_row_that_panics_fails_alone,
+    a_batch_that_cannot_be_priced_expires,
+    a_stopping_worker_leaves_its_rows_to_others,
+);
+
+const ENDPOINT: &str = "/v1/chat/completions";
+
+/// The behaviour of a row when it is asked.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Row {
+    Answers,
+    FailsForATime,
+    Panics,
+    Hangs,
+}
+
+/// A runner of rows with a behaviour by their custom id.
+struct Script {
+    asked: AtomicUsize,
+    /// References with polls.
+    begun: Mutex<HashSet<String>>,
+    /// The behaviour of rows with an id that begins with `later`.
+    later: Mutex<Row>,
+    prices: bool,
+}
+
+impl Script {
+    fn new(later: Row) -> Self {
+        Self { asked: AtomicUsize::new(0), begun: Mutex::default(), later: Mutex::new(later), prices: true }
+    }
+}
+
+#[async_trait]
+impl RowRunner for Script {
+    async fn at_most(&self, _: &BatchRecord, _: &BatchLine) -> Result<MicroUsd, Fault> {
+        if self.prices { Ok(usd(1)) } else { Err(Fault::new(Kind::Unavailable, "no models now")) }
+    }
+
+    async fn run(
+        &self,
+        _: &BatchRecord,
+        row: &BatchLine,
+        reference: String,
+        _: RequestId,
+    ) -> Result<Value, Fault> {
+        self.asked.fetch_add(1, Ordering::SeqCst);
+        let does =
+            if row.custom_id.starts_with("later") { *self.later.lock().unwrap() } else { Row::Answers };
+        if row.custom_id == "later-begun" {
+            self.begun.lock().unwrap().insert(reference);
+        }
+        match does {
+            Row::Answers => Ok(json!({ "id": row.custom_id })),
+            Row::FailsForATime => {
+                Err(Fault::new(Kind::Unavailable, "not now").retry_after(Duration::from_secs(1)))
+            }
+            Row::Panics => panic!("a row of the test"),
+            Row::Hangs => std::future::pending().await,
+        }
+    }
+
+    async fn has_begun(&self, reference: &str) -> Result<bool, Fault> {
+        Ok(self.begun.lock().unwrap().contains(reference))
+    }
+
+    fn error(&self, _: &BatchRecord, fault: &Fault, _: RequestId) -> Value {
+        json!({ "error": fault.message() })
+    }
+}
+
+/// A worker, its clock and its account.
+struct World {
+    batches: Arc<Batches>,
+    clock: Arc<ManualClock>,
+    script: Arc<Script>,
+    user: UserId,
+    tasks: Tasks,
+}
+
+impl World {
+    async fn start(db: &TestDatabase, script: Script) -> Self {
+        let user = db.user(1_000).await;
+        let world = Self::beside(db, Arc::new(script), user, "one");
+        world.work();
+        world
+    }
+
+    /// A process on the same database, which does not work yet.
+    fn beside(db: &TestDatabase, script: Arc<Script>, user: UserId, worker: &str) -> Self {
+        let clock = Arc::new(ManualClock::default());
+        let ports = Ports {
+            store: db.store.batches(),
+            files: db.store.files(),
+            clock: clock.clone(),
+            entropy: Arc::new(SeededEntropy::new(worker.len() as u64)),
+        };
+        let settings = BatchSettings {
+            billing: false,
+            worker: worker.to_owned(),
+            lease: Duration::from_secs(60),
+            at_once: 4,
+            endpoints: vec![ENDPOINT],
+        };
+        let batches = Arc::new(Batches::new(ports, settings));
+        Self { batches, clock, script, user, tasks: Tasks::default() }
+    }
+
+    fn work(&self) {
+        let (batches, script) = (Arc::clone(&self.batches), Arc::clone(&self.script));
+        self.tasks.spawn(batches.work(script, self.tasks.clone()));
+    }
+
+    /// Creates a batch with rows of these ids.
+    async fn create(&self, ids: &[&str]) -> BatchId {
+        let file = self.batches.begin_file(self.user, "rows.jsonl").await.unwrap();
+        let mut upload = self.batches.receive(file);
+        for id in ids {
+            let line = json!({ "custom_id": id, "method": "POST", "url": ENDPOINT, "body": {} });
+            upload.write(format!("{line}\n\n").as_bytes()).await.unwrap();
+        }
+        self.batches.complete_file(self.user, file, upload, RETENTION).await.unwrap();
+        let request = BatchRequest {
+            user: self.user,
+            key: None,
+            file,
+            terms: BatchTerms { endpoint: ENDPOINT.to_owned(), ..BatchTerms::default() },
+            keep: RETENTION,
+            notify: None,
+            request_ref: None,
+        };
+        self.batches.create(request).await.unwrap().id
+    }
+
+    async fn batch(&self, id: BatchId) -> BatchRecord {
+        self.batches.batch(self.user, id).await.unwrap()
+    }
+
+    /// Waits until a batch fits.
+    async fn until(&self, id: BatchId, fits: impl Fn(&BatchRecord) -> bool) -> BatchRecord {
+        for _ in 0..400 {
+            let batch = self.batch(id).await;
+            if fits(&batch) {
+                return batch;
+            }
+            tokio::time::sleep(Duration::from_millis(50)).await;
+        }
+        panic!("{:?}", self.batch(id).await);
+    }
+
+    async fn ended(&self, id: BatchId) -> BatchRecord {
+        self.until(id, |batch| batch.ended_at.is_some()).await
+    }
+
+    async fn errors(&self, batch: &BatchRecord) -> Vec<String> {
+        let lines = self.batches.results(batch, RowKind::Failed, 0, 99).await.unwrap();
+        lines.into_iter().map(|(_, line)| line).collect()
+    }
+}
+
+async fn rows_that_fail_for_a_time_do_not_keep_a_batch_open(db: TestDatabase) {
+    let world = World::start(&db, Script::new(Row::FailsForATime)).await;
+    let (cancelled, expired) =
+        (world.create(&["a", "later", "b"]).await, world.create(&["c", "later-too", "d"]).await);
+    for id in [cancelled, expired] {
+        world.until(id, |batch| batch.rows.completed == 2).await;
+    }
+    world.batches.cancel(world.user, cancelled).await.unwrap();
+    let batch = world.ended(cancelled).await;
+    assert_eq!((batch.status, batch.rows.failed), (BatchStatus::Cancelled, 1));
+    let errors = world.errors(&batch).await;
+    assert!(
+        errors[0].contains(r#""custom_id":"later""#) && errors[0].contains("batch_cancelled"),
+        "{errors:?}"
+    );
+    assert_eq!(world.batch(expired).await.status, BatchStatus::InProgress);
+    world.clock.advance(Duration::from_hours(25));
+    let batch = world.ended(expired).await;
+    assert_eq!((batch.status, batch.rows.failed), (BatchStatus::Expired, 1));
+    assert!(world.errors(&batch).await[0].contains("batch_expired"));
+    assert!(world.tasks.shut_down(Duration::from_secs(10)).await);
+}
+
+async fn a_row_that_has_begun_is_finished_by_a_batch_that_ends_early(db: TestDatabase) {
+    let world = World::start(&db, Script::new(Row::FailsForATime)).await;
+    let id = world.create(&["a", "later-begun"]).await;
+    world.until(id, |batch| batch.rows.completed == 1).await;
+    while world.script.begun.lock().unwrap().is_empty() {
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+    world.batches.cancel(world.user, id).await.unwrap();
+    tokio::time::sleep(Duration::from_millis(1_500)).await;
+    assert_eq!(world.batch(id).await.status, BatchStatus::Cancelling);
+    *world.script.later.lock().unwrap() = Row::Answers;
+    let batch = world.ended(id).await;
+    assert_eq!((batch.status, batch.rows.completed, batch.rows.failed), (BatchStatus::Cancelled, 2, 0));
+    assert!(world.tasks.shut_down(Duration::from_secs(10)).await);
+}
+
+async fn a_row_that_panics_fails_alone(db: TestDatabase) {
+    let world = World::start(&db, Script::new(Row::Panics)).await;
+    let id = world.create(&["a", "later", "b"]).await;
+    let batch = world.ended(id).await;
+    assert_eq!((batch.status, batch.rows.completed, batch.rows.failed), (BatchStatus::Completed, 2, 1));
+    let errors = world.errors(&batch).await;
+    assert!(errors[0].contains(r#""status_code":500"#) && !errors[0].contains("of the test"), "{errors:?}");
+    assert!(world.tasks.shut_down(Duration::from_secs(10)).await);
+}
+
+async fn a_batch_that_cannot_be_priced_expires(db: TestDatabase) {
+    let world = World::start(&db, Script { prices: false, ..Script::new(Row::Answers) }).await;
+    let id = world.create(&["a"]).await;
+    tokio::time::sleep(Duration::from_millis(300)).await;
+    assert_eq!(world.batch(id).await.status, BatchStatus::Validating);
+    world.clock.advance(Duration::from_hours(25));
+    // The lease of the failed attempt ends.
+    db.pass(61_000).await;
+    let batch = world.ended(id).await;
+    assert_eq!((batch.status, batch.errors[0].code.as_str()), (BatchStatus::Failed, "batch_expired"));
+    assert_eq!(world.script.asked.load(Ordering::SeqCst), 0);
+    assert!(world.tasks.shut_down(Duration::from_secs(10)).await);
+}
+
+async fn a_stopping_worker_leaves_its_rows_to_others(db: TestDatabase) {
+    let world = World::start(&db, Script::new(Row::Hangs)).await;
+    let id = world.create(&["later", "later-too"]).await;
+    while world.script.asked.load(Ordering::SeqCst) < 2 {
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+    assert!(world.tasks.shut_down(Duration::from_secs(10)).await);
+    *world.script.later.lock().unwrap() = Row::Answers;
+    // Long before the leases would have ended.
+    let other = World::beside(&db, Arc::clone(&world.script), world.user, "other");
+    other.work();
+    let batch = other.ended(id).await;
+    assert_eq!((batch.status, batch.rows.completed), (BatchStatus::Completed, 2));
+    assert!(other.tasks.shut_down(Duration::from_secs(10)).await);
+}

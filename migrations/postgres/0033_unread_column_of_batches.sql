@@ -1,0 +1,2 @@
+-- Nothing reads this column.
+ALTER TABLE batches DROP COLUMN billed;
