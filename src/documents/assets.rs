@@ -90,6 +90,13 @@ pub(super) const ACCOUNT: Document = asset(
     &[Form::new(SCRIPT, |_| Some(Bytes::from_static(include_bytes!("../../assets/account.js"))))],
 );
 
+pub(super) const BATCH: Document = asset(
+    "batch_script",
+    "Script of the page of a batch: its progress, and keys for the review.",
+    |_| vec!["/assets/batch.js".into()],
+    &[Form::new(SCRIPT, |_| Some(Bytes::from_static(include_bytes!("../../assets/batch.js"))))],
+);
+
 pub(super) const WALLET: Document = asset(
     "wallet_script",
     "Script for wallets: sign-in and payment.",

@@ -91,6 +91,7 @@ pub static DOCUMENTS: &[Document] = &[
     assets::HOW_SURE,
     assets::DOCS,
     assets::ACCOUNT,
+    assets::BATCH,
     assets::WALLET,
     docs::index::DOCUMENT,
     docs::index::MARKDOWN,

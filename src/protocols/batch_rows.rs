@@ -5,14 +5,14 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use ep_kernel::app::App;
-use ep_kernel::batches::RowRunner;
 use ep_kernel::batches::line::BatchLine;
+use ep_kernel::batches::{RowResponse, RowRunner};
 use ep_kernel::caller::RequestId;
 use ep_kernel::fault::{Fault, Kind};
 use ep_kernel::ports::BatchRecord;
 use ep_kernel::tool::Entry;
 use ep_polling::money::MicroUsd;
-use ep_tools::batches::{operation_of_rows, with_defaults};
+use ep_tools::batches::{answer_of, operation_of_rows, with_defaults};
 use serde_json::Value;
 
 use super::openai::rows::{ENDPOINTS, RowCall, RowEndpoint, error_body};
@@ -80,21 +80,23 @@ impl RowRunner for BatchRows {
         row: &BatchLine,
         reference: String,
         request: RequestId,
-    ) -> Result<Value, Fault> {
+    ) -> Result<RowResponse, Fault> {
         let call = self.call(batch, row, request);
-        match asker(batch)? {
-            Asker::Endpoint(endpoint) => (endpoint.run)(call, reference).await,
+        let body = match asker(batch)? {
+            Asker::Endpoint(endpoint) => (endpoint.run)(call, reference.clone()).await?,
             Asker::Operation(entry) => {
                 let mut cx = call.context();
-                cx.request_ref = Some(reference);
+                cx.request_ref = Some(reference.clone());
                 let output = entry.run(cx, input_of(entry, batch, row)).await?;
                 if output.presentation.interim.is_some() {
                     // The row waits less than its poll takes.
                     return Err(Fault::new(Kind::PollFailed, "the poll of the row has not ended yet"));
                 }
-                Ok(output.value)
+                output.value
             }
-        }
+        };
+        let poll = self.app.ports.polls.only_poll_of(&reference).await?;
+        Ok(RowResponse { body, answer: poll.map(|poll| answer_of(&poll)) })
     }
 
     async fn has_begun(&self, reference: &str) -> Result<bool, Fault> {

@@ -14,6 +14,11 @@ pub const ASK: &str = "ask";
 pub const ASK_PATH: &str = "/ask";
 /// The page of a poll.
 pub const RESULT_PAGE: &str = "result_page";
+/// The page of a batch.
+pub use ep_tools::batches::BATCH_PAGE;
+/// Targets of the forms on the page of a batch.
+pub const BATCH_FORMS: BatchForms =
+    BatchForms { review: "batch_review", sharing: "batch_sharing", cancellation: "batch_cancellation" };
 /// The page that opens a result by its link.
 pub const RESULTS: &str = "results_page";
 /// The page about the confidence of a result.
@@ -67,6 +72,16 @@ pub struct AccountForms {
     pub export: &'static str,
     /// Deletion of the account.
     pub deletion: &'static str,
+}
+
+/// See [`BATCH_FORMS`].
+pub struct BatchForms {
+    /// The choice for a row.
+    pub review: &'static str,
+    /// Sharing of the batch.
+    pub sharing: &'static str,
+    /// Cancellation of the batch.
+    pub cancellation: &'static str,
 }
 
 /// Pages with one address that everyone may read.

@@ -1,6 +1,7 @@
 //! Routes for browsers (pages, forms, sign-in, sign-out), for probes, and for proxied metadata.
 
 mod account;
+mod batch;
 mod discovery;
 mod docs;
 mod document;
@@ -27,9 +28,9 @@ use futures::FutureExt;
 use crate::http::{Exchange, Handler, HandlerFuture};
 use crate::layout::own;
 use crate::site::names::{
-    ACCOUNT_FORMS, ASK, ASK_PATH, CALLBACK, DASHBOARD, DASHBOARD_PATH, DOCS, EMBED, HOME, HOW_SURE, LOGIN,
-    LOGIN_PAGE, LOGIN_PATH, LOGOUT, MODELS_MARKDOWN, MODELS_PAGE, OEMBED, OPERATION_PAGE, RESULT_PAGE,
-    RESULTS,
+    ACCOUNT_FORMS, ASK, ASK_PATH, BATCH_FORMS, BATCH_PAGE, CALLBACK, DASHBOARD, DASHBOARD_PATH, DOCS, EMBED,
+    HOME, HOW_SURE, LOGIN, LOGIN_PAGE, LOGIN_PATH, LOGOUT, MODELS_MARKDOWN, MODELS_PAGE, OEMBED,
+    OPERATION_PAGE, RESULT_PAGE, RESULTS,
 };
 use crate::site::reads_html;
 use crate::site::{Route, RouteKind};
@@ -84,7 +85,7 @@ use HandlerFn::{Plain, WithState};
 
 /// Handlers of pages, forms, redirects and probes. Each handler identifies its caller from the
 /// content of the request, not from its credential.
-static ENDPOINTS: [(Route, HandlerFn); 34] = [
+static ENDPOINTS: [(Route, HandlerFn); 41] = [
     (
         page(LOGIN_PAGE, LOGIN_PATH, "The sign-in page.")
             .media_types(HTML_AND_MARKDOWN)
@@ -113,6 +114,25 @@ static ENDPOINTS: [(Route, HandlerFn); 34] = [
     (opened(ACCOUNT_FORMS.export, "/dashboard/export"), Plain(to_page_of_form)),
     (form(ACCOUNT_FORMS.deletion, "/dashboard/delete", "Deletes the account."), Plain(account::data::delete_account)),
     (opened(ACCOUNT_FORMS.deletion, "/dashboard/delete"), Plain(account::gone)),
+    (
+        page(
+            BATCH_PAGE,
+            "/batches/{batch_id}",
+            "The page of a batch. The suffix .csv after the id downloads its answers, .jsonl its results, .errors.jsonl its \
+             errors.",
+        )
+            .media_types(&["text/html", "text/markdown", "text/csv", "application/jsonl"])
+            .query(&batch::QUERY)
+            .faults(&batch::FAULTS)
+            .personal(),
+        Plain(batch::show),
+    ),
+    (form(BATCH_FORMS.review, "/batches/review", "Stores the choice for a row of a batch."), Plain(batch::review)),
+    (opened(BATCH_FORMS.review, "/batches/review"), Plain(to_page_of_form)),
+    (form(BATCH_FORMS.sharing, "/batches/share", "Shares the page of a batch."), Plain(batch::share)),
+    (opened(BATCH_FORMS.sharing, "/batches/share"), Plain(to_page_of_form)),
+    (form(BATCH_FORMS.cancellation, "/batches/cancel", "Cancels a batch."), Plain(batch::cancel)),
+    (opened(BATCH_FORMS.cancellation, "/batches/cancel"), Plain(to_page_of_form)),
     (
         page(HOME, "/", "The start page, with a form for a poll.")
             .media_types(HTML_AND_MARKDOWN),

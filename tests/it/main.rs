@@ -72,6 +72,7 @@ mod operating;
 mod pages;
 mod pages_account;
 mod pages_ask;
+mod pages_batch;
 mod pages_content;
 mod pages_docs;
 mod pages_how_sure;

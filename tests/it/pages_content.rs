@@ -231,6 +231,7 @@ fn privacy_page_covers_every_table() {
         "agent_messages",
         "api_keys",
         "ballots",
+        "batch_answers",
         "batch_notifications",
         "batch_rows",
         "batches",

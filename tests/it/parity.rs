@@ -21,10 +21,11 @@ enum Surface {
 
 /// Returns the response of an operation through a surface, by a service with a single poll.
 async fn answer(entry: &'static Entry, surface: Surface, seed: u64) -> Value {
+    let reviews = example(entry).get("row").is_some();
     let setup = Setup::demo()
         .seeded(seed)
         .with("EP_BASE_URL", "https://polls.example.com")
-        .with("EP_BATCH_ROWS", "0");
+        .with("EP_BATCH_ROWS", if reviews { "1" } else { "0" });
     let service = setup.boot().await;
     let (account, user) = service.user_with(MicroUsd::STARTER_CREDIT).await;
     let poll = user.poll(json!({ "preset": "frontier_generalist" })).await.expect(200);
@@ -36,7 +37,10 @@ async fn answer(entry: &'static Entry, surface: Surface, seed: u64) -> Value {
         input["key_id"] = user.post("/api/keys", &json!({})).await.expect(201)["id"].clone();
     }
     if input.get("batch_id").is_some() {
-        input["batch_id"] = started_batch(&user).await;
+        input["batch_id"] = started_batch(&user, if reviews { "in_progress" } else { "validating" }).await;
+    }
+    if reviews {
+        input["option"] = json!("Alpha");
     }
     if input.get("name").is_some() && entry.spec.name != "create_panel" {
         let panel = json!({ "name": input["name"], "preset": "trio" });
@@ -75,12 +79,12 @@ async fn answer(entry: &'static Entry, surface: Surface, seed: u64) -> Value {
     value
 }
 
-/// Creates a batch and waits until its rows can be asked, which nothing does.
-async fn started_batch(user: &Client) -> Value {
+/// Creates a batch and waits for the end of this state and of those before it.
+async fn started_batch(user: &Client, state: &str) -> Value {
     let rows = json!([{ "question": "Which of the two is better?", "options": ["Alpha", "Beta"] }]);
     let id = user.post("/api/batches", &json!({ "rows": rows })).await.expect(202)["batch_id"].clone();
     let path = format!("/api/batches/{}", id.as_str().unwrap());
-    while user.get(&path).await.expect(200)["status"] == "validating" {
+    while ["validating", state].contains(&user.get(&path).await.expect(200)["status"].as_str().unwrap()) {
         tokio::time::sleep(std::time::Duration::from_millis(20)).await;
     }
     id

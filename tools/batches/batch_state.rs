@@ -7,11 +7,14 @@ use ep_kernel::tool::{Presentation, ToolOutput};
 use ep_polling::money::Usd;
 use ep_polling::time::Timestamp;
 use schemars::JsonSchema;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
+/// The name of the page of a batch.
+pub const BATCH_PAGE: &str = "batch_page";
+
 /// A batch.
-#[derive(Debug, Serialize, JsonSchema)]
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
 pub struct BatchState {
     /// The batch's id.
     pub batch_id: BatchId,
@@ -40,6 +43,8 @@ pub struct BatchState {
     pub output_file_id: Option<String>,
     /// The id of the file of errors; null until a batch with errors has ended.
     pub error_file_id: Option<String>,
+    /// True if everyone with the link can read its page.
+    pub shared: bool,
     /// The time of its creation.
     pub created_at: Timestamp,
     /// The time at which its rows were first asked.
@@ -52,6 +57,8 @@ pub struct BatchState {
     pub deleted_at: Option<Timestamp>,
     /// The URL of this state.
     pub status_url: Option<String>,
+    /// The URL of its page, with the rows to review.
+    pub page_url: Option<String>,
 }
 
 impl ToolOutput for BatchState {
@@ -79,12 +86,14 @@ impl BatchState {
             input_file_id: batch.file.to_string(),
             output_file_id: batch.output_file().map(|file| file.to_string()),
             error_file_id: batch.error_file().map(|file| file.to_string()),
+            shared: batch.shared,
             created_at: batch.created_at,
             started_at: batch.started_at,
             ended_at: batch.ended_at,
             expires_at: batch.expires_at,
             deleted_at: batch.deleted_at,
             status_url: links.has("get_batch").then(|| links.url("get_batch", &[("batch_id", &id)])),
+            page_url: links.has(BATCH_PAGE).then(|| links.url(BATCH_PAGE, &[("batch_id", &id)])),
         }
     }
 }

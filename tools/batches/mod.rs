@@ -1,25 +1,34 @@
 //! Batches: many questions in one request, answered in the background.
 
+mod answer;
 mod batch_state;
 mod cancel_batch;
 mod create_batch;
 mod get_batch;
 mod get_batch_results;
+mod get_batch_review;
 mod list_batches;
+mod review_batch_row;
+mod share_batch;
 
+use ep_kernel::batch_id::BatchId;
 use ep_kernel::batches::no_such_batch;
 use ep_kernel::ctx::Ctx;
-use ep_kernel::fault::Fault;
+use ep_kernel::fault::{Fault, Kind, shown};
 use ep_kernel::ports::BatchRecord;
 use ep_kernel::tool::{Effect, Entry, Latency, Method};
 use serde_json::{Map, Value};
 
-pub use batch_state::BatchState;
+pub use answer::answer_of;
+pub use batch_state::{BATCH_PAGE, BatchState};
 pub use cancel_batch::CancelBatch;
 pub use create_batch::{CreateBatch, has_models, labels};
 pub use get_batch::GetBatch;
 pub use get_batch_results::GetBatchResults;
-pub use list_batches::ListBatches;
+pub use get_batch_review::{BatchReview, GetBatchReview, ReviewRow};
+pub use list_batches::{BatchList, ListBatches};
+pub use review_batch_row::ReviewBatchRow;
+pub use share_batch::ShareBatch;
 
 /// Returns the operation that the rows of a batch can call at this path: one that asks models and waits for them.
 pub fn operation_of_rows(path: &str) -> Option<&'static Entry> {
@@ -50,6 +59,22 @@ pub fn with_defaults(mut defaults: Map<String, Value>, row: Map<String, Value>) 
     }
     defaults.extend(row);
     defaults
+}
+
+/// Returns the batch with this id if the caller may read its page: its owner, or everyone if it is shared.
+async fn readable_batch(cx: &Ctx, id: &str) -> Result<BatchRecord, Fault> {
+    let missing = || {
+        let id = shown(id, 64);
+        Fault::new(Kind::NotFound, format!("there is no batch {id} that you may read"))
+    };
+    let batch: BatchId = id.parse().map_err(|_| missing())?;
+    if let Some(user) = cx.caller.user() {
+        match cx.batches().batch(user, batch).await {
+            Err(fault) if fault.kind() == Kind::NotFound => {}
+            own => return own,
+        }
+    }
+    cx.batches().shared(batch).await?.ok_or_else(missing)
 }
 
 /// Returns the caller's batch with this id.

@@ -158,20 +158,26 @@ pub struct PollDecision {
     pub by: DecidedBy,
 }
 
-/// Returns the decision of a closed poll, if it has a tie rule. A tie is broken only after every model was asked.
+/// Returns the decision of a closed poll, if it has a tie rule.
 fn decision(state: &PollState, tally: &Tally) -> Option<PollDecision> {
     let plan = &state.record.plan;
     if plan.on_tie == TieRule::Report {
         return None;
     }
-    let is_final = state.ballots.len() == plan.roster.len();
-    let ranked = plan.ranked_votes(state.ballots.iter().map(|ballot| &**ballot));
-    let (option, by) = tie_rule::decide(tally, plan.on_tie, ranked, is_final);
+    let (option, by) = decided(state, tally);
     Some(PollDecision { option: option.and_then(|option| plan.options.get(option).cloned()), by })
 }
 
+/// Returns the option that decides a closed poll, and the rule. A tie is broken only after every model was asked.
+pub fn decided(state: &PollState, tally: &Tally) -> (Option<usize>, DecidedBy) {
+    let plan = &state.record.plan;
+    let is_final = state.ballots.len() == plan.roster.len();
+    let ranked = plan.ranked_votes(state.ballots.iter().map(|ballot| &**ballot));
+    tie_rule::decide(tally, plan.on_tie, ranked, is_final)
+}
+
 /// True if the result is contested. The levels of a score are neighbours, so votes for several of them contest nothing.
-fn contested(state: &PollState, tally: &Tally) -> Option<bool> {
+pub fn contested(state: &PollState, tally: &Tally) -> Option<bool> {
     let plan = &state.record.plan;
     let strongest = || plan.strongest_vote(state.ballots.iter().map(|ballot| &**ballot));
     (plan.kind == ChoiceKind::Options).then(|| is_contested(tally, strongest()))

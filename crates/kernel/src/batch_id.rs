@@ -43,6 +43,11 @@ impl BatchId {
         Self(uuid::Builder::from_random_bytes(bytes).into_uuid())
     }
 
+    /// Returns the reference of the polls of a row.
+    pub fn reference(self, number: u32) -> String {
+        format!("{self}-{number}")
+    }
+
     /// Returns the id of the response to a row, for people who compare logs.
     pub fn row(self, number: u32) -> String {
         format!("batch_req_{}_{number}", self.0.simple())

@@ -1,5 +1,6 @@
 #![doc = include_str!("../README.md")]
 
+pub mod agreement;
 pub mod apportion;
 pub mod ballot;
 pub mod budget;

@@ -52,6 +52,7 @@ const MIGRATIONS: &[MigrationFile] = &[
     step!(31, "0031", "panels"),
     step!(32, "0032", "batches"),
     step!(33, "0033", "unread_column_of_batches"),
+    step!(34, "0034", "batch_answers"),
 ];
 
 pub(crate) fn sqlite() -> Migrator {

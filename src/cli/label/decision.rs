@@ -3,17 +3,13 @@
 use ep_evaluation::Vote;
 use ep_evaluation::panel::{self, Label};
 use ep_evaluation::proof::Score;
+use ep_polling::agreement::STRONGEST;
 use ep_polling::contested::is_contested;
 use ep_polling::tally::Tally;
 use ep_polling::tie_rule::TieRule;
 
 use super::journal::{DecidedBy, EntryVote};
 use super::settings::Panel;
-
-/// The number of strongest models whose votes are the first part of a score. Measured on four sets of published votes:
-/// where models differ in strength, these three tell wrong labels best, and then the votes of all (Risk-coverage area on
-/// MMLU-Pro: .141; by the votes of all alone: .161).
-const STRONGEST: usize = 3;
 
 /// The label of a row.
 #[derive(Debug, PartialEq)]

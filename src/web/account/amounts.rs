@@ -13,7 +13,7 @@ pub(super) fn dollars(cents: i64) -> String {
 }
 
 /// Formats an amount in dollars: cents, and for small amounts up to four decimals.
-pub(super) fn figure(amount: f64) -> String {
+pub(in crate::web) fn figure(amount: f64) -> String {
     if amount == 0.0 || amount >= 0.1 {
         return format!("${amount:.2}");
     }

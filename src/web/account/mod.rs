@@ -1,6 +1,7 @@
 //! The account page and its forms. Each form calls its operation through dispatch, with the visitor's session.
 
 mod amounts;
+mod batches;
 mod chart;
 pub(super) mod data;
 mod forms;
@@ -32,7 +33,9 @@ use futures::FutureExt;
 use futures::future::BoxFuture;
 use serde_json::Value;
 
+pub(in crate::web) use self::amounts::figure;
 pub(crate) use self::forms::{cancel_poll, checkout, create_key, revoke_key};
+pub(in crate::web) use self::moments::Moment;
 use self::page_data::AccountView;
 use self::signed_out::{AccountGonePage, CheckoutPage, SignedOutPage};
 pub(crate) use self::visitor::Visitor;

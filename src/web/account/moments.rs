@@ -9,7 +9,7 @@ const DAY_MS: i64 = 86_400_000;
 pub(crate) struct Moment {
     pub(super) at: Timestamp,
     /// The day, short enough for a table.
-    pub(super) day: String,
+    pub(in crate::web) day: String,
     /// The day and the time.
     pub(super) full: String,
 }

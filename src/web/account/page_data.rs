@@ -4,6 +4,7 @@ use ep_kernel::fault::Fault;
 use ep_kernel::ports::{CheckoutRecord, PastPoll, TransferRecord};
 use ep_polling::time::Timestamp;
 use ep_tools::account::{BalanceReply, CurrentUser};
+use ep_tools::batches::BatchState;
 use ep_tools::keys::{CreatedKey, ListedKey};
 
 use crate::http::Form;
@@ -43,6 +44,8 @@ pub struct AccountData {
     pub running: Vec<PastPoll>,
     /// One page of all polls, with one extra entry if another page follows.
     pub past: Vec<PastPoll>,
+    /// The newest batches.
+    pub batches: Vec<BatchState>,
     /// Number of polls per page.
     pub listed: usize,
     /// The newest payments to and from the account.

@@ -6,6 +6,7 @@ use ep_kernel::ports::PastPoll;
 use ep_tools::account::BalanceReply;
 
 use super::amounts;
+use super::batches::BatchRow;
 use super::chart::Chart;
 use super::keys::Keys;
 use super::links::{Addresses, Contact, WayToPay};
@@ -20,7 +21,7 @@ use crate::layout::{HeaderVisitor, Layout};
 use crate::layout::{Renders, own};
 use crate::site::Site;
 use crate::site::deposit::{DEPOSITS, PRESETS, amount_rule};
-use crate::site::names::{ACCOUNT_FORMS, RESULT_PAGE};
+use crate::site::names::{ACCOUNT_FORMS, BATCH_PAGE, RESULT_PAGE};
 
 /// An account's page.
 #[derive(Template)]
@@ -50,6 +51,7 @@ struct Account {
     chart: Option<Chart>,
     running: Vec<PollRow>,
     past: Vec<PollRow>,
+    batches: Vec<BatchRow>,
     payments: Vec<PaymentRow>,
     search: String,
     number: u32,
@@ -117,6 +119,7 @@ impl<'a> AccountPage<'a> {
             has_balance: balance.balance_cents != 0,
         };
         let page_of = |id: &str| own(&site.links.url(RESULT_PAGE, &[("poll_id", id)]));
+        let batch_page = |id: &str| own(&site.links.url(BATCH_PAGE, &[("batch_id", id)]));
         let listed =
             |polls: Vec<PastPoll>| polls.into_iter().map(|poll| PollRow::new(poll, now, page_of)).collect();
         let payment = |transfer| PaymentRow::new(transfer, user.user_id, now);
@@ -136,6 +139,7 @@ impl<'a> AccountPage<'a> {
             spending,
             running: listed(running),
             past: listed(past),
+            batches: data.batches.into_iter().map(|batch| BatchRow::new(batch, now, batch_page)).collect(),
             payments: data.payments.iter().map(payment).collect(),
             search: view.search.to_owned(),
             number: view.page,

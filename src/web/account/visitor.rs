@@ -9,6 +9,7 @@ use ep_kernel::guard::{Admission, Credential};
 use ep_kernel::output::CallOutput;
 use ep_kernel::tool::Tool;
 use ep_tools::account::{CurrentUser, GetBalance, GetCurrentUser, ListSpending};
+use ep_tools::batches::ListBatches;
 use ep_tools::entry_of;
 use ep_tools::examples::GetExample;
 use ep_tools::keys::ListKeys;
@@ -20,12 +21,16 @@ use sha2::{Digest, Sha256};
 use super::page_data::{AccountData, AccountView};
 use super::view::AccountPage;
 use crate::http::{AppState, Form, RequestHead};
+use crate::layout::HeaderVisitor;
 
 /// Polls per page.
 const LISTED: u32 = 20;
 
 /// Maximum number of running polls shown.
 const RUNNING: u32 = 20;
+
+/// Maximum number of batches shown.
+const BATCHES: u32 = 5;
 
 /// Maximum number of payments shown.
 const PAYMENTS: u32 = 12;
@@ -38,7 +43,7 @@ const REPEATS: (u32, Duration) = (20, Duration::from_millis(250));
 
 /// A signed-in visitor.
 pub(crate) struct Visitor<'a> {
-    pub(super) state: &'a AppState,
+    pub(in crate::web) state: &'a AppState,
     pub(super) head: &'a RequestHead,
     pub(super) admission: Admission,
     pub(super) user: CurrentUser,
@@ -69,7 +74,7 @@ impl<'a> Visitor<'a> {
     }
 
     /// Calls an operation and returns its output.
-    pub(super) async fn ask<T: Tool>(&self, input: Value) -> Result<T::Output, Fault>
+    pub(in crate::web) async fn ask<T: Tool>(&self, input: Value) -> Result<T::Output, Fault>
     where
         T::Output: DeserializeOwned,
     {
@@ -84,7 +89,11 @@ impl<'a> Visitor<'a> {
     }
 
     /// Runs an operation once per submitted form. A repeated submission returns the first output.
-    pub(super) async fn change<T: Tool>(&self, input: Value, form: &Form) -> Result<CallOutput, Fault> {
+    pub(in crate::web) async fn change<T: Tool>(
+        &self,
+        input: Value,
+        form: &Form,
+    ) -> Result<CallOutput, Fault> {
         let mut digest = Sha256::new();
         for (name, value) in form.fields() {
             for part in [name, value] {
@@ -107,6 +116,18 @@ impl<'a> Visitor<'a> {
             }
             tokio::time::sleep(REPEATS.1).await;
         }
+    }
+
+    /// Returns a new idempotency key for the forms of a page.
+    pub(in crate::web) fn nonce(&self) -> String {
+        hex::encode(self.state.app.entropy.bytes::<16>())
+    }
+
+    /// Returns the visitor as the header of a page names it.
+    pub(in crate::web) async fn header(&self) -> Result<HeaderVisitor, Fault> {
+        let charges = self.state.site.settings.offer.charges;
+        let balance = if charges { Some(self.ask::<GetBalance>(json!({})).await?.balance) } else { None };
+        Ok(HeaderVisitor::new(&self.user.email, balance))
     }
 
     /// Returns the account's id.
@@ -141,12 +162,13 @@ impl<'a> Visitor<'a> {
             // `list_results` returns neither the position of the winner nor the marks of private polls.
             running: past_polls(ports, account, &running).await?,
             past: past_polls(ports, account, &past).await?,
+            batches: self.ask::<ListBatches>(json!({ "limit": BATCHES })).await?.batches,
             listed: LISTED as usize,
             payments: data.newest_payments(account, PAYMENTS).await?,
             funded,
             keys: self.ask::<ListKeys>(json!({})).await?.keys,
             mcp_config: example.code,
-            nonce: hex::encode(self.state.app.entropy.bytes::<16>()),
+            nonce: self.nonce(),
             is_deleted_poll: view
                 .typed
                 .and_then(|form| form.text("poll_id").parse().ok())

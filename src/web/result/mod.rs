@@ -44,7 +44,7 @@ pub(super) use self::oembed::OEMBED_QUERY;
 pub(crate) use self::oembed::oembed;
 pub use self::page::ResultPage;
 pub use self::pictures::Pictures;
-pub(super) use self::view::View;
+pub(super) use self::view::{View, plain_cell};
 pub(super) use self::votes::colour;
 pub(super) use self::words::quoted;
 use crate::http::{AppState, Exchange, PUBLIC_RESULT, Rendered, RequestHead, protect, protect_embedded};

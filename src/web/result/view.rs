@@ -234,7 +234,7 @@ impl View {
 }
 
 /// Escapes a cell that a spreadsheet would read as a formula (OWASP, "CSV Injection").
-fn plain_cell(text: &str) -> String {
+pub(in crate::web) fn plain_cell(text: &str) -> String {
     let risky = text.starts_with(['=', '+', '-', '@', '\t', '\r']);
     if risky { format!("'{text}") } else { text.to_owned() }
 }

@@ -17,7 +17,7 @@ use std::time::Duration;
 use tokio::sync::Notify;
 
 pub use notifications::BatchNotifications;
-pub use runner::RowRunner;
+pub use runner::{RowResponse, RowRunner};
 use upload::Uploads;
 pub use upload::{MAX_FILE_BYTES, Upload, UploadPermit};
 pub use validation::MAX_ROWS;
@@ -26,10 +26,11 @@ use crate::batch_id::{BatchId, FileId};
 use crate::caller::{KeyId, UserId};
 use crate::fault::{Fault, Kind, shown};
 use crate::ports::{
-    BatchRecord, BatchStatus, BatchStore, BatchTerms, Clock, Entropy, FileDeletion, FileRecord, FileStore,
-    ListPosition, NewBatch, NewFile, RowKind,
+    AnswerCounts, AnswerRecord, BatchRecord, BatchStatus, BatchStore, BatchTerms, Clock, Entropy,
+    FileDeletion, FileRecord, FileStore, ListPosition, NewBatch, NewFile, RowKind,
 };
 use crate::webhook_url::WebhookUrl;
+use ep_polling::agreement::Agreement;
 
 /// Time for which files and results are stored, unless their owner chooses another one.
 pub const RETENTION: Duration = Duration::from_hours(30 * 24);
@@ -271,6 +272,43 @@ impl Batches {
         Ok(self.store.erase_results(batch.id, kind).await?)
     }
 
+    /// Returns the numbers of answers of a batch.
+    pub async fn answer_counts(&self, batch: &BatchRecord) -> Result<AnswerCounts, Fault> {
+        Ok(self.store.answer_counts(batch.id).await?)
+    }
+
+    /// Returns some answers of a batch after the row `after`; none after the last one.
+    pub async fn answers(&self, batch: &BatchRecord, after: u32) -> Result<Vec<AnswerRecord>, Fault> {
+        Ok(self.store.answers(batch.id, after, READ_TOGETHER).await?)
+    }
+
+    /// Returns up to `limit` answers of a batch that nobody has reviewed, those in most doubt first.
+    pub async fn answers_to_review(
+        &self,
+        batch: &BatchRecord,
+        after: Option<(Agreement, u32)>,
+        limit: u32,
+    ) -> Result<Vec<AnswerRecord>, Fault> {
+        Ok(self.store.answers_to_review(batch.id, after, limit).await?)
+    }
+
+    /// Stores the option that a person chose for a row, or removes it.
+    pub async fn review(&self, batch: &BatchRecord, number: u32, option: Option<&str>) -> Result<(), Fault> {
+        let stored = self.store.review_row(batch.id, number, option, self.clock.now()).await?;
+        if stored { Ok(()) } else { Err(no_such_row(batch.id, number)) }
+    }
+
+    /// Lets everyone with the link read the page of a batch, or only its owner.
+    pub async fn share(&self, user: UserId, id: BatchId, shared: bool) -> Result<BatchRecord, Fault> {
+        self.store.share_batch(user, id, shared).await?;
+        self.batch(user, id).await
+    }
+
+    /// Returns a batch that everyone with the link may read.
+    pub async fn shared(&self, id: BatchId) -> Result<Option<BatchRecord>, Fault> {
+        Ok(self.store.shared_batch(id).await?)
+    }
+
     /// Deletes files and ended batches whose time is over.
     pub async fn sweep(&self) -> Result<(), Fault> {
         const AT_ONCE: u32 = 20;
@@ -286,6 +324,15 @@ impl Batches {
 pub fn no_such_batch(id: &str) -> Fault {
     let id = shown(id, 64);
     Fault::new(Kind::NotFound, format!("you have no batch {id}; list_batches shows yours"))
+}
+
+/// Returns the fault for a row without an answer.
+pub fn no_such_row(id: BatchId, number: u32) -> Fault {
+    let message = format!(
+        "row {number} of {id} has no answer to review: it has not ended, failed, asked several questions, was deleted, or \
+         does not exist"
+    );
+    Fault::new(Kind::NotFound, message)
 }
 
 /// Returns the fault for an id that names no file of the caller.

@@ -7,7 +7,15 @@ use serde_json::Value;
 use super::line::BatchLine;
 use crate::caller::RequestId;
 use crate::fault::Fault;
-use crate::ports::BatchRecord;
+use crate::ports::{BatchRecord, RowAnswer};
+
+/// The response to a row.
+pub struct RowResponse {
+    /// The body.
+    pub body: Value,
+    /// The answer, if the row asked one poll.
+    pub answer: Option<RowAnswer>,
+}
 
 /// Runs the requests of rows.
 #[async_trait]
@@ -15,15 +23,14 @@ pub trait RowRunner: Send + Sync {
     /// Returns the maximum cost of a row. Fails if the row cannot be asked.
     async fn at_most(&self, batch: &BatchRecord, row: &BatchLine) -> Result<MicroUsd, Fault>;
 
-    /// Asks a row, and returns the body of its response. The same `reference` opens the same polls, however often the row is
-    /// asked.
+    /// Asks a row. The same `reference` opens the same polls, however often the row is asked.
     async fn run(
         &self,
         batch: &BatchRecord,
         row: &BatchLine,
         reference: String,
         request: RequestId,
-    ) -> Result<Value, Fault>;
+    ) -> Result<RowResponse, Fault>;
 
     /// True if a row with this reference has opened polls.
     async fn has_begun(&self, reference: &str) -> Result<bool, Fault>;

@@ -16,7 +16,7 @@ use tokio::time::Instant;
 
 use super::Batches;
 use super::line;
-use super::runner::RowRunner;
+use super::runner::{RowResponse, RowRunner};
 use super::validation::is_temporary;
 use crate::batch_id::BatchId;
 use crate::caller::{RequestId, UserId};
@@ -255,9 +255,9 @@ impl Row {
         let request = RequestId::from_random(batches.entropy.bytes());
         for attempt in 1.. {
             match self.run(&row, request).await {
-                Ok(body) => {
+                Ok(RowResponse { body, answer }) => {
                     let end = self.line(&row.custom_id, (200, request), &body)?;
-                    return self.end(RowEnd::Completed(end)).await;
+                    return self.end(RowEnd::Completed(end, answer)).await;
                 }
                 Err(fault) if is_temporary(fault.kind()) => {
                     let wait = fault.retry_after_seconds().map_or(AGAIN, Duration::from_secs);
@@ -287,7 +287,7 @@ impl Row {
     /// Stores the end of the row.
     async fn end(&self, end: RowEnd) -> Result<RowOutcome, StoreError> {
         let outcome = match &end {
-            RowEnd::Completed(_) => "completed",
+            RowEnd::Completed(..) => "completed",
             RowEnd::Failed(_) => "failed",
             RowEnd::NotAsked(_) => "not_asked",
             RowEnd::Blank => "blank",
@@ -299,7 +299,7 @@ impl Row {
 
     /// Returns the reference of the row's polls.
     fn reference(&self) -> String {
-        format!("{}-{}", self.batch.id, self.number)
+        self.batch.id.reference(self.number)
     }
 
     /// Ends the row without asking it, because the batch ends early.
@@ -316,7 +316,7 @@ impl Row {
         self.end(RowEnd::NotAsked(line)).await
     }
 
-    async fn run(&self, row: &line::BatchLine, request: RequestId) -> Result<Value, Fault> {
+    async fn run(&self, row: &line::BatchLine, request: RequestId) -> Result<RowResponse, Fault> {
         let running = AssertUnwindSafe(self.runner.run(&self.batch, row, self.reference(), request));
         running.catch_unwind().await.unwrap_or_else(|_| Err(Fault::internal("a row of a batch panicked")))
     }

@@ -192,6 +192,17 @@ impl PollExecutor {
         Ok(self.0.polls.opened_by(request_ref).await?)
     }
 
+    /// Returns the state of the poll with this request reference, if the request opened only one, and it is not deleted.
+    pub async fn only_poll_of(&self, request_ref: &str) -> Result<Option<PollState>, Fault> {
+        if self.opened_by(&opening::numbered(request_ref.to_owned(), 1)).await?.is_some() {
+            return Ok(None);
+        }
+        match self.opened_by(request_ref).await? {
+            Some(opened) => self.state(&opened.id).await,
+            None => Ok(None),
+        }
+    }
+
     /// Returns the maximum number of polls that run before this one, including itself, if it is queued in
     /// this process.
     pub fn position(&self, record: &PollRecord) -> Option<u32> {

@@ -21,6 +21,14 @@ struct Opening {
     poll: NewPoll,
 }
 
+/// Returns the reference of the poll with this place among those of a request.
+pub(super) fn numbered(request: String, place: usize) -> String {
+    match place {
+        0 => request,
+        place => format!("{request}#{place}"),
+    }
+}
+
 impl PollExecutor {
     /// Opens a poll and starts it, now or when its turn comes. Each `request_ref` opens only one poll.
     /// [`Kind::Busy`](crate::fault::Kind::Busy) if too many polls are running and waiting.
@@ -93,10 +101,7 @@ impl PollExecutor {
             Billing::Owner => (true, None),
             Billing::Capped(key) => (true, Some(key)),
         };
-        let request_ref = request_ref.map(|request| match number {
-            0 => request,
-            number => format!("{request}#{number}"),
-        });
+        let request_ref = request_ref.map(|request| numbered(request, number));
         let hold = billed.then(|| plan.hold(Self::first_wave(&plan)));
         let time = reservation.ticket().is_none().then(|| Duration::from_millis(plan.deadline_ms));
         let poll = NewPoll { id, owner, plan, created_at, request_ref, hold, capped, notify, batch, time };

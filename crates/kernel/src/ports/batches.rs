@@ -12,6 +12,7 @@ use super::{Lease, NotificationState, StoreError};
 use crate::batch_id::{BatchId, FileId};
 use crate::caller::{KeyId, UserId};
 use crate::webhook_url::WebhookUrl;
+use ep_polling::agreement::Agreement;
 use ep_polling::money::{Hold, MicroUsd};
 use ep_polling::time::Timestamp;
 
@@ -141,6 +142,8 @@ pub struct BatchRecord {
     pub errors: Vec<BatchError>,
     /// The notification of its end, if its owner wants one.
     pub notification: Option<BatchNotification>,
+    /// True if everyone with the link may read its page.
+    pub shared: bool,
     /// The time of its creation.
     pub created_at: Timestamp,
     /// The time at which its rows were first asked.
@@ -156,7 +159,7 @@ pub struct BatchRecord {
 }
 
 /// The notification of a batch as shown to its account.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[schemars(inline)]
 pub struct BatchNotification {
     /// Its state.
@@ -186,11 +189,49 @@ pub enum RowKind {
     Failed,
 }
 
+/// The answer of a row with one poll.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RowAnswer {
+    /// The option that its poll decided; `None` on a tie or without votes.
+    pub option: Option<String>,
+    /// The agreement of the models on it; none without an option.
+    pub agreement: Agreement,
+    /// True if the result of the poll is contested.
+    pub contested: bool,
+}
+
+/// A stored answer, and the review of a person.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct AnswerRecord {
+    /// The number of the row.
+    pub number: u32,
+    /// The answer of the models.
+    pub answer: RowAnswer,
+    /// The option that a person chose.
+    pub reviewed: Option<String>,
+}
+
+/// The numbers of answers of a batch.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[schemars(inline)]
+pub struct AnswerCounts {
+    /// Rows with one poll that have a result.
+    pub all: u32,
+    /// Rows on which every model that was asked agrees.
+    pub unanimous: u32,
+    /// Rows with a contested result.
+    pub contested: u32,
+    /// Rows without an answer: ties, and polls without votes.
+    pub undecided: u32,
+    /// Rows that a person has reviewed.
+    pub reviewed: u32,
+}
+
 /// The end of a row.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum RowEnd {
-    /// It has a result: a line of JSON.
-    Completed(String),
+    /// It has a result: a line of JSON. A row with one poll has an answer, too.
+    Completed(String, Option<RowAnswer>),
     /// It has an error: a line of JSON.
     Failed(String),
     /// It was not asked, because the batch ended before: a line of JSON with the error.
@@ -305,6 +346,35 @@ pub trait BatchStore: Send + Sync {
 
     /// Deletes results of a batch before their time. The rows stay counted.
     async fn erase_results(&self, id: BatchId, kind: RowKind) -> Result<(), StoreError>;
+
+    /// Returns the numbers of answers of a batch.
+    async fn answer_counts(&self, id: BatchId) -> Result<AnswerCounts, StoreError>;
+
+    /// Returns up to `limit` answers of a batch with numbers above `after`, in order.
+    async fn answers(&self, id: BatchId, after: u32, limit: u32) -> Result<Vec<AnswerRecord>, StoreError>;
+
+    /// Returns up to `limit` answers of a batch without a review, those in most doubt first, after this agreement and number.
+    async fn answers_to_review(
+        &self,
+        id: BatchId,
+        after: Option<(Agreement, u32)>,
+        limit: u32,
+    ) -> Result<Vec<AnswerRecord>, StoreError>;
+
+    /// Stores the option that a person chose for a row, or removes it. Returns `false` if the row has no answer.
+    async fn review_row(
+        &self,
+        id: BatchId,
+        number: u32,
+        option: Option<&str>,
+        at: Timestamp,
+    ) -> Result<bool, StoreError>;
+
+    /// Lets everyone with the link read the page of a batch, or only its owner.
+    async fn share_batch(&self, user: UserId, id: BatchId, shared: bool) -> Result<(), StoreError>;
+
+    /// Returns a batch that is shared.
+    async fn shared_batch(&self, id: BatchId) -> Result<Option<BatchRecord>, StoreError>;
 
     /// Deletes up to `limit` ended batches whose time is over. Returns their number.
     async fn delete_old_batches(&self, now: Timestamp, limit: u32) -> Result<u64, StoreError>;

@@ -42,8 +42,8 @@ pub use account_record::{
 pub use agent_pushes::{AgentPush, AgentPushes, MAX_PUSHES};
 pub use agent_tasks::{AgentTask, AgentTasks, TaskFilter, TaskPage, TaskState};
 pub use batches::{
-    BatchError, BatchNotification, BatchRecord, BatchStart, BatchStatus, BatchStore, BatchTerms, LeasedRows,
-    NewBatch, RowCounts, RowEnd, RowKind,
+    AnswerCounts, AnswerRecord, BatchError, BatchNotification, BatchRecord, BatchStart, BatchStatus,
+    BatchStore, BatchTerms, LeasedRows, NewBatch, RowAnswer, RowCounts, RowEnd, RowKind,
 };
 pub use cards::{
     CardEvent, CardProcessor, Cents, CheckoutPage, CheckoutStore, FailedRefund, NewCheckout, OpenCheckout,

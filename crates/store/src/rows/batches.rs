@@ -3,7 +3,10 @@
 use std::time::Duration;
 
 use ep_kernel::batch_id::{BatchId, FileId};
-use ep_kernel::ports::{BatchNotification, BatchRecord, FileRecord, RowCounts, StoreError};
+use ep_kernel::ports::{
+    AnswerCounts, AnswerRecord, BatchNotification, BatchRecord, FileRecord, RowAnswer, RowCounts, StoreError,
+};
+use ep_polling::agreement::Agreement;
 use ep_polling::money::MicroUsd;
 use ep_polling::time::Timestamp;
 
@@ -54,6 +57,7 @@ row! {
         notification_error: Option<String>,
         held: i64,
         errors: Option<String>,
+        shared: i64,
         created_at: i64,
         started_at: Option<i64>,
         cancelling_at: Option<i64>,
@@ -79,6 +83,16 @@ row! {
         frozen: i64,
         is_cut: i64,
     }
+}
+
+row! {
+    /// The answer of a row.
+    AnswerRow { number: i64, answer: Option<String>, agreement: i64, contested: i64, reviewed: Option<String> }
+}
+
+row! {
+    /// The numbers of answers of a batch.
+    AnswerCountsRow { answers: i64, unanimous: i64, contested: i64, undecided: i64, reviewed: i64 }
 }
 
 row! {
@@ -140,6 +154,7 @@ impl TryFrom<BatchRow> for BatchRecord {
             held: MicroUsd::new(row.held),
             errors: row.errors.as_deref().map_or(Ok(Vec::new()), serde_json::from_str).map_err(failed)?,
             notification: notification(row.notification_state.as_deref(), row.notification_error)?,
+            shared: row.shared != 0,
             created_at: Timestamp::from_millis(row.created_at),
             started_at: row.started_at.map(Timestamp::from_millis),
             cancelling_at: row.cancelling_at.map(Timestamp::from_millis),
@@ -147,5 +162,28 @@ impl TryFrom<BatchRow> for BatchRecord {
             expires_at: Timestamp::from_millis(row.expires_at),
             deleted_at: ended_at.map(|ended| ended.after(keep)),
         })
+    }
+}
+
+impl TryFrom<AnswerRow> for AnswerRecord {
+    type Error = StoreError;
+
+    fn try_from(row: AnswerRow) -> Result<Self, StoreError> {
+        let agreement = u32::try_from(row.agreement).ok().and_then(Agreement::from_number);
+        let agreement = agreement.ok_or_else(|| unreadable("the agreement on an answer"))?;
+        let answer = RowAnswer { option: row.answer, agreement, contested: row.contested != 0 };
+        Ok(Self { number: row.number as u32, answer, reviewed: row.reviewed })
+    }
+}
+
+impl From<AnswerCountsRow> for AnswerCounts {
+    fn from(row: AnswerCountsRow) -> Self {
+        Self {
+            all: row.answers as u32,
+            unanimous: row.unanimous as u32,
+            contested: row.contested as u32,
+            undecided: row.undecided as u32,
+            reviewed: row.reviewed as u32,
+        }
     }
 }

@@ -45,6 +45,11 @@ pub(crate) const ERASE_FILE_LINES: &str = concat!(
     ")"
 );
 pub(crate) const ERASE_FILES: &str = concat!("DELETE FROM files WHERE user_id IN ", accounts_of!("$1"));
+pub(crate) const ERASE_BATCH_ANSWERS: &str = concat!(
+    "DELETE FROM batch_answers WHERE batch IN (SELECT id FROM batches WHERE user_id IN ",
+    accounts_of!("$1"),
+    ")"
+);
 pub(crate) const ERASE_BATCH_ROWS: &str = concat!(
     "DELETE FROM batch_rows WHERE batch IN (SELECT id FROM batches WHERE user_id IN ",
     accounts_of!("$1"),

@@ -89,11 +89,13 @@ macro_rules! batches {
              (SELECT state FROM batch_notifications WHERE batch = batches.id) AS notification_state, \
              (SELECT last_error FROM batch_notifications WHERE batch = batches.id) AS notification_error, \
              held + CAST(COALESCE((SELECT SUM(amount) FROM holds WHERE batch = batches.id AND status = 'open'), 0) AS BIGINT) \
-                 AS held, errors, created_at, started_at, cancelling_at, ended_at, expires_at, keep_ms FROM batches"
+                 AS held, errors, shared, created_at, started_at, cancelling_at, ended_at, expires_at, keep_ms FROM batches"
     };
 }
 pub(crate) const BATCH: &str = concat!(batches!(), " WHERE user_id = $1 AND id = $2");
 pub(crate) const BATCH_BY_ID: &str = concat!(batches!(), " WHERE id = $1");
+pub(crate) const SHARED_BATCH: &str = concat!(batches!(), " WHERE id = $1 AND shared = 1");
+pub(crate) const SHARE_BATCH: &str = "UPDATE batches SET shared = $3 WHERE user_id = $1 AND id = $2";
 pub(crate) const BATCHES_OF: &str = concat!(
     batches!(),
     " WHERE user_id = $1 AND (CAST($2 AS BIGINT) IS NULL OR created_at < $2 \
@@ -130,6 +132,7 @@ pub(crate) const END_BATCH: &str =
     "UPDATE batches SET status = $2, ended_at = $3, held = 0 WHERE id = $1 AND ended_at IS NULL";
 pub(crate) const OLD_BATCHES: &str =
     "SELECT id FROM batches WHERE ended_at IS NOT NULL AND ended_at + keep_ms <= $1 LIMIT $2";
+pub(crate) const DELETE_ANSWERS: &str = "DELETE FROM batch_answers WHERE batch = $1";
 pub(crate) const DELETE_ROWS: &str = "DELETE FROM batch_rows WHERE batch = $1";
 /// Stores the notification of a new batch, if the batch ($3) or its owner has a webhook URL.
 pub(crate) const ADD_BATCH_NOTIFICATION: &str = "INSERT INTO batch_notifications (batch, user_id, url, next_at) \
@@ -163,6 +166,26 @@ pub(crate) const RENEW_ROWS: &str = "UPDATE batch_rows SET lease_until = (SELECT
 pub(crate) const CUT_BATCH: &str = "UPDATE batches SET is_cut = 1 WHERE id = $1 AND is_cut = 0";
 pub(crate) const END_ROW: &str = "UPDATE batch_rows SET outcome = $3, response = $4 \
      WHERE batch = $1 AND number = $2 AND outcome IS NULL";
+pub(crate) const ADD_ANSWER: &str = "INSERT INTO batch_answers (batch, number, answer, agreement, contested) \
+     VALUES ($1, $2, $3, $4, $5)";
+/// Counts the answers of a batch; $2 is full agreement.
+pub(crate) const COUNT_ANSWERS: &str = "SELECT COUNT(*) AS answers, \
+         COUNT(CASE WHEN agreement = $2 THEN 1 END) AS unanimous, COUNT(CASE WHEN contested = 1 THEN 1 END) AS contested, \
+         COUNT(CASE WHEN agreement = 0 THEN 1 END) AS undecided, COUNT(reviewed) AS reviewed \
+     FROM batch_answers WHERE batch = $1";
+/// The columns of [`crate::rows::AnswerRow`].
+macro_rules! answers {
+    () => {
+        "SELECT number, answer, agreement, contested, reviewed FROM batch_answers WHERE batch = $1"
+    };
+}
+pub(crate) const ANSWERS: &str = concat!(answers!(), " AND number > $2 ORDER BY number LIMIT $3");
+pub(crate) const ANSWERS_TO_REVIEW: &str = concat!(
+    answers!(),
+    " AND reviewed IS NULL AND (agreement > $2 OR (agreement = $2 AND number > $3)) ORDER BY agreement, number LIMIT $4"
+);
+pub(crate) const REVIEW_ROW: &str = "UPDATE batch_answers SET reviewed = CAST($3 AS TEXT), \
+     reviewed_at = CASE WHEN CAST($3 AS TEXT) IS NULL THEN NULL ELSE $4 END WHERE batch = $1 AND number = $2";
 pub(crate) const POSTPONE_ROW: &str = "UPDATE batch_rows SET lease_worker = '', lease_until = (SELECT now FROM clock) + $3 \
      WHERE batch = $1 AND number = $2 AND outcome IS NULL";
 pub(crate) const OPEN_HOLDS_OF: &str =

@@ -11,16 +11,19 @@ use futures::FutureExt;
 use ep_kernel::batch_id::BatchId;
 use ep_kernel::caller::UserId;
 use ep_kernel::ports::{
-    BatchError, BatchRecord, BatchStart, BatchStatus, BatchStore, Lease, LeasedRows, ListPosition, NewBatch,
-    RowEnd, RowKind, StoreError,
+    AnswerCounts, AnswerRecord, BatchError, BatchRecord, BatchStart, BatchStatus, BatchStore, Lease,
+    LeasedRows, ListPosition, NewBatch, RowAnswer, RowEnd, RowKind, StoreError,
 };
 use ep_kernel::webhook_url::WebhookUrl;
+use ep_polling::agreement::Agreement;
 use ep_polling::money::{Hold, MicroUsd};
 use ep_polling::time::Timestamp;
 
 use super::{Database, accounts, exactly_one, holds};
 use crate::engine::{Connection, Durability, Engine};
-use crate::rows::{self, BatchRow, CountRow, IdRow, LineRow, LockedBatchRow, NumberRow, OwnedRow};
+use crate::rows::{
+    self, AnswerCountsRow, AnswerRow, BatchRow, CountRow, IdRow, LineRow, LockedBatchRow, NumberRow, OwnedRow,
+};
 use crate::statements as sql;
 use crate::value::values;
 
@@ -119,7 +122,16 @@ impl<E: Engine> BatchStore for Database<E> {
 
     async fn end_row(&self, id: BatchId, number: u32, end: RowEnd) -> Result<(), StoreError> {
         let (outcome, response) = match &end {
-            RowEnd::Completed(response) => (outcome(RowKind::Completed), Some(&**response)),
+            RowEnd::Completed(response, None) => (outcome(RowKind::Completed), Some(&**response)),
+            RowEnd::Completed(response, Some(answer)) => {
+                let (response, answer) = (response.clone(), answer.clone());
+                return self
+                    .0
+                    .transact(Durability::ProcessCrash, move |db| {
+                        answer_row(db, (id, number), response, answer).boxed()
+                    })
+                    .await;
+            }
             RowEnd::Failed(response) => (outcome(RowKind::Failed), Some(&**response)),
             RowEnd::NotAsked(response) => {
                 self.0.execute(Durability::ProcessCrash, sql::CUT_BATCH, values![id]).await?;
@@ -162,7 +174,57 @@ impl<E: Engine> BatchStore for Database<E> {
 
     async fn erase_results(&self, id: BatchId, kind: RowKind) -> Result<(), StoreError> {
         let values = values![id, outcome(kind)];
-        self.0.execute(Durability::PowerLoss, sql::ERASE_RESULTS, values).await.map(drop)
+        self.0.execute(Durability::PowerLoss, sql::ERASE_RESULTS, values).await?;
+        match kind {
+            RowKind::Completed => {
+                self.0.execute(Durability::PowerLoss, sql::DELETE_ANSWERS, values![id]).await.map(drop)
+            }
+            RowKind::Failed => Ok(()),
+        }
+    }
+
+    async fn answer_counts(&self, id: BatchId) -> Result<AnswerCounts, StoreError> {
+        let values = values![id, Agreement::FULL.number()];
+        let counts: Option<AnswerCountsRow> = self.0.fetch_optional(sql::COUNT_ANSWERS, values).await?;
+        Ok(counts.map(Into::into).unwrap_or_default())
+    }
+
+    async fn answers(&self, id: BatchId, after: u32, limit: u32) -> Result<Vec<AnswerRecord>, StoreError> {
+        let rows: Vec<AnswerRow> = self.0.fetch_all(sql::ANSWERS, values![id, after, limit]).await?;
+        rows.into_iter().map(TryInto::try_into).collect()
+    }
+
+    async fn answers_to_review(
+        &self,
+        id: BatchId,
+        after: Option<(Agreement, u32)>,
+        limit: u32,
+    ) -> Result<Vec<AnswerRecord>, StoreError> {
+        let (agreement, number) = after.unwrap_or((Agreement::NONE, 0));
+        let values = values![id, agreement.number(), number, limit];
+        let rows: Vec<AnswerRow> = self.0.fetch_all(sql::ANSWERS_TO_REVIEW, values).await?;
+        rows.into_iter().map(TryInto::try_into).collect()
+    }
+
+    async fn review_row(
+        &self,
+        id: BatchId,
+        number: u32,
+        option: Option<&str>,
+        at: Timestamp,
+    ) -> Result<bool, StoreError> {
+        let values = values![id, number, option, at];
+        Ok(self.0.execute(Durability::PowerLoss, sql::REVIEW_ROW, values).await? == 1)
+    }
+
+    async fn share_batch(&self, user: UserId, id: BatchId, shared: bool) -> Result<(), StoreError> {
+        let values = values![user, id, i64::from(shared)];
+        self.0.execute(Durability::PowerLoss, sql::SHARE_BATCH, values).await.map(drop)
+    }
+
+    async fn shared_batch(&self, id: BatchId) -> Result<Option<BatchRecord>, StoreError> {
+        let row: Option<BatchRow> = self.0.fetch_optional(sql::SHARED_BATCH, values![id]).await?;
+        row.map(TryInto::try_into).transpose()
     }
 
     async fn delete_old_batches(&self, now: Timestamp, limit: u32) -> Result<u64, StoreError> {
@@ -181,6 +243,22 @@ impl<E: Engine> BatchStore for Database<E> {
             .await?;
         Ok(deleted)
     }
+}
+
+/// Stores the result and the answer of a row, once.
+async fn answer_row<C: Connection>(
+    db: &mut C,
+    (id, number): (BatchId, u32),
+    response: String,
+    answer: RowAnswer,
+) -> Result<(), StoreError> {
+    let values = values![id, number, outcome(RowKind::Completed), &*response];
+    if db.execute(sql::END_ROW, values).await? == 0 {
+        return Ok(());
+    }
+    let RowAnswer { option, agreement, contested } = answer;
+    let values = values![id, number, option.as_deref(), agreement.number(), i64::from(contested)];
+    exactly_one(db.execute(sql::ADD_ANSWER, values).await?)
 }
 
 /// The outcome of a line that is no row.
@@ -296,6 +374,7 @@ async fn end<C: Connection>(
 
 /// Deletes an ended batch with its rows.
 pub(super) async fn erase<C: Connection>(db: &mut C, batch: &str) -> Result<(), StoreError> {
+    db.execute(sql::DELETE_ANSWERS, values![batch]).await?;
     db.execute(sql::DELETE_ROWS, values![batch]).await?;
     db.execute(sql::DELETE_BATCH_NOTIFICATION, values![batch]).await?;
     db.execute(sql::DELETE_BATCH, values![batch]).await.map(drop)

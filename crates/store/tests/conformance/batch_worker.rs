@@ -9,7 +9,7 @@ use std::time::Duration;
 use async_trait::async_trait;
 use ep_kernel::batch_id::BatchId;
 use ep_kernel::batches::line::BatchLine;
-use ep_kernel::batches::{BatchRequest, BatchSettings, Batches, Ports, RETENTION, RowRunner};
+use ep_kernel::batches::{BatchRequest, BatchSettings, Batches, Ports, RETENTION, RowResponse, RowRunner};
 use ep_kernel::caller::{RequestId, UserId};
 use ep_kernel::fault::{Fault, Kind};
 use ep_kernel::ports::{BatchRecord, BatchStatus, BatchTerms, RowKind};
@@ -67,7 +67,7 @@ impl RowRunner for Script {
         row: &BatchLine,
         reference: String,
         _: RequestId,
-    ) -> Result<Value, Fault> {
+    ) -> Result<RowResponse, Fault> {
         self.asked.fetch_add(1, Ordering::SeqCst);
         let does =
             if row.custom_id.starts_with("later") { *self.later.lock().unwrap() } else { Row::Answers };
@@ -75,7 +75,7 @@ impl RowRunner for Script {
             self.begun.lock().unwrap().insert(reference);
         }
         match does {
-            Row::Answers => Ok(json!({ "id": row.custom_id })),
+            Row::Answers => Ok(RowResponse { body: json!({ "id": row.custom_id }), answer: None }),
             Row::FailsForATime => {
                 Err(Fault::new(Kind::Unavailable, "not now").retry_after(Duration::from_secs(1)))
             }

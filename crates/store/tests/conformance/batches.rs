@@ -21,6 +21,8 @@ on_both_engines!(
     a_batch_is_created_once_and_listed,
     each_row_goes_to_one_worker_until_its_lease_ends,
     a_batch_ends_when_its_rows_have_ended,
+    answers_are_reviewed_in_the_order_of_their_doubt,
+    a_batch_is_shared_by_its_owner,
     cancelled_and_expired_batches_finish_what_was_begun,
     polls_draw_from_the_money_of_their_batch,
     a_batch_needs_its_money,
@@ -205,7 +207,7 @@ async fn each_row_goes_to_one_worker_until_its_lease_ends(db: TestDatabase) {
     assert_eq!(leased(&db, id, "d", 9, 300).await, [0_u32; 0]);
     assert_eq!(batches.postpone_row(id, 3, Duration::ZERO).await.unwrap(), 0);
     assert_eq!(leased(&db, id, "d", 9, 300).await, [3]);
-    batches.end_row(id, 3, RowEnd::Completed("{}".to_owned())).await.unwrap();
+    batches.end_row(id, 3, RowEnd::Completed("{}".to_owned(), None)).await.unwrap();
     batches.end_row(id, 3, RowEnd::Failed("late".to_owned())).await.unwrap();
     assert_eq!(batches.results(id, RowKind::Completed, 0, 9).await.unwrap(), [(3, "{}".to_owned())]);
     // Renewed leases last longer than others.
@@ -225,7 +227,7 @@ async fn a_batch_ends_when_its_rows_have_ended(db: TestDatabase) {
     let id = started(&db, user, &["1", "2", "3"], None).await;
     assert_eq!(batches.end_batch(id, at(400)).await.unwrap(), None);
     assert_eq!(leased(&db, id, "a", 9, 300).await, [1, 2, 3]);
-    batches.end_row(id, 1, RowEnd::Completed("one".to_owned())).await.unwrap();
+    batches.end_row(id, 1, RowEnd::Completed("one".to_owned(), None)).await.unwrap();
     batches.end_row(id, 2, RowEnd::Blank).await.unwrap();
     assert_eq!(batches.end_batch(id, at(400)).await.unwrap(), None);
     batches.end_row(id, 3, RowEnd::Failed("drei €".to_owned())).await.unwrap();
@@ -237,6 +239,68 @@ async fn a_batch_ends_when_its_rows_have_ended(db: TestDatabase) {
     assert_eq!(batches.results_size(id, RowKind::Completed).await.unwrap(), 4);
     assert_eq!(batches.results_size(id, RowKind::Failed).await.unwrap(), 9);
     assert_eq!(batches.open_batches(9, at(300)).await.unwrap(), []);
+}
+
+async fn answers_are_reviewed_in_the_order_of_their_doubt(db: TestDatabase) {
+    let user = db.user(0).await;
+    let batches = db.store.batches();
+    let id = started(&db, user, &["1", "2", "3", "4", "5"], None).await;
+    assert_eq!(leased(&db, id, "a", 9, 300).await, [1, 2, 3, 4, 5]);
+    let votes = [[Some(0), Some(0), Some(0)], [Some(0), Some(1), Some(0)], [Some(0), Some(1), Some(2)]];
+    let answers = [
+        Some((Some("a"), Agreement::of(&votes[0], 0, true), false)),
+        Some((None, Agreement::NONE, true)),
+        Some((Some("b"), Agreement::of(&votes[1], 0, true), false)),
+        Some((Some("a"), Agreement::of(&votes[1], 0, true), true)),
+        None,
+    ];
+    for (number, answer) in (1..).zip(answers) {
+        let answer = answer.map(|(option, agreement, contested)| RowAnswer {
+            option: option.map(str::to_owned),
+            agreement,
+            contested,
+        });
+        for _ in 0..2 {
+            let end = RowEnd::Completed("{}".to_owned(), answer.clone());
+            batches.end_row(id, number, end).await.unwrap();
+        }
+    }
+    let numbers = |found: Vec<AnswerRecord>| found.iter().map(|answer| answer.number).collect::<Vec<u32>>();
+    let queue = |after, limit| batches.answers_to_review(id, after, limit);
+    let first = queue(None, 2).await.unwrap();
+    let after = Some((first[1].answer.agreement, first[1].number));
+    assert_eq!((numbers(first), numbers(queue(after, 9).await.unwrap())), (vec![2, 3], vec![4, 1]));
+    assert_eq!(numbers(batches.answers(id, 2, 9).await.unwrap()), [3, 4]);
+    let counts = AnswerCounts { all: 4, unanimous: 1, contested: 2, undecided: 1, reviewed: 0 };
+    assert_eq!(batches.answer_counts(id).await.unwrap(), counts);
+
+    assert!(batches.review_row(id, 2, Some("b"), at(400)).await.unwrap());
+    assert!(batches.review_row(id, 3, Some("a"), at(401)).await.unwrap());
+    assert!(batches.review_row(id, 3, None, at(402)).await.unwrap());
+    assert!(!batches.review_row(id, 5, Some("a"), at(403)).await.unwrap());
+    assert_eq!(numbers(queue(None, 9).await.unwrap()), [3, 4, 1]);
+    let reviewed = batches.answers(id, 1, 1).await.unwrap();
+    assert_eq!((reviewed[0].reviewed.as_deref(), &reviewed[0].answer.option), (Some("b"), &None));
+    assert_eq!(batches.answer_counts(id).await.unwrap(), AnswerCounts { reviewed: 1, ..counts });
+
+    batches.erase_results(id, RowKind::Failed).await.unwrap();
+    assert_eq!(batches.answer_counts(id).await.unwrap().all, 4);
+    batches.erase_results(id, RowKind::Completed).await.unwrap();
+    assert_eq!(batches.answer_counts(id).await.unwrap(), AnswerCounts::default());
+}
+
+async fn a_batch_is_shared_by_its_owner(db: TestDatabase) {
+    let (user, stranger) = (db.user(0).await, db.user(0).await);
+    let batches = db.store.batches();
+    let id = started(&db, user, &["1"], None).await;
+    assert_eq!(batches.shared_batch(id).await.unwrap(), None);
+    batches.share_batch(stranger, id, true).await.unwrap();
+    assert_eq!(batches.shared_batch(id).await.unwrap(), None);
+    batches.share_batch(user, id, true).await.unwrap();
+    let shared = batches.shared_batch(id).await.unwrap().unwrap();
+    assert_eq!((shared.id, shared.shared), (id, true));
+    batches.share_batch(user, id, false).await.unwrap();
+    assert_eq!(batches.shared_batch(id).await.unwrap(), None);
 }
 
 async fn cancelled_and_expired_batches_finish_what_was_begun(db: TestDatabase) {
@@ -260,7 +324,7 @@ async fn cancelled_and_expired_batches_finish_what_was_begun(db: TestDatabase) {
         // Another worker finishes the row of one that is gone.
         db.pass(61_000).await;
         assert_eq!(leased(&db, id, "b", 9, now).await, [1]);
-        batches.end_row(id, 1, RowEnd::Completed("{}".to_owned())).await.unwrap();
+        batches.end_row(id, 1, RowEnd::Completed("{}".to_owned(), None)).await.unwrap();
         assert_eq!(batches.end_batch(id, at(now)).await.unwrap(), Some(status));
         assert_eq!(batches.batch(user, id).await.unwrap().unwrap().rows.failed, 2);
         assert_eq!(db.money(user).await, [1_000, 0, 0]);

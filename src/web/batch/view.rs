@@ -1,0 +1,327 @@
+//! The data of the page of a batch.
+
+use std::time::Duration;
+
+use askama::Template;
+use ep_kernel::ports::{BatchError, BatchStatus};
+use ep_polling::time::Timestamp;
+use ep_share_image::letter;
+use ep_tools::batches::{BatchReview, BatchState, ReviewRow};
+
+use crate::layout::{HeaderVisitor, Layout, Renders, one_line, own};
+use crate::site::Site;
+use crate::site::names::{BATCH_FORMS, BATCH_PAGE};
+use crate::web::account::{Moment, figure};
+use crate::web::result::colour;
+
+/// Options that have a key.
+const KEYS: usize = 9;
+
+/// The page of a batch.
+#[derive(Template)]
+#[template(path = "web/batch/batch.html")]
+pub struct BatchPage<'a> {
+    page: Layout<'a>,
+    inner: Batch,
+}
+
+/// The page of a batch in Markdown.
+#[derive(Template)]
+#[template(path = "web/batch/batch.md")]
+struct BatchText<'a> {
+    inner: &'a Batch,
+}
+
+/// The part for the owner.
+pub struct OwnerView {
+    /// The batch.
+    pub batch: BatchState,
+    /// Idempotency key of the forms.
+    pub nonce: String,
+}
+
+/// The part of the queue to show.
+pub struct QueueView<'a> {
+    /// Its position.
+    pub cursor: Option<&'a str>,
+    /// The time of the request.
+    pub now: Timestamp,
+}
+
+struct Batch {
+    id: String,
+    name: String,
+    status: &'static str,
+    is_open: bool,
+    shared: bool,
+    /// Rows with a result or an error, and all rows.
+    done: u32,
+    total: u32,
+    /// The width of the bar, in percent.
+    percent: String,
+    /// The pace and the remaining time; empty unless rows are asked.
+    pace: String,
+    agreement: Agreement,
+    /// The row to review.
+    row: Option<Row>,
+    /// The rows after it.
+    next: Vec<Row>,
+    cursor: String,
+    owner: Option<Owner>,
+    addresses: Addresses,
+}
+
+/// The agreement of the models on the answers.
+struct Agreement {
+    answers: u32,
+    unanimous: u32,
+    unanimous_share: u32,
+    contested: u32,
+    contested_share: u32,
+    undecided: u32,
+    reviewed: u32,
+}
+
+struct Row {
+    /// The query that continues after the row.
+    skip: String,
+    number: u32,
+    custom_id: String,
+    question: String,
+    options: Vec<RowOption>,
+    answer: Option<String>,
+    /// The votes, as in 2 : 1.
+    split: String,
+}
+
+struct RowOption {
+    key: Option<usize>,
+    letter: char,
+    colour: usize,
+    text: String,
+    votes: String,
+}
+
+struct Owner {
+    nonce: String,
+    cost: String,
+    at_most: Option<String>,
+    errors: Vec<BatchError>,
+    completed: u32,
+    failed: u32,
+    deleted: Option<String>,
+}
+
+/// Addresses of the page, its forms, and its state for the script.
+struct Addresses {
+    page: String,
+    state: String,
+    review: String,
+    sharing: String,
+    cancellation: String,
+}
+
+impl Addresses {
+    fn new(site: &Site, id: &str) -> Self {
+        let url = |name: &str| own(&site.links.url(name, &[]));
+        let of_batch = |name: &str| own(&site.links.url(name, &[("batch_id", id)]));
+        Self {
+            page: of_batch(BATCH_PAGE),
+            state: of_batch("get_batch_review"),
+            review: url(BATCH_FORMS.review),
+            sharing: url(BATCH_FORMS.sharing),
+            cancellation: url(BATCH_FORMS.cancellation),
+        }
+    }
+}
+
+impl<'a> BatchPage<'a> {
+    /// Creates the page for a visitor. `owner` is missing for others who read a shared batch.
+    pub fn new(
+        site: &'a Site,
+        found: BatchReview,
+        owner: Option<OwnerView>,
+        visitor: Option<HeaderVisitor>,
+        view: QueueView<'_>,
+    ) -> Self {
+        let id = found.batch_id.to_string();
+        let done = found.rows.completed + found.rows.failed;
+        let total = found.rows.total;
+        let is_open = is_open(found.status);
+        let started = owner.as_ref().and_then(|owner| owner.batch.started_at);
+        let answers = found.answers;
+        let addresses = Addresses::new(site, &id);
+        let mut rows = found.queue.into_iter().map(Row::new);
+        let row = rows.next();
+        let next: Vec<Row> = rows.collect();
+        let inner = Batch {
+            name: found.name.unwrap_or_else(|| id.clone()),
+            status: word(found.status),
+            is_open,
+            shared: found.shared,
+            done,
+            total,
+            percent: format!("{:.2}", f64::from(done) / f64::from(total.max(1)) * 100.0),
+            pace: started
+                .filter(|_| is_open)
+                .map_or_else(String::new, |started| pace(done, total, view.now.since(started))),
+            agreement: Agreement {
+                answers: answers.all,
+                unanimous: answers.unanimous,
+                unanimous_share: share(answers.unanimous, answers.all),
+                contested: answers.contested,
+                contested_share: share(answers.contested, answers.all),
+                undecided: answers.undecided,
+                reviewed: answers.reviewed,
+            },
+            row,
+            next,
+            cursor: view.cursor.unwrap_or_default().to_owned(),
+            owner: owner.map(|owner| Owner::new(owner, view.now)),
+            id,
+            addresses,
+        };
+        let about = format!("A batch of {total} questions to several AI models.");
+        let title =
+            if is_open { format!("{done} of {total} rows: {}", inner.name) } else { inner.name.clone() };
+        let page = Layout::new(site, title, about);
+        Self { page: Layout { noindex: true, visitor, ..page }, inner }
+    }
+}
+
+impl Batch {
+    /// Returns the rows of the queue on the page.
+    fn rows(&self) -> impl Iterator<Item = &Row> {
+        self.row.iter().chain(&self.next)
+    }
+}
+
+impl Owner {
+    fn new(owner: OwnerView, now: Timestamp) -> Self {
+        let OwnerView { batch, nonce } = owner;
+        Self {
+            nonce,
+            cost: figure(batch.cost_usd.0.as_usd()),
+            at_most: batch.max_cost_usd.map(|most| figure(most.0.as_usd())),
+            errors: batch.errors,
+            completed: batch.rows.completed,
+            failed: batch.rows.failed,
+            deleted: batch.deleted_at.map(|at| Moment::new(at, now).day),
+        }
+    }
+}
+
+impl Row {
+    fn new(row: ReviewRow) -> Self {
+        let votes = |option: &str| row.tally.of(option);
+        let mut split: Vec<u32> =
+            row.tally.0.iter().map(|(_, votes)| *votes).filter(|votes| *votes > 0).collect();
+        split.sort_unstable_by(|first, second| second.cmp(first));
+        let split: Vec<String> = split.iter().map(ToString::to_string).collect();
+        let options = row.options.iter().enumerate().map(|(place, option)| RowOption {
+            key: Some(place + 1).filter(|key| *key <= KEYS),
+            letter: letter(place),
+            colour: colour(place),
+            text: option.clone(),
+            votes: match votes(option) {
+                1 => "1 model".to_owned(),
+                votes => format!("{votes} models"),
+            },
+        });
+        Self {
+            options: options.collect(),
+            split: if split.is_empty() { "no votes".to_owned() } else { split.join(" : ") },
+            skip: url::form_urlencoded::Serializer::new("?".to_owned())
+                .append_pair("cursor", &row.cursor)
+                .finish(),
+            number: row.row,
+            custom_id: row.custom_id,
+            question: row.question,
+            answer: row.answer,
+        }
+    }
+
+    /// Returns the question as one line.
+    fn line(&self) -> String {
+        one_line(&self.question)
+    }
+
+    /// Returns the number of options with a key.
+    fn keys(&self) -> usize {
+        self.options.len().min(KEYS)
+    }
+}
+
+impl Renders for BatchPage<'_> {
+    fn html(&self) -> askama::Result<String> {
+        self.render()
+    }
+
+    fn markdown(&self) -> askama::Result<String> {
+        BatchText { inner: &self.inner }.render()
+    }
+}
+
+/// True if the batch has not ended.
+pub(in crate::web) const fn is_open(status: BatchStatus) -> bool {
+    matches!(status, BatchStatus::Validating | BatchStatus::InProgress | BatchStatus::Cancelling)
+}
+
+/// Returns the state for people.
+pub(in crate::web) const fn word(status: BatchStatus) -> &'static str {
+    match status {
+        BatchStatus::Validating => "Checking the rows",
+        BatchStatus::InProgress => "Asking",
+        BatchStatus::Cancelling => "Cancelling",
+        BatchStatus::Completed => "Completed",
+        BatchStatus::Failed => "Failed: no row was asked",
+        BatchStatus::Cancelled => "Cancelled",
+        BatchStatus::Expired => "Expired: not all rows were asked in time",
+    }
+}
+
+/// Returns a share in percent. Only all is 100 %.
+fn share(part: u32, all: u32) -> u32 {
+    (u64::from(part) * 100).checked_div(u64::from(all)).unwrap_or(0) as u32
+}
+
+/// Describes the pace of the rows and the remaining time.
+fn pace(done: u32, total: u32, elapsed: Duration) -> String {
+    let seconds = elapsed.as_secs_f64();
+    if done == 0 || seconds < 1.0 || done >= total {
+        return String::new();
+    }
+    let rate = f64::from(done) / seconds;
+    let left = f64::from(total - done) / rate;
+    let rate = if rate < 10.0 { format!("{rate:.1}") } else { format!("{rate:.0}") };
+    format!("{rate} rows/s · about {} left", duration(left))
+}
+
+/// Writes a duration in its two largest units.
+fn duration(seconds: f64) -> String {
+    let seconds = seconds.ceil() as u64;
+    match (seconds / 3600, seconds / 60 % 60, seconds % 60) {
+        (0, 0, seconds) => format!("{seconds} s"),
+        (0, minutes, seconds) => format!("{minutes} min {seconds} s"),
+        (hours, minutes, _) => format!("{hours} h {minutes} min"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_pace_tells_when_a_batch_ends() {
+        let pace = |done, total, seconds| pace(done, total, Duration::from_secs(seconds));
+        assert_eq!(pace(0, 10, 5), "");
+        assert_eq!(pace(10, 10, 5), "");
+        assert_eq!(pace(310, 2_914, 10), "31 rows/s · about 1 min 24 s left");
+        assert_eq!(pace(1, 100_000, 2), "0.5 rows/s · about 55 h 33 min left");
+    }
+
+    #[test]
+    fn only_all_rows_are_a_hundred_percent() {
+        assert_eq!([share(0, 0), share(999, 1000), share(3, 3)], [0, 99, 100]);
+    }
+}

@@ -1,0 +1,154 @@
+//! The page of a batch: its review in a real browser (`tests/pages/batch.mjs`), and the operations behind it.
+
+use std::time::Duration;
+
+use ep_kernel::caller::UserId;
+use ep_polling::money::MicroUsd;
+use reqwest::Method;
+use serde_json::{Value, json};
+
+use crate::harness::{Client, Service, Setup};
+use crate::pages::walked_by;
+
+const OPTIONS: [&str; 3] = ["Praise", "Complaint", "=Question"];
+
+/// Creates a batch of questions, and returns its id.
+async fn batch(client: &Client, rows: usize) -> String {
+    let row = |number: usize| {
+        let question = format!("What does the customer want? “Parcel {number} came late, but I like it.”");
+        json!({ "id": format!("ticket-{number}"), "question": question, "options": OPTIONS })
+    };
+    let rows: Vec<Value> = (0..rows).map(row).collect();
+    let request = json!({
+        "rows": rows, "preset": "trio", "complete": true, "metadata": { "name": "Reviews of a shop" },
+    });
+    client.post("/api/batches", &request).await.expect(202)["batch_id"].as_str().unwrap().to_owned()
+}
+
+async fn ended(client: &Client, id: &str) -> Value {
+    for _ in 0..600 {
+        let batch = client.get(&format!("/api/batches/{id}")).await.expect(200);
+        if !batch["ended_at"].is_null() {
+            return batch;
+        }
+        tokio::time::sleep(Duration::from_millis(50)).await;
+    }
+    panic!("{id} does not end");
+}
+
+async fn owner(service: &Service) -> (UserId, Client) {
+    service.user_with(MicroUsd::new(50_000_000)).await
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_batch_is_reviewed_in_a_browser() {
+    let service = Setup::demo().with("EP_BATCH_ROWS", "4").boot().await;
+    let (user, client) = owner(&service).await;
+    let done = batch(&client, 40).await;
+    ended(&client, &done).await;
+    let running = batch(&client, 1000).await;
+    let given = json!({
+        "session": service.cookie(user).await,
+        "ended": format!("/batches/{done}"),
+        "open": format!("/batches/{running}"),
+        "screenshots": std::env::var("EP_SCREENSHOTS").ok(),
+    });
+    walked_by("batch.mjs", &service, given, |_| ()).await;
+}
+
+#[tokio::test]
+async fn rows_in_most_doubt_come_first_and_a_choice_is_stored() {
+    let service = Setup::demo().boot().await;
+    let (user, client) = owner(&service).await;
+    let (_, stranger) = owner(&service).await;
+    let id = batch(&client, 30).await;
+    ended(&client, &id).await;
+    let path = format!("/api/batches/{id}/review");
+    let all = client.get(&format!("{path}?limit=100")).await.expect(200);
+    assert_eq!(
+        (&all["name"], &all["status"], &all["shared"]),
+        (&json!("Reviews of a shop"), &json!("completed"), &json!(false))
+    );
+    let queue = all["queue"].as_array().unwrap();
+    assert_eq!(
+        (queue.len(), &all["next_cursor"], all["answers"]["all"].as_u64()),
+        (30, &Value::Null, Some(30))
+    );
+    // Trio has three models, so the votes for the answer are the agreement.
+    let agreement = |row: &Value| {
+        let votes = row["answer"].as_str().map(|answer| row["tally"][answer].as_u64().unwrap());
+        let cast: u64 = OPTIONS.iter().map(|option| row["tally"][option].as_u64().unwrap()).sum();
+        (votes.unwrap_or(0) * 1000).checked_div(cast).unwrap_or(0)
+    };
+    let undecided = queue.iter().filter(|row| row["answer"].is_null()).count();
+    let unanimous = queue.iter().filter(|row| agreement(row) == 1000).count();
+    assert_eq!(all["answers"]["undecided"], undecided);
+    assert!(
+        all["answers"]["unanimous"].as_u64().unwrap() as usize <= unanimous,
+        "a model without a vote is no agreement"
+    );
+    assert!(queue[..undecided].iter().all(|row| row["answer"].is_null()), "{queue:?}");
+    assert!(agreement(&queue[undecided]) <= agreement(&queue[29]));
+
+    // Pages are the same queue.
+    let (mut paged, mut cursor) = (Vec::new(), String::new());
+    loop {
+        let page = client.get(&format!("{path}?limit=7{cursor}")).await.expect(200);
+        paged.extend(page["queue"].as_array().unwrap().iter().cloned());
+        match page["next_cursor"].as_str() {
+            Some(next) => cursor = format!("&cursor={next}"),
+            None => break,
+        }
+    }
+    assert_eq!(&paged, queue);
+    client.get(&format!("{path}?cursor=7")).await.expect(400);
+
+    let row = &queue[0];
+    let review = |option: Value| json!({ "row": row["row"], "option": option });
+    let reviewed = client.post(&path, &review(json!("=Question"))).await.expect(200);
+    assert_eq!(reviewed, json!({ "batch_id": id, "row": row["row"], "reviewed": "=Question" }));
+    let next = client.get(&format!("{path}?limit=1")).await.expect(200);
+    assert_eq!((&next["queue"][0]["row"], &next["answers"]["reviewed"]), (&queue[1]["row"], &json!(1)));
+    let wrong = client.post(&path, &review(json!("Other"))).await.expect(400);
+    assert!(
+        wrong["error"].as_str().unwrap().contains("must be one of Praise, Complaint, =Question"),
+        "{wrong}"
+    );
+    client.post(&path, &json!({ "row": 31, "option": "Praise" })).await.expect(404);
+    client.post(&path, &json!({ "row": 0, "option": "Praise" })).await.expect(404);
+    stranger.post(&path, &review(json!("Praise"))).await.expect(404);
+    stranger.get(&path).await.expect(404);
+
+    // The file has the person's choice, and nothing that a spreadsheet runs.
+    let csv = format!("/batches/{id}.csv");
+    assert_eq!(service.anonymous().get(&csv).await.status, 303);
+    let browser = service.anonymous();
+    let cookie = service.cookie(user).await;
+    let file = browser.send(browser.request(Method::GET, &csv).header("cookie", cookie)).await;
+    assert_eq!((file.status, file.header("content-type")), (200, "text/csv; charset=utf-8"));
+    let lines: Vec<&str> = file.text.lines().collect();
+    assert_eq!((lines.len(), lines[0]), (31, "row,id,label,answer,reviewed,contested"));
+    let number = row["row"].as_u64().unwrap() as usize;
+    assert!(
+        lines[number].starts_with(&format!("{number},ticket-{},'=Question,", number - 1)),
+        "{}",
+        lines[number]
+    );
+    client.post(&path, &json!({ "row": row["row"] })).await.expect(400);
+    let removed = client.post(&path, &json!({ "row": row["row"], "remove": true })).await.expect(200);
+    assert_eq!(removed["reviewed"], Value::Null);
+    assert_eq!(client.get(&path).await.expect(200)["answers"]["reviewed"], 0);
+
+    // Everyone with the link reads a shared batch, and changes nothing.
+    let shared =
+        client.post(&format!("/api/batches/{id}/share"), &json!({ "shared": true })).await.expect(200);
+    assert_eq!(
+        (&shared["shared"], shared["page_url"].as_str().unwrap().ends_with(&format!("/batches/{id}"))),
+        (&json!(true), true)
+    );
+    for reader in [&stranger, &service.anonymous()] {
+        assert_eq!(reader.get(&path).await.expect(200)["queue"].as_array().unwrap().len(), 20);
+    }
+    stranger.post(&path, &review(json!("Praise"))).await.expect(404);
+    stranger.post(&format!("/api/batches/{id}/share"), &json!({ "shared": false })).await.expect(404);
+}

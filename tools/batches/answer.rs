@@ -1,0 +1,20 @@
+//! The answer of a row with one poll.
+
+use ep_kernel::executor::PollState;
+use ep_kernel::ports::RowAnswer;
+use ep_polling::agreement::Agreement;
+
+use crate::polls::summary::{contested, decided};
+
+/// Returns the answer of a closed poll: the option that won, or the one that its tie rule chose.
+pub fn answer_of(state: &PollState) -> RowAnswer {
+    let plan = &state.record.plan;
+    let tally = state.tally();
+    let (option, _) = decided(state, &tally);
+    let votes = plan.ranked_votes(state.ballots.iter().map(|ballot| &**ballot));
+    RowAnswer {
+        option: option.and_then(|option| plan.options.get(option).cloned()),
+        agreement: option.map_or(Agreement::NONE, |option| Agreement::of(&votes, option, plan.has_order())),
+        contested: contested(state, &tally).unwrap_or(false),
+    }
+}

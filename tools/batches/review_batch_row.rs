@@ -1,0 +1,96 @@
+//! `review_batch_row`: stores the choice of a person for a row of a batch.
+
+use ep_kernel::batch_id::BatchId;
+use ep_kernel::batches::no_such_row;
+use ep_kernel::ctx::Ctx;
+use ep_kernel::fault::{Fault, Kind};
+use ep_kernel::tool::{Access, Agents, Cost, Effect, Latency, Rate, Rest, Spec, Task, Tool, ToolOutput};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::own_batch;
+
+/// Reviews a row.
+pub struct ReviewBatchRow;
+
+/// The choice to store.
+#[derive(Debug, Deserialize, JsonSchema)]
+pub struct RowToReview {
+    /// The batch's id.
+    #[schemars(with = "BatchId")]
+    pub batch_id: String,
+    /// The number of the row.
+    #[schemars(range(min = 1))]
+    pub row: u32,
+    /// One of the row's options.
+    pub option: Option<String>,
+    /// Removes the review instead.
+    #[serde(default)]
+    #[schemars(extend("default" = false))]
+    pub remove: bool,
+}
+
+/// A reviewed row.
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
+pub struct ReviewedRow {
+    /// The batch's id.
+    pub batch_id: BatchId,
+    /// The number of the row.
+    pub row: u32,
+    /// The option that a person chose; null without a review.
+    pub reviewed: Option<String>,
+}
+
+impl ToolOutput for ReviewedRow {}
+
+impl Tool for ReviewBatchRow {
+    const SPEC: Spec = Spec {
+        name: "review_batch_row",
+        title: "Review a row of a batch",
+        summary: "Stores the option that a person chose for a row of one of your batches, beside the answer of the models. Free.",
+        manual: include_str!("review_batch_row.md"),
+        example: r#"{ "batch_id": "batch_3f2b8c1e5d4a4f6b9a7c8e1d2f3a4b5c", "row": 1, "option": "Positive" }"#,
+        access: Access::ACCOUNT,
+        effect: Effect::Write { idempotent: true },
+        cost: Cost::Free,
+        latency: Latency::Instant,
+        rate: Rate::Default,
+        rest: Some(Rest::post("/api/batches/{batch_id}/review")),
+        stream: None,
+        agents: Agents::Extended,
+        task: Task::None,
+        intents: &[
+            "correct the answer of a row",
+            "store my review of a batch row",
+            "label a row of my batch by hand",
+        ],
+        faults: &[Kind::NotFound],
+    };
+    type Input = RowToReview;
+    type Output = ReviewedRow;
+    const NEEDS_ACCOUNT: bool = true;
+
+    async fn call(cx: &Ctx, input: RowToReview) -> Result<ReviewedRow, Fault> {
+        let RowToReview { batch_id, row, option, remove } = input;
+        if option.is_some() == remove {
+            return Err(Fault::invalid("option", "send one of the row's options, or remove: true"));
+        }
+        let batch = own_batch(cx, &batch_id).await?;
+        if let Some(option) = &option {
+            check(cx, batch.id, row, option).await?;
+        }
+        cx.batches().review(&batch, row, option.as_deref()).await?;
+        Ok(ReviewedRow { batch_id: batch.id, row, reviewed: option })
+    }
+}
+
+/// Rejects a choice that is none of the row's options.
+async fn check(cx: &Ctx, batch: BatchId, row: u32, option: &str) -> Result<(), Fault> {
+    let poll = cx.polls().only_poll_of(&batch.reference(row)).await?;
+    let poll = poll.ok_or_else(|| no_such_row(batch, row))?;
+    let options = &poll.record.plan.options;
+    if options.iter().any(|known| known == option) {
+        return Ok(());
+    }
+    Err(Fault::invalid("option", format!("must be one of {}", options.join(", "))))
+}
