@@ -197,7 +197,7 @@ pub async fn by_rest(client: &Client, rest: Rest, input: &Value) -> Reply {
 }
 
 /// Fields with measured durations, in milliseconds.
-const DURATIONS: [&str; 4] = ["latency_ms", "gather_ms", "total_ms", "typical_vote_ms"];
+const DURATIONS: [&str; 5] = ["at_ms", "latency_ms", "gather_ms", "total_ms", "typical_vote_ms"];
 
 /// Sets measured durations to zero.
 pub fn without_durations(value: &mut Value) {
