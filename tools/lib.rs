@@ -10,6 +10,7 @@
 pub mod account;
 mod amount;
 pub mod batches;
+pub mod evaluations;
 pub mod examples;
 pub mod feedback;
 pub mod intents;
@@ -81,6 +82,11 @@ pub static TOOLS: LazyLock<Vec<Entry>> = LazyLock::new(|| {
         entry::<batches::GetBatchReview>(),
         entry::<batches::ReviewBatchRow>(),
         entry::<batches::ShareBatch>(),
+        entry::<evaluations::CreateEvaluation>(),
+        entry::<evaluations::GetEvaluation>(),
+        entry::<evaluations::ListEvaluations>(),
+        entry::<evaluations::ShareEvaluation>(),
+        entry::<evaluations::DeleteEvaluation>(),
         entry::<polls::DryRunPoll>(),
         entry::<polls::EstimatePoll>(),
         entry::<polls::ListProfiles>(),

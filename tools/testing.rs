@@ -12,6 +12,7 @@ use ep_kernel::batches::{self, BatchSettings, Batches};
 use ep_kernel::caller::{Caller, RequestId, UserId};
 use ep_kernel::cards::Cards;
 use ep_kernel::ctx::{Ctx, DatabaseHealth, Settings, ToolPorts};
+use ep_kernel::evaluations::Evaluations;
 use ep_kernel::executor::{self, PollExecutor, PollLimits};
 use ep_kernel::fault::Fault;
 use ep_kernel::feedback::Feedback;
@@ -136,6 +137,7 @@ impl Service {
             feedback: Feedback::new(store.feedback(), Arc::clone(&clock), Arc::clone(&entropy)),
             reputation: Reputation::new(store.reputation(), Arc::clone(&clock)),
             links: Arc::new(Links::new("https://polls.example.com", routes)),
+            evaluations: Evaluations::new(store.evaluations(), Arc::clone(&clock), Arc::clone(&entropy)),
             clock,
             models,
             panels: store.panels(),

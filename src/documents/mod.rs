@@ -107,6 +107,8 @@ pub static DOCUMENTS: &[Document] = &[
     guide_pages::FUNDING.text,
     guide_pages::SHARING.page,
     guide_pages::SHARING.text,
+    guide_pages::LABELS.page,
+    guide_pages::LABELS.text,
     guide_pages::OPENAI.page,
     guide_pages::OPENAI.text,
     guide_pages::OPENAI_CLIENTS.page,

@@ -1,5 +1,6 @@
 //! The common layout of pages: head, navigation, articles, error pages and Markdown.
 
+mod accuracy_plot;
 mod article;
 #[cfg(test)]
 mod colours;
@@ -13,6 +14,7 @@ use serde_json::Value;
 use crate::site::names::LOGO;
 use crate::site::{Site, owner};
 
+pub use accuracy_plot::AccuracyPlot;
 pub use article::Article;
 pub(crate) use fault::{Action, actions, capitalized, message, uncapitalized};
 pub use fault::{FaultPage, return_to};

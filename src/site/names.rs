@@ -16,6 +16,10 @@ pub const ASK_PATH: &str = "/ask";
 pub const RESULT_PAGE: &str = "result_page";
 /// The page of a batch.
 pub use ep_tools::batches::BATCH_PAGE;
+/// The page of an evaluation.
+pub use ep_tools::evaluations::EVALUATION_PAGE;
+/// Targets of the forms on the page of an evaluation: sharing and deletion.
+pub const EVALUATION_FORMS: (&str, &str) = ("evaluation_sharing", "evaluation_deletion");
 /// Targets of the forms on the page of a batch.
 pub const BATCH_FORMS: BatchForms =
     BatchForms { review: "batch_review", sharing: "batch_sharing", cancellation: "batch_cancellation" };
@@ -103,6 +107,8 @@ pub const API_CATALOG: &str = "api_catalog";
 pub const LOGO: &str = "logo";
 /// The name of the documentation page.
 pub const DOCS: &str = "docs";
+/// The guide to labels.
+pub const LABELS_GUIDE: &str = "guide_labels";
 /// The page of an operation.
 pub const OPERATION_PAGE: &str = "operation_page";
 /// The name of the list of operations.

@@ -5,6 +5,7 @@ mod batch;
 mod discovery;
 mod docs;
 mod document;
+mod evaluation;
 mod how_sure;
 mod login;
 mod models;
@@ -29,8 +30,8 @@ use crate::http::{Exchange, Handler, HandlerFuture};
 use crate::layout::own;
 use crate::site::names::{
     ACCOUNT_FORMS, ASK, ASK_PATH, BATCH_FORMS, BATCH_PAGE, CALLBACK, DASHBOARD, DASHBOARD_PATH, DOCS, EMBED,
-    HOME, HOW_SURE, LOGIN, LOGIN_PAGE, LOGIN_PATH, LOGOUT, MODELS_MARKDOWN, MODELS_PAGE, OEMBED,
-    OPERATION_PAGE, RESULT_PAGE, RESULTS,
+    EVALUATION_FORMS, EVALUATION_PAGE, HOME, HOW_SURE, LOGIN, LOGIN_PAGE, LOGIN_PATH, LOGOUT,
+    MODELS_MARKDOWN, MODELS_PAGE, OEMBED, OPERATION_PAGE, RESULT_PAGE, RESULTS,
 };
 use crate::site::reads_html;
 use crate::site::{Route, RouteKind};
@@ -85,7 +86,7 @@ use HandlerFn::{Plain, WithState};
 
 /// Handlers of pages, forms, redirects and probes. Each handler identifies its caller from the
 /// content of the request, not from its credential.
-static ENDPOINTS: [(Route, HandlerFn); 41] = [
+static ENDPOINTS: [(Route, HandlerFn); 46] = [
     (
         page(LOGIN_PAGE, LOGIN_PATH, "The sign-in page.")
             .media_types(HTML_AND_MARKDOWN)
@@ -133,6 +134,17 @@ static ENDPOINTS: [(Route, HandlerFn); 41] = [
     (opened(BATCH_FORMS.sharing, "/batches/share"), Plain(to_page_of_form)),
     (form(BATCH_FORMS.cancellation, "/batches/cancel", "Cancels a batch."), Plain(batch::cancel)),
     (opened(BATCH_FORMS.cancellation, "/batches/cancel"), Plain(to_page_of_form)),
+    (
+        page(EVALUATION_PAGE, "/evaluations/{evaluation_id}", "The page of an evaluation of models.")
+            .media_types(HTML_AND_MARKDOWN)
+            .faults(&evaluation::FAULTS)
+            .personal(),
+        Plain(evaluation::show),
+    ),
+    (form(EVALUATION_FORMS.0, "/evaluations/share", "Shares an evaluation."), Plain(evaluation::share)),
+    (opened(EVALUATION_FORMS.0, "/evaluations/share"), Plain(to_page_of_form)),
+    (form(EVALUATION_FORMS.1, "/evaluations/delete", "Deletes an evaluation."), Plain(evaluation::delete)),
+    (opened(EVALUATION_FORMS.1, "/evaluations/delete"), Plain(to_page_of_form)),
     (
         page(HOME, "/", "The start page, with a form for a poll.")
             .media_types(HTML_AND_MARKDOWN),

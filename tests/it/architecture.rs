@@ -145,7 +145,7 @@ const IMPORTS: [(&str, &[&str]); 13] = [
     ("payments", &["config", "http", "site"]),
     ("web", &["documents", "http", "layout", "site"]),
     ("app", &["config", "documents", "http", "payments", "protocols", "site", "telemetry", "web"]),
-    ("cli", &["app", "config", "documents", "payments", "protocols", "site", "telemetry"]),
+    ("cli", &["app", "config", "documents", "layout", "payments", "protocols", "site", "telemetry"]),
     ("lib", &[]),
     ("main", &[]),
 ];

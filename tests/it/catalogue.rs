@@ -47,7 +47,8 @@ fn bindings_match_their_schemas() {
         let required = serde_json::to_value(entry.input()).unwrap()["required"].clone();
         for rest in entry.bindings() {
             for placeholder in rest.path.split('{').skip(1).map(|rest| rest.split('}').next().unwrap()) {
-                let filled = ["poll_id", "key_id", "batch_id", "language", "name"].contains(&placeholder);
+                let filled = ["poll_id", "key_id", "batch_id", "evaluation_id", "language", "name"]
+                    .contains(&placeholder);
                 assert!(filled, "{}: tests cannot fill {placeholder}", rest.path);
                 assert!(
                     required.as_array().is_some_and(|names| names.contains(&json!(placeholder))),

@@ -7,7 +7,7 @@ use ep_polling::money::MicroUsd;
 use reqwest::Method;
 use serde_json::{Value, json};
 
-use crate::harness::{Client, Service, Setup};
+use crate::harness::{Client, Service, Setup, example};
 use crate::pages::walked_by;
 
 const OPTIONS: [&str; 3] = ["Praise", "Complaint", "=Question"];
@@ -41,16 +41,20 @@ async fn owner(service: &Service) -> (UserId, Client) {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_batch_is_reviewed_in_a_browser() {
+async fn batches_and_evaluations_are_read_in_a_browser() {
     let service = Setup::demo().with("EP_BATCH_ROWS", "4").boot().await;
     let (user, client) = owner(&service).await;
     let done = batch(&client, 40).await;
     ended(&client, &done).await;
     let running = batch(&client, 1000).await;
+    let report = example(ep_tools::find("create_evaluation").unwrap());
+    let stored = client.post("/api/evaluations", &report).await.expect(201);
+    let evaluation = format!("/evaluations/{}", stored["evaluation_id"].as_str().unwrap());
     let given = json!({
         "session": service.cookie(user).await,
         "ended": format!("/batches/{done}"),
         "open": format!("/batches/{running}"),
+        "evaluation": evaluation,
         "screenshots": std::env::var("EP_SCREENSHOTS").ok(),
     });
     walked_by("batch.mjs", &service, given, |_| ()).await;
@@ -151,4 +155,41 @@ async fn rows_in_most_doubt_come_first_and_a_choice_is_stored() {
     }
     stranger.post(&path, &review(json!("Praise"))).await.expect(404);
     stranger.post(&format!("/api/batches/{id}/share"), &json!({ "shared": false })).await.expect(404);
+}
+
+#[tokio::test]
+async fn evaluations_are_stored_and_shared_and_wrong_ones_are_refused() {
+    let service = Setup::demo().boot().await;
+    let ((_, client), (_, stranger)) = (owner(&service).await, owner(&service).await);
+    let mut input = example(ep_tools::find("create_evaluation").unwrap());
+    let stored = client.post("/api/evaluations", &input).await.expect(201);
+    let id = stored["evaluation_id"].as_str().unwrap();
+    let path = format!("/api/evaluations/{id}");
+    let read = client.get(&path).await.expect(200);
+    assert_eq!(
+        (&read["report"], &read["own"], &read["shared"]),
+        (&input["report"], &json!(true), &json!(false))
+    );
+    stranger.get(&path).await.expect(404);
+    service.anonymous().get(&path).await.expect(404);
+    stranger.post(&format!("{path}/share"), &json!({ "shared": true })).await.expect(404);
+    client.post(&format!("{path}/share"), &json!({ "shared": true })).await.expect(200);
+    assert_eq!(service.anonymous().get(&path).await.expect(200)["own"], false);
+    assert_eq!(client.get("/api/evaluations").await.expect(200)["evaluations"].as_array().unwrap().len(), 1);
+    assert_eq!(stranger.get("/api/evaluations").await.expect(200)["evaluations"], json!([]));
+    for (pointer, wrong) in [
+        ("/name", json!("")),
+        ("/report/models", json!([])),
+        ("/report/models/0/accuracy", json!(1.5)),
+        ("/report/to_prove", json!(["another/model"])),
+        ("/report/rows", json!(-1)),
+    ] {
+        let right = input.pointer(pointer).unwrap().clone();
+        *input.pointer_mut(pointer).unwrap() = wrong;
+        client.post("/api/evaluations", &input).await.expect(400);
+        *input.pointer_mut(pointer).unwrap() = right;
+    }
+    let deleted = client.send(client.request(Method::DELETE, &path)).await;
+    assert_eq!(deleted.status, 200, "{}", deleted.text);
+    client.get(&path).await.expect(404);
 }

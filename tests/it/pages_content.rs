@@ -240,6 +240,7 @@ fn privacy_page_covers_every_table() {
         "card_reversals",
         "checkouts",
         "deposits",
+        "evaluations",
         "feedback",
         "file_lines",
         "files",

@@ -42,7 +42,12 @@ async fn answer(entry: &'static Entry, surface: Surface, seed: u64) -> Value {
     if reviews {
         input["option"] = json!("Alpha");
     }
-    if input.get("name").is_some() && entry.spec.name != "create_panel" {
+    if input.get("evaluation_id").is_some() {
+        let evaluation = example(ep_tools::find("create_evaluation").unwrap());
+        input["evaluation_id"] =
+            user.post("/api/evaluations", &evaluation).await.expect(201)["evaluation_id"].clone();
+    }
+    if input.get("name").is_some() && !entry.spec.name.starts_with("create_") {
         let panel = json!({ "name": input["name"], "preset": "trio" });
         user.post("/api/panels", &panel).await.expect(200);
     }

@@ -1,5 +1,6 @@
-// Reviews a batch in a real browser. Arguments: the service's URL, then as JSON: `session`, the cookie of the owner; `ended`,
-// the page of a batch that has ended; `open`, the page of one that runs; `screenshots`, a folder.
+// Reviews a batch, and reads an evaluation, in a real browser. Arguments: the service's URL, then as JSON: `session`, the cookie of
+// the owner; `ended`, the page of a batch that has ended; `open`, the page of one that runs; `evaluation`, the page of an
+// evaluation; `screenshots`, a folder.
 import assert from 'node:assert/strict'
 import { mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -7,7 +8,7 @@ import { HtmlValidate } from 'html-validate'
 import { assertAccessible, browser, open as openPage, run } from './browser.mjs'
 
 const [base, given] = process.argv.slice(2)
-const { session, ended, open: running, screenshots } = JSON.parse(given)
+const { session, ended, open: running, evaluation, screenshots } = JSON.parse(given)
 const [cookie, value] = session.split('=')
 const PHONE = { viewport: { width: 375, height: 812 } }
 const SMALL = { viewport: { width: 320, height: 640 } }
@@ -97,6 +98,28 @@ const CHECKS = {
     await reader.page.reload()
     assert.equal(new URL(reader.page.url()).pathname, '/login')
     await reader.close()
+    await close()
+  },
+  async 'an evaluation is read, shared and deleted'() {
+    const stranger = await openPage(base, evaluation)
+    assert.equal(new URL(stranger.page.url()).pathname, '/login')
+    await stranger.close()
+    for (const [name, options] of [['evaluation', {}], ['evaluation-dark', { colorScheme: 'dark' }], ['evaluation-small', SMALL]]) {
+      const { page, close } = await owner(evaluation, options)
+      await holds(page, name)
+      await close()
+    }
+    const { page, close } = await owner(evaluation, { javaScriptEnabled: false })
+    await page.getByRole('button', { name: 'Share by link' }).click()
+    await page.getByRole('heading', { name: 'Shared' }).waitFor()
+    const reader = await openPage(base, evaluation)
+    assert.equal(await reader.page.getByRole('button', { name: /Share|Delete|private/ }).count(), 0)
+    await holds(reader.page, 'evaluation-shared')
+    await reader.close()
+    await page.getByRole('button', { name: 'Delete', exact: true }).click()
+    await page.getByRole('button', { name: 'Delete it permanently' }).click()
+    await page.waitForURL(`${base}/dashboard`)
+    assert.equal((await page.goto(base + evaluation)).status(), 404)
     await close()
   },
   async 'the account page lists batches'() {

@@ -7,6 +7,7 @@ pub mod effective_votes;
 mod fraction;
 pub mod panel;
 pub mod proof;
+pub mod report;
 pub mod risk_coverage;
 pub mod split;
 mod votes;

@@ -78,7 +78,7 @@ impl fmt::Display for FileId {
 }
 
 /// Reads 32 hexadecimal digits in lower case.
-fn digits(text: &str) -> Result<Uuid, NotAnId> {
+pub(crate) fn digits(text: &str) -> Result<Uuid, NotAnId> {
     let id = Uuid::try_parse(text).map_err(|_| NotAnId)?;
     if id.simple().encode_lower(&mut Uuid::encode_buffer()) == text { Ok(id) } else { Err(NotAnId) }
 }

@@ -12,6 +12,7 @@ use crate::account_data::AccountData;
 use crate::batches::Batches;
 use crate::caller::{Caller, RequestId, UserId};
 use crate::cards::Cards;
+use crate::evaluations::Evaluations;
 use crate::event::{Progress, ProgressSink};
 use crate::executor::PollExecutor;
 use crate::fault::{Fault, Kind};
@@ -36,6 +37,8 @@ pub struct ToolPorts {
     pub models: Arc<dyn Models>,
     /// Panels of accounts.
     pub panels: Arc<dyn PanelStore>,
+    /// Evaluations of accounts.
+    pub evaluations: Evaluations,
     /// Opens, runs and follows polls.
     pub polls: PollExecutor,
     /// Lists polls.
@@ -188,6 +191,11 @@ impl Ctx {
     /// Returns the models that vote.
     pub fn models(&self) -> &dyn Models {
         &*self.ports.models
+    }
+
+    /// Returns the evaluations of accounts.
+    pub fn evaluations(&self) -> &Evaluations {
+        &self.ports.evaluations
     }
 
     /// Returns the panels of accounts.

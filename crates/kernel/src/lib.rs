@@ -17,6 +17,8 @@ pub mod ctx;
 pub mod deposits;
 pub mod dispatch;
 pub mod email;
+pub mod evaluation_id;
+pub mod evaluations;
 pub mod event;
 pub mod executor;
 pub mod fault;

@@ -32,9 +32,9 @@ use std::time::Duration;
 
 use ep_kernel::ports::{
     AccountDataStore, AgentPushes, AgentTasks, Balances, BatchStore, CheckoutStore, Confirmations,
-    DepositStore, FeedbackStore, FileStore, IdempotencyStore, KeyStore, Ledger, Limiter, PanelStore,
-    PollChanges, PollHistory, PollStore, Profiles, ReputationStore, SessionStore, StoreError, UpstreamCache,
-    UserAdmin, UserStore, WebhookStore,
+    DepositStore, EvaluationStore, FeedbackStore, FileStore, IdempotencyStore, KeyStore, Ledger, Limiter,
+    PanelStore, PollChanges, PollHistory, PollStore, Profiles, ReputationStore, SessionStore, StoreError,
+    UpstreamCache, UserAdmin, UserStore, WebhookStore,
 };
 use ep_polling::poll_id::PollId;
 use ep_polling::time::Timestamp;
@@ -81,6 +81,7 @@ trait AnyDatabase:
     + SessionStore
     + CheckoutStore
     + DepositStore
+    + EvaluationStore
     + KeyStore
     + Ledger
     + PanelStore
@@ -239,6 +240,11 @@ impl Store {
 
     /// Returns the store of webhooks and notifications.
     pub fn webhooks(&self) -> Arc<dyn WebhookStore> {
+        self.database.clone()
+    }
+
+    /// Returns the store of accounts' evaluations.
+    pub fn evaluations(&self) -> Arc<dyn EvaluationStore> {
         self.database.clone()
     }
 

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use ep_kernel::batch_id::{BatchId, FileId};
 use ep_kernel::caller::{CheckoutId, DepositId, FeedbackId, KeyId, UserId};
+use ep_kernel::evaluation_id::EvaluationId;
 use ep_kernel::ports::Epoch;
 use ep_polling::money::MicroUsd;
 use ep_polling::poll_id::PollId;
@@ -143,6 +144,12 @@ impl<'a> From<&'a PollId> for Value<'a> {
 impl From<BatchId> for Value<'_> {
     fn from(id: BatchId) -> Self {
         id.to_string().into()
+    }
+}
+
+impl From<EvaluationId> for Value<'_> {
+    fn from(id: EvaluationId) -> Self {
+        Self::from(id.to_string())
     }
 }
 

@@ -16,6 +16,7 @@ use ep_kernel::api_key::Pepper;
 use ep_kernel::app::{App, Pushes};
 use ep_kernel::batches::{self, BatchSettings, Batches};
 use ep_kernel::ctx::{DatabaseHealth, Settings, ToolPorts};
+use ep_kernel::evaluations::Evaluations;
 use ep_kernel::executor::{self, PollExecutor, PollLimits};
 use ep_kernel::feedback::Feedback;
 use ep_kernel::guard::{Guard, Limits};
@@ -191,6 +192,7 @@ pub async fn service(config: &Config, environment: Environment) -> anyhow::Resul
             models,
             polls,
             panels: store.panels(),
+            evaluations: Evaluations::new(store.evaluations(), Arc::clone(&clock), Arc::clone(&entropy)),
             history: store.history(),
             feedback: Feedback::new(store.feedback(), Arc::clone(&clock), Arc::clone(&entropy)),
             reputation: Reputation::new(store.reputation(), Arc::clone(&clock)),

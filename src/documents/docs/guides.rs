@@ -16,6 +16,7 @@ use crate::documents::error_reference;
 use crate::documents::price;
 use crate::documents::skills::SKILL;
 use crate::layout::title;
+use crate::site::names::LABELS_GUIDE;
 use crate::site::rails::RailGuide;
 use crate::site::{Offer, Site};
 
@@ -23,6 +24,7 @@ use crate::site::{Offer, Site};
 pub(in crate::documents) const CLIENTS_FILE: &str = include_str!("../../../docs/clients.md");
 const OAUTH_FILE: &str = include_str!("../../../docs/oauth.md");
 const SHARING_FILE: &str = include_str!("../../../docs/sharing.md");
+const LABELS_FILE: &str = include_str!("../../../docs/labels.md");
 const OPENAI_FILE: &str = include_str!("../../../docs/openai.md");
 const WEBHOOKS_FILE: &str = include_str!("../../../docs/webhooks.md");
 const PACE_FILE: &str = include_str!("../../../docs/pace.md");
@@ -128,6 +130,15 @@ pub(in crate::documents) const SHARING: Guide = Guide {
     title: |_| title(SHARING_FILE).map(str::to_owned),
     markdown: |site| Some(at(site, SHARING_FILE)),
 };
+pub(super) const LABELS: Guide = Guide {
+    name: LABELS_GUIDE,
+    twin: "guide_labels_markdown",
+    about: "Label the rows of a file with several models, choose them on your own labels, and prove an error bound.",
+    chapter: FURTHER,
+    file: "labels.md",
+    title: |_| title(LABELS_FILE).map(str::to_owned),
+    markdown: |site| Some(at(site, LABELS_FILE)),
+};
 pub(in crate::documents) const OPENAI: Guide = Guide {
     name: "guide_openai",
     twin: "guide_openai_markdown",
@@ -209,7 +220,7 @@ pub(super) const ERRORS: Guide = Guide {
 };
 
 /// Every guide, in the order of the list.
-pub(super) static GUIDES: [Guide; 13] = [
+pub(super) static GUIDES: [Guide; 14] = [
     START,
     CLIENTS,
     A2A,
@@ -218,6 +229,7 @@ pub(super) static GUIDES: [Guide; 13] = [
     OPENAI,
     OPENAI_CLIENTS,
     SHARING,
+    LABELS,
     WEBHOOKS,
     PACE,
     OAUTH,
@@ -355,7 +367,9 @@ mod tests {
         assert_eq!(offered(&offer(&[]), text), "A, paid.\n\nB.\n");
         assert_eq!(offered(&offer(&[("EP_BILLING", "off")]), text), "A.\n\nB.\n");
         let markers = |file: &str| (file.matches("<!-- if ").count(), file.matches("<!-- end -->").count());
-        for file in [CLIENTS_FILE, OPENAI_FILE, OAUTH_FILE, PACE_FILE, WEBHOOKS_FILE, SHARING_FILE] {
+        for file in
+            [CLIENTS_FILE, OPENAI_FILE, OAUTH_FILE, PACE_FILE, WEBHOOKS_FILE, SHARING_FILE, LABELS_FILE]
+        {
             assert_eq!(markers(file).0, markers(file).1);
         }
     }

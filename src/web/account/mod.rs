@@ -4,6 +4,7 @@ mod amounts;
 mod batches;
 mod chart;
 pub(super) mod data;
+mod evaluations;
 mod forms;
 mod keys;
 mod links;

@@ -7,7 +7,7 @@ const DAY_MS: i64 = 86_400_000;
 
 /// A time in machine-readable and human-readable form, in UTC. A script converts it to the reader's time zone.
 pub(crate) struct Moment {
-    pub(super) at: Timestamp,
+    pub(in crate::web) at: Timestamp,
     /// The day, short enough for a table.
     pub(in crate::web) day: String,
     /// The day and the time.

@@ -5,6 +5,7 @@ use ep_kernel::ports::{CheckoutRecord, PastPoll, TransferRecord};
 use ep_polling::time::Timestamp;
 use ep_tools::account::{BalanceReply, CurrentUser};
 use ep_tools::batches::BatchState;
+use ep_tools::evaluations::StoredEvaluation;
 use ep_tools::keys::{CreatedKey, ListedKey};
 
 use crate::http::Form;
@@ -46,6 +47,8 @@ pub struct AccountData {
     pub past: Vec<PastPoll>,
     /// The newest batches.
     pub batches: Vec<BatchState>,
+    /// The evaluations.
+    pub evaluations: Vec<StoredEvaluation>,
     /// Number of polls per page.
     pub listed: usize,
     /// The newest payments to and from the account.

@@ -8,6 +8,7 @@ use ep_tools::account::BalanceReply;
 use super::amounts;
 use super::batches::BatchRow;
 use super::chart::Chart;
+use super::evaluations::EvaluationRow;
 use super::keys::Keys;
 use super::links::{Addresses, Contact, WayToPay};
 use super::new_key::NewKeyView;
@@ -21,7 +22,7 @@ use crate::layout::{HeaderVisitor, Layout};
 use crate::layout::{Renders, own};
 use crate::site::Site;
 use crate::site::deposit::{DEPOSITS, PRESETS, amount_rule};
-use crate::site::names::{ACCOUNT_FORMS, BATCH_PAGE, RESULT_PAGE};
+use crate::site::names::{ACCOUNT_FORMS, BATCH_PAGE, EVALUATION_PAGE, RESULT_PAGE};
 
 /// An account's page.
 #[derive(Template)]
@@ -52,6 +53,7 @@ struct Account {
     running: Vec<PollRow>,
     past: Vec<PollRow>,
     batches: Vec<BatchRow>,
+    evaluations: Vec<EvaluationRow>,
     payments: Vec<PaymentRow>,
     search: String,
     number: u32,
@@ -120,6 +122,8 @@ impl<'a> AccountPage<'a> {
         };
         let page_of = |id: &str| own(&site.links.url(RESULT_PAGE, &[("poll_id", id)]));
         let batch_page = |id: &str| own(&site.links.url(BATCH_PAGE, &[("batch_id", id)]));
+        let evaluation_page = |id: &str| own(&site.links.url(EVALUATION_PAGE, &[("evaluation_id", id)]));
+        let evaluation = |stored| EvaluationRow::new(stored, now, evaluation_page);
         let listed =
             |polls: Vec<PastPoll>| polls.into_iter().map(|poll| PollRow::new(poll, now, page_of)).collect();
         let payment = |transfer| PaymentRow::new(transfer, user.user_id, now);
@@ -139,6 +143,7 @@ impl<'a> AccountPage<'a> {
             spending,
             running: listed(running),
             past: listed(past),
+            evaluations: data.evaluations.into_iter().map(evaluation).collect(),
             batches: data.batches.into_iter().map(|batch| BatchRow::new(batch, now, batch_page)).collect(),
             payments: data.payments.iter().map(payment).collect(),
             search: view.search.to_owned(),

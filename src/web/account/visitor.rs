@@ -11,6 +11,7 @@ use ep_kernel::tool::Tool;
 use ep_tools::account::{CurrentUser, GetBalance, GetCurrentUser, ListSpending};
 use ep_tools::batches::ListBatches;
 use ep_tools::entry_of;
+use ep_tools::evaluations::ListEvaluations;
 use ep_tools::examples::GetExample;
 use ep_tools::keys::ListKeys;
 use ep_tools::results::{ResultsPage, past_polls};
@@ -163,6 +164,7 @@ impl<'a> Visitor<'a> {
             running: past_polls(ports, account, &running).await?,
             past: past_polls(ports, account, &past).await?,
             batches: self.ask::<ListBatches>(json!({ "limit": BATCHES })).await?.batches,
+            evaluations: self.ask::<ListEvaluations>(json!({})).await?.evaluations,
             listed: LISTED as usize,
             payments: data.newest_payments(account, PAYMENTS).await?,
             funded,

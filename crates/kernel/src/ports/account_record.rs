@@ -37,6 +37,8 @@ pub struct AccountRecord {
     pub files: Vec<StoredFileRecord>,
     /// The account's batches, oldest first, without their rows.
     pub batches: Vec<StoredBatchRecord>,
+    /// The account's evaluations, oldest first, without their reports (`get_evaluation`).
+    pub evaluations: Vec<StoredEvaluationRecord>,
     /// The webhook URL; null if it has none.
     pub webhook_url: Option<String>,
     /// The account that funds this one, if this one belongs to a pre-funded key.
@@ -104,6 +106,20 @@ pub struct StoredBatchRecord {
     pub created_at: Timestamp,
     /// The time of its end.
     pub ended_at: Option<Timestamp>,
+}
+
+/// An evaluation.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+#[schemars(inline)]
+pub struct StoredEvaluationRecord {
+    /// The evaluation's id.
+    pub id: String,
+    /// Its name.
+    pub name: String,
+    /// True if everyone with the link may read it.
+    pub shared: bool,
+    /// The time when it was stored.
+    pub created_at: Timestamp,
 }
 
 /// A payment on chain.

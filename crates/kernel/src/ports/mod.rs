@@ -11,6 +11,7 @@ mod cards;
 mod confirmations;
 mod credentials;
 mod deposits;
+mod evaluations;
 mod feedback;
 mod files;
 mod history;
@@ -37,7 +38,7 @@ use async_trait::async_trait;
 pub use account_data::{AccountDataStore, AccountDeletion, AccountDeletionOutcome, DeletionObstacles};
 pub use account_record::{
     AccountRecord, CheckoutRecord, DepositRecord, IdentityRecord, NumberedTransfer, SessionRecord,
-    StoredBatchRecord, StoredFileRecord, TaskRecord, TransferRecord,
+    StoredBatchRecord, StoredEvaluationRecord, StoredFileRecord, TaskRecord, TransferRecord,
 };
 pub use agent_pushes::{AgentPush, AgentPushes, MAX_PUSHES};
 pub use agent_tasks::{AgentTask, AgentTasks, TaskFilter, TaskPage, TaskState};
@@ -55,6 +56,7 @@ pub use deposits::{
     BegunDeposit, CreditedDeposit, DepositState, DepositStore, NewDeposit, Payment, PaymentNetwork,
     PaymentRejection, Presence, Received, StoredDeposit, Transfer, TransferOutcome, Verification,
 };
+pub use evaluations::{EvaluationRecord, EvaluationStore, MAX_EVALUATIONS};
 pub use feedback::{
     FeedbackEntry, FeedbackStore, MAX_LISTED_FEEDBACK, NewFeedback, OwnFeedback, PollFeedback,
 };

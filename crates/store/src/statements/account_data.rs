@@ -37,6 +37,8 @@ pub(crate) const ERASE_TASKS: &str = concat!("DELETE FROM a2a_tasks WHERE owner 
 pub(crate) const ERASE_WEBHOOK: &str = concat!("DELETE FROM webhooks WHERE user_id IN ", accounts_of!("$1"));
 pub(crate) const ERASE_NOTIFICATIONS: &str =
     concat!("DELETE FROM notifications WHERE user_id IN ", accounts_of!("$1"));
+pub(crate) const ERASE_EVALUATIONS: &str =
+    concat!("DELETE FROM evaluations WHERE user_id IN ", accounts_of!("$1"));
 pub(crate) const ERASE_PANELS: &str = concat!("DELETE FROM panels WHERE user_id IN ", accounts_of!("$1"));
 
 pub(crate) const ERASE_FILE_LINES: &str = concat!(
@@ -75,6 +77,7 @@ pub(crate) const DEPOSITS_OF: &str = "SELECT id, payer, amount, status, tx_hash,
      WHERE user_id = $1 ORDER BY created_at, id";
 pub(crate) const FILE_RECORDS: &str =
     "SELECT id, name, bytes, created_at, expires_at FROM files WHERE user_id = $1 ORDER BY created_at, id";
+pub(crate) const EVALUATION_RECORDS: &str = "SELECT id, name, '' AS report, shared, created_at FROM evaluations WHERE user_id = $1 ORDER BY created_at, id";
 pub(crate) const BATCH_RECORDS: &str = "SELECT id, file, status, terms, created_at, ended_at FROM batches \
      WHERE user_id = $1 ORDER BY created_at, id";
 pub(crate) const TRANSFERS_AFTER: &str = "SELECT id AS number, ref AS reference, debit_account, credit_account, amount, \

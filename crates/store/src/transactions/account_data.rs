@@ -18,9 +18,9 @@ use ep_polling::time::Timestamp;
 use super::{Database, accounts, feedback, operator, reputation, transfers, users};
 use crate::engine::{Connection, Durability, Engine};
 use crate::rows::{
-    self, AccountRecordRow, BatchRecordRow, CheckoutRecordRow, CountRow, DepositRecordRow, FeedbackRow,
-    FileRecordRow, FundsRow, IdentityRow, NotificationRow, NumberedTransferRow, PushUrlRow, SessionRecordRow,
-    TaskRecordRow,
+    self, AccountRecordRow, BatchRecordRow, CheckoutRecordRow, CountRow, DepositRecordRow, EvaluationRow,
+    FeedbackRow, FileRecordRow, FundsRow, IdentityRow, NotificationRow, NumberedTransferRow, PushUrlRow,
+    SessionRecordRow, TaskRecordRow,
 };
 use crate::statements as sql;
 use crate::value::values;
@@ -123,6 +123,7 @@ async fn account_record<C: Connection>(db: &mut C, user: UserId) -> Result<Accou
     let deposits: Vec<DepositRecordRow> = db.fetch_all(sql::DEPOSITS_OF, of_user).await?;
     let files: Vec<FileRecordRow> = db.fetch_all(sql::FILE_RECORDS, of_user).await?;
     let batches: Vec<BatchRecordRow> = db.fetch_all(sql::BATCH_RECORDS, of_user).await?;
+    let evaluations: Vec<EvaluationRow> = db.fetch_all(sql::EVALUATION_RECORDS, of_user).await?;
     Ok(AccountRecord {
         id: user,
         email: row.email,
@@ -137,6 +138,7 @@ async fn account_record<C: Connection>(db: &mut C, user: UserId) -> Result<Accou
         chain_payments: deposits.into_iter().map(TryInto::try_into).collect::<Result<_, _>>()?,
         files: files.into_iter().map(Into::into).collect(),
         batches: batches.into_iter().map(TryInto::try_into).collect::<Result<_, _>>()?,
+        evaluations: evaluations.into_iter().map(Into::into).collect(),
         webhook_url: row.webhook_url,
         funder: row.funder.as_deref().map(rows::user_id).transpose()?,
     })
@@ -174,6 +176,7 @@ async fn delete_account<C: Connection>(
         sql::ERASE_BATCH_ROWS,
         sql::ERASE_BATCH_NOTIFICATIONS,
         sql::ERASE_BATCHES,
+        sql::ERASE_EVALUATIONS,
         sql::ERASE_PANELS,
     ] {
         db.execute(statement, values![user]).await?;

@@ -20,6 +20,7 @@ mod batches;
 mod checkouts;
 pub(crate) mod conversion;
 mod deposits;
+mod evaluations;
 mod feedback;
 mod files;
 mod history;

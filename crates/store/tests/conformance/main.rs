@@ -24,6 +24,7 @@ mod conversion;
 mod crash;
 mod credits;
 mod deposits;
+mod evaluations;
 mod health;
 mod history;
 mod holds;

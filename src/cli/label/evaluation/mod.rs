@@ -11,6 +11,9 @@ use std::path::PathBuf;
 use anyhow::{Context, bail};
 use ep_evaluation::split::Part;
 use ep_polling::tie_rule::TieRule;
+use ep_tools::entry_of;
+use ep_tools::evaluations::{CreateEvaluation, StoredEvaluation};
+use serde_json::json;
 
 use super::arguments::RunArguments;
 use super::gold::{GoldArguments, GoldRow, read_gold};
@@ -25,7 +28,10 @@ use crate::cli::printable::printable;
 use crate::cli::target::Target;
 use crate::cli::{End, INTERRUPTED, print};
 use crate::config::Config;
-use figures::{Evaluation, Judged};
+use ep_evaluation::report::Evaluation;
+use figures::{Judged, evaluation_of};
+use page::page_of;
+use text::{arguments_to_prove, text_of};
 
 /// Judge models and panels of models on labelled rows
 #[derive(clap::Subcommand)]
@@ -50,6 +56,9 @@ pub(in crate::cli) struct Arguments {
     /// Write the evaluation as a page, with accuracy against cost
     #[arg(long, value_name = "FILE")]
     page: Option<PathBuf>,
+    /// Store the evaluation on the server, under the name of FILE; only your account can read its page until you share it
+    #[arg(long, requires = "server")]
+    store: bool,
 }
 
 /// Runs a subcommand of `ep panel`.
@@ -64,6 +73,12 @@ pub(in crate::cli) async fn run(config: &Config, command: PanelCommand) -> anyho
     let mut journal = Journal::open(&arguments.out)?;
     let target = open_target(config, &arguments.run).await?;
     let evaluated = evaluate(config, &target, &arguments, &mut journal).await;
+    let stored = match &evaluated {
+        Ok(Evaluated::Complete(evaluation, _)) if arguments.store => {
+            Some(store(&target, &arguments, evaluation).await)
+        }
+        _ => None,
+    };
     target.close().await;
     if evaluated.is_err() {
         journal.remove_if_empty(&arguments.out);
@@ -74,18 +89,37 @@ pub(in crate::cli) async fn run(config: &Config, command: PanelCommand) -> anyho
     };
     let command = proof_command(&arguments, &evaluation);
     if let Some((path, mut page)) = page {
-        page.write_all(evaluation.page(&arguments.gold.display().to_string(), &command)?.as_bytes())?;
+        page.write_all(page_of(&evaluation, &arguments.gold.display().to_string(), &command)?.as_bytes())?;
         page.finish().with_context(|| format!("cannot write {}", path.display()))?;
     }
     if arguments.run.json {
         print(&serde_json::to_string_pretty(&evaluation)?)?;
+    } else {
+        print(&text_of(&evaluation))?;
+    }
+    if let Some(stored) = stored {
+        let page = stored?.page_url.unwrap_or_default();
+        eprintln!("Stored: {page} (only your account can read it, until you share it)");
+    }
+    if arguments.run.json {
         return Ok(End::Done);
     }
-    print(&evaluation.text())?;
     if evaluation.is_better_than_a_guess() && !is_all_used {
         eprintln!("Next: {}", printable(&command));
     }
     Ok(End::Done)
+}
+
+/// Stores the report on the server, under the name of the gold file.
+async fn store(
+    target: &Target,
+    arguments: &Arguments,
+    report: &Evaluation,
+) -> anyhow::Result<StoredEvaluation> {
+    let name = arguments.gold.file_name().map_or_else(|| "gold rows".into(), |name| name.to_string_lossy());
+    let input = json!({ "name": name, "report": report });
+    let stored = target.call(entry_of::<CreateEvaluation>()?, input, None).await?;
+    Ok(serde_json::from_value(stored)?)
 }
 
 /// Returns the command that proves the panel of an evaluation, for a shell.
@@ -93,7 +127,8 @@ fn proof_command(arguments: &Arguments, evaluation: &Evaluation) -> String {
     let gold = arguments.gold.display().to_string();
     let words = ["ep", "label", "FILE"].map(str::to_owned).into_iter().chain(arguments.run.question_words());
     let words = words.chain(["--gold".to_owned(), gold]).chain(arguments.rows.words());
-    let words = words.chain(["--max-error".to_owned(), "0.05,0.1".to_owned()]).chain(evaluation.arguments());
+    let words =
+        words.chain(["--max-error".to_owned(), "0.05,0.1".to_owned()]).chain(arguments_to_prove(evaluation));
     words.map(|word| quoted(&word)).collect::<Vec<_>>().join(" ")
 }
 
@@ -164,7 +199,7 @@ async fn evaluate(
     openings.add(hashes().filter(|hash| !opened.contains_key(*hash)), &OpeningId::of_evaluation())?;
     drop(openings);
     let judged = judged(chosen, journal)?;
-    let Some(evaluation) = Evaluation::of(&judged) else {
+    let Some(evaluation) = evaluation_of(&judged) else {
         bail!("no row has votes; run the same command again")
     };
     Ok(Evaluated::Complete(Box::new(evaluation), is_all_used))

@@ -1,21 +1,10 @@
 //! An evaluation as a page of its own, which needs no server and no script.
 
-use std::fmt::Write;
-
 use askama::Template;
+use ep_evaluation::report::Evaluation;
 
-use super::figures::{Candidate, Evaluation};
 use crate::cli::printable::printable;
-
-/// The edges of the plot.
-const LEFT: f64 = 56.0;
-const RIGHT: f64 = 540.0;
-const BOTTOM: f64 = 300.0;
-const TOP: f64 = 30.0;
-/// A model without a cost has this one, because the axis is logarithmic.
-const LOWEST_COST: f64 = 0.001;
-/// A name beside a point has this room.
-const NAME_ROOM: f64 = 170.0;
+use crate::layout::AccuracyPlot;
 
 /// The page.
 #[derive(Template)]
@@ -25,105 +14,12 @@ struct Page<'e> {
     advice: String,
     command: &'e str,
     gold: &'e str,
-    plot: Plot,
+    plot: AccuracyPlot,
 }
 
-/// The plot of accuracy against cost.
-struct Plot {
-    points: Vec<Point>,
-    /// The steps of the frontier, as an SVG path.
-    frontier: String,
-    /// Lines of the accuracy axis.
-    shares: Vec<Tick>,
-    /// Marks of the cost axis.
-    costs: Vec<Tick>,
-}
-
-struct Point {
-    x: f64,
-    y: f64,
-    is_panel: bool,
-    title: String,
-    /// The name, if it is shown.
-    name: Option<String>,
-    is_left_of_it: bool,
-}
-
-struct Tick {
-    at: f64,
-    text: String,
-}
-
-impl Evaluation {
-    /// Returns the page. `gold` is the name of the file of gold rows, and `command` proves the panel.
-    pub(super) fn page(&self, gold: &str, command: &str) -> Result<String, askama::Error> {
-        let (gold, command) = (&*printable(gold), &*printable(command));
-        Page { evaluation: self, advice: self.advice(), command, gold, plot: Plot::of(self) }.render()
-    }
-}
-
-impl Plot {
-    fn of(evaluation: &Evaluation) -> Self {
-        let panels = || evaluation.panels.iter().chain(&evaluation.weighted);
-        let all = || evaluation.candidates();
-        let lowest = all().map(|candidate| candidate.accuracy).fold(1.0, f64::min);
-        let floor = ((lowest * 10.0 - 0.5).floor() / 10.0).max(0.0);
-        let cost = |candidate: &Candidate| candidate.usd_per_1000.max(LOWEST_COST).log10();
-        let cheapest = all().map(cost).fold(f64::INFINITY, f64::min).floor();
-        let dearest = all().map(cost).fold(f64::NEG_INFINITY, f64::max).ceil().max(cheapest + 1.0);
-        let x = |log: f64| LEFT + (log - cheapest) / (dearest - cheapest) * (RIGHT - LEFT);
-        let y = |share: f64| BOTTOM - (share - floor) / (1.0 - floor) * (BOTTOM - TOP);
-
-        let point = |candidate: &Candidate, is_panel: bool, is_named: bool| Point {
-            x: x(cost(candidate)),
-            y: y(candidate.accuracy),
-            is_panel,
-            title: format!(
-                "{}: {:.0} %, ${:.4} for 1,000 labels",
-                candidate.name,
-                candidate.accuracy * 100.0,
-                candidate.usd_per_1000
-            ),
-            name: is_named.then(|| candidate.name.clone()),
-            is_left_of_it: x(cost(candidate)) > RIGHT - NAME_ROOM,
-        };
-        let models = evaluation.models.iter().enumerate();
-        let models = models.map(|(rank, model)| point(model, false, rank < 3));
-        // The best model is among the models, too.
-        let panels = panels().filter(|panel| panel.models.len() > 1).map(|panel| point(panel, true, true));
-        let mut points: Vec<Point> = models.chain(panels).collect();
-        keep_names_apart(&mut points);
-
-        let mut frontier = String::new();
-        for candidate in evaluation.frontier() {
-            let (x, y) = (x(cost(candidate)), y(candidate.accuracy));
-            let _ = if frontier.is_empty() {
-                write!(frontier, "M{x:.1} {y:.1}")
-            } else {
-                write!(frontier, "H{x:.1}V{y:.1}")
-            };
-        }
-        let _ = write!(frontier, "H{RIGHT}");
-        let tens = (floor * 10.0).round() as u32;
-        let shares = (tens..=10)
-            .map(|tenth| Tick { at: y(f64::from(tenth) / 10.0), text: format!("{} %", tenth * 10) });
-        let costs = (cheapest as i32..=dearest as i32)
-            .map(|power| Tick { at: x(f64::from(power)), text: format!("${}", 10_f64.powi(power)) });
-        Self { points, frontier, shares: shares.collect(), costs: costs.collect() }
-    }
-}
-
-/// Removes names that would overlap an earlier one.
-fn keep_names_apart(points: &mut [Point]) {
-    const LINE: f64 = 18.0;
-    let mut shown: Vec<(f64, f64)> = Vec::new();
-    for point in points.iter_mut().rev() {
-        let is_free =
-            shown.iter().all(|(x, y)| (x - point.x).abs() > NAME_ROOM || (y - point.y).abs() > LINE);
-        if point.name.is_some() && is_free {
-            shown.push((point.x, point.y));
-        } else {
-            point.name = None;
-        }
-    }
+/// Returns the page of an evaluation. `gold` is the name of the file of gold rows, and `command` proves the panel.
+pub(super) fn page_of(evaluation: &Evaluation, gold: &str, command: &str) -> Result<String, askama::Error> {
+    let (gold, command) = (&*printable(gold), &*printable(command));
+    Page { evaluation, advice: evaluation.advice(), command, gold, plot: AccuracyPlot::of(evaluation) }
+        .render()
 }

@@ -2,106 +2,86 @@
 
 use std::fmt::Write;
 
-use super::figures::{Candidate, Difference, Evaluation};
+use ep_evaluation::report::{Candidate, Difference, Evaluation};
 
 /// The most rows that are listed.
 const SHOWN: usize = 10;
 /// The most characters of a question that are shown.
 const QUESTION: usize = 100;
 
-impl Evaluation {
-    /// Returns the table and the advice.
-    pub(super) fn text(&self) -> String {
-        let mut text = format!(
-            "Estimates from {} labelled rows. Panels are judged on rows that did not choose their models.\n\n",
-            self.rows
-        );
-        let width = self.candidates().map(|candidate| candidate.name.len()).max().unwrap_or(0).max(5);
+/// Returns the table and the advice.
+pub(super) fn text_of(evaluation: &Evaluation) -> String {
+    let mut text = format!(
+        "Estimates from {} labelled rows. Panels are judged on rows that did not choose their models.\n\n",
+        evaluation.rows
+    );
+    let width = evaluation.candidates().map(|candidate| candidate.name.len()).max().unwrap_or(0).max(5);
+    let _ = writeln!(
+        text,
+        "{:<width$}  {:>6}  {:>13}  {:>7}  {:>12}  {:>8}",
+        "", "right", "95 % interval", "voted", "1,000 labels", "time"
+    );
+    for candidate in evaluation.panels.iter().chain(&evaluation.weighted) {
+        line(&mut text, candidate, width);
+    }
+    text.push('\n');
+    for candidate in &evaluation.models {
+        line(&mut text, candidate, width);
+    }
+    if let Some((votes, correlation)) = evaluation.effective_votes.zip(evaluation.error_correlation) {
+        let models = evaluation.models.len();
         let _ = writeln!(
             text,
-            "{:<width$}  {:>6}  {:>13}  {:>7}  {:>12}  {:>8}",
-            "", "right", "95 % interval", "voted", "1,000 labels", "time"
+            "\nThe {models} models are worth {votes:.1} independent votes: n / (1 + (n - 1) r), with the mean \
+             correlation of errors r = {correlation:.2}."
         );
-        for candidate in self.panels.iter().chain(&self.weighted) {
-            line(&mut text, candidate, width);
-        }
-        text.push('\n');
-        for candidate in &self.models {
-            line(&mut text, candidate, width);
-        }
-        if let Some((votes, correlation)) = self.effective_votes.zip(self.error_correlation) {
-            let models = self.models.len();
-            let _ = writeln!(
-                text,
-                "\nThe {models} models are worth {votes:.1} independent votes: n / (1 + (n - 1) r), with the mean \
-                 correlation of errors r = {correlation:.2}."
-            );
-        }
-        text.push_str("\nThe best model and the best few are chosen without the row that they are judged on, so they can be less often \
-             right than the best ones in the list.\n");
-        self.list_differences(&mut text);
-        if self.simulated {
-            text.push_str("\nThese voters are simulated: the figures mean nothing.\n");
-        }
-        let _ = write!(text, "\n{}", self.advice());
-        text
     }
+    text.push_str("\nThe best model and the best few are chosen without the row that they are judged on, so they can be less often \
+         right than the best ones in the list.\n");
+    list_differences(evaluation, &mut text);
+    if evaluation.simulated {
+        text.push_str("\nThese voters are simulated: the figures mean nothing.\n");
+    }
+    let _ = write!(text, "\n{}", evaluation.advice());
+    text
+}
 
-    /// Appends the rows on which the panel to prove and the person differ.
-    fn list_differences(&self, text: &mut String) {
-        if self.differences.is_empty() {
-            return;
-        }
+/// Appends the rows on which the panel to prove and the person differ.
+fn list_differences(evaluation: &Evaluation, text: &mut String) {
+    if evaluation.differences.is_empty() {
+        return;
+    }
+    let _ = writeln!(
+        text,
+        "\nRows that you and the panel to prove label differently ({} of {}; they prove nothing, so look at them to improve \
+         the question):",
+        evaluation.differences.len(),
+        evaluation.rows
+    );
+    for Difference { id, question, gold, label, .. } in evaluation.differences.iter().take(SHOWN) {
+        let label = label.as_deref().unwrap_or("no label");
+        let question: String = question.chars().take(QUESTION).collect();
+        let _ = writeln!(text, "  {id}: you {gold}, the panel {label}: {}", question.replace('\n', " "));
+    }
+    if evaluation.differences.len() > SHOWN {
         let _ = writeln!(
             text,
-            "\nRows that you and the panel to prove label differently ({} of {}; they prove nothing, so look at them to improve \
-             the question):",
-            self.differences.len(),
-            self.rows
+            "  and {} more (--json and --page have all)",
+            evaluation.differences.len() - SHOWN
         );
-        for Difference { id, question, gold, label, .. } in self.differences.iter().take(SHOWN) {
-            let label = label.as_deref().unwrap_or("no label");
-            let question: String = question.chars().take(QUESTION).collect();
-            let _ = writeln!(text, "  {id}: you {gold}, the panel {label}: {}", question.replace('\n', " "));
-        }
-        if self.differences.len() > SHOWN {
-            let _ =
-                writeln!(text, "  and {} more (--json and --page have all)", self.differences.len() - SHOWN);
-        }
     }
+}
 
-    /// Returns the panel to prove, in one sentence.
-    pub(super) fn advice(&self) -> String {
-        let names = self.to_prove.join(", ");
-        if !self.is_better_than_a_guess() {
-            return format!(
-                "No panel here is clearly better than a guess or the most frequent label ({:.0} %): use other models, or a \
-                 clearer question.",
-                self.guess * 100.0
-            );
-        }
-        match self.to_prove.len() {
-            1 if self.models.len() > 2 => format!("One model is better than every panel here: use {names}."),
-            1 => format!(
-                "Fewer than three models make no panel: the better one is {names}. Evaluate more models."
-            ),
-            3 => format!("Prove the best three models, ties to the strongest: {names}."),
-            size => format!("Prove the best {size} models, ties to the strongest: {names}."),
-        }
+/// Returns the arguments of `ep label` for the models to prove. A single one votes beside the next best, because a poll
+/// has two models at least.
+pub(super) fn arguments_to_prove(evaluation: &Evaluation) -> Vec<String> {
+    let models = evaluation.models.iter().map(|model| &model.name).take(evaluation.to_prove.len().max(2));
+    let mut arguments: Vec<String> = models.flat_map(|model| ["--model".to_owned(), model.clone()]).collect();
+    arguments.extend(["--on-tie".to_owned(), "strongest".to_owned()]);
+    if evaluation.to_prove.len() == 1 {
+        arguments.extend(["--prove".to_owned(), "1".to_owned()]);
     }
-
-    /// Returns the arguments of `ep label` for the models to prove. A single one votes beside the next best, because a poll
-    /// has two models at least.
-    pub(super) fn arguments(&self) -> Vec<String> {
-        let models = self.models.iter().map(|model| &model.name).take(self.to_prove.len().max(2));
-        let mut arguments: Vec<String> =
-            models.flat_map(|model| ["--model".to_owned(), model.clone()]).collect();
-        arguments.extend(["--on-tie".to_owned(), "strongest".to_owned()]);
-        if self.to_prove.len() == 1 {
-            arguments.extend(["--prove".to_owned(), "1".to_owned()]);
-        }
-        arguments
-    }
+    arguments
 }
 
 fn line(text: &mut String, candidate: &Candidate, width: usize) {

@@ -1,0 +1,78 @@
+//! Evaluations of accounts.
+
+use async_trait::async_trait;
+use futures::FutureExt;
+
+use ep_kernel::caller::UserId;
+use ep_kernel::evaluation_id::EvaluationId;
+use ep_kernel::ports::{EvaluationRecord, EvaluationStore, MAX_EVALUATIONS, StoreError};
+
+use super::{Database, accounts, exactly_one};
+use crate::engine::{Connection, Durability, Engine};
+use crate::rows::{CountRow, EvaluationRow};
+use crate::statements as sql;
+use crate::value::values;
+
+#[async_trait]
+impl<E: Engine> EvaluationStore for Database<E> {
+    async fn add_evaluation(&self, user: UserId, evaluation: &EvaluationRecord) -> Result<(), StoreError> {
+        let evaluation = evaluation.clone();
+        self.0
+            .transact(Durability::PowerLoss, move |db| {
+                async move { add(db, user, &evaluation).await }.boxed()
+            })
+            .await
+    }
+
+    async fn evaluation(
+        &self,
+        user: UserId,
+        id: EvaluationId,
+    ) -> Result<Option<EvaluationRecord>, StoreError> {
+        let row: Option<EvaluationRow> = self.0.fetch_by_key(sql::EVALUATION, values![user, id]).await?;
+        row.map(TryInto::try_into).transpose()
+    }
+
+    async fn shared_evaluation(&self, id: EvaluationId) -> Result<Option<EvaluationRecord>, StoreError> {
+        let row: Option<EvaluationRow> = self.0.fetch_by_key(sql::SHARED_EVALUATION, values![id]).await?;
+        row.map(TryInto::try_into).transpose()
+    }
+
+    async fn evaluations_of(&self, user: UserId, limit: u32) -> Result<Vec<EvaluationRecord>, StoreError> {
+        let rows: Vec<EvaluationRow> = self.0.fetch_all(sql::EVALUATIONS, values![user, limit]).await?;
+        rows.into_iter().map(TryInto::try_into).collect()
+    }
+
+    async fn share_evaluation(
+        &self,
+        user: UserId,
+        id: EvaluationId,
+        shared: bool,
+    ) -> Result<bool, StoreError> {
+        let values = values![user, id, i64::from(shared)];
+        Ok(self.0.execute(Durability::PowerLoss, sql::SHARE_EVALUATION, values).await? > 0)
+    }
+
+    async fn delete_evaluation(&self, user: UserId, id: EvaluationId) -> Result<bool, StoreError> {
+        let values = values![user, id];
+        Ok(self.0.execute(Durability::PowerLoss, sql::DELETE_EVALUATION, values).await? > 0)
+    }
+}
+
+async fn add<C: Connection>(
+    db: &mut C,
+    user: UserId,
+    evaluation: &EvaluationRecord,
+) -> Result<(), StoreError> {
+    // Those of an account are counted one after the other.
+    accounts::lock_live(db, user).await?;
+    let stored: CountRow = db.fetch_one(sql::EVALUATIONS_OF_ACCOUNT, values![user]).await?;
+    if stored.count >= i64::from(MAX_EVALUATIONS) {
+        return Err(StoreError::Conflict(
+            "this account has 100 evaluations; delete one with delete_evaluation",
+        ));
+    }
+    let EvaluationRecord { id, name, report, created_at, .. } = evaluation;
+    let values = values![*id, user, &**name, &**report, *created_at];
+    exactly_one(db.execute(sql::ADD_EVALUATION, values).await?)
+}

@@ -1,0 +1,68 @@
+//! `create_evaluation`: stores an evaluation of models on gold labels.
+
+use ep_evaluation::report::Evaluation;
+use ep_kernel::ctx::Ctx;
+use ep_kernel::fault::{Fault, Kind};
+use ep_kernel::tool::{Access, Agents, Cost, Effect, Latency, Rate, Rest, Spec, Task, Tool};
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use super::view::StoredEvaluation;
+
+/// Stores an evaluation.
+pub struct CreateEvaluation;
+
+/// Maximum size of a request, in bytes.
+const MAX_BODY: usize = 1 << 20;
+/// Maximum length of a name, in characters.
+const LONGEST_NAME: usize = 200;
+
+/// The evaluation to store.
+#[derive(Debug, Deserialize, JsonSchema)]
+pub struct EvaluationToStore {
+    /// Its name, for example that of the file of gold rows.
+    #[schemars(length(min = 1, max = LONGEST_NAME))]
+    pub name: String,
+    /// The report, as `ep panel evaluate --json` prints it.
+    pub report: Evaluation,
+}
+
+impl Tool for CreateEvaluation {
+    const SPEC: Spec = Spec {
+        name: "create_evaluation",
+        title: "Store an evaluation",
+        summary: "Stores a report of `ep panel evaluate`, which judges models on rows that a person labelled, and gives it a \
+                  page. Free.",
+        manual: include_str!("create_evaluation.md"),
+        example: include_str!("create_evaluation.example.json"),
+        access: Access::ACCOUNT,
+        effect: Effect::Write { idempotent: false },
+        cost: Cost::Free,
+        latency: Latency::Instant,
+        rate: Rate::Default,
+        rest: Some(Rest::post("/api/evaluations").status(201).max_body(MAX_BODY)),
+        stream: None,
+        agents: Agents::None,
+        task: Task::None,
+        intents: &["store an evaluation of models", "publish the report of a panel evaluation"],
+        faults: &[Kind::Conflict],
+    };
+    type Input = EvaluationToStore;
+    type Output = StoredEvaluation;
+    const NEEDS_ACCOUNT: bool = true;
+
+    async fn call(cx: &Ctx, input: EvaluationToStore) -> Result<StoredEvaluation, Fault> {
+        let user = cx.account()?;
+        let name: String = input.name.trim().chars().filter(|c| !c.is_control()).collect();
+        if !(1..=LONGEST_NAME).contains(&name.chars().count()) {
+            return Err(Fault::invalid("name", format!("must have 1 to {LONGEST_NAME} characters")));
+        }
+        input
+            .report
+            .check()
+            .map_err(|error| Fault::invalid(format!("report.{}", error.field), error.rule))?;
+        let report = serde_json::to_string(&input.report).map_err(Fault::internal)?;
+        let record = cx.evaluations().create(user, name, report).await?;
+        Ok(StoredEvaluation::of(cx, &record))
+    }
+}

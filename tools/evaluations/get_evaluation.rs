@@ -1,0 +1,79 @@
+//! `get_evaluation`: reads a stored evaluation.
+
+use ep_evaluation::report::Evaluation;
+use ep_kernel::ctx::Ctx;
+use ep_kernel::evaluation_id::EvaluationId;
+use ep_kernel::fault::{Fault, Kind};
+use ep_kernel::ports::EvaluationRecord;
+use ep_kernel::tool::{Access, Agents, Cost, Effect, Latency, Rate, Rest, Spec, Task, Tool, ToolOutput};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::view::{StoredEvaluation, id_of, not_found};
+
+/// Reads an evaluation.
+pub struct GetEvaluation;
+
+/// The evaluation to read.
+#[derive(Debug, Deserialize, JsonSchema)]
+pub struct EvaluationToRead {
+    /// The evaluation's id.
+    #[schemars(with = "EvaluationId")]
+    pub evaluation_id: String,
+}
+
+/// A stored evaluation with its report.
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
+pub struct ReadEvaluation {
+    /// The evaluation.
+    #[serde(flatten)]
+    pub stored: StoredEvaluation,
+    /// True if the caller owns it.
+    pub own: bool,
+    /// The report.
+    pub report: Evaluation,
+}
+
+impl ToolOutput for ReadEvaluation {}
+
+impl Tool for GetEvaluation {
+    const SPEC: Spec = Spec {
+        name: "get_evaluation",
+        title: "Read an evaluation",
+        summary: "Returns the report of one of your evaluations, or of a shared one: how often models and panels are right on \
+                  labelled rows. Free.",
+        manual: include_str!("get_evaluation.md"),
+        example: r#"{ "evaluation_id": "eval_3f2b8c1e5d4a4f6b9a7c8e1d2f3a4b5c" }"#,
+        access: Access::PUBLIC,
+        effect: Effect::Read,
+        cost: Cost::Free,
+        latency: Latency::Instant,
+        rate: Rate::Results,
+        rest: Some(Rest::get("/api/evaluations/{evaluation_id}")),
+        stream: None,
+        agents: Agents::Extended,
+        task: Task::None,
+        intents: &["read an evaluation of models", "how accurate are the models on my labels"],
+        faults: &[Kind::NotFound],
+    };
+    type Input = EvaluationToRead;
+    type Output = ReadEvaluation;
+
+    async fn call(cx: &Ctx, input: EvaluationToRead) -> Result<ReadEvaluation, Fault> {
+        let (own, record) = readable(cx, &input.evaluation_id).await?;
+        let report = serde_json::from_str(&record.report).map_err(Fault::internal)?;
+        Ok(ReadEvaluation { stored: StoredEvaluation::of(cx, &record), own, report })
+    }
+}
+
+/// Returns an evaluation that the caller may read, and true if it is the caller's.
+async fn readable(cx: &Ctx, text: &str) -> Result<(bool, EvaluationRecord), Fault> {
+    let id = id_of(text)?;
+    if let Some(user) = cx.caller.user()
+        && let Some(own) = cx.evaluations().own(user, id).await?
+    {
+        return Ok((true, own));
+    }
+    let shared = cx.evaluations().shared(id).await?;
+    shared.map(|shared| (false, shared)).ok_or_else(|| not_found(text))
+}

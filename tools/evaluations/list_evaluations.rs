@@ -1,0 +1,54 @@
+//! `list_evaluations`: lists the evaluations of the caller's account.
+
+use ep_kernel::ctx::Ctx;
+use ep_kernel::fault::Fault;
+use ep_kernel::tool::{
+    Access, Agents, Cost, Effect, Latency, Nothing, Rate, Rest, Spec, Task, Tool, ToolOutput,
+};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::view::StoredEvaluation;
+
+/// Lists evaluations.
+pub struct ListEvaluations;
+
+/// The evaluations of an account.
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
+pub struct EvaluationList {
+    /// The evaluations, newest first.
+    pub evaluations: Vec<StoredEvaluation>,
+}
+
+impl ToolOutput for EvaluationList {}
+
+impl Tool for ListEvaluations {
+    const SPEC: Spec = Spec {
+        name: "list_evaluations",
+        title: "List your evaluations",
+        summary: "Lists the evaluations of models that your account has stored, newest first, without their reports. Free.",
+        manual: "Lists the stored evaluations of your account, at most 100. `get_evaluation` returns a report.",
+        example: "{}",
+        access: Access::ACCOUNT,
+        effect: Effect::Read,
+        cost: Cost::Free,
+        latency: Latency::Instant,
+        rate: Rate::Default,
+        rest: Some(Rest::get("/api/evaluations")),
+        stream: None,
+        agents: Agents::Extended,
+        task: Task::None,
+        intents: &["list my evaluations", "which evaluations of models do I have"],
+        faults: &[],
+    };
+    type Input = Nothing;
+    type Output = EvaluationList;
+    const NEEDS_ACCOUNT: bool = true;
+
+    async fn call(cx: &Ctx, _: Nothing) -> Result<EvaluationList, Fault> {
+        let found = cx.evaluations().of(cx.account()?).await?;
+        Ok(EvaluationList {
+            evaluations: found.iter().map(|record| StoredEvaluation::of(cx, record)).collect(),
+        })
+    }
+}
