@@ -1,9 +1,12 @@
 //! Measures the whole service beside baselines. `cargo bench --bench service -- NAME`, with one or more of `polls`,
-//! `polls-postgres`, `storage`, `mcp`, `openai`, `requests`, `documents`, `pages`, `replicas` and `streams`; all without a name.
+//! `polls-postgres`, `storage`, `mcp`, `openai`, `requests`, `documents`, `pages`, `replicas`, `batches`, `batches-replicas`, `labels`
+//! and `streams`; all without a name.
 
 #![expect(clippy::expect_used, reason = "a bench fails by panicking")]
 
+mod batches;
 mod documents;
+mod labels;
 mod mcp;
 mod openai;
 mod pages;
@@ -56,6 +59,15 @@ fn main() {
     }
     if wants("replicas") {
         runtime.block_on(replicas::run());
+    }
+    if wants("batches") {
+        runtime.block_on(batches::run());
+    }
+    if wants("batches-replicas") {
+        runtime.block_on(batches::run_on_replicas());
+    }
+    if wants("labels") {
+        runtime.block_on(labels::run());
     }
     if wants("streams") {
         runtime.block_on(streams::run());

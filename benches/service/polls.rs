@@ -24,10 +24,10 @@ const ROUNDS: usize = 5;
 
 /// A load of polls: this many clients, each of which opens this many polls of this many models in sequence.
 #[derive(Debug, Clone, Copy)]
-struct Load {
-    models: usize,
-    clients: usize,
-    each: usize,
+pub(crate) struct Load {
+    pub(crate) models: usize,
+    pub(crate) clients: usize,
+    pub(crate) each: usize,
 }
 
 /// One poll of fifty models after the other.
@@ -37,11 +37,11 @@ const MANY: Load = Load { models: MODELS, clients: CONCURRENT, each: EACH };
 const SMALL: Load = Load { models: 3, clients: CONCURRENT, each: 4 * EACH };
 
 /// The result of a load.
-struct Measured {
+pub(crate) struct Measured {
     median: Duration,
     per_second: f64,
     /// CPU time per poll.
-    cpu: Duration,
+    pub(crate) cpu: Duration,
 }
 
 /// Measures polls on a SQLite file.
@@ -155,7 +155,8 @@ async fn asked(services: &[&Poll<'_>], load: Load) -> Vec<Duration> {
     join_all(calls).await.concat()
 }
 
-fn client() -> Client {
+/// Creates a client.
+pub(crate) fn client() -> Client {
     Client::builder().tcp_nodelay(true).no_proxy().build().expect("a client")
 }
 
@@ -172,7 +173,7 @@ impl Poll<'_> {
         self.ask_about("Which of the two is the better one?", models).await
     }
 
-    /// Asks this question.
+    /// Asks this many models this question.
     pub(crate) async fn ask_about(&self, question: &str, models: usize) -> Duration {
         let mut body = json!({
             "question": question,
@@ -198,21 +199,22 @@ impl Poll<'_> {
     }
 }
 
-fn model(n: usize) -> String {
+/// Returns the id of a model of the upstream.
+pub(crate) fn model(n: usize) -> String {
     format!("maker{}/line-{n}", n % 10)
 }
 
 /// A process with a client that makes the calls of polls.
-struct BareClient(Child);
+pub(crate) struct BareClient(Child);
 
 impl BareClient {
-    fn start(base_url: &str) -> Self {
+    pub(crate) fn start(base_url: &str) -> Self {
         let mut command: Command = bare_command(Bare::Client, &format!("{base_url}/chat/completions"));
         Self(command.stdin(Stdio::piped()).spawn().expect("runs"))
     }
 
     /// Runs a load. Blocks, because the process needs both processors as the service does.
-    fn run(&mut self, load: Load) -> Measured {
+    pub(crate) fn run(&mut self, load: Load) -> Measured {
         let Load { models, clients, each } = load;
         let cpu = cpu_of(self.0.id());
         let input = self.0.stdin.as_mut().expect("piped");
