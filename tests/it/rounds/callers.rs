@@ -18,6 +18,7 @@ const PATIENCE: Duration = Duration::from_secs(4);
 const LONGEST_PATIENCE: Duration = Duration::from_secs(30);
 
 /// The information that a caller received about its poll.
+#[derive(Clone)]
 pub struct Observed {
     /// The number in its question.
     pub case: u64,
@@ -26,25 +27,33 @@ pub struct Observed {
     pub asked_to_cancel: bool,
     /// The number of responses if the service confirmed the cancellation.
     pub cancelled: Option<Value>,
-    /// The path of the poll's notification.
+    /// The path of the poll's notification. Polls of batches have none.
     pub notified_at: String,
+    /// The batch that asked the poll.
+    pub batch: Option<String>,
     /// The path of the task's push notification.
     pub pushed_at: Option<String>,
 }
 
-/// Opens one poll in one of the available ways and follows it to its end.
-pub async fn call(lane: Arc<Lane>, case: u64) -> Observed {
+/// Rows of a batch.
+const ROWS: u64 = 3;
+/// The distance of the numbers in the questions of a batch. No lane has as many callers.
+const NEXT_ROW: u64 = 1_000_000;
+
+/// Opens one poll, or the polls of a batch, in one of the available ways, and follows them to their end.
+pub async fn call(lane: Arc<Lane>, case: u64) -> Vec<Observed> {
     let caller = Caller { lane: &lane, case };
-    let extra = match case % 6 {
-        0 => caller.waits().await,
-        1 => caller.streams().await,
-        2 => caller.cancels().await,
-        3 => caller.asks_for_a_task().await,
-        4 => caller.streams_as_an_agent().await,
-        _ => caller.sends_as_an_agent().await,
+    let observed = match case % 7 {
+        0 => vec![caller.waits().await],
+        1 => vec![caller.streams().await],
+        2 => vec![caller.cancels().await],
+        3 => vec![caller.asks_for_a_task().await],
+        4 => vec![caller.streams_as_an_agent().await],
+        5 => vec![caller.sends_as_an_agent().await],
+        _ => caller.creates_a_batch().await,
     };
     lane.calling.lock().unwrap().remove(&case);
-    extra
+    observed
 }
 
 struct Caller<'a> {
@@ -60,6 +69,7 @@ impl Caller<'_> {
             asked_to_cancel: false,
             cancelled: None,
             notified_at: "/all".to_owned(),
+            batch: None,
             pushed_at: None,
         }
     }
@@ -167,6 +177,46 @@ impl Caller<'_> {
             (reply.status == 200).then(|| reply.json()).filter(|extra| extra["cancelled"] == true);
         self.watch(&poll).await;
         Observed { asked_to_cancel: true, cancelled, ..self.observed(&poll) }
+    }
+
+    /// Creates a batch twice; both requests return the same batch. Every row has one result, and so one poll.
+    async fn creates_a_batch(&self) -> Vec<Observed> {
+        let case_of = |row: u64| self.case + row * NEXT_ROW;
+        let row = |row: u64| {
+            let mut asked = question(json!({}));
+            asked["question"] =
+                json!(format!("Which of the two is the better one in case {}?", case_of(row)));
+            json!({ "question": asked["question"], "options": asked["options"] })
+        };
+        let rows: Vec<Value> = (1..=ROWS).map(row).collect();
+        let (key, body) =
+            (format!("batch-{}", self.case), json!({ "rows": rows, "confidence_threshold": 1 }));
+        let create = |client: &Client| {
+            client.request(Method::POST, "/api/batches").header("idempotency-key", &key).json(&body)
+        };
+        let batch = self.rest(202, create).await.json()["batch_id"].as_str().unwrap().to_owned();
+        assert_eq!(self.rest(202, create).await.json()["batch_id"], batch);
+        let path = format!("/api/batches/{batch}");
+        let state = loop {
+            let state = self.rest(200, |client| client.request(Method::GET, &path)).await.json();
+            if !state["ended_at"].is_null() {
+                break state;
+            }
+            self.note(format!("{batch}: {} {}", state["status"], state["rows"]));
+            self.lane.dice.pause(50, 200).await;
+        };
+        let all = json!({ "total": ROWS, "completed": ROWS, "failed": 0 });
+        assert_eq!((&state["status"], &state["rows"]), (&json!("completed"), &all), "{state}");
+        let path = format!("{path}/results");
+        let found = self.rest(200, |client| client.request(Method::GET, &path)).await.json();
+        let results = found["results"].as_array().unwrap();
+        assert_eq!(results.len() as u64, ROWS, "{found}");
+        let observed = results.iter().map(|result| {
+            let row: u64 = result["custom_id"].as_str().unwrap().parse().unwrap();
+            let poll = result["response"]["body"]["poll_id"].as_str().unwrap();
+            Observed { case: case_of(row), batch: Some(batch.clone()), ..self.observed(poll) }
+        });
+        observed.collect()
     }
 
     /// Watches a poll to its end and reconnects after the last received vote.

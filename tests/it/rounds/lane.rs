@@ -181,7 +181,7 @@ impl Lane {
     }
 
     /// Starts this many callers.
-    pub fn begin(self: &Arc<Self>, callers: &mut JoinSet<Observed>, count: u64) {
+    pub fn begin(self: &Arc<Self>, callers: &mut JoinSet<Vec<Observed>>, count: u64) {
         // No caller is joined before the end.
         let first = callers.len() as u64;
         for case in first..first + count {
@@ -191,13 +191,20 @@ impl Lane {
 
     /// Waits until all callers have their responses and everything is settled and notified, then checks the
     /// invariants. `paused`: true if processes were paused, which may still send requests in progress.
-    pub async fn end(self: Arc<Self>, callers: JoinSet<Observed>, mut processes: Vec<Child>, paused: bool) {
+    pub async fn end(
+        self: Arc<Self>,
+        callers: JoinSet<Vec<Observed>>,
+        mut processes: Vec<Child>,
+        paused: bool,
+    ) {
         self.receiver.recover();
         let Ok(observed) = tokio::time::timeout(DRAIN, callers.join_all()).await else {
             panic!("{:#?}\n{:#?}", self.calling.lock().unwrap(), self.logged.last.lock().unwrap());
         };
+        let observed = observed.concat();
         let waiting = "SELECT (SELECT count(*) FROM polls WHERE settled = 0) \
              + (SELECT count(*) FROM notifications WHERE state = 'waiting') \
+             + (SELECT count(*) FROM batch_notifications WHERE state = 'waiting') \
              + (SELECT count(*) FROM a2a_pushes WHERE state = 'waiting')";
         let since = Instant::now();
         while self.stored.number(waiting).await > 0 {
@@ -231,7 +238,7 @@ impl Lane {
         for (poll, model) in self.stored.ballots(true).await {
             ballots.entry(poll).or_default().push(model);
         }
-        for Observed { poll, asked_to_cancel, cancelled, notified_at, pushed_at, .. } in observed {
+        for Observed { poll, asked_to_cancel, cancelled, notified_at, batch, pushed_at, .. } in observed {
             let closing: Value = serde_json::from_str(&stored[poll]).unwrap();
             let votes = ballots.get(poll).map_or(&[][..], Vec::as_slice);
             let models: HashSet<&String> = votes.iter().collect();
@@ -248,12 +255,15 @@ impl Lane {
             if let Some(answered) = cancelled.as_ref().and_then(|observed| observed["answered"].as_u64()) {
                 assert_eq!(votes.len() as u64, answered, "{poll} went on after it was cancelled");
             }
-            let notified = self.receiver.taken(notified_at, poll);
+            let about = batch.as_ref().unwrap_or(poll);
+            let notified = self.receiver.taken(notified_at, about);
             assert!(
                 notified.is_some(),
-                "{notified_at} was not observed of {poll}: {:?}",
-                notifications.get(poll)
+                "{notified_at} was not observed of {about}: {:?}",
+                notifications.get(about)
             );
+            let is_alone = batch.is_none() || self.receiver.taken(notified_at, poll).is_none();
+            assert!(is_alone, "{poll} of {about} was notified, too");
             if let Some(path) = pushed_at {
                 let task = self
                     .receiver

@@ -1,5 +1,5 @@
-//! Rounds of `kill -9`, pauses and cut connections while polls, streams, cancellations, tasks, webhooks and push
-//! notifications are in flight. Every accepted poll ends once, each model is called at most once beyond the calls
+//! Rounds of `kill -9`, pauses and cut connections while polls, batches, streams, cancellations, tasks, webhooks and push
+//! notifications are in flight. Every accepted poll and every row of a batch ends once, each model is called at most once beyond the calls
 //! in flight, notifications are delivered at least once, and the books balance.
 //!
 //! `EP_TEST_KILLS` sets the number of kills in each of the eight lanes (`scripts/long/rounds`). `EP_TEST_SEED` repeats the decisions of a failed run, as far as the timing of the processes allows.

@@ -56,7 +56,7 @@ impl Stored {
 
     /// Makes all retries due and releases the claims of delivery attempts.
     pub async fn let_deliveries_be_due(&self) {
-        for table in ["notifications", "a2a_pushes"] {
+        for table in ["notifications", "batch_notifications", "a2a_pushes"] {
             let sql = format!("UPDATE {table} SET next_at = 0 WHERE state = 'waiting'");
             let sql = AssertSqlSafe(sql);
             connected!(self.0, db, assert!(sqlx::query(sql).execute(&mut db).await.is_ok()));
