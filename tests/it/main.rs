@@ -48,6 +48,7 @@ mod idempotency;
 mod intents;
 mod keys;
 mod label;
+mod label_batches;
 mod label_proof;
 mod lifecycle;
 mod limits;

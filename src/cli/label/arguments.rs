@@ -79,13 +79,13 @@ pub(super) struct RunArguments {
     /// Begin without a question about the cost
     #[arg(long)]
     pub(super) yes: bool,
-    /// Rows to ask about at once
+    /// Rows to ask about at once; with --server, the service decides
     #[arg(long, value_name = "NUMBER", default_value_t = 16, value_parser = clap::value_parser!(u16).range(1..=1000))]
     pub(super) at_once: u16,
     /// Print the summary as JSON
     #[arg(long)]
     pub(super) json: bool,
-    /// URL of a server to use, with the key in EP_API_KEY; by default runs in this process
+    /// URL of a server that asks the rows in batches, with the key in EP_API_KEY; by default asks from this process
     #[arg(long, value_name = "URL")]
     pub(super) server: Option<String>,
 }

@@ -4,6 +4,7 @@ use anyhow::{Context, bail};
 use ep_polling::money::{MicroUsd, Usd};
 use ep_polling::options::Options;
 use ep_polling::question::Question;
+use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 use sha2::{Digest, Sha256};
 
@@ -12,7 +13,7 @@ use super::settings::{LabelSettings, OptionsOf, Panel};
 use super::table::Row;
 
 /// A row to label.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub(super) struct RowQuestion {
     pub(super) row: Row,
     pub(super) id: Value,

@@ -7,13 +7,14 @@ use std::io::{BufRead, BufReader};
 use std::path::Path;
 
 use anyhow::{Context, bail};
+use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 /// The field that tells why an earlier run could not label a row. No part of the input.
 pub(super) const FAILURE: &str = "_failed";
 
 /// A row: its number in the file, from 1, and its fields by column.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(super) struct Row {
     pub(super) number: u64,
     pub(super) fields: Map<String, Value>,

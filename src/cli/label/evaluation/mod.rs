@@ -62,9 +62,13 @@ pub(in crate::cli) async fn run(config: &Config, command: PanelCommand) -> anyho
     });
     let page = page.transpose()?;
     let mut journal = Journal::open(&arguments.out)?;
-    let target = open_target(config, &arguments.run).await?;
-    let evaluated = evaluate(config, &target, &arguments, &mut journal).await;
-    target.close().await;
+    let evaluated = async {
+        let target = open_target(config, &arguments.run).await?;
+        let evaluated = evaluate(config, &target, &arguments, &mut journal).await;
+        target.close().await;
+        evaluated
+    };
+    let evaluated = evaluated.await;
     if evaluated.is_err() {
         journal.remove_if_empty(&arguments.out);
     }
