@@ -50,6 +50,7 @@ mod keys;
 mod label;
 mod label_batches;
 mod label_proof;
+mod label_requests;
 mod lifecycle;
 mod limits;
 mod long_input;

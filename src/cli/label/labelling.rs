@@ -131,7 +131,7 @@ impl Labelling<'_> {
                 ))
             );
         }
-        if is_asking && self.settings.id.is_none() {
+        if is_asking && !self.settings.questions.have_ids() {
             eprintln!("without --id COLUMN, the labels are named by digests, and not by an id of your file");
         }
         if open.rows() > 0 {

@@ -1,6 +1,7 @@
 //! `ep label`: labels the rows of a file by the votes of a panel. The output is a journal, so that a run can be repeated.
 
 mod arguments;
+mod batch_line;
 mod batches;
 mod cost_bound;
 mod decision;

@@ -30,6 +30,8 @@ pub(super) struct Flight {
     /// True if this run may not have created it.
     pub(super) is_old: bool,
     pub(super) is_cancelled: bool,
+    /// True if the service has refused to create it.
+    pub(super) is_refused: bool,
     /// Rows that failed because the money of the batch was spent.
     pub(super) unpaid: Vec<SentRow>,
     /// Rows that were not asked, because the batch ended early.
@@ -50,6 +52,7 @@ impl Flight {
             cursor: 0,
             is_old: false,
             is_cancelled: false,
+            is_refused: false,
             unpaid: Vec::new(),
             left_out: Vec::new(),
             reason: String::new(),

@@ -120,7 +120,10 @@ impl<'r> Batches<'_, 'r> {
                 }
                 Some(Err(error)) => {
                     let flight = self.in_flight.remove(place);
-                    self.abandoned.push(flight.batch);
+                    if !flight.is_refused {
+                        self.abandoned.push(flight.batch);
+                    }
+                    self.store()?;
                     self.end.get_or_insert(Err(error));
                 }
             }
@@ -165,7 +168,10 @@ impl<'r> Batches<'_, 'r> {
         let found = if flight.is_old { self.service.find(&flight.batch.reference).await? } else { None };
         let Created { id, is_old } = match found {
             Some(id) => Created { id, is_old: true },
-            None => self.service.create(&flight.batch).await?,
+            None => self.service.create(&flight.batch).await.inspect_err(|fault| {
+                // After a failure of the server, the batch may exist.
+                flight.is_refused = fault.kind().row().http < 500 && fault.kind() != Kind::InProgress;
+            })?,
         };
         (flight.batch.batch_id, flight.is_old) = (Some(id), is_old);
         self.store()?;
