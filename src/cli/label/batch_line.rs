@@ -5,7 +5,7 @@ use ep_kernel::tool::Tool;
 use ep_tools::polls::PollQuestion;
 use serde_json::Value;
 
-use super::question::Asked;
+use super::settings::SourceQuestion;
 use super::table::Row;
 use crate::protocols::batch_rows::{asked_questions, decision_endpoints};
 
@@ -23,7 +23,7 @@ pub(super) fn is_line(row: &Row) -> bool {
 }
 
 /// Reads the question of a line. Fails unless the request decides exactly one field.
-pub(super) fn asked(row: &Row) -> anyhow::Result<Asked> {
+pub(super) fn asked(row: &Row) -> anyhow::Result<SourceQuestion> {
     let field = |name: &str| row.fields.get(name).filter(|field| !field.is_null());
     let no_line = "is no request of a batch: add custom_id, url and body, or name the question of all rows with --question";
     let (Some(id), Some(url), Some(body)) = (field(ID), field(URL).and_then(Value::as_str), field(BODY))
@@ -42,7 +42,7 @@ pub(super) fn asked(row: &Row) -> anyhow::Result<Asked> {
         body => body.clone(),
     };
     let (question, options) = decision(url, &body)?;
-    Ok(Asked { id: Some(id.clone()), question, options })
+    Ok(SourceQuestion { id: Some(id.clone()), question, options })
 }
 
 /// Reads the one decision of a request.

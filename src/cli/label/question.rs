@@ -10,7 +10,7 @@ use sha2::{Digest, Sha256};
 
 use super::batch_line;
 use super::journal::Key;
-use super::settings::{LabelSettings, OptionsOf, Panel, Questions, RequestForm};
+use super::settings::{LabelSettings, OptionsOf, Panel, Questions, RequestForm, SourceQuestion};
 use super::table::{Row, text_of};
 use super::template::Template;
 
@@ -27,18 +27,11 @@ pub(super) struct RowQuestion {
     pub(super) options: Vec<String>,
 }
 
-/// The question of a row, with its options and its id, if it has one.
-pub(super) struct Asked {
-    pub(super) id: Option<Value>,
-    pub(super) question: String,
-    pub(super) options: Vec<String>,
-}
-
 impl LabelSettings {
     /// Reads the question of a row. `panel` names the models and their version.
     pub(super) fn question(&self, row: Row, panel: &str) -> anyhow::Result<RowQuestion> {
         let number = row.number;
-        let Asked { id, question, options } = match &self.questions {
+        let SourceQuestion { id, question, options } = match &self.questions {
             Questions::Columns { question, options, id } => {
                 of_columns(&row, question, options, id.as_deref())?
             }
@@ -99,7 +92,7 @@ fn of_columns(
     question: &Template,
     options: &OptionsOf,
     id: Option<&str>,
-) -> anyhow::Result<Asked> {
+) -> anyhow::Result<SourceQuestion> {
     if batch_line::is_line(row) {
         bail!(
             "row {}: this is a request of a batch, with a question of its own; leave --question, --options and --id out",
@@ -112,7 +105,7 @@ fn of_columns(
         OptionsOf::Column(column) => listed(row, column)?,
     };
     let id = id.map(|column| row.fields.get(column).cloned().ok_or_else(|| row.no_column(column)));
-    Ok(Asked { id: id.transpose()?, question, options })
+    Ok(SourceQuestion { id: id.transpose()?, question, options })
 }
 
 /// Returns the digest of a value.

@@ -48,6 +48,14 @@ impl Questions {
     }
 }
 
+/// The question of a row, as its source has it.
+pub(super) struct SourceQuestion {
+    /// The row's id, if it has one.
+    pub(super) id: Option<Value>,
+    pub(super) question: String,
+    pub(super) options: Vec<String>,
+}
+
 /// The options of a row.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
