@@ -112,6 +112,8 @@ pub static DOCUMENTS: &[Document] = &[
     guide_pages::OPENAI_CLIENTS.text,
     guide_pages::WEBHOOKS.page,
     guide_pages::WEBHOOKS.text,
+    guide_pages::LABELS.page,
+    guide_pages::LABELS.text,
     guide_pages::PACE.page,
     guide_pages::PACE.text,
     guide_pages::OAUTH.page,

@@ -25,6 +25,7 @@ const OAUTH_FILE: &str = include_str!("../../../docs/oauth.md");
 const SHARING_FILE: &str = include_str!("../../../docs/sharing.md");
 const OPENAI_FILE: &str = include_str!("../../../docs/openai.md");
 const WEBHOOKS_FILE: &str = include_str!("../../../docs/webhooks.md");
+const LABELS_FILE: &str = include_str!("../../../docs/labels.md");
 const PACE_FILE: &str = include_str!("../../../docs/pace.md");
 /// The example service URL in the guides.
 const EXAMPLE: &str = "https://polls.example.com";
@@ -166,6 +167,15 @@ pub(in crate::documents) const WEBHOOKS: Guide = Guide {
     title: |_| title(WEBHOOKS_FILE).map(str::to_owned),
     markdown: |site| Some(at(site, WEBHOOKS_FILE)),
 };
+pub(in crate::documents) const LABELS: Guide = Guide {
+    name: "guide_labels",
+    twin: "guide_labels_markdown",
+    about: "Label the rows of a file by the votes of a panel, choose the panel, and prove how many labels are wrong at most.",
+    chapter: FURTHER,
+    file: "labels.md",
+    title: |_| title(LABELS_FILE).map(str::to_owned),
+    markdown: |site| Some(at(site, LABELS_FILE)),
+};
 pub(in crate::documents) const PACE: Guide = Guide {
     name: "guide_pace",
     twin: "guide_pace_markdown",
@@ -209,7 +219,7 @@ pub(super) const ERRORS: Guide = Guide {
 };
 
 /// Every guide, in the order of the list.
-pub(super) static GUIDES: [Guide; 13] = [
+pub(super) static GUIDES: [Guide; 14] = [
     START,
     CLIENTS,
     A2A,
@@ -217,6 +227,7 @@ pub(super) static GUIDES: [Guide; 13] = [
     FUNDING,
     OPENAI,
     OPENAI_CLIENTS,
+    LABELS,
     SHARING,
     WEBHOOKS,
     PACE,
