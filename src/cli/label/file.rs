@@ -61,7 +61,7 @@ impl<'f> LabelFile<'f> {
                 labelling.ask(rows, input, &priced, notice, journal).await?
             }
         };
-        let mut summary = self.summary(&outcome, classes, journal)?;
+        let mut summary = Self::summary(&outcome, classes, journal)?;
         summary.proof = match proof {
             Some(_) if journal.keys().iter().any(|key| !outcome.keys.contains(key)) => bail!(
                 "{} has changed during the run; the gold labels stay unread. Run the command again with another --out",
@@ -134,7 +134,7 @@ impl<'f> LabelFile<'f> {
     }
 
     /// Sums over the labels of the file's rows.
-    fn summary(&self, outcome: &RunOutcome, classes: Classes, journal: &Journal) -> anyhow::Result<Summary> {
+    fn summary(outcome: &RunOutcome, classes: Classes, journal: &Journal) -> anyhow::Result<Summary> {
         let mut report = Report::new(classes);
         for entry in journal.entries()? {
             let entry: Entry = entry?;

@@ -8,7 +8,7 @@ use super::plot::per_cent;
 /// The output of the bench.
 const MEASURED: &str = include_str!("../../../docs/labels-figures.json");
 /// Rows that prove, of the cells that are shown.
-const GOLD: u32 = 200;
+pub(super) const GOLD: u32 = 200;
 /// The panels that are shown: their names in the figures, and on the axis.
 const PANELS: [(&str, &str); 5] =
     [("best single", "1"), ("best 3", "3"), ("best 5", "5"), ("best 9", "9"), ("all", "all")];
@@ -56,11 +56,6 @@ impl LabelFigures {
     /// Returns the confidence of each proof.
     pub(super) fn confidence(&self) -> String {
         per_cent(100.0 * (1.0 - self.risk))
-    }
-
-    /// Returns the rows that prove.
-    pub(super) const fn gold(&self) -> u32 {
-        GOLD
     }
 
     /// Returns the sets, in the order of the file. `None` if a panel was not measured.

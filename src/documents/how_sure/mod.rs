@@ -22,7 +22,7 @@ use crate::site::names::HOW_SURE;
 use crate::site::{Document, Form, MARKDOWN as MARKDOWN_TYPE, Site};
 use chart::Chart;
 use figures::Figures;
-use labels::LabelFigures;
+use labels::{GOLD, LabelFigures};
 use measurements::{charts, named};
 
 pub use sample::SamplePoll;

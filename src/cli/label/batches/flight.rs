@@ -134,7 +134,7 @@ impl Flight {
                 Outcome::Poll(reply) => {
                     let earlier = failed.earlier(row.question.key)?;
                     let rule = Rule { panel: &self.batch.panel, on_tie: self.batch.on_tie };
-                    done.push(rule.labelled(row.question, earlier, reply));
+                    done.push(rule.labelled(row.question, earlier, reply.map(|poll| *poll)));
                 }
                 Outcome::NotAsked(NotAsked { message }) => {
                     self.reason = message;
@@ -148,13 +148,15 @@ impl Flight {
 
 /// The outcome of a row.
 enum Outcome {
-    Poll(Result<PollResponse, Fault>),
+    Poll(Result<Box<PollResponse>, Fault>),
     NotAsked(NotAsked),
 }
 
 fn outcome(result: RowResult) -> Outcome {
     match (result.response, result.error) {
-        (Some(response), _) if response.status_code < 400 => Outcome::Poll(ended_poll(response.body)),
+        (Some(response), _) if response.status_code < 400 => {
+            Outcome::Poll(ended_poll(response.body).map(Box::new))
+        }
         (Some(response), _) => Outcome::Poll(Err(from_problem(&response.body))),
         (None, Some(reason)) => Outcome::NotAsked(reason),
         (None, None) => Outcome::Poll(Err(Fault::internal("a row has neither a response nor an error"))),

@@ -101,6 +101,9 @@ impl<'r> Batches<'_, 'r> {
                 self.send(rows)?;
             }
             let is_cancelling = interrupt.is_asked();
+            if is_cancelling {
+                self.drop_unsent()?;
+            }
             let next = self.in_flight.iter().enumerate().min_by_key(|(_, flight)| {
                 if is_cancelling { flight.due_when_cancelling() } else { flight.next_look }
             });
@@ -128,6 +131,13 @@ impl<'r> Batches<'_, 'r> {
                 }
             }
         }
+    }
+
+    /// Drops the batches that the service has not got.
+    fn drop_unsent(&mut self) -> anyhow::Result<()> {
+        let before = self.in_flight.len();
+        self.in_flight.retain(|flight| flight.is_old || flight.batch.batch_id.is_some());
+        if self.in_flight.len() < before { self.store() } else { Ok(()) }
     }
 
     /// Looks at a batch: creates it, or reads its new results. Returns true if it has ended, and all of it is read.
