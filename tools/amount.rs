@@ -1,8 +1,8 @@
 //! Amounts for funding or capping keys.
 
-use ep_polling::money::{MicroUsd, UsdFigure};
+use ep_polling::money::{MicroUsd, Usd, UsdFigure};
 use schemars::JsonSchema;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize, Serializer};
 
 /// An amount above zero, rounded down to whole micro-USD.
 #[derive(Debug, Clone, Copy, Deserialize, JsonSchema)]
@@ -20,5 +20,11 @@ impl TryFrom<UsdFigure> for Amount {
         } else {
             Ok(Self(amount))
         }
+    }
+}
+
+impl Serialize for Amount {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        Usd(self.0).serialize(serializer)
     }
 }

@@ -20,6 +20,15 @@ pub(super) struct Remote {
     client: Client,
 }
 
+/// The reply to a call with an Idempotency-Key.
+pub(super) struct OnceReply {
+    pub(super) value: Value,
+    /// True if it repeats the reply to an earlier call with the key.
+    pub(super) is_replayed: bool,
+}
+
+/// The header of a repeated reply.
+const REPLAYED: &str = "idempotent-replayed";
 const CONNECT: Duration = Duration::from_secs(10);
 /// Maximum silence of a stream; keep-alives arrive every 15 s.
 const SILENCE: Duration = Duration::from_mins(1);
@@ -44,7 +53,7 @@ impl Remote {
     ) -> Result<Value, Fault> {
         match (entry.spec.stream, entry.spec.rest) {
             (Some(stream), _) if self.key.is_some() => self.stream(stream, input, steps).await,
-            (_, Some(rest)) => self.rest(rest, input, None).await,
+            (_, Some(rest)) => Ok(self.rest(rest, input, None).await?.value),
             _ => Err(Fault::new(
                 Kind::UnknownRoute,
                 format!("{} has no REST binding; use MCP", entry.spec.name),
@@ -58,26 +67,39 @@ impl Remote {
         entry: &'static Entry,
         input: Value,
         key: &str,
-    ) -> Result<Value, Fault> {
+    ) -> Result<OnceReply, Fault> {
         let rest = entry.spec.rest.ok_or_else(|| Fault::internal("the operation has no REST binding"))?;
         self.rest(rest, input, Some(key)).await
     }
 
-    async fn rest(&self, rest: Rest, input: Value, key: Option<&str>) -> Result<Value, Fault> {
+    /// Returns the URL of the server.
+    pub(super) fn url(&self) -> &str {
+        self.base.as_str()
+    }
+
+    /// True if calls are made with a key.
+    pub(super) const fn has_key(&self) -> bool {
+        self.key.is_some()
+    }
+
+    async fn rest(&self, rest: Rest, input: Value, key: Option<&str>) -> Result<OnceReply, Fault> {
         let request = self.request(rest, input)?;
         let response = self.send(match key {
             Some(key) => request.header("idempotency-key", key),
             None => request,
         });
         let response = response.await?;
+        let is_replayed = response.headers().contains_key(REPLAYED);
         if rest.media_type != "application/json" {
-            return response.text().await.map(Value::String).map_err(|error| broken_off(&error));
+            let text = response.text().await.map_err(|error| broken_off(&error))?;
+            return Ok(OnceReply { value: Value::String(text), is_replayed });
         }
         let body: Value = response.json().await.map_err(|error| broken_off(&error))?;
-        Ok(match rest.field {
+        let value = match rest.field {
             Some(field) => Value::Object([(field.to_owned(), body)].into_iter().collect()),
             None => body,
-        })
+        };
+        Ok(OnceReply { value, is_replayed })
     }
 
     async fn stream(
@@ -142,15 +164,25 @@ impl Remote {
             return Ok(response);
         }
         let status = response.status();
+        let wait = retry_after(&response);
         let problem: Value = response.json().await.unwrap_or_default();
-        if problem.get("code").is_some() {
-            return Err(from_problem(&problem));
-        }
-        Err(Fault::new(
-            Kind::Unavailable,
-            format!("{} returned {status}; is it an Ensemble Poll server?", self.base),
-        ))
+        let fault = if problem.get("code").is_some() {
+            from_problem(&problem)
+        } else {
+            let text = format!("{} returned {status}; is it an Ensemble Poll server?", self.base);
+            Fault::new(Kind::Unavailable, text)
+        };
+        Err(match wait {
+            Some(wait) => fault.retry_after(wait),
+            None => fault,
+        })
     }
+}
+
+/// Returns the time that a server asks to wait before a retry, in seconds (RFC 9110, section 10.2.3).
+fn retry_after(response: &Response) -> Option<Duration> {
+    let seconds = response.headers().get("retry-after")?.to_str().ok()?.trim().parse().ok()?;
+    Some(Duration::from_secs(seconds))
 }
 
 /// Converts fields to a query; a list repeats its name per element.

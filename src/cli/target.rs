@@ -66,7 +66,7 @@ impl Target {
                 let call = Call { request_ref: Some(reference.to_owned()), ..Call::new(local(&service.app)) };
                 output(dispatch(&service.app, entry, call, Ok(input)).await.result)
             }
-            Self::Server(remote) => remote.call_once(entry, input, reference).await,
+            Self::Server(remote) => Ok(remote.call_once(entry, input, reference).await?.value),
         }
     }
 
@@ -75,6 +75,14 @@ impl Target {
         match self {
             Self::InProcess(service) => Some(&service.app),
             Self::Server(_) => None,
+        }
+    }
+
+    /// Returns the server, if used.
+    pub(super) const fn server(&self) -> Option<&Remote> {
+        match self {
+            Self::InProcess(_) => None,
+            Self::Server(remote) => Some(remote),
         }
     }
 

@@ -68,7 +68,8 @@ impl Full<'_> {
     /// Returns the repository's guides with this service's URLs. The OAuth guide is included only with an issuer.
     fn guides(&self) -> String {
         let issuer = self.site.settings.offer.issuer.is_some();
-        let guides = [guides::OPENAI, guides::SHARING, guides::OAUTH, guides::WEBHOOKS, guides::PACE];
+        let guides =
+            [guides::OPENAI, guides::LABELS, guides::SHARING, guides::OAUTH, guides::WEBHOOKS, guides::PACE];
         let shown = guides.iter().filter(|guide| issuer || guide.name != guides::OAUTH.name);
         let clients = guides::at(self.site, guides::CLIENTS_FILE);
         let texts = std::iter::once(clients).chain(shown.filter_map(|guide| (guide.markdown)(self.site)));

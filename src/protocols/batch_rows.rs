@@ -15,7 +15,7 @@ use ep_polling::money::MicroUsd;
 use ep_tools::batches::{answer_of, operation_of_rows, with_defaults};
 use serde_json::Value;
 
-use super::openai::rows::{ENDPOINTS, RowCall, RowEndpoint, error_body};
+use super::openai::rows::{AskedQuestion, ENDPOINTS, RowCall, RowEndpoint, error_body};
 use crate::site::Site;
 
 /// Asks rows in this process.
@@ -27,7 +27,18 @@ pub struct BatchRows {
 
 /// Returns the paths of all requests that rows can be.
 pub fn batch_endpoints() -> impl Iterator<Item = &'static str> {
-    ENDPOINTS.iter().map(|endpoint| endpoint.path).chain(ep_tools::batches::batch_endpoints())
+    decision_endpoints().chain(ep_tools::batches::batch_endpoints())
+}
+
+/// Reads the questions of a request to an endpoint of OpenAI's API, without the aliases of models. `None` for another path.
+pub fn asked_questions(path: &str, body: &Value) -> Option<Result<Vec<AskedQuestion>, Fault>> {
+    let endpoint = ENDPOINTS.iter().find(|endpoint| endpoint.path == path)?;
+    Some((endpoint.questions)(body))
+}
+
+/// Returns the paths of the endpoints of OpenAI's API whose requests are decisions.
+pub fn decision_endpoints() -> impl Iterator<Item = &'static str> {
+    ENDPOINTS.iter().map(|endpoint| endpoint.path)
 }
 
 impl BatchRows {

@@ -17,7 +17,7 @@ async fn how_sure_shows_the_committed_figures() {
     let service = Setup::demo().boot().await;
     let client = service.anonymous();
     let page = client.get("/how-sure").await.text;
-    assert_eq!((page.matches("role=\"img\"").count(), page.matches("<polyline").count()), (4, 10));
+    assert_eq!((page.matches("role=\"img\"").count(), page.matches("<polyline").count()), (5, 14));
     assert!(!page.contains('\u{fffc}') && page.contains("stops at 6 to 0, 8 to 1, 9 to 2, 10 to 3 votes"));
     let text = client.get("/how-sure.md").await.text;
     assert!(text.contains("agrees less often than its level claims at 50 % and 80 %."), "{text}");

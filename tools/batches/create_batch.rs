@@ -80,6 +80,12 @@ pub struct QuestionRow {
     /// Options to choose from.
     #[schemars(with = "Options")]
     pub options: Vec<String>,
+    /// Ids of 2 to 150 models, instead of those of the batch.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub models: Option<ModelNames>,
+    /// Most to spend for this row, in USD (default 1).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub max_cost_usd: Option<Amount>,
 }
 
 impl Tool for CreateBatch {

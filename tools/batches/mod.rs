@@ -22,7 +22,7 @@ use serde_json::{Map, Value};
 pub use answer::answer_of;
 pub use batch_state::{BATCH_PAGE, BatchState};
 pub use cancel_batch::CancelBatch;
-pub use create_batch::{CreateBatch, has_models, labels};
+pub use create_batch::{CreateBatch, MAX_BODY, MAX_INLINE_ROWS, has_models, labels};
 pub use get_batch::GetBatch;
 pub use get_batch_results::GetBatchResults;
 pub use get_batch_review::{BatchReview, GetBatchReview, ReviewRow};

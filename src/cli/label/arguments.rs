@@ -2,14 +2,14 @@
 
 use std::path::PathBuf;
 
-use anyhow::{Context, bail};
+use anyhow::bail;
 use ep_kernel::ports::PanelOrder;
 use ep_polling::money::{MicroUsd, UsdFigure};
 use ep_polling::tie_rule::TieRule;
 
 use super::proof::ProofArguments;
 use super::registry::registry;
-use super::settings::{LabelSettings, OptionsOf, Panel};
+use super::settings::{LabelSettings, OptionsOf, Panel, Questions, RequestForm};
 use super::template::Template;
 use crate::cli::target::Target;
 
@@ -19,7 +19,7 @@ const MOST: MicroUsd = MicroUsd::new(1_000_000_000_000);
 /// The arguments of `ep label`.
 #[derive(clap::Args)]
 pub(in crate::cli) struct Arguments {
-    /// File of rows: CSV with a header, or JSON Lines; - for standard input
+    /// File of rows: CSV with a header, JSON Lines, or requests in the form of OpenAI's batches; - for standard input
     #[arg(value_name = "FILE")]
     pub(super) input: PathBuf,
     #[command(flatten)]
@@ -49,7 +49,7 @@ pub(in crate::cli) struct Arguments {
 /// The arguments of a run over rows.
 #[derive(clap::Args)]
 pub(super) struct RunArguments {
-    /// Question for each row; {column} stands for a field
+    /// Question for each row; {column} stands for a field. Without it, the rows are requests of a batch
     #[arg(long, value_name = "TEMPLATE")]
     pub(super) question: Option<String>,
     /// Options, separated by commas
@@ -67,7 +67,7 @@ pub(super) struct RunArguments {
     /// Model id, the strongest first; repeat for 2 to 150 models
     #[arg(long = "model", value_name = "ID")]
     models: Vec<String>,
-    /// Column with the id of each row; without one, equal rows are labelled once
+    /// Column with the id of each row; without one, equal rows are labelled once. The id of a request is its custom_id
     #[arg(long, value_name = "COLUMN")]
     id: Option<String>,
     /// Round of votes; another number asks the models anew, where votes are stored
@@ -79,13 +79,13 @@ pub(super) struct RunArguments {
     /// Begin without a question about the cost
     #[arg(long)]
     pub(super) yes: bool,
-    /// Rows to ask about at once
+    /// Rows to ask about at once; with --server, the service decides
     #[arg(long, value_name = "NUMBER", default_value_t = 16, value_parser = clap::value_parser!(u16).range(1..=1000))]
     pub(super) at_once: u16,
     /// Print the summary as JSON
     #[arg(long)]
     pub(super) json: bool,
-    /// URL of a server to use, with the key in EP_API_KEY; by default runs in this process
+    /// URL of a server that asks the rows in batches, with the key in EP_API_KEY; by default asks from this process
     #[arg(long, value_name = "URL")]
     pub(super) server: Option<String>,
 }
@@ -124,26 +124,40 @@ impl Arguments {
 impl RunArguments {
     /// Returns the settings that all rows share.
     pub(super) async fn settings(&self, target: &Target, on_tie: TieRule) -> anyhow::Result<LabelSettings> {
-        let question = self.question.as_deref().context("name the question for each row with --question")?;
-        let question = Template::parse(question)?;
-        let options = match &self.options_from {
-            Some(column) => OptionsOf::Column(column.clone()),
-            None if self.options.is_empty() => {
-                bail!("name the options with --options, or with --options-from")
-            }
-            None => OptionsOf::All(self.options.iter().map(|option| option.trim().to_owned()).collect()),
-        };
+        let questions = self.questions()?;
         let panel = self.models(target).await?;
-        Ok(LabelSettings { question, options, id: self.id.clone(), panel, on_tie, round: self.round })
+        Ok(LabelSettings { questions, panel, on_tie, round: self.round })
+    }
+
+    /// Returns the source of the questions: the arguments, or without them the rows.
+    fn questions(&self) -> anyhow::Result<Questions> {
+        let options = match &self.options_from {
+            Some(column) => Some(OptionsOf::Column(column.clone())),
+            None if self.options.is_empty() => None,
+            None => {
+                Some(OptionsOf::All(self.options.iter().map(|option| option.trim().to_owned()).collect()))
+            }
+        };
+        match (&self.question, options, &self.id) {
+            (Some(question), Some(options), id) => {
+                Ok(Questions::Columns { question: Template::parse(question)?, options, id: id.clone() })
+            }
+            (Some(_), None, _) => bail!("name the options with --options, or with --options-from"),
+            (None, None, None) => Ok(Questions::Requests { requests: RequestForm::BatchLines }),
+            (None, ..) => bail!("name the question for each row with --question"),
+        }
     }
 
     /// Returns the arguments that decide what is asked, except the models.
     pub(super) fn question_words(&self) -> Vec<String> {
         let mut words = Vec::new();
         let mut add = |name: &str, value: &str| words.extend([format!("--{name}"), value.to_owned()]);
-        add("question", self.question.as_deref().unwrap_or_default());
+        if let Some(question) = &self.question {
+            add("question", question);
+        }
         match &self.options_from {
             Some(column) => add("options-from", column),
+            None if self.options.is_empty() => {}
             None => add("options", &self.options.join(",")),
         }
         if let Some(column) = &self.id {

@@ -14,7 +14,7 @@ use super::report::{Report, Summary};
 use super::review::Review;
 use super::rows::{InputCounts, Rows};
 use super::run::RunEnd;
-use super::settings::{LabelSettings, OptionsOf};
+use super::settings::{LabelSettings, OptionsOf, Questions};
 use crate::cli::printable::printable;
 use crate::cli::target::Target;
 use crate::config::Config;
@@ -34,6 +34,7 @@ struct Work<'f> {
     /// The rows of the file; `None` for standard input.
     input: Option<InputCounts>,
     proof: Option<Proof<'f>>,
+    classes: Classes,
 }
 
 impl<'f> LabelFile<'f> {
@@ -43,7 +44,7 @@ impl<'f> LabelFile<'f> {
         let out = &arguments.out;
         let labelling = Labelling { target, arguments: &arguments.run, settings, out };
         let panel = labelling.panel_version().await?;
-        let Work { rows, priced, input, proof } = self.prepare(&labelling, &panel, journal).await?;
+        let Work { rows, priced, input, proof, classes } = self.prepare(&labelling, &panel, journal).await?;
         let models = priced.bound.models as usize;
         let outcome = match (&proof, input) {
             // After the gold labels were read, nothing is asked any more: the proof is about the labels of that time.
@@ -60,7 +61,7 @@ impl<'f> LabelFile<'f> {
                 labelling.ask(rows, input, &priced, notice, journal).await?
             }
         };
-        let mut summary = self.summary(&outcome, journal)?;
+        let mut summary = Self::summary(&outcome, classes, journal)?;
         summary.proof = match proof {
             Some(_) if journal.keys().iter().any(|key| !outcome.keys.contains(key)) => bail!(
                 "{} has changed during the run; the gold labels stay unread. Run the command again with another --out",
@@ -107,7 +108,6 @@ impl<'f> LabelFile<'f> {
             config: self.config,
             input: &arguments.input,
             labels: &arguments.out,
-            question: arguments.run.question.as_deref().unwrap_or_default(),
             settings,
             panel,
             models: priced.bound.models as usize,
@@ -121,15 +121,21 @@ impl<'f> LabelFile<'f> {
             }
             rows.add_gold(more, count, arguments.proof.rows.seed);
         }
-        Ok(Work { rows, priced, input, proof })
+        let classes = match &settings.questions {
+            Questions::Columns { options: OptionsOf::All(_), .. } => Classes::Shared,
+            Questions::Requests { .. } if input.as_ref().is_some_and(|input| input.options.are_shared()) => {
+                Classes::Shared
+            }
+            Questions::Columns { options: OptionsOf::Column(_), .. } | Questions::Requests { .. } => {
+                Classes::PerRow
+            }
+        };
+        Ok(Work { rows, priced, input, proof, classes })
     }
 
     /// Sums over the labels of the file's rows.
-    fn summary(&self, outcome: &RunOutcome, journal: &Journal) -> anyhow::Result<Summary> {
-        let mut report = Report::new(match self.settings.options {
-            OptionsOf::All(_) => Classes::Shared,
-            OptionsOf::Column(_) => Classes::PerRow,
-        });
+    fn summary(outcome: &RunOutcome, classes: Classes, journal: &Journal) -> anyhow::Result<Summary> {
+        let mut report = Report::new(classes);
         for entry in journal.entries()? {
             let entry: Entry = entry?;
             if outcome.keys.contains(&entry.key) {

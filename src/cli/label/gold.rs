@@ -10,7 +10,7 @@ use sha2::{Digest, Sha256};
 
 use super::question::RowQuestion;
 use super::sample;
-use super::settings::LabelSettings;
+use super::settings::{LabelSettings, Questions};
 use super::table::{Row, Table};
 
 /// The digest of texts of a row, in hexadecimal digits.
@@ -49,9 +49,16 @@ impl RowHash {
 }
 
 impl RowHashes {
-    fn of(row: &Row, gold_column: &str, settings: &LabelSettings) -> Self {
-        let asked: Vec<String> =
-            settings.question.columns().map(|column| row.text(column).unwrap_or_default()).collect();
+    fn of(asked: &RowQuestion, gold_column: &str, settings: &LabelSettings) -> Self {
+        let row = &asked.row;
+        let asked: Vec<String> = match &settings.questions {
+            Questions::Columns { question, .. } => {
+                question.columns().map(|column| row.text(column).unwrap_or_default()).collect()
+            }
+            Questions::Requests { .. } => {
+                [&asked.question].into_iter().chain(&asked.options).cloned().collect()
+            }
+        };
         let mut columns: Vec<&str> =
             row.fields.keys().map(String::as_str).filter(|name| *name != gold_column).collect();
         columns.sort_unstable();
@@ -137,8 +144,8 @@ pub(super) fn read_gold(
 
 fn gold_row(row: Row, column: &str, settings: &LabelSettings, panel: &str) -> anyhow::Result<GoldRow> {
     let label = row.text(column).ok_or_else(|| row.no_column(column))?.trim().to_owned();
-    let hashes = RowHashes::of(&row, column, settings);
     let question = settings.question(row, panel)?;
+    let hashes = RowHashes::of(&question, column, settings);
     let label = Some(label).filter(|label| !label.is_empty());
     if let Some(label) = &label {
         question.check_label(label)?;

@@ -12,6 +12,7 @@ use ep_tools::polls::PollQuestion;
 use serde_json::json;
 
 use super::arguments::RunArguments;
+use super::batches::{BatchService, OpenBatchFile, ask_all};
 use super::cost_bound::CostBound;
 use super::failed_rows::FailedRows;
 use super::journal::{Journal, Key};
@@ -24,6 +25,7 @@ use super::run::{Run, RunEnd};
 use super::settings::{LabelSettings, Panel};
 use crate::app::jobs;
 use crate::cli::printable::printable;
+use crate::cli::remote::Remote;
 use crate::cli::target::Target;
 use crate::cli::{hints, prompt};
 use crate::config::Config;
@@ -39,9 +41,13 @@ pub(super) async fn open_target(config: &Config, arguments: &RunArguments) -> an
     let mut config = config.clone();
     config.polls.lease_ms = config.polls.lease_ms.min(LEASE_MS);
     let target = Target::new(&config, arguments.server.as_deref()).await?;
-    if let Target::InProcess(service) = &target {
+    match &target {
         // Adopts the polls of a run that was killed.
-        jobs::start_all(service, None);
+        Target::InProcess(service) => jobs::start_all(service, None),
+        Target::Server(server) if !server.has_key() => {
+            bail!("set EP_API_KEY: a server labels rows by batches of an account");
+        }
+        Target::Server(_) => {}
     }
     Ok(target)
 }
@@ -107,9 +113,12 @@ impl Labelling<'_> {
         journal: &mut Journal,
     ) -> anyhow::Result<RunOutcome> {
         let arguments = self.arguments;
+        let server = self.target.server();
+        let open = OpenBatchFile::read(self.out, server.map(Remote::url))?;
         let is_asking = input.as_ref().is_none_or(|input| input.rows > 0);
-        let quote =
-            is_asking.then(|| priced.quote.text(input.as_ref(), arguments.at_once, arguments.max_cost_usd));
+        // A service decides how many rows of a batch it asks at once.
+        let at_once = server.is_none().then_some(arguments.at_once);
+        let quote = is_asking.then(|| priced.quote.text(input.as_ref(), at_once, arguments.max_cost_usd));
         let others = input
             .as_ref()
             .map_or(0, |input| journal.keys().iter().filter(|key| !input.keys.contains(key)).count());
@@ -122,8 +131,11 @@ impl Labelling<'_> {
                 ))
             );
         }
-        if is_asking && self.settings.id.is_none() {
+        if is_asking && !self.settings.questions.have_ids() {
             eprintln!("without --id COLUMN, the labels are named by digests, and not by an id of your file");
+        }
+        if open.rows() > 0 {
+            eprintln!("{} rows are in batches of an earlier run; their results are read first", open.rows());
         }
         for line in [&quote, &notice].into_iter().flatten() {
             eprintln!("{}", printable(line));
@@ -147,7 +159,10 @@ impl Labelling<'_> {
             seen: HashSet::new(),
             again: Vec::new(),
         };
-        let ended = run.all(rows, usize::from(arguments.at_once)).await;
+        let ended = match server {
+            Some(server) => ask_all(&mut run, rows, BatchService::new(server)?, open).await,
+            None => run.all(rows, usize::from(arguments.at_once)).await,
+        };
         let Run { failed, seen, spent: cost, .. } = run;
         progress.finish();
         let rows = input.as_ref().map(|input| input.keys.len() as u64);

@@ -1,23 +1,19 @@
 //! Asks the panel about one row.
 
-use std::time::Duration;
-
 use ep_kernel::fault::{Fault, Kind};
 use ep_kernel::tool::Entry as Operation;
 use ep_polling::money::{MicroUsd, Usd};
+use ep_polling::tie_rule::TieRule;
 use ep_tools::polls::reply::{PollReply, PollResponse, VoteResult};
+use serde_json::Value;
 
 use super::decision::decide;
 use super::failed_rows::{Earlier, Failed, MAX_ATTEMPTS};
 use super::journal::{Entry, EntryVote};
+use super::patience::patiently;
 use super::question::RowQuestion;
 use super::settings::{LabelSettings, Panel};
 use crate::cli::target::Target;
-
-/// Attempts to reach a service that is busy.
-const MAX_WAITS: u32 = 30;
-const SHORTEST_WAIT: Duration = Duration::from_millis(500);
-const LONGEST_WAIT: Duration = Duration::from_mins(1);
 
 /// The outcome of a row.
 pub(super) struct Labelled {
@@ -48,48 +44,69 @@ pub(super) async fn label(
 ) -> Labelled {
     let reference = format!("label-{}-{}", String::from(question.poll), earlier.attempts);
     let panel = left_to_ask(&settings.panel, &earlier.votes);
-    let poll = match ask(target, operation, &question, &panel, at_most, &reference).await {
-        Ok(poll) => poll,
-        Err(fault) => {
-            let outcome = if concerns_the_row(&fault) {
-                let Earlier { asked_at, votes, .. } = earlier;
-                RowOutcome::Failed(Failed { reason: fault.to_string(), asked_at, votes })
-            } else {
-                RowOutcome::Stop(fault)
-            };
-            return Labelled { question, cost: MicroUsd::ZERO, outcome };
+    let reply = ask(target, operation, &question, &panel, at_most, &reference).await;
+    Rule { panel: &settings.panel, on_tie: settings.on_tie }.labelled(question, earlier, reply)
+}
+
+/// The rule that makes a label of votes.
+#[derive(Clone, Copy)]
+pub(super) struct Rule<'r> {
+    /// The whole panel.
+    pub(super) panel: &'r Panel,
+    pub(super) on_tie: TieRule,
+}
+
+impl Rule<'_> {
+    /// Returns the outcome of a row after this reply, with the votes of earlier attempts.
+    pub(super) fn labelled(
+        self,
+        question: RowQuestion,
+        earlier: Earlier,
+        reply: Result<PollResponse, Fault>,
+    ) -> Labelled {
+        let poll = match reply {
+            Ok(poll) => poll,
+            Err(fault) => {
+                let outcome = if concerns_the_row(&fault) {
+                    let Earlier { asked_at, votes, .. } = earlier;
+                    RowOutcome::Failed(Failed { reason: fault.to_string(), asked_at, votes })
+                } else {
+                    RowOutcome::Stop(fault)
+                };
+                return Labelled { question, cost: MicroUsd::ZERO, outcome };
+            }
+        };
+        let cost = poll.costs.total_estimated_cost.0;
+        let votes = all_votes(earlier.votes, &poll);
+        let asked_at = earlier.asked_at.unwrap_or(poll.created_at);
+        // After the last attempt, a model that does not respond counts as one that does not vote.
+        let is_last = earlier.attempts + 1 >= MAX_ATTEMPTS && poll.models_skipped == 0;
+        if let Some(reason) = unasked(&votes, poll.models_skipped).filter(|_| !is_last) {
+            let outcome = RowOutcome::Failed(Failed { reason, asked_at: Some(asked_at), votes });
+            return Labelled { question, cost, outcome };
         }
-    };
-    let cost = poll.costs.total_estimated_cost.0;
-    let votes = all_votes(earlier.votes, &poll);
-    let asked_at = earlier.asked_at.unwrap_or(poll.created_at);
-    // After the last attempt, a model that does not respond counts as one that does not vote.
-    let is_last = earlier.attempts + 1 >= MAX_ATTEMPTS && poll.models_skipped == 0;
-    if let Some(reason) = unasked(&votes, poll.models_skipped).filter(|_| !is_last) {
-        let outcome = RowOutcome::Failed(Failed { reason, asked_at: Some(asked_at), votes });
-        return Labelled { question, cost, outcome };
+        let decision = decide(&votes, self.panel, votes.len(), self.on_tie);
+        let entry = Entry {
+            id: question.id.clone(),
+            key: question.key,
+            label: decision.label.map(str::to_owned),
+            by: decision.by,
+            score: decision.share,
+            contested: decision.contested,
+            cost_usd: Usd(earlier.cost.plus(cost)),
+            poll_id: poll.poll_id.to_string(),
+            asked_at,
+            asked_again_at: (asked_at != poll.created_at).then_some(poll.created_at),
+            simulated: poll.simulated,
+            votes,
+        };
+        let outcome = RowOutcome::Entry(Box::new(entry));
+        Labelled { question, cost, outcome }
     }
-    let decision = decide(&votes, &settings.panel, votes.len(), settings.on_tie);
-    let entry = Entry {
-        id: question.id.clone(),
-        key: question.key,
-        label: decision.label.map(str::to_owned),
-        by: decision.by,
-        score: decision.share,
-        contested: decision.contested,
-        cost_usd: Usd(earlier.cost.plus(cost)),
-        poll_id: poll.poll_id.to_string(),
-        asked_at,
-        asked_again_at: (asked_at != poll.created_at).then_some(poll.created_at),
-        simulated: poll.simulated,
-        votes,
-    };
-    let outcome = RowOutcome::Entry(Box::new(entry));
-    Labelled { question, cost, outcome }
 }
 
 /// Returns the models to ask: the whole panel, or those that have not responded. A poll has two models at least.
-fn left_to_ask(panel: &Panel, earlier: &[EntryVote]) -> Panel {
+pub(super) fn left_to_ask(panel: &Panel, earlier: &[EntryVote]) -> Panel {
     let failed = earlier.iter().filter(|vote| vote.has_failed());
     let mut models: Vec<String> = failed.map(|vote| vote.model.clone()).collect();
     if models.len() == 1 {
@@ -123,7 +140,7 @@ fn unasked(votes: &[EntryVote], skipped: u32) -> Option<String> {
 }
 
 /// True if other rows can succeed after this fault. A poll can have been deleted, or opened at another price.
-fn concerns_the_row(fault: &Fault) -> bool {
+pub(super) fn concerns_the_row(fault: &Fault) -> bool {
     matches!(
         fault.kind(),
         Kind::InvalidInput
@@ -143,23 +160,21 @@ async fn ask(
     at_most: MicroUsd,
     reference: &str,
 ) -> Result<PollResponse, Fault> {
-    let (mut wait, mut waits) = (SHORTEST_WAIT, 0);
-    loop {
-        let reply = target.call_once(operation, question.request(panel, at_most), reference).await;
-        let fault = match reply.map(serde_json::from_value) {
-            Ok(Ok(PollReply::Complete(poll))) => return Ok(*poll),
-            Ok(Ok(PollReply::Running(running))) => {
-                Fault::new(Kind::InProgress, format!("poll {} is still running", running.poll_id))
-            }
-            Ok(Ok(PollReply::DryRun(_))) => return Err(Fault::internal("a poll was only priced")),
-            Ok(Err(error)) => return Err(Fault::internal(error)),
-            Err(fault) => fault,
-        };
-        if !fault.kind().row().retryable || waits == MAX_WAITS {
-            return Err(fault);
+    patiently(async || {
+        let reply = target.call_once(operation, question.request(panel, at_most), reference).await?;
+        ended_poll(reply)
+    })
+    .await
+}
+
+/// Reads the reply of a poll that has ended.
+pub(super) fn ended_poll(reply: Value) -> Result<PollResponse, Fault> {
+    match serde_json::from_value(reply).map_err(Fault::internal)? {
+        PollReply::Complete(poll) => Ok(*poll),
+        PollReply::Running(running) => {
+            Err(Fault::new(Kind::InProgress, format!("poll {} is still running", running.poll_id)))
         }
-        tokio::time::sleep(fault.wait().map_or(wait, |advised| advised.max(wait))).await;
-        (wait, waits) = ((wait * 2).min(LONGEST_WAIT), waits + 1);
+        PollReply::DryRun(_) => Err(Fault::internal("a poll was only priced")),
     }
 }
 

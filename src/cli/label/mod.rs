@@ -1,6 +1,8 @@
 //! `ep label`: labels the rows of a file by the votes of a panel. The output is a journal, so that a run can be repeated.
 
 mod arguments;
+mod batch_line;
+mod batches;
 mod cost_bound;
 mod decision;
 pub(super) mod evaluation;
@@ -11,6 +13,7 @@ mod journal;
 mod labelling;
 mod labels;
 mod openings;
+mod patience;
 mod price;
 mod progress;
 mod proof;
@@ -33,7 +36,6 @@ use std::path::Path;
 use anyhow::Context;
 
 use super::printable::printable;
-use super::target::Target;
 use super::{End, INTERRUPTED, print};
 use crate::config::Config;
 pub(super) use arguments::Arguments;
@@ -68,9 +70,7 @@ pub(super) async fn run(config: &Config, arguments: Arguments) -> anyhow::Result
         return print_sample(&arguments, size);
     }
     let mut journal = Journal::open(&arguments.out)?;
-    let target = open_target(config, &arguments.run).await?;
-    let labelled = label(config, &target, &arguments, &mut journal).await;
-    target.close().await;
+    let labelled = label(config, &arguments, &mut journal).await;
     if labelled.is_err() {
         journal.remove_if_empty(&arguments.out);
     }
@@ -99,12 +99,17 @@ pub(super) async fn run(config: &Config, arguments: Arguments) -> anyhow::Result
 /// Labels the rows that the journal lacks.
 async fn label(
     config: &Config,
-    target: &Target,
     arguments: &Arguments,
     journal: &mut Journal,
 ) -> anyhow::Result<(RunEnd, Summary)> {
-    let settings = arguments.settings(target).await?;
-    LabelFile { config, target, arguments, settings: &settings }.label(journal).await
+    let target = open_target(config, &arguments.run).await?;
+    let labelled = async {
+        let settings = arguments.settings(&target).await?;
+        LabelFile { config, target: &target, arguments, settings: &settings }.label(journal).await
+    };
+    let labelled = labelled.await;
+    target.close().await;
+    labelled
 }
 
 /// Checks the proof of a file of labels.

@@ -34,8 +34,13 @@ pub(super) struct Quote {
 }
 
 impl Quote {
-    /// Describes the work before it begins.
-    pub(super) fn text(&self, missing: Option<&InputCounts>, at_once: u16, cap: Option<MicroUsd>) -> String {
+    /// Describes the work before it begins. The time is known if the number of rows that are asked at once is.
+    pub(super) fn text(
+        &self,
+        missing: Option<&InputCounts>,
+        at_once: Option<u16>,
+        cap: Option<MicroUsd>,
+    ) -> String {
         let mut text = match missing {
             Some(InputCounts { rows, labelled, at_most, bytes, .. }) => {
                 let calls = rows * u64::from(self.models);
@@ -52,7 +57,7 @@ impl Quote {
             }
             None => format!("{} models for each row, about ${:.6} a row", self.models, self.typical),
         };
-        if let Some((ms, missing)) = self.typical_ms.zip(missing) {
+        if let (Some(ms), Some(missing), Some(at_once)) = (self.typical_ms, missing, at_once) {
             let seconds = f64::from(ms) / 1000.0 * missing.rows as f64 / f64::from(at_once);
             let _ = write!(text, ", about {}", duration(seconds));
         }

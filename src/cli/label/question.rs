@@ -4,15 +4,18 @@ use anyhow::{Context, bail};
 use ep_polling::money::{MicroUsd, Usd};
 use ep_polling::options::Options;
 use ep_polling::question::Question;
+use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 use sha2::{Digest, Sha256};
 
+use super::batch_line;
 use super::journal::Key;
-use super::settings::{LabelSettings, OptionsOf, Panel};
-use super::table::Row;
+use super::settings::{LabelSettings, OptionsOf, Panel, Questions, RequestForm, SourceQuestion};
+use super::table::{Row, text_of};
+use super::template::Template;
 
 /// A row to label.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub(super) struct RowQuestion {
     pub(super) row: Row,
     pub(super) id: Value,
@@ -27,23 +30,21 @@ pub(super) struct RowQuestion {
 impl LabelSettings {
     /// Reads the question of a row. `panel` names the models and their version.
     pub(super) fn question(&self, row: Row, panel: &str) -> anyhow::Result<RowQuestion> {
-        let question = self.question.fill(&row)?;
-        let options = match &self.options {
-            OptionsOf::All(options) => options.clone(),
-            OptionsOf::Column(column) => listed(&row, column)?,
-        };
-        let id = match &self.id {
-            Some(column) => row.fields.get(column).cloned().ok_or_else(|| row.no_column(column))?,
-            None => Value::Null,
-        };
         let number = row.number;
+        let SourceQuestion { id, question, options } = match &self.questions {
+            Questions::Columns { question, options, id } => {
+                of_columns(&row, question, options, id.as_deref())?
+            }
+            Questions::Requests { requests: RequestForm::BatchLines } => {
+                batch_line::asked(&row).with_context(|| format!("row {number}"))?
+            }
+        };
         Question::new(&question).with_context(|| format!("row {number}: the question"))?;
         Options::new(&options).with_context(|| format!("row {number}: the options"))?;
-        // A number and its text are the same id: CSV has only texts.
-        let text = self.id.as_deref().and_then(|column| row.text(column));
+        let text = id.as_ref().map(text_of);
         let poll = digest(&json!([2, text, question, options, panel, self.round]));
         let key = digest(&json!([poll, self.on_tie]));
-        let id = if self.id.is_some() { id } else { String::from(key).into() };
+        let id = id.unwrap_or_else(|| String::from(key).into());
         Ok(RowQuestion { row, id, key, poll, question, options })
     }
 }
@@ -51,7 +52,7 @@ impl LabelSettings {
 impl RowQuestion {
     /// Returns the id as text, which is the same for a number and its text.
     pub(super) fn id_text(&self) -> String {
-        self.id.as_str().map_or_else(|| self.id.to_string(), str::to_owned)
+        text_of(&self.id)
     }
 
     /// Refuses the label of a person that is none of the options.
@@ -85,6 +86,28 @@ impl RowQuestion {
     }
 }
 
+/// Fills in the question about a row.
+fn of_columns(
+    row: &Row,
+    question: &Template,
+    options: &OptionsOf,
+    id: Option<&str>,
+) -> anyhow::Result<SourceQuestion> {
+    if batch_line::is_line(row) {
+        bail!(
+            "row {}: this is a request of a batch, with a question of its own; leave --question, --options and --id out",
+            row.number
+        );
+    }
+    let question = question.fill(row)?;
+    let options = match options {
+        OptionsOf::All(options) => options.clone(),
+        OptionsOf::Column(column) => listed(row, column)?,
+    };
+    let id = id.map(|column| row.fields.get(column).cloned().ok_or_else(|| row.no_column(column)));
+    Ok(SourceQuestion { id: id.transpose()?, question, options })
+}
+
 /// Returns the digest of a value.
 pub(super) fn digest(content: &Value) -> Key {
     let digest: [u8; 32] = Sha256::digest(content.to_string()).into();
@@ -110,13 +133,14 @@ mod tests {
     use ep_polling::tie_rule::TieRule;
 
     use super::*;
-    use crate::cli::label::template::Template;
 
     fn settings(options: OptionsOf, id: Option<&str>) -> LabelSettings {
         LabelSettings {
-            question: Template::parse("Is {text} good?").unwrap(),
-            options,
-            id: id.map(str::to_owned),
+            questions: Questions::Columns {
+                question: Template::parse("Is {text} good?").unwrap(),
+                options,
+                id: id.map(str::to_owned),
+            },
             panel: Panel::Preset("budget".to_owned()),
             on_tie: TieRule::Report,
             round: 1,

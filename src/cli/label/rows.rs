@@ -43,6 +43,34 @@ pub(super) struct InputCounts {
     pub(super) ids: HashSet<Key>,
     /// Rows with the same content as an earlier one.
     pub(super) equal: u64,
+    pub(super) options: OptionsOfRows,
+}
+
+/// The options of the rows of a file.
+#[derive(Default)]
+pub(super) enum OptionsOfRows {
+    /// There is no row.
+    #[default]
+    None,
+    /// All rows have these.
+    Shared(Vec<String>),
+    /// Rows differ.
+    Different,
+}
+
+impl OptionsOfRows {
+    fn add(&mut self, options: &[String]) {
+        match self {
+            Self::None => *self = Self::Shared(options.to_vec()),
+            Self::Shared(shared) if shared != options => *self = Self::Different,
+            Self::Shared(_) | Self::Different => {}
+        }
+    }
+
+    /// True if all rows have the same options.
+    pub(super) const fn are_shared(&self) -> bool {
+        matches!(self, Self::Shared(_))
+    }
 }
 
 impl<'t> Rows<'t> {
@@ -97,6 +125,7 @@ impl InputCounts {
             self.equal += 1;
             return false;
         }
+        self.options.add(&question.options);
         if journal.has(question.key) {
             self.labelled += 1;
         } else {

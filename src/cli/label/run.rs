@@ -78,11 +78,7 @@ impl Run<'_> {
                 if self.cap.is_some_and(|cap| self.spent.plus(reserved).plus(at_most) > cap) {
                     // Rows in flight cost less than was reserved for them.
                     if asked.is_empty() {
-                        let spent = self.spent;
-                        eprintln!(
-                            "the cost limit ends the run: {spent} is spent, and the next row can cost {at_most}"
-                        );
-                        end = Some(Ok(RunEnd::CostLimit));
+                        end = Some(Ok(self.limited(at_most)));
                     }
                     waiting = Some(question);
                     break;
@@ -133,22 +129,47 @@ impl Run<'_> {
         &mut self,
         rows: &mut impl Iterator<Item = anyhow::Result<RowQuestion>>,
     ) -> anyhow::Result<Option<RowQuestion>> {
+        Ok(self.next_new(rows)?.or_else(|| self.next_again()))
+    }
+
+    /// Returns the next row without a label that this run has not asked.
+    pub(super) fn next_new(
+        &mut self,
+        rows: &mut impl Iterator<Item = anyhow::Result<RowQuestion>>,
+    ) -> anyhow::Result<Option<RowQuestion>> {
         for question in rows {
             let question = question?;
             if self.seen.insert(question.key) && !self.journal.has(question.key) {
                 return Ok(Some(question));
             }
         }
-        let again = self.again.pop();
-        if again.is_some() {
-            let counts = self.progress.counts();
-            (counts.done, counts.failed) = (counts.done - 1, counts.failed - 1);
-        }
-        Ok(again)
+        Ok(None)
+    }
+
+    /// Returns a row that failed once in this run.
+    pub(super) fn next_again(&mut self) -> Option<RowQuestion> {
+        let again = self.again.pop()?;
+        let counts = self.progress.counts();
+        (counts.done, counts.failed) = (counts.done - 1, counts.failed - 1);
+        Some(again)
+    }
+
+    /// Forgets the rows that failed, because they come again from the file.
+    pub(super) fn forget_failures(&mut self) {
+        self.again.clear();
+        let counts = self.progress.counts();
+        (counts.done, counts.failed) = (counts.done - counts.failed, 0);
+    }
+
+    /// Tells that the next row can exceed the cost limit.
+    pub(super) fn limited(&self, at_most: MicroUsd) -> RunEnd {
+        let spent = self.spent;
+        eprintln!("the cost limit ends the run: {spent} is spent, and the next row can cost {at_most}");
+        RunEnd::CostLimit
     }
 
     /// Writes finished rows. Returns a fault that every further row would have.
-    fn keep(&mut self, done: Vec<Labelled>) -> anyhow::Result<Option<Fault>> {
+    pub(super) fn keep(&mut self, done: Vec<Labelled>) -> anyhow::Result<Option<Fault>> {
         let (mut entries, mut stop) = (Vec::new(), None);
         for Labelled { question, cost, outcome } in done {
             self.spent = self.spent.plus(cost);

@@ -8,14 +8,52 @@ use super::template::Template;
 
 /// The settings that all rows share.
 pub(super) struct LabelSettings {
-    pub(super) question: Template,
-    pub(super) options: OptionsOf,
-    /// The column with the row's id; without one, the content is the id.
-    pub(super) id: Option<String>,
+    pub(super) questions: Questions,
     pub(super) panel: Panel,
     pub(super) on_tie: TieRule,
     /// The round of votes: another one asks the models anew.
     pub(super) round: u32,
+}
+
+/// The source of the rows' questions.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(untagged)]
+pub(super) enum Questions {
+    /// A question about the columns of the rows.
+    Columns {
+        question: Template,
+        options: OptionsOf,
+        /// The column with the row's id; without one, the content is the id.
+        id: Option<String>,
+    },
+    /// The rows are requests, each with its question, options and id.
+    Requests { requests: RequestForm },
+}
+
+/// The form of rows that are requests.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(super) enum RequestForm {
+    /// Lines of a batch of OpenAI's API.
+    BatchLines,
+}
+
+impl Questions {
+    /// True if the rows have ids, so that equal rows are labelled each.
+    pub(super) const fn have_ids(&self) -> bool {
+        match self {
+            Self::Columns { id, .. } => id.is_some(),
+            Self::Requests { .. } => true,
+        }
+    }
+}
+
+/// The question of a row, as its source has it.
+pub(super) struct SourceQuestion {
+    /// The row's id, if it has one.
+    pub(super) id: Option<Value>,
+    pub(super) question: String,
+    pub(super) options: Vec<String>,
 }
 
 /// The options of a row.

@@ -7,13 +7,14 @@ use std::io::{BufRead, BufReader};
 use std::path::Path;
 
 use anyhow::{Context, bail};
+use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 /// The field that tells why an earlier run could not label a row. No part of the input.
 pub(super) const FAILURE: &str = "_failed";
 
 /// A row: its number in the file, from 1, and its fields by column.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(super) struct Row {
     pub(super) number: u64,
     pub(super) fields: Map<String, Value>,
@@ -136,14 +137,19 @@ pub(super) fn columns<R: Borrow<Row>>(
     Ok(columns)
 }
 
+/// Returns a field as text, which is the same for a number and its text. A null is empty.
+pub(super) fn text_of(field: &Value) -> String {
+    match field {
+        Value::String(text) => text.clone(),
+        Value::Null => String::new(),
+        other => other.to_string(),
+    }
+}
+
 impl Row {
-    /// Returns a field as text; `None` without the column. A null is empty.
+    /// Returns a field as text; `None` without the column.
     pub(super) fn text(&self, column: &str) -> Option<String> {
-        Some(match self.fields.get(column)? {
-            Value::String(text) => text.clone(),
-            Value::Null => String::new(),
-            other => other.to_string(),
-        })
+        self.fields.get(column).map(text_of)
     }
 
     /// Returns the error for a missing column, which lists the columns.

@@ -3,17 +3,36 @@
 use std::fmt::Write;
 
 use anyhow::bail;
+use serde::{Deserialize, Serialize};
 
 use super::table::Row;
 
 /// A question in which `{column}` stands for a field. `{{` and `}}` are braces.
-#[derive(Debug, Clone, PartialEq)]
-pub(super) struct Template(Vec<Part>);
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub(super) struct Template {
+    text: String,
+    parts: Vec<Part>,
+}
 
 #[derive(Debug, Clone, PartialEq)]
 enum Part {
     Text(String),
     Column(String),
+}
+
+impl TryFrom<String> for Template {
+    type Error = anyhow::Error;
+
+    fn try_from(text: String) -> anyhow::Result<Self> {
+        Self::parse(&text)
+    }
+}
+
+impl From<Template> for String {
+    fn from(template: Template) -> Self {
+        template.text
+    }
 }
 
 impl Template {
@@ -42,12 +61,12 @@ impl Template {
             bail!("the question names no column: write {{column}} where the text of a row belongs");
         }
         parts.push(Part::Text(plain));
-        Ok(Self(parts))
+        Ok(Self { text: text.to_owned(), parts })
     }
 
     /// Returns the columns that the question names, each time it names them.
     pub(super) fn columns(&self) -> impl Iterator<Item = &str> {
-        self.0.iter().filter_map(|part| match part {
+        self.parts.iter().filter_map(|part| match part {
             Part::Column(column) => Some(column.as_str()),
             Part::Text(_) => None,
         })
@@ -56,7 +75,7 @@ impl Template {
     /// Returns the question of a row.
     pub(super) fn fill(&self, row: &Row) -> anyhow::Result<String> {
         let mut filled = String::new();
-        for part in &self.0 {
+        for part in &self.parts {
             match part {
                 Part::Text(text) => filled.push_str(text),
                 Part::Column(column) => {

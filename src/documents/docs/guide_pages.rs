@@ -64,11 +64,11 @@ pub(in crate::documents) const FUNDING: GuideDocuments =
     documents!(guides::FUNDING, "funding", "this service does not charge, so there is nothing to fund")
         .with_models();
 pub(in crate::documents) const SHARING: GuideDocuments = documents!(guides::SHARING, "sharing", "");
-pub(in crate::documents) const LABELS: GuideDocuments = documents!(guides::LABELS, "labels", "");
 pub(in crate::documents) const OPENAI: GuideDocuments = documents!(guides::OPENAI, "openai", "");
 pub(in crate::documents) const OPENAI_CLIENTS: GuideDocuments =
     documents!(guides::OPENAI_CLIENTS, "openai-clients", "");
 pub(in crate::documents) const WEBHOOKS: GuideDocuments = documents!(guides::WEBHOOKS, "webhooks", "");
+pub(in crate::documents) const LABELS: GuideDocuments = documents!(guides::LABELS, "labels", "");
 pub(in crate::documents) const PACE: GuideDocuments = documents!(guides::PACE, "pace", "");
 pub(in crate::documents) const OAUTH: GuideDocuments = documents!(guides::OAUTH, "oauth", "");
 pub(in crate::documents) const FRAMEWORKS: GuideDocuments = documents!(guides::FRAMEWORKS, "frameworks", "");

@@ -24,9 +24,9 @@ use crate::site::{Offer, Site};
 pub(in crate::documents) const CLIENTS_FILE: &str = include_str!("../../../docs/clients.md");
 const OAUTH_FILE: &str = include_str!("../../../docs/oauth.md");
 const SHARING_FILE: &str = include_str!("../../../docs/sharing.md");
-const LABELS_FILE: &str = include_str!("../../../docs/labels.md");
 const OPENAI_FILE: &str = include_str!("../../../docs/openai.md");
 const WEBHOOKS_FILE: &str = include_str!("../../../docs/webhooks.md");
+const LABELS_FILE: &str = include_str!("../../../docs/labels.md");
 const PACE_FILE: &str = include_str!("../../../docs/pace.md");
 /// The example service URL in the guides.
 const EXAMPLE: &str = "https://polls.example.com";
@@ -130,15 +130,6 @@ pub(in crate::documents) const SHARING: Guide = Guide {
     title: |_| title(SHARING_FILE).map(str::to_owned),
     markdown: |site| Some(at(site, SHARING_FILE)),
 };
-pub(super) const LABELS: Guide = Guide {
-    name: LABELS_GUIDE,
-    twin: "guide_labels_markdown",
-    about: "Label the rows of a file with several models, choose them on your own labels, and prove an error bound.",
-    chapter: FURTHER,
-    file: "labels.md",
-    title: |_| title(LABELS_FILE).map(str::to_owned),
-    markdown: |site| Some(at(site, LABELS_FILE)),
-};
 pub(in crate::documents) const OPENAI: Guide = Guide {
     name: "guide_openai",
     twin: "guide_openai_markdown",
@@ -176,6 +167,15 @@ pub(in crate::documents) const WEBHOOKS: Guide = Guide {
     file: "webhooks.md",
     title: |_| title(WEBHOOKS_FILE).map(str::to_owned),
     markdown: |site| Some(at(site, WEBHOOKS_FILE)),
+};
+pub(in crate::documents) const LABELS: Guide = Guide {
+    name: LABELS_GUIDE,
+    twin: "guide_labels_markdown",
+    about: "Label the rows of a file by the votes of a panel, choose the panel, and prove how many labels are wrong at most.",
+    chapter: FURTHER,
+    file: "labels.md",
+    title: |_| title(LABELS_FILE).map(str::to_owned),
+    markdown: |site| Some(at(site, LABELS_FILE)),
 };
 pub(in crate::documents) const PACE: Guide = Guide {
     name: "guide_pace",

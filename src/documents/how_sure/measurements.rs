@@ -1,6 +1,6 @@
 //! The charts of the committed figures.
 
-use super::chart::{Chart, Line};
+use super::chart::{Chart, Line, Places};
 use super::figures::{AtThreshold, Figures, Set};
 
 /// Returns the charts, in the order of the text.
@@ -39,7 +39,7 @@ fn calls(sets: &[&Set; 3]) -> Chart {
         across: "how sure the poll must be",
         upwards: "models asked, of the panel",
         rows: at.iter().enumerate().map(row).collect(),
-        at: at.iter().map(|at| 100.0 * at).collect(),
+        places: Places::Certainty(at.iter().map(|at| 100.0 * at).collect()),
         from: 0.0,
         lines: sets.iter().zip(&columns).map(|(set, values)| Line { name: name(set), values: values.clone() }).collect(),
         columns: std::iter::once("must be sure").map(str::to_owned).chain(sets.iter().map(|set| name(set))).collect(),
@@ -75,7 +75,7 @@ fn agreement(id: &'static str, set: &Set, title: String) -> Chart {
             .to_owned(),
         across: "how sure the poll must be",
         upwards: "polls that agree with the whole panel",
-        at: at().map(|at| 100.0 * at.threshold).collect(),
+        places: Places::Certainty(at().map(|at| 100.0 * at.threshold).collect()),
         from: if at().any(|at| at.beta.agreement() < 50.0) { 0.0 } else { 50.0 },
         lines: vec![
             line("this service's rule", at().map(|at| at.bridge.agreement()).collect()),

@@ -3,6 +3,7 @@
 
 mod chart;
 mod figures;
+mod labels;
 mod measurements;
 mod plot;
 mod sample;
@@ -19,7 +20,9 @@ use crate::layout::{Layout, text as rendered};
 use crate::site::HTML;
 use crate::site::names::HOW_SURE;
 use crate::site::{Document, Form, MARKDOWN as MARKDOWN_TYPE, Site};
+use chart::Chart;
 use figures::Figures;
+use labels::{GOLD, LabelFigures};
 use measurements::{charts, named};
 
 pub use sample::SamplePoll;
@@ -48,6 +51,8 @@ pub(super) const MARKDOWN: Document = Document::new(
 .headers(|site| PAGE.canonical(site))
 .unlisted();
 
+/// The number of pictures.
+const PICTURES: usize = 4;
 /// The size of the panel in the example.
 const EXAMPLE_PANEL: u32 = 25;
 
@@ -58,8 +63,9 @@ struct Text<'a> {
     figures: &'a Figures,
     /// The poll to try, in a sentence; a page shows it with its fields.
     sample: String,
+    labels: &'a LabelFigures,
     /// The pictures, or their tables in Markdown.
-    pictures: [String; 3],
+    pictures: [String; PICTURES],
     /// The levels that the other rule misses on close questions.
     missed: String,
     example_panel: u32,
@@ -77,20 +83,20 @@ struct HowSurePage<'a> {
 }
 
 fn markdown(site: &Site) -> Option<Bytes> {
-    let figures = Figures::read()?;
-    let pictures = charts(&figures)?.map(|chart| chart.table());
+    let (figures, labels) = (Figures::read()?, LabelFigures::read()?);
+    let pictures = pictures(&figures, &labels)?.map(|chart| chart.table());
     let sample = SamplePoll::default();
     let sample = format!("For example: {} {}", sample.sentence(), sample.verdict());
-    prose::bytes(&text(site, &figures, sample, pictures))
+    prose::bytes(&text(site, (&figures, &labels), sample, pictures))
 }
 
 /// Renders the page with this poll to try.
 pub fn page(site: &Site, sample: SamplePoll) -> Option<Bytes> {
-    let figures = Figures::read()?;
-    let charts = charts(&figures)?;
+    let (figures, labels) = (Figures::read()?, LabelFigures::read()?);
+    let charts = pictures(&figures, &labels)?;
     // In the rendered Markdown, a paragraph with U+FFFC and a number marks the position of a picture.
-    let places = [0, 1, 2].map(|index| format!("\u{fffc}{index}"));
-    let text = text(site, &figures, String::new(), places.clone()).render().ok()?;
+    let places: [String; PICTURES] = std::array::from_fn(|index| format!("\u{fffc}{index}"));
+    let text = text(site, (&figures, &labels), String::new(), places.clone()).render().ok()?;
     let text = rendered(&text, &site.settings.base_url);
     let mut rest = text.rest;
     for (index, chart) in places.iter().zip(&charts) {
@@ -104,7 +110,18 @@ pub fn page(site: &Site, sample: SamplePoll) -> Option<Bytes> {
     })
 }
 
-fn text<'a>(site: &'a Site, figures: &'a Figures, sample: String, pictures: [String; 3]) -> Text<'a> {
+/// Returns the pictures, in the order of the text.
+fn pictures(figures: &Figures, labels: &LabelFigures) -> Option<[Chart; PICTURES]> {
+    let [calls, agreement, close] = charts(figures)?;
+    Some([calls, agreement, close, labels.chart()?])
+}
+
+fn text<'a>(
+    site: &'a Site,
+    (figures, labels): (&'a Figures, &'a LabelFigures),
+    sample: String,
+    pictures: [String; PICTURES],
+) -> Text<'a> {
     let example = (0..4).filter_map(|rival| Some(format!("{} to {rival}", votes_needed(rival)?)));
     let example: Vec<String> = example.collect();
     let close = figures.sets.last().into_iter().flat_map(|set| &set.thresholds);
@@ -113,6 +130,7 @@ fn text<'a>(site: &'a Site, figures: &'a Figures, sample: String, pictures: [Str
     Text {
         p: Prose::new(site),
         figures,
+        labels,
         sample,
         pictures,
         missed: missed.join(" and "),

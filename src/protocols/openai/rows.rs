@@ -37,10 +37,20 @@ pub struct RowCall<'a> {
     pub request: RequestId,
 }
 
+/// A question that a request decides.
+pub struct AskedQuestion {
+    /// The text that voters read.
+    pub text: String,
+    /// The options, as texts.
+    pub options: Vec<String>,
+}
+
 /// An endpoint whose requests can be rows.
 pub struct RowEndpoint {
     /// The path.
     pub path: &'static str,
+    /// Reads the questions of the body of a request.
+    pub questions: fn(&Value) -> Result<Vec<AskedQuestion>, Fault>,
     /// Returns the maximum cost of a row.
     pub at_most: for<'a> fn(RowCall<'a>) -> BoxFuture<'a, Result<MicroUsd, Fault>>,
     /// Asks a row. The same reference opens the same polls.
@@ -55,7 +65,16 @@ pub static ENDPOINTS: [RowEndpoint; 3] = [
 ];
 
 const fn endpoint<D: Dialect>(path: &'static str) -> RowEndpoint {
-    RowEndpoint { path, at_most: at_most::<D>, run: run::<D> }
+    RowEndpoint { path, questions: questions::<D>, at_most: at_most::<D>, run: run::<D> }
+}
+
+fn questions<D: Dialect>(body: &Value) -> Result<Vec<AskedQuestion>, Fault> {
+    let request = D::read(body, &[])?;
+    let asked = request.questions().iter().map(|question| AskedQuestion {
+        text: question.text.clone(),
+        options: question.field.texts().to_vec(),
+    });
+    Ok(asked.collect())
 }
 
 fn at_most<D: Dialect>(call: RowCall<'_>) -> BoxFuture<'_, Result<MicroUsd, Fault>> {

@@ -71,19 +71,24 @@ pub(in crate::cli) async fn run(config: &Config, command: PanelCommand) -> anyho
     });
     let page = page.transpose()?;
     let mut journal = Journal::open(&arguments.out)?;
-    let target = open_target(config, &arguments.run).await?;
-    let evaluated = evaluate(config, &target, &arguments, &mut journal).await;
-    let stored = match &evaluated {
-        Ok(Evaluated::Complete(evaluation, _)) if arguments.store => {
-            Some(store(&target, &arguments, evaluation).await)
-        }
-        _ => None,
+    let evaluated = async {
+        let target = open_target(config, &arguments.run).await?;
+        let evaluated = evaluate(config, &target, &arguments, &mut journal).await;
+        let stored = match &evaluated {
+            Ok(Evaluated::Complete(evaluation, _)) if arguments.store => {
+                Some(store(&target, &arguments, evaluation).await)
+            }
+            _ => None,
+        };
+        target.close().await;
+        Ok::<_, anyhow::Error>((evaluated?, stored))
     };
-    target.close().await;
+    let evaluated = evaluated.await;
     if evaluated.is_err() {
         journal.remove_if_empty(&arguments.out);
     }
-    let (evaluation, is_all_used) = match evaluated? {
+    let (evaluated, stored) = evaluated?;
+    let (evaluation, is_all_used) = match evaluated {
         Evaluated::Complete(evaluation, is_all_used) => (evaluation, is_all_used),
         Evaluated::Incomplete(code) => return Ok(End::Code(code)),
     };

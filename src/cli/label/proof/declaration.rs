@@ -15,18 +15,15 @@ use crate::cli::label::gold::RowHashes;
 use crate::cli::label::journal::Key;
 use crate::cli::label::openings::OpeningId;
 use crate::cli::label::sample;
-use crate::cli::label::settings::{LabelSettings, OptionsOf, Panel};
+use crate::cli::label::settings::{LabelSettings, Panel, Questions};
 use crate::cli::label::table::Table;
-use crate::cli::label::template::Template;
 
 /// Everything that decides the result, except the votes. It is fixed before a gold label is compared with a vote.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(super) struct Declaration {
     pub(super) file: InputFile,
-    pub(super) question: String,
-    pub(super) options: OptionsOf,
-    /// The column with the row's id.
-    pub(super) id: Option<String>,
+    #[serde(flatten)]
+    pub(super) questions: Questions,
     pub(super) panel: Panel,
     /// The models of the panel as text, which changes with its members.
     pub(super) panel_version: String,
@@ -104,20 +101,18 @@ impl Declaration {
     }
 
     /// Returns the settings with which all rows are asked.
-    pub(super) fn settings(&self) -> anyhow::Result<LabelSettings> {
-        Ok(LabelSettings {
-            question: Template::parse(&self.question)?,
-            options: self.options.clone(),
-            id: self.id.clone(),
+    pub(super) fn settings(&self) -> LabelSettings {
+        LabelSettings {
+            questions: self.questions.clone(),
             panel: self.panel.clone(),
             on_tie: self.on_tie,
             round: self.round,
-        })
+        }
     }
 
     /// True if these are exactly the gold rows that the seed draws from this file.
     pub(super) fn is_drawn_from(&self, file: &Path) -> anyhow::Result<bool> {
-        let settings = self.settings()?;
+        let settings = self.settings();
         let keys: HashSet<Key> = self.gold.rows.iter().map(|row| row.key).collect();
         let drawn = sample::draw(Table::open(file)?, keys.len(), self.gold.seed)?;
         for row in &drawn {

@@ -33,7 +33,7 @@ pub(in crate::cli::label) fn finish(labels: &Path, path: &Path) -> anyhow::Resul
     if FilePart::of(rows)?.sha256 != declaration.file.sha256 {
         bail!("{} has changed since it was labelled", rows.display());
     }
-    let settings = declaration.settings()?;
+    let settings = declaration.settings();
     let mut decided: HashMap<Key, (String, &'static str)> = HashMap::new();
     let file = accepted::path(labels);
     let accepted = File::open(&file).with_context(|| format!("cannot open {}", file.display()))?;

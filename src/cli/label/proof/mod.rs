@@ -43,7 +43,6 @@ pub(super) struct ProofRun<'r> {
     pub(super) config: &'r Config,
     pub(super) input: &'r Path,
     pub(super) labels: &'r Path,
-    pub(super) question: &'r str,
     pub(super) settings: &'r LabelSettings,
     /// The models and their version.
     pub(super) panel: &'r str,
@@ -95,9 +94,7 @@ impl<'r> Proof<'r> {
             gold_rows(read_gold(path, &arguments.rows, settings, panel)?, input, settings, &names)?;
         let mut declaration = Declaration {
             file: InputFile { sha256: FilePart::of(run.input)?.sha256, rows: input.keys.len() as u64 },
-            question: run.question.to_owned(),
-            options: settings.options.clone(),
-            id: settings.id.clone(),
+            questions: settings.questions.clone(),
             panel: settings.panel.clone(),
             panel_version: panel.to_owned(),
             on_tie: settings.on_tie,
@@ -198,7 +195,7 @@ fn gold_rows(
         if is_in_file {
             continue;
         }
-        if settings.id.is_some() && input.ids.contains(&digest(&question.id_text().into())) {
+        if settings.questions.have_ids() && input.ids.contains(&digest(&question.id_text().into())) {
             bail!(
                 "{}: row {} has the id {} of a row of {}, but another text; copy the text of that row",
                 names.gold.display(),

@@ -1,0 +1,183 @@
+//! The batches of a file that have not been read to their ends. They are on disk beside the labels before a service gets
+//! them, so that a run that was killed finds them again.
+
+use std::fs::File;
+use std::io::{BufRead, BufReader, ErrorKind, Write};
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, bail};
+use ep_kernel::batch_id::BatchId;
+use ep_polling::money::Usd;
+use ep_polling::tie_rule::TieRule;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value, json};
+
+use crate::cli::label::journal::Key;
+use crate::cli::label::question::{RowQuestion, digest};
+use crate::cli::label::replacement::{Replacement, beside};
+use crate::cli::label::settings::Panel;
+
+/// The label of a batch with its reference.
+pub(super) const LABEL: &str = "ep_label";
+
+/// A batch that a service works on, or may work on.
+#[derive(Debug, Serialize, Deserialize)]
+pub(super) struct OpenBatch {
+    /// The URL of the service.
+    server: String,
+    /// The Idempotency-Key of its creation, which is also one of its labels.
+    pub(super) reference: String,
+    /// Its id; none until the service has accepted it.
+    pub(super) batch_id: Option<BatchId>,
+    pub(super) panel: Panel,
+    pub(super) on_tie: TieRule,
+    /// The most to spend for all rows.
+    max_cost_usd: Option<Usd>,
+    pub(super) rows: Vec<SentRow>,
+}
+
+/// A row of a batch.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(super) struct SentRow {
+    /// The earlier attempts to ask about the row.
+    pub(super) attempts: u32,
+    /// The models to ask, if they are not those of the panel.
+    pub(super) panel: Option<Panel>,
+    /// The most to spend.
+    pub(super) max_cost_usd: Usd,
+    pub(super) question: RowQuestion,
+}
+
+impl SentRow {
+    /// Returns the row as the operation takes it. Its id is a digest of what is asked, and the number of the attempt.
+    pub(super) fn request(&self) -> Value {
+        let Self { attempts, panel, max_cost_usd, question } = self;
+        let id = format!("{}-{attempts}", String::from(question.poll));
+        let row = json!({
+            "id": id,
+            "question": question.question,
+            "options": question.options,
+            "max_cost_usd": max_cost_usd,
+        });
+        let Value::Object(mut row) = row else { return Value::Null };
+        if let Some(panel) = panel {
+            panel.add_to(&mut row);
+        }
+        Value::Object(row)
+    }
+
+    /// True if this is the id of the row in a batch.
+    pub(super) fn has_id(&self, id: &str) -> bool {
+        let poll = id.rsplit_once('-').and_then(|(poll, _)| Key::try_from(poll.to_owned()).ok());
+        poll == Some(self.question.poll)
+    }
+}
+
+impl OpenBatch {
+    /// Creates a batch. `repetition` counts the batches with the same request.
+    pub(super) fn new(
+        server: &str,
+        rule: (&Panel, TieRule),
+        max_cost_usd: Option<Usd>,
+        rows: Vec<SentRow>,
+        mut repetition: impl FnMut(Key) -> u32,
+    ) -> Self {
+        let mut batch = Self {
+            server: server.to_owned(),
+            reference: String::new(),
+            batch_id: None,
+            panel: rule.0.clone(),
+            on_tie: rule.1,
+            max_cost_usd,
+            rows,
+        };
+        let request = digest(&batch.request());
+        batch.reference = format!("label-{}-{}", String::from(request), repetition(request));
+        batch
+    }
+
+    /// Returns the request that creates it.
+    pub(super) fn request(&self) -> Value {
+        let mut request = Map::new();
+        request.insert("rows".to_owned(), self.rows.iter().map(SentRow::request).collect());
+        request.insert("complete".to_owned(), true.into());
+        request.insert("private".to_owned(), true.into());
+        self.panel.add_to(&mut request);
+        if let Some(most) = self.max_cost_usd {
+            request.insert("max_cost_usd".to_owned(), json!(most));
+        }
+        if !self.reference.is_empty() {
+            request.insert("metadata".to_owned(), json!({ LABEL: self.reference }));
+        }
+        Value::Object(request)
+    }
+
+    /// Returns the most that it can cost.
+    pub(super) fn at_most(&self) -> Usd {
+        self.max_cost_usd.unwrap_or_default()
+    }
+}
+
+/// The file of open batches: for `labels.jsonl`, `labels.batches.jsonl`.
+pub(in crate::cli::label) struct OpenBatchFile {
+    path: PathBuf,
+    open: Vec<OpenBatch>,
+}
+
+impl OpenBatchFile {
+    /// Reads the batches of earlier runs. Fails if they are not at this server: their rows would be paid twice.
+    pub(in crate::cli::label) fn read(out: &Path, server: Option<&str>) -> anyhow::Result<Self> {
+        let path = beside(out, "batches.jsonl");
+        let name = path.display();
+        let file = match File::open(&path) {
+            Ok(file) => Some(file),
+            Err(error) if error.kind() == ErrorKind::NotFound => None,
+            Err(error) => return Err(error).with_context(|| format!("cannot read {name}")),
+        };
+        let lines = file.into_iter().flat_map(|file| BufReader::new(file).lines());
+        let open = lines.map(|line| anyhow::Ok(serde_json::from_str::<OpenBatch>(&line?)?));
+        let open = open.collect::<anyhow::Result<Vec<OpenBatch>>>();
+        let open = open.with_context(|| format!("{name} is no file of batches; remove it"))?;
+        if let Some(other) = open.iter().find(|batch| Some(batch.server.as_str()) != server) {
+            bail!(
+                "{} rows are in batches of {}; add --server with this URL to read their results, or remove {name} to ask again",
+                open.iter().map(|batch| batch.rows.len()).sum::<usize>(),
+                other.server
+            );
+        }
+        Ok(Self { path, open })
+    }
+
+    /// Returns the number of rows in batches of earlier runs.
+    pub(in crate::cli::label) fn rows(&self) -> usize {
+        self.open.iter().map(|batch| batch.rows.len()).sum()
+    }
+
+    /// Takes the batches of earlier runs. They stay in the file until it is written.
+    pub(super) fn take(&mut self) -> Vec<OpenBatch> {
+        std::mem::take(&mut self.open)
+    }
+
+    /// Replaces the batches in the file, which is removed without any. They are on disk when this returns.
+    pub(super) fn write<'b>(&self, open: impl Iterator<Item = &'b OpenBatch>) -> anyhow::Result<()> {
+        let unwritable = || format!("cannot write {}", self.path.display());
+        let mut open = open.peekable();
+        if open.peek().is_none() {
+            return match std::fs::remove_file(&self.path) {
+                Err(error) if error.kind() != ErrorKind::NotFound => Err(error).with_context(unwritable),
+                _ => Ok(()),
+            };
+        }
+        let mut file = Replacement::new(&self.path).with_context(unwritable)?;
+        for batch in open {
+            serde_json::to_writer(&mut file, batch)?;
+            file.write_all(b"\n").with_context(unwritable)?;
+        }
+        file.finish().with_context(unwritable)
+    }
+
+    /// Returns the name of the file.
+    pub(super) fn name(&self) -> String {
+        self.path.display().to_string()
+    }
+}

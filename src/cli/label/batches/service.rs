@@ -1,0 +1,165 @@
+//! The operations of batches at a service.
+
+use ep_kernel::batch_id::BatchId;
+use ep_kernel::fault::{Fault, Kind};
+use ep_kernel::ports::{BatchError, BatchStatus};
+use ep_kernel::tool::Entry as Operation;
+use ep_tools::batches::{CancelBatch, CreateBatch, GetBatch, GetBatchResults, ListBatches};
+use ep_tools::entry_of;
+use serde::Deserialize;
+use serde::de::DeserializeOwned;
+use serde_json::{Value, json};
+
+use super::open_batch::{LABEL, OpenBatch};
+use crate::cli::label::patience::patiently;
+use crate::cli::remote::Remote;
+
+/// Results that are read together.
+pub(super) const PAGE: usize = 50;
+/// Batches that are listed together.
+const LISTED: u32 = 100;
+
+/// The batches of an account at a service.
+pub(in crate::cli::label) struct BatchService<'s> {
+    remote: &'s Remote,
+    create: &'static Operation,
+    get: &'static Operation,
+    list: &'static Operation,
+    results: &'static Operation,
+    cancel: &'static Operation,
+}
+
+/// A page of results.
+#[derive(Debug, Deserialize)]
+pub(super) struct Page {
+    pub(super) status: BatchStatus,
+    pub(super) results: Vec<RowResult>,
+    pub(super) next_after: Option<u32>,
+}
+
+/// The result of a row.
+#[derive(Debug, Deserialize)]
+pub(super) struct RowResult {
+    pub(super) custom_id: String,
+    pub(super) response: Option<RowResponse>,
+    pub(super) error: Option<NotAsked>,
+}
+
+/// The response to the request of a row.
+#[derive(Debug, Deserialize)]
+pub(super) struct RowResponse {
+    pub(super) status_code: u16,
+    pub(super) body: Value,
+}
+
+/// The reason why a row was not asked.
+#[derive(Debug, Deserialize)]
+pub(super) struct NotAsked {
+    pub(super) message: String,
+}
+
+/// The state of a batch.
+#[derive(Debug, Deserialize)]
+struct State {
+    batch_id: BatchId,
+    errors: Vec<BatchError>,
+    #[serde(default)]
+    metadata: serde_json::Map<String, Value>,
+}
+
+#[derive(Debug, Deserialize)]
+struct List {
+    batches: Vec<State>,
+    next_cursor: Option<String>,
+}
+
+/// A batch that was created.
+pub(super) struct Created {
+    pub(super) id: BatchId,
+    /// True if an earlier request has created it.
+    pub(super) is_old: bool,
+}
+
+impl<'s> BatchService<'s> {
+    pub(in crate::cli::label) fn new(remote: &'s Remote) -> anyhow::Result<Self> {
+        Ok(Self {
+            remote,
+            create: entry_of::<CreateBatch>()?,
+            get: entry_of::<GetBatch>()?,
+            list: entry_of::<ListBatches>()?,
+            results: entry_of::<GetBatchResults>()?,
+            cancel: entry_of::<CancelBatch>()?,
+        })
+    }
+
+    /// Returns the URL of the service.
+    pub(super) fn url(&self) -> &str {
+        self.remote.url()
+    }
+
+    /// Creates a batch, or finds the one of an earlier request.
+    pub(super) async fn create(&self, batch: &OpenBatch) -> Result<Created, Fault> {
+        let (request, key) = (batch.request(), &batch.reference);
+        let reply =
+            patiently(async || self.remote.call_once(self.create, request.clone(), key).await).await?;
+        let State { batch_id: id, .. } = decoded(reply.value)?;
+        Ok(Created { id, is_old: reply.is_replayed })
+    }
+
+    /// Finds a batch by its reference. The service forgets an Idempotency-Key earlier than a batch.
+    pub(super) async fn find(&self, reference: &str) -> Result<Option<BatchId>, Fault> {
+        let mut cursor: Option<String> = None;
+        loop {
+            let page = json!({ "limit": LISTED, "cursor": cursor });
+            let List { batches, next_cursor } = self.call(self.list, without_null(page)).await?;
+            let found =
+                batches.iter().find(|batch| batch.metadata.get(LABEL).is_some_and(|name| name == reference));
+            match (found, next_cursor) {
+                (Some(batch), _) => return Ok(Some(batch.batch_id)),
+                (None, Some(next)) => cursor = Some(next),
+                (None, None) => return Ok(None),
+            }
+        }
+    }
+
+    /// Reads results of rows with higher numbers than `after`.
+    pub(super) async fn results(&self, id: BatchId, errors: bool, after: u32) -> Result<Page, Fault> {
+        let page = json!({ "batch_id": id, "errors": errors, "after": after, "limit": PAGE });
+        self.call(self.results, page).await
+    }
+
+    /// Returns the first error of a batch that was refused.
+    pub(super) async fn refusal(&self, id: BatchId) -> Result<BatchError, Fault> {
+        let State { errors, .. } = self.call(self.get, json!({ "batch_id": id })).await?;
+        let first = errors.into_iter().next();
+        first.ok_or_else(|| Fault::internal("a batch was refused without a reason"))
+    }
+
+    /// Cancels a batch, unless it has ended.
+    pub(super) async fn cancel(&self, id: BatchId) -> Result<(), Fault> {
+        match self.call::<Value>(self.cancel, json!({ "batch_id": id })).await {
+            Err(fault) if fault.kind() != Kind::Conflict => Err(fault),
+            _ => Ok(()),
+        }
+    }
+
+    async fn call<T: DeserializeOwned>(
+        &self,
+        operation: &'static Operation,
+        input: Value,
+    ) -> Result<T, Fault> {
+        let reply = patiently(async || self.remote.call(operation, input.clone(), None).await).await?;
+        decoded(reply)
+    }
+}
+
+fn decoded<T: DeserializeOwned>(reply: Value) -> Result<T, Fault> {
+    serde_json::from_value(reply).map_err(Fault::internal)
+}
+
+fn without_null(mut input: Value) -> Value {
+    if let Value::Object(members) = &mut input {
+        members.retain(|_, value| !value.is_null());
+    }
+    input
+}
