@@ -3,6 +3,7 @@
 pub mod apportion;
 pub mod ballot;
 pub mod budget;
+pub mod choices;
 pub mod contested;
 pub mod dispatch;
 pub mod explainers;
@@ -16,6 +17,8 @@ pub mod poll_id;
 pub mod question;
 pub mod reputation;
 pub mod roster;
+pub mod scale;
+pub mod scale_result;
 #[cfg(feature = "schema")]
 pub mod schema;
 pub mod stopping;
