@@ -168,7 +168,7 @@ async fn every_surface_asks_a_scale_and_shows_its_pass() {
     assert_eq!(decided["results"][0]["scale"]["pass"]["passed"], true);
 
     let rows = json!([{ "question": body["question"], "scale": body["scale"] }]);
-    let batch = json!({ "rows": rows, "models": ["maker*"], "complete": true, "on_tie": "report" });
+    let batch = json!({ "rows": rows, "models": ["maker*"], "complete": true, "on_tie": "strongest" });
     let batch = client.post("/api/batches", &batch).await.expect(202);
     let path = format!("/api/batches/{}", batch["batch_id"].as_str().unwrap());
     while client.get(&path).await.expect(200)["status"] != "completed" {
