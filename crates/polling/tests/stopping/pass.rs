@@ -71,16 +71,14 @@ fn error(
         for a in 0..=against {
             for m in 0..=missing {
                 let here = mass[index(f, a, m)];
-                match stops(f, a, m) {
-                    Some(side) => wrong += if side == result { 0.0 } else { here },
-                    None => {
-                        let left = (votes_for - f + against - a + missing - m) as f64;
-                        let next =
-                            [(votes_for - f, (1, 0, 0)), (against - a, (0, 1, 0)), (missing - m, (0, 0, 1))];
-                        for (count, (df, da, dm)) in next.into_iter().filter(|(count, _)| *count > 0) {
-                            mass[index(f + df, a + da, m + dm)] += here * count as f64 / left;
-                        }
-                    }
+                if let Some(side) = stops(f, a, m) {
+                    wrong += if side == result { 0.0 } else { here };
+                    continue;
+                }
+                let left = (votes_for - f + against - a + missing - m) as f64;
+                let next = [(votes_for - f, (1, 0, 0)), (against - a, (0, 1, 0)), (missing - m, (0, 0, 1))];
+                for (count, (df, da, dm)) in next.into_iter().filter(|(count, _)| *count > 0) {
+                    mass[index(f + df, a + da, m + dm)] += here * count as f64 / left;
                 }
             }
         }
