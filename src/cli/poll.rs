@@ -28,6 +28,12 @@ pub(super) struct Arguments {
     /// Option to vote for; repeat for 2 to 10 options
     #[arg(short, long = "option", value_name = "OPTION")]
     options: Vec<String>,
+    /// Levels of a scale, lowest first, instead of options: 2 to 11, separated by commas; their median decides
+    #[arg(long, value_name = "LEVELS", value_delimiter = ',', conflicts_with = "options")]
+    levels: Vec<String>,
+    /// Lowest level that passes; the poll stops once it surely passes or fails
+    #[arg(long, value_name = "LEVEL", requires = "levels")]
+    pass: Option<String>,
     /// Preset: fast_and_cheap, generalist, frontier_generalist, budget, code, free …
     #[arg(long)]
     preset: Option<String>,
@@ -93,14 +99,25 @@ impl Arguments {
         let mut input: Map<String, Value> =
             given.into_iter().filter_map(|(name, value)| Some((name.to_owned(), value?))).collect();
         input.insert("question".into(), json!(self.question));
-        input.insert("options".into(), json!(self.options));
+        if self.levels.is_empty() {
+            input.insert("options".into(), json!(self.options));
+        } else {
+            let mut scale = json!({ "levels": self.levels });
+            scale.as_object_mut().into_iter().for_each(|scale| {
+                scale.extend(self.pass.clone().map(|pass| ("pass".to_owned(), pass.into())));
+            });
+            input.insert("scale".into(), scale);
+        }
         Value::Object(input)
     }
 }
 
 pub(super) async fn run(config: &Config, mut arguments: Arguments) -> anyhow::Result<End> {
-    if (arguments.question.is_none() || arguments.options.is_empty()) && std::io::stdin().is_terminal() {
-        let (question, options) = (arguments.question.take(), &mut arguments.options);
+    let has_choices = !(arguments.options.is_empty() && arguments.levels.is_empty());
+    if (arguments.question.is_none() || !has_choices) && std::io::stdin().is_terminal() {
+        let is_scale = !arguments.levels.is_empty();
+        let options = if is_scale { &mut arguments.levels } else { &mut arguments.options };
+        let question = arguments.question.take();
         let asked = prompt::complete(question, options, std::io::stdin().lock(), std::io::stderr())?;
         arguments.question = Some(asked);
     }
@@ -176,13 +193,13 @@ fn show_step(live: &mut Live, step: Progress) {
     }
 }
 
-/// Returns the exit code: 0 for a winner, 3 for a tie, 4 for no votes, 2 for a dry run with errors.
+/// Returns the exit code: 0 for a winner or a median, 3 for a tie, 4 for no votes, 2 for a dry run with errors.
 fn exit(reply: &Reply) -> End {
     let (status, is_tie) = match reply {
         Reply::Poll(PollReply::DryRun(checked)) if !checked.valid => return End::Code(2),
         Reply::Poll(PollReply::DryRun(_) | PollReply::Running(_)) | Reply::Free(_) => return End::Done,
-        Reply::Poll(PollReply::Complete(poll)) => (poll.status, poll.is_tie),
-        Reply::Result(poll) => (poll.status, poll.is_tie),
+        Reply::Poll(PollReply::Complete(poll)) => (poll.status, poll.is_tie && poll.scale.is_none()),
+        Reply::Result(poll) => (poll.status, poll.is_tie && poll.scale.is_none()),
     };
     match status {
         Status::Failed => End::Code(4),

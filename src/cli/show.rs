@@ -1,8 +1,9 @@
 //! A poll on the terminal: a progress bar while it runs, and its tally as bars afterwards.
 
-use console::{Term, measure_text_width, style, truncate_str};
+use console::{Color, Term, measure_text_width, style, truncate_str};
 use ep_polling::apportion::percentages;
 use ep_polling::poll_id::PollId;
+use ep_polling::scale_result::ScaleResult;
 use ep_polling::tally::NamedTally;
 use ep_tools::polls::reasons::VoterReason;
 use ep_tools::polls::reply::{Costs, PollReply, PollResponse, Timing};
@@ -50,8 +51,7 @@ pub(super) fn result(reply: &Reply, here: bool) -> anyhow::Result<()> {
 struct TerminalResult<'a> {
     question: &'a str,
     tally: &'a NamedTally,
-    winner: Option<&'a str>,
-    is_tie: bool,
+    colour: Color,
     sentences: EndedPoll<'a>,
     families: &'a FamilySpread,
     costs: Option<&'a Costs>,
@@ -69,8 +69,7 @@ impl<'a> From<&'a PollResponse> for TerminalResult<'a> {
         Self {
             question: &poll.question,
             tally: &poll.tally,
-            winner: poll.winning_option.as_deref(),
-            is_tie: poll.is_tie,
+            colour: colour(poll.winning_option.as_ref(), poll.is_tie, poll.scale.as_ref()),
             sentences: poll.into(),
             families: &poll.families,
             costs: Some(&poll.costs),
@@ -89,8 +88,7 @@ impl<'a> From<&'a PollResult> for TerminalResult<'a> {
         Self {
             question: poll.question.as_deref().unwrap_or_default(),
             tally: &poll.tally,
-            winner: poll.winning_option.as_deref(),
-            is_tie: poll.is_tie,
+            colour: colour(poll.winning_option.as_ref(), poll.is_tie, poll.scale.as_ref()),
             sentences: poll.into(),
             families: &poll.families,
             costs: poll.costs.as_ref(),
@@ -101,6 +99,21 @@ impl<'a> From<&'a PollResult> for TerminalResult<'a> {
             reasons: &poll.reasons,
             notices: &poll.notices,
         }
+    }
+}
+
+/// Returns the colour of a headline: green for a winner, a median or a pass, yellow for a tie, red for a fail and without
+/// votes.
+fn colour(winner: Option<&String>, is_tie: bool, scale: Option<&ScaleResult>) -> Color {
+    let is_decided = match scale {
+        Some(ScaleResult { pass: Some(pass), .. }) => pass.passed == Some(true),
+        Some(scale) => scale.median.is_some(),
+        None => winner.is_some(),
+    };
+    match (is_decided, scale.is_none() && is_tie) {
+        (true, _) => Color::Green,
+        (false, true) => Color::Yellow,
+        (false, false) => Color::Red,
     }
 }
 
@@ -116,12 +129,7 @@ impl TerminalResult<'_> {
 
     /// Returns the lines below the bars.
     fn lines(&self, here: bool) -> Vec<String> {
-        let headline = style(self.sentences.headline(quoted)).bold();
-        let headline = match self.winner {
-            Some(_) => headline.green(),
-            None if self.is_tie => headline.yellow(),
-            None => headline.red(),
-        };
+        let headline = style(self.sentences.headline(quoted)).bold().fg(self.colour);
         let (counts, stopped) = (self.sentences.counts(), self.sentences.stopped());
         let mut lines = vec![
             String::new(),

@@ -13,8 +13,10 @@ def main():
     with polls_client.ApiClient(settings) as client:
         polls, results = polls_client.PollsApi(client), polls_client.ResultsApi(client)
         started = polls.start_poll(
-            polls_client.PollRequest(
-                question="Which of the two is the better one?", options=["Alpha", "Beta"], preset="budget"
+            polls_client.AnyPollRequest(
+                polls_client.PollRequest(
+                    question="Which of the two is the better one?", options=["Alpha", "Beta"], preset="budget"
+                )
             )
         )
         result = results.get_poll_result(started.poll_id, wait_ms=60000)

@@ -91,6 +91,7 @@ mod recovery;
 mod replicas;
 mod reputation;
 mod rounds;
+mod scales;
 mod sessions;
 mod skills;
 mod streams;

@@ -154,7 +154,7 @@ async fn decisions_answer_with_shares_of_the_whole_panel() {
     assert_eq!(question, "I was charged twice\n\nWhich team?\n\"billing\": Refunds");
     let scored =
         client.get(&format!("/api/results/{}", score["poll"]["poll_id"].as_str().unwrap())).await.expect(200);
-    assert!(["low", "high"].contains(&scored["median_level"].as_str().unwrap()), "{scored}");
+    assert!(["low", "high"].contains(&scored["scale"]["median"].as_str().unwrap()), "{scored}");
 
     for (change, code, param) in [
         (json!({ "questions": [] }), "unsupported_value", "questions"),

@@ -20,7 +20,7 @@ use super::batch_state::BatchState;
 use super::with_defaults;
 use crate::amount::Amount;
 use crate::panels::{FoundPanel, find};
-use crate::polls::{NamedModels, PollQuestion};
+use crate::polls::{NamedModels, PollQuestion, ScaleRequest};
 
 /// Creates a batch.
 pub struct CreateBatch;
@@ -78,8 +78,13 @@ pub struct QuestionRow {
     #[schemars(with = "Question")]
     pub question: String,
     /// Options to choose from.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schemars(with = "Options")]
     pub options: Vec<String>,
+    /// Instead of options: levels, lowest first, and pass, the lowest that passes. Their median decides.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "ScaleRequest")]
+    pub scale: Option<ScaleRequest>,
     /// Ids of 2 to 150 models, instead of those of the batch.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub models: Option<ModelNames>,

@@ -57,6 +57,10 @@ pub fn with_defaults(mut defaults: Map<String, Value>, row: Map<String, Value>) 
             defaults.remove(name);
         }
     }
+    // The median of a scale is never tied.
+    if row.contains_key("scale") {
+        defaults.remove("on_tie");
+    }
     defaults.extend(row);
     defaults
 }

@@ -152,7 +152,9 @@ impl Target {
     /// Returns the required fields of its input.
     fn required(&self) -> Vec<String> {
         let Self::Operation(entry) = self else { return Vec::new() };
-        let required = entry.input().get("required").and_then(Value::as_array);
+        let mut input = entry.input().as_value().as_object().cloned().unwrap_or_default();
+        entry.remove_extended(&mut input);
+        let required = input.get("required").and_then(Value::as_array);
         required.into_iter().flatten().filter_map(Value::as_str).map(str::to_owned).collect()
     }
 }

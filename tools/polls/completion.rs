@@ -3,6 +3,7 @@
 use ep_kernel::executor::PollState;
 use ep_kernel::links::Links;
 use ep_polling::poll_id::PollId;
+use ep_polling::scale_result::ScaleResult;
 use ep_polling::stopping::TerminationReason;
 use ep_polling::tally::NamedTally;
 use ep_polling::time::Timestamp;
@@ -40,17 +41,22 @@ pub struct CompletedPoll {
     /// True if two or more options share the highest count.
     pub is_tie: bool,
     /// True if the result is contested: options tie, the winner has less than two thirds of the votes, or the strongest
-    /// model that voted chose another option (of models with an order of strength). Absent for a score.
+    /// model that voted chose another option (of models with an order of strength). Absent for a scale.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "bool")]
     pub contested: Option<bool>,
+    /// The votes on a scale, beside the fields about options; absent if the options are no levels.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "ScaleResult")]
+    pub scale: Option<ScaleResult>,
     /// The decision by the tie rule; absent unless requested by `on_tie`.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "PollDecision")]
     pub decision: Option<PollDecision>,
     /// Votes per option.
     pub tally: NamedTally,
-    /// Confidence that the whole roster would give this outcome; not a probability of being right.
+    /// Confidence that the whole roster would give this outcome (with a pass mark: pass or fail likewise); not a
+    /// probability of being right.
     pub confidence: f64,
     /// The reason why the poll ended; null if it was cancelled.
     pub termination_reason: Option<TerminationReason>,
@@ -68,7 +74,16 @@ impl PollCompleted {
     pub fn of(links: &Links, state: &PollState) -> Option<Self> {
         let closing = state.record.closing.as_ref()?;
         let Summary {
-            status, outcome, winning_option, is_tie, contested, decision, tally, confidence, ..
+            status,
+            outcome,
+            winning_option,
+            is_tie,
+            contested,
+            scale,
+            decision,
+            tally,
+            confidence,
+            ..
         } = Summary::new(state, closing);
         let data = CompletedPoll {
             poll_id: state.record.id.clone(),
@@ -77,6 +92,7 @@ impl PollCompleted {
             winning_option,
             is_tie,
             contested,
+            scale,
             decision,
             tally,
             confidence,

@@ -5,7 +5,8 @@ use ep_kernel::executor::Opener;
 use ep_kernel::fault::{Fault, Kind};
 use ep_kernel::tool::{Access, Agents, Cost, Effect, Latency, Rate, Rest, Spec, Task, Tool};
 use ep_polling::budget::Budget;
-use ep_polling::options::{Choices, FreeOptions};
+use ep_polling::choices::Choices;
+use ep_polling::options::FreeOptions;
 use ep_polling::plan::Draft;
 use ep_polling::question::FreeQuestion;
 use ep_polling::roster::ModelChoice;
@@ -30,7 +31,7 @@ pub struct FreeDecisionRequest {
     pub questions: Vec<FreeDecision>,
 }
 
-/// A question with its options, or with the levels of a score, in the limits of free polls.
+/// A question with its options, or with the levels of a scale, in the limits of free polls.
 #[derive(Debug, Clone, Deserialize, JsonSchema)]
 #[schemars(extend("oneOf" = [{ "required": ["options"] }, { "required": ["levels"] }]))]
 pub struct FreeDecision {
@@ -40,10 +41,14 @@ pub struct FreeDecision {
     #[schemars(with = "FreeOptions")]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub options: Option<FreeOptions>,
-    /// The levels of a score, lowest first, instead of options: 2 to 5.
+    /// The levels of a scale, lowest first, instead of options: 2 to 5. Their median decides.
     #[schemars(with = "FreeOptions")]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub levels: Option<FreeOptions>,
+    /// The lowest level that passes, but not the lowest of all. A tie fails.
+    #[schemars(with = "String")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pass: Option<String>,
     /// Asks every model, even after the outcome is certain.
     #[serde(default)]
     #[schemars(extend("default" = false))]
@@ -53,8 +58,7 @@ pub struct FreeDecision {
 impl FreeDecision {
     /// Returns the choices; `index` names the question in faults.
     fn choices(&self, index: usize) -> Result<Choices, Fault> {
-        let levels = self.levels.clone().map(|levels| Choices::Levels(levels.into()));
-        one_of(self.options.clone().map(Choices::from), levels, index)
+        one_of(self.options.clone(), self.levels.clone(), self.pass.as_deref(), index)
     }
 }
 

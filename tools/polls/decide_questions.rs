@@ -6,8 +6,9 @@ use ep_kernel::fault::{Fault, Kind};
 use ep_kernel::tool::{Access, Agents, Cost, Effect, Latency, Rate, Rest, Spec, Task, Tool, ToolOutput};
 use ep_polling::ballot::Ballot;
 use ep_polling::budget::Budget;
+use ep_polling::choices::Choices;
 use ep_polling::money::MicroUsd;
-use ep_polling::options::{Choices, Levels, Options};
+use ep_polling::options::{Levels, Options};
 use ep_polling::panel::PanelRef;
 use ep_polling::plan::{Draft, Plan};
 use ep_polling::question::QuestionText;
@@ -20,6 +21,7 @@ use super::draft::{affordable, plan};
 use super::follow::follow;
 use super::poll_question::opener;
 use super::profile::Profile;
+use super::scale;
 use super::selection::NamedModels;
 use crate::results::PollResult;
 
@@ -54,7 +56,7 @@ pub struct DecisionRequest {
     pub private: bool,
 }
 
-/// A question with its options, or with the levels of a score.
+/// A question with its options, or with the levels of a scale.
 #[derive(Debug, Clone, Deserialize, JsonSchema)]
 #[schemars(extend("oneOf" = [{ "required": ["options"] }, { "required": ["levels"] }]))]
 pub struct Decision {
@@ -64,11 +66,15 @@ pub struct Decision {
     #[schemars(with = "Options")]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub options: Option<Options>,
-    /// The levels of a score, lowest first, instead of options: 2 to 11.
+    /// The levels of a scale, lowest first, instead of options: 2 to 11. Their median decides.
     #[schemars(with = "Levels")]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub levels: Option<Levels>,
-    /// Asks every model, even after the outcome is certain.
+    /// The lowest level that passes, but not the lowest of all. The poll stops once it surely passes or fails; a tie fails.
+    #[schemars(with = "String")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pass: Option<String>,
+    /// Asks every model, even after the outcome is certain. Levels without a pass mark are always asked completely.
     #[serde(default)]
     #[schemars(extend("default" = false))]
     pub complete: bool,
@@ -112,18 +118,25 @@ impl ToolOutput for Decisions {
 impl Decision {
     /// Returns the choices; `index` names the question in faults.
     fn choices(&self, index: usize) -> Result<Choices, Fault> {
-        one_of(self.options.clone().map(Choices::Options), self.levels.clone().map(Choices::Levels), index)
+        one_of(self.options.clone(), self.levels.clone(), self.pass.as_deref(), index)
     }
 }
 
 /// Returns the options or the levels of a question, which has one of the two.
-pub(super) fn one_of<T>(options: Option<T>, levels: Option<T>, index: usize) -> Result<T, Fault> {
+pub(super) fn one_of(
+    options: Option<impl Into<Choices>>,
+    levels: Option<impl Into<Levels>>,
+    pass: Option<&str>,
+    index: usize,
+) -> Result<Choices, Fault> {
+    let refused = |field: &str, advice| Fault::invalid(format!("questions[{index}]{field}"), advice);
     match (options, levels) {
-        (Some(choices), None) | (None, Some(choices)) => Ok(choices),
-        _ => {
-            let advice = "send options, or levels for a score: one of the two";
-            Err(Fault::invalid(format!("questions[{index}]"), advice))
+        (Some(_), None) if pass.is_some() => {
+            Err(refused(".pass", "needs levels; send levels instead of options, or leave pass out"))
         }
+        (Some(options), None) => Ok(options.into()),
+        (None, Some(levels)) => scale::choices(levels.into(), pass, &format!("questions[{index}].pass")),
+        _ => Err(refused("", "send options, or levels for a scale: one of the two")),
     }
 }
 
@@ -205,7 +218,7 @@ async fn plans(cx: &Ctx, request: DecisionRequest) -> Result<Vec<Plan>, Fault> {
     let budget = shared(request.max_cost_usd.unwrap_or_default(), request.questions.len())?;
     let mut plans = Vec::with_capacity(request.questions.len());
     for (index, asked) in request.questions.iter().enumerate() {
-        // A score is a median, which has no ties.
+        // The median of a scale is never tied.
         let on_tie = selection.on_tie.filter(|_| asked.levels.is_none()).unwrap_or_default();
         let draft = Draft {
             question: asked.question.clone().into(),
@@ -264,7 +277,7 @@ mod tests {
         );
         assert!(choice["models_skipped"].as_u64().unwrap() > 0, "{choice}");
         assert!(score["costs"].is_object());
-        assert!(score["median_level"].is_string() && choice.get("median_level").is_none());
+        assert!(score["scale"]["median"].is_string() && choice.get("scale").is_none());
         assert!(done["usage"]["prompt_tokens"].as_u64().unwrap() > 1000, "{}", done["usage"]);
     }
 

@@ -5,8 +5,9 @@ use ep_kernel::ctx::Ctx;
 use ep_kernel::fault::{Fault, Kind};
 use ep_kernel::schema;
 use ep_polling::budget::Budget;
+use ep_polling::choices::Choices;
 use ep_polling::explanation::ExplanationCount;
-use ep_polling::options::Options;
+use ep_polling::options::{MAX_OPTIONS, MIN_OPTIONS, Options};
 use ep_polling::panel::PanelRef;
 use ep_polling::plan::{Draft, Plan};
 use ep_polling::question::Question;
@@ -19,6 +20,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::profile::Profile;
+use super::scale::ScaleRequest;
 use super::selection::{NamedModels, Selection};
 use crate::panels::no_longer_known;
 
@@ -59,7 +61,12 @@ pub struct PollRequest {
     #[schemars(extend("deprecated" = true))]
     pub prompt: Option<Question>,
     /// Options to choose from.
-    pub options: Options,
+    #[schemars(required)]
+    pub options: Option<Options>,
+    /// Instead of options: levels, lowest first, and pass, the lowest that passes. Their median decides; without pass, every
+    /// model is asked.
+    #[schemars(extend("x-extended" = true, "x-replaces" = "options"))]
+    pub scale: Option<ScaleRequest>,
     /// First past the post.
     #[serde(default, deserialize_with = "schema::word")]
     #[schemars(extend("default" = "fptp"))]
@@ -138,13 +145,23 @@ impl PollRequest {
     fn draft(self, selection: Selection) -> Result<Draft, Fault> {
         let question = self.question.or(self.prompt).ok_or_else(|| {
             Fault::invalid("question", "question is missing: say what to ask, in at least 10 characters")
-        })?;
+        });
         let profile = self.profile.unwrap_or(Profile::Balanced);
+        let choices = choices(self.options, self.scale.map(ScaleRequest::choices));
+        let (question, choices) = match (question, choices) {
+            (Ok(question), Ok(choices)) => (question, choices),
+            (Err(question), Err(choices)) => return Err(choices.and(question)),
+            (Err(fault), Ok(_)) | (Ok(_), Err(fault)) => return Err(fault),
+        };
+        let on_tie = match choices {
+            Choices::Options(_) => self.on_tie.or(selection.on_tie).unwrap_or_default(),
+            Choices::Scale(_) => without_ties(self.on_tie)?,
+        };
         // A requested profile has a threshold of its own.
         let of_panel = selection.threshold.filter(|_| self.profile.is_none());
         Ok(Draft {
             question: question.into(),
-            options: self.options.into(),
+            options: choices,
             models: selection.models,
             panel: selection.panel,
             threshold: self.confidence_threshold.or(of_panel).unwrap_or_else(|| profile.threshold()),
@@ -153,8 +170,36 @@ impl PollRequest {
             private: self.private,
             explanations: self.reasons,
             complete: self.complete,
-            on_tie: self.on_tie.or(selection.on_tie).unwrap_or_default(),
+            on_tie,
         })
+    }
+}
+
+/// Returns the options or the scale of a request, which has one of the two.
+pub(super) fn choices(
+    options: Option<impl Into<Choices>>,
+    scale: Option<Result<Choices, Fault>>,
+) -> Result<Choices, Fault> {
+    match (options, scale) {
+        (Some(options), None) => Ok(options.into()),
+        (None, Some(scale)) => scale,
+        (Some(_), Some(_)) => Err(Fault::invalid("scale", "scale replaces options: send one of the two")),
+        (None, None) => {
+            let advice =
+                format!("options: add at least two options: {MIN_OPTIONS} to {MAX_OPTIONS} are allowed");
+            Err(Fault::invalid("options", advice))
+        }
+    }
+}
+
+/// Returns the tie rule of a scale, whose median is never tied. The rule of a panel does not apply to it.
+fn without_ties(requested: Option<TieRule>) -> Result<TieRule, Fault> {
+    match requested {
+        None | Some(TieRule::Report) => Ok(TieRule::Report),
+        Some(_) => Err(Fault::invalid(
+            "on_tie",
+            "has no effect on a scale, whose median is never tied; leave it out",
+        )),
     }
 }
 

@@ -95,6 +95,7 @@ fn placeholder(members: &mut Map<String, Value>, wrong: &str) -> bool {
     let placeholder = match wrong {
         "question" => json!("What would be asked?"),
         "options" => json!(["first", "second"]),
+        "scale" if !members.contains_key("options") => json!({ "levels": ["first", "second"] }),
         optional => return members.remove(optional).is_some(),
     };
     members.insert(wrong.to_owned(), placeholder.clone()) != Some(placeholder)

@@ -4,7 +4,8 @@ use ep_kernel::ctx::Ctx;
 use ep_kernel::fault::{Fault, Kind};
 use ep_kernel::schema;
 use ep_kernel::tool::{Access, Agents, Cost, Effect, Latency, Rate, Rest, Spec, Task, Tool};
-use ep_polling::options::{MAX_OPTIONS, MIN_OPTIONS, Options};
+use ep_polling::choices::Choices;
+use ep_polling::options::{Levels, MAX_LEVELS, MAX_OPTIONS, MIN_OPTIONS, Options};
 use ep_polling::panel::PanelRef;
 use ep_polling::plan::Draft;
 use ep_polling::roster::ModelNames;
@@ -16,6 +17,7 @@ use serde::Deserialize;
 use super::draft::plan;
 use super::estimate::Estimates;
 use super::profile::Profile;
+use super::scale;
 use super::selection::NamedModels;
 
 /// Estimates a poll by its models and its number of options.
@@ -33,9 +35,15 @@ pub struct PollShape {
     /// Models to exclude, in the same notation.
     pub exclude: Option<ModelNames>,
     /// The number of options.
-    #[serde(default = "two")]
-    #[schemars(range(min = 2, max = 10))]
-    pub options: u32,
+    #[schemars(range(min = 2, max = 10), extend("default" = 2))]
+    pub options: Option<u32>,
+    /// The number of levels of a scale, instead of options.
+    #[schemars(range(min = 2, max = 11))]
+    pub levels: Option<u32>,
+    /// True for a scale with a pass mark, which can stop early.
+    #[serde(default)]
+    #[schemars(extend("default" = false))]
+    pub pass: bool,
     /// Sets preset and threshold; other fields override it.
     #[serde(default, deserialize_with = "schema::word")]
     pub profile: Option<Profile>,
@@ -43,8 +51,35 @@ pub struct PollShape {
     pub confidence_threshold: Option<Threshold>,
 }
 
-const fn two() -> u32 {
-    MIN_OPTIONS as u32
+impl PollShape {
+    /// Returns choices of ordinary length.
+    fn choices(&self) -> Result<Choices, Fault> {
+        let named = |field: &str, count: u32, most: usize| {
+            let count = count as usize;
+            if !(MIN_OPTIONS..=most).contains(&count) {
+                let rule = format!("must be a number from {MIN_OPTIONS} to {most}");
+                return Err(Fault::invalid(field, rule));
+            }
+            Ok((1..=count).map(|n| format!("An option of ordinary length, number {n}")).collect::<Vec<_>>())
+        };
+        match (self.options, self.levels) {
+            (Some(_), Some(_)) => {
+                Err(Fault::invalid("levels", "levels replace options: send one of the two"))
+            }
+            (_, None) if self.pass => {
+                Err(Fault::invalid("pass", "needs levels; send their number, or leave pass out"))
+            }
+            (options, None) => {
+                let names = named("options", options.unwrap_or(MIN_OPTIONS as u32), MAX_OPTIONS)?;
+                Ok(Options::new(&names).map_err(Fault::internal)?.into())
+            }
+            (None, Some(levels)) => {
+                let names = named("levels", levels, MAX_LEVELS)?;
+                let mark = names.last().filter(|_| self.pass).map(String::as_str);
+                scale::choices(Levels::new(&names).map_err(Fault::internal)?, mark, "pass")
+            }
+        }
+    }
 }
 
 impl Tool for EstimatePoll {
@@ -80,15 +115,7 @@ impl Tool for EstimatePoll {
     type Output = Estimates;
 
     async fn call(cx: &Ctx, shape: PollShape) -> Result<Estimates, Fault> {
-        let count = shape.options as usize;
-        if !(MIN_OPTIONS..=MAX_OPTIONS).contains(&count) {
-            return Err(Fault::invalid(
-                "options",
-                format!("must be a number from {MIN_OPTIONS} to {MAX_OPTIONS}"),
-            ));
-        }
-        let names: Vec<String> =
-            (1..=count).map(|n| format!("An option of ordinary length, number {n}")).collect();
+        let options = shape.choices()?;
         let profile = shape.profile.unwrap_or(Profile::Balanced);
         let bundle = profile.bundle();
         let named = NamedModels {
@@ -102,7 +129,7 @@ impl Tool for EstimatePoll {
         let draft = Draft {
             question: "A question of ordinary length, asked to price a poll of this shape and never sent?"
                 .into(),
-            options: Options::new(&names).map_err(Fault::internal)?.into(),
+            options,
             models: selection.models,
             panel: selection.panel,
             threshold: shape.confidence_threshold.or(of_panel).unwrap_or_else(|| profile.threshold()),

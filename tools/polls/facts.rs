@@ -55,9 +55,6 @@ impl ResultText {
         if let Some(dissent) = poll.dissent() {
             let _ = write!(facts, " Contested: {dissent}");
         }
-        if let Some(level) = &summary.median_level {
-            let _ = write!(facts, " Median level: {}.", cut(level, NAMED / 4));
-        }
         if let Some(Usd(cost)) = cost {
             let _ = write!(facts, " Cost {cost}.");
         }

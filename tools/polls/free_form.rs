@@ -3,6 +3,7 @@
 use ep_kernel::fault::Fault;
 use ep_kernel::schema;
 use ep_kernel::tool::{MessageContent, ParsedInput, with};
+use ep_polling::choices::Choices;
 use ep_polling::options::FreeOptions;
 use ep_polling::question::{FreeQuestion, Question};
 use ep_polling::roster::ModelNames;
@@ -10,6 +11,9 @@ use ep_polling::roster::ModelNames;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
+
+use super::draft::choices;
+use super::scale::FreeScaleRequest;
 
 /// A poll without an account: the question and its options, in one of three forms.
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -19,6 +23,8 @@ pub struct FreeRequest {
     pub question: Option<FreeQuestion>,
     /// The options; if missing, they are derived from yes/no and "A or B" questions.
     pub options: Option<FreeOptions>,
+    /// Instead of options: levels, lowest first, and pass, the lowest that passes. Their median decides.
+    pub scale: Option<FreeScaleRequest>,
     /// The same as question.
     pub q: Option<FreeQuestion>,
     /// The same as options.
@@ -53,8 +59,8 @@ pub enum Theme {
     FreeSearch,
 }
 
-/// Returns the question and its options. Options are derived from questions of a simple form.
-pub fn read(request: FreeRequest) -> Result<(FreeQuestion, FreeOptions), Fault> {
+/// Returns the question and its options or scale. Options are derived from questions of a simple form.
+pub fn read(request: FreeRequest) -> Result<(FreeQuestion, Choices), Fault> {
     let combined = request.poll.as_deref().map(combined).transpose()?;
     let (from_poll, poll_options) =
         combined.map_or((None, None), |(question, options)| (Some(question), options));
@@ -64,14 +70,17 @@ pub fn read(request: FreeRequest) -> Result<(FreeQuestion, FreeOptions), Fault> 
             "question is missing: send {\"question\": \"…?\", \"options\": [\"…\", \"…\"]}",
         )
     })?;
-    let options = match request.options.or(request.o).or(poll_options) {
-        Some(options) => options,
-        None => propose(question.as_str()).ok_or_else(|| {
-            Fault::invalid(
-                "options",
-                "add 2 to 5 options, for example Rent and Buy: none could be read from the question",
-            )
-        })?,
+    let options = match (request.options.or(request.o).or(poll_options), request.scale) {
+        (options, Some(scale)) => choices(options, Some(scale.choices()))?,
+        (Some(options), None) => options.into(),
+        (None, None) => propose(question.as_str())
+            .ok_or_else(|| {
+                Fault::invalid(
+                    "options",
+                    "add 2 to 5 options, for example Rent and Buy: none could be read from the question",
+                )
+            })?
+            .into(),
     };
     Ok((question, options))
 }
@@ -91,7 +100,8 @@ pub fn parse_input(known: &Map<String, Value>, parsed: MessageContent<'_>) -> Pa
     };
     let given = |name: &str| members.get(name).filter(|value| !schema::is_empty(value));
     let question = ["question", "prompt"].into_iter().find_map(given);
-    match (question, given("options").is_some()) {
+    let has_choices = given("options").or_else(|| given("scale")).is_some();
+    match (question, has_choices) {
         (Some(question), false) => {
             let shown: String = question.as_str().unwrap_or_default().chars().take(200).collect();
             let ask = format!(

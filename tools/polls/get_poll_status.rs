@@ -9,6 +9,7 @@ use ep_kernel::tool::{
     Access, Agents, Cost, Effect, Latency, Presentation, Rate, Rest, Spec, Task, Tool, ToolOutput,
 };
 use ep_polling::poll_id::PollId;
+use ep_polling::scale_result::ScaleResult;
 use ep_polling::stopping::TerminationReason;
 use ep_polling::tally::NamedTally;
 use ep_polling::time::Timestamp;
@@ -36,9 +37,13 @@ pub struct PollStatus {
     pub outcome: Option<String>,
     /// Votes so far.
     pub tally: NamedTally,
-    /// Confidence so far that the whole roster would give this outcome: agreement among these models,
-    /// not truth.
+    /// Confidence so far that the whole roster would give this outcome (with a pass mark: pass or fail likewise): agreement
+    /// among these models, not truth.
     pub confidence: f64,
+    /// The votes so far on a scale, beside the fields about options; absent if the options are no levels.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "ScaleResult")]
+    pub scale: Option<ScaleResult>,
     /// Number of models that responded or failed to.
     pub answered: u32,
     /// Number of models that may be asked.
@@ -68,6 +73,7 @@ impl PollStatus {
             outcome: Some(summary.outcome),
             tally: summary.tally,
             confidence: summary.confidence,
+            scale: summary.scale,
             answered: state.ballots.len() as u32,
             roster_size: record.plan.roster.len() as u32,
             cancelled: closing.cancelled,
@@ -87,6 +93,7 @@ impl From<RunningPoll> for PollStatus {
             outcome: None,
             tally: poll.tally,
             confidence: poll.confidence,
+            scale: poll.scale,
             answered: poll.answered,
             roster_size: poll.roster_size,
             cancelled: false,

@@ -11,6 +11,7 @@ use ep_polling::budget::Budget;
 use ep_polling::plan::Draft;
 use ep_polling::poll_id::PollId;
 use ep_polling::roster::ModelChoice;
+use ep_polling::scale_result::ScaleResult;
 use ep_polling::stopping::Pace;
 use ep_polling::threshold::Threshold;
 use ep_polling::tie_rule::TieRule;
@@ -59,8 +60,12 @@ pub struct FreeReply {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "String")]
     pub result_url: Option<String>,
-    /// Confidence that all free models would give this answer: agreement, not truth.
+    /// Confidence that all free models would give this answer, or pass or fail likewise: agreement, not truth.
     pub confidence: f64,
+    /// The votes on a scale; absent if the options are no levels.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "ScaleResult")]
+    pub scale: Option<ScaleResult>,
     /// True if the voters are simulated.
     pub simulated: bool,
     /// Notices about this poll: its roster, and models that gave no vote or did not respond.
@@ -150,7 +155,7 @@ impl Tool for PollFree {
         let (question, options) = free_form::read(request)?;
         let draft = Draft {
             question: question.into(),
-            options: options.into(),
+            options,
             models: ModelChoice::preset(FREE_PRESET),
             panel: None,
             threshold: Threshold::DEFAULT,
@@ -194,6 +199,7 @@ impl Tool for PollFree {
             result_url: result_url(cx, &id),
             poll_id: id,
             confidence: summary.confidence,
+            scale: summary.scale,
             simulated: plan.simulated,
         }))
     }
@@ -204,7 +210,7 @@ fn reasoning(poll: &EndedPoll<'_>) -> String {
     let votes: Vec<String> =
         poll.tally.0.iter().map(|(option, votes)| format!("{option}: {votes}")).collect();
     let (headline, counts) = (poll.headline(quoted), poll.counts());
-    format!("{headline} {}. {counts}. {NOT_PROOF}", votes.join(", "))
+    format!("{headline} {}. {counts}.{} {NOT_PROOF}", votes.join(", "), poll.level_note())
 }
 
 #[cfg(test)]
@@ -233,6 +239,7 @@ mod tests {
             budget: None,
             simulated: true,
             contested: false,
+            scale: None,
         };
         assert_eq!(
             reasoning(&ended),

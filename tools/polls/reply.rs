@@ -10,6 +10,7 @@ use ep_polling::ballot::{Ballot, BallotMode, Reason};
 use ep_polling::money::{MicroUsd, SpendBasis, Usd};
 use ep_polling::panel::PanelVersion;
 use ep_polling::poll_id::PollId;
+use ep_polling::scale_result::ScaleResult;
 use ep_polling::stopping::{Pace, TerminationReason};
 use ep_polling::tally::NamedTally;
 use ep_polling::time::Timestamp;
@@ -81,10 +82,14 @@ pub struct PollResponse {
     /// True if two or more options share the highest count.
     pub is_tie: bool,
     /// True if the result is contested: options tie, the winner has less than two thirds of the votes, or the strongest
-    /// model that voted chose another option (of models with an order of strength). Absent for a score.
+    /// model that voted chose another option (of models with an order of strength). Absent for a scale.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "bool")]
     pub contested: Option<bool>,
+    /// The votes on a scale, beside the fields about options; absent if the options are no levels.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "ScaleResult")]
+    pub scale: Option<ScaleResult>,
     /// The decision by the tie rule; absent unless requested by `on_tie`.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "PollDecision")]
@@ -113,8 +118,8 @@ pub struct PollResponse {
     pub timing: Timing,
     /// The cost of the poll.
     pub costs: Costs,
-    /// Confidence that the whole roster would give this outcome: agreement among these models, not truth.
-    /// Models that did not respond count against it. 0 if it cannot be computed.
+    /// Confidence that the whole roster would give this outcome (with a pass mark: pass or fail likewise): agreement among
+    /// these models, not truth. Models that did not respond count against it. 0 if it cannot be computed.
     pub confidence: f64,
     /// Distribution of the votes over model families: a weak proxy for independence.
     pub families: FamilySpread,
@@ -240,9 +245,13 @@ pub struct RunningPoll {
     pub tally: NamedTally,
     /// The option with strictly the most votes so far; null if there is none.
     pub leader: Option<String>,
-    /// Confidence so far that the whole roster would choose the leader: agreement, not truth. 0 while it is
-    /// too early to say.
+    /// Confidence so far that the whole roster would choose the leader (with a pass mark: pass or fail likewise): agreement,
+    /// not truth. 0 while it is too early to say.
     pub confidence: f64,
+    /// The votes so far on a scale, beside the fields about options; absent if the options are no levels.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "ScaleResult")]
+    pub scale: Option<ScaleResult>,
     /// Number of models that responded or failed to.
     pub answered: u32,
     /// Number of models that may be asked.
@@ -299,6 +308,7 @@ impl RunningPoll {
             tally: tally.named(&plan.options),
             leader: tally.leader().map(|option| plan.options[option].clone()),
             confidence: projection.confidence(),
+            scale: projection.scale(),
             answered: state.ballots.len() as u32,
             roster_size: plan.roster.len() as u32,
             notices: owner_notices(state, None),
@@ -330,6 +340,7 @@ impl PollResponse {
             winning_option: summary.winning_option,
             is_tie: summary.is_tie,
             contested: summary.contested,
+            scale: summary.scale,
             decision: summary.decision,
             confidence_threshold: plan.threshold.get(),
             max_cost_usd: Usd(plan.budget.amount()),
@@ -371,6 +382,7 @@ impl<'a> From<&'a PollResponse> for EndedPoll<'a> {
             budget: Some(poll.max_cost_usd),
             simulated: poll.simulated,
             contested: poll.contested == Some(true),
+            scale: poll.scale.as_ref(),
         }
     }
 }

@@ -7,6 +7,7 @@ use ep_kernel::executor::PollState;
 use ep_kernel::ports::Closing;
 use ep_polling::contested::is_low_share;
 use ep_polling::money::Usd;
+use ep_polling::scale_result::{PassResult, ScaleResult};
 use ep_polling::stopping::TerminationReason;
 use ep_polling::tally::NamedTally;
 
@@ -36,6 +37,8 @@ pub struct EndedPoll<'a> {
     pub(crate) simulated: bool,
     /// True if the result is contested.
     pub(crate) contested: bool,
+    /// The votes on a scale.
+    pub(crate) scale: Option<&'a ScaleResult>,
 }
 
 impl<'a> EndedPoll<'a> {
@@ -55,14 +58,47 @@ impl<'a> EndedPoll<'a> {
             budget: (!plan.is_free()).then(|| Usd(plan.budget.amount())),
             simulated: plan.simulated,
             contested: summary.contested == Some(true),
+            scale: summary.scale.as_ref(),
         }
     }
 }
 
 impl EndedPoll<'_> {
-    /// Returns the confidence in per cent, rounded down, so that the figure never exceeds the confidence reached.
+    /// Returns the confidence in per cent, rounded down, so that the figure never exceeds the confidence reached. The median
+    /// of a scale without a pass mark is certain once every model has responded, and has no bound before.
     pub fn percent(&self) -> f64 {
+        if self.scale.is_some() && self.pass().is_none() {
+            return if self.failed + self.skipped == 0 { 100.0 } else { 0.0 };
+        }
         (self.confidence * 1000.0).floor() / 10.0
+    }
+
+    /// Returns the votes on the pass of a scale with a pass mark.
+    pub fn pass(&self) -> Option<&PassResult> {
+        self.scale?.pass.as_ref()
+    }
+
+    /// Returns the text before the confidence: what the whole panel would do likewise.
+    pub fn held(&self) -> &'static str {
+        match self.pass().and_then(|pass| pass.passed) {
+            Some(true) => "The pass would hold for the whole panel",
+            Some(false) => "The fail would hold for the whole panel",
+            None => "Would hold for the whole panel",
+        }
+    }
+
+    /// Returns the line about an outcome that no further vote could have changed.
+    pub const fn settled(&self) -> &'static str {
+        match (self.scale, self.winner) {
+            (Some(_), _) => "Settled: the rest could not change whether it passes.",
+            (None, Some(_)) => "Settled: the rest could not change the winner.",
+            (None, None) => "Settled: the rest could not change the tie.",
+        }
+    }
+
+    /// Returns the caveat of a pass or fail that was decided early; an empty text for other polls.
+    pub fn level_note(&self) -> &'static str {
+        if self.pass().is_some() && self.skipped > 0 { " The median level could still change." } else { "" }
     }
 
     /// Returns the threshold in per cent, if the poll had one.
@@ -81,22 +117,38 @@ impl EndedPoll<'_> {
         let prefix = if self.simulated { SIMULATED } else { "" };
         let counts = || self.tally.0.iter();
         let most = counts().map(|(_, votes)| *votes).max().unwrap_or_default();
-        let outcome = match self.winner {
-            Some(winner) => format!(
+        let outcome = match (self.scale, self.winner) {
+            (Some(scale), _) if most > 0 => self.median(scale, quote),
+            (_, Some(winner)) => format!(
                 "{} won {} of {}.",
                 quote(winner, 1),
                 self.tally.of(winner),
                 number(self.tally.votes(), "vote")
             ),
-            None if most > 0 => {
+            (_, None) if most > 0 => {
                 let tied: Vec<&String> =
                     counts().filter(|(_, votes)| *votes == most).map(|(option, _)| option).collect();
                 let quoted: Vec<String> = tied.iter().map(|option| quote(option, tied.len())).collect();
                 format!("{} tie with {} each.", listed(&quoted), number(most, "vote"))
             }
-            None => "no model voted.".to_owned(),
+            (_, None) => "no model voted.".to_owned(),
         };
         if prefix.is_empty() { capitalized(&outcome) } else { format!("{prefix}{outcome}") }
+    }
+
+    /// Describes the median of a scale and its pass, for example `passed with 9 votes for and 2 against; the median is “4”,
+    /// the pass mark is “3”.`
+    fn median(&self, scale: &ScaleResult, quote: impl Fn(&str, usize) -> String) -> String {
+        let median = quote(scale.median.as_deref().unwrap_or_default(), 2);
+        let Some(PassResult { mark, passed, votes_for, votes_against }) = &scale.pass else {
+            return format!("the median of {} is {median}.", number(self.tally.votes(), "vote"));
+        };
+        let verdict = if *passed == Some(true) { "passed" } else { "failed" };
+        let votes = number(*votes_for, "vote");
+        format!(
+            "{verdict} with {votes} for and {votes_against} against; the median is {median}, the pass mark is {}.",
+            quote(mark, 2)
+        )
     }
 
     /// Returns one line with the number of votes, of models without a vote, and of models that were not needed.
@@ -123,10 +175,7 @@ impl EndedPoll<'_> {
     /// Returns the reason why the poll stopped.
     pub fn stopped(&self) -> String {
         match self.reason {
-            Some(TerminationReason::MathematicalLock) => {
-                let outcome = if self.winner.is_some() { "winner" } else { "tie" };
-                format!("Settled: the rest could not change the {outcome}.")
-            }
+            Some(TerminationReason::MathematicalLock) => self.settled().to_owned(),
             Some(TerminationReason::Confidence) => match self.threshold_percent() {
                 Some(threshold) => format!("Past the threshold of {threshold} %: {UNLIKELY}."),
                 None => format!("Past the threshold: {UNLIKELY}."),
@@ -156,17 +205,17 @@ impl EndedPoll<'_> {
             return "Not known.".to_owned();
         }
         let roster = self.roster();
-        let percent = self.percent();
+        let (percent, held) = (self.percent(), self.held());
         let sure = if percent >= 100.0 {
-            format!("Would hold for the whole panel of {roster} models: 100 %.")
+            format!("{held} of {roster} models: 100 %.")
         } else if self.skipped == 0 {
             "Not known: the failed calls could change it.".to_owned()
         } else if percent > 0.0 {
-            format!("Would hold for the whole panel of {roster} models: at least {percent} %.")
+            format!("{held} of {roster} models: at least {percent} %.")
         } else {
             format!("Not known: too few votes to predict the whole panel of {roster} models.")
         };
-        format!("{sure} {}", if self.simulated { MADE_UP } else { NOT_PROOF })
+        format!("{sure}{} {}", self.level_note(), if self.simulated { MADE_UP } else { NOT_PROOF })
     }
 }
 
@@ -226,6 +275,7 @@ mod tests {
             budget: None,
             simulated: false,
             contested: false,
+            scale: None,
         }
     }
 
@@ -256,6 +306,43 @@ mod tests {
             stopped.sure(),
             "Would hold for the whole panel of 47 models: at least 97.3 %. Simulated votes say nothing about real \
              models."
+        );
+    }
+
+    #[test]
+    fn a_scale_is_described_by_its_median_and_its_pass() {
+        let tally = NamedTally(vec![("1".into(), 3), ("2".into(), 0), ("3".into(), 4), ("4".into(), 4)]);
+        let scale = ScaleResult { median: Some("3".into()), pass: None, bound: None };
+        let complete = EndedPoll {
+            scale: Some(&scale),
+            winner: None,
+            reason: Some(TerminationReason::RosterExhausted),
+            confidence: 0.2,
+            failed: 0,
+            skipped: 0,
+            ..poll(&tally)
+        };
+        assert_eq!(complete.headline(quoted), "The median of 11 votes is “3”.");
+        assert_eq!(complete.stopped(), "Complete: every model was asked.");
+        assert!(complete.sure().starts_with("Would hold for the whole panel of 13 models: 100 %."));
+        let failing = EndedPoll { failed: 1, ..complete.clone() };
+        assert!(failing.sure().starts_with("Not known: the failed calls could change it."));
+        let pass = PassResult { mark: "3".into(), passed: Some(true), votes_for: 8, votes_against: 3 };
+        let marked = ScaleResult { pass: Some(pass), bound: Some(0.97), ..scale.clone() };
+        let stopped = EndedPoll {
+            scale: Some(&marked),
+            reason: Some(TerminationReason::MathematicalLock),
+            confidence: 0.97,
+            skipped: 3,
+            ..complete
+        };
+        let headline = "Passed with 8 votes for and 3 against; the median is “3”, the pass mark is “3”.";
+        assert_eq!(stopped.headline(quoted), headline);
+        assert_eq!(stopped.stopped(), "Settled: the rest could not change whether it passes.");
+        assert_eq!(
+            stopped.sure(),
+            "The pass would hold for the whole panel of 16 models: at least 97 %. The median level could still change. \
+             Agreement is not proof."
         );
     }
 

@@ -5,8 +5,9 @@ use std::collections::HashMap;
 use ep_kernel::executor::PollState;
 use ep_kernel::ports::{Closing, PastPoll, PollRecord};
 use ep_polling::ballot::Ballot;
+use ep_polling::choices::ChoiceKind;
 use ep_polling::contested::is_contested;
-use ep_polling::options::ChoiceKind;
+use ep_polling::scale_result::ScaleResult;
 use ep_polling::stopping::FinalResponse;
 use ep_polling::tally::{NamedTally, Outcome, Tally};
 use ep_polling::tie_rule::{self, DecidedBy, TieRule};
@@ -95,11 +96,11 @@ pub struct Summary {
     pub outcome: String,
     /// The winning option.
     pub winning_option: Option<String>,
-    /// The lower median of the votes, if the options are the levels of a score.
-    pub median_level: Option<String>,
+    /// The votes on a scale; `None` if the options are no levels.
+    pub scale: Option<ScaleResult>,
     /// True if the highest count is shared.
     pub is_tie: bool,
-    /// True if the result is contested; `None` for a score.
+    /// True if the result is contested; `None` for a scale.
     pub contested: Option<bool>,
     /// The decision, if the poll has a tie rule.
     pub decision: Option<PollDecision>,
@@ -115,7 +116,7 @@ pub struct Summary {
     pub skipped: u32,
     /// Skipped models that had been asked: their responses came too late to count.
     pub unused: u32,
-    /// Confidence that the whole roster would give this outcome.
+    /// Confidence that the whole roster would give this outcome, or pass or fail likewise.
     pub confidence: f64,
     /// Distribution of the votes over model families.
     pub families: FamilySpread,
@@ -128,12 +129,12 @@ impl Summary {
         let tally = state.tally();
         let (counted, succeeded) = (state.ballots.len() as u32, tally.votes());
         let outcome = tally.outcome();
-        let median = tally.lower_median().filter(|_| plan.kind == ChoiceKind::Levels);
+        let confidence = 1.0 - closing.p_value;
         Self {
             status: Status::of(counted, succeeded),
             outcome: outcome_text(outcome, &plan.options),
             winning_option: winning_option(outcome, &plan.options),
-            median_level: median.and_then(|level| plan.options.get(level).cloned()),
+            scale: ScaleResult::of(plan.kind, &plan.options, &tally, confidence),
             is_tie: outcome == Outcome::Tie,
             contested: contested(state, &tally),
             decision: decision(state, &tally),
@@ -143,7 +144,7 @@ impl Summary {
             failed_calls: failed_calls(state),
             skipped: (plan.roster.len() as u32).saturating_sub(counted),
             unused: closing.unused_calls,
-            confidence: 1.0 - closing.p_value,
+            confidence,
             families: families(state),
         }
     }
@@ -176,7 +177,7 @@ pub fn decided(state: &PollState, tally: &Tally) -> (Option<usize>, DecidedBy) {
     tie_rule::decide(tally, plan.on_tie, ranked, is_final)
 }
 
-/// True if the result is contested. The levels of a score are neighbours, so votes for several of them contest nothing.
+/// True if the result is contested. The levels of a scale are neighbours, so votes for several of them contest nothing.
 pub fn contested(state: &PollState, tally: &Tally) -> Option<bool> {
     let plan = &state.record.plan;
     let strongest = || plan.strongest_vote(state.ballots.iter().map(|ballot| &**ballot));

@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 use std::fmt::Write;
 
 use ep_kernel::executor::PollState;
-use ep_polling::tally::Outcome;
+use ep_polling::scale_result::{PassResult, ScaleResult};
+use ep_polling::tally::{Outcome, Tally};
 
 use crate::polls::summary::{family, outcome_text};
 
@@ -62,22 +63,37 @@ pub fn diagram(state: &PollState) -> String {
     }
     let counted = state.ballots.len();
     let end = if state.record.closing.is_some() {
-        let outcome = outcome_text(tally.outcome(), &plan.options);
-        format!(
-            "Outcome: {outcome} ({counted} of {} models counted; agreement is not proof)",
-            plan.roster.len()
-        )
+        let outcome = outcome(state, &tally);
+        format!("{outcome} ({counted} of {} models counted; agreement is not proof)", plan.roster.len())
     } else {
         format!("Still running: {counted} of {} models have responded", plan.roster.len())
     };
     let _ = writeln!(text, "    outcome{}", node(&end));
+    let median = tally.lower_median().filter(|_| plan.kind.is_scale());
     let most = tally.counts().iter().copied().max().unwrap_or_default();
-    let leading = tally.counts().iter().enumerate().filter(|(_, votes)| most > 0 && **votes == most);
-    let arrow = if matches!(tally.outcome(), Outcome::Winner(_)) { "==>" } else { "-.->" };
-    for (index, _) in leading {
+    let leads = |index: usize, votes: u32| median.map_or(most > 0 && votes == most, |median| index == median);
+    let is_decided = median.is_some() || matches!(tally.outcome(), Outcome::Winner(_));
+    let arrow = if is_decided { "==>" } else { "-.->" };
+    for (index, _) in tally.counts().iter().enumerate().filter(|(index, votes)| leads(*index, **votes)) {
         let _ = writeln!(text, "    option{index} {arrow} outcome");
     }
     text
+}
+
+/// Returns the outcome of a poll that has ended: the winner, or the median of a scale and its pass.
+fn outcome(state: &PollState, tally: &Tally) -> String {
+    let plan = &state.record.plan;
+    let scale = ScaleResult::of(plan.kind, &plan.options, tally, 0.0);
+    let Some(ScaleResult { median: Some(median), pass, .. }) = scale else {
+        return format!("Outcome: {}", outcome_text(tally.outcome(), &plan.options));
+    };
+    match pass {
+        None => format!("Median: {median}"),
+        Some(PassResult { mark, passed, .. }) => {
+            let verdict = if passed == Some(true) { "Passed" } else { "Failed" };
+            format!("{verdict}: median {median}, pass mark {mark}")
+        }
+    }
 }
 
 /// Returns the families of the models asked, largest first, with small ones merged.

@@ -13,6 +13,7 @@ use ep_kernel::tool::{
 use ep_polling::money::Usd;
 use ep_polling::panel::PanelVersion;
 use ep_polling::poll_id::PollId;
+use ep_polling::scale_result::ScaleResult;
 use ep_polling::stopping::TerminationReason;
 use ep_polling::tally::NamedTally;
 use ep_polling::time::Timestamp;
@@ -69,14 +70,14 @@ pub struct PollResult {
     pub poll_type: Cow<'static, str>,
     /// The option with the most votes; null on a tie, without votes, and while the poll runs.
     pub winning_option: Option<String>,
-    /// The lower median of the votes, if the options are the levels of a score; absent otherwise, and while the poll runs.
+    /// The votes on a scale, beside the fields about options; absent if the options are no levels.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "String")]
-    pub median_level: Option<String>,
+    #[schemars(with = "ScaleResult")]
+    pub scale: Option<ScaleResult>,
     /// True if two or more options share the highest count.
     pub is_tie: bool,
     /// True if the result is contested: options tie, the winner has less than two thirds of the votes, or the strongest
-    /// model that voted chose another option (of models with an order of strength). Absent for a score, and while the poll
+    /// model that voted chose another option (of models with an order of strength). Absent for a scale, and while the poll
     /// runs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "bool")]
@@ -116,8 +117,8 @@ pub struct PollResult {
     pub timing: Timing,
     /// The time the poll was accepted.
     pub created_at: Timestamp,
-    /// Confidence that the whole roster would give this outcome (or, while the poll runs, choose the leader):
-    /// agreement among these models, not truth.
+    /// Confidence that the whole roster would give this outcome (or, while the poll runs, choose the leader; with a pass
+    /// mark: pass or fail likewise): agreement among these models, not truth.
     pub confidence: f64,
     /// Distribution of the votes over model families: a weak proxy for independence.
     pub families: FamilySpread,
@@ -267,6 +268,7 @@ impl<'a> From<&'a PollResult> for EndedPoll<'a> {
             budget: poll.max_cost_usd,
             simulated: poll.simulated,
             contested: poll.contested == Some(true),
+            scale: poll.scale.as_ref(),
         }
     }
 }
@@ -311,7 +313,7 @@ impl PollResult {
             status: summary.status,
             outcome: Some(summary.outcome),
             winning_option: summary.winning_option,
-            median_level: summary.median_level,
+            scale: summary.scale,
             is_tie: summary.is_tie,
             contested: summary.contested,
             decision: summary.decision,
@@ -347,6 +349,7 @@ impl PollResult {
             status: running.status,
             timing: Timing { gather_ms, total_ms: age.as_millis() as u64 },
             confidence: running.confidence,
+            scale: running.scale.clone(),
             progress: Some(Progress {
                 leader: running.leader.clone(),
                 answered: running.answered,
@@ -377,7 +380,7 @@ impl PollResult {
             options: plan.options.clone(),
             poll_type: "fptp".into(),
             winning_option: None,
-            median_level: None,
+            scale: None,
             is_tie: false,
             contested: None,
             decision: None,

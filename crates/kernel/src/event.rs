@@ -11,6 +11,7 @@ use serde_json::Value;
 
 use ep_polling::money::Usd;
 use ep_polling::poll_id::PollId;
+use ep_polling::scale_result::ScaleResult;
 use ep_polling::stopping::MAX_ROSTER;
 use ep_polling::tally::NamedTally;
 
@@ -74,9 +75,13 @@ pub struct VoteEvent {
     pub tally: NamedTally,
     /// The option with strictly the most votes so far; null in a tie or without votes.
     pub leader: Option<String>,
-    /// Confidence so far that the whole roster would choose the leader: agreement, not truth. 0 while it is
-    /// too early to say.
+    /// Confidence so far that the whole roster would choose the leader, or pass or fail likewise: agreement, not truth. 0
+    /// while it is too early to say.
     pub confidence: f64,
+    /// The votes so far on a scale; absent if the options are no levels.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "ScaleResult")]
+    pub scale: Option<ScaleResult>,
     /// Cost so far; absent for anyone but the poll's owner.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Usd")]

@@ -20,6 +20,8 @@ pub const INTERIM: &str = "x-interim";
 pub const ALIASES: &str = "x-aliases";
 /// Keyword of a field listed only for agents that request all tools.
 pub const EXTENDED: &str = "x-extended";
+/// Keyword of a field that can be sent instead of a required one, which it names.
+pub const REPLACES: &str = "x-replaces";
 /// Keyword of a required field in which `null` is a value.
 const NULLABLE: &str = "x-nullable";
 /// End of the description of every input with optional fields.
@@ -44,12 +46,17 @@ pub fn input<T: JsonSchema>() -> Schema {
     settings.meta_schema = None;
     settings.inline_subschemas = true;
     let mut schema = settings.into_generator().into_root_schema_for::<T>();
+    let replaced: Vec<Value> = replacements(&schema).map(|(_, replaced)| replaced.clone()).collect();
     RecursiveTransform(plain).transform(&mut schema);
+    if let Some(Value::Array(required)) = schema.get_mut("required") {
+        required.retain(|name| !replaced.contains(name));
+    }
     describe_empty_values(&mut schema);
     schema
 }
 
-/// Returns the schema of an input for programs, with everything that is accepted, including `null`.
+/// Returns the schema of an input for programs, with everything that is accepted, including `null`. A field that can be
+/// replaced is required, and the field that [`REPLACES`] it is optional.
 pub fn request<T: JsonSchema>() -> Schema {
     let mut schema = accepted::<T>();
     RecursiveTransform(for_generators).transform(&mut schema);
@@ -66,11 +73,24 @@ fn describe_empty_values(schema: &mut Schema) {
     }
 }
 
-/// Returns the fields listed only for agents that request all tools.
-pub fn extended<T: JsonSchema>() -> Vec<String> {
+/// Removes the fields listed only for agents that request all tools from the schema of an input, and requires the fields
+/// that they could replace.
+pub fn remove_extended<T: JsonSchema>(input: &mut Map<String, Value>) {
     let schema = accepted::<T>();
     let fields = schema.get("properties").and_then(Value::as_object).into_iter().flatten();
-    fields.filter(|(_, field)| field.get(EXTENDED).is_some()).map(|(name, _)| name.clone()).collect()
+    let extended = || fields.clone().filter(|(_, field)| field.get(EXTENDED).is_some());
+    if let Some(Value::Object(members)) = input.get_mut("properties") {
+        extended().for_each(|(name, _)| drop(members.shift_remove(name)));
+    }
+    if let Some(Value::Array(required)) = input.get_mut("required") {
+        required.extend(extended().filter_map(|(_, field)| field.get(REPLACES).cloned()));
+    }
+}
+
+/// Returns each field that can be sent instead of a required one, with the name of that one.
+pub fn replacements(schema: &Schema) -> impl Iterator<Item = (&String, &Value)> {
+    let fields = schema.get("properties").and_then(Value::as_object).into_iter().flatten();
+    fields.filter_map(|(name, field)| Some((name, field.get(REPLACES)?)))
 }
 
 /// Returns the schema of an input exactly as its type declares it.
@@ -158,6 +178,7 @@ fn plain(schema: &mut Schema) {
     schema.remove("title");
     schema.remove(ALIASES);
     schema.remove(EXTENDED);
+    schema.remove(REPLACES);
     if schema.get("pattern").and_then(Value::as_str).is_some_and(|pattern| TEXT_PATTERNS.contains(&pattern)) {
         schema.remove("pattern");
     }
@@ -282,7 +303,8 @@ fn missing(schema: &Schema, input: &Map<String, Value>) -> Vec<String> {
     if let Some(first) = ways.first().filter(|_| !ways.iter().any(met)) {
         names.extend(first.iter().filter_map(Value::as_str));
     }
-    names.extend(required(schema));
+    let is_replaced = |name: &str| replacements(schema).any(|(by, replaced)| *replaced == name && has(by));
+    names.extend(required(schema).filter(|name| !is_replaced(name)));
     names.into_iter().filter(|name| !has(name)).map(str::to_owned).collect()
 }
 

@@ -403,7 +403,7 @@ pub struct Entry {
     request: CachedSchema,
     output: CachedSchema,
     parse_input: fn(&Map<String, Value>, MessageContent<'_>) -> Option<ParsedInput>,
-    extended: fn() -> Vec<String>,
+    remove_extended: fn(&mut Map<String, Value>),
     check: fn(Value) -> Result<(), Fault>,
     without_effect: fn(&Schema, &Map<String, Value>) -> Vec<String>,
     run: fn(Ctx, Value, Vec<String>) -> CallFuture,
@@ -502,9 +502,9 @@ impl Entry {
         faults.chain(rest).reduce(Fault::and).map_or(Ok(()), Err)
     }
 
-    /// Returns the arguments listed only for agents that request all tools.
-    pub fn extended(&self) -> Vec<String> {
-        (self.extended)()
+    /// Removes the arguments listed only for agents that request all tools: see [`schema::remove_extended`].
+    pub fn remove_extended(&self, input: &mut Map<String, Value>) {
+        (self.remove_extended)(input);
     }
 
     /// Validates an input as far as possible without a caller.
@@ -549,7 +549,7 @@ pub const fn entry<T: Tool>() -> Entry {
         request: CachedSchema::new(request::<T>),
         output: CachedSchema::new(schema::output::<T::Output>),
         parse_input: T::parse_input,
-        extended: schema::extended::<T::Input>,
+        remove_extended: schema::remove_extended::<T::Input>,
         check: T::check,
         without_effect: T::without_effect,
         run: run::<T>,

@@ -4,6 +4,7 @@ pub mod agreement;
 pub mod apportion;
 pub mod ballot;
 pub mod budget;
+pub mod choices;
 pub mod contested;
 pub mod dispatch;
 pub mod explainers;
@@ -17,6 +18,8 @@ pub mod poll_id;
 pub mod question;
 pub mod reputation;
 pub mod roster;
+pub mod scale;
+pub mod scale_result;
 #[cfg(feature = "schema")]
 pub mod schema;
 pub mod stopping;

@@ -17,7 +17,7 @@ pub const FREE_MAX_OPTIONS: usize = 5;
 /// The maximum length of an option of a free poll, in characters.
 pub const FREE_MAX_OPTION_CHARS: usize = 50;
 
-/// The maximum number of levels of a score: 0 to 10, or 0 to 1 in tenths.
+/// The maximum number of levels of a scale: 0 to 10, or 0 to 1 in tenths.
 pub const MAX_LEVELS: usize = 11;
 
 /// A list of 2 to `MAX` distinct, non-blank options of at most `CHARS` characters each.
@@ -30,59 +30,8 @@ pub type Options = OptionList<MAX_OPTIONS, MAX_OPTION_CHARS>;
 /// The options of a free poll.
 pub type FreeOptions = OptionList<FREE_MAX_OPTIONS, FREE_MAX_OPTION_CHARS>;
 
-/// The levels of a score, in ascending order.
+/// The levels of a scale, in ascending order.
 pub type Levels = OptionList<MAX_LEVELS, MAX_OPTION_CHARS>;
-
-/// The choices of a ballot.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Choices {
-    /// Options.
-    Options(Options),
-    /// The levels of a score.
-    Levels(Levels),
-}
-
-/// The kind of the choices of a ballot.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum ChoiceKind {
-    /// Options without an order.
-    #[default]
-    Options,
-    /// The levels of a score, in ascending order.
-    Levels,
-}
-
-impl Choices {
-    /// Returns the kind.
-    pub const fn kind(&self) -> ChoiceKind {
-        match self {
-            Self::Options(_) => ChoiceKind::Options,
-            Self::Levels(_) => ChoiceKind::Levels,
-        }
-    }
-}
-
-impl From<Options> for Choices {
-    fn from(options: Options) -> Self {
-        Self::Options(options)
-    }
-}
-
-impl From<FreeOptions> for Choices {
-    fn from(options: FreeOptions) -> Self {
-        Self::Options(options.into())
-    }
-}
-
-impl From<Choices> for Vec<String> {
-    fn from(choices: Choices) -> Self {
-        match choices {
-            Choices::Options(options) => options.into(),
-            Choices::Levels(levels) => levels.into(),
-        }
-    }
-}
 
 /// The error of [`OptionList::new`].
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]

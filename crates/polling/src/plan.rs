@@ -7,14 +7,15 @@ use serde::{Deserialize, Serialize};
 
 use super::ballot::{Ballot, BallotViews};
 use super::budget::Budget;
+use super::choices::{ChoiceKind, Choices};
 use super::dispatch::DispatchOrder;
 use super::explainers::{self, Explainer};
 use super::explanation::{ExplanationCount, TIME_LIMIT};
-use super::options::{ChoiceKind, Choices};
 use super::order::Seed;
 use super::panel::PanelVersion;
 use super::roster::{Member, ModelChoice, ModelSource, Roster};
-use super::stopping::Pace;
+use super::scale::PassSide;
+use super::stopping::{FinalResponse, Pace, Responses};
 use super::threshold::Threshold;
 use super::tie_rule::TieRule;
 use crate::money::{Hold, MicroUsd, Spend, SpendBasis};
@@ -24,7 +25,7 @@ use crate::money::{Hold, MicroUsd, Spend, SpendBasis};
 pub struct Draft {
     /// The question, already normalised.
     pub question: String,
-    /// The options, or the levels of a score.
+    /// The options, or a scale.
     pub options: Choices,
     /// The models to ask.
     pub models: ModelChoice,
@@ -40,7 +41,8 @@ pub struct Draft {
     pub private: bool,
     /// The number of voters to ask for an explanation after the decision.
     pub explanations: Option<ExplanationCount>,
-    /// True if every model is asked, even after the outcome is certain. A score asks every model in any case.
+    /// True if every model is asked, even after the outcome is certain. A scale without a pass mark asks every model in any
+    /// case.
     pub complete: bool,
     /// The rule for a tie.
     pub on_tie: TieRule,
@@ -116,11 +118,14 @@ pub enum PollForm {
     /// Stored likewise. A tie is decided by a rule, and the members are in the order of their strength. The kind of the
     /// options and `complete` are among the rules.
     TieRule = 5,
+    /// Stored likewise. The options are the levels of a scale with a pass mark, and the votes on the pass decide when the
+    /// poll stops. The tie rule is among the rules.
+    PassMark = 6,
 }
 
 impl PollForm {
     /// The format with the highest number.
-    pub const NEWEST: Self = Self::TieRule;
+    pub const NEWEST: Self = Self::PassMark;
 
     /// Returns the format's number in the database.
     pub const fn number(self) -> i64 {
@@ -135,6 +140,7 @@ impl PollForm {
             3 => Some(Self::Complete),
             4 => Some(Self::Score),
             5 => Some(Self::TieRule),
+            6 => Some(Self::PassMark),
             _ => None,
         }
     }
@@ -243,6 +249,7 @@ impl Plan {
     /// Returns the format in which the poll is stored.
     pub const fn form(&self) -> PollForm {
         match (self.on_tie, self.kind, self.complete) {
+            (_, ChoiceKind::PassMark(_), _) => PollForm::PassMark,
             (TieRule::Strongest | TieRule::Review, ..) => PollForm::TieRule,
             (TieRule::Report, ChoiceKind::Levels, _) => PollForm::Score,
             (TieRule::Report, ChoiceKind::Options, true) => PollForm::Complete,
@@ -347,6 +354,23 @@ impl Plan {
         self.seed.option_order(ballot.position as usize, self.options.len())
     }
 
+    /// Returns the record of responses that decides when the poll stops. With a pass mark, it has two options: for and
+    /// against the pass.
+    pub fn responses(&self) -> Responses {
+        match self.kind {
+            ChoiceKind::PassMark(_) => {
+                Responses::with_tie_won_by(PassSide::Against as usize, 2, self.roster.len())
+            }
+            ChoiceKind::Options | ChoiceKind::Levels => Responses::new(self.options.len(), self.roster.len()),
+        }
+    }
+
+    /// Returns the response of a ballot for this record.
+    pub fn response(&self, ballot: &Ballot) -> FinalResponse {
+        let response = ballot.response();
+        self.kind.pass_mark().map_or(response, |mark| mark.response(response))
+    }
+
     /// Returns the ballot views of the members.
     pub fn ballot_views(&self) -> BallotViews<'_> {
         BallotViews::new(self.seed, &self.question, &self.options)
@@ -431,8 +455,9 @@ impl Plan {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::options::Options;
+    use crate::options::{Levels, Options};
     use crate::roster::ModelId;
+    use crate::scale::Scale;
 
     #[test]
     fn rules_omit_usual_values_and_stored_plans_are_the_opened_ones() {
@@ -476,6 +501,11 @@ mod tests {
         let score = Plan { kind: ChoiceKind::Levels, ..complete };
         assert_eq!(stored(&serde_json::to_string(&score.rules()).unwrap()), Some(score.clone()));
         assert_eq!(score.form(), PollForm::Score);
+        let scale = Scale::new(Levels::new(&["1", "2", "3"]).unwrap(), Some("2")).unwrap();
+        let marked = Plan { kind: Choices::from(scale).kind(), ..plan.clone() };
+        let marked_rules = serde_json::to_string(&marked.rules()).unwrap();
+        assert!(marked_rules.contains(r#""kind":{"pass_mark":1}"#), "{marked_rules}");
+        assert_eq!((stored(&marked_rules), marked.form()), (Some(marked), PollForm::PassMark));
         let panel = Some(PanelVersion { name: "support".parse().unwrap(), version: 3 });
         let chosen = Plan { preset: None, panel, ranked: true, ..plan.clone() };
         let chosen_rules = serde_json::to_string(&chosen.rules()).unwrap();

@@ -3,7 +3,7 @@
 /// The condition that this program knows the form of a poll; see [`ep_polling::plan::PollForm`].
 macro_rules! form_is_known {
     () => {
-        "polls.form <= 5"
+        "polls.form <= 6"
     };
 }
 

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use ep_kernel::fault::Kind;
+use ep_kernel::schema::REPLACES;
 use ep_kernel::tool::{Access, Entry, Rest};
 use serde_json::{Map, Value, json};
 
@@ -17,6 +18,7 @@ use super::pieces::Pieces;
 use super::schemas::{Side, any_of};
 use super::success;
 use super::{errors, routes, security, tags};
+use crate::layout::capitalized;
 use crate::site::protocol::JSON;
 use crate::site::{Route, RouteKind};
 
@@ -149,10 +151,56 @@ fn request(pieces: &mut Pieces<'_>, entry: &Entry, path: &str) -> Option<Body> {
         schema["required"].as_array().is_some_and(|names| !names.is_empty()) || schema.get("if").is_some();
     has_members.then(|| Body {
         media_type: JSON,
-        schema: pieces.schemas.add(&schema, Side::Request),
+        schema: body_schema(pieces, &schema, forms(&schema)),
         example: Some(example),
         required,
     })
+}
+
+/// Returns a reference to the schema of a body. Several forms are a schema of their own, so that generators name it.
+fn body_schema(pieces: &mut Pieces<'_>, whole: &Value, forms: Vec<Value>) -> Value {
+    let schemas: Vec<Value> = forms.iter().map(|form| pieces.schemas.add(form, Side::Request)).collect();
+    if let [only] = schemas.as_slice() {
+        return only.clone();
+    }
+    let title = format!("Any{}", whole["title"].as_str().unwrap_or_default());
+    let any = json!({ "title": title, "description": whole["description"], "anyOf": schemas });
+    pieces.schemas.add(&any, Side::Request)
+}
+
+/// Returns a schema for each way to send an input: with a required field, and with each field that replaces it.
+fn forms(schema: &Value) -> Vec<Value> {
+    let replacing =
+        |(name, field): (&String, &Value)| Some((name.clone(), field[REPLACES].as_str()?.to_owned()));
+    let fields = schema["properties"].as_object().into_iter().flatten();
+    let mut replacements: Vec<(String, String)> = fields.filter_map(replacing).collect();
+    let mut first = schema.clone();
+    for (name, _) in &replacements {
+        first["properties"][name].as_object_mut().map(|field| field.shift_remove(REPLACES));
+    }
+    let is_required =
+        |name: &str| schema["required"].as_array().is_some_and(|names| names.iter().any(|one| one == name));
+    replacements.retain(|(_, replaced)| is_required(replaced));
+    let mut forms = Vec::new();
+    for (name, replaced) in replacements {
+        let mut form = schema.clone();
+        form["title"] =
+            format!("{}With{}", form["title"].as_str().unwrap_or_default(), capitalized(&name)).into();
+        if let Some(members) = form["properties"].as_object_mut() {
+            members.shift_remove(&replaced);
+            members.get_mut(&name).and_then(Value::as_object_mut).map(|field| field.shift_remove(REPLACES));
+        }
+        if let Some(names) = form["required"].as_array_mut() {
+            names.retain(|required| *required != replaced);
+            names.push(name.clone().into());
+        }
+        if let Some(members) = first["properties"].as_object_mut() {
+            members.shift_remove(&name);
+        }
+        forms.push(form);
+    }
+    forms.insert(0, first);
+    forms
 }
 
 /// Returns the description of each part. With several parts, each one names its callers.

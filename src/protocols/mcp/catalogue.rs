@@ -92,9 +92,7 @@ impl Catalogue {
 /// Returns a tool without the arguments that only the full toolset lists.
 fn shorten(entry: &Entry, tool: &Tool) -> Tool {
     let mut short = tool.clone();
-    if let Some(Value::Object(members)) = Arc::make_mut(&mut short.input_schema).get_mut("properties") {
-        entry.extended().iter().for_each(|name| drop(members.shift_remove(name)));
-    }
+    entry.remove_extended(Arc::make_mut(&mut short.input_schema));
     short
 }
 

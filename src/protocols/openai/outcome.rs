@@ -54,7 +54,7 @@ impl FieldResult<'_> {
     /// Returns the position of the value that won or was decided by the tie rule of the panel, or of the median of a score.
     pub fn winner(&self) -> Option<usize> {
         let winner = match self.field.kind {
-            FieldKind::Score => self.poll.median_level.as_ref(),
+            FieldKind::Score => self.poll.scale.as_ref().and_then(|scale| scale.median.as_ref()),
             FieldKind::Choice | FieldKind::Predicate => {
                 let by_rule = self.poll.decision.as_ref().and_then(|decision| decision.option.as_ref());
                 self.poll.winning_option.as_ref().or(by_rule)

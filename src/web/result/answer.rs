@@ -1,5 +1,6 @@
 //! The headline of a result: the answer and its score.
 
+use ep_polling::scale_result::{PassResult, ScaleResult};
 use ep_tools::polls::sentences::{EndedPoll, number};
 use ep_tools::polls::summary::Status;
 use ep_tools::results::PollResult;
@@ -29,6 +30,9 @@ impl Answer {
         let all = poll.tally.votes();
         let voters = voters_of(poll);
         let running = poll.status.is_open();
+        if let Some(scale) = poll.scale.as_ref().filter(|_| !running && all > 0) {
+            return Self::of_scale(poll, scale);
+        }
         let leader = match &poll.progress {
             Some(progress) => progress.leader.as_ref(),
             None => poll.winning_option.as_ref(),
@@ -54,6 +58,30 @@ impl Answer {
         Self { text: text.to_owned(), option: None, is_long: false, is_close: false, score }
     }
 
+    /// Returns the median of a scale, or its pass or fail.
+    fn of_scale(poll: &PollResult, scale: &ScaleResult) -> Self {
+        let (all, voters) = (poll.tally.votes(), voters_of(poll));
+        let median = scale.median.clone().unwrap_or_default();
+        match &scale.pass {
+            None => Self {
+                is_long: median.chars().count() > LONG,
+                option: index_of(poll, &median),
+                text: median,
+                is_close: false,
+                score: format!("median of {all} {voters}"),
+            },
+            Some(PassResult { mark, passed, votes_for, votes_against }) => Self {
+                text: if *passed == Some(true) { "Passed" } else { "Failed" }.to_owned(),
+                option: None,
+                is_long: false,
+                is_close: all > 1 && votes_for.abs_diff(*votes_against) <= 1,
+                score: format!(
+                    "{votes_for} of {all} {voters} at \u{2068}{mark}\u{2069} or above; median \u{2068}{median}\u{2069}"
+                ),
+            },
+        }
+    }
+
     /// Returns the number of the option's colour.
     pub(crate) fn colour(&self) -> Option<usize> {
         self.option.map(colour)
@@ -68,6 +96,15 @@ impl Answer {
     /// Returns the score, with a narrow result marked.
     pub(crate) fn marked_score(&self) -> String {
         format!("{}{}", if self.is_close { CLOSE } else { "" }, self.score)
+    }
+}
+
+/// Returns the option that is marked as the result: the winner, or the median of a scale.
+pub(super) fn decisive(poll: &PollResult) -> Option<&String> {
+    match &poll.scale {
+        Some(scale) if !poll.status.is_open() => scale.median.as_ref(),
+        Some(_) => None,
+        None => poll.winning_option.as_ref(),
     }
 }
 

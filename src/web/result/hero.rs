@@ -7,7 +7,7 @@ use ep_tools::polls::reply::VoteResult;
 use ep_tools::polls::sentences::{EndedPoll, number};
 use ep_tools::results::PollResult;
 
-use super::answer::{panel_size, voter_of};
+use super::answer::{decisive, panel_size, voter_of};
 use super::votes::{colour, index_of};
 
 /// Panels with more models show no letters in seats on phones.
@@ -89,7 +89,7 @@ impl Seats {
         let letter = chamber.radius * LETTER;
         let mut voters = voters(poll);
         voters.resize_with(roster as usize, || (State::Empty, None));
-        let winner = poll.winning_option.as_ref().and_then(|option| index_of(poll, option)).map(State::Vote);
+        let winner = decisive(poll).and_then(|option| index_of(poll, option)).map(State::Vote);
         let seats: Vec<Seat> = std::iter::zip(&chamber.places, voters)
             .map(|(place, (state, voter))| Seat {
                 x: place.x(),
@@ -155,11 +155,11 @@ fn wedge_letters(chamber: &Chamber, seats: &[Seat]) -> Vec<WedgeLetter> {
 type Voter = (State, Option<(String, String)>);
 
 /// Returns those who have responded, in seating order: the votes for each option, then responses without a vote. A
-/// running poll keeps the order of its options, so that a vote moves each border by one seat at most.
+/// running poll keeps the order of its options, so that a vote moves each border by one seat at most; so does a scale.
 fn voters(poll: &PollResult) -> Vec<Voter> {
     let mut order: Vec<usize> = (0..poll.options.len()).collect();
     let votes = |position: &usize| poll.tally.of(&poll.options[*position]);
-    if !poll.status.is_open() {
+    if !poll.status.is_open() && poll.scale.is_none() {
         order.sort_by_key(|position| std::cmp::Reverse(votes(position)));
     }
     let mut voters = Vec::new();
@@ -199,15 +199,11 @@ impl Meter {
         let percent = ended.percent();
         let is_complete = poll.models_skipped == 0;
         Some(if percent >= 100.0 {
-            Self::Text(match (is_complete, poll.is_tie) {
-                (true, _) => "Settled: the whole panel was asked.",
-                (false, true) => "Settled: the rest could not change the tie.",
-                (false, false) => "Settled: the rest could not change the winner.",
-            })
+            Self::Text(if is_complete { "Settled: the whole panel was asked." } else { ended.settled() })
         } else if is_complete {
             // There is no panel left to predict.
             Self::Text("Not settled: the models without a vote could change the outcome.")
-        } else if percent > 0.0 && !poll.is_tie {
+        } else if percent > 0.0 && (poll.scale.is_some() || !poll.is_tie) {
             Self::Bound(percent, ended.threshold_percent())
         } else {
             Self::Text("Not settled: too few votes to predict the whole panel.")

@@ -1,12 +1,13 @@
 //! Template data of a result.
 
 use ep_polling::apportion::percentages;
+use ep_polling::scale_result::PassResult;
 use ep_share_image::{is_rtl, letter};
 use ep_tools::polls::reply::VoteResult;
 use ep_tools::polls::sentences::{EndedPoll, independence};
 use ep_tools::results::PollResult;
 
-use super::answer::{Answer, voters_of};
+use super::answer::{Answer, decisive, voters_of};
 use super::hero::{Meter, Seats, stopped_early};
 use super::reasons::{OptionReasons, by_option};
 pub(crate) use super::votes::Query;
@@ -58,6 +59,8 @@ pub struct View {
     pub(crate) ended: Option<EndedView>,
     pub(crate) progress: String,
     pub(crate) running: bool,
+    /// True for levels, which the form of the start page does not have.
+    pub(crate) is_scale: bool,
     pub(crate) private: bool,
     pub(crate) simulated: bool,
     /// The name of those who vote.
@@ -100,8 +103,12 @@ pub struct EndedView {
     pub(crate) dissent: Option<String>,
     /// The line above the meter; absent if the votes decided the end.
     pub(crate) early: Option<&'static str>,
-    /// The lower median of the votes for the levels of a score.
+    /// The text before the confidence.
+    pub(crate) held: &'static str,
+    /// The lower median of the votes on a scale.
     pub(crate) median: Option<String>,
+    /// The votes on the pass of a scale with a pass mark.
+    pub(crate) pass: Option<PassResult>,
     /// Absent without votes.
     pub(crate) independence: Option<String>,
 }
@@ -115,7 +122,9 @@ impl EndedView {
             sure: sentences.sure(),
             dissent: sentences.dissent(),
             early: stopped_early(poll),
-            median: poll.median_level.clone(),
+            held: sentences.held(),
+            median: poll.scale.as_ref().and_then(|scale| scale.median.clone()),
+            pass: sentences.pass().cloned(),
             independence: (poll.models_succeeded > 0).then(|| independence(&poll.families)),
         }
     }
@@ -150,11 +159,11 @@ impl View {
             colour: colour(position),
             votes,
             share,
-            winner: poll.winning_option.as_ref() == Some(label),
+            winner: decisive(&poll) == Some(label),
         });
         let mut bars: Vec<Bar> = bars.collect();
         // A running poll has one order, so that no bar moves. Levels have an order of their own.
-        if !poll.status.is_open() && poll.median_level.is_none() {
+        if !poll.status.is_open() && poll.scale.is_none() {
             bars.sort_by_key(|bar| std::cmp::Reverse(bar.votes));
         }
         let question = poll.question.clone().unwrap_or_default();
@@ -176,6 +185,7 @@ impl View {
             meter: Meter::new(&poll),
             progress: words::progress(&poll),
             running: poll.status.is_open(),
+            is_scale: poll.scale.is_some(),
             private,
             simulated: poll.simulated,
             voters: voters_of(&poll),

@@ -109,6 +109,7 @@ async fn interface_details_are_described() {
         assert!(statuses.iter().any(|known| *known == status), "{status} in {statuses:?}");
     }
     assert_eq!(schemas["PollRequest"]["required"], serde_json::json!(["options"]));
+    assert_eq!(schemas["PollRequestWithScale"]["required"], serde_json::json!(["scale"]));
     for form in ["application/json", "application/problem+json"] {
         let content = &description["components"]["responses"]["BadRequest"]["content"];
         assert!(content[form]["schema"].is_object(), "{content}");

@@ -39,7 +39,7 @@ use ep_polling::order::Seed;
 use ep_polling::plan::{Draft, Plan};
 use ep_polling::poll_id::PollId;
 use ep_polling::roster::Roster;
-use ep_polling::stopping::{Evidence, Rule, responses_needed};
+use ep_polling::stopping::Rule;
 
 pub use failures::log_suppressed_failures;
 pub use follow::Follow;
@@ -183,8 +183,7 @@ impl PollExecutor {
         if plan.complete {
             return members;
         }
-        let standing = Evidence { leader: 0, rival: 0, remaining: members as u32 };
-        responses_needed(&Rule::for_threshold(plan.threshold), standing) as usize
+        plan.responses().responses_needed(&Rule::for_threshold(plan.threshold)) as usize
     }
 
     /// Returns the opening of the poll with this request reference.

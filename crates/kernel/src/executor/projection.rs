@@ -5,6 +5,7 @@ use crate::ports::PollRecord;
 use ep_polling::ballot::Ballot;
 use ep_polling::money::MicroUsd;
 use ep_polling::money::Usd;
+use ep_polling::scale_result::ScaleResult;
 use ep_polling::stopping::Responses;
 use ep_polling::tally::Tally;
 
@@ -22,7 +23,7 @@ impl<'a> EventProjection<'a> {
         let plan = &record.plan;
         Self {
             record,
-            responses: Responses::new(plan.options.len(), plan.roster.len()),
+            responses: plan.responses(),
             tally: Tally::new(plan.options.len()),
             cost: MicroUsd::ZERO,
         }
@@ -41,11 +42,17 @@ impl<'a> EventProjection<'a> {
         }
     }
 
-    /// Returns the confidence so far that the whole roster would choose the leader of the tally. Zero while
-    /// another option leads the evidence.
+    /// Returns the confidence so far that the whole roster would choose the leader of the tally, or pass or fail likewise.
+    /// Zero while the evidence has another leader.
     pub fn confidence(&self) -> f64 {
         let highest = self.responses.highest_confidence();
-        if highest.option == self.tally.leader() { highest.confidence() } else { 0.0 }
+        if highest.option == self.responses.overall().leader { highest.confidence() } else { 0.0 }
+    }
+
+    /// Returns the votes so far on a scale; `None` if the options are no levels.
+    pub fn scale(&self) -> Option<ScaleResult> {
+        let plan = &self.record.plan;
+        ScaleResult::of(plan.kind, &plan.options, &self.tally, self.confidence())
     }
 
     /// Adds the next ballot.
@@ -53,7 +60,7 @@ impl<'a> EventProjection<'a> {
         let position = ballot.position as usize;
         // A model with a ballot was called, and so was every model before it.
         while self.responses.launched() <= position && self.responses.launch().is_some() {}
-        self.responses.record(position, ballot.response());
+        self.responses.record(position, self.record.plan.response(ballot));
         if let Ok(option) = ballot.vote {
             self.tally.count(option);
         }
@@ -74,6 +81,7 @@ impl<'a> EventProjection<'a> {
             tally: self.tally.named(&plan.options),
             leader: self.tally.leader().and_then(text),
             confidence: self.confidence(),
+            scale: self.scale(),
             cost_so_far: Some(Usd(self.cost)),
             answered: self.responses.completed() as u32,
             roster_size: plan.roster.len() as u32,

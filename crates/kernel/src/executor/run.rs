@@ -24,7 +24,7 @@ use crate::ports::{AbandonPolicy, CallLimits, Models, StoreError};
 use ep_polling::ballot::{Ballot, BallotViews, ModelResponse, NoVote, Reason};
 use ep_polling::money::{MicroUsd, Spend};
 use ep_polling::plan::Plan;
-use ep_polling::stopping::{Decision, Responses, Rule, TerminationReason, decide, responses_needed};
+use ep_polling::stopping::{Decision, Responses, Rule, TerminationReason, decide};
 
 /// Records the ballots of a running poll.
 #[async_trait]
@@ -119,7 +119,7 @@ impl<'a> Run<'a> {
             ceiling,
             models,
             rule: Rule::for_threshold(plan.threshold),
-            responses: Responses::new(plan.options.len(), plan.roster.len()),
+            responses: plan.responses(),
             ballots: Vec::with_capacity(plan.roster.len()),
             recorded: 0,
             arrived: Vec::new(),
@@ -183,7 +183,7 @@ impl<'a> Run<'a> {
     fn resume(&mut self, recorded: Vec<Ballot>) {
         let known: HashSet<usize> = recorded.iter().map(|ballot| ballot.position as usize).collect();
         let is_new = |position: usize| !known.contains(&position);
-        self.responses = Responses::new(self.plan.options.len(), self.plan.roster.len());
+        self.responses = self.plan.responses();
         self.spent = MicroUsd::ZERO;
         let earlier = std::mem::take(&mut self.ballots);
         self.recorded = recorded.len();
@@ -220,9 +220,7 @@ impl<'a> Run<'a> {
         let in_flight = if hurried || self.plan.complete {
             open_responses
         } else {
-            self.plan
-                .pace
-                .in_flight(responses_needed(&self.rule, self.responses.overall().evidence), open_responses)
+            self.plan.pace.in_flight(self.responses.responses_needed(&self.rule), open_responses)
         };
         let mut reserved = self.worst_case();
         while (self.calls.len() as u32) < in_flight {
@@ -366,7 +364,7 @@ impl<'a> Run<'a> {
     }
 
     fn tally(&mut self, ballot: Ballot) {
-        self.responses.record(ballot.position as usize, ballot.response());
+        self.responses.record(ballot.position as usize, self.plan.response(&ballot));
         self.spent = self.spent.plus(ballot.spend.amount);
         self.ballots.push(ballot);
     }

@@ -2,7 +2,6 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::bridge::locked;
 use super::prefix::{Responses, Standing};
 use super::rule::Rule;
 
@@ -86,7 +85,7 @@ pub fn decide(responses: &Responses, rule: &Rule, out_of_budget: bool) -> Option
         let p = if standing.evidence.leader > 0 { 0.0 } else { 1.0 };
         return ended(RosterExhausted, standing.leader, p);
     }
-    if locked(standing.evidence) {
+    if responses.is_locked() {
         return ended(MathematicalLock, standing.leader, 0.0);
     }
     if let Some(stop) = responses.best_prefix(rule) {

@@ -6,8 +6,9 @@
 //! may depend on the missing vote. The guarantee covers all prefixes at all times, so the prefix with the
 //! highest confidence may be used.
 
-use super::bridge::{Evidence, p_value};
+use super::bridge::{Evidence, locked, p_value};
 use super::rule::Rule;
+use super::waves::responses_needed;
 
 /// The members asked in one poll and their final responses.
 ///
@@ -22,6 +23,8 @@ pub struct Responses {
     unknown: usize,
     in_flight: usize,
     counts: VoteCounts,
+    /// The option that wins a tie.
+    tie_winner: Option<usize>,
 }
 
 /// The final response of one member.
@@ -46,7 +49,8 @@ impl From<Option<usize>> for FinalResponse {
 /// The count over all completed responses, in any order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Standing {
-    /// The index of the option strictly ahead; `None` for a shared lead or without votes.
+    /// The index of the option strictly ahead, or of the one that wins a tie; `None` for a shared lead otherwise, and
+    /// without votes.
     pub leader: Option<usize>,
     /// The leader's votes, the strongest rival's votes plus the unknown responses, and the number of members
     /// without a final response. Valid for the lock and for planning calls, but *not* for confidence, because
@@ -54,7 +58,7 @@ pub struct Standing {
     pub evidence: Evidence,
 }
 
-/// A prefix of the dispatch order with a unique leader.
+/// A prefix of the dispatch order with a leader: an option strictly ahead, or one that wins a tie.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Prefix {
     /// Its length in members.
@@ -101,7 +105,16 @@ impl Responses {
             unknown: 0,
             in_flight: 0,
             counts: VoteCounts::new(options),
+            tie_winner: None,
         }
+    }
+
+    /// Creates the record of a poll in which a tie has a winner: this option.
+    ///
+    /// The guarantee holds likewise, because a leader that is wrong here would also be wrong if ties had no winner. Only the
+    /// lock differs: the winner of ties needs one vote less.
+    pub fn with_tie_won_by(winner: usize, options: usize, roster: usize) -> Self {
+        Self { tie_winner: Some(winner), ..Self::new(options, roster) }
     }
 
     /// Marks the next member of the order as asked and returns its position, or `None` if all have been
@@ -174,10 +187,50 @@ impl Responses {
         let remaining = (self.members.len() - self.completed) as u32;
         let rival = self.counts.second + self.unknown as u32;
         let evidence = Evidence { leader: self.counts.first, rival, remaining };
-        Standing { leader: self.counts.leader(), evidence }
+        Standing { leader: self.leader(&self.counts), evidence }
     }
 
-    /// Returns every prefix of the members asked that has a unique leader, shortest first.
+    /// True if the leader of all completed responses wins whatever the remaining members vote.
+    pub fn is_locked(&self) -> bool {
+        let Standing { leader, evidence } = self.overall();
+        leader.is_some_and(|leader| self.is_certain(leader, evidence))
+    }
+
+    /// Returns the least number of further responses after which the rule could stop; see [`responses_needed`].
+    pub fn responses_needed(&self, rule: &Rule) -> u32 {
+        let Standing { leader, evidence } = self.overall();
+        let needed = responses_needed(rule, evidence);
+        if self.tie_winner.is_none() || leader.is_some() && leader != self.tie_winner {
+            return needed;
+        }
+        // The winner of ties is locked with half of what remains.
+        let Evidence { leader, rival, remaining } = evidence;
+        needed.min(
+            rival
+                .saturating_add(remaining)
+                .saturating_sub(leader)
+                .div_ceil(2)
+                .clamp(remaining.min(1), remaining),
+        )
+    }
+
+    /// Returns the option that leads these votes.
+    fn leader(&self, counts: &VoteCounts) -> Option<usize> {
+        counts.leader().or_else(|| self.tie_winner.filter(|_| counts.first > 0))
+    }
+
+    /// True if `leader` wins whatever the remaining members vote.
+    fn is_certain(&self, leader: usize, evidence: Evidence) -> bool {
+        let wins_ties = self.tie_winner == Some(leader);
+        locked(evidence) || wins_ties && evidence.leader >= evidence.rival.saturating_add(evidence.remaining)
+    }
+
+    /// Returns 1 − confidence of a prefix.
+    fn p_of(&self, prefix: &Prefix) -> f64 {
+        if self.is_certain(prefix.option, prefix.evidence) { 0.0 } else { p_value(prefix.evidence) }
+    }
+
+    /// Returns every prefix of the members asked that has a leader, shortest first.
     pub fn prefixes(&self) -> impl Iterator<Item = Prefix> + '_ {
         let mut counts = VoteCounts::new(self.counts.votes.len());
         let mut unknown = 0;
@@ -190,7 +243,7 @@ impl Responses {
             let members = position + 1;
             let remaining = (self.members.len() - members) as u32;
             let evidence = Evidence { leader: counts.first, rival: counts.second + unknown, remaining };
-            Some(Prefix { members, option: counts.leader()?, evidence })
+            Some(Prefix { members, option: self.leader(&counts)?, evidence })
         })
     }
 
@@ -198,8 +251,8 @@ impl Responses {
     /// several. `None` if the rule stops at no prefix.
     pub fn best_prefix(&self, rule: &Rule) -> Option<Stop> {
         self.prefixes()
-            .filter(|prefix| rule.stops(prefix.evidence))
-            .map(|prefix| Stop { prefix, p: p_value(prefix.evidence) })
+            .filter(|prefix| rule.stops(prefix.evidence) || self.is_certain(prefix.option, prefix.evidence))
+            .map(|prefix| Stop { p: self.p_of(&prefix), prefix })
             .min_by(|one, other| one.p.total_cmp(&other.p))
     }
 
@@ -208,7 +261,7 @@ impl Responses {
     pub fn highest_confidence(&self) -> HighestConfidence {
         let nothing = HighestConfidence { option: None, p: 1.0 };
         self.prefixes().fold(nothing, |best, prefix| {
-            let p = p_value(prefix.evidence);
+            let p = self.p_of(&prefix);
             if p < best.p { HighestConfidence { option: Some(prefix.option), p } } else { best }
         })
     }

@@ -8,6 +8,7 @@ mod everywhere;
 mod exact;
 mod guarantee;
 mod invariants;
+mod pass;
 mod reference;
 mod responses;
 mod simulation;

@@ -30,7 +30,16 @@ pub(crate) fn run(
     rule: &Rule,
     in_flight: impl Fn(&Responses) -> usize,
 ) -> Run {
-    let mut responses = Responses::new(options, members.len());
+    run_from(Responses::new(options, members.len()), members, rule, in_flight)
+}
+
+/// Polls `members` likewise, from a record without responses.
+pub(crate) fn run_from(
+    mut responses: Responses,
+    members: &[Member],
+    rule: &Rule,
+    in_flight: impl Fn(&Responses) -> usize,
+) -> Run {
     let mut calls: Vec<(f64, usize)> = Vec::new();
     let (mut now, mut most_in_flight) = (0.0, 0);
     loop {

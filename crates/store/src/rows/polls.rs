@@ -133,7 +133,11 @@ impl PlanRow {
     pub(crate) fn decode(self, members: Arc<[Member]>) -> Result<Plan, StoreError> {
         match form(self.form)? {
             PollForm::First => serde_json::from_str(&self.plan).map_err(failed),
-            PollForm::Slim | PollForm::Complete | PollForm::Score | PollForm::TieRule => {
+            PollForm::Slim
+            | PollForm::Complete
+            | PollForm::Score
+            | PollForm::TieRule
+            | PollForm::PassMark => {
                 let missing = || unreadable("a plan");
                 let seed = self.seed.and_then(|seed| seed.try_into().ok()).map(Seed::new);
                 let rules = serde_json::from_str(&self.rules.ok_or_else(missing)?).map_err(failed)?;

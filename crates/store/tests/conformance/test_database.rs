@@ -14,8 +14,8 @@ use ep_kernel::ports::{
 };
 use ep_polling::ballot::{Ballot, BallotMode, Casting, NoVote, Reason, Tokens};
 use ep_polling::budget::Budget;
+use ep_polling::choices::ChoiceKind;
 use ep_polling::money::{Hold, MicroUsd, Price, Spend, SpendBasis};
-use ep_polling::options::ChoiceKind;
 use ep_polling::order::Seed;
 use ep_polling::plan::Plan;
 use ep_polling::poll_id::PollId;
