@@ -52,6 +52,7 @@ const MIGRATIONS: &[MigrationFile] = &[
     step!(31, "0031", "panels"),
     step!(32, "0032", "batches"),
     step!(33, "0033", "unread_column_of_batches"),
+    step!(35, "0035", "probabilities"),
 ];
 
 pub(crate) fn sqlite() -> Migrator {

@@ -12,9 +12,9 @@ use tokio::time::Instant;
 use crate::chat::cost::VoteCost;
 use crate::chat::request::{Follows, VoteRequest};
 use crate::chat::response::Completion;
-use crate::chat::{RawResponse, TransportError};
 use crate::fallback_level::FallbackLevel;
 use crate::parsing::without_reasoning;
+use crate::transport::{RawResponse, TransportError};
 use crate::voting::{Capabilities, MAX_DURATION, Voting};
 
 impl Voting {
@@ -66,7 +66,7 @@ impl Voting {
             is_openrouter: self.is_openrouter,
             follows: Some(Follows::Vote(&choice.text)),
         };
-        self.chat.send(request.body(), deadline, &limits.dropped).await
+        self.transport.send(&self.chat, request.body(), deadline, &limits.dropped).await
     }
 }
 

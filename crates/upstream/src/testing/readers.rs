@@ -32,8 +32,8 @@ pub fn error_text(status: u16, body: &[u8]) -> String {
     public_text(&UpstreamError::from_body(status, body, None).message, None)
 }
 
-/// Parses a model list. Returns the ids of its chat models, or `None` if it is not a list.
+/// Parses a model list. Returns the ids of its models that can vote, or `None` if it is not a list.
 pub fn model_list(document: &str) -> Option<Vec<String>> {
-    let listing = listing::read(document, Timestamp::from_millis(0), false).ok()?;
+    let listing = listing::read(document, Timestamp::from_millis(0), &listing::Rules::NONE).ok()?;
     Some(listing.models.into_iter().map(|model| model.variant.id).collect())
 }
