@@ -15,6 +15,16 @@ const ROUNDING: u32 = 5_001;
 #[serde(try_from = "Vec<u32>", into = "Vec<u32>")]
 pub struct Probabilities(Vec<u32>);
 
+/// The probability that a decision model gave to an option: its own weight, not the chance that the option is right.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct OptionProbability {
+    /// The option.
+    pub option: String,
+    /// The probability, from 0 to 1, with at most six decimals. Upstreams round: the sum of a vote can differ from 1.
+    pub probability: f64,
+}
+
 /// The problem with a list of probabilities.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum ProbabilitiesError {
@@ -49,6 +59,13 @@ impl Probabilities {
             (Some((option, _)), None) => Some(option),
             _ => None,
         }
+    }
+
+    /// Returns the probabilities with the texts of the options, in the caller's order.
+    pub fn named(&self, options: &[String]) -> Vec<OptionProbability> {
+        let named =
+            |(option, probability): (&String, f64)| OptionProbability { option: option.clone(), probability };
+        options.iter().zip(self.fractions()).map(named).collect()
     }
 
     /// Returns the probabilities as fractions of 1, in the caller's order of the options.

@@ -7,6 +7,8 @@ mod voting;
 
 use std::str::FromStr;
 
+use serde::Deserialize;
+
 use crate::config::SetupError;
 use crate::endpoint::{Endpoint, Route};
 use crate::pattern::Pattern;
@@ -32,7 +34,8 @@ impl Dialect {
 
 /// A rule of the operator: models with matching ids are decision models. Written as `gpt-6-luna-decisions=openai`; `*` in
 /// the id matches any text.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Deserialize)]
+#[serde(try_from = "String")]
 pub struct DecisionRule {
     pattern: Pattern,
     dialect: Dialect,
@@ -56,6 +59,14 @@ impl FromStr for DecisionRule {
             Some((_, dialect)) => Ok(Self { pattern: Pattern::from(pattern.to_owned()), dialect }),
             None => Err(DecisionRuleError),
         }
+    }
+}
+
+impl TryFrom<String> for DecisionRule {
+    type Error = DecisionRuleError;
+
+    fn try_from(text: String) -> Result<Self, DecisionRuleError> {
+        text.parse()
     }
 }
 
