@@ -16,13 +16,13 @@ use crate::harness::Setup;
 const QUESTION: &str = "Is this review positive or negative? {text}";
 
 /// Writes a file of reviews.
-fn reviews(folder: &Path, rows: usize) {
+pub fn reviews(folder: &Path, rows: usize) {
     let rows: Vec<String> = (0..rows).map(|row| format!("r{row},\"Review {row}, quite long\"\n")).collect();
     fs::write(folder.join("data.csv"), format!("id,text\n{}", rows.concat())).unwrap();
 }
 
 /// Returns the arguments for the file, by a panel of three models.
-fn arguments<'a>(more: &[&'a str]) -> Vec<&'a str> {
+pub fn arguments<'a>(more: &[&'a str]) -> Vec<&'a str> {
     let label = [
         "label",
         "data.csv",

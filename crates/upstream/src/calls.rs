@@ -7,7 +7,7 @@ use std::time::Duration;
 use ep_kernel::ports::CallLimits;
 use ep_polling::ballot::{ModelResponse, NoVote, Reason};
 use ep_polling::roster::{Member, PAID_RESPONSES};
-use secrecy::ExposeSecret;
+use secrecy::{ExposeSecret, SecretString};
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
@@ -15,15 +15,27 @@ use crate::chat::cost::VoteCost;
 use crate::chat::error::{Failure, UpstreamError, public_text};
 use crate::chat::response::Usage;
 use crate::endpoint::Route;
-use crate::transport::{RawResponse, TransportError};
-use crate::voting::{MAX_DURATION, Voting};
+use crate::rate_limit::RateLimits;
+use crate::transport::{RawResponse, Transport, TransportError};
 
 /// Maximum number of waits for a busy upstream, per vote.
 const MAX_WAITS: u32 = 2;
 
+/// Longer than any call. It limits times, so that their sums cannot overflow.
+pub(crate) const MAX_DURATION: Duration = Duration::from_hours(24);
+
+/// Sends the requests of votes to one upstream, within its limits.
+pub(crate) struct Caller {
+    pub(crate) transport: Transport,
+    pub(crate) limits: RateLimits,
+    /// The API key, which no message may contain.
+    pub(crate) secret: Option<SecretString>,
+    pub(crate) model_timeout: Duration,
+}
+
 /// The requests of one vote.
 pub(crate) struct Calls<'v> {
-    voting: &'v Voting,
+    caller: &'v Caller,
     member: &'v Member,
     /// The deadline of the poll.
     poll_deadline: Instant,
@@ -40,9 +52,9 @@ pub(crate) struct Calls<'v> {
 }
 
 impl<'v> Calls<'v> {
-    pub(crate) fn new(voting: &'v Voting, member: &'v Member, limits: CallLimits) -> Self {
+    pub(crate) fn new(caller: &'v Caller, member: &'v Member, limits: CallLimits) -> Self {
         Self {
-            voting,
+            caller,
             member,
             poll_deadline: Instant::now() + limits.within.min(MAX_DURATION),
             dropped: limits.dropped,
@@ -79,7 +91,7 @@ impl<'v> Calls<'v> {
     /// Waits until the rate limits allow another request, and counts it. Returns its deadline.
     pub(crate) async fn next_request(&mut self) -> Result<Instant, NoVote> {
         let free = self.member.price.is_some_and(|price| price.is_free());
-        match self.voting.limits.reserve(free, self.deadline()) {
+        match self.caller.limits.reserve(free, self.deadline()) {
             Ok(reservation) => tokio::select! {
                 // Check the reservation first, because most requests need not wait.
                 biased;
@@ -97,7 +109,7 @@ impl<'v> Calls<'v> {
             }
         }
         let now = Instant::now();
-        let model_timeout = self.voting.model_timeout.min(MAX_DURATION);
+        let model_timeout = self.caller.model_timeout.min(MAX_DURATION);
         let deadline = *self.model_deadline.get_or_insert(self.poll_deadline.min(now + model_timeout));
         if now >= deadline {
             return Err(self.out_of_time());
@@ -113,7 +125,7 @@ impl<'v> Calls<'v> {
         body: Vec<u8>,
         deadline: Instant,
     ) -> Result<RawResponse, TransportError> {
-        self.voting.transport.send(route, body, deadline, &self.dropped).await
+        self.caller.transport.send(route, body, deadline, &self.dropped).await
     }
 
     /// Counts a missing response. Returns the missing vote, unless the request can be sent again.
@@ -155,7 +167,7 @@ impl<'v> Calls<'v> {
     ) {
         self.cost.add_response(response.cost, usage);
         self.paid_responses += 1;
-        let upstream = Arc::clone(self.voting.transport.label());
+        let upstream = Arc::clone(self.caller.transport.label());
         metrics::counter!("ep_upstream_rungs_total", "upstream" => upstream, "rung" => form).increment(1);
         self.answered_by = model
             .filter(|model| *model != self.member.model.as_str())
@@ -232,7 +244,7 @@ impl<'v> Calls<'v> {
 
     /// Builds a missing vote: what the upstream did, and its message without secrets.
     pub(crate) fn no_vote(&self, error: &UpstreamError<'_>, reason: Reason, what: &str) -> NoVote {
-        let secret = self.voting.secret.as_ref().map(ExposeSecret::expose_secret);
+        let secret = self.caller.secret.as_ref().map(ExposeSecret::expose_secret);
         let (status, message) = (error.status, public_text(&error.message, secret));
         tracing::debug!(status, message, "the upstream reported an error");
         let code = if status == 0 { String::new() } else { format!(" ({status})") };
@@ -267,7 +279,7 @@ impl<'v> Calls<'v> {
         if self.deadline() >= self.poll_deadline {
             NoVote::new(Reason::Deadline, "no response before the poll's deadline")
         } else {
-            let seconds = self.voting.model_timeout.as_secs_f64();
+            let seconds = self.caller.model_timeout.as_secs_f64();
             NoVote::new(Reason::Timeout, format!("no response within {seconds} s"))
         }
     }

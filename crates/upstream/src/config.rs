@@ -7,7 +7,7 @@ use std::time::Duration;
 use ep_outgoing::HttpClients;
 use secrecy::SecretString;
 
-use crate::decisions::DecisionRule;
+use crate::decision_rules::DecisionRule;
 
 /// The settings of one OpenAI-compatible upstream. All except the URL have defaults.
 #[derive(Clone)]

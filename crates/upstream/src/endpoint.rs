@@ -8,7 +8,7 @@ use reqwest::{Client, Url};
 use secrecy::ExposeSecret;
 
 use crate::config::{SetupError, UpstreamConfig};
-use crate::decisions::Dialect;
+use crate::decision_rules::Dialect;
 
 /// The base URL of an upstream, and the headers of every request to it.
 pub(crate) struct Endpoint {

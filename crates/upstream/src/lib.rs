@@ -12,6 +12,7 @@
 mod calls;
 mod chat;
 mod config;
+mod decision_rules;
 mod decisions;
 mod demo;
 pub mod detect;
@@ -33,7 +34,7 @@ mod upstream;
 mod voting;
 
 pub use config::{FreeLimit, SetupError, UpstreamConfig};
-pub use decisions::{DecisionRule, DecisionRuleError, Dialect};
+pub use decision_rules::{DecisionRule, DecisionRuleError, Dialect};
 pub use demo::{Demo, DemoConfig};
 pub use not_configured::NotConfigured;
 pub use presets::BUILT_IN as BUILT_IN_PRESETS;

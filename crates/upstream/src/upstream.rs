@@ -16,8 +16,10 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 use tracing::Instrument as _;
 
+use crate::calls::Caller;
 use crate::config::{FreeLimit, SetupError, UpstreamConfig};
-use crate::decisions::{DecisionModels, FORM, Routes};
+use crate::decision_rules::DecisionModels;
+use crate::decisions::{FORM, Routes};
 use crate::endpoint::{Endpoint, build_client};
 use crate::fallback::FallbackLevels;
 use crate::fallback_level::FallbackLevel;
@@ -34,7 +36,9 @@ const OPENROUTER_FREE_PER_MINUTE: NonZeroU32 = NonZeroU32::new(20).unwrap();
 /// The models of one upstream.
 pub struct Upstream {
     model_list: Arc<ModelListCache>,
+    caller: Caller,
     voting: Voting,
+    decisions: Routes,
     presets: Presets,
     ttl: Duration,
 }
@@ -58,21 +62,23 @@ impl Upstream {
             FreeLimit::Known => endpoint.is_openrouter.then_some(OPENROUTER_FREE_PER_MINUTE),
             FreeLimit::Unlimited => None,
         };
-        let voting = Voting {
+        let caller = Caller {
             transport: Transport::new(http.clone(), &endpoint, config.max_concurrent, Arc::clone(&clock)),
-            chat: endpoint.chat()?,
-            decisions: Routes::new(&endpoint)?,
+            limits: RateLimits::new(config.requests_per_minute, free),
+            secret: config.api_key,
+            model_timeout: config.model_timeout,
+        };
+        let voting = Voting {
+            route: endpoint.chat()?,
             fallback: FallbackLevels::new(
                 Arc::clone(&endpoint.name),
                 Arc::clone(&store),
                 Arc::clone(&clock),
                 tasks.clone(),
             ),
-            limits: RateLimits::new(config.requests_per_minute, free),
-            secret: config.api_key,
             is_openrouter: endpoint.is_openrouter,
-            model_timeout: config.model_timeout,
         };
+        let decisions = Routes::new(&endpoint)?;
         let model_list = Arc::new(ModelListCache {
             http,
             url: endpoint.models()?,
@@ -90,7 +96,7 @@ impl Upstream {
             stop,
             state: CacheState::default(),
         });
-        Ok(Self { model_list, voting, presets, ttl: config.registry_ttl })
+        Ok(Self { model_list, caller, voting, decisions, presets, ttl: config.registry_ttl })
     }
 
     /// Returns the way in which a model is asked, as far as it is known.
@@ -104,7 +110,7 @@ impl Upstream {
     }
 
     fn context(&self) -> RosterContext {
-        let free_per_minute = self.voting.limits.free_per_minute().map(NonZeroU32::get);
+        let free_per_minute = self.caller.limits.free_per_minute().map(NonZeroU32::get);
         RosterContext { simulated: false, free_per_minute }
     }
 }
@@ -146,8 +152,12 @@ impl Models for Upstream {
         );
         let vote = async {
             match self.interface(member).await {
-                Interface::Chat(capabilities) => self.voting.vote(member, view, capabilities, limits).await,
-                Interface::Decisions(dialect) => self.voting.decide(member, view, dialect, limits).await,
+                Interface::Chat(capabilities) => {
+                    self.voting.vote(&self.caller, member, view, capabilities, limits).await
+                }
+                Interface::Decisions(dialect) => {
+                    self.decisions.decide(&self.caller, member, view, dialect, limits).await
+                }
             }
         };
         vote.instrument(span).await
@@ -163,7 +173,7 @@ impl Models for Upstream {
         let explanation = async {
             match self.interface(member).await {
                 Interface::Chat(capabilities) => {
-                    self.voting.explain(member, view, option, capabilities, limits).await
+                    self.voting.explain(&self.caller, member, view, option, capabilities, limits).await
                 }
                 // It writes no text.
                 Interface::Decisions(_) => ExplanationResponse { text: None, spend: Spend::NOTHING },

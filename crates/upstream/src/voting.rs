@@ -11,25 +11,19 @@ use std::time::Duration;
 use ep_kernel::ports::CallLimits;
 use ep_polling::ballot::{BallotMode, BallotView, Casting, ModelResponse, NoVote, Reason};
 use ep_polling::roster::Member;
-use secrecy::SecretString;
 
-use crate::calls::Calls;
+use crate::calls::{Caller, Calls};
 use crate::chat::error::{Failure, RetryAction, UpstreamError};
 use crate::chat::request::{Follows, VoteRequest};
 use crate::chat::response::Completion;
-use crate::decisions::Routes;
 use crate::endpoint::Route;
 use crate::fallback::{FallbackLevels, ModelFallback};
 use crate::fallback_level::FallbackLevel;
 use crate::parsing::{self, ParsedVote, ResponseContent};
-use crate::rate_limit::RateLimits;
-use crate::transport::{RawResponse, Transport};
+use crate::transport::RawResponse;
 
 /// Maximum number of requests per vote. In practice, rejected formats and parameters need far fewer.
 const MAX_REQUESTS: u32 = 16;
-
-/// Longer than any call. It limits times, so that their sums cannot overflow.
-pub(crate) const MAX_DURATION: Duration = Duration::from_hours(24);
 
 /// Request capabilities of a model according to the registry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -45,18 +39,11 @@ impl Capabilities {
     pub(crate) const UNKNOWN: Self = Self { first_level: FallbackLevel::Required, lowest_effort: None };
 }
 
-/// Requests votes from the models of one upstream.
+/// Requests votes from the models of one upstream that chat.
 pub(crate) struct Voting {
-    pub(crate) transport: Transport,
-    /// The route of models that chat.
-    pub(crate) chat: Route,
-    /// The routes of decision models.
-    pub(crate) decisions: Routes,
+    pub(crate) route: Route,
     pub(crate) fallback: FallbackLevels,
-    pub(crate) limits: RateLimits,
-    pub(crate) secret: Option<SecretString>,
     pub(crate) is_openrouter: bool,
-    pub(crate) model_timeout: Duration,
 }
 
 /// A vote in progress.
@@ -87,12 +74,13 @@ impl Voting {
     /// Requests a vote from one model that chats.
     pub(crate) async fn vote(
         &self,
+        caller: &Caller,
         member: &Member,
         view: &BallotView,
         capabilities: Capabilities,
         limits: CallLimits,
     ) -> ModelResponse {
-        let calls = Calls::new(self, member, limits);
+        let calls = Calls::new(caller, member, limits);
         let fallback = self.fallback.of_model(&member.model, capabilities.first_level).await;
         let mut vote = Vote { voting: self, calls, member, view, capabilities, fallback, casting: None };
         let result = vote.run().await;
@@ -118,7 +106,7 @@ impl Vote<'_> {
                 is_openrouter: self.voting.is_openrouter,
                 follows: unusable_response.as_deref().map(Follows::Unusable),
             };
-            let step = match self.calls.send(&self.voting.chat, request.body(), deadline).await {
+            let step = match self.calls.send(&self.voting.route, request.body(), deadline).await {
                 Ok(response) => self.after_response(&response, &request),
                 Err(error) => match self.calls.after_transport_error(error) {
                     Ok(()) => NextStep::AskAgain(level),

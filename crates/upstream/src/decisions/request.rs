@@ -7,8 +7,8 @@ use ep_polling::options::MAX_LEVELS;
 use serde::ser::SerializeMap;
 use serde::{Serialize, Serializer};
 
-use super::Dialect;
 use crate::chat::prompt::SYSTEM;
+use crate::decision_rules::Dialect;
 use crate::parsing::letter;
 
 /// The maximum number of choices of a question, of all three dialects.

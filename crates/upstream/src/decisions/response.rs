@@ -9,15 +9,15 @@ use serde::Deserialize;
 use serde::de::{Deserializer, MapAccess, Visitor};
 use serde_json::value::RawValue;
 
-use super::Dialect;
 use super::request::{QUESTION, values};
 use crate::chat::response::{Usage, text};
+use crate::decision_rules::Dialect;
 
 type Raw<'a> = Option<&'a RawValue>;
 
 /// A response with answers, or with an error or a refusal instead.
 #[derive(Deserialize)]
-pub(super) struct Response<'a> {
+pub(crate) struct Response<'a> {
     #[serde(borrow, default)]
     model: Raw<'a>,
     #[serde(borrow, default)]
@@ -33,7 +33,7 @@ pub(super) struct Response<'a> {
 
 /// A response without a vote.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-pub(super) enum Unusable {
+pub(crate) enum Unusable {
     /// The model or its provider refused to answer.
     #[error("the model or its provider declined to answer")]
     Refused,
@@ -65,27 +65,27 @@ struct Weighted<'a> {
 
 impl<'a> Response<'a> {
     /// Parses a body; `None` if it is not a JSON object.
-    pub(super) fn read(body: &'a [u8]) -> Option<Self> {
+    pub(crate) fn read(body: &'a [u8]) -> Option<Self> {
         serde_json::from_slice(body).ok()
     }
 
     /// Returns the tokens and cost.
-    pub(super) fn usage(&self) -> Option<Usage> {
+    pub(crate) fn usage(&self) -> Option<Usage> {
         Usage::read(self.usage)
     }
 
     /// Returns the model that responded.
-    pub(super) fn model(&self) -> Option<Cow<'a, str>> {
+    pub(crate) fn model(&self) -> Option<Cow<'a, str>> {
         text(self.model)
     }
 
     /// Returns the error in a response with status 200.
-    pub(super) fn error(&self) -> Option<&'a RawValue> {
+    pub(crate) fn error(&self) -> Option<&'a RawValue> {
         self.error.filter(|error| error.get() != "null")
     }
 
     /// Returns the probabilities of the options shown, in the caller's order.
-    pub(super) fn probabilities(
+    pub(crate) fn probabilities(
         &self,
         dialect: Dialect,
         view: &BallotView,
@@ -153,7 +153,7 @@ fn in_order_of_options(view: &BallotView, given: &[(Cow<'_, str>, f64)]) -> Opti
     sorted.into_iter().collect()
 }
 
-/// The members of a JSON object in their order. Repeated names are kept, which a map would hide.
+/// The members of a JSON object in their order. Unlike a map, it has repeated names, too.
 struct Entries<'a, T>(Vec<(Cow<'a, str>, T)>);
 
 impl<'de: 'a, 'a, T: Deserialize<'de>> Deserialize<'de> for Entries<'a, T> {

@@ -7,24 +7,26 @@ use ep_polling::probabilities::Probabilities;
 use ep_polling::roster::Member;
 
 use super::response::{Response, Unusable};
-use super::{Dialect, FORM, request};
-use crate::calls::Calls;
+use super::{FORM, Routes, request};
+use crate::calls::{Caller, Calls};
 use crate::chat::error::{Failure, UpstreamError};
+use crate::decision_rules::Dialect;
+use crate::endpoint::Route;
 use crate::transport::RawResponse;
-use crate::voting::Voting;
 
-impl Voting {
+impl Routes {
     /// Requests a vote from one decision model.
     pub(crate) async fn decide(
         &self,
+        caller: &Caller,
         member: &Member,
         view: &BallotView,
         dialect: Dialect,
         limits: CallLimits,
     ) -> ModelResponse {
         tracing::Span::current().record("fallback_level", FORM);
-        let mut decision = Decision { dialect, view, calls: Calls::new(self, member, limits) };
-        let route = self.decisions.of(dialect);
+        let mut decision = Decision { dialect, view, calls: Calls::new(caller, member, limits) };
+        let route = self.of(dialect);
         let body = request::body(dialect, member.model.as_str(), view);
         match decision.run(route, &body).await {
             Ok(probabilities) => {
@@ -47,7 +49,7 @@ struct Decision<'v> {
 type Outcome = Result<Probabilities, (Failure, NoVote)>;
 
 impl Decision<'_> {
-    async fn run(&mut self, route: &crate::endpoint::Route, body: &[u8]) -> Result<Probabilities, NoVote> {
+    async fn run(&mut self, route: &Route, body: &[u8]) -> Result<Probabilities, NoVote> {
         loop {
             let deadline = self.calls.next_request().await?;
             let outcome = match self.calls.send(route, body.to_vec(), deadline).await {

@@ -15,7 +15,7 @@ use super::modalities::{Role, role};
 use super::prices::{Pricing, pricing};
 use super::raw_entry::{Raw, RawModel, strings};
 use crate::chat::response::{number, text};
-use crate::decisions::{DecisionModels, Dialect};
+use crate::decision_rules::{DecisionModels, Dialect};
 use crate::fallback_level::FallbackLevel;
 use crate::voting::Capabilities;
 

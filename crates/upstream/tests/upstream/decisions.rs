@@ -115,13 +115,13 @@ async fn the_question_has_the_options_in_the_order_shown_and_no_delimiters() {
 }
 
 #[tokio::test]
-async fn equal_greatest_probabilities_are_no_vote_and_are_kept() {
+async fn equal_greatest_probabilities_are_no_vote_and_are_returned() {
     for dialect in DIALECTS {
         let tied = answer(dialect, &[("Mars", 0.4), ("Earth", 0.4), ("Venus", 0.2)]);
         let (response, calls) = asked(dialect, [response(dialect, tied)]).await;
         assert_eq!(response.vote.unwrap_err().reason, Reason::Conflicting, "{dialect}");
-        let kept: Vec<f64> = response.probabilities.unwrap().fractions().collect();
-        assert_eq!((kept, calls), (vec![0.4, 0.4, 0.2], 1), "{dialect}");
+        let returned: Vec<f64> = response.probabilities.unwrap().fractions().collect();
+        assert_eq!((returned, calls), (vec![0.4, 0.4, 0.2], 1), "{dialect}");
     }
 }
 
