@@ -51,7 +51,10 @@ async fn panels_of_another_service_vote_in_each_dialect() {
         assert!(models.len() > 5 && models.iter().all(|model| model["decision_model"] == true), "{listed}");
         assert!(models.iter().all(|model| model["presets"] == json!([])), "no preset has decision models");
         let refused = client.poll(json!({})).await.refused(503);
-        assert!(refused.contains("fits preset"), "{refused}");
+        assert!(refused.contains("only decision models, which presets leave out"), "{refused}");
+        let free = json!({ "question": "Tea?", "options": ["Yes", "No"] });
+        let refused = second.anonymous().post("/api/poll", &free).await.refused(503);
+        assert!(refused.contains("only decision models"), "free polls do not ask them: {refused}");
 
         let options = ["Tea", "Coffee", "Water"];
         let asked = json!({

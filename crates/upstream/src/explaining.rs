@@ -30,11 +30,9 @@ impl Voting {
         limits: CallLimits,
     ) -> ExplanationResponse {
         let mut cost = VoteCost::new(member.price);
-        let deadline = Instant::now() + limits.within.min(caller.model_timeout).min(MAX_DURATION);
         let text = match view.choices.iter().find(|choice| choice.option == option) {
             Some(choice) => {
-                let sent =
-                    self.send_request(caller, member, view, choice, capabilities, &limits, deadline).await;
+                let sent = self.send_request(caller, member, view, choice, capabilities, &limits).await;
                 read(sent, &mut cost)
             }
             None => None,
@@ -50,8 +48,8 @@ impl Voting {
         choice: &Choice,
         capabilities: Capabilities,
         limits: &CallLimits,
-        deadline: Instant,
     ) -> Result<RawResponse, TransportError> {
+        let deadline = Instant::now() + limits.within.min(caller.model_timeout).min(MAX_DURATION);
         let free = member.price.is_some_and(|price| price.is_free());
         let Ok(reservation) = caller.limits.reserve(free, deadline) else {
             return Err(TransportError::NoSlot);

@@ -90,11 +90,12 @@ impl<'a> Response<'a> {
         dialect: Dialect,
         view: &BallotView,
     ) -> Result<Probabilities, Unusable> {
+        if dialect == Dialect::Gemini && self.is_blocked() {
+            return Err(Unusable::Refused);
+        }
         let answer = match dialect {
             Dialect::OpenAi => self.first(),
-            Dialect::SystemOne => self.named(),
-            Dialect::Gemini if self.is_blocked() => return Err(Unusable::Refused),
-            Dialect::Gemini => self.named(),
+            Dialect::SystemOne | Dialect::Gemini => self.named(),
         };
         let answer = answer.ok_or(Unusable::Missing)?;
         if dialect == Dialect::OpenAi && text(answer.kind).as_deref() == Some("refusal") {
