@@ -2,8 +2,8 @@
 //!
 //! [`Upstream`] is one such server. It fetches and caches the model list, and presets select rosters from it.
 //! A forced tool call asks each roster member for its vote. If a model or server does not support tool calls,
-//! the request falls back to weaker forms. Decision models, which do not chat, are asked through decision APIs. [`Models`](ep_kernel::ports::Models) documents the guarantees for
-//! polls. [`Demo`] has sixty in-process simulated models, [`NotConfigured`] has none.
+//! the request falls back to weaker forms. Decision models, which do not chat, are asked through decision APIs.
+//! [`Models`](ep_kernel::ports::Models) documents the guarantees for polls. [`Demo`] has sixty in-process simulated models, [`NotConfigured`] has none.
 //!
 //! Read `voting` first: it follows one vote from start to finish. It uses `calls` (the time and cost of requests), `chat`
 //! (requests and responses), `fallback` (the format for each model), `parsing` (the vote in a response), `rate_limit`,

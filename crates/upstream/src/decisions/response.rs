@@ -80,8 +80,8 @@ impl<'a> Response<'a> {
     }
 
     /// Returns the error in a response with status 200.
-    pub(crate) fn error(&self) -> Option<&'a RawValue> {
-        self.error.filter(|error| error.get() != "null")
+    pub(crate) const fn error(&self) -> Option<&'a RawValue> {
+        self.error
     }
 
     /// Returns the probabilities of the options shown, in the caller's order.
