@@ -1,4 +1,4 @@
-//! The body of a completion, parsed as a vote and as an error.
+//! The body of a response, parsed as a vote, as a decision, and as an error.
 
 #![no_main]
 
@@ -18,6 +18,11 @@ fuzz_target!(|body: &[u8]| {
             let again = readers::vote(body, &reversed, form);
             assert_eq!(vote.map(|option| OPTIONS[option]), again.map(|option| reversed[option]));
         }
+    }
+    for probabilities in readers::decisions(body, &OPTIONS).into_iter().flatten() {
+        // The largest error of four probabilities that are rounded to two decimals.
+        let sum: f64 = probabilities.fractions().sum();
+        assert!(probabilities.fractions().len() == OPTIONS.len() && (sum - 1.0).abs() < 0.021, "{sum}");
     }
     let shown = readers::error_text(400, body);
     assert!(shown.len() <= 130 && !shown.contains('\n'), "{shown}");

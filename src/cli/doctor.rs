@@ -1,12 +1,13 @@
 //! `ep doctor`: asks each model of a roster a control question and reports results, latency and cost.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 use std::sync::Arc;
 use std::time::Duration;
 
 use ep_polling::ballot::{BallotMode, BallotViews, ModelResponse, NoVote, Reason};
 use ep_polling::money::{MicroUsd, SpendBasis};
 use ep_polling::order::Seed;
+use ep_polling::probabilities::OptionProbability;
 use ep_polling::roster::{Member, ModelChoice, ModelNames, ModelSource};
 use futures::StreamExt;
 use serde::Serialize;
@@ -53,6 +54,10 @@ struct Finding<'a> {
     /// The chosen option; null without a vote.
     vote: Option<&'static str>,
     expected: bool,
+    /// True for a decision model, which gives probabilities instead of chatting.
+    decision_model: bool,
+    /// The probabilities of the options, in their order; null for models that chat.
+    probabilities: Option<Vec<OptionProbability>>,
     ballot_mode: Option<BallotMode>,
     reasoned: Option<bool>,
     latency_ms: u64,
@@ -68,7 +73,7 @@ struct Finding<'a> {
 }
 
 impl<'a> Finding<'a> {
-    fn new(member: &'a Member, response: &ModelResponse, took: Duration) -> Self {
+    fn new(member: &'a Member, decision_model: bool, response: &ModelResponse, took: Duration) -> Self {
         let error = |no_vote: &NoVote| format!("{}: {}", no_vote.reason.as_str(), no_vote.detail);
         let chosen = response.vote.as_ref().ok().copied();
         let unpriced = member.price.is_none();
@@ -82,6 +87,11 @@ impl<'a> Finding<'a> {
             model: member.model.as_str(),
             vote: chosen.and_then(|option| OPTIONS.get(option).copied()),
             expected: chosen == Some(EXPECTED),
+            decision_model,
+            probabilities: response
+                .probabilities
+                .as_ref()
+                .map(|given| given.named(&OPTIONS.map(str::to_owned))),
             ballot_mode: response.casting.map(|casting| casting.mode),
             reasoned: response.casting.and_then(|casting| casting.reasoned),
             latency_ms: took.as_millis() as u64,
@@ -102,7 +112,10 @@ impl<'a> Finding<'a> {
     fn line(&self, width: usize) -> String {
         let model = printable(self.model);
         let (mode, reasoned) = (
-            self.ballot_mode.map_or("-", BallotMode::as_str),
+            match self.ballot_mode {
+                _ if self.decision_model => "decision",
+                mode => mode.map_or("-", BallotMode::as_str),
+            },
             match self.reasoned {
                 Some(true) => "reasons",
                 Some(false) => "no reasoning",
@@ -150,6 +163,9 @@ pub(super) async fn run(config: &Config, arguments: Arguments) -> anyhow::Result
     let service = assemble::service(config, Environment::system()).await?;
     let models = Arc::clone(&service.app.ports.models);
     let roster = models.roster(&choice).await?;
+    let listed = models.registry().await?.variants.into_iter();
+    let decision_models: HashSet<String> =
+        listed.filter(|variant| variant.decision_model).map(|variant| variant.id).collect();
     if !arguments.json && roster.simulated {
         eprintln!("These models are simulated: set EP_UPSTREAM_URL or OPENROUTER_API_KEY to test real ones.");
     }
@@ -174,7 +190,9 @@ pub(super) async fn run(config: &Config, arguments: Arguments) -> anyhow::Result
         print(&Finding::header(width))?;
     }
     while let Some((position, response, took)) = responses.next().await {
-        let finding = Finding::new(&members[position], &response, took);
+        let member = &members[position];
+        let decision_model = decision_models.contains(member.model.as_str());
+        let finding = Finding::new(member, decision_model, &response, took);
         votes += usize::from(finding.vote.is_some());
         if !finding.expected {
             *problems.entry(advice(finding.reason)).or_default() += 1;

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 
 use ep_polling::options::MAX_LEVELS;
 use ep_polling::poll_id::PollId;
+use ep_upstream::DecisionRule;
 use ipnet::IpNet;
 use secrecy::SecretString;
 use serde::Deserialize;
@@ -71,6 +72,7 @@ pub struct Upstream {
     pub requests_per_minute: u32,
     pub free_requests_per_minute: i64,
     pub unpriced_is_free: bool,
+    pub decision_models: Vec<DecisionRule>,
     pub presets: PathBuf,
 }
 

@@ -36,6 +36,7 @@ pub(super) const VARIABLES: &[(&str, &str, &str)] = &[
     ("EP_UPSTREAM_TIMEOUT_MS", "upstream", "timeout_ms"),
     ("EP_UPSTREAM_MAX_CONCURRENT", "upstream", "max_concurrent"),
     ("EP_UPSTREAM_UNPRICED_FREE", "upstream", "unpriced_is_free"),
+    ("EP_DECISION_MODELS", "upstream", "decision_models"),
     ("EP_PRESETS", "upstream", "presets"),
     ("EP_BILLING", "billing", "mode"),
     ("EP_KEYS_READ_ACCOUNT", "accounts", "keys_read_account"),

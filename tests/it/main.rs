@@ -34,6 +34,7 @@ mod command_line;
 mod connections;
 mod counts;
 mod crash;
+mod decision_models;
 mod deposit_outcomes;
 mod deposits;
 mod discovery;

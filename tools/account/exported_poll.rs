@@ -6,6 +6,7 @@ use ep_polling::money::Usd;
 use ep_polling::panel::PanelVersion;
 use ep_polling::plan::Plan;
 use ep_polling::poll_id::PollId;
+use ep_polling::probabilities::OptionProbability;
 use ep_polling::stopping::TerminationReason;
 use ep_polling::time::Timestamp;
 use schemars::JsonSchema;
@@ -54,6 +55,8 @@ pub struct ExportedVote {
     pub answered_by: Option<String>,
     /// The chosen option; null without a vote.
     pub option: Option<String>,
+    /// The probabilities that a decision model gave to the options, in their order; null for models that chat.
+    pub probabilities: Option<Vec<OptionProbability>>,
     /// The reason for the missing vote; null with a vote.
     pub reason: Option<Reason>,
     /// The reason in words.
@@ -128,6 +131,7 @@ impl ExportedVote {
             model_id: plan.model(ballot).to_owned(),
             answered_by: ballot.answered_by.clone(),
             option,
+            probabilities: ballot.probabilities.as_ref().map(|given| given.named(&plan.options)),
             reason: no_vote.map(|no_vote| no_vote.reason),
             detail: no_vote.map(|no_vote| no_vote.detail.clone()),
             option_order: plan.option_order(ballot).into_iter().map(|position| position as u32).collect(),

@@ -1,7 +1,10 @@
 //! Reasons of voters, requested after the vote. They are no part of it.
 
+use std::sync::Arc;
+
 use ep_kernel::executor::PollState;
 use ep_kernel::ports::Closing;
+use ep_polling::ballot::Ballot;
 use ep_polling::explanation::ExplanationText;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -43,6 +46,10 @@ pub fn reasons(state: &PollState, closing: &Closing) -> Vec<VoterReason> {
 pub fn missing_reasons(state: &PollState, closing: &Closing) -> Option<String> {
     let plan = &state.record.plan;
     let requested = plan.explainers(state.ballots.iter().map(AsRef::as_ref)).len();
+    let decided = |ballot: &Arc<Ballot>| ballot.vote.is_ok() && ballot.probabilities.is_some();
+    if requested == 0 && plan.explanations.is_some() && state.ballots.iter().any(decided) {
+        return Some("decision models, which cast all votes, give no reasons".to_owned());
+    }
     let asked = closing.explanations.len();
     let given = closing.explanations.iter().filter(|explanation| explanation.text.is_some()).count();
     if asked < requested {

@@ -10,6 +10,7 @@ use ep_polling::ballot::{Ballot, BallotMode, Reason};
 use ep_polling::money::{MicroUsd, SpendBasis, Usd};
 use ep_polling::panel::PanelVersion;
 use ep_polling::poll_id::PollId;
+use ep_polling::probabilities::OptionProbability;
 use ep_polling::scale_result::ScaleResult;
 use ep_polling::stopping::{Pace, TerminationReason};
 use ep_polling::tally::NamedTally;
@@ -154,6 +155,12 @@ pub struct VoteResult {
     pub success: bool,
     /// The option it chose; null if it cast no vote.
     pub chosen_option: Option<String>,
+    /// The probabilities that a decision model gave to the options, in their order: its own weights, not the chance of being
+    /// right, and without effect on the outcome. Its vote is the option with the greatest one; equal greatest ones are no
+    /// vote. Absent for models that chat.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Vec<OptionProbability>")]
+    pub probabilities: Option<Vec<OptionProbability>>,
     /// Always `vote`, for compatibility.
     #[schemars(extend("const" = "vote"))]
     pub transition: Cow<'static, str>,
@@ -179,7 +186,7 @@ pub struct VoteResult {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "String")]
     pub answered_by: Option<String>,
-    /// The form of the response; absent without one.
+    /// The form of the response; absent without one, and for decision models.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "BallotMode")]
     pub ballot_mode: Option<BallotMode>,
@@ -429,6 +436,7 @@ fn vote(record: &PollRecord, ballot: &Ballot, with_costs: bool) -> VoteResult {
         model_id: plan.model(ballot).to_owned(),
         success: ballot.vote.is_ok(),
         chosen_option: ballot.vote.as_ref().ok().copied().and_then(text),
+        probabilities: ballot.probabilities.as_ref().map(|given| given.named(&plan.options)),
         transition: "vote".into(),
         latency_ms: ballot.latency_ms,
         estimated_cost: with_costs.then_some(Usd(ballot.spend.amount)),

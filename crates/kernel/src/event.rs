@@ -11,6 +11,7 @@ use serde_json::Value;
 
 use ep_polling::money::Usd;
 use ep_polling::poll_id::PollId;
+use ep_polling::probabilities::OptionProbability;
 use ep_polling::scale_result::ScaleResult;
 use ep_polling::stopping::MAX_ROSTER;
 use ep_polling::tally::NamedTally;
@@ -69,6 +70,10 @@ pub struct VoteEvent {
     pub chosen_option: Option<String>,
     /// Reason for a missing vote.
     pub error: Option<String>,
+    /// The probabilities that a decision model gave to the options, in their order. Absent for models that chat.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Vec<OptionProbability>")]
+    pub probabilities: Option<Vec<OptionProbability>>,
     /// Time from request to final response, in milliseconds.
     pub latency_ms: u32,
     /// Votes so far.

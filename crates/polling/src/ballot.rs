@@ -9,6 +9,7 @@ use super::order::Seed;
 use super::stopping::FinalResponse;
 use super::text::comparison_key;
 use crate::money::Spend;
+use crate::probabilities::Probabilities;
 
 /// The ballot shown to one model: the question and all options, in an order drawn for this model.
 #[derive(Debug, Clone)]
@@ -182,7 +183,7 @@ impl NoVote {
     }
 }
 
-/// The form of a model's response.
+/// The form of the response of a model that chats.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(inline))]
@@ -209,7 +210,7 @@ impl BallotMode {
     }
 }
 
-/// The form of a model's last response.
+/// The form of the last response of a model that chats.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Casting {
     /// The form of the response.
@@ -249,7 +250,9 @@ impl Tokens {
 pub struct ModelResponse {
     /// The option chosen (from 0, in the caller's order), or the reason for a missing vote.
     pub vote: Result<usize, NoVote>,
-    /// The form of the response; `None` without a response.
+    /// The probabilities of the options; `None` without them, as for every model that chats.
+    pub probabilities: Option<Probabilities>,
+    /// The form of the response; `None` without a response, or for a decision model.
     pub casting: Option<Casting>,
     /// The total cost of all attempts.
     pub spend: Spend,
@@ -270,7 +273,10 @@ pub struct Ballot {
     pub position: u32,
     /// The option chosen (from 0, in the caller's order), or the reason for a missing vote.
     pub vote: Result<usize, NoVote>,
-    /// The form of the response; `None` without a response, or for a poll older than this field.
+    /// The probabilities of the options; `None` without them, as for every model that chats.
+    pub probabilities: Option<Probabilities>,
+    /// The form of the response; `None` without a response, for a decision model, or for a poll older than this
+    /// field.
     pub casting: Option<Casting>,
     /// The time from the request to the final response, in milliseconds.
     pub latency_ms: u32,

@@ -16,7 +16,7 @@ pub struct Explainer {
 }
 
 /// Draws the voters to ask: `count` of each of the two options with the most votes, or all if there are fewer. Voters
-/// of both options alternate, so that a small budget reaches both.
+/// of both options alternate, so that a small budget reaches both. Decision models are not asked, because they write no text.
 pub(crate) fn draw<'b>(
     count: ExplanationCount,
     ballots: impl IntoIterator<Item = &'b Ballot>,
@@ -25,7 +25,8 @@ pub(crate) fn draw<'b>(
 ) -> Vec<Explainer> {
     let mut voters = vec![Vec::new(); options];
     for ballot in ballots {
-        if let Ok(option) = ballot.vote
+        if ballot.probabilities.is_none()
+            && let Ok(option) = ballot.vote
             && let Some(voters) = voters.get_mut(option)
         {
             voters.push(Explainer { position: ballot.position as usize, option });
@@ -47,12 +48,14 @@ mod tests {
     use super::*;
     use crate::ballot::{NoVote, Reason};
     use crate::money::Spend;
+    use crate::probabilities::Probabilities;
 
     fn ballots(votes: &[Option<usize>]) -> Vec<Ballot> {
         let ballot = |(position, vote): (usize, &Option<usize>)| Ballot {
             seq: position as u32 + 1,
             position: position as u32,
             vote: vote.ok_or_else(|| NoVote::new(Reason::Refused, "refused")),
+            probabilities: None,
             casting: None,
             latency_ms: 1,
             at_ms: 1,
@@ -77,6 +80,14 @@ mod tests {
         ballots.reverse();
         assert_eq!(draw(count, &ballots, 4, seed), drawn);
         assert_ne!(draw(count, &ballots, 4, Seed::new([6; 32])), drawn);
+    }
+
+    #[test]
+    fn decision_models_are_not_asked() {
+        let mut ballots = ballots(&[Some(0), Some(0), Some(1)]);
+        ballots[0].probabilities = Probabilities::new(&[0.75, 0.25]).ok();
+        let drawn = draw(ExplanationCount::new(3).unwrap(), &ballots, 2, Seed::new([5; 32]));
+        assert_eq!(drawn.iter().map(|explainer| explainer.position).collect::<Vec<_>>(), [1, 2]);
     }
 
     #[test]

@@ -15,6 +15,7 @@ pub mod order;
 pub mod panel;
 pub mod plan;
 pub mod poll_id;
+pub mod probabilities;
 pub mod question;
 pub mod reputation;
 pub mod roster;

@@ -53,6 +53,7 @@ const MIGRATIONS: &[MigrationFile] = &[
     step!(32, "0032", "batches"),
     step!(33, "0033", "unread_column_of_batches"),
     step!(34, "0034", "batch_answers"),
+    step!(35, "0035", "probabilities"),
     step!(37, "0037", "evaluations"),
 ];
 

@@ -7,6 +7,8 @@ use std::time::Duration;
 use ep_outgoing::HttpClients;
 use secrecy::SecretString;
 
+use crate::decision_rules::DecisionRule;
+
 /// The settings of one OpenAI-compatible upstream. All except the URL have defaults.
 #[derive(Clone)]
 pub struct UpstreamConfig {
@@ -35,6 +37,8 @@ pub struct UpstreamConfig {
     pub free_requests_per_minute: FreeLimit,
     /// True if models without a listed price are free, as on a self-hosted server.
     pub treat_unpriced_as_free: bool,
+    /// The decision models that the model list does not mark. The first matching rule decides.
+    pub decision_models: Vec<DecisionRule>,
     /// The factory of HTTP clients.
     pub http: HttpClients,
 }
@@ -78,6 +82,7 @@ impl Default for UpstreamConfig {
             requests_per_minute: None,
             free_requests_per_minute: FreeLimit::Known,
             treat_unpriced_as_free: false,
+            decision_models: Vec::new(),
             http: HttpClients::default(),
         }
     }

@@ -15,7 +15,7 @@ pub struct LocalServer {
     pub name: &'static str,
     /// The URL for `EP_UPSTREAM_URL`.
     pub base_url: String,
-    /// Number of chat models in its list.
+    /// Number of models in its list that can vote.
     pub models: usize,
 }
 
@@ -42,7 +42,7 @@ pub async fn servers_at(addresses: &[(&'static str, &str)]) -> Vec<LocalServer> 
             let probe = async {
                 let response = client.get(format!("{base_url}/models")).send().await.ok()?;
                 let body = response.error_for_status().ok()?.text().await.ok()?;
-                Some(listing::read(&body, Timestamp::from_millis(0), false).ok()?.models)
+                Some(listing::read(&body, Timestamp::from_millis(0), &listing::Rules::NONE).ok()?.models)
             };
             let models = tokio::time::timeout(PROBE_TIMEOUT, probe).await.ok()??;
             Some(LocalServer { name, base_url: base_url.to_owned(), models: models.len() })

@@ -3,11 +3,12 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use reqwest::header::{AUTHORIZATION, HeaderMap, HeaderName, HeaderValue};
+use reqwest::header::{AUTHORIZATION, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
 use reqwest::{Client, Url};
 use secrecy::ExposeSecret;
 
 use crate::config::{SetupError, UpstreamConfig};
+use crate::decision_rules::Dialect;
 
 /// The base URL of an upstream, and the headers of every request to it.
 pub(crate) struct Endpoint {
@@ -17,8 +18,16 @@ pub(crate) struct Endpoint {
     /// Host and port, for metrics.
     pub(crate) label: Arc<str>,
     pub(crate) headers: HeaderMap,
+    /// The API key, as the value of a header.
+    api_key: Option<HeaderValue>,
     /// True if the upstream is OpenRouter, which accepts additional headers and parameters.
     pub(crate) is_openrouter: bool,
+}
+
+/// The URL of a resource that requests are posted to, and their headers.
+pub(crate) struct Route {
+    pub(crate) url: Url,
+    pub(crate) headers: HeaderMap,
 }
 
 impl Endpoint {
@@ -43,11 +52,10 @@ impl Endpoint {
             base.port().map_or_else(|| host.to_owned(), |port| format!("{host}:{port}")).into();
         let is_openrouter = host == "openrouter.ai" || host.ends_with(".openrouter.ai");
         let mut headers = HeaderMap::new();
-        if let Some(key) = &config.api_key {
-            let value = HeaderValue::try_from(format!("Bearer {}", key.expose_secret().trim()));
-            let mut value = value.map_err(|_| SetupError::Header("API key"))?;
-            value.set_sensitive(true);
-            headers.insert(AUTHORIZATION, value);
+        let key = config.api_key.as_ref().map(|key| key.expose_secret().trim());
+        let api_key = key.map(|key| secret_header(key.to_owned())).transpose()?;
+        if let Some(key) = key {
+            headers.insert(AUTHORIZATION, secret_header(format!("Bearer {key}"))?);
         }
         if is_openrouter {
             headers.insert(
@@ -60,7 +68,7 @@ impl Endpoint {
                 headers.insert(HeaderName::from_static("http-referer"), value);
             }
         }
-        Ok(Self { base, name, label, headers, is_openrouter })
+        Ok(Self { base, name, label, headers, api_key, is_openrouter })
     }
 
     /// Returns the URL of a resource, for example `/models`.
@@ -70,11 +78,65 @@ impl Endpoint {
             .map_err(|_| SetupError::BaseUrl("no path can be appended to it"))
     }
 
+    /// Returns the URL of the model list. OpenRouter's lists decision models only on request.
+    pub(crate) fn models(&self) -> Result<Url, SetupError> {
+        let mut url = self.url("/models")?;
+        if self.is_openrouter {
+            url.set_query(Some("output_modalities=text,decisions"));
+        }
+        Ok(url)
+    }
+
+    /// Returns the route of votes by chat.
+    pub(crate) fn chat(&self) -> Result<Route, SetupError> {
+        Ok(self.route(self.url("/chat/completions")?))
+    }
+
+    /// Returns the route of votes by a decision API. OpenRouter and Gemini serve theirs beside the base URL.
+    pub(crate) fn decisions(&self, dialect: Dialect) -> Result<Route, SetupError> {
+        let base = self.base.as_str().trim_end_matches('/');
+        let base = match dialect {
+            Dialect::Gemini => base.strip_suffix("/openai").unwrap_or(base),
+            Dialect::OpenAi | Dialect::SystemOne => base,
+        };
+        let root = ["/v1beta", "/v1"].into_iter().find_map(|version| base.strip_suffix(version));
+        let root = root.unwrap_or(base);
+        let url = match dialect {
+            Dialect::OpenAi => format!("{base}/decisions"),
+            Dialect::SystemOne if self.is_openrouter => format!("{root}/alpha/decisions"),
+            Dialect::SystemOne => format!("{base}/systemone"),
+            Dialect::Gemini => format!("{root}/v1beta/decisions"),
+        };
+        let url = Url::parse(&url).map_err(|_| SetupError::BaseUrl("no path can be appended to it"))?;
+        let mut route = self.route(url);
+        if dialect == Dialect::Gemini
+            && let Some(key) = &self.api_key
+        {
+            // Google reads a bearer token as OAuth, and rejects a key there.
+            route.headers.remove(AUTHORIZATION);
+            route.headers.insert(HeaderName::from_static("x-goog-api-key"), key.clone());
+        }
+        Ok(route)
+    }
+
+    fn route(&self, url: Url) -> Route {
+        let mut headers = self.headers.clone();
+        headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
+        Route { url, headers }
+    }
+
     /// Returns true if the upstream is on this machine, so that no proxy is used.
     fn is_local(&self) -> bool {
         let host = self.base.host_str().unwrap_or_default().trim_matches(['[', ']']);
         host == "localhost" || host.parse::<std::net::IpAddr>().is_ok_and(|address| address.is_loopback())
     }
+}
+
+/// Returns the value of a header that is not logged.
+fn secret_header(text: String) -> Result<HeaderValue, SetupError> {
+    let mut value = HeaderValue::try_from(text).map_err(|_| SetupError::Header("API key"))?;
+    value.set_sensitive(true);
+    Ok(value)
 }
 
 /// Builds a client for one upstream, sized for hundreds of calls in flight.
@@ -129,6 +191,26 @@ mod tests {
         let keyed = endpoint("http://me:pass@host:8000/v1", Some("sk-1")).unwrap();
         assert_eq!(keyed.url("/models").unwrap().as_str(), "http://host:8000/v1/models");
         assert!(!format!("{:?}", keyed.headers).contains("sk-1"));
+    }
+
+    #[test]
+    fn each_dialect_has_its_url_and_gemini_a_header_for_the_key() {
+        let url =
+            |base: &str, dialect| endpoint(base, None).unwrap().decisions(dialect).unwrap().url.to_string();
+        let own = "http://127.0.0.1:8000/v1";
+        assert_eq!(url(own, Dialect::OpenAi), "http://127.0.0.1:8000/v1/decisions");
+        assert_eq!(url(own, Dialect::SystemOne), "http://127.0.0.1:8000/v1/systemone");
+        assert_eq!(url(own, Dialect::Gemini), "http://127.0.0.1:8000/v1beta/decisions");
+        let openrouter = "https://openrouter.ai/api/v1/";
+        assert_eq!(url(openrouter, Dialect::SystemOne), "https://openrouter.ai/api/alpha/decisions");
+        let google = "https://generativelanguage.googleapis.com/v1beta/openai";
+        let decisions = "https://generativelanguage.googleapis.com/v1beta/decisions";
+        assert_eq!(url(google, Dialect::Gemini), decisions);
+        let route = endpoint(google, Some("key-1")).unwrap().decisions(Dialect::Gemini).unwrap();
+        assert_eq!(route.headers["x-goog-api-key"], "key-1");
+        assert!(
+            !route.headers.contains_key(AUTHORIZATION) && !format!("{:?}", route.headers).contains("key-1")
+        );
     }
 
     #[test]

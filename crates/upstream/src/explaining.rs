@@ -9,18 +9,20 @@ use ep_polling::explanation::ExplanationText;
 use ep_polling::roster::Member;
 use tokio::time::Instant;
 
+use crate::calls::{Caller, MAX_DURATION};
 use crate::chat::cost::VoteCost;
 use crate::chat::request::{Follows, VoteRequest};
 use crate::chat::response::Completion;
-use crate::chat::{RawResponse, TransportError};
 use crate::fallback_level::FallbackLevel;
 use crate::parsing::without_reasoning;
-use crate::voting::{Capabilities, MAX_DURATION, Voting};
+use crate::transport::{RawResponse, TransportError};
+use crate::voting::{Capabilities, Voting};
 
 impl Voting {
     /// Requests an explanation from a model that voted for this option.
     pub(crate) async fn explain(
         &self,
+        caller: &Caller,
         member: &Member,
         view: &BallotView,
         option: usize,
@@ -28,10 +30,9 @@ impl Voting {
         limits: CallLimits,
     ) -> ExplanationResponse {
         let mut cost = VoteCost::new(member.price);
-        let deadline = Instant::now() + limits.within.min(self.model_timeout).min(MAX_DURATION);
         let text = match view.choices.iter().find(|choice| choice.option == option) {
             Some(choice) => {
-                let sent = self.send_request(member, view, choice, capabilities, &limits, deadline).await;
+                let sent = self.send_request(caller, member, view, choice, capabilities, &limits).await;
                 read(sent, &mut cost)
             }
             None => None,
@@ -41,15 +42,18 @@ impl Voting {
 
     async fn send_request(
         &self,
+        caller: &Caller,
         member: &Member,
         view: &BallotView,
         choice: &Choice,
         capabilities: Capabilities,
         limits: &CallLimits,
-        deadline: Instant,
     ) -> Result<RawResponse, TransportError> {
+        let deadline = Instant::now() + limits.within.min(caller.model_timeout).min(MAX_DURATION);
         let free = member.price.is_some_and(|price| price.is_free());
-        let Ok(reservation) = self.limits.reserve(free, deadline) else { return Err(TransportError::NoSlot) };
+        let Ok(reservation) = caller.limits.reserve(free, deadline) else {
+            return Err(TransportError::NoSlot);
+        };
         tokio::select! {
             biased;
             () = reservation.wait() => {}
@@ -66,7 +70,7 @@ impl Voting {
             is_openrouter: self.is_openrouter,
             follows: Some(Follows::Vote(&choice.text)),
         };
-        self.chat.send(request.body(), deadline, &limits.dropped).await
+        caller.transport.send(&self.route, request.body(), deadline, &limits.dropped).await
     }
 }
 

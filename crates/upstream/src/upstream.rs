@@ -1,4 +1,4 @@
-//! The models of an OpenAI-compatible server.
+//! The models of a server.
 
 use std::num::NonZeroU32;
 use std::sync::Arc;
@@ -10,19 +10,24 @@ use ep_kernel::ports::{
     AbandonPolicy, CallLimits, Clock, ExplanationResponse, Models, Registry, UpstreamCache,
 };
 use ep_polling::ballot::{BallotView, ModelResponse};
+use ep_polling::money::Spend;
 use ep_polling::roster::{Member, ModelChoice, Roster};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 use tracing::Instrument as _;
 
-use crate::chat::Chat;
+use crate::calls::Caller;
 use crate::config::{FreeLimit, SetupError, UpstreamConfig};
+use crate::decision_rules::DecisionModels;
+use crate::decisions::{FORM, Routes};
 use crate::endpoint::{Endpoint, build_client};
 use crate::fallback::FallbackLevels;
 use crate::fallback_level::FallbackLevel;
 use crate::presets::{Presets, RosterContext};
 use crate::rate_limit::RateLimits;
+use crate::registry::listing::{Interface, Rules};
 use crate::registry::{CacheState, FETCH_RESULTS, ModelListCache};
+use crate::transport::Transport;
 use crate::voting::{Capabilities, Voting};
 
 /// OpenRouter's limit for free models, which applies to every account.
@@ -31,7 +36,9 @@ const OPENROUTER_FREE_PER_MINUTE: NonZeroU32 = NonZeroU32::new(20).unwrap();
 /// The models of one upstream.
 pub struct Upstream {
     model_list: Arc<ModelListCache>,
+    caller: Caller,
     voting: Voting,
+    decisions: Routes,
     presets: Presets,
     ttl: Duration,
 }
@@ -55,61 +62,64 @@ impl Upstream {
             FreeLimit::Known => endpoint.is_openrouter.then_some(OPENROUTER_FREE_PER_MINUTE),
             FreeLimit::Unlimited => None,
         };
+        let caller = Caller {
+            transport: Transport::new(http.clone(), &endpoint, config.max_concurrent, Arc::clone(&clock)),
+            limits: RateLimits::new(config.requests_per_minute, free),
+            secret: config.api_key,
+            model_timeout: config.model_timeout,
+        };
         let voting = Voting {
-            chat: Chat::new(
-                http.clone(),
-                endpoint.url("/chat/completions")?,
-                &endpoint,
-                config.max_concurrent,
-                Arc::clone(&clock),
-            ),
+            route: endpoint.chat()?,
             fallback: FallbackLevels::new(
                 Arc::clone(&endpoint.name),
                 Arc::clone(&store),
                 Arc::clone(&clock),
                 tasks.clone(),
             ),
-            limits: RateLimits::new(config.requests_per_minute, free),
-            secret: config.api_key,
             is_openrouter: endpoint.is_openrouter,
-            model_timeout: config.model_timeout,
         };
+        let decisions = Routes::new(&endpoint)?;
         let model_list = Arc::new(ModelListCache {
             http,
-            url: endpoint.url("/models")?,
+            url: endpoint.models()?,
             headers: endpoint.headers,
             upstream: endpoint.name,
             store,
             clock,
             ttl: config.registry_ttl,
             timeout: config.registry_timeout,
-            unpriced_is_free: config.treat_unpriced_as_free,
+            rules: Rules {
+                unpriced_is_free: config.treat_unpriced_as_free,
+                decisions: DecisionModels::new(config.decision_models, endpoint.is_openrouter),
+            },
             tasks,
             stop,
             state: CacheState::default(),
         });
-        Ok(Self { model_list, voting, presets, ttl: config.registry_ttl })
+        Ok(Self { model_list, caller, voting, decisions, presets, ttl: config.registry_ttl })
     }
 
-    /// Returns the request capabilities of a model, as far as they are known.
-    async fn capabilities(&self, member: &Member) -> Capabilities {
+    /// Returns the way in which a model is asked, as far as it is known.
+    async fn interface(&self, member: &Member) -> Interface {
         let snapshot = self.model_list.snapshot_if_known().await;
-        let listed = snapshot.as_deref().and_then(|snapshot| snapshot.get(&member.model));
-        listed.map_or(Capabilities::UNKNOWN, |listed| listed.capabilities)
+        if let Some(listed) = snapshot.as_deref().and_then(|snapshot| snapshot.get(&member.model)) {
+            return listed.interface;
+        }
+        let dialect = self.model_list.rules.decisions.by_rule(member.model.as_str());
+        dialect.map_or(Interface::Chat(Capabilities::UNKNOWN), Interface::Decisions)
     }
 
     fn context(&self) -> RosterContext {
-        let free_per_minute = self.voting.limits.free_per_minute().map(NonZeroU32::get);
+        let free_per_minute = self.caller.limits.free_per_minute().map(NonZeroU32::get);
         RosterContext { simulated: false, free_per_minute }
     }
 }
 
 /// Registers counters with all their labels, so that they exist before the first event.
 fn register_metrics(label: &Arc<str>) {
-    for level in FallbackLevel::ALL {
+    for form in FallbackLevel::ALL.map(FallbackLevel::as_str).into_iter().chain([FORM]) {
         let upstream = Arc::clone(label);
-        metrics::counter!("ep_upstream_rungs_total", "upstream" => upstream, "rung" => level.as_str())
-            .increment(0);
+        metrics::counter!("ep_upstream_rungs_total", "upstream" => upstream, "rung" => form).increment(0);
     }
     for result in FETCH_RESULTS {
         metrics::counter!("ep_model_list_fetches_total", "result" => result).increment(0);
@@ -141,8 +151,14 @@ impl Models for Upstream {
             failure = tracing::field::Empty,
         );
         let vote = async {
-            let capabilities = self.capabilities(member).await;
-            self.voting.vote(member, view, capabilities, limits).await
+            match self.interface(member).await {
+                Interface::Chat(capabilities) => {
+                    self.voting.vote(&self.caller, member, view, capabilities, limits).await
+                }
+                Interface::Decisions(dialect) => {
+                    self.decisions.decide(&self.caller, member, view, dialect, limits).await
+                }
+            }
         };
         vote.instrument(span).await
     }
@@ -155,8 +171,13 @@ impl Models for Upstream {
         limits: CallLimits,
     ) -> ExplanationResponse {
         let explanation = async {
-            let capabilities = self.capabilities(member).await;
-            self.voting.explain(member, view, option, capabilities, limits).await
+            match self.interface(member).await {
+                Interface::Chat(capabilities) => {
+                    self.voting.explain(&self.caller, member, view, option, capabilities, limits).await
+                }
+                // It writes no text.
+                Interface::Decisions(_) => ExplanationResponse { text: None, spend: Spend::NOTHING },
+            }
         };
         explanation.instrument(tracing::info_span!("explain", model = %member.model)).await
     }

@@ -1,38 +1,29 @@
-//! A single vote: the requests to a model, the evaluation of its responses, and the choice of the next
+//! A single vote of a model that chats: the requests, the evaluation of its responses, and the choice of the next
 //! request.
 //!
 //! Most votes take one request. If the server does not support the format of the request, it is sent again at
 //! a lower fallback level. If the upstream is busy, the vote waits and retries. If the response names no
 //! option, the model is asked once more. Every response that was or may have been charged counts as a paid
-//! answer; the maximum per vote is [`PAID_RESPONSES`].
+//! answer; the maximum per vote is [`PAID_RESPONSES`](ep_polling::roster::PAID_RESPONSES).
 
-use std::sync::Arc;
 use std::time::Duration;
 
 use ep_kernel::ports::CallLimits;
 use ep_polling::ballot::{BallotMode, BallotView, Casting, ModelResponse, NoVote, Reason};
-use ep_polling::roster::{Member, PAID_RESPONSES};
-use secrecy::{ExposeSecret, SecretString};
-use tokio::time::Instant;
-use tokio_util::sync::CancellationToken;
+use ep_polling::roster::Member;
 
-use crate::chat::cost::VoteCost;
-use crate::chat::error::{RetryAction, UpstreamError, public_text};
+use crate::calls::{Caller, Calls};
+use crate::chat::error::{Failure, RetryAction, UpstreamError};
 use crate::chat::request::{Follows, VoteRequest};
 use crate::chat::response::Completion;
-use crate::chat::{Chat, RawResponse, TransportError};
+use crate::endpoint::Route;
 use crate::fallback::{FallbackLevels, ModelFallback};
 use crate::fallback_level::FallbackLevel;
 use crate::parsing::{self, ParsedVote, ResponseContent};
-use crate::rate_limit::RateLimits;
+use crate::transport::RawResponse;
 
-/// Maximum number of waits for a busy upstream, per vote.
-const MAX_WAITS: u32 = 2;
 /// Maximum number of requests per vote. In practice, rejected formats and parameters need far fewer.
 const MAX_REQUESTS: u32 = 16;
-
-/// Longer than any call. It limits times, so that their sums cannot overflow.
-pub(crate) const MAX_DURATION: Duration = Duration::from_hours(24);
 
 /// Request capabilities of a model according to the registry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -48,35 +39,21 @@ impl Capabilities {
     pub(crate) const UNKNOWN: Self = Self { first_level: FallbackLevel::Required, lowest_effort: None };
 }
 
-/// Requests votes from the models of one upstream.
+/// Requests votes from the models of one upstream that chat.
 pub(crate) struct Voting {
-    pub(crate) chat: Chat,
+    pub(crate) route: Route,
     pub(crate) fallback: FallbackLevels,
-    pub(crate) limits: RateLimits,
-    pub(crate) secret: Option<SecretString>,
     pub(crate) is_openrouter: bool,
-    pub(crate) model_timeout: Duration,
 }
 
 /// A vote in progress.
 struct Vote<'v> {
     voting: &'v Voting,
+    calls: Calls<'v>,
     member: &'v Member,
     view: &'v BallotView,
     capabilities: Capabilities,
     fallback: ModelFallback<'v>,
-    /// The deadline of the poll.
-    poll_deadline: Instant,
-    /// Cancelled when the vote is no longer needed.
-    dropped: CancellationToken,
-    /// The deadline of this model. Its time starts when its first request may be sent.
-    model_deadline: Option<Instant>,
-    cost: VoteCost,
-    paid_responses: u32,
-    requests: u32,
-    waits: u32,
-    reconnected: bool,
-    answered_by: Option<String>,
     casting: Option<Casting>,
 }
 
@@ -94,50 +71,20 @@ enum NextStep {
 }
 
 impl Voting {
-    /// Requests a vote from one model.
+    /// Requests a vote from one model that chats.
     pub(crate) async fn vote(
         &self,
+        caller: &Caller,
         member: &Member,
         view: &BallotView,
         capabilities: Capabilities,
         limits: CallLimits,
     ) -> ModelResponse {
-        let poll_deadline = Instant::now() + limits.within.min(MAX_DURATION);
-        let mut vote = Vote {
-            voting: self,
-            member,
-            view,
-            capabilities,
-            fallback: self.fallback.of_model(&member.model, capabilities.first_level).await,
-            poll_deadline,
-            dropped: limits.dropped,
-            model_deadline: None,
-            cost: VoteCost::new(member.price),
-            paid_responses: 0,
-            requests: 0,
-            waits: 0,
-            reconnected: false,
-            answered_by: None,
-            casting: None,
-        };
+        let calls = Calls::new(caller, member, limits);
+        let fallback = self.fallback.of_model(&member.model, capabilities.first_level).await;
+        let mut vote = Vote { voting: self, calls, member, view, capabilities, fallback, casting: None };
         let result = vote.run().await;
-        let span = tracing::Span::current();
-        span.record("attempts", vote.requests);
-        if let Err(no_vote) = &result {
-            span.record("failure", no_vote.reason.as_str());
-            tracing::debug!(reason = no_vote.reason.as_str(), detail = no_vote.detail, "no vote");
-        }
-        ModelResponse {
-            vote: result,
-            casting: vote.casting,
-            spend: vote.cost.total(),
-            tokens: vote.cost.tokens(),
-            answered_by: vote.answered_by,
-        }
-    }
-
-    fn public_text(&self, message: &str) -> String {
-        public_text(message, self.secret.as_ref().map(ExposeSecret::expose_secret))
+        ModelResponse { casting: vote.casting, ..vote.calls.finish(result) }
     }
 }
 
@@ -146,159 +93,59 @@ impl Vote<'_> {
         let mut level = self.fallback.profile().level;
         let mut unusable_response: Option<String> = None;
         loop {
-            let deadline = self.wait_for_rate_limit().await?;
-            self.requests += 1;
+            let deadline = self.calls.next_request().await?;
             tracing::Span::current().record("fallback_level", level.as_str());
-            let first_response = self.paid_responses == 0;
+            let is_repeated = self.calls.has_paid_response();
             let request = VoteRequest {
                 model: self.member.model.as_str(),
                 view: self.view,
                 level,
                 profile: self.fallback.profile(),
-                max_tokens: self.member.output_tokens.saturating_mul(if first_response { 1 } else { 2 }),
+                max_tokens: self.member.output_tokens.saturating_mul(if is_repeated { 2 } else { 1 }),
                 lowest_effort: self.capabilities.lowest_effort,
                 is_openrouter: self.voting.is_openrouter,
                 follows: unusable_response.as_deref().map(Follows::Unusable),
             };
-            let step = match self.voting.chat.send(request.body(), deadline, &self.dropped).await {
+            let step = match self.calls.send(&self.voting.route, request.body(), deadline).await {
                 Ok(response) => self.after_response(&response, &request),
-                Err(error) => self.after_transport_error(error, level),
+                Err(error) => match self.calls.after_transport_error(error) {
+                    Ok(()) => NextStep::AskAgain(level),
+                    Err(no_vote) => NextStep::Finish(Err(no_vote)),
+                },
             };
             match step {
                 NextStep::Finish(result) => return result,
-                _ if self.requests >= MAX_REQUESTS => {
+                _ if self.calls.requests() >= MAX_REQUESTS => {
                     return Err(NoVote::new(Reason::Rejected, "the upstream rejected every request format"));
                 }
                 NextStep::AskAgain(next) => level = next,
                 NextStep::Repair(next, bad) => (level, unusable_response) = (next, Some(bad)),
                 NextStep::Wait(next, wait, otherwise) => {
-                    self.wait(wait, otherwise).await?;
+                    self.calls.wait(wait, otherwise).await?;
                     level = next;
                 }
             }
         }
     }
 
-    /// Returns the deadline of this vote.
-    fn deadline(&self) -> Instant {
-        self.model_deadline.unwrap_or(self.poll_deadline)
-    }
-
-    /// Waits until the rate limits allow a request. Returns the deadline of the request.
-    async fn wait_for_rate_limit(&mut self) -> Result<Instant, NoVote> {
-        let free = self.member.price.is_some_and(|price| price.is_free());
-        match self.voting.limits.reserve(free, self.deadline()) {
-            Ok(reservation) => tokio::select! {
-                // Check the reservation first, because most requests need not wait.
-                biased;
-                () = reservation.wait() => {}
-                () = self.dropped.cancelled() => return Err(cancelled_vote()),
-            },
-            Err(reached) => {
-                let text = format!(
-                    "the upstream allows {} requests a minute for {}; the next one is possible in {} s, too late for this vote",
-                    reached.per_minute,
-                    if free { "free models" } else { "all models" },
-                    reached.wait.as_secs() + 1,
-                );
-                return Err(NoVote::new(Reason::RateLimited, text));
-            }
-        }
-        let now = Instant::now();
-        let model_timeout = self.voting.model_timeout.min(MAX_DURATION);
-        let deadline = *self.model_deadline.get_or_insert(self.poll_deadline.min(now + model_timeout));
-        if now >= deadline { Err(self.out_of_time()) } else { Ok(deadline) }
-    }
-
-    fn out_of_time(&self) -> NoVote {
-        if self.deadline() >= self.poll_deadline {
-            NoVote::new(Reason::Deadline, "no response before the poll's deadline")
-        } else {
-            let seconds = self.voting.model_timeout.as_secs_f64();
-            NoVote::new(Reason::Timeout, format!("no response within {seconds} s"))
-        }
-    }
-
-    /// Sleeps for the requested or default time plus jitter, so that calls do not return all at once. Fails
-    /// if that would take too long.
-    async fn wait(&mut self, asked: Option<Duration>, otherwise: NoVote) -> Result<(), NoVote> {
-        let wait = asked.unwrap_or(Duration::from_millis(250) * (1 << self.waits.min(4))).min(MAX_DURATION);
-        let max_jitter = wait.max(Duration::from_millis(200)).min(Duration::from_secs(4)) / 4;
-        let wait = wait + max_jitter.mul_f64(fastrand::f64());
-        self.waits += 1;
-        if self.waits > MAX_WAITS
-            || self.paid_responses >= PAID_RESPONSES
-            || Instant::now() + wait >= self.deadline()
-        {
-            return Err(otherwise);
-        }
-        tokio::select! {
-            () = tokio::time::sleep(wait) => Ok(()),
-            () = self.dropped.cancelled() => Err(otherwise),
-        }
-    }
-
-    fn after_transport_error(&mut self, error: TransportError, level: FallbackLevel) -> NextStep {
-        use TransportError::{BeforeResponse, Cancelled, Connect, DuringResponse, NoSlot, Timeout, TooLong};
-        if error.may_be_charged() {
-            self.cost.add_unreported();
-            self.paid_responses += 1;
-        }
-        let (reason, detail) = match error {
-            Connect => (Reason::Unreachable, "the upstream could not be reached"),
-            BeforeResponse => {
-                (Reason::Unreachable, "the connection to the upstream broke before its response")
-            }
-            DuringResponse => {
-                (Reason::Unreachable, "the connection to the upstream broke in the middle of its response")
-            }
-            TooLong => (Reason::UpstreamError, "the upstream's response was too long to be a vote"),
-            Timeout => return NextStep::Finish(Err(self.out_of_time())),
-            Cancelled => return NextStep::Finish(Err(cancelled_vote())),
-            NoSlot => {
-                (Reason::Deadline, "too many requests were in flight; this one could not be sent in time")
-            }
-        };
-        let retry = matches!(error, Connect | BeforeResponse) && !self.reconnected;
-        if retry && self.paid_responses < PAID_RESPONSES {
-            self.reconnected = true;
-            return NextStep::AskAgain(level);
-        }
-        NextStep::Finish(Err(NoVote::new(reason, detail)))
-    }
-
     fn after_response(&mut self, response: &RawResponse, request: &VoteRequest<'_>) -> NextStep {
         if response.status >= 400 {
             let usage = Completion::read(&response.body).and_then(|body| body.usage());
-            self.paid_responses += u32::from(self.cost.add_failure(response.cost, usage));
+            self.calls.note_error(response, usage);
             let error = UpstreamError::from_body(response.status, &response.body, response.retry_after);
             return self.after_upstream_error(&error, request);
         }
         let Some(completion) = Completion::read(&response.body).filter(|_| response.status < 300) else {
-            self.cost.add_unreported();
-            self.paid_responses += 1;
-            let text = match response.status {
-                300..400 => {
-                    "the upstream redirects; the operator should configure the URL that it redirects to"
-                }
-                _ => "the upstream's response is not a completion",
-            };
-            return NextStep::Finish(Err(NoVote::new(Reason::UpstreamError, text)));
+            return NextStep::Finish(Err(self.calls.unknown_response(response, "completion")));
         };
         let choice = completion.choice();
         if let Some(error) = completion.error(choice.as_ref()) {
-            self.paid_responses += u32::from(self.cost.add_failure(response.cost, completion.usage()));
+            self.calls.note_error(response, completion.usage());
             let error = UpstreamError::from_field(error, response.retry_after);
             return self.after_upstream_error(&error, request);
         }
-        self.cost.add_response(response.cost, completion.usage());
-        self.paid_responses += 1;
-        let (upstream, level) = (Arc::clone(self.voting.chat.label()), request.level.as_str());
-        metrics::counter!("ep_upstream_rungs_total", "upstream" => upstream, "rung" => level).increment(1);
-        self.answered_by = completion
-            .model()
-            .filter(|model| *model != request.model)
-            .map(|model| model.chars().filter(|c| !c.is_control()).take(120).collect());
+        let model = completion.model();
+        self.calls.note_response(response, completion.usage(), request.level.as_str(), model.as_deref());
         let choice = choice.unwrap_or_default();
         let finish = choice.finish_reason().unwrap_or_default();
         let declined = choice.declined();
@@ -369,62 +216,39 @@ impl Vote<'_> {
 
     /// Returns this step, or `otherwise` if the step could exceed the maximum number of paid answers.
     fn retry_if_allowed(&self, step: NextStep, otherwise: NoVote) -> NextStep {
-        if self.paid_responses < PAID_RESPONSES { step } else { NextStep::Finish(Err(otherwise)) }
+        if self.calls.may_pay_again() { step } else { NextStep::Finish(Err(otherwise)) }
     }
 
     fn after_upstream_error(&mut self, error: &UpstreamError<'_>, request: &VoteRequest<'_>) -> NextStep {
-        let message = self.voting.public_text(&error.message);
-        tracing::debug!(status = error.status, message, "the upstream reported an error");
-        let status = error.status;
-        let no_vote = |reason, what: &str| {
-            let code = if status == 0 { String::new() } else { format!(" ({status})") };
-            let message = if message.is_empty() { String::new() } else { format!(": {message}") };
-            NoVote::new(reason, format!("the upstream {what}{code}{message}"))
-        };
         match error.retry_action(request) {
             RetryAction::AskWithout(unsupported) => {
                 let next = self.fallback.note_unsupported(request.level, unsupported);
-                let otherwise = no_vote(Reason::Rejected, "rejected the request format");
+                let otherwise = self.calls.no_vote(error, Reason::Rejected, "rejected the request format");
                 self.retry_if_allowed(NextStep::AskAgain(next), otherwise)
             }
             RetryAction::AskWithoutTool => {
-                self.cost.add_unreported();
-                self.paid_responses += 1;
+                self.calls.note_unreported();
                 let detail = "the model did not call the tool";
                 self.repair(request.level, String::new(), NoVote::new(Reason::Unparsable, detail))
             }
-            RetryAction::Wait(wait) if error.is_rate_limit() => {
-                NextStep::Wait(request.level, wait, no_vote(Reason::RateLimited, "asks for fewer requests"))
-            }
-            RetryAction::Wait(wait) => {
+            RetryAction::Failed(failure @ Failure::Wait(wait)) => {
                 // Some servers break while they build a forced call. If that happens twice, use a lower
                 // level.
-                let breaks = status == 500 && request.level.has_tool() && self.waits > 0;
+                let breaks = error.status == 500
+                    && !error.is_rate_limit()
+                    && request.level.has_tool()
+                    && self.calls.waits() > 0;
                 let next = if breaks {
                     self.fallback.record_response(request.level, false);
                     self.fallback.profile().repair_level(request.level)
                 } else {
                     request.level
                 };
-                NextStep::Wait(next, wait, no_vote(Reason::UpstreamError, "failed"))
+                NextStep::Wait(next, wait, self.calls.failed(error, failure))
             }
-            RetryAction::GiveUp(reason) => NextStep::Finish(Err(match (reason, status) {
-                // Callers must not see the upstream's text about keys, credit and accounts.
-                (Reason::Rejected, 401) => {
-                    NoVote::new(Reason::Rejected, "the upstream rejected the service's key (401)")
-                }
-                (Reason::Rejected, 402) => NoVote::new(
-                    Reason::Rejected,
-                    "the upstream requires payment from the operator of this service (402)",
-                ),
-                (Reason::Rejected, 403) => NoVote::new(
-                    Reason::Rejected,
-                    "the upstream does not permit the service to use this model (403)",
-                ),
-                (Reason::Rejected, _) => no_vote(reason, "rejected the request"),
-                (Reason::Refused, _) => no_vote(reason, "declined to answer"),
-                _ => no_vote(reason, "failed"),
-            })),
+            RetryAction::Failed(failure @ Failure::GiveUp(_)) => {
+                NextStep::Finish(Err(self.calls.failed(error, failure)))
+            }
         }
     }
 }
@@ -450,9 +274,4 @@ fn has_requested_form(level: FallbackLevel, content: &ResponseContent<'_>) -> bo
         }
         FallbackLevel::Prose => true,
     }
-}
-
-/// Builds the result for a poll that ended before this model was asked.
-fn cancelled_vote() -> NoVote {
-    NoVote::new(Reason::Deadline, "the poll ended before this model was asked")
 }

@@ -48,6 +48,7 @@ pub(super) fn models(
         requests_per_minute: per_minute,
         free_requests_per_minute: free,
         treat_unpriced_as_free: settings.unpriced_is_free,
+        decision_models: settings.decision_models.clone(),
         http,
         ..UpstreamConfig::default()
     };

@@ -88,6 +88,7 @@ mod tests {
         let vote = |(number, choice): (usize, Option<&str>)| EntryVote {
             model: format!("m{number}"),
             vote: choice.map(str::to_owned),
+            probabilities: None,
             error: None,
             ms: 1,
             usd: None,

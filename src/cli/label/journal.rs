@@ -8,6 +8,7 @@ use std::path::Path;
 use anyhow::{Context, bail};
 use ep_polling::ballot::Reason;
 use ep_polling::money::{MicroUsd, Usd};
+use ep_polling::probabilities::OptionProbability;
 use ep_polling::time::Timestamp;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -65,6 +66,9 @@ pub(super) struct EntryVote {
     pub(super) model: String,
     /// The option; null without a vote.
     pub(super) vote: Option<String>,
+    /// The probabilities of a decision model, in the order of the options; absent for models that chat.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) probabilities: Option<Vec<OptionProbability>>,
     /// The reason for a missing vote.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) error: Option<Reason>,
@@ -230,6 +234,7 @@ mod tests {
             votes: vec![EntryVote {
                 model: "m".to_owned(),
                 vote: None,
+                probabilities: None,
                 error: None,
                 ms: 3,
                 usd: None,

@@ -182,6 +182,7 @@ fn entry_vote(vote: &VoteResult) -> EntryVote {
     EntryVote {
         model: vote.model_id.clone(),
         vote: vote.chosen_option.clone(),
+        probabilities: vote.probabilities.clone(),
         error: vote.error_code,
         ms: vote.latency_ms,
         usd: vote.estimated_cost,

@@ -25,6 +25,7 @@ pub(super) struct Row {
     pub(super) answers: String,
     pub(super) time: String,
     pub(super) majority: String,
+    pub(super) decision_model: bool,
     /// True if the search does not find the model.
     pub(super) hidden: bool,
 }
@@ -33,7 +34,8 @@ impl Row {
     /// Returns the text for searches, in lower case. The page's script reads the same cells.
     pub(super) fn words(&self) -> String {
         let Self { name, id, family, price, presets, .. } = self;
-        format!("{name} {id} {family} {price} {presets}").to_lowercase()
+        let kind = if self.decision_model { "decision model" } else { "" };
+        format!("{name} {id} {kind} {family} {price} {presets}").to_lowercase()
     }
 }
 
@@ -84,7 +86,7 @@ impl<'a> Model<'a> {
 
     /// Returns the row, with the mark of the model's family.
     pub(super) fn row(&self, mark: &str) -> Row {
-        let Variant { id, name, family, context_length, presets, free, .. } = self.variant;
+        let Variant { id, name, family, context_length, presets, free, decision_model, .. } = self.variant;
         let price = |price: Option<MicroUsd>| match price {
             Some(price) if !price.is_zero() => price.to_string(),
             Some(_) => "free".to_owned(),
@@ -109,6 +111,7 @@ impl<'a> Model<'a> {
             answers: share(statistics(|statistics| statistics.success_rate)),
             time: time.map_or_else(none, |ms| format!("{:.1} s", ms / 1000.0)),
             majority: share(statistics(|statistics| statistics.with_outcome_rate)),
+            decision_model: *decision_model,
             hidden: false,
         }
     }

@@ -6,6 +6,7 @@ use ep_share_image::{is_rtl, letter};
 use ep_tools::polls::reply::VoteResult;
 use ep_tools::polls::sentences::{EndedPoll, independence};
 use ep_tools::results::PollResult;
+use serde_json::{Map, Value};
 
 use super::answer::{Answer, decisive, voters_of};
 use super::hero::{Meter, Seats, stopped_early};
@@ -229,18 +230,38 @@ impl View {
         )
     }
 
+    /// Returns true if a decision model voted.
+    pub(crate) fn has_decision_models(&self) -> bool {
+        self.raw.iter().any(|vote| vote.probabilities.is_some())
+    }
+
     pub(crate) fn csv(&self) -> Result<Vec<u8>, csv::Error> {
         let mut lines = csv::Writer::from_writer(Vec::new());
-        lines.write_record(["model_id", "family", "chosen_option", "latency_ms", "error"])?;
+        lines.write_record([
+            "model_id",
+            "family",
+            "chosen_option",
+            "latency_ms",
+            "error",
+            "probabilities",
+        ])?;
         for vote in &self.raw {
             let time = vote.latency_ms.to_string();
             let option = vote.chosen_option.as_deref().unwrap_or_default();
             let error = vote.error.as_deref().unwrap_or_default();
-            let cells = [&vote.model_id, &vote.family, option, &time, error];
+            let cells = [&vote.model_id, &vote.family, option, &time, error, &probabilities(vote)];
             lines.write_record(cells.map(plain_cell))?;
         }
         lines.into_inner().map_err(|error| csv::Error::from(error.into_error()))
     }
+}
+
+/// Returns the probabilities of a decision model as a JSON object: options are texts of callers, and may contain any separator.
+fn probabilities(vote: &VoteResult) -> String {
+    let given = vote.probabilities.iter().flatten();
+    let members: Map<String, Value> =
+        given.map(|given| (given.option.clone(), given.probability.into())).collect();
+    if members.is_empty() { String::new() } else { Value::Object(members).to_string() }
 }
 
 /// Escapes a cell that a spreadsheet would read as a formula (OWASP, "CSV Injection").

@@ -1,5 +1,6 @@
 //! The table of single votes, with its orders and filters, and the votes by position.
 
+use ep_polling::probabilities::OptionProbability;
 use ep_share_image::letter;
 use ep_tools::polls::reply::VoteResult;
 use ep_tools::results::PollResult;
@@ -82,6 +83,8 @@ pub struct Row {
     pub(crate) key: Option<char>,
     pub(crate) colour: usize,
     pub(crate) choice: String,
+    /// The probabilities of a decision model.
+    pub(crate) probabilities: Option<String>,
     pub(crate) time: String,
 }
 
@@ -122,10 +125,19 @@ pub(super) fn rows(poll: &PollResult, query: Query) -> Vec<Row> {
             key: position.map(letter),
             colour: colour(position.unwrap_or_default()),
             choice: vote.chosen_option.clone().unwrap_or_else(failed),
+            probabilities: vote.probabilities.as_deref().map(in_words),
             time: format!("{:.1} s", f64::from(vote.latency_ms) / 1000.0),
         }
     };
     votes.into_iter().map(row).collect()
+}
+
+/// Writes the probabilities of a decision model beside the letters of their options.
+fn in_words(probabilities: &[OptionProbability]) -> String {
+    let shown = probabilities.iter().enumerate();
+    let shown: Vec<String> =
+        shown.map(|(position, given)| format!("{} {:.2}", letter(position), given.probability)).collect();
+    format!("probabilities {}", shown.join(", "))
 }
 
 pub(super) fn filters(poll: &PollResult, query: Query, address: &str) -> Vec<Link> {

@@ -77,6 +77,7 @@ impl<'a> EventProjection<'a> {
             model_id: plan.model(ballot).to_owned(),
             chosen_option: ballot.vote.as_ref().ok().copied().and_then(text),
             error: ballot.vote.as_ref().err().map(|no_vote| no_vote.detail.clone()),
+            probabilities: ballot.probabilities.as_ref().map(|given| given.named(&plan.options)),
             latency_ms: ballot.latency_ms,
             tally: self.tally.named(&plan.options),
             leader: self.tally.leader().and_then(text),

@@ -306,6 +306,7 @@ impl<'a> Run<'a> {
         for Call { position, .. } in std::mem::take(&mut self.calls) {
             let response = ModelResponse {
                 vote: Err(silent.clone()),
+                probabilities: None,
                 casting: None,
                 spend: Spend::UNKNOWN,
                 tokens: None,
@@ -354,6 +355,7 @@ impl<'a> Run<'a> {
             seq: self.next_seq(),
             position: position as u32,
             vote: response.vote,
+            probabilities: response.probabilities,
             casting: response.casting,
             latency_ms: (finished - launched).as_millis() as u32,
             at_ms: (finished - self.started).as_millis() as u32,

@@ -77,6 +77,10 @@ pub struct Variant {
     pub supports_tools: Option<bool>,
     /// Request parameters that the model is known to support.
     pub supported_parameters: Vec<String>,
+    /// True for a decision model: it does not chat, but gives a probability to each option. Presets include it only if they name
+    /// it or ask for decision models.
+    #[serde(default)]
+    pub decision_model: bool,
     /// The presets that include the model.
     pub presets: Vec<String>,
 }

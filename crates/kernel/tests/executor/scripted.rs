@@ -85,7 +85,7 @@ impl Models for Script {
             Some(option) => Ok(option),
             None => Err(NoVote::new(Reason::Unparsable, "no option named")),
         };
-        ModelResponse { vote, casting: None, spend, tokens: None, answered_by: None }
+        ModelResponse { vote, probabilities: None, casting: None, spend, tokens: None, answered_by: None }
     }
     async fn explain(
         &self,

@@ -40,6 +40,7 @@ pub fn ballot(seq: u32) -> Ballot {
         seq,
         position: seq - 1,
         vote: Ok(seq as usize % 3),
+        probabilities: None,
         casting: None,
         latency_ms: 850,
         at_ms: 900 * seq,

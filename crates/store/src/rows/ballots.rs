@@ -29,6 +29,7 @@ row! {
         answered_by: Option<String>,
         prompt_tokens: Option<i64>,
         completion_tokens: Option<i64>,
+        probabilities: Option<String>,
     }
 }
 
@@ -48,6 +49,8 @@ pub(crate) struct NewBallotRow<'a> {
     pub(crate) answered_by: Option<&'a str>,
     pub(crate) prompt_tokens: Option<i64>,
     pub(crate) completion_tokens: Option<i64>,
+    /// A JSON array of parts per million, in the caller's order of the options.
+    pub(crate) probabilities: Option<String>,
 }
 
 impl<'a> NewBallotRow<'a> {
@@ -68,6 +71,8 @@ impl<'a> NewBallotRow<'a> {
             answered_by: ballot.answered_by.as_deref(),
             prompt_tokens: ballot.tokens.map(|tokens| tokens.prompt.into()),
             completion_tokens: ballot.tokens.map(|tokens| tokens.completion.into()),
+            // Numbers always serialise.
+            probabilities: ballot.probabilities.as_ref().and_then(|given| serde_json::to_string(given).ok()),
         }
     }
 }
@@ -107,10 +112,12 @@ impl TryFrom<BallotRow> for Ballot {
             }
             _ => None,
         };
+        let probabilities = row.probabilities.map(|given| serde_json::from_str(&given));
         Ok(Self {
             seq: number(row.seq)?,
             position: number(row.position)?,
             vote,
+            probabilities: probabilities.transpose().map_err(|_| unreadable("probabilities"))?,
             latency_ms: number(row.latency_ms)?,
             at_ms: number(row.at_ms)?,
             spend: Spend {

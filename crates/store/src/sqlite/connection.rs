@@ -215,6 +215,7 @@ impl Connection for SqliteConnection {
                 row.answered_by,
                 row.prompt_tokens,
                 row.completion_tokens,
+                row.probabilities.as_deref(),
             ];
             self.change(sql::ADD_BALLOT, values).map(drop)
         });

@@ -43,9 +43,9 @@ fn old_plan(plan: &Plan) -> String {
     .to_string()
 }
 
-/// Returns ballots of earlier releases, which stored no tokens.
+/// Returns ballots of earlier releases, which stored no tokens and no probabilities.
 fn old_ballots(seqs: std::ops::RangeInclusive<u32>) -> Vec<Ballot> {
-    ballots(seqs).into_iter().map(|ballot| Ballot { tokens: None, ..ballot }).collect()
+    ballots(seqs).into_iter().map(|ballot| Ballot { tokens: None, probabilities: None, ..ballot }).collect()
 }
 
 /// Stores a poll and its ballots again, as earlier releases did.

@@ -19,6 +19,7 @@ use ep_polling::money::{Hold, MicroUsd, Price, Spend, SpendBasis};
 use ep_polling::order::Seed;
 use ep_polling::plan::Plan;
 use ep_polling::poll_id::PollId;
+use ep_polling::probabilities::Probabilities;
 use ep_polling::roster::{Member, ModelId};
 use ep_polling::stopping::Pace;
 use ep_polling::threshold::Threshold;
@@ -307,7 +308,8 @@ pub fn plan(members: usize) -> Plan {
     }
 }
 
-/// Returns the ballot with this sequence number and member position; every third has no vote.
+/// Returns the ballot with this sequence number and member position; every third has no vote, and every seventh has
+/// probabilities.
 pub fn ballot(seq: u32, position: u32) -> Ballot {
     let failed = position % 3 == 2;
     Ballot {
@@ -318,6 +320,7 @@ pub fn ballot(seq: u32, position: u32) -> Ballot {
         } else {
             Ok(position as usize % 2)
         },
+        probabilities: position.is_multiple_of(7).then(|| Probabilities::new(&[0.25, 0.75]).unwrap()),
         casting: (!failed).then_some(Casting {
             mode: BallotMode::ForcedTool,
             reasoned: [None, Some(true), Some(false)][position as usize % 3],

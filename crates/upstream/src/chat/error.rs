@@ -22,6 +22,13 @@ pub(crate) enum RetryAction {
     /// Send a request without a tool: the model ignored the tool, and the server did not forward its
     /// response.
     AskWithoutTool,
+    /// The failure has nothing to do with the format of the request.
+    Failed(Failure),
+}
+
+/// A failure of any request, whatever its format.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Failure {
     /// Send the same request again, after this time if the upstream sent one.
     Wait(Option<Duration>),
     /// Do not retry. Contains the reason for the missing vote.
@@ -129,10 +136,9 @@ impl<'a> UpstreamError<'a> {
         }
     }
 
-    /// Decides the action for the failed request.
+    /// Decides the action for the failed request for a vote by chat.
     pub(crate) fn retry_action(&self, request: &VoteRequest<'_>) -> RetryAction {
-        let kind = &*self.kind;
-        if kind == "tool_use_failed" && request.level.has_tool() {
+        if self.kind == "tool_use_failed" && request.level.has_tool() {
             return RetryAction::AskWithoutTool;
         }
         // Some servers respond with 500 to unknown parameters.
@@ -141,8 +147,14 @@ impl<'a> UpstreamError<'a> {
         {
             return RetryAction::AskWithout(unsupported);
         }
+        RetryAction::Failed(self.failure())
+    }
+
+    /// Decides if a request is sent again without changes.
+    pub(crate) fn failure(&self) -> Failure {
+        let kind = &*self.kind;
         if matches!(kind, "content_policy_violation" | "refusal" | "content_filter") {
-            return RetryAction::GiveUp(Reason::Refused);
+            return Failure::GiveUp(Reason::Refused);
         }
         let busy = matches!(
             kind,
@@ -153,14 +165,14 @@ impl<'a> UpstreamError<'a> {
                 | "timeout"
         ) || (self.status == 0 && kind == "server");
         match self.status {
-            _ if self.retryable == Some(false) => RetryAction::GiveUp(Reason::Rejected),
-            408 | 425 | 429 | 500 | 502 | 503 | 504 | 529 => RetryAction::Wait(self.retry_after),
-            0 if busy => RetryAction::Wait(self.retry_after),
-            400..=499 => RetryAction::GiveUp(Reason::Rejected),
+            _ if self.retryable == Some(false) => Failure::GiveUp(Reason::Rejected),
+            408 | 425 | 429 | 500 | 502 | 503 | 504 | 529 => Failure::Wait(self.retry_after),
+            0 if busy => Failure::Wait(self.retry_after),
+            400..=499 => Failure::GiveUp(Reason::Rejected),
             0 if matches!(kind, "payment_required" | "permission_denied" | "context_length_exceeded") => {
-                RetryAction::GiveUp(Reason::Rejected)
+                Failure::GiveUp(Reason::Rejected)
             }
-            _ => RetryAction::GiveUp(Reason::UpstreamError),
+            _ => Failure::GiveUp(Reason::UpstreamError),
         }
     }
 

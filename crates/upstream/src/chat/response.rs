@@ -84,6 +84,14 @@ struct RawUsage<'a> {
     #[serde(borrow, default)]
     completion_tokens: Raw<'a>,
     #[serde(borrow, default)]
+    input_tokens: Raw<'a>,
+    #[serde(borrow, default)]
+    output_tokens: Raw<'a>,
+    #[serde(borrow, default)]
+    total_input_tokens: Raw<'a>,
+    #[serde(borrow, default)]
+    total_output_tokens: Raw<'a>,
+    #[serde(borrow, default)]
     cost: Raw<'a>,
     #[serde(borrow, default)]
     is_byok: Raw<'a>,
@@ -132,16 +140,24 @@ impl<'a> Completion<'a> {
 
     /// Returns the tokens and cost.
     pub(crate) fn usage(&self) -> Option<Usage> {
-        let raw: RawUsage<'_> = serde_json::from_str(self.usage?.get()).ok()?;
+        Usage::read(self.usage)
+    }
+}
+
+impl Usage {
+    /// Parses a `usage` object. Decision APIs name its tokens otherwise than chat completions.
+    pub(crate) fn read(usage: Raw<'_>) -> Option<Self> {
+        let raw: RawUsage<'_> = serde_json::from_str(usage?.get()).ok()?;
         let figure = |raw: Raw<'_>| usd(raw?.get().trim());
         let details = raw.cost_details.and_then(|details| figure(details.upstream_inference_cost));
         // With a caller's own key for the provider (BYOK), `cost` contains only OpenRouter's fee.
         let byok = raw.is_byok.is_some_and(|value| value.get() == "true");
         let cost = figure(raw.cost)
             .map(|cost| details.filter(|_| byok).map_or(cost, |provider| cost.plus(provider)));
-        Some(Usage {
-            prompt_tokens: number(raw.prompt_tokens).map(|tokens| tokens as u64),
-            completion_tokens: number(raw.completion_tokens).map(|tokens| tokens as u64),
+        let tokens = |names: [Raw<'_>; 3]| names.into_iter().find_map(number).map(|tokens| tokens as u64);
+        Some(Self {
+            prompt_tokens: tokens([raw.prompt_tokens, raw.input_tokens, raw.total_input_tokens]),
+            completion_tokens: tokens([raw.completion_tokens, raw.output_tokens, raw.total_output_tokens]),
             reasoning_tokens: raw
                 .completion_tokens_details
                 .and_then(|details| number(details.reasoning_tokens))

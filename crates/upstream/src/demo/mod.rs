@@ -152,6 +152,7 @@ impl Models for Demo {
         let within = limits.within;
         let no_vote = |reason, detail| ModelResponse {
             vote: Err(NoVote::new(reason, detail)),
+            probabilities: None,
             spend: Spend::NOTHING,
             tokens: None,
             casting: None,
@@ -175,7 +176,7 @@ impl Models for Demo {
             None => preferred_option(member, view)
                 .ok_or_else(|| NoVote::new(Reason::Unparsable, "the question has no options (simulated)")),
         };
-        ModelResponse { vote, spend, tokens, casting: None, answered_by: None }
+        ModelResponse { vote, probabilities: None, spend, tokens, casting: None, answered_by: None }
     }
 
     async fn explain(

@@ -4,7 +4,7 @@ use ep_kernel::ports::{Variant, VariantPricing};
 use ep_polling::money::{PicoUsd, Price};
 
 use super::hashed_random::HashedRandom;
-use crate::registry::listing::ListedModel;
+use crate::registry::listing::{Interface, ListedModel};
 use crate::voting::Capabilities;
 
 const FAMILIES: [&str; 10] =
@@ -102,12 +102,13 @@ fn demo_model(index: usize, family: &'static str, tier: &'static Tier) -> DemoMo
             free,
             supports_tools: Some(true),
             supported_parameters: vec!["tools".to_owned(), "tool_choice".to_owned(), "max_tokens".to_owned()],
+            decision_model: false,
             presets: Vec::new(),
             id,
         },
         price: Some(price),
         created: 1_767_225_600 + index as i64 * 864_000,
-        capabilities: Capabilities::UNKNOWN,
+        interface: Interface::Chat(Capabilities::UNKNOWN),
         output_tokens: 256,
     };
     DemoModel { listed, tier }

@@ -271,7 +271,13 @@ impl Preset {
             let text = format!("exclude leaves no model of preset {}: exclude fewer", self.query.name);
             return Fault::invalid("exclude", text);
         }
-        let problem = if self.query.free_only {
+        let decides = |model: &ListedModel| model.variant.decision_model;
+        let mut free = snapshot.models.iter().filter(|model| model.variant.free);
+        let problem = if snapshot.models.iter().all(decides) {
+            "the upstream lists only decision models, which presets leave out".to_owned()
+        } else if self.query.free_only && free.any(decides) {
+            "the only free models here are decision models, which presets leave out".to_owned()
+        } else if self.query.free_only {
             "there are no free models here: the upstream lists none at a price of zero".to_owned()
         } else {
             let count = snapshot.models.len();

@@ -6,7 +6,7 @@ use ep_kernel::fault::{Fault, Kind};
 use ep_polling::roster::{MIN_NAMED, ModelNames};
 use ep_polling::stopping::MAX_ROSTER;
 
-use super::query::Pattern;
+use crate::pattern::Pattern;
 use crate::registry::family::base_id;
 use crate::registry::listing::ListedModel;
 

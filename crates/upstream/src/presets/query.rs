@@ -7,8 +7,8 @@ use ep_kernel::ports::PanelOrder;
 use ep_polling::money::Price;
 use ep_polling::stopping::MAX_ROSTER;
 use serde::Deserialize;
-use wildmatch::WildMatchPattern;
 
+use crate::pattern::Pattern;
 use crate::registry::listing::ListedModel;
 use crate::registry::weights::weights;
 
@@ -34,6 +34,9 @@ pub(super) struct Query {
     #[serde(default)]
     exclude: Vec<Pattern>,
     max_per_family: Option<usize>,
+    /// True if decision models fit, too.
+    #[serde(default)]
+    decision_models: bool,
     #[serde(default)]
     pinned: Vec<String>,
     /// The basis of the models' order, if the preset is a panel.
@@ -128,7 +131,8 @@ impl Query {
         };
         let blended = model.price.map(blended);
         let completion = model.price.map(|price| price.completion.usd_per_million());
-        (!self.free_only || variant.free)
+        (self.decision_models || !variant.decision_model)
+            && (!self.free_only || variant.free)
             && within(blended, self.min_blended_usd_per_million, self.max_blended_usd_per_million)
             && within(completion, self.min_completion_usd_per_million, self.max_completion_usd_per_million)
             && variant.context_length.is_none_or(|tokens| self.min_context.is_none_or(|min| tokens >= min))
@@ -152,45 +156,4 @@ impl Query {
 /// Blends prices in USD per million tokens: three parts prompt, one part completion.
 fn blended(price: Price) -> f64 {
     (price.prompt.usd_per_million() * 3.0 + price.completion.usd_per_million()) / 4.0
-}
-
-/// A case-insensitive pattern in which `*` matches any text.
-#[derive(Debug, Deserialize)]
-#[serde(from = "String")]
-pub(super) struct Pattern(WildMatchPattern<'*', '\0'>);
-
-impl Pattern {
-    pub(super) fn matches(&self, text: &str) -> bool {
-        self.0.matches(text)
-    }
-}
-
-impl From<String> for Pattern {
-    fn from(pattern: String) -> Self {
-        Self(WildMatchPattern::new_case_insensitive(&pattern))
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_star_matches_any_text() {
-        for (pattern, text) in [
-            ("*:free", "a/b:free"),
-            ("a/*", "A/b"),
-            ("a/*b*c", "a/xbxbc"),
-            ("*", ""),
-            ("a/b", "a/b"),
-            ("*coder*", "x-coder"),
-        ] {
-            assert!(Pattern::from(pattern.to_owned()).matches(text), "{pattern} {text}");
-        }
-        for (pattern, text) in
-            [("*:free", "a/b"), ("a/*", "b/a/"), ("a*b*b", "ab"), ("a/b", "a/bc"), ("", "a"), ("a?c", "abc")]
-        {
-            assert!(!Pattern::from(pattern.to_owned()).matches(text), "{pattern} {text}");
-        }
-    }
 }

@@ -44,7 +44,7 @@ pub(crate) struct ModelListCache {
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) ttl: Duration,
     pub(crate) timeout: Duration,
-    pub(crate) unpriced_is_free: bool,
+    pub(crate) rules: listing::Rules,
     pub(crate) tasks: TaskTracker,
     pub(crate) stop: CancellationToken,
     pub(crate) state: CacheState,
@@ -104,7 +104,7 @@ impl FetchError {
                 "the model upstream lists no models; the operator should make one available there".to_owned()
             }
             Self::NoModels(entries) => format!(
-                "none of the {entries} entries of the model upstream's list is a chat model that can vote; the \
+                "none of the {entries} entries of the model upstream's list is a model that can vote; the \
                  operator should make one available there"
             ),
             Self::NotAList => {
@@ -196,7 +196,7 @@ impl ModelListCache {
                 return None;
             }
         };
-        let models = listing::read(&stored.body, self.clock.now(), self.unpriced_is_free).ok()?.models;
+        let models = listing::read(&stored.body, self.clock.now(), &self.rules).ok()?.models;
         // An earlier release may have stored an empty list.
         if models.is_empty() {
             return None;
@@ -249,7 +249,7 @@ impl ModelListCache {
             Err(_) => return Err(FetchError::Unreachable("timed out".to_owned())),
         };
         let now = self.clock.now();
-        let listing = listing::read(&body, now, self.unpriced_is_free).map_err(|_| FetchError::NotAList)?;
+        let listing = listing::read(&body, now, &self.rules).map_err(|_| FetchError::NotAList)?;
         let models = listing.models;
         if models.is_empty() {
             return Err(FetchError::NoModels(listing.entries));

@@ -11,10 +11,11 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 
 use super::family::{family, is_reasoning_model, maker};
-use super::modalities::is_text_chat;
+use super::modalities::{Role, role};
 use super::prices::{Pricing, pricing};
 use super::raw_entry::{Raw, RawModel, strings};
 use crate::chat::response::{number, text};
+use crate::decision_rules::{DecisionModels, Dialect};
 use crate::fallback_level::FallbackLevel;
 use crate::voting::Capabilities;
 
@@ -24,7 +25,29 @@ const REASONING_OUTPUT_TOKENS: u32 = 1024;
 // A repeated option needs at most one token per byte; the rest is for the JSON around it.
 const _: () = assert!(OUTPUT_TOKENS as usize >= ChoiceForm::MAX_TEXT_BYTES + 50);
 
-/// A chat model of a list.
+/// The way in which a model is asked for its vote.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Interface {
+    /// By chat, with these capabilities.
+    Chat(Capabilities),
+    /// By a decision API.
+    Decisions(Dialect),
+}
+
+/// The rules for reading a list.
+#[derive(Debug, Clone)]
+pub(crate) struct Rules {
+    /// True if models without a price are free.
+    pub(crate) unpriced_is_free: bool,
+    pub(crate) decisions: DecisionModels,
+}
+
+impl Rules {
+    /// No rules of an operator.
+    pub(crate) const NONE: Self = Self { unpriced_is_free: false, decisions: DecisionModels::LISTED };
+}
+
+/// A model of a list that can vote.
 #[derive(Debug, Clone)]
 pub(crate) struct ListedModel {
     /// The model as shown to clients.
@@ -32,7 +55,7 @@ pub(crate) struct ListedModel {
     pub(crate) price: Option<Price>,
     /// Creation time in seconds since 1970; zero if unknown.
     pub(crate) created: i64,
-    pub(crate) capabilities: Capabilities,
+    pub(crate) interface: Interface,
     pub(crate) output_tokens: u32,
 }
 
@@ -51,7 +74,7 @@ impl ListedModel {
 /// The content of a model list.
 #[derive(Debug)]
 pub(crate) struct Listing {
-    /// The chat models.
+    /// The models that can vote.
     pub(crate) models: Vec<ListedModel>,
     /// Number of entries, including those that are skipped.
     pub(crate) entries: usize,
@@ -62,49 +85,45 @@ pub(crate) struct Listing {
 #[error("the upstream's response is not a model list")]
 pub(crate) struct NotAList;
 
-/// Parses a document. Skips invalid, duplicate and expired entries, aliases, and models that are not for
-/// chat.
-pub(crate) fn read(document: &str, now: Timestamp, unpriced_is_free: bool) -> Result<Listing, NotAList> {
-    #[derive(Deserialize)]
-    struct Envelope<'a> {
-        #[serde(borrow)]
-        data: Option<Vec<&'a RawValue>>,
-    }
+/// Parses a document. Skips invalid, duplicate and expired entries, aliases, and models that neither chat nor decide.
+pub(crate) fn read(document: &str, now: Timestamp, rules: &Rules) -> Result<Listing, NotAList> {
     let document = document.trim_start();
     let entries: Vec<&RawValue> = if document.starts_with('[') {
         serde_json::from_str(document).map_err(|_| NotAList)?
     } else {
         // A server without models may send `"data": null`, but a document without `data` is not a list.
         let members: HashMap<&str, &RawValue> = serde_json::from_str(document).map_err(|_| NotAList)?;
-        members.get("data").ok_or(NotAList)?;
-        let envelope: Envelope<'_> = serde_json::from_str(document).map_err(|_| NotAList)?;
-        envelope.data.unwrap_or_default()
+        // System One has `models` with names.
+        let list = members.get("data").or_else(|| members.get("models")).ok_or(NotAList)?;
+        serde_json::from_str::<Option<_>>(list.get()).map_err(|_| NotAList)?.unwrap_or_default()
     };
     let mut seen = HashSet::new();
     let count = entries.len();
     let models =
         entries.into_iter().filter_map(|entry| serde_json::from_str::<RawModel<'_>>(entry.get()).ok());
-    let listed = models.filter_map(|model| list(&model, now, unpriced_is_free));
+    let listed = models.filter_map(|model| list(&model, now, rules));
     let models = listed.filter(|listed| seen.insert(listed.variant.id.clone())).collect();
     Ok(Listing { models, entries: count })
 }
 
-fn list(model: &RawModel<'_>, now: Timestamp, unpriced_is_free: bool) -> Option<ListedModel> {
-    let id = text(model.id)?.trim().to_owned();
+fn list(model: &RawModel<'_>, now: Timestamp, rules: &Rules) -> Option<ListedModel> {
+    let id = text(model.id).or_else(|| text(model.name))?.trim().to_owned();
     let alias = id.starts_with('~');
-    if id.is_empty()
-        || alias
-        || is_expired(model.expiration_date, now)
-        || !is_text_chat(&id, model.architecture)
-    {
+    if id.is_empty() || alias || is_expired(model.expiration_date, now) {
         return None;
     }
+    let dialect = match (rules.decisions.by_rule(&id), role(&id, model.architecture)) {
+        (Some(dialect), _) => Some(dialect),
+        (None, Role::Decisions) => Some(rules.decisions.listed()),
+        (None, Role::Chat) => None,
+        (None, Role::Other) => return None,
+    };
     let pricing = model.pricing.and_then(pricing);
     let price = match &pricing {
         // A negative price marks a router, which would let other models vote in its name.
         Some(Pricing::Varies) => return None,
         Some(Pricing::Listed(_, price)) => Some(*price),
-        None => unpriced_is_free.then_some(Price::FREE),
+        None => rules.unpriced_is_free.then_some(Price::FREE),
     };
     let parameters = model.supported_parameters.map(|raw| strings(Some(raw)));
     let supports =
@@ -132,8 +151,9 @@ fn list(model: &RawModel<'_>, now: Timestamp, unpriced_is_free: bool) -> Option<
     Some(ListedModel {
         price,
         created: number(model.created).map_or(0, |seconds| seconds as i64),
-        capabilities: Capabilities { first_level, lowest_effort },
-        output_tokens: if reasons { REASONING_OUTPUT_TOKENS } else { OUTPUT_TOKENS },
+        interface: dialect
+            .map_or(Interface::Chat(Capabilities { first_level, lowest_effort }), Interface::Decisions),
+        output_tokens: if reasons && dialect.is_none() { REASONING_OUTPUT_TOKENS } else { OUTPUT_TOKENS },
         variant: Variant {
             name,
             provider,
@@ -143,6 +163,7 @@ fn list(model: &RawModel<'_>, now: Timestamp, unpriced_is_free: bool) -> Option<
             free: price.is_some_and(|price| price.is_free()),
             supports_tools: supports("tools"),
             supported_parameters: parameters.unwrap_or_default(),
+            decision_model: dialect.is_some(),
             presets: Vec::new(),
             id,
         },
@@ -198,7 +219,12 @@ mod tests {
     use super::*;
 
     fn listed(document: &str) -> Vec<ListedModel> {
-        read(document, Timestamp::from_millis(1_769_817_600_000), false).unwrap().models
+        read(document, Timestamp::from_millis(1_769_817_600_000), &rules(&[])).unwrap().models
+    }
+
+    fn rules(decisions: &[&str]) -> Rules {
+        let decisions = decisions.iter().map(|rule| rule.parse().unwrap()).collect();
+        Rules { unpriced_is_free: false, decisions: DecisionModels::new(decisions, false) }
     }
 
     #[test]
@@ -215,8 +241,11 @@ mod tests {
         assert_eq!(model.variant.provider, "maker");
         assert_eq!(model.price.unwrap().prompt.pico(), 300_000);
         assert_eq!(
-            model.capabilities,
-            Capabilities { first_level: FallbackLevel::Required, lowest_effort: Some("minimal") }
+            model.interface,
+            Interface::Chat(Capabilities {
+                first_level: FallbackLevel::Required,
+                lowest_effort: Some("minimal")
+            })
         );
         assert_eq!(model.output_tokens, 1024);
         assert_eq!(model.variant.supports_tools, Some(true));
@@ -231,9 +260,10 @@ mod tests {
         assert_eq!((models[0].price, models[0].variant.free), (None, false));
         assert_eq!(models[0].variant.provider, "library");
         assert_eq!(models[0].variant.supports_tools, None);
-        assert_eq!(models[0].capabilities, Capabilities::UNKNOWN);
+        assert_eq!(models[0].interface, Interface::Chat(Capabilities::UNKNOWN));
         assert_eq!(models[1].variant.context_length, Some(4096));
-        let free = read(document, Timestamp::from_millis(0), true).unwrap().models;
+        let free = Rules { unpriced_is_free: true, ..rules(&[]) };
+        let free = read(document, Timestamp::from_millis(0), &free).unwrap().models;
         assert!(free[0].variant.free && free[0].price == Some(Price::FREE));
     }
 
@@ -252,8 +282,12 @@ mod tests {
             {"id":"a/plain","supported_parameters":[]},
             {"id":"a/loose","supported_parameters":["tools"]}]"#,
         );
+        let first_level = |model: &ListedModel| match model.interface {
+            Interface::Chat(capabilities) => capabilities.first_level,
+            Interface::Decisions(dialect) => panic!("{dialect:?}"),
+        };
         let ids: Vec<(&str, FallbackLevel)> =
-            models.iter().map(|m| (m.variant.id.as_str(), m.capabilities.first_level)).collect();
+            models.iter().map(|m| (m.variant.id.as_str(), first_level(m))).collect();
         assert_eq!(
             ids,
             [
@@ -264,8 +298,60 @@ mod tests {
                 ("a/loose", FallbackLevel::Auto)
             ]
         );
-        assert_eq!(read("{\"error\":1}", Timestamp::from_millis(0), false).unwrap_err(), NotAList);
-        assert_eq!(read("{\"data\":null}", Timestamp::from_millis(0), false).unwrap().entries, 0);
-        assert_eq!(read("<html>", Timestamp::from_millis(0), false).unwrap_err(), NotAList);
+        assert_eq!(read("{\"error\":1}", Timestamp::from_millis(0), &rules(&[])).unwrap_err(), NotAList);
+        assert_eq!(read("{\"data\":null}", Timestamp::from_millis(0), &rules(&[])).unwrap().entries, 0);
+        assert_eq!(read("<html>", Timestamp::from_millis(0), &rules(&[])).unwrap_err(), NotAList);
+    }
+
+    #[test]
+    fn decision_models_are_marked_by_the_list_or_by_a_rule() {
+        let document = r#"{"data":[{"id":"a/decider","architecture":{"output_modalities":["decisions"]},
+            "supported_parameters":["reasoning"]},
+            {"id":"a/both","architecture":{"modality":"text->text+decisions"}},
+            {"id":"a/sees","architecture":{"input_modalities":["image"],"output_modalities":["decisions"]}},
+            {"id":"jev-1"},{"id":"jev-guard"},{"id":"a/chat"}]}"#;
+        let interfaces = |rules: &Rules| {
+            let models = read(document, Timestamp::from_millis(0), rules).unwrap().models;
+            let decides = models.iter().map(|model| match model.interface {
+                Interface::Chat(_) => (model.variant.id.clone(), None),
+                Interface::Decisions(dialect) => (model.variant.id.clone(), Some(dialect)),
+            });
+            assert!(
+                models
+                    .iter()
+                    .zip(decides.clone())
+                    .all(|(model, (_, dialect))| model.variant.decision_model == dialect.is_some())
+            );
+            assert_eq!(models[0].output_tokens, OUTPUT_TOKENS, "no tokens for reasoning");
+            decides.collect::<Vec<_>>()
+        };
+        let found = |list: &[(&str, Option<Dialect>)]| {
+            list.iter().map(|(id, dialect)| ((*id).to_owned(), *dialect)).collect::<Vec<_>>()
+        };
+        let openai = Some(Dialect::OpenAi);
+        assert_eq!(
+            interfaces(&rules(&[])),
+            found(&[("a/decider", openai), ("a/both", openai), ("jev-1", None), ("a/chat", None)])
+        );
+        let (system_one, gemini) = (Some(Dialect::SystemOne), Some(Dialect::Gemini));
+        assert_eq!(
+            interfaces(&rules(&["jev-*=systemone", "a/both=gemini"])),
+            found(&[
+                ("a/decider", openai),
+                ("a/both", gemini),
+                ("jev-1", system_one),
+                ("jev-guard", system_one),
+                ("a/chat", None)
+            ])
+        );
+    }
+
+    #[test]
+    fn the_list_of_system_one_is_read() {
+        let document = r#"{"models":[{"name":"jev-1","description":"A decision model."},{"name":"jev-2"}]}"#;
+        let models = read(document, Timestamp::from_millis(0), &rules(&["*=systemone"])).unwrap().models;
+        let ids: Vec<&str> = models.iter().map(|model| model.variant.id.as_str()).collect();
+        assert_eq!(ids, ["jev-1", "jev-2"]);
+        assert!(models.iter().all(|model| model.interface == Interface::Decisions(Dialect::SystemOne)));
     }
 }

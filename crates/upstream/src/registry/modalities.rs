@@ -6,8 +6,19 @@ use super::family::{is_not_a_chat_model, names_another_medium};
 use super::raw_entry::{Raw, strings};
 use crate::chat::response::text;
 
-/// Returns true if the model reads text and writes only text. Its entry takes precedence over its id.
-pub(super) fn is_text_chat(id: &str, architecture: Raw<'_>) -> bool {
+/// The kind of a model.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Role {
+    /// It reads text and writes only text.
+    Chat,
+    /// It reads text and gives decisions.
+    Decisions,
+    /// It can neither chat nor decide.
+    Other,
+}
+
+/// Returns the kind of a model. Its entry takes precedence over its id.
+pub(super) fn role(id: &str, architecture: Raw<'_>) -> Role {
     #[derive(Deserialize)]
     struct Architecture<'a> {
         #[serde(borrow, default)]
@@ -17,13 +28,11 @@ pub(super) fn is_text_chat(id: &str, architecture: Raw<'_>) -> bool {
         #[serde(borrow, default)]
         modality: Raw<'a>,
     }
-    if is_not_a_chat_model(id) {
-        return false;
-    }
+    let by_id = |is_other: bool| if is_other { Role::Other } else { Role::Chat };
     let Some(architecture) =
         architecture.and_then(|raw| serde_json::from_str::<Architecture<'_>>(raw.get()).ok())
     else {
-        return !names_another_medium(id);
+        return by_id(is_not_a_chat_model(id) || names_another_medium(id));
     };
     let (mut reads, mut writes) =
         (strings(architecture.input_modalities), strings(architecture.output_modalities));
@@ -34,9 +43,15 @@ pub(super) fn is_text_chat(id: &str, architecture: Raw<'_>) -> bool {
         reads = if reads.is_empty() { split(input) } else { reads };
         writes = if writes.is_empty() { split(output) } else { writes };
     }
-    if writes.is_empty() {
-        return !names_another_medium(id);
+    let reads_text = reads.is_empty() || reads.iter().any(|modality| modality == "text");
+    if reads_text && writes.iter().any(|modality| modality == "decisions") {
+        return Role::Decisions;
     }
-    (reads.is_empty() || reads.iter().any(|modality| modality == "text"))
-        && writes.iter().all(|modality| modality == "text")
+    if is_not_a_chat_model(id) {
+        return Role::Other;
+    }
+    if writes.is_empty() {
+        return by_id(names_another_medium(id));
+    }
+    by_id(!reads_text || writes.iter().any(|modality| modality != "text"))
 }

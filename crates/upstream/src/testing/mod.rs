@@ -2,6 +2,7 @@
 //! manual clock, and the parsers of upstream data.
 
 mod cache;
+mod decision;
 pub mod readers;
 mod request;
 mod script;

@@ -22,6 +22,8 @@ pub enum RequestedForm {
     Schema,
     /// Only text.
     Prose,
+    /// A question of a decision API.
+    Decision,
 }
 
 #[derive(Deserialize)]
@@ -86,26 +88,32 @@ impl<'a> Request<'a> {
 
     pub(super) fn choose(&'a self, votes_for: &VoteFor) -> ChosenOption<'a> {
         let options = self.options();
-        let by_text = |text: &str| options.iter().position(|(_, option)| *option == text);
-        let by_hash = || {
-            let rank = |(_, text): &(&str, &str)| {
-                let mut hasher = DefaultHasher::new();
-                (&*self.model, text).hash(&mut hasher);
-                hasher.finish()
-            };
-            (0..options.len()).max_by_key(|&index| rank(&options[index])).unwrap_or(0)
-        };
-        let index = match votes_for {
-            VoteFor::First => 0,
-            VoteFor::Text(text) => by_text(text).unwrap_or(0),
-            VoteFor::ByModel(table) => {
-                table.get(&*self.model).and_then(|text| by_text(text)).unwrap_or_else(by_hash)
-            }
-            VoteFor::Hash => by_hash(),
-        };
+        let texts: Vec<&str> = options.iter().map(|(_, text)| *text).collect();
+        let index = votes_for.choose(&self.model, &texts);
         let (value, text) = options.get(index).copied().unwrap_or(("", ""));
         let other = options.iter().map(|(value, _)| *value).find(|other| *other != value).unwrap_or("");
         ChosenOption { value, text, other }
+    }
+}
+
+impl VoteFor {
+    /// Returns the index of the option that this model votes for.
+    pub(super) fn choose(&self, model: &str, texts: &[&str]) -> usize {
+        let by_text = |text: &str| texts.iter().position(|option| *option == text);
+        let by_hash = || {
+            let rank = |text: &str| {
+                let mut hasher = DefaultHasher::new();
+                (model, text).hash(&mut hasher);
+                hasher.finish()
+            };
+            (0..texts.len()).max_by_key(|&index| rank(texts[index])).unwrap_or(0)
+        };
+        match self {
+            Self::First => 0,
+            Self::Text(text) => by_text(text).unwrap_or(0),
+            Self::ByModel(table) => table.get(model).and_then(|text| by_text(text)).unwrap_or_else(by_hash),
+            Self::Hash => by_hash(),
+        }
     }
 }
 

@@ -1,5 +1,6 @@
 //! The scripted upstream server.
 
+use std::borrow::Cow;
 use std::collections::HashMap;
 use std::net::{SocketAddr, TcpListener};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -10,7 +11,7 @@ use axum::Router;
 use axum::body::{Body, Bytes};
 use axum::extract::{DefaultBodyLimit, State};
 use axum::http::header::CONTENT_TYPE;
-use axum::http::{HeaderMap, Response, StatusCode};
+use axum::http::{HeaderMap, Response, StatusCode, Uri};
 use axum::routing::{get, post};
 use axum::serve::ListenerExt as _;
 use futures::{StreamExt as _, stream};
@@ -19,6 +20,7 @@ use serde_json::{Value, json};
 use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
 
+use super::decision::DecisionRequest;
 use super::request::{ChosenOption, Request, RequestedForm};
 use super::script::{Action, Behaviour, Billing, Form, Forms, Script};
 
@@ -62,12 +64,61 @@ struct ServerState {
 }
 
 impl ServerState {
+    /// Records a request. Returns the number of earlier requests to the model.
+    fn receive(
+        &self,
+        script: &Script,
+        model: &str,
+        requested_form: RequestedForm,
+        headers: HeaderMap,
+        body: &[u8],
+    ) -> usize {
+        let mut log = self.log();
+        log.total += 1;
+        if script.keep_requests {
+            log.received.push(ReceivedRequest {
+                model: model.to_owned(),
+                requested_form,
+                headers,
+                body: serde_json::from_slice(body).unwrap_or_default(),
+                at: Instant::now(),
+            });
+        }
+        let calls = log.calls.entry(model.to_owned()).or_default();
+        *calls += 1;
+        *calls - 1
+    }
+
+    /// Waits for the latency of a behaviour, and until a held request may go on.
+    async fn delay(&self, script: &Script, behaviour: &Behaviour, before: usize) {
+        let latency = behaviour.latency + behaviour.jitter.mul_f64((before as f64 * 0.618).fract());
+        if !latency.is_zero() {
+            tokio::time::sleep(latency).await;
+        }
+        if script.held
+            && let Ok(released) = self.released.acquire().await
+        {
+            released.forget();
+        }
+    }
+
     fn script(&self) -> Arc<Script> {
         Arc::clone(&self.script.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
     fn log(&self) -> MutexGuard<'_, Log> {
         self.log.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Script {
+    /// Returns the behaviour of a model.
+    fn behaviour(&self, model: &str) -> Cow<'_, Behaviour> {
+        let named = || model.rsplit_once('@').and_then(|(_, name)| Behaviour::named(name));
+        match self.behaviours.get(model) {
+            Some(behaviour) => Cow::Borrowed(behaviour),
+            None => named().map_or(Cow::Borrowed(&self.default), Cow::Owned),
+        }
     }
 }
 
@@ -153,6 +204,9 @@ fn router(state: Arc<ServerState>) -> Router {
     Router::new()
         .route("/v1/models", get(models))
         .route("/v1/chat/completions", post(completions))
+        .route("/v1/decisions", post(decisions))
+        .route("/v1/systemone", post(decisions))
+        .route("/v1beta/decisions", post(decisions))
         .layer(DefaultBodyLimit::max(8 * 1024 * 1024))
         .with_state(state)
 }
@@ -183,65 +237,69 @@ async fn completions(
     body: Bytes,
 ) -> Response<Body> {
     let script = state.script();
-    if let Some(key) = &script.key
-        && headers.get("authorization").is_none_or(|given| *given != format!("Bearer {key}"))
-    {
+    if !has_key(&script, &headers) {
         return error(401, "No auth credentials found");
     }
     let request: Request<'_> = match serde_json::from_slice(&body) {
         Ok(request) => request,
         Err(why) => return error(400, &why.to_string()),
     };
-    let model = &*request.model;
-    let before = {
-        let mut log = state.log();
-        log.total += 1;
-        if script.keep_requests {
-            log.received.push(ReceivedRequest {
-                model: model.to_owned(),
-                requested_form: request.requested_form(),
-                headers,
-                body: serde_json::from_slice(&body).unwrap_or_default(),
-                at: Instant::now(),
-            });
-        }
-        if let Some(calls) = log.calls.get_mut(model) {
-            *calls += 1;
-            *calls - 1
-        } else {
-            log.calls.insert(model.to_owned(), 1);
-            0
-        }
-    };
-    let named = || model.rsplit_once('@').and_then(|(_, name)| Behaviour::named(name));
-    let named_behaviour;
-    let behaviour = match script.behaviours.get(model) {
-        Some(behaviour) => behaviour,
-        None => match named() {
-            Some(behaviour) => {
-                named_behaviour = behaviour;
-                &named_behaviour
-            }
-            None => &script.default,
-        },
-    };
-    let latency = behaviour.latency + behaviour.jitter.mul_f64((before as f64 * 0.618).fract());
-    if !latency.is_zero() {
-        tokio::time::sleep(latency).await;
-    }
-    if script.held
-        && let Ok(released) = state.released.acquire().await
-    {
-        released.forget();
-    }
+    let (model, form) = (&*request.model, request.requested_form());
+    let before = state.receive(&script, model, form, headers, &body);
+    let behaviour = script.behaviour(model);
+    state.delay(&script, &behaviour, before).await;
     let chosen = request.choose(&script.votes_for);
     if request.is_for_explanation() {
-        return perform(&script.explains, behaviour, &request, &chosen).await;
+        return perform(&script.explains, &behaviour, &request, &chosen).await;
     }
     let Some(action) = behaviour.actions.get(before).or(behaviour.actions.last()) else {
         return error(404, "no such model");
     };
-    perform(action, behaviour, &request, &chosen).await
+    perform(action, &behaviour, &request, &chosen).await
+}
+
+/// Returns true if a request has the key that the script asks for. Google's clients have a header of their own.
+fn has_key(script: &Script, headers: &HeaderMap) -> bool {
+    script.key.as_ref().is_none_or(|key| {
+        let given = |name: &str, value: String| headers.get(name).is_some_and(|given| *given == value);
+        given("authorization", format!("Bearer {key}")) || given("x-goog-api-key", key.clone())
+    })
+}
+
+/// Answers a question of a decision API. Only some actions have a meaning there.
+async fn decisions(
+    State(state): State<Arc<ServerState>>,
+    uri: Uri,
+    headers: HeaderMap,
+    body: Bytes,
+) -> Response<Body> {
+    let script = state.script();
+    if !has_key(&script, &headers) {
+        return error(401, "No auth credentials found");
+    }
+    let Some(request) = DecisionRequest::read(uri.path(), &body) else {
+        return error(422, "not a question with choices");
+    };
+    let model = request.model.as_str();
+    let before = state.receive(&script, model, RequestedForm::Decision, headers, &body);
+    let behaviour = script.behaviour(model);
+    state.delay(&script, &behaviour, before).await;
+    match behaviour.actions.get(before).or(behaviour.actions.last()) {
+        None => error(404, "no such model"),
+        Some(Action::Obey(_)) => {
+            let usage = match &behaviour.billing {
+                Billing::Silent => json!(null),
+                Billing::Usage(usage) => usage.clone(),
+                Billing::Tokens(prompt, completion) | Billing::Header(prompt, completion, _) => {
+                    request.usage(*prompt, *completion, None)
+                }
+                Billing::Cost(prompt, completion, cost) => request.usage(*prompt, *completion, Some(*cost)),
+            };
+            let named = behaviour.reported_model.as_deref().unwrap_or(model);
+            reply(200, request.answer(&script.votes_for, named, &usage).to_string())
+        }
+        Some(action) => plain(action).await.unwrap_or_else(|| error(400, "this model does not chat")),
+    }
 }
 
 async fn perform(
@@ -260,6 +318,19 @@ async fn perform(
             completion(behaviour, request, &AssistantMessage::calls(tool, &arguments), "tool_calls")
         }
         Action::Message(message, finish) => completion(behaviour, request, message, finish),
+        Action::Slow(pause) => {
+            let body = say(json!({ "option": chosen.value }).to_string(), "stop").into_body();
+            let bytes = axum::body::to_bytes(body, usize::MAX).await.unwrap_or_default();
+            let pieces: Vec<Bytes> = bytes.chunks(16).map(Bytes::copy_from_slice).collect();
+            reply(200, Body::from_stream(slowly(pieces, *pause)))
+        }
+        other => plain(other).await.unwrap_or_else(|| error(500, "the script has no such action")),
+    }
+}
+
+/// Performs an action that does not depend on the request. `None` for any other.
+async fn plain(action: &Action) -> Option<Response<Body>> {
+    Some(match action {
         Action::Status(status, body) => reply(*status, body.clone()),
         Action::StatusWithHeader(status, body, (name, value)) => {
             let mut response = reply(*status, body.clone());
@@ -290,13 +361,13 @@ async fn perform(
             });
             reply(200, Body::from_stream(pieces))
         }
-        Action::Slow(pause) => {
-            let body = say(json!({ "option": chosen.value }).to_string(), "stop").into_body();
-            let bytes = axum::body::to_bytes(body, usize::MAX).await.unwrap_or_default();
-            let pieces: Vec<Bytes> = bytes.chunks(16).map(Bytes::copy_from_slice).collect();
-            reply(200, Body::from_stream(slowly(pieces, *pause)))
-        }
-    }
+        Action::Obey(_)
+        | Action::Says(_)
+        | Action::Ends(..)
+        | Action::Calls(..)
+        | Action::Message(..)
+        | Action::Slow(_) => return None,
+    })
 }
 
 fn slowly(pieces: Vec<Bytes>, pause: Duration) -> impl stream::Stream<Item = std::io::Result<Bytes>> {
@@ -317,7 +388,7 @@ fn obey(
         RequestedForm::Object => (forms.object, true),
         RequestedForm::Auto => (forms.auto, true),
         RequestedForm::Schema => (forms.schema, false),
-        RequestedForm::Prose => (Form::Ignored("{value}"), false),
+        RequestedForm::Prose | RequestedForm::Decision => (Form::Ignored("{value}"), false),
     };
     match form {
         Form::Obeyed if called => {

@@ -13,6 +13,7 @@ fn vote(body: &str) {
     for form in [ChoiceForm::Text, ChoiceForm::Letter] {
         readers::vote(body.as_bytes(), &OPTIONS, form);
     }
+    readers::decisions(body.as_bytes(), &OPTIONS);
 }
 
 proptest! {
@@ -38,6 +39,21 @@ proptest! {
         let body = format!("{start}{}", unit.repeat(LONGEST / unit.len()));
         vote(&body);
         readers::error_text(500, body.as_bytes());
+    }
+
+    #[test]
+    fn of_a_decision(
+        unit in r#"([{}\[\]":,\\ \n]|"vote":|"probabilities":|"Earth":|"Mars":|"value":|0\.5|null|1e9|\\u00|é){1,6}"#,
+        start in prop::sample::select(vec![
+            "{\"answers\":", "{\"answers\":{\"vote\":{\"probabilities\":{", "{\"answers\":[{\"probabilities\":[",
+        ]),
+    ) {
+        let body = format!("{start}{}", unit.repeat(LONGEST / unit.len()));
+        readers::decisions(body.as_bytes(), &OPTIONS);
+        let options: Vec<_> = (0..20_000).map(|number| (format!("{unit}{number}"), json!(0.1))).collect();
+        let map: serde_json::Map<String, serde_json::Value> = options.into_iter().collect();
+        let body = json!({ "answers": { "vote": { "probabilities": map } } }).to_string();
+        prop_assert_eq!(readers::decisions(body.as_bytes(), &OPTIONS), [None, None, None]);
     }
 
     #[test]

@@ -5,6 +5,7 @@
 
 mod answers;
 mod costs;
+mod decisions;
 mod demo;
 mod explanations;
 mod failures;

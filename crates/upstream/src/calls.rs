@@ -1,0 +1,291 @@
+//! The requests of one vote: the time at which each may be sent, their cost, and the meaning of their failures. It is the
+//! same for models that chat and for decision models.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use ep_kernel::ports::CallLimits;
+use ep_polling::ballot::{ModelResponse, NoVote, Reason};
+use ep_polling::roster::{Member, PAID_RESPONSES};
+use secrecy::{ExposeSecret, SecretString};
+use tokio::time::Instant;
+use tokio_util::sync::CancellationToken;
+
+use crate::chat::cost::VoteCost;
+use crate::chat::error::{Failure, UpstreamError, public_text};
+use crate::chat::response::Usage;
+use crate::endpoint::Route;
+use crate::rate_limit::RateLimits;
+use crate::transport::{RawResponse, Transport, TransportError};
+
+/// Maximum number of waits for a busy upstream, per vote.
+const MAX_WAITS: u32 = 2;
+
+/// Longer than any call. It limits times, so that their sums cannot overflow.
+pub(crate) const MAX_DURATION: Duration = Duration::from_hours(24);
+
+/// Sends the requests of votes to one upstream, within its limits.
+pub(crate) struct Caller {
+    pub(crate) transport: Transport,
+    pub(crate) limits: RateLimits,
+    /// The API key, which no message may contain.
+    pub(crate) secret: Option<SecretString>,
+    pub(crate) model_timeout: Duration,
+}
+
+/// The requests of one vote.
+pub(crate) struct Calls<'v> {
+    caller: &'v Caller,
+    member: &'v Member,
+    /// The deadline of the poll.
+    poll_deadline: Instant,
+    /// Cancelled when the vote is no longer needed.
+    dropped: CancellationToken,
+    /// The deadline of this model. Its time starts when its first request may be sent.
+    model_deadline: Option<Instant>,
+    cost: VoteCost,
+    paid_responses: u32,
+    requests: u32,
+    waits: u32,
+    reconnected: bool,
+    answered_by: Option<String>,
+}
+
+impl<'v> Calls<'v> {
+    pub(crate) fn new(caller: &'v Caller, member: &'v Member, limits: CallLimits) -> Self {
+        Self {
+            caller,
+            member,
+            poll_deadline: Instant::now() + limits.within.min(MAX_DURATION),
+            dropped: limits.dropped,
+            model_deadline: None,
+            cost: VoteCost::new(member.price),
+            paid_responses: 0,
+            requests: 0,
+            waits: 0,
+            reconnected: false,
+            answered_by: None,
+        }
+    }
+
+    /// Returns the number of requests so far.
+    pub(crate) const fn requests(&self) -> u32 {
+        self.requests
+    }
+
+    /// Returns the number of waits for a busy upstream so far.
+    pub(crate) const fn waits(&self) -> u32 {
+        self.waits
+    }
+
+    /// Returns true if a response was, or may have been, charged.
+    pub(crate) const fn has_paid_response(&self) -> bool {
+        self.paid_responses > 0
+    }
+
+    /// Returns true if another response would not exceed the maximum number of paid ones.
+    pub(crate) const fn may_pay_again(&self) -> bool {
+        self.paid_responses < PAID_RESPONSES
+    }
+
+    /// Waits until the rate limits allow another request, and counts it. Returns its deadline.
+    pub(crate) async fn next_request(&mut self) -> Result<Instant, NoVote> {
+        let free = self.member.price.is_some_and(|price| price.is_free());
+        match self.caller.limits.reserve(free, self.deadline()) {
+            Ok(reservation) => tokio::select! {
+                // Check the reservation first, because most requests need not wait.
+                biased;
+                () = reservation.wait() => {}
+                () = self.dropped.cancelled() => return Err(cancelled_vote()),
+            },
+            Err(reached) => {
+                let text = format!(
+                    "the upstream allows {} requests a minute for {}; the next one is possible in {} s, too late for this vote",
+                    reached.per_minute,
+                    if free { "free models" } else { "all models" },
+                    reached.wait.as_secs() + 1,
+                );
+                return Err(NoVote::new(Reason::RateLimited, text));
+            }
+        }
+        let now = Instant::now();
+        let model_timeout = self.caller.model_timeout.min(MAX_DURATION);
+        let deadline = *self.model_deadline.get_or_insert(self.poll_deadline.min(now + model_timeout));
+        if now >= deadline {
+            return Err(self.out_of_time());
+        }
+        self.requests += 1;
+        Ok(deadline)
+    }
+
+    /// Sends a request by its deadline.
+    pub(crate) async fn send(
+        &self,
+        route: &Route,
+        body: Vec<u8>,
+        deadline: Instant,
+    ) -> Result<RawResponse, TransportError> {
+        self.caller.transport.send(route, body, deadline, &self.dropped).await
+    }
+
+    /// Counts a missing response. Returns the missing vote, unless the request can be sent again.
+    pub(crate) fn after_transport_error(&mut self, error: TransportError) -> Result<(), NoVote> {
+        use TransportError::{BeforeResponse, Cancelled, Connect, DuringResponse, NoSlot, Timeout, TooLong};
+        if error.may_be_charged() {
+            self.note_unreported();
+        }
+        let (reason, detail) = match error {
+            Connect => (Reason::Unreachable, "the upstream could not be reached"),
+            BeforeResponse => {
+                (Reason::Unreachable, "the connection to the upstream broke before its response")
+            }
+            DuringResponse => {
+                (Reason::Unreachable, "the connection to the upstream broke in the middle of its response")
+            }
+            TooLong => (Reason::UpstreamError, "the upstream's response was too long to be a vote"),
+            Timeout => return Err(self.out_of_time()),
+            Cancelled => return Err(cancelled_vote()),
+            NoSlot => {
+                (Reason::Deadline, "too many requests were in flight; this one could not be sent in time")
+            }
+        };
+        let retry = matches!(error, Connect | BeforeResponse) && !self.reconnected;
+        if retry && self.may_pay_again() {
+            self.reconnected = true;
+            return Ok(());
+        }
+        Err(NoVote::new(reason, detail))
+    }
+
+    /// Counts a paid response of this form, and remembers the model that it names.
+    pub(crate) fn note_response(
+        &mut self,
+        response: &RawResponse,
+        usage: Option<Usage>,
+        form: &'static str,
+        model: Option<&str>,
+    ) {
+        self.cost.add_response(response.cost, usage);
+        self.paid_responses += 1;
+        let upstream = Arc::clone(self.caller.transport.label());
+        metrics::counter!("ep_upstream_rungs_total", "upstream" => upstream, "rung" => form).increment(1);
+        self.answered_by = model
+            .filter(|model| *model != self.member.model.as_str())
+            .map(|model| model.chars().filter(|c| !c.is_control()).take(120).collect());
+    }
+
+    /// Counts a response of unknown cost that may be charged.
+    pub(crate) fn note_unreported(&mut self) {
+        self.cost.add_unreported();
+        self.paid_responses += 1;
+    }
+
+    /// Counts an error, which costs only what it reports.
+    pub(crate) fn note_error(&mut self, response: &RawResponse, usage: Option<Usage>) {
+        self.paid_responses += u32::from(self.cost.add_failure(response.cost, usage));
+    }
+
+    /// Counts a response that is not a `document`, and returns the missing vote.
+    pub(crate) fn unknown_response(&mut self, response: &RawResponse, document: &str) -> NoVote {
+        self.note_unreported();
+        match response.status {
+            300..400 => NoVote::new(
+                Reason::UpstreamError,
+                "the upstream redirects; the operator should configure the URL that it redirects to",
+            ),
+            _ => NoVote::new(Reason::UpstreamError, format!("the upstream's response is not a {document}")),
+        }
+    }
+
+    /// Sleeps for the requested or default time plus jitter, so that calls do not return all at once. Fails
+    /// if that would take too long.
+    pub(crate) async fn wait(&mut self, asked: Option<Duration>, otherwise: NoVote) -> Result<(), NoVote> {
+        let wait = asked.unwrap_or(Duration::from_millis(250) * (1 << self.waits.min(4))).min(MAX_DURATION);
+        let max_jitter = wait.max(Duration::from_millis(200)).min(Duration::from_secs(4)) / 4;
+        let wait = wait + max_jitter.mul_f64(fastrand::f64());
+        self.waits += 1;
+        if self.waits > MAX_WAITS || !self.may_pay_again() || Instant::now() + wait >= self.deadline() {
+            return Err(otherwise);
+        }
+        tokio::select! {
+            () = tokio::time::sleep(wait) => Ok(()),
+            () = self.dropped.cancelled() => Err(otherwise),
+        }
+    }
+
+    /// Returns the missing vote after an error of the upstream that is not retried.
+    pub(crate) fn failed(&self, error: &UpstreamError<'_>, failure: Failure) -> NoVote {
+        match (failure, error.status) {
+            (Failure::Wait(_), _) if error.is_rate_limit() => {
+                self.no_vote(error, Reason::RateLimited, "asks for fewer requests")
+            }
+            (Failure::Wait(_), _) => self.no_vote(error, Reason::UpstreamError, "failed"),
+            // Callers must not see the upstream's text about keys, credit and accounts.
+            (Failure::GiveUp(Reason::Rejected), 401) => {
+                NoVote::new(Reason::Rejected, "the upstream rejected the service's key (401)")
+            }
+            (Failure::GiveUp(Reason::Rejected), 402) => NoVote::new(
+                Reason::Rejected,
+                "the upstream requires payment from the operator of this service (402)",
+            ),
+            (Failure::GiveUp(Reason::Rejected), 403) => NoVote::new(
+                Reason::Rejected,
+                "the upstream does not permit the service to use this model (403)",
+            ),
+            (Failure::GiveUp(reason @ Reason::Rejected), _) => {
+                self.no_vote(error, reason, "rejected the request")
+            }
+            (Failure::GiveUp(reason @ Reason::Refused), _) => {
+                self.no_vote(error, reason, "declined to answer")
+            }
+            (Failure::GiveUp(reason), _) => self.no_vote(error, reason, "failed"),
+        }
+    }
+
+    /// Builds a missing vote: what the upstream did, and its message without secrets.
+    pub(crate) fn no_vote(&self, error: &UpstreamError<'_>, reason: Reason, what: &str) -> NoVote {
+        let secret = self.caller.secret.as_ref().map(ExposeSecret::expose_secret);
+        let (status, message) = (error.status, public_text(&error.message, secret));
+        tracing::debug!(status, message, "the upstream reported an error");
+        let code = if status == 0 { String::new() } else { format!(" ({status})") };
+        let message = if message.is_empty() { String::new() } else { format!(": {message}") };
+        NoVote::new(reason, format!("the upstream {what}{code}{message}"))
+    }
+
+    /// Records the vote's span, and builds the response of a model without a form or probabilities.
+    pub(crate) fn finish(self, vote: Result<usize, NoVote>) -> ModelResponse {
+        let span = tracing::Span::current();
+        span.record("attempts", self.requests);
+        if let Err(no_vote) = &vote {
+            span.record("failure", no_vote.reason.as_str());
+            tracing::debug!(reason = no_vote.reason.as_str(), detail = no_vote.detail, "no vote");
+        }
+        ModelResponse {
+            vote,
+            probabilities: None,
+            casting: None,
+            spend: self.cost.total(),
+            tokens: self.cost.tokens(),
+            answered_by: self.answered_by,
+        }
+    }
+
+    /// Returns the deadline of this vote.
+    fn deadline(&self) -> Instant {
+        self.model_deadline.unwrap_or(self.poll_deadline)
+    }
+
+    fn out_of_time(&self) -> NoVote {
+        if self.deadline() >= self.poll_deadline {
+            NoVote::new(Reason::Deadline, "no response before the poll's deadline")
+        } else {
+            let seconds = self.caller.model_timeout.as_secs_f64();
+            NoVote::new(Reason::Timeout, format!("no response within {seconds} s"))
+        }
+    }
+}
+
+/// Builds the result for a poll that ended before this model was asked.
+fn cancelled_vote() -> NoVote {
+    NoVote::new(Reason::Deadline, "the poll ended before this model was asked")
+}
