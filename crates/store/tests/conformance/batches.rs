@@ -5,11 +5,12 @@ use std::time::Duration;
 use ep_kernel::batch_id::{BatchId, FileId};
 use ep_kernel::caller::UserId;
 use ep_kernel::ports::{
-    AttemptOutcome, BatchError, BatchStart, BatchStatus, BatchTerms, Epoch, FileDeletion, FileLimits,
-    FileSize, LeasedRows, ListPosition, NewBatch, NewFile, NewPoll, NotificationState, Opened, RowEnd,
-    RowKind, StoreError,
+    AnswerCounts, AnswerRecord, AttemptOutcome, BatchError, BatchStart, BatchStatus, BatchTerms, Epoch,
+    FileDeletion, FileLimits, FileSize, LeasedRows, ListPosition, NewBatch, NewFile, NewPoll,
+    NotificationState, Opened, RowAnswer, RowEnd, RowKind, StoreError,
 };
 use ep_kernel::webhook_url::WebhookUrl;
+use ep_polling::agreement::Agreement;
 use ep_polling::money::Settlement;
 use futures::future::join_all;
 
