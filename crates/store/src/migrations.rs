@@ -53,6 +53,7 @@ const MIGRATIONS: &[MigrationFile] = &[
     step!(32, "0032", "batches"),
     step!(33, "0033", "unread_column_of_batches"),
     step!(34, "0034", "batch_answers"),
+    step!(36, "0036", "calibration"),
 ];
 
 pub(crate) fn sqlite() -> Migrator {
