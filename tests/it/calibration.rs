@@ -90,7 +90,7 @@ async fn share_of_right_outcomes_needs_thirty_judged_polls() {
         let row = "| Generalist | At least two thirds | 24 of 30 | 80.0 % | 61.4 to 92.3 % |";
         assert!(markdown.contains(row), "{markdown}");
 
-        // A changed judgement moves the counts; a withdrawn one hides them.
+        // A changed judgement moves the counts. Accounts that disagree leave no judgement.
         judge(&user, &polls[0], Some(true)).await;
         let second = service.user().await;
         judge(&second, &polls[1], Some(true)).await;
