@@ -53,6 +53,7 @@ pub static TOOLS: LazyLock<Vec<Entry>> = LazyLock::new(|| {
         entry::<feedback::GetFeedback>(),
         entry::<reputation::GetReputation>(),
         entry::<reputation::ListModelReputation>(),
+        entry::<reputation::GetCalibration>(),
         entry::<keys::ListKeys>(),
         entry::<keys::CreateKey>(),
         entry::<keys::FundKey>(),

@@ -32,7 +32,7 @@ pub(crate) async fn run() {
         let client = bare.run(ROWS).cpu;
         let out = data.path().join(format!("labels-{round}.jsonl"));
         let label = label(&data, &file, &base_url, &["--yes", "--out", &out.display().to_string()]);
-        let used = Used::of(label);
+        let used = Used::of(label).await;
         assert!(used.is_success, "ep label failed");
         let labels = std::fs::read_to_string(&out).expect("labels").lines().count();
         assert_eq!(labels, rows);
@@ -50,7 +50,7 @@ pub(crate) async fn run() {
     write_rows(&file, MANY);
     // Without an answer to the question about the price, nothing is asked.
     let out = data.path().join("many.jsonl");
-    let used = Used::of(label(&data, &file, &base_url, &["--out", &out.display().to_string()]));
+    let used = Used::of(label(&data, &file, &base_url, &["--out", &out.display().to_string()])).await;
     println!(
         "  a million rows, read and planned: {:.1} s, at most {:.0} MiB",
         used.took.as_secs_f64(),
@@ -108,7 +108,7 @@ struct Used {
 
 impl Used {
     /// Waits for the end of a program. The kernel counts the CPU of children that have ended.
-    fn of(mut child: Child) -> Self {
+    async fn of(mut child: Child) -> Self {
         let (began, before) = (Instant::now(), cpu_of_children());
         let mut most_mib = 0.0;
         let status = loop {
@@ -116,7 +116,7 @@ impl Used {
                 break status;
             }
             most_mib = f64::max(most_mib, highest_mib(child.id()).unwrap_or(0.0));
-            std::thread::sleep(Duration::from_millis(5));
+            tokio::time::sleep(Duration::from_millis(5)).await;
         };
         let cpu = cpu_of_children().saturating_sub(before);
         Self { is_success: status.success(), took: began.elapsed(), cpu, most_mib }

@@ -35,6 +35,10 @@ pub const OEMBED: &str = "oembed";
 pub const MODELS_PAGE: &str = "models_page";
 /// The page of the models in Markdown.
 pub const MODELS_MARKDOWN: &str = "models_markdown";
+/// The page that compares agreement with people's judgements.
+pub const CALIBRATION_PAGE: &str = "calibration_page";
+/// The same page in Markdown.
+pub const CALIBRATION_MARKDOWN: &str = "calibration_markdown";
 /// The page about the MCP endpoint.
 pub const MCP_PAGE: &str = "mcp_page";
 /// The metadata of the MCP endpoint as a protected resource.
@@ -89,7 +93,7 @@ pub struct BatchForms {
 }
 
 /// Pages with one address that everyone may read.
-pub const LISTED_PAGES: [&str; 3] = [HOME, MODELS_PAGE, RESULTS];
+pub const LISTED_PAGES: [&str; 4] = [HOME, MODELS_PAGE, CALIBRATION_PAGE, RESULTS];
 /// Path of the account page: the default destination of visitors who sign in.
 pub const DASHBOARD_PATH: &str = "/dashboard";
 /// Path of the sign-in page.

@@ -2,6 +2,7 @@
 
 mod account;
 mod batch;
+mod calibration;
 mod discovery;
 mod docs;
 mod document;
@@ -29,9 +30,10 @@ use futures::FutureExt;
 use crate::http::{Exchange, Handler, HandlerFuture};
 use crate::layout::own;
 use crate::site::names::{
-    ACCOUNT_FORMS, ASK, ASK_PATH, BATCH_FORMS, BATCH_PAGE, CALLBACK, DASHBOARD, DASHBOARD_PATH, DOCS, EMBED,
-    EVALUATION_FORMS, EVALUATION_PAGE, HOME, HOW_SURE, LOGIN, LOGIN_PAGE, LOGIN_PATH, LOGOUT,
-    MODELS_MARKDOWN, MODELS_PAGE, OEMBED, OPERATION_PAGE, RESULT_PAGE, RESULTS,
+    ACCOUNT_FORMS, ASK, ASK_PATH, BATCH_FORMS, BATCH_PAGE, CALIBRATION_MARKDOWN, CALIBRATION_PAGE, CALLBACK,
+    DASHBOARD, DASHBOARD_PATH, DOCS, EMBED, EVALUATION_FORMS, EVALUATION_PAGE, HOME, HOW_SURE, LOGIN,
+    LOGIN_PAGE, LOGIN_PATH, LOGOUT, MODELS_MARKDOWN, MODELS_PAGE, OEMBED, OPERATION_PAGE, RESULT_PAGE,
+    RESULTS,
 };
 use crate::site::reads_html;
 use crate::site::{Route, RouteKind};
@@ -86,7 +88,7 @@ use HandlerFn::{Plain, WithState};
 
 /// Handlers of pages, forms, redirects and probes. Each handler identifies its caller from the
 /// content of the request, not from its credential.
-static ENDPOINTS: [(Route, HandlerFn); 46] = [
+static ENDPOINTS: [(Route, HandlerFn); 48] = [
     (
         page(LOGIN_PAGE, LOGIN_PATH, "The sign-in page.")
             .media_types(HTML_AND_MARKDOWN)
@@ -175,6 +177,16 @@ static ENDPOINTS: [(Route, HandlerFn); 46] = [
             .query(&models::QUERY)
             .faults(&models::FAULTS),
         Plain(models::markdown),
+    ),
+    (
+        page(CALIBRATION_PAGE, "/calibration", "The page that compares the agreement of panels with people's judgements.")
+            .media_types(HTML_AND_MARKDOWN),
+        Plain(calibration::page),
+    ),
+    (
+        page(CALIBRATION_MARKDOWN, "/calibration.md", "The page about calibration in Markdown.")
+            .media_types(&["text/markdown"]),
+        Plain(calibration::markdown),
     ),
     (
         page(HOW_SURE, "/how-sure", "The page about the confidence of a result, with a poll to try.")

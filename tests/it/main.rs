@@ -25,6 +25,7 @@ mod architecture;
 mod bad_input;
 mod batches;
 mod bodies;
+mod calibration;
 mod cards;
 mod catalogue;
 mod client_contract;

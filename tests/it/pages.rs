@@ -69,6 +69,7 @@ async fn pages_pass_the_browser_checks() {
             "/models",
             "/models?q=free",
             "/how-sure",
+            "/calibration",
             "/results",
             "/about",
             "/privacy",

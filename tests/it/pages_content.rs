@@ -235,6 +235,7 @@ fn privacy_page_covers_every_table() {
         "batch_notifications",
         "batch_rows",
         "batches",
+        "calibration",
         "cancellations",
         "card_refund_failures",
         "card_reversals",

@@ -22,12 +22,8 @@ pub struct RowToReview {
     /// The number of the row.
     #[schemars(range(min = 1))]
     pub row: u32,
-    /// One of the row's options.
+    /// One of the row's options. Without one, the review is removed.
     pub option: Option<String>,
-    /// Removes the review instead.
-    #[serde(default)]
-    #[schemars(extend("default" = false))]
-    pub remove: bool,
 }
 
 /// A reviewed row.
@@ -71,10 +67,7 @@ impl Tool for ReviewBatchRow {
     const NEEDS_ACCOUNT: bool = true;
 
     async fn call(cx: &Ctx, input: RowToReview) -> Result<ReviewedRow, Fault> {
-        let RowToReview { batch_id, row, option, remove } = input;
-        if option.is_some() == remove {
-            return Err(Fault::invalid("option", "send one of the row's options, or remove: true"));
-        }
+        let RowToReview { batch_id, row, option } = input;
         let batch = own_batch(cx, &batch_id).await?;
         if let Some(option) = &option {
             check(cx, batch.id, row, option).await?;

@@ -1,8 +1,10 @@
-//! Reputation: performance figures of the service and its models, from past polls.
+//! Reputation: performance figures of the service, its models and its panels, from past polls.
 
+mod get_calibration;
 mod get_reputation;
 mod list_model_reputation;
 
+pub use get_calibration::{Calibration, GetCalibration, LevelCalibration};
 pub use get_reputation::GetReputation;
 pub use list_model_reputation::{ListModelReputation, ModelReputation, ModelReputations};
 

@@ -31,6 +31,11 @@ impl Fraction {
         Self(self.0 / f64::from(parts.max(1)))
     }
 
+    /// Returns one minus the fraction.
+    pub(crate) fn complement(self) -> Self {
+        Self(1.0 - self.0)
+    }
+
     /// Returns the number.
     pub const fn get(self) -> f64 {
         self.0

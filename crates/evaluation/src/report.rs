@@ -224,7 +224,8 @@ mod tests {
     #[test]
     fn reports_of_others_are_checked() {
         assert_eq!(report().check(), Ok(()));
-        let wrong: [(&str, fn(&mut Evaluation)); 7] = [
+        type Change = fn(&mut Evaluation);
+        let wrong: [(&str, Change); 7] = [
             ("models", |report| report.rows = 0),
             ("models", |report| report.models.clear()),
             ("panels", |report| report.panels.clear()),

@@ -14,6 +14,9 @@ use ep_polling::time::Timestamp;
 pub const TTL: Duration = Duration::from_mins(5);
 /// Minimum number of votes for publishing figures.
 pub const MIN_VOTES: i64 = 30;
+/// Minimum number of judged polls for publishing a share of right outcomes. The 95 % interval of 30 polls reaches at most 20
+/// percentage points from the share. That of 10 polls reaches 36 points, so it would tell little.
+pub const MIN_JUDGED: i64 = 30;
 /// Minutes in a day.
 const DAY: i64 = 24 * 60;
 /// Minutes in 30 days.

@@ -4,6 +4,7 @@ pub mod agreement;
 pub mod apportion;
 pub mod ballot;
 pub mod budget;
+pub mod calibration;
 pub mod choices;
 pub mod contested;
 pub mod dispatch;

@@ -5,6 +5,8 @@
 use std::collections::BTreeMap;
 
 use crate::ballot::{Ballot, Reason};
+use crate::calibration::{AgreementLevel, CalibrationGroup};
+use crate::choices::ChoiceKind;
 use crate::money::{MicroUsd, SpendBasis};
 use crate::plan::Plan;
 use crate::roster::ModelId;
@@ -82,6 +84,16 @@ sums! {
     }
 }
 
+sums! {
+    /// Judged polls of one panel with one level of agreement.
+    CalibrationSums [2] {
+        /// Polls with more judgements of one kind than of the other.
+        judged,
+        /// Of these, polls with more "correct" judgements.
+        right,
+    }
+}
+
 /// A position on a ballot, and the number of options shown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct BallotSlot {
@@ -100,6 +112,8 @@ pub struct Sums {
     pub models: BTreeMap<ModelId, ModelSums>,
     /// Votes of each model by the ballot position of the chosen option.
     pub slots: BTreeMap<ModelId, BTreeMap<BallotSlot, i64>>,
+    /// Judged outcomes by panel and agreement.
+    pub calibration: BTreeMap<CalibrationGroup, CalibrationSums>,
 }
 
 /// Judgements of accounts about a poll's outcome.
@@ -109,6 +123,13 @@ pub struct Judgements {
     pub correct: u32,
     /// Accounts that judged it incorrect.
     pub incorrect: u32,
+}
+
+impl Judgements {
+    /// True if most accounts judged the outcome correct, false if most judged it incorrect; `None` for equal numbers.
+    pub const fn verdict(self) -> Option<bool> {
+        if self.correct == self.incorrect { None } else { Some(self.correct > self.incorrect) }
+    }
 }
 
 /// An ended poll.
@@ -126,6 +147,18 @@ pub struct EndedPoll<'a> {
     pub total_ms: u64,
     /// The cost of calls with unused responses.
     pub unused_cost: MicroUsd,
+}
+
+impl<'a> EndedPoll<'a> {
+    /// Returns the preset whose agreement is compared with judgements. `None` unless the poll was to ask every model and did,
+    /// because the share of votes at an early stop is too high. Scores have no winner, and the names of
+    /// accounts' own panels are private.
+    fn calibrated_panel(&self) -> Option<&'a str> {
+        let plan = self.plan;
+        let is_complete = plan.complete && self.by_rule && self.ballots.len() == plan.roster.len();
+        let has_winner = plan.kind == ChoiceKind::Options;
+        plan.preset.as_deref().filter(|_| is_complete && has_winner && plan.panel.is_none())
+    }
 }
 
 /// The direction of a change.
@@ -169,6 +202,12 @@ impl Sums {
         let winner = if poll.by_rule { tally.leader() } else { None };
         for ballot in poll.ballots {
             sums.add_ballot(poll.plan, ballot, winner, judged);
+        }
+        if let (Some(panel), Some(level), Some(right)) =
+            (poll.calibrated_panel(), AgreementLevel::of(&tally), judged.verdict())
+        {
+            let group = CalibrationGroup { panel: panel.to_owned(), level };
+            sums.calibration.insert(group, CalibrationSums { judged: 1, right: right.into() });
         }
         let spent: i64 = poll.ballots.iter().map(|ballot| ballot.spend.amount.micro()).sum();
         sums.service = ServiceSums {
@@ -246,15 +285,19 @@ impl Sums {
                 change.apply(own.entry(*slot).or_default(), *votes);
             }
         }
+        for (group, sums) in &other.calibration {
+            self.calibration.entry(group.clone()).or_default().change(sums, change);
+        }
     }
 
-    /// Removes models and positions without votes or calls.
+    /// Removes models and positions without votes or calls, and groups without judged polls.
     pub fn without_zeros(mut self) -> Self {
         self.models.retain(|_, sums| *sums != ModelSums::default());
         for slots in self.slots.values_mut() {
             slots.retain(|_, votes| *votes != 0);
         }
         self.slots.retain(|_, slots| !slots.is_empty());
+        self.calibration.retain(|_, sums| *sums != CalibrationSums::default());
         self
     }
 }

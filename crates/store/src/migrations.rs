@@ -54,6 +54,7 @@ const MIGRATIONS: &[MigrationFile] = &[
     step!(33, "0033", "unread_column_of_batches"),
     step!(34, "0034", "batch_answers"),
     step!(35, "0035", "probabilities"),
+    step!(36, "0036", "calibration"),
     step!(37, "0037", "evaluations"),
 ];
 

@@ -31,13 +31,12 @@ pub(crate) fn show(exchange: Exchange, admission: Admission) -> HandlerFuture {
         let id = id.unwrap_or_default();
         let visitor = Visitor::of(&state, &head).await?;
         let input = json!({ "evaluation_id": id });
-        let found = match &visitor {
-            Some(visitor) => visitor.ask::<GetEvaluation>(input).await,
-            None => {
-                let call = Call::new(head.admitted("web", admission));
-                let entry = entry_of::<GetEvaluation>()?;
-                dispatch_typed::<GetEvaluation>(&state.app, entry, call, input).await.map(|done| done.output)
-            }
+        let found = if let Some(visitor) = &visitor {
+            visitor.ask::<GetEvaluation>(input).await
+        } else {
+            let call = Call::new(head.admitted("web", admission));
+            let entry = entry_of::<GetEvaluation>()?;
+            dispatch_typed::<GetEvaluation>(&state.app, entry, call, input).await.map(|done| done.output)
         };
         let found = match found {
             Err(fault) if fault.kind() == Kind::NotFound && visitor.is_none() => {

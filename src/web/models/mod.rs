@@ -20,6 +20,7 @@ use futures::future::BoxFuture;
 use serde::de::DeserializeOwned;
 use serde_json::json;
 
+pub(super) use self::row::preset_title;
 use self::view::{ModelsAddresses, ModelsPage};
 use super::public_page::public_page;
 use crate::http::{AppState, Exchange, RequestHead};

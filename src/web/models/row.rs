@@ -149,7 +149,7 @@ fn two_digits(number: i64) -> i64 {
 }
 
 /// Returns the name of a preset as a title: "Fast and cheap" for `fast_and_cheap`.
-pub(super) fn preset_title(name: &str) -> String {
+pub(in crate::web) fn preset_title(name: &str) -> String {
     capitalized(&name.replace('_', " "))
 }
 

@@ -63,7 +63,8 @@ pub struct Audit {
     pub wrong_spending: Vec<String>,
     /// Accounts of revoked pre-funded keys with unreturned money.
     pub unreturned_funds: Vec<String>,
-    /// Models whose sums differ from those over their ballots; `service` for the sums of the service.
+    /// Models whose sums differ from those over their ballots; `service` for the sums of the service, and `calibration of`
+    /// a panel for those of its judged polls.
     pub wrong_reputation: Vec<String>,
     /// Polls not settled long after their deadline, because no process runs them.
     pub stranded_polls: Vec<String>,
@@ -85,7 +86,7 @@ impl Audit {
             ("unproven_credits", "a payment without its credit, or the reverse", &self.unproven_credits),
             ("unknown_deposits", "a deposit of unknown outcome", &self.unknown_deposits),
             ("vanished_deposits", "a credited deposit that left the chain", &self.vanished_deposits),
-            ("wrong_reputation", "sums of a model differ from its ballots", &self.wrong_reputation),
+            ("wrong_reputation", "sums of a model or panel differ from its ballots", &self.wrong_reputation),
             ("stranded_polls", "not settled long after its deadline", &self.stranded_polls),
             ("false_leases", "leased too far ahead, by a clock that was wrong", &self.false_leases),
         ]

@@ -4,10 +4,11 @@ use std::sync::Arc;
 
 use ep_kernel::ports::{Closing, FeedbackEntry, Heartbeats, OwnFeedback, StoreError};
 use ep_polling::ballot::Ballot;
+use ep_polling::calibration::{AgreementLevel, CalibrationGroup};
 use ep_polling::money::MicroUsd;
 use ep_polling::plan::Plan;
 use ep_polling::poll_id::PollId;
-use ep_polling::reputation::{EndedPoll, Judgements, ModelSums, ServiceSums, Sums};
+use ep_polling::reputation::{CalibrationSums, EndedPoll, Judgements, ModelSums, ServiceSums, Sums};
 use ep_polling::roster::Member;
 use ep_polling::time::Timestamp;
 
@@ -24,6 +25,8 @@ row! {
         counted_revision: Option<i64>,
         correct: Option<i64>,
         incorrect: Option<i64>,
+        calibrated_correct: Option<i64>,
+        calibrated_incorrect: Option<i64>,
         now_correct: i64,
         now_incorrect: i64,
         ..plan: PlanRow,
@@ -56,6 +59,11 @@ row! {
 row! {
     /// Votes of a model for one ballot position.
     SlotSumsRow { model: String, options: i64, slot: i64, votes: i64 }
+}
+
+row! {
+    /// Judged polls of a panel with one level of agreement.
+    CalibrationSumsRow { panel: String, level: String, judged: i64, correct: i64 }
 }
 
 row! {
@@ -93,8 +101,10 @@ pub(crate) struct CountedPoll {
     pub(crate) plan: Plan,
     /// `None` for a poll that is counted and has no judgements.
     pub(crate) state: Option<CountedState>,
-    /// The judgements included in the sums.
+    /// The judgements included in the sums of models.
     pub(crate) counted: Judgements,
+    /// The judgements included in the sums of calibration: others, if an earlier release has counted the poll.
+    pub(crate) calibrated: Judgements,
     /// The current judgements.
     pub(crate) judged: Judgements,
     closing: Closing,
@@ -105,6 +115,15 @@ impl CountedPoll {
     /// True if the poll is included in the sums.
     pub(crate) fn is_counted(&self) -> bool {
         self.state.is_none_or(|state| state.counted_revision > 0)
+    }
+
+    /// Returns what the sums contain of a counted poll.
+    pub(crate) fn counted_sums(&self, ballots: &[Ballot]) -> Sums {
+        let sums = self.sums(ballots, self.counted);
+        if self.counted == self.calibrated {
+            return sums;
+        }
+        Sums { calibration: self.sums(ballots, self.calibrated).calibration, ..sums }
     }
 
     /// Returns the statistics of the poll with these judgements.
@@ -125,14 +144,18 @@ impl EndedPollRow {
     /// Decodes the poll. `members` are those of its stored roster.
     pub(crate) fn decode(self, members: Arc<[Member]>) -> Result<CountedPoll, StoreError> {
         let count = |count: i64| u32::try_from(count).map_err(|_| unreadable("a count of feedback"));
-        let counted = |counted: Option<i64>| counted.map_or(Ok(0), count);
+        let judgements = |correct: Option<i64>, incorrect: Option<i64>| {
+            let judged = |number: Option<i64>| number.map_or(Ok(0), count);
+            Ok::<_, StoreError>(Judgements { correct: judged(correct)?, incorrect: judged(incorrect)? })
+        };
         let state = self.revision.zip(self.counted_revision);
         Ok(CountedPoll {
             id: poll_id(&self.id)?,
             plan: self.plan.decode(members)?,
             state: state.map(|(revision, counted_revision)| CountedState { revision, counted_revision }),
-            counted: Judgements { correct: counted(self.correct)?, incorrect: counted(self.incorrect)? },
-            judged: Judgements { correct: count(self.now_correct)?, incorrect: count(self.now_incorrect)? },
+            counted: judgements(self.correct, self.incorrect)?,
+            calibrated: judgements(self.calibrated_correct, self.calibrated_incorrect)?,
+            judged: judgements(Some(self.now_correct), Some(self.now_incorrect))?,
             closing: serde_json::from_str(&self.closing).map_err(failed)?,
             unused_cost: MicroUsd::new(self.unused_cost.unwrap_or_default()),
         })
@@ -143,6 +166,17 @@ impl From<ServiceSumsRow> for ServiceSums {
     fn from(row: ServiceSumsRow) -> Self {
         let ServiceSumsRow { polls, cancelled, free, answered, total_ms, cost } = row;
         Self { polls, cancelled, free, answered, total_ms, cost }
+    }
+}
+
+impl TryFrom<CalibrationSumsRow> for (CalibrationGroup, CalibrationSums) {
+    type Error = StoreError;
+
+    fn try_from(row: CalibrationSumsRow) -> Result<Self, StoreError> {
+        let level = AgreementLevel::from_name(&row.level);
+        let level = level.ok_or_else(|| unreadable("a level of agreement"))?;
+        let sums = CalibrationSums { judged: row.judged, right: row.correct };
+        Ok((CalibrationGroup { panel: row.panel, level }, sums))
     }
 }
 

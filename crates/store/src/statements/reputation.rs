@@ -47,6 +47,7 @@ macro_rules! ended_polls {
     ($polls:literal) => {
         concat!(
             "SELECT polls.id AS id, closing, unused_cost, revision, counted_revision, correct, incorrect, \
+             calibrated_correct, calibrated_incorrect, \
              (SELECT count(*) FROM feedback WHERE poll_id = polls.id AND outcome_correct = 1) AS now_correct, \
              (SELECT count(*) FROM feedback WHERE poll_id = polls.id AND outcome_correct = 0) AS now_incorrect, ",
             plan_columns!(),
@@ -54,6 +55,13 @@ macro_rules! ended_polls {
             $polls,
             " LEFT JOIN plans ON plans.number = polls.number WHERE closing IS NOT NULL AND deleted_at IS NULL AND "
         )
+    };
+}
+
+/// True for a poll with judgements or ballots that the sums lack. Equal to the condition of an index.
+macro_rules! is_due {
+    () => {
+        "(revision <> counted_revision OR correct <> calibrated_correct OR incorrect <> calibrated_incorrect)"
     };
 }
 
@@ -66,7 +74,8 @@ macro_rules! all_ended_polls {
 
 pub(crate) const WAITING_POLLS: &str = concat!(
     ended_polls!("reputation_polls JOIN polls ON polls.id = poll_id"),
-    "revision <> counted_revision AND settled = 1 AND ",
+    is_due!(),
+    " AND settled = 1 AND ",
     form_is_known!(),
     " LIMIT $1"
 );
@@ -78,15 +87,20 @@ pub(crate) const COUNTED_POLLS: &str = concat!(
 /// Old anonymous polls that are settled and counted. They have no hold, because they are free.
 pub(crate) const OLD_ANONYMOUS_POLLS: &str = concat!(
     all_ended_polls!(),
-    "owner IS NULL AND settled = 1 AND created_at < $1 AND (revision IS NULL OR revision = counted_revision) AND ",
+    "owner IS NULL AND settled = 1 AND created_at < $1 AND (revision IS NULL OR NOT ",
+    is_due!(),
+    ") AND ",
     form_is_known!(),
     " ORDER BY created_at, polls.id LIMIT $2"
 );
 /// Locks the sums until the transaction ends, so that changes to them are serialised.
 pub(crate) const LOCK_SUMS: &str = "UPDATE reputation_service SET polls = polls WHERE stored = 1";
 /// Changes nothing if the poll was counted or judged since it was read.
-pub(crate) const POLL_COUNTED: &str = "UPDATE reputation_polls SET counted_revision = $2, correct = $4, incorrect = $5 \
-     WHERE poll_id = $1 AND revision = $2 AND counted_revision = $3";
+pub(crate) const POLL_COUNTED: &str = "UPDATE reputation_polls SET counted_revision = $2, correct = $4, incorrect = $5, \
+     calibrated_correct = $4, calibrated_incorrect = $5 WHERE poll_id = $1 AND revision = $2 AND counted_revision = $3";
+/// Before the state of a poll is deleted, which a trigger refuses for a calibrated poll.
+pub(crate) const UNCALIBRATE_AS_READ: &str = "UPDATE reputation_polls SET calibrated_correct = 0, \
+     calibrated_incorrect = 0 WHERE poll_id = $1 AND revision = $2 AND counted_revision = $3";
 /// Deletes the counted state of a poll, unless the poll was counted or judged since it was read.
 pub(crate) const FORGET_AS_READ: &str =
     "DELETE FROM reputation_polls WHERE poll_id = $1 AND revision = $2 AND counted_revision = $3";
@@ -104,6 +118,9 @@ pub(crate) const ADD_MODEL_SUMS_POSTGRES: &str =
 pub(crate) const ADD_SLOT_SUMS: &str = add_slot_sums!("json_each($1)");
 pub(crate) const ADD_SLOT_SUMS_POSTGRES: &str =
     add_slot_sums!("json_array_elements($1::json) AS sums (value)");
+pub(crate) const ADD_CALIBRATION_SUMS: &str = "INSERT INTO calibration (panel, level, stored, judged, correct) \
+     VALUES ($1, $2, $3, $4, $5) ON CONFLICT (panel, level, stored) DO UPDATE SET \
+     judged = calibration.judged + excluded.judged, correct = calibration.correct + excluded.correct";
 
 /// Selects stored polls (1, 1), or all polls (0, 1).
 pub(crate) const SERVICE_SUMS: &str = "SELECT CAST(SUM(polls) AS BIGINT) AS polls, \
@@ -114,6 +131,8 @@ pub(crate) const MODEL_SUMS: &str = "SELECT model, calls, votes, refused, unread
      decided, with_outcome, judged, agreed FROM reputation_models WHERE stored BETWEEN $1 AND $2";
 pub(crate) const SLOT_SUMS: &str =
     "SELECT model, options, slot, votes FROM reputation_slots WHERE stored BETWEEN $1 AND $2";
+pub(crate) const CALIBRATION_SUMS: &str =
+    "SELECT panel, level, judged, correct FROM calibration WHERE stored BETWEEN $1 AND $2";
 
 // Heartbeats.
 

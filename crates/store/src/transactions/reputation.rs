@@ -10,6 +10,7 @@ use futures::FutureExt;
 use ep_kernel::idempotency::reply_of_deleted_poll;
 use ep_kernel::ports::{Heartbeats, PollDeletion, ReputationStore, StoreError};
 use ep_polling::ballot::Ballot;
+use ep_polling::calibration::CalibrationGroup;
 use ep_polling::poll_id::PollId;
 use ep_polling::reputation::{self, BallotSlot, Judgements, Sums};
 use ep_polling::roster::ModelId;
@@ -19,8 +20,8 @@ use super::plans::RosterCache;
 use super::{Database, exactly_one};
 use crate::engine::{Connection, Durability, Engine};
 use crate::rows::{
-    self, BallotRow, CountedPoll, CountedState, EndedPollRow, HeartbeatsRow, IdRow, ModelSumsRow,
-    ServiceSumsRow, SettledRow, SlotSumsRow,
+    self, BallotRow, CalibrationSumsRow, CountedPoll, CountedState, EndedPollRow, HeartbeatsRow, IdRow,
+    ModelSumsRow, ServiceSumsRow, SettledRow, SlotSumsRow,
 };
 use crate::statements as sql;
 use crate::value::{self, Value, values};
@@ -42,7 +43,7 @@ impl<E: Engine> ReputationStore for Database<E> {
         for (poll, ballots) in &polls {
             sums.add(&poll.sums(ballots, poll.judged));
             if poll.is_counted() {
-                sums.take(&poll.sums(ballots, poll.counted));
+                sums.take(&poll.counted_sums(ballots));
             }
         }
         let (count, sums) = (polls.len() as u32, sums.without_zeros());
@@ -120,10 +121,11 @@ async fn ended<C: Connection>(
 /// Marks a poll as counted with its current judgements.
 async fn mark<C: Connection>(db: &mut C, poll: &CountedPoll) -> Result<(), StoreError> {
     let CountedPoll { id, state, judged, .. } = poll;
-    let Some(CountedState { revision, counted_revision }) = *state else { return Ok(()) };
+    let Some(state) = *state else { return Ok(()) };
+    let CountedState { revision, counted_revision } = state;
     let Judgements { correct, incorrect } = *judged;
     let marked = if *judged == Judgements::default() {
-        db.execute(sql::FORGET_AS_READ, values![id, revision, counted_revision]).await?
+        delete_state(db, poll, state).await?
     } else {
         let mark = values![id, revision, counted_revision, correct, incorrect];
         db.execute(sql::POLL_COUNTED, mark).await?
@@ -131,13 +133,26 @@ async fn mark<C: Connection>(db: &mut C, poll: &CountedPoll) -> Result<(), Store
     unless_counted(marked == 1)
 }
 
+/// Deletes the counted state of a poll. Returns zero if the poll was counted, judged or deleted since it was read.
+async fn delete_state<C: Connection>(
+    db: &mut C,
+    poll: &CountedPoll,
+    state: CountedState,
+) -> Result<u64, StoreError> {
+    let as_read = values![&poll.id, state.revision, state.counted_revision];
+    if poll.calibrated != Judgements::default() {
+        db.execute(sql::UNCALIBRATE_AS_READ, as_read).await?;
+    }
+    db.execute(sql::FORGET_AS_READ, as_read).await
+}
+
 /// Locks a poll and deletes its counted state. Fails if the poll was counted, judged or deleted since it was read.
 async fn forget<C: Connection>(db: &mut C, poll: &CountedPoll) -> Result<(), StoreError> {
     let CountedPoll { id, state, .. } = poll;
     // Otherwise another process has deleted it.
     unless_counted(db.execute(sql::LOCK_POLL, values![id]).await? == 1)?;
-    let unchanged = if let Some(CountedState { revision, counted_revision }) = *state {
-        db.execute(sql::FORGET_AS_READ, values![id, revision, counted_revision]).await? == 1
+    let unchanged = if let Some(state) = *state {
+        delete_state(db, poll, state).await? == 1
     } else {
         let judged: Option<IdRow> = db.fetch_optional(sql::HAS_COUNTED_STATE, values![id]).await?;
         judged.is_none()
@@ -160,7 +175,7 @@ pub(crate) async fn delete_anonymous<E: Engine>(
     }
     let (mut gone, mut removed) = (Sums::default(), Sums::default());
     for (poll, ballots) in &polls {
-        gone.add(&poll.sums(ballots, poll.counted));
+        gone.add(&poll.counted_sums(ballots));
     }
     removed.take(&gone);
     let count = polls.len() as u64;
@@ -201,7 +216,7 @@ pub(crate) async fn delete_poll<E: Engine>(
         let (mut gone, mut removed) = (Sums::default(), Sums::default());
         gone.add(&poll.sums(&ballots, poll.judged));
         if poll.is_counted() {
-            removed.take(&poll.sums(&ballots, poll.counted));
+            removed.take(&poll.counted_sums(&ballots));
         }
         let deleting = database.0.transact(Durability::PowerLoss, move |db| {
             async move { delete_content(db, &poll, &removed, &gone, at).await }.boxed()
@@ -293,6 +308,11 @@ async fn change<C: Connection>(db: &mut C, sums: &Sums, stored: bool) -> Result<
     if !slots.is_empty() {
         db.execute(C::ADD_SLOT_SUMS, values![rows::json(&slots)?, stored]).await?;
     }
+    for (CalibrationGroup { panel, level }, sums) in &sums.calibration {
+        let [judged, right] = sums.values();
+        let group = values![panel.as_str(), level.as_str(), stored, judged, right];
+        db.execute(sql::ADD_CALIBRATION_SUMS, group).await?;
+    }
     Ok(())
 }
 
@@ -310,10 +330,14 @@ async fn stored_sums<C: Connection>(db: &mut C, from: bool) -> Result<Sums, Stor
         let slot = BallotSlot { options: row.options as u32, slot: row.slot as u32 };
         *sums.slots.entry(ModelId::new(row.model)).or_default().entry(slot).or_default() += row.votes;
     }
+    for row in db.fetch_all::<CalibrationSumsRow>(sql::CALIBRATION_SUMS, range).await? {
+        sums.add(&Sums { calibration: [row.try_into()?].into(), ..Sums::default() });
+    }
     Ok(sums)
 }
 
-/// Returns the models with sums that differ from the ballots of stored polls.
+/// Returns the models with sums that differ from the ballots of stored polls, `service`, and each panel with a wrong
+/// calibration.
 pub(super) async fn audit<C: Connection>(
     db: &mut C,
     rosters: &RosterCache,
@@ -325,7 +349,7 @@ pub(super) async fn audit<C: Connection>(
         let last = after.as_ref().map_or("", PollId::as_str);
         let mut polls = ended(db, rosters, sql::COUNTED_POLLS, values![last, PAGE]).await?;
         for (poll, ballots) in &polls {
-            counted.add(&poll.sums(ballots, poll.counted));
+            counted.add(&poll.counted_sums(ballots));
         }
         match polls.pop() {
             Some((poll, _)) => after = Some(poll.id),
@@ -343,6 +367,10 @@ pub(super) async fn audit<C: Connection>(
             || stored.slots.get(*model) != counted.slots.get(*model)
     };
     wrong.extend(models.filter(differs).map(ToString::to_string));
+    let groups = stored.calibration.keys().chain(counted.calibration.keys());
+    let differs =
+        |group: &&CalibrationGroup| stored.calibration.get(*group) != counted.calibration.get(*group);
+    wrong.extend(groups.filter(differs).map(|group| format!("calibration of {}", group.panel)));
     wrong.sort();
     wrong.dedup();
     Ok(wrong)

@@ -5,7 +5,11 @@ use ep_kernel::ports::{
     AccountDeletion, Closing, Epoch, FeedbackEntry, NewFeedback, NewPoll, PollFeedback, StoreError,
 };
 use ep_polling::ballot::{Ballot, NoVote, Reason};
+use ep_polling::calibration::{AgreementLevel, CalibrationGroup};
+use ep_polling::choices::ChoiceKind;
 use ep_polling::money::Settlement;
+use ep_polling::panel::PanelVersion;
+use ep_polling::plan::Plan;
 use ep_polling::poll_id::PollId;
 use ep_polling::reputation::{BallotSlot, Sums};
 use ep_polling::roster::ModelId;
@@ -15,7 +19,8 @@ use rand_chacha::ChaCha12Rng;
 
 use crate::key_money::funded_key;
 use crate::test_database::{
-    TestDatabase, at, ballot, ballots, closing, delete_account, lease, new_poll, number, random, tamper, usd,
+    TestDatabase, at, ballot, ballots, closing, delete_account, lease, new_poll, number, plan, random,
+    tamper, usd,
 };
 
 on_both_engines!(
@@ -26,6 +31,9 @@ on_both_engines!(
     sums_follow_feedback,
     sums_equal_the_ballots_after_random_changes,
     an_earlier_release_can_end_polls,
+    calibration_follows_feedback,
+    only_complete_polls_of_presets_are_calibrated,
+    an_earlier_release_can_count_polls,
     each_minute_is_stored_once,
 );
 
@@ -226,6 +234,9 @@ async fn sums_equal_the_ballots_after_random_changes(db: TestDatabase) {
                         poll.plan.private = rng.random_bool(0.1);
                         let cast: Vec<Ballot> =
                             (1..=rng.random_range(1..9)).map(|seq| random_ballot(seq, &mut rng)).collect();
+                        if rng.random_bool(0.5) {
+                            poll.plan = Plan { complete: true, roster: plan(cast.len()).roster, ..poll.plan };
+                        }
                         ended.push(end(db, &poll, &cast).await);
                     }
                     4..=5 if !ended.is_empty() => {
@@ -265,7 +276,9 @@ async fn sums_equal_the_ballots_after_random_changes(db: TestDatabase) {
     db.assert_consistent().await;
     count(&db).await;
     db.assert_consistent().await;
-    assert!(sums(&db).await.models.values().any(|model| model.judged > 0));
+    let stored = sums(&db).await;
+    assert!(stored.models.values().any(|model| model.judged > 0));
+    assert!(stored.calibration.values().any(|sums| sums.judged > 0));
     // Only polls with judgements keep their counted state.
     let states = "SELECT count(*) FROM reputation_polls";
     let judged = "SELECT count(DISTINCT poll_id) FROM feedback WHERE outcome_correct IS NOT NULL";
@@ -290,6 +303,113 @@ async fn an_earlier_release_can_end_polls(db: TestDatabase) {
     assert!(tamper(&db.url, format!("DELETE FROM polls WHERE id = '{}'", poll.id)).await.is_err());
     count(&db).await;
     assert_eq!(sums(&db).await.service.polls, 1);
+}
+
+/// Returns a poll that asks every model of the preset `trio`, and its ballots with these votes.
+fn complete(owner: Option<UserId>, votes: &[usize]) -> (NewPoll, Vec<Ballot>) {
+    let mut poll = real(owner);
+    let roster = plan(votes.len()).roster;
+    poll.plan = Plan { preset: Some("trio".into()), complete: true, roster, ..poll.plan };
+    let ballots = (1..).zip(votes).map(|(seq, vote)| Ballot { vote: Ok(*vote), ..ballot(seq, seq - 1) });
+    (poll, ballots.collect())
+}
+
+/// Returns the judged and the right outcomes of each level.
+async fn calibrated(db: &TestDatabase) -> [(i64, i64); 3] {
+    count(db).await;
+    db.assert_consistent().await;
+    let sums = sums(db).await.calibration;
+    AgreementLevel::ALL.map(|level| {
+        let sums = sums.get(&CalibrationGroup { panel: "trio".into(), level });
+        sums.map_or((0, 0), |sums| (sums.judged, sums.right))
+    })
+}
+
+async fn calibration_follows_feedback(db: TestDatabase) {
+    let (first, second) = (db.user(0).await, db.user(0).await);
+    let mut polls = Vec::new();
+    for votes in [[1, 1, 1], [1, 0, 1], [0, 1, 2]] {
+        let (poll, ballots) = complete(None, &votes);
+        polls.push(end(&db, &poll, &ballots).await);
+    }
+    let (poll, ballots) = complete(Some(first), &[0, 0, 0, 1, 2]);
+    polls.push(end(&db, &poll, &ballots).await);
+    assert_eq!(calibrated(&db).await, [(0, 0); 3]);
+    for poll in &polls {
+        submit_feedback(&db, first, poll, entry(Some(true), 1)).await;
+    }
+    // The tie has no winner.
+    assert_eq!(calibrated(&db).await, [(1, 1); 3]);
+    // Equal numbers of judgements say nothing.
+    submit_feedback(&db, second, &polls[0], entry(Some(false), 2)).await;
+    assert_eq!(calibrated(&db).await, [(0, 0), (1, 1), (1, 1)]);
+    submit_feedback(&db, first, &polls[0], entry(None, 3)).await;
+    assert_eq!(calibrated(&db).await, [(1, 0), (1, 1), (1, 1)]);
+    submit_feedback(&db, first, &polls[1], entry(Some(false), 4)).await;
+    assert_eq!(calibrated(&db).await, [(1, 0), (1, 0), (1, 1)]);
+    // A deleted poll keeps its part, in the sums of deleted polls.
+    db.polls.delete(&polls[3], at(9)).await.unwrap();
+    assert_eq!(calibrated(&db).await, [(1, 0), (1, 0), (1, 1)]);
+    let of_deleted = "SELECT correct FROM calibration WHERE stored = 0";
+    assert_eq!(number(&db.url, of_deleted).await, 1);
+    // Judgements of a deleted account are taken back.
+    delete_account(&db, second, at(9)).await;
+    delete_account(&db, first, at(9)).await;
+    assert_eq!(calibrated(&db).await, [(0, 0), (0, 0), (1, 1)]);
+
+    // A wrong sum is found.
+    tamper(&db.url, "UPDATE calibration SET judged = judged + 1 WHERE stored = 1 AND level = 'unanimous'")
+        .await
+        .unwrap();
+    let audit = db.ledger.audit(crate::test_database::SETTLED_WITHIN).await.unwrap();
+    assert_eq!(audit.wrong_reputation, ["calibration of trio"]);
+}
+
+async fn only_complete_polls_of_presets_are_calibrated(db: TestDatabase) {
+    let user = db.user(0).await;
+    let judged = async |change: &dyn Fn(&mut NewPoll, &mut Vec<Ballot>)| {
+        let (mut poll, mut ballots) = complete(Some(user), &[1, 1, 1]);
+        change(&mut poll, &mut ballots);
+        let id = end(&db, &poll, &ballots).await;
+        submit_feedback(&db, user, &id, entry(Some(true), 1)).await;
+        calibrated(&db).await[0]
+    };
+    let panel: PanelVersion =
+        serde_json::from_value(serde_json::json!({ "name": "mine", "version": 1 })).unwrap();
+    assert_eq!(judged(&|poll, _| poll.plan.complete = false).await, (0, 0));
+    assert_eq!(judged(&|poll, _| poll.plan.simulated = true).await, (0, 0));
+    assert_eq!(judged(&|poll, _| poll.plan.private = true).await, (0, 0));
+    assert_eq!(judged(&|poll, _| poll.plan.preset = None).await, (0, 0));
+    assert_eq!(judged(&|poll, _| poll.plan.panel = Some(panel.clone())).await, (0, 0));
+    assert_eq!(judged(&|poll, _| poll.plan.kind = ChoiceKind::Levels).await, (0, 0));
+    assert_eq!(judged(&|_, ballots| ballots.truncate(2)).await, (0, 0));
+    assert_eq!(judged(&|_, _| ()).await, (1, 1));
+}
+
+/// The previous release, which knows no calibration, counts judged polls during a rollout.
+async fn an_earlier_release_can_count_polls(db: TestDatabase) {
+    let user = db.user(0).await;
+    let (poll, ballots) = complete(None, &[1, 1, 1]);
+    let poll = end(&db, &poll, &ballots).await;
+    submit_feedback(&db, user, &poll, entry(Some(true), 1)).await;
+    assert_eq!(calibrated(&db).await[0], (1, 1));
+    // As after the migration.
+    tamper(&db.url, "DELETE FROM calibration").await.unwrap();
+    tamper(&db.url, "UPDATE reputation_polls SET calibrated_correct = 0").await.unwrap();
+    assert_eq!(db.store.delete_anonymous_polls(at(8), 9).await.unwrap(), 0, "it is not calibrated yet");
+    assert_eq!(calibrated(&db).await[0], (1, 1));
+    // It counts a new judgement.
+    submit_feedback(&db, user, &poll, entry(Some(false), 2)).await;
+    let counted = "UPDATE reputation_polls SET counted_revision = revision, correct = 0, incorrect = 1";
+    tamper(&db.url, counted).await.unwrap();
+    let models = "UPDATE reputation_models SET agreed = 0 WHERE stored = 1";
+    tamper(&db.url, models).await.unwrap();
+    db.assert_consistent().await;
+    assert_eq!(calibrated(&db).await[0], (1, 0));
+    // It cannot forget the poll.
+    assert!(tamper(&db.url, "DELETE FROM reputation_polls").await.is_err());
+    assert_eq!(db.store.delete_anonymous_polls(at(8), 9).await.unwrap(), 1);
+    assert_eq!(calibrated(&db).await[0], (1, 0));
 }
 
 async fn each_minute_is_stored_once(db: TestDatabase) {
