@@ -50,7 +50,7 @@ document.addEventListener('submit', async (event) => {
 })
 
 document.addEventListener('keydown', (event) => {
-  const busy = event.ctrlKey || event.metaKey || event.altKey || event.target.matches('input, textarea, select')
+  const busy = event.repeat || event.ctrlKey || event.metaKey || event.altKey || event.target.matches('input, textarea, select')
   if (busy || document.querySelector(':popover-open')) return
   const wanted = event.key.toLowerCase()
   document.querySelector(`#review [aria-keyshortcuts="${CSS.escape(wanted)}"]`)?.click()

@@ -32,7 +32,7 @@ pub(super) struct Arguments {
     #[arg(long, value_name = "LEVELS", value_delimiter = ',', conflicts_with = "options")]
     levels: Vec<String>,
     /// Lowest level that passes; the poll stops once it surely passes or fails
-    #[arg(long, value_name = "LEVEL", requires = "levels")]
+    #[arg(long, value_name = "LEVEL", requires = "levels", conflicts_with = "options")]
     pass: Option<String>,
     /// Preset: fast_and_cheap, generalist, frontier_generalist, budget, code, free …
     #[arg(long)]

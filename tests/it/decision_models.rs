@@ -179,7 +179,7 @@ async fn a_decision_model_votes_on_the_levels_of_a_score() {
         json!({ "question": "How urgent is it?", "levels": ["low", "medium", "high"], "complete": true });
     let decided =
         client.post("/api/decide", &json!({ "panel": "mixed", "questions": [score] })).await.expect(200);
-    assert_eq!(decided["results"][0]["median_level"], "high", "{decided}");
+    assert_eq!(decided["results"][0]["scale"]["median"], "high", "{decided}");
     let question = service.upstream().received("maker0/line-0")[0].body["questions"][0].clone();
     let mut values: Vec<&str> = question["choices"]
         .as_array()

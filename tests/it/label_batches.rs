@@ -114,7 +114,7 @@ async fn rows_are_labelled_by_a_batch_that_other_runs_find_again() {
 }
 
 #[tokio::test]
-async fn an_evaluation_asks_by_batches() {
+async fn an_evaluation_asks_by_batches_and_is_stored() {
     let fixture = Fixture::new(Setup::scripted(Script::panel(3)), 0).await;
     let rows: Vec<String> = (0..60).map(|row| format!("r{row},Review {row},positive\n")).collect();
     fs::write(fixture.path("gold.csv"), format!("id,text,gold\n{}", rows.concat())).unwrap();
@@ -122,15 +122,24 @@ async fn an_evaluation_asks_by_batches() {
     command = {
         let mut evaluate = Command::new(env!("CARGO_BIN_EXE_ep"));
         let label = command.as_std().get_args().skip(2).map(ToOwned::to_owned).collect::<Vec<_>>();
-        evaluate.args(["panel", "evaluate", "gold.csv"]).args(label);
+        evaluate.args(["panel", "evaluate", "gold.csv", "--json", "--store"]).args(label);
         evaluate.env_clear().env("EP_DATA_DIR", fixture.folder.path()).current_dir(fixture.folder.path());
         evaluate.env("EP_API_KEY", fixture.client.key.as_deref().unwrap());
         evaluate
     };
-    stdout(&command.output().await.unwrap(), 0);
+    let output = command.output().await.unwrap();
+    let report: Value = serde_json::from_str(&stdout(&output, 0)).unwrap();
     let batches = fixture.batches().await;
     assert_eq!((batches.len(), &batches[0]["rows"]["completed"]), (1, &json!(50)), "{batches:?}");
+    assert_eq!(batches[0]["metadata"]["name"], "gold.csv");
     assert_eq!(fixture.calls(), 150);
+    let listed = fixture.client.get("/api/evaluations").await.expect(200);
+    let stored = &listed["evaluations"][0];
+    assert_eq!((&stored["title"], &stored["shared"]), (&json!("gold.csv"), &json!(false)), "{listed}");
+    let path = format!("/api/evaluations/{}", stored["evaluation_id"].as_str().unwrap());
+    assert_eq!(fixture.client.get(&path).await.expect(200)["report"], report);
+    let (notes, page) = (String::from_utf8_lossy(&output.stderr), stored["page_url"].as_str().unwrap());
+    assert!(notes.contains(page) && notes.contains(batches[0]["page_url"].as_str().unwrap()), "{notes}");
 }
 
 /// Wherever the client is killed, the next run finds its batches, and no vote is asked twice.

@@ -40,12 +40,14 @@ pub struct ReviewPage {
 pub struct BatchReview {
     /// The batch's id.
     pub batch_id: BatchId,
-    /// Its name: `name` in its metadata, or the name of its file.
-    pub name: Option<String>,
+    /// Its title: `name` in its metadata, or the name of its file.
+    pub title: Option<String>,
     /// The state. Until the batch has ended, more rows can follow.
     pub status: BatchStatus,
     /// True if everyone with the link can read this.
     pub shared: bool,
+    /// True if the voters are simulated.
+    pub simulated: bool,
     /// The numbers of rows.
     pub rows: RowCounts,
     /// The numbers of answers.
@@ -155,9 +157,10 @@ impl Tool for GetBatchReview {
         }
         Ok(BatchReview {
             batch_id: batch.id,
-            name: name(cx, &batch).await?,
+            title: title(cx, &batch).await?,
             status: batch.status,
             shared: batch.shared,
+            simulated: is_simulated(cx, &batch).await?,
             rows: batch.rows,
             answers: batches.answer_counts(&batch).await?,
             queue,
@@ -166,8 +169,15 @@ impl Tool for GetBatchReview {
     }
 }
 
-/// Returns the name of a batch, or `None` if its file was deleted.
-async fn name(cx: &Ctx, batch: &BatchRecord) -> Result<Option<String>, Fault> {
+/// True if the voters of the first answer are simulated. A service has simulated voters only, or none.
+async fn is_simulated(cx: &Ctx, batch: &BatchRecord) -> Result<bool, Fault> {
+    let Some(first) = cx.batches().answers(batch, 0).await?.into_iter().next() else { return Ok(false) };
+    let poll = cx.polls().only_poll_of(&batch.id.reference(first.number)).await?;
+    Ok(poll.is_some_and(|poll| poll.record.plan.simulated))
+}
+
+/// Returns the title of a batch, or `None` if its file was deleted.
+async fn title(cx: &Ctx, batch: &BatchRecord) -> Result<Option<String>, Fault> {
     if let Some(name) = batch.terms.metadata.get("name").and_then(|name| name.as_str()) {
         return Ok(Some(name.to_owned()));
     }

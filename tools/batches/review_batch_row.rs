@@ -1,7 +1,7 @@
 //! `review_batch_row`: stores the choice of a person for a row of a batch.
 
 use ep_kernel::batch_id::BatchId;
-use ep_kernel::batches::no_such_row;
+use ep_kernel::batches::{MAX_ROWS, no_such_row};
 use ep_kernel::ctx::Ctx;
 use ep_kernel::fault::{Fault, Kind};
 use ep_kernel::tool::{Access, Agents, Cost, Effect, Latency, Rate, Rest, Spec, Task, Tool, ToolOutput};
@@ -20,7 +20,7 @@ pub struct RowToReview {
     #[schemars(with = "BatchId")]
     pub batch_id: String,
     /// The number of the row.
-    #[schemars(range(min = 1))]
+    #[schemars(range(min = 1, max = MAX_ROWS))]
     pub row: u32,
     /// One of the row's options. Without one, the review is removed.
     pub option: Option<String>,

@@ -14,15 +14,15 @@ pub struct CreateEvaluation;
 
 /// Maximum size of a request, in bytes.
 const MAX_BODY: usize = 1 << 20;
-/// Maximum length of a name, in characters.
-const LONGEST_NAME: usize = 200;
+/// Maximum length of a title, in characters.
+const LONGEST_TITLE: usize = 200;
 
 /// The evaluation to store.
 #[derive(Debug, Deserialize, JsonSchema)]
 pub struct EvaluationToStore {
-    /// Its name, for example that of the file of gold rows.
-    #[schemars(length(min = 1, max = LONGEST_NAME))]
-    pub name: String,
+    /// Its title, for example the name of the file of gold rows.
+    #[schemars(length(min = 1, max = LONGEST_TITLE))]
+    pub title: String,
     /// The report, as `ep panel evaluate --json` prints it.
     pub report: Evaluation,
 }
@@ -53,16 +53,16 @@ impl Tool for CreateEvaluation {
 
     async fn call(cx: &Ctx, input: EvaluationToStore) -> Result<StoredEvaluation, Fault> {
         let user = cx.account()?;
-        let name: String = input.name.trim().chars().filter(|c| !c.is_control()).collect();
-        if !(1..=LONGEST_NAME).contains(&name.chars().count()) {
-            return Err(Fault::invalid("name", format!("must have 1 to {LONGEST_NAME} characters")));
+        let title: String = input.title.trim().chars().filter(|c| !c.is_control()).collect();
+        if !(1..=LONGEST_TITLE).contains(&title.chars().count()) {
+            return Err(Fault::invalid("title", format!("must have 1 to {LONGEST_TITLE} characters")));
         }
         input
             .report
             .check()
             .map_err(|error| Fault::invalid(format!("report.{}", error.field), error.rule))?;
         let report = serde_json::to_string(&input.report).map_err(Fault::internal)?;
-        let record = cx.evaluations().create(user, name, report).await?;
+        let record = cx.evaluations().create(user, title, report).await?;
         Ok(StoredEvaluation::of(cx, &record))
     }
 }

@@ -17,8 +17,8 @@ pub const EVALUATION_PAGE: &str = "evaluation_page";
 pub struct StoredEvaluation {
     /// Its id.
     pub evaluation_id: EvaluationId,
-    /// Its name.
-    pub name: String,
+    /// Its title.
+    pub title: String,
     /// True if everyone with the link can read it.
     pub shared: bool,
     /// The time when it was stored.
@@ -35,7 +35,7 @@ impl StoredEvaluation {
         let (id, links) = (record.id.to_string(), cx.links());
         Self {
             evaluation_id: record.id,
-            name: record.name.clone(),
+            title: record.name.clone(),
             shared: record.shared,
             created_at: record.created_at,
             page_url: links

@@ -96,6 +96,14 @@ impl Evaluation {
             return wrong("differences", "must be at most 1,000");
         }
         let is_model = |name: &String| self.models.iter().any(|model| model.name == *name);
+        if !self.candidates().all(|candidate| candidate.models.len() <= models)
+            || self.to_prove.len() > models
+        {
+            return wrong("models", "must list at most 200 models each");
+        }
+        if self.candidates().any(|candidate| candidate.right > u64::from(self.rows)) {
+            return wrong("models", "must have at most as many right rows as there are rows");
+        }
         if self.to_prove.is_empty() || !self.to_prove.iter().all(is_model) {
             return wrong("to_prove", "must name models of the report");
         }
@@ -109,8 +117,8 @@ impl Evaluation {
         let fits = |text: &str, most: usize| text.chars().count() <= most;
         let names = self.candidates().flat_map(|candidate| candidate.models.iter().chain([&candidate.name]));
         let labels = self.differences.iter().flat_map(|row| row.label.iter().chain([&row.id, &row.gold]));
-        if !names.chain(labels).all(|text| fits(text, name)) {
-            return wrong("models", "must have names and labels of at most 512 characters");
+        if !names.chain(labels).all(|text| fits(text, name) && !text.contains(char::is_control)) {
+            return wrong("models", "must have names and labels of at most 512 characters in one line");
         }
         if !self.differences.iter().all(|row| fits(&row.question, question)) {
             return wrong("differences", "must have questions of at most 20,000 characters");
@@ -171,7 +179,9 @@ impl Candidate {
         let [low, high] = self.interval;
         let shares = [self.accuracy, low, high, self.voted];
         let amounts = [self.usd_per_1000, self.mean_ms];
-        shares.into_iter().all(is_share) && amounts.into_iter().all(|amount| (0.0..1e12).contains(&amount))
+        shares.into_iter().all(is_share)
+            && low <= high
+            && amounts.into_iter().all(|amount| (0.0..1e12).contains(&amount))
     }
 }
 
@@ -182,6 +192,9 @@ fn is_share(share: f64) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// A change of a report.
+    type Change = fn(&mut Evaluation);
 
     fn candidate(name: &str, models: &[&str], accuracy: f64, usd_per_1000: f64) -> Candidate {
         Candidate {
@@ -224,7 +237,6 @@ mod tests {
     #[test]
     fn reports_of_others_are_checked() {
         assert_eq!(report().check(), Ok(()));
-        type Change = fn(&mut Evaluation);
         let wrong: [(&str, Change); 7] = [
             ("models", |report| report.rows = 0),
             ("models", |report| report.models.clear()),

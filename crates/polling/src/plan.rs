@@ -237,7 +237,7 @@ impl Plan {
             explanations: draft.explanations,
             complete: draft.complete || kind == ChoiceKind::Levels,
             on_tie: draft.on_tie,
-            ranked: is_ranked && (draft.on_tie == TieRule::Strongest || !is_listed),
+            ranked: is_ranked && (draft.on_tie != TieRule::Report || !is_listed),
             simulated,
             roster: DispatchOrder::draw(members, seed),
             seed,

@@ -3,9 +3,14 @@
 use std::path::PathBuf;
 
 use anyhow::bail;
+use ep_kernel::fault::Kind;
 use ep_kernel::ports::PanelOrder;
 use ep_polling::money::{MicroUsd, UsdFigure};
 use ep_polling::tie_rule::TieRule;
+use ep_tools::entry_of;
+use ep_tools::panels::GetPanel;
+use serde::Deserialize;
+use serde_json::json;
 
 use super::proof::ProofArguments;
 use super::registry::registry;
@@ -121,6 +126,27 @@ impl Arguments {
     }
 }
 
+/// Returns the models of a panel of the account at a service; `None` if it has no such panel.
+async fn own_panel(target: &Target, name: &str) -> anyhow::Result<Option<Vec<String>>> {
+    #[derive(Deserialize)]
+    struct Found {
+        models: Vec<String>,
+    }
+    if target.server().is_none() {
+        return Ok(None);
+    }
+    let (name, version) = name.split_once('@').map_or((name, None), |(name, version)| (name, Some(version)));
+    let mut input = json!({ "name": name });
+    if let Some(version) = version.and_then(|version| version.parse::<u32>().ok()) {
+        input["version"] = version.into();
+    }
+    match target.call(entry_of::<GetPanel>()?, input, None).await {
+        Ok(found) => Ok(Some(serde_json::from_value::<Found>(found)?.models)),
+        Err(fault) if matches!(fault.kind(), Kind::NotFound | Kind::InvalidInput) => Ok(None),
+        Err(fault) => Err(fault.into()),
+    }
+}
+
 impl RunArguments {
     /// Returns the settings that all rows share.
     pub(super) async fn settings(&self, target: &Target, on_tie: TieRule) -> anyhow::Result<LabelSettings> {
@@ -190,6 +216,9 @@ impl RunArguments {
         };
         let panels = registry(target).await?.panels;
         let Some(panel) = panels.iter().find(|panel| panel.name == *name) else {
+            if let Some(models) = own_panel(target, name).await? {
+                return Ok(Panel::Models(models));
+            }
             let names: Vec<&str> = panels.iter().map(|panel| panel.name.as_str()).collect();
             bail!("there is no panel {name:?}; the panels are {}", names.join(", "));
         };

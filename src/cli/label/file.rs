@@ -42,7 +42,8 @@ impl<'f> LabelFile<'f> {
     pub(super) async fn label(&self, journal: &mut Journal) -> anyhow::Result<(RunEnd, Summary)> {
         let Self { target, arguments, settings, .. } = *self;
         let out = &arguments.out;
-        let labelling = Labelling { target, arguments: &arguments.run, settings, out };
+        let labelling =
+            Labelling { target, arguments: &arguments.run, settings, input: &arguments.input, out };
         let panel = labelling.panel_version().await?;
         let Work { rows, priced, input, proof, classes } = self.prepare(&labelling, &panel, journal).await?;
         let models = priced.bound.models as usize;

@@ -12,6 +12,7 @@ use ep_polling::probabilities::OptionProbability;
 use ep_polling::time::Timestamp;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
+use sha2::{Digest, Sha256};
 
 /// A label, as a line of the journal.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -116,6 +117,8 @@ const BEGINNING: &[u8] = b"{\"id\":";
 pub(super) struct Journal {
     file: File,
     labelled: HashSet<Key>,
+    /// Digests of the polls that the labels come from. A poll that decides anew by another rule is paid once.
+    polls: HashSet<[u8; 16]>,
     /// The cost of the labels that the file had when it was opened.
     cost: MicroUsd,
 }
@@ -134,12 +137,15 @@ impl Journal {
         if file.try_lock().is_err() {
             bail!("another process is writing {name}; wait until it has ended, or choose another file");
         }
-        let (mut labelled, mut cost, mut complete) = (HashSet::new(), MicroUsd::ZERO, 0);
+        let (mut labelled, mut polls) = (HashSet::new(), HashSet::new());
+        let (mut cost, mut complete) = (MicroUsd::ZERO, 0);
         for entry in entries(&file)? {
             let (entry, end) =
                 entry.with_context(|| format!("{name} is not a file of labels; choose another one"))?;
             labelled.insert(entry.key);
-            cost = cost.plus(entry.cost_usd.0);
+            if polls.insert(digest_of(&entry.poll_id)) {
+                cost = cost.plus(entry.cost_usd.0);
+            }
             complete = end;
         }
         // A process that was killed leaves the beginning of a line. Anything else is not ours.
@@ -151,12 +157,17 @@ impl Journal {
             bail!("{name} is not a file of labels; choose another one");
         }
         file.set_len(complete).with_context(|| format!("cannot repair {name}"))?;
-        Ok(Self { file, labelled, cost })
+        Ok(Self { file, labelled, polls, cost })
     }
 
     /// True if the file has a label with this key.
     pub(super) fn has(&self, key: Key) -> bool {
         self.labelled.contains(&key)
+    }
+
+    /// True if the file has a label by the votes of this poll.
+    pub(super) fn has_poll(&self, poll_id: &str) -> bool {
+        self.polls.contains(&digest_of(poll_id))
     }
 
     /// Returns the cost of the labels that the file had when it was opened.
@@ -176,6 +187,7 @@ impl Journal {
             .and_then(|()| self.file.sync_data())
             .context("cannot write the labels")?;
         self.labelled.extend(entries.iter().map(|entry| entry.key));
+        self.polls.extend(entries.iter().map(|entry| digest_of(&entry.poll_id)));
         Ok(())
     }
 
@@ -195,6 +207,12 @@ impl Journal {
     pub(super) const fn keys(&self) -> &HashSet<Key> {
         &self.labelled
     }
+}
+
+fn digest_of(poll_id: &str) -> [u8; 16] {
+    let mut digest = [0; 16];
+    digest.copy_from_slice(&Sha256::digest(poll_id)[..16]);
+    digest
 }
 
 /// Reads complete lines, each with its end in the file. A cut line at the end is left out.

@@ -58,6 +58,8 @@ pub(super) struct Labelling<'l> {
     pub(super) arguments: &'l RunArguments,
     pub(super) settings: &'l LabelSettings,
     /// The file of the labels.
+    /// The file of the rows.
+    pub(super) input: &'l Path,
     pub(super) out: &'l Path,
 }
 
@@ -160,7 +162,7 @@ impl Labelling<'_> {
             again: Vec::new(),
         };
         let ended = match server {
-            Some(server) => ask_all(&mut run, rows, BatchService::new(server)?, open).await,
+            Some(server) => ask_all(&mut run, rows, BatchService::new(server, self.input)?, open).await,
             None => run.all(rows, usize::from(arguments.at_once)).await,
         };
         let Run { failed, seen, spent: cost, .. } = run;

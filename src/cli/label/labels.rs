@@ -112,6 +112,7 @@ pub(super) fn left_to_ask(panel: &Panel, earlier: &[EntryVote]) -> Panel {
     if models.len() == 1 {
         models.extend(earlier.iter().find(|vote| !vote.has_failed()).map(|vote| vote.model.clone()));
     }
+    models.sort_by_key(|model| panel.rank(model));
     if models.len() < 2 { panel.clone() } else { Panel::Models(models) }
 }
 

@@ -7,6 +7,8 @@ use ep_polling::money::MicroUsd;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use tokio::time::Instant;
 
+use crate::cli::printable::printable;
+
 /// Time between two lines of a log.
 const LINE_EVERY: Duration = Duration::from_secs(10);
 
@@ -59,6 +61,11 @@ impl LabelProgress {
             let of = self.rows.map_or_else(String::new, |rows| format!(" of {rows}"));
             eprintln!("{}{of} rows · {message}", self.counts.done);
         }
+    }
+
+    /// Writes a line above the bar.
+    pub(super) fn note(&self, line: &str) {
+        self.bar.suspend(|| eprintln!("{}", printable(line)));
     }
 
     /// Removes the bar.

@@ -172,7 +172,11 @@ impl Run<'_> {
     pub(super) fn keep(&mut self, done: Vec<Labelled>) -> anyhow::Result<Option<Fault>> {
         let (mut entries, mut stop) = (Vec::new(), None);
         for Labelled { question, cost, outcome } in done {
-            self.spent = self.spent.plus(cost);
+            let is_paid =
+                matches!(&outcome, RowOutcome::Entry(entry) if self.journal.has_poll(&entry.poll_id));
+            if !is_paid {
+                self.spent = self.spent.plus(cost);
+            }
             let counts = self.progress.counts();
             counts.done += 1;
             counts.cost = self.spent;

@@ -19,7 +19,7 @@ impl EvaluationRow {
     pub(crate) fn new(stored: StoredEvaluation, now: Timestamp, page_of: impl Fn(&str) -> String) -> Self {
         Self {
             path: page_of(&stored.evaluation_id.to_string()),
-            name: stored.name,
+            name: stored.title,
             shared: stored.shared,
             stored: Moment::new(stored.created_at, now),
         }

@@ -9,6 +9,7 @@ use futures::FutureExt;
 use serde_json::json;
 
 use super::to_sign_in;
+use super::view::after;
 use crate::http::{Exchange, Form, HandlerFuture};
 use crate::layout::own;
 use crate::site::names::BATCH_PAGE;
@@ -19,6 +20,9 @@ use crate::web::see_other;
 pub(crate) fn review(exchange: Exchange, _: Admission) -> HandlerFuture {
     sent(exchange, async |visitor: &Visitor<'_>, form: &Form| {
         let row: Option<u32> = form.text("row").parse().ok();
+        if form.text("option").is_empty() {
+            return Err(Fault::invalid("option", "choose one of the options"));
+        }
         let input = json!({ "batch_id": form.text("batch_id"), "row": row, "option": form.text("option") });
         visitor.change::<ReviewBatchRow>(input, form).await?;
         Ok("#review")
@@ -57,12 +61,7 @@ async fn sent(
     let Some(visitor) = Visitor::of(&state, &head).await? else { return to_sign_in(&state, id) };
     let fragment = run(&visitor, &form).await?;
     let page = own(&state.links().url(BATCH_PAGE, &[("batch_id", id)]));
-    let query = match form.text("cursor") {
-        "" => String::new(),
-        cursor => {
-            let query = url::form_urlencoded::Serializer::new("?".to_owned());
-            { query }.append_pair("cursor", cursor).finish()
-        }
-    };
+    let query = Some(form.text("cursor")).filter(|cursor| !cursor.is_empty()).map(after);
+    let query = query.unwrap_or_default();
     see_other(&format!("{page}{query}{fragment}"))
 }

@@ -71,7 +71,8 @@ async fn page(
     admission: Admission,
 ) -> Result<Response<Body>, Fault> {
     let query = Form::parse(request.uri.query().unwrap_or_default().as_bytes());
-    let cursor = Some(query.text("cursor")).filter(|cursor| !cursor.is_empty());
+    // An invalid position is the beginning.
+    let cursor = Some(query.text("cursor")).filter(|cursor| is_cursor(cursor));
     let input = json!({ "batch_id": id, "limit": SHOWN, "cursor": cursor });
     let found = match visitor {
         Some(visitor) => visitor.ask::<GetBatchReview>(input).await,
@@ -115,6 +116,13 @@ async fn owner(visitor: &Visitor<'_>, id: &str) -> Result<Option<OwnerView>, Fau
         Err(fault) if fault.kind() == Kind::NotFound => Ok(None),
         Err(fault) => Err(fault),
     }
+}
+
+/// True if a text can be a position in the queue.
+fn is_cursor(text: &str) -> bool {
+    let is_number =
+        |text: &str| (1..=7).contains(&text.len()) && text.bytes().all(|byte| byte.is_ascii_digit());
+    text.split_once('.').is_some_and(|(agreement, row)| is_number(agreement) && is_number(row))
 }
 
 /// Redirects to the sign-in page, which leads back.

@@ -54,6 +54,7 @@ struct Batch {
     status: &'static str,
     is_open: bool,
     shared: bool,
+    simulated: bool,
     /// Rows with a result or an error, and all rows.
     done: u32,
     total: u32,
@@ -66,6 +67,8 @@ struct Batch {
     row: Option<Row>,
     /// The rows after it.
     next: Vec<Row>,
+    /// The query that continues after this part of the queue.
+    more: Option<String>,
     cursor: String,
     owner: Option<Owner>,
     addresses: Addresses,
@@ -88,6 +91,8 @@ struct Row {
     number: u32,
     custom_id: String,
     question: String,
+    /// The question as one line, without the words that begin every question.
+    short: String,
     options: Vec<RowOption>,
     answer: Option<String>,
     /// The votes, as in 2 : 1.
@@ -152,13 +157,15 @@ impl<'a> BatchPage<'a> {
         let answers = found.answers;
         let addresses = Addresses::new(site, &id);
         let mut rows = found.queue.into_iter().map(Row::new);
-        let row = rows.next();
-        let next: Vec<Row> = rows.collect();
+        let mut row = rows.next();
+        let mut next: Vec<Row> = rows.collect();
+        shorten(row.iter_mut().chain(&mut next));
         let inner = Batch {
-            name: found.name.unwrap_or_else(|| id.clone()),
+            name: found.title.unwrap_or_else(|| id.clone()),
             status: word(found.status),
             is_open,
             shared: found.shared,
+            simulated: found.simulated,
             done,
             total,
             percent: format!("{:.2}", f64::from(done) / f64::from(total.max(1)) * 100.0),
@@ -176,6 +183,7 @@ impl<'a> BatchPage<'a> {
             },
             row,
             next,
+            more: found.next_cursor.as_deref().map(after),
             cursor: view.cursor.unwrap_or_default().to_owned(),
             owner: owner.map(|owner| Owner::new(owner, view.now)),
             id,
@@ -190,6 +198,11 @@ impl<'a> BatchPage<'a> {
 }
 
 impl Batch {
+    /// Returns the name as one line of Markdown.
+    fn title_line(&self) -> String {
+        one_line(&self.name)
+    }
+
     /// Returns the rows of the queue on the page.
     fn rows(&self) -> impl Iterator<Item = &Row> {
         self.row.iter().chain(&self.next)
@@ -231,11 +244,10 @@ impl Row {
         Self {
             options: options.collect(),
             split: if split.is_empty() { "no votes".to_owned() } else { split.join(" : ") },
-            skip: url::form_urlencoded::Serializer::new("?".to_owned())
-                .append_pair("cursor", &row.cursor)
-                .finish(),
+            skip: after(&row.cursor),
             number: row.row,
             custom_id: row.custom_id,
+            short: row.question.split_whitespace().collect::<Vec<_>>().join(" "),
             question: row.question,
             answer: row.answer,
         }
@@ -244,6 +256,11 @@ impl Row {
     /// Returns the question as one line.
     fn line(&self) -> String {
         one_line(&self.question)
+    }
+
+    /// Returns the answer as one line of Markdown.
+    fn answer_line(&self) -> Option<String> {
+        self.answer.as_deref().map(one_line)
     }
 
     /// Returns the number of options with a key.
@@ -280,9 +297,37 @@ pub(in crate::web) const fn word(status: BatchStatus) -> &'static str {
     }
 }
 
-/// Returns a share in percent. Only all is 100 %.
+/// Returns the query that continues after a position of the queue.
+pub(super) fn after(cursor: &str) -> String {
+    let query = url::form_urlencoded::Serializer::new(String::new()).append_pair("cursor", cursor).finish();
+    format!("?{query}")
+}
+
+/// Removes the words with which all questions begin.
+fn shorten<'r>(rows: impl Iterator<Item = &'r mut Row>) {
+    let rows: Vec<&mut Row> = rows.collect();
+    let Some((first, others)) = rows.split_first() else { return };
+    let words: Vec<&str> = first.short.split(' ').collect();
+    let same = others.iter().map(|row| {
+        let pairs = words.iter().zip(row.short.split(' '));
+        pairs.take_while(|(one, two)| **one == *two).count()
+    });
+    let same = same.min().unwrap_or(0);
+    for row in rows {
+        let rest: Vec<&str> = row.short.split(' ').skip(same).collect();
+        if same > 0 && !rest.is_empty() {
+            row.short = format!("… {}", rest.join(" "));
+        }
+    }
+}
+
+/// Returns a share in percent. Only all is 100 %, and only none is 0 %.
 fn share(part: u32, all: u32) -> u32 {
-    (u64::from(part) * 100).checked_div(u64::from(all)).unwrap_or(0) as u32
+    match (u64::from(part), u64::from(all)) {
+        (0, _) | (_, 0) => 0,
+        (part, all) if part == all => 100,
+        (part, all) => ((part * 200 + all) / (all * 2)).clamp(1, 99) as u32,
+    }
 }
 
 /// Describes the pace of the rows and the remaining time.
@@ -322,6 +367,7 @@ mod tests {
 
     #[test]
     fn only_all_rows_are_a_hundred_percent() {
-        assert_eq!([share(0, 0), share(999, 1000), share(3, 3)], [0, 99, 100]);
+        let shares = [share(0, 0), share(0, 9), share(1, 1000), share(9, 120), share(999, 1000), share(3, 3)];
+        assert_eq!(shares, [0, 0, 1, 8, 99, 100]);
     }
 }

@@ -53,7 +53,7 @@ impl<'a> EvaluationPage<'a> {
         let url = |name: &str| own(&site.links.url(name, &[]));
         let (sharing, deletion) = EVALUATION_FORMS;
         let about = format!("Models judged on {} labelled rows: accuracy against cost.", report.rows);
-        let page = Layout::new(site, stored.name.clone(), about);
+        let page = Layout::new(site, stored.title.clone(), about);
         Self {
             page: Layout { noindex: true, visitor, ..page },
             advice: report.advice(),
@@ -69,7 +69,7 @@ impl<'a> EvaluationPage<'a> {
 
 impl EvaluationText<'_> {
     fn name(&self) -> String {
-        one_line(&self.stored.name)
+        one_line(&self.stored.title)
     }
 }
 

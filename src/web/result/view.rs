@@ -266,6 +266,6 @@ fn probabilities(vote: &VoteResult) -> String {
 
 /// Escapes a cell that a spreadsheet would read as a formula (OWASP, "CSV Injection").
 pub(in crate::web) fn plain_cell(text: &str) -> String {
-    let risky = text.starts_with(['=', '+', '-', '@', '\t', '\r']);
+    let risky = text.starts_with(['=', '+', '-', '@', '\t', '\r']) && text.parse::<f64>().is_err();
     if risky { format!("'{text}") } else { text.to_owned() }
 }

@@ -7,7 +7,7 @@ use crate::batch_id::BatchId;
 use crate::ports::BatchError;
 
 /// Maximum length of a custom id, in bytes.
-const MAX_CUSTOM_ID: usize = 512;
+pub const MAX_CUSTOM_ID: usize = 512;
 
 /// A row: a request.
 #[derive(Debug, Clone, PartialEq)]

@@ -119,7 +119,7 @@ impl Flight {
     ) -> anyhow::Result<Vec<Labelled>> {
         let mut done = Vec::new();
         for result in results {
-            let is_row = |number: &u32| self.row(*number).is_some_and(|row| row.has_id(&result.custom_id));
+            let is_row = |number: &u32| self.row(*number).is_some_and(|row| row.has_name(&result.custom_id));
             let Some(place) = self.missing.iter().position(is_row) else { continue };
             let number = self.missing.swap_remove(place);
             let Some(row) = self.row(number).cloned() else { continue };

@@ -52,6 +52,7 @@ pub(super) async fn ask_all<'r>(
         returned: VecDeque::new(),
         repetitions: HashMap::new(),
         waits_for_money: false,
+        names_page: false,
         end: None,
     };
     let mut interrupt = Interrupt::new();
@@ -84,6 +85,8 @@ struct Batches<'b, 'r> {
     repetitions: HashMap<Key, u32>,
     /// True if the account's money is set aside for the batches in flight.
     waits_for_money: bool,
+    /// True if the page of a batch was named.
+    names_page: bool,
     end: Option<anyhow::Result<RunEnd>>,
 }
 
@@ -176,15 +179,30 @@ impl<'r> Batches<'_, 'r> {
             return Ok(id);
         }
         let found = if flight.is_old { self.service.find(&flight.batch.reference).await? } else { None };
-        let Created { id, is_old } = match found {
-            Some(id) => Created { id, is_old: true },
-            None => self.service.create(&flight.batch).await.inspect_err(|fault| {
-                // After a failure of the server, the batch may exist.
-                flight.is_refused = fault.kind().row().http < 500 && fault.kind() != Kind::InProgress;
-            })?,
+        let Created { id, is_old, page } = match found {
+            Some(id) => Created { id, is_old: true, page: None },
+            None => match self.service.create(&flight.batch).await {
+                Ok(created) => created,
+                Err(fault) => {
+                    // The same rows under another name of the file.
+                    let is_renamed = fault.kind() == Kind::IdempotencyMismatch;
+                    let reference = &flight.batch.reference;
+                    let found = if is_renamed { self.service.find(reference).await? } else { None };
+                    // After a failure of the server, the batch may exist.
+                    flight.is_refused = fault.kind().row().http < 500 && fault.kind() != Kind::InProgress;
+                    let Some(id) = found else { return Err(fault.into()) };
+                    flight.is_refused = false;
+                    Created { id, is_old: true, page: None }
+                }
+            },
         };
         (flight.batch.batch_id, flight.is_old) = (Some(id), is_old);
         self.store()?;
+        if let Some(page) = page.filter(|_| !std::mem::replace(&mut self.names_page, true)) {
+            self.run
+                .progress
+                .note(&format!("the rows in doubt are on {page}; your account lists the other batches"));
+        }
         Ok(id)
     }
 

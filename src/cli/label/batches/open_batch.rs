@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, bail};
 use ep_kernel::batch_id::BatchId;
+use ep_kernel::batches::line::MAX_CUSTOM_ID;
 use ep_polling::money::Usd;
 use ep_polling::tie_rule::TieRule;
 use serde::{Deserialize, Serialize};
@@ -33,6 +34,9 @@ pub(super) struct OpenBatch {
     pub(super) on_tie: TieRule,
     /// The most to spend for all rows.
     max_cost_usd: Option<Usd>,
+    /// Its name on the service: that of the file of rows.
+    #[serde(default)]
+    name: Option<String>,
     pub(super) rows: Vec<SentRow>,
 }
 
@@ -49,12 +53,17 @@ pub(super) struct SentRow {
 }
 
 impl SentRow {
-    /// Returns the row as the operation takes it. Its id is a digest of what is asked, and the number of the attempt.
+    /// Returns the name of the row in a batch: its id, if a batch takes that, or a digest of what is asked.
+    fn name(&self) -> String {
+        let id = self.question.id_text();
+        if (1..=MAX_CUSTOM_ID).contains(&id.len()) { id } else { String::from(self.question.poll) }
+    }
+
+    /// Returns the row as the operation takes it.
     pub(super) fn request(&self) -> Value {
-        let Self { attempts, panel, max_cost_usd, question } = self;
-        let id = format!("{}-{attempts}", String::from(question.poll));
+        let Self { panel, max_cost_usd, question, .. } = self;
         let row = json!({
-            "id": id,
+            "id": self.name(),
             "question": question.question,
             "options": question.options,
             "max_cost_usd": max_cost_usd,
@@ -66,10 +75,9 @@ impl SentRow {
         Value::Object(row)
     }
 
-    /// True if this is the id of the row in a batch.
-    pub(super) fn has_id(&self, id: &str) -> bool {
-        let poll = id.rsplit_once('-').and_then(|(poll, _)| Key::try_from(poll.to_owned()).ok());
-        poll == Some(self.question.poll)
+    /// True if this is the name of the row in a batch.
+    pub(super) fn has_name(&self, name: &str) -> bool {
+        self.name() == name
     }
 }
 
@@ -77,6 +85,7 @@ impl OpenBatch {
     /// Creates a batch. `repetition` counts the batches with the same request.
     pub(super) fn new(
         server: &str,
+        name: Option<String>,
         rule: (&Panel, TieRule),
         max_cost_usd: Option<Usd>,
         rows: Vec<SentRow>,
@@ -89,6 +98,7 @@ impl OpenBatch {
             panel: rule.0.clone(),
             on_tie: rule.1,
             max_cost_usd,
+            name,
             rows,
         };
         let request = digest(&batch.request());
@@ -103,11 +113,19 @@ impl OpenBatch {
         request.insert("complete".to_owned(), true.into());
         request.insert("private".to_owned(), true.into());
         self.panel.add_to(&mut request);
+        if self.panel.has_order() {
+            // The service then knows which model is the strongest. A tie is decided here.
+            request.insert("on_tie".to_owned(), json!(TieRule::Review));
+        }
         if let Some(most) = self.max_cost_usd {
             request.insert("max_cost_usd".to_owned(), json!(most));
         }
         if !self.reference.is_empty() {
-            request.insert("metadata".to_owned(), json!({ LABEL: self.reference }));
+            let mut metadata = json!({ LABEL: self.reference });
+            if let Some(name) = &self.name {
+                metadata["name"] = json!(name);
+            }
+            request.insert("metadata".to_owned(), metadata);
         }
         Value::Object(request)
     }

@@ -48,7 +48,7 @@ impl<'r> Batches<'_, 'r> {
             };
             let url = self.service.url();
             let rule = (&settings.panel, settings.on_tie);
-            let batch = OpenBatch::new(url, rule, most, packed.rows, repetition);
+            let batch = OpenBatch::new(url, self.service.name.clone(), rule, most, packed.rows, repetition);
             self.in_flight.push(Flight::new(batch));
             self.store()?;
         }

@@ -1,5 +1,7 @@
 //! The operations of batches at a service.
 
+use std::path::Path;
+
 use ep_kernel::batch_id::BatchId;
 use ep_kernel::fault::{Fault, Kind};
 use ep_kernel::ports::{BatchError, BatchStatus};
@@ -16,12 +18,16 @@ use crate::cli::remote::Remote;
 
 /// Results that are read together.
 pub(super) const PAGE: usize = 50;
+/// The longest name of a batch, in characters.
+const LONGEST_NAME: usize = 200;
 /// Batches that are listed together.
 const LISTED: u32 = 100;
 
 /// The batches of an account at a service.
 pub(in crate::cli::label) struct BatchService<'s> {
     remote: &'s Remote,
+    /// The name of new batches: that of the file of rows.
+    pub(super) name: Option<String>,
     create: &'static Operation,
     get: &'static Operation,
     list: &'static Operation,
@@ -62,6 +68,8 @@ pub(super) struct NotAsked {
 #[derive(Debug, Deserialize)]
 struct State {
     batch_id: BatchId,
+    #[serde(default)]
+    page_url: Option<String>,
     errors: Vec<BatchError>,
     #[serde(default)]
     metadata: serde_json::Map<String, Value>,
@@ -78,12 +86,17 @@ pub(super) struct Created {
     pub(super) id: BatchId,
     /// True if an earlier request has created it.
     pub(super) is_old: bool,
+    /// The URL of its page.
+    pub(super) page: Option<String>,
 }
 
 impl<'s> BatchService<'s> {
-    pub(in crate::cli::label) fn new(remote: &'s Remote) -> anyhow::Result<Self> {
+    pub(in crate::cli::label) fn new(remote: &'s Remote, input: &Path) -> anyhow::Result<Self> {
+        let name = input.file_name().map(|name| name.to_string_lossy().into_owned());
+        let name = name.filter(|name| name != "-" && !name.contains(char::is_control));
         Ok(Self {
             remote,
+            name: name.filter(|name| name.chars().count() <= LONGEST_NAME),
             create: entry_of::<CreateBatch>()?,
             get: entry_of::<GetBatch>()?,
             list: entry_of::<ListBatches>()?,
@@ -102,8 +115,8 @@ impl<'s> BatchService<'s> {
         let (request, key) = (batch.request(), &batch.reference);
         let reply =
             patiently(async || self.remote.call_once(self.create, request.clone(), key).await).await?;
-        let State { batch_id: id, .. } = decoded(reply.value)?;
-        Ok(Created { id, is_old: reply.is_replayed })
+        let State { batch_id: id, page_url: page, .. } = decoded(reply.value)?;
+        Ok(Created { id, is_old: reply.is_replayed, page })
     }
 
     /// Finds a batch by its reference. The service forgets an Idempotency-Key earlier than a batch.

@@ -121,8 +121,8 @@ async fn store(
     arguments: &Arguments,
     report: &Evaluation,
 ) -> anyhow::Result<StoredEvaluation> {
-    let name = arguments.gold.file_name().map_or_else(|| "gold rows".into(), |name| name.to_string_lossy());
-    let input = json!({ "name": name, "report": report });
+    let title = arguments.gold.file_name().map_or_else(|| "gold rows".into(), |name| name.to_string_lossy());
+    let input = json!({ "title": title, "report": report });
     let stored = target.call(entry_of::<CreateEvaluation>()?, input, None).await?;
     Ok(serde_json::from_value(stored)?)
 }
@@ -162,7 +162,13 @@ async fn evaluate(
     journal: &mut Journal,
 ) -> anyhow::Result<Evaluated> {
     let settings = arguments.run.settings(target, TieRule::Report).await?;
-    let labelling = Labelling { target, arguments: &arguments.run, settings: &settings, out: &arguments.out };
+    let labelling = Labelling {
+        target,
+        arguments: &arguments.run,
+        settings: &settings,
+        input: &arguments.gold,
+        out: &arguments.out,
+    };
     let panel = labelling.panel_version().await?;
     let rows = read_gold(&arguments.gold, &arguments.rows, &settings, &panel)?;
     let apart = rows.len();
