@@ -101,7 +101,9 @@ impl OpenBatch {
             name,
             rows,
         };
-        let request = digest(&batch.request());
+        // The digests of the rows tell rounds and attempts apart.
+        let rows = batch.rows.iter().map(|row| json!([row.question.poll, row.attempts]));
+        let request = digest(&json!([batch.request(), rows.collect::<Vec<Value>>()]));
         batch.reference = format!("label-{}-{}", String::from(request), repetition(request));
         batch
     }
