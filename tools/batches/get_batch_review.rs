@@ -4,6 +4,7 @@ use std::fmt;
 use std::str::FromStr;
 
 use ep_kernel::batch_id::BatchId;
+use ep_kernel::batches::line::custom_id_of_result;
 use ep_kernel::ctx::Ctx;
 use ep_kernel::fault::{Fault, Kind};
 use ep_kernel::ports::{AnswerCounts, AnswerRecord, BatchRecord, BatchStatus, RowCounts, RowKind};
@@ -188,12 +189,6 @@ async fn title(cx: &Ctx, batch: &BatchRecord) -> Result<Option<String>, Fault> {
     }
 }
 
-/// The custom id in a result.
-#[derive(Deserialize)]
-struct Named {
-    custom_id: String,
-}
-
 /// Returns a row as people see it; `None` if its poll was deleted.
 async fn review_row(cx: &Ctx, batch: &BatchRecord, record: AnswerRecord) -> Result<Option<ReviewRow>, Fault> {
     let cursor = ReviewCursor::after(&record).to_string();
@@ -201,11 +196,11 @@ async fn review_row(cx: &Ctx, batch: &BatchRecord, record: AnswerRecord) -> Resu
     let Some(poll) = cx.polls().only_poll_of(&batch.id.reference(number)).await? else { return Ok(None) };
     let lines = cx.batches().results(batch, RowKind::Completed, number.saturating_sub(1), 1).await?;
     let line = lines.into_iter().find(|(found, _)| *found == number);
-    let named = line.and_then(|(_, line)| serde_json::from_str::<Named>(&line).ok());
+    let named = line.and_then(|(_, line)| custom_id_of_result(&line));
     let plan = &poll.record.plan;
     Ok(Some(ReviewRow {
         row: number,
-        custom_id: named.map_or_else(|| number.to_string(), |named| named.custom_id),
+        custom_id: named.unwrap_or_else(|| number.to_string()),
         question: plan.question.to_string(),
         options: plan.options.clone(),
         tally: poll.tally().named(&plan.options),

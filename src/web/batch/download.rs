@@ -6,11 +6,11 @@ use std::sync::Arc;
 use axum::body::{Body, Bytes};
 use axum::http::Response;
 use axum::http::header::{CACHE_CONTROL, CONTENT_DISPOSITION, CONTENT_TYPE, HeaderValue};
+use ep_kernel::batches::line::custom_id_of_result;
 use ep_kernel::batches::{Batches, no_such_batch};
 use ep_kernel::fault::Fault;
 use ep_kernel::ports::{AnswerRecord, BatchRecord, RowKind};
 use futures::stream;
-use serde::Deserialize;
 
 use crate::http::protect;
 use crate::web::account::Visitor;
@@ -92,12 +92,6 @@ async fn answers(
     Ok(Some((csv(records)?, last)))
 }
 
-/// The custom id in a result.
-#[derive(Deserialize)]
-struct Named {
-    custom_id: String,
-}
-
 /// Returns the custom ids of the completed rows after a row, up to another one.
 async fn names(
     batches: &Batches,
@@ -110,10 +104,9 @@ async fn names(
         let results = batches.results(batch, RowKind::Completed, after, u32::MAX).await?;
         let Some(end) = results.last().map(|(number, _)| *number) else { break };
         after = end;
-        names.extend(results.into_iter().filter_map(|(number, line)| {
-            let Named { custom_id } = serde_json::from_str(&line).ok()?;
-            Some((number, custom_id))
-        }));
+        let named =
+            results.into_iter().filter_map(|(number, line)| Some((number, custom_id_of_result(&line)?)));
+        names.extend(named);
     }
     Ok(names)
 }

@@ -8,25 +8,23 @@ mod view;
 use axum::body::Body;
 use axum::http::Response;
 use axum::http::request::Parts;
-use ep_kernel::dispatch::{Call, dispatch_typed};
 use ep_kernel::fault::{Fault, Kind};
 use ep_kernel::guard::Admission;
 use ep_kernel::ports::RowKind;
-use ep_tools::batches::{BatchReview, BatchState, GetBatch, GetBatchReview};
-use ep_tools::entry_of;
+use ep_tools::batches::{BatchState, GetBatch, GetBatchReview};
 use futures::FutureExt;
-use serde_json::{Value, json};
+use serde_json::json;
 
 use self::download::Download;
 pub(crate) use self::forms::{cancel, review, share};
 use self::view::{BatchPage, OwnerView, QueueView};
 pub(in crate::web) use self::view::{is_open, word};
 use super::account::{Visitor, answered};
-use super::see_other;
+use super::owned_page::{read, to_sign_in};
 use crate::http::{AppState, Exchange, Form, HandlerFuture, RequestHead};
-use crate::layout::{own, return_to};
+use crate::layout::own;
 use crate::site::QueryParameter;
-use crate::site::names::{BATCH_PAGE, LOGIN_PAGE};
+use crate::site::names::BATCH_PAGE;
 
 /// Query parameters.
 pub(super) const QUERY: [QueryParameter; 1] =
@@ -56,7 +54,7 @@ pub(crate) fn show(exchange: Exchange, admission: Admission) -> HandlerFuture {
         match (wanted, visitor) {
             (None, visitor) => page(&part, visitor.as_ref(), &state, &head, &request, admission).await,
             (Some((id, file)), Some(visitor)) => download::send(&visitor, id, file).await,
-            (Some((id, _)), None) => to_sign_in(&state, id),
+            (Some((id, _)), None) => to_sign_in(&state, &page_of(&state, id)),
         }
     }
     .boxed()
@@ -74,12 +72,10 @@ async fn page(
     // An invalid position is the beginning.
     let cursor = Some(query.text("cursor")).filter(|cursor| is_cursor(cursor));
     let input = json!({ "batch_id": id, "limit": SHOWN, "cursor": cursor });
-    let found = match visitor {
-        Some(visitor) => visitor.ask::<GetBatchReview>(input).await,
-        None => shared(state, head, admission, input).await,
-    };
-    let found = match found {
-        Err(fault) if fault.kind() == Kind::NotFound && visitor.is_none() => return to_sign_in(state, id),
+    let found = match read::<GetBatchReview>(visitor, state, head, admission, input).await {
+        Err(fault) if fault.kind() == Kind::NotFound && visitor.is_none() => {
+            return to_sign_in(state, &page_of(state, id));
+        }
         found => found?,
     };
     let owner = match visitor {
@@ -93,17 +89,6 @@ async fn page(
     };
     let page = BatchPage::new(&state.site, found, owner, header, QueueView { cursor, now });
     answered(&page, &request.headers, head, state)
-}
-
-/// Returns a batch that is shared with everyone.
-async fn shared(
-    state: &AppState,
-    head: &RequestHead,
-    admission: Admission,
-    input: Value,
-) -> Result<BatchReview, Fault> {
-    let call = Call::new(head.admitted("web", admission));
-    Ok(dispatch_typed::<GetBatchReview>(&state.app, entry_of::<GetBatchReview>()?, call, input).await?.output)
 }
 
 /// Returns the part of the page for the owner; `None` if the visitor reads a shared batch of another account.
@@ -125,9 +110,7 @@ fn is_cursor(text: &str) -> bool {
     text.split_once('.').is_some_and(|(agreement, row)| is_number(agreement) && is_number(row))
 }
 
-/// Redirects to the sign-in page, which leads back.
-fn to_sign_in(state: &AppState, id: &str) -> Result<Response<Body>, Fault> {
-    let login = own(&state.links().url(LOGIN_PAGE, &[]));
-    let page = own(&state.links().url(BATCH_PAGE, &[("batch_id", id)]));
-    see_other(&format!("{login}{}", return_to(&page)))
+/// Returns the address of the page of a batch.
+fn page_of(state: &AppState, id: &str) -> String {
+    own(&state.links().url(BATCH_PAGE, &[("batch_id", id)]))
 }

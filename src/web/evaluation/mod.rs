@@ -3,22 +3,18 @@
 
 mod view;
 
-use axum::body::Body;
-use axum::http::Response;
-use ep_kernel::dispatch::{Call, dispatch_typed};
-use ep_kernel::fault::{Fault, Kind};
+use ep_kernel::fault::Kind;
 use ep_kernel::guard::Admission;
-use ep_tools::entry_of;
 use ep_tools::evaluations::{DeleteEvaluation, GetEvaluation, ShareEvaluation};
 use futures::FutureExt;
 use serde_json::json;
 
 use self::view::EvaluationPage;
 use super::account::{Visitor, answered};
-use super::see_other;
+use super::owned_page::{read, sent, to_sign_in};
 use crate::http::{AppState, Exchange, Form, HandlerFuture};
-use crate::layout::{own, return_to};
-use crate::site::names::{DASHBOARD_PATH, EVALUATION_PAGE, LOGIN_PAGE};
+use crate::layout::own;
+use crate::site::names::{DASHBOARD_PATH, EVALUATION_PAGE};
 
 /// Kinds of error.
 pub(super) const FAULTS: [Kind; 2] = [Kind::NotFound, Kind::Unavailable];
@@ -31,16 +27,10 @@ pub(crate) fn show(exchange: Exchange, admission: Admission) -> HandlerFuture {
         let id = id.unwrap_or_default();
         let visitor = Visitor::of(&state, &head).await?;
         let input = json!({ "evaluation_id": id });
-        let found = if let Some(visitor) = &visitor {
-            visitor.ask::<GetEvaluation>(input).await
-        } else {
-            let call = Call::new(head.admitted("web", admission));
-            let entry = entry_of::<GetEvaluation>()?;
-            dispatch_typed::<GetEvaluation>(&state.app, entry, call, input).await.map(|done| done.output)
-        };
+        let found = read::<GetEvaluation>(visitor.as_ref(), &state, &head, admission, input).await;
         let found = match found {
             Err(fault) if fault.kind() == Kind::NotFound && visitor.is_none() => {
-                return to_sign_in(&state, &id);
+                return to_sign_in(&state, &page_of(&state, &id));
             }
             found => found?,
         };
@@ -56,47 +46,29 @@ pub(crate) fn show(exchange: Exchange, admission: Admission) -> HandlerFuture {
 
 /// Shares the evaluation, or not any more.
 pub(crate) fn share(exchange: Exchange, _: Admission) -> HandlerFuture {
-    sent(exchange, async |visitor: &Visitor<'_>, form: &Form| {
+    sent(exchange, page_of_form, async |visitor: &Visitor<'_>, form: &Form, page: String| {
         let shared = form.text("shared") == "yes";
         let input = json!({ "evaluation_id": form.text("evaluation_id"), "shared": shared });
         visitor.change::<ShareEvaluation>(input, form).await?;
-        Ok(None)
+        Ok(page + "#sharing")
     })
     .boxed()
 }
 
 /// Deletes the evaluation.
 pub(crate) fn delete(exchange: Exchange, _: Admission) -> HandlerFuture {
-    sent(exchange, async |visitor: &Visitor<'_>, form: &Form| {
+    sent(exchange, page_of_form, async |visitor: &Visitor<'_>, form: &Form, _: String| {
         let input = json!({ "evaluation_id": form.text("evaluation_id") });
         visitor.change::<DeleteEvaluation>(input, form).await?;
-        Ok(Some(DASHBOARD_PATH))
+        Ok(DASHBOARD_PATH.to_owned())
     })
     .boxed()
 }
 
-/// Runs a form, and redirects to the address that `run` returns, or to the page.
-async fn sent(
-    exchange: Exchange,
-    run: impl AsyncFnOnce(&Visitor<'_>, &Form) -> Result<Option<&'static str>, Fault>,
-) -> Result<Response<Body>, Fault> {
-    let Exchange { state, head, request, max_body, .. } = exchange;
-    let (parts, body) = request.into_parts();
-    let form = Form::read(&parts.headers, body, max_body).await?;
-    let id = form.text("evaluation_id");
-    let Some(visitor) = Visitor::of(&state, &head).await? else { return to_sign_in(&state, id) };
-    match run(&visitor, &form).await? {
-        Some(path) => see_other(path),
-        None => see_other(&format!("{}#sharing", page_of(&state, id))),
-    }
+fn page_of_form(state: &AppState, form: &Form) -> String {
+    page_of(state, form.text("evaluation_id"))
 }
 
 fn page_of(state: &AppState, id: &str) -> String {
     own(&state.links().url(EVALUATION_PAGE, &[("evaluation_id", id)]))
-}
-
-/// Redirects to the sign-in page, which leads back.
-fn to_sign_in(state: &AppState, id: &str) -> Result<Response<Body>, Fault> {
-    let login = own(&state.links().url(LOGIN_PAGE, &[]));
-    see_other(&format!("{login}{}", return_to(&page_of(state, id))))
 }

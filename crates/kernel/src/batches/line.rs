@@ -1,6 +1,6 @@
 //! Lines of batches, in the form of OpenAI's API.
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use crate::batch_id::BatchId;
@@ -60,6 +60,15 @@ pub(super) fn custom_id(line: &str) -> Option<String> {
     let line = line.strip_prefix('\u{feff}').unwrap_or(line);
     let row: Map<String, Value> = serde_json::from_str(line).ok()?;
     row.get("custom_id")?.as_str().map(str::to_owned)
+}
+
+/// Returns the custom id of a line of the results.
+pub fn custom_id_of_result(line: &str) -> Option<String> {
+    #[derive(Deserialize)]
+    struct Named {
+        custom_id: String,
+    }
+    serde_json::from_str(line).ok().map(|Named { custom_id }| custom_id)
 }
 
 /// A line of the results.
