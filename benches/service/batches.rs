@@ -18,6 +18,9 @@ const BESIDE: usize = 1000;
 const POLLS: usize = 20;
 /// Rows of a batch that is timed.
 const TIMED: usize = 400;
+/// Rows that a replica asks at once: few, so that two replicas together leave some CPU. A busy machine handles more events
+/// for each wake-up, and the comparison would be one of machines.
+const AT_ONCE: &str = "10";
 /// Interval of reading the state of a batch.
 const INTERVAL: Duration = Duration::from_millis(50);
 
@@ -72,38 +75,69 @@ pub(crate) async fn run() {
     println!("resident after the batches      {:>8.1} MiB", server.resident_mib());
 }
 
-/// Measures one and two replicas on one PostgreSQL.
+/// Replicas on a PostgreSQL database of their own.
+struct Deployment {
+    data: TempDir,
+    servers: Vec<Server>,
+    key: String,
+    /// CPU per row of each round.
+    per_row: Vec<Duration>,
+}
+
+impl Deployment {
+    /// Starts this number of replicas.
+    fn start(database: &str, upstream: &str, replicas: usize) -> Self {
+        let data = tempfile::tempdir().expect("a folder");
+        let variables = [
+            ("EP_DATABASE_URL", database),
+            ("EP_UPSTREAM_URL", upstream),
+            ("EP_BATCH_ROWS", AT_ONCE),
+            ("EP_LOG", "warn,ensemble_poll=info"),
+        ];
+        let key = key(&data, "labels", &variables);
+        let servers = (0..replicas).map(|_| Server::start(&data, &variables)).collect();
+        Self { data, servers, key, per_row: Vec::new() }
+    }
+
+    /// Asks a batch, and returns the CPU of all replicas per row.
+    async fn asked(&self, client: &Client) -> Duration {
+        let url = self.servers.first().expect("a server").url.clone();
+        let account = Account { client, url, key: self.key.clone() };
+        let used = || self.servers.iter().map(Server::cpu).sum::<Duration>();
+        let before = used();
+        let batch = account.started(TIMED).await;
+        account.ended(&batch).await;
+        used().saturating_sub(before) / TIMED as u32
+    }
+}
+
+/// Measures one and two replicas. They run through all rounds, because every process reads its models and fills its caches
+/// once.
 pub(crate) async fn run_on_replicas() {
-    let database = Postgres::start().expect("a server").database().await.expect("a database");
-    let (upstream, data) = (upstream(), tempfile::tempdir().expect("a folder"));
+    let (postgres, upstream) = (Postgres::start().expect("a server"), upstream());
     let base_url = upstream.base_url();
-    let variables = [
-        ("EP_DATABASE_URL", database.url()),
-        ("EP_UPSTREAM_URL", base_url.as_str()),
-        ("EP_LOG", "warn,ensemble_poll=info"),
-    ];
-    let key = key(&data, "labels", &variables);
+    let databases =
+        [postgres.database().await.expect("a database"), postgres.database().await.expect("a database")];
     let client = client();
-    let mut per_row = [const { Vec::new() }; 2];
+    let mut deployments =
+        [1, 2].map(|replicas| Deployment::start(databases[replicas - 1].url(), &base_url, replicas));
     for round in 0..=ROUNDS {
-        for (replicas, per_row) in [1, 2].into_iter().zip(&mut per_row) {
-            let servers: Vec<Server> = (0..replicas).map(|_| Server::start(&data, &variables)).collect();
-            let url = servers.first().expect("a server").url.clone();
-            let account = Account { client: &client, url, key: key.clone() };
-            let used = || servers.iter().map(Server::cpu).sum::<Duration>();
-            let before = used();
-            let batch = account.started(TIMED).await;
-            account.ended(&batch).await;
+        for deployment in &mut deployments {
+            let used = deployment.asked(&client).await;
+            // The first round is a warm-up.
             if round > 0 {
-                per_row.push(used().saturating_sub(before) / TIMED as u32);
+                deployment.per_row.push(used);
             }
         }
     }
-    let audit = ep_json_with(&data, &["admin", "audit", "--json"], &variables);
-    assert_eq!(audit["clean"], true, "{audit}");
-    let [one, two] = per_row.map(|times| median(times).as_secs_f64());
+    for (deployment, database) in deployments.iter().zip(&databases) {
+        let variables = [("EP_DATABASE_URL", database.url())];
+        let audit = ep_json_with(&deployment.data, &["admin", "audit", "--json"], &variables);
+        assert_eq!(audit["clean"], true, "{audit}");
+    }
+    let [one, two] = deployments.map(|deployment| median(deployment.per_row).as_secs_f64());
     println!(
-        "\nrows of batches on one PostgreSQL, CPU of the services per row of three models, {ROUNDS} rounds in turns"
+        "\nrows of batches on PostgreSQL, CPU of the services per row of three models, {ROUNDS} rounds in turns"
     );
     println!(
         "  one replica                   {:>8.2} ms   {:>6.0} rows per second of CPU",
