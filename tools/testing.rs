@@ -115,6 +115,7 @@ impl Service {
             files: store.files(),
             clock: Arc::clone(&clock),
             entropy: Arc::clone(&entropy),
+            ended_tasks: polls.ended_tasks(),
         };
         let batch_settings = BatchSettings {
             billing: true,

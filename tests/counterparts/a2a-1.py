@@ -85,6 +85,9 @@ async def scenario(request, client, streaming):
     if request["binding"] != "0.3":
         listed = (await client.list_tasks(ListTasksRequest(page_size=2))).total_size
 
+    row = {name: request["question"][name] for name in ("question", "options")}
+    batch = await stream(streaming.send_message(message({"data": {"rows": [row]}})))
+
     running = await send({"data": request["slow_question"]}, at_once=True)
     subscription = aiter(streaming.subscribe(SubscribeToTaskRequest(id=running.id)))
     followed = (await anext(subscription)).WhichOneof("payload")
@@ -127,6 +130,7 @@ async def scenario(request, client, streaming):
         "asked": state(asked),
         "completed": state(completed),
         "listed": listed,
+        "batch": [batch[0][0], batch[0][-2], batch[1]],
         "push": [push.id, read.url, len(pushes.configs)],
         "cancelled": state(cancelled),
         "subscribed": [followed, followed_last],

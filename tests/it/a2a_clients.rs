@@ -69,9 +69,11 @@ async fn python_1_3_over_json_rpc_and_http() {
         seen("a2a-1.py", "1.3", "HTTP+JSON"),
         seen("a2a-1.py", "1.3", "0.3"),
     );
-    assert_eq!(rpc, listed(expected(names("InvalidParamsError"))));
-    assert_eq!(http, listed(expected(names("InvalidParamsError"))));
-    assert_eq!(older, expected(names("InvalidParamsError")));
+    let mut seen_by_all = expected(names("InvalidParamsError"));
+    seen_by_all["batch"] = json!(["task", "artifact-update", "completed"]);
+    assert_eq!(rpc, listed(seen_by_all.clone()));
+    assert_eq!(http, listed(seen_by_all.clone()));
+    assert_eq!(older, seen_by_all);
 }
 
 #[tokio::test]

@@ -11,6 +11,7 @@ mod harness;
 
 mod a2a;
 mod a2a_bad_input;
+mod a2a_batches;
 mod a2a_cards;
 mod a2a_clients;
 mod a2a_http;

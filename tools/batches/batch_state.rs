@@ -2,7 +2,7 @@
 
 use ep_kernel::batch_id::BatchId;
 use ep_kernel::ctx::Ctx;
-use ep_kernel::ports::{BatchError, BatchNotification, BatchRecord, BatchStatus, RowCounts};
+use ep_kernel::ports::{BatchError, BatchNotification, BatchRecord, BatchStatus, RowCounts, TaskState};
 use ep_kernel::tool::{Presentation, ToolOutput};
 use ep_polling::money::Usd;
 use ep_polling::time::Timestamp;
@@ -63,11 +63,45 @@ pub struct BatchState {
 
 impl ToolOutput for BatchState {
     fn presentation(&self) -> Presentation {
-        Presentation { location: self.status_url.clone(), ..Presentation::default() }
+        let shown = Presentation { location: self.status_url.clone(), ..Presentation::default() };
+        shown
+            .task(self.batch_id, self.ended_at.unwrap_or(self.created_at))
+            .running(self.ended_at.is_none())
+            .failed(TaskState::of_batch(self.status) == TaskState::Failed)
+            .cancelled(self.status == BatchStatus::Cancelled)
+            .summary(self.sentence())
     }
 }
 
 impl BatchState {
+    /// Returns the state in a sentence, with the next step.
+    fn sentence(&self) -> String {
+        let Self { batch_id, rows: RowCounts { total, completed, failed }, cost_usd: Usd(cost), .. } = self;
+        let counts = match failed {
+            0 => format!("{completed} of {total} rows have a result"),
+            1 => format!("{completed} of {total} rows have a result and 1 has an error"),
+            _ => format!("{completed} of {total} rows have a result and {failed} have an error"),
+        };
+        match self.status {
+            BatchStatus::Validating => format!("The rows of {batch_id} are being checked and priced."),
+            BatchStatus::InProgress => format!("{batch_id} is in progress: {counts}. It has cost {cost}."),
+            BatchStatus::Cancelling => {
+                format!(
+                    "{batch_id} is being cancelled: rows that were begun are finished. {counts}. It has cost {cost}."
+                )
+            }
+            BatchStatus::Completed => format!("{batch_id} is completed: {counts}. It cost {cost}."),
+            BatchStatus::Cancelled => format!("{batch_id} was cancelled: {counts}. It cost {cost}."),
+            BatchStatus::Expired => {
+                format!("The time of {batch_id} is over: {counts}. It cost {cost}.")
+            }
+            BatchStatus::Failed => match self.errors.first() {
+                Some(error) => format!("{batch_id} failed, and no row was asked: {}", error.message),
+                None => format!("{batch_id} failed, and no row was asked."),
+            },
+        }
+    }
+
     /// Describes a batch.
     pub fn of(cx: &Ctx, batch: &BatchRecord) -> Self {
         let id = batch.id.to_string();

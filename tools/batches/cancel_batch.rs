@@ -26,7 +26,7 @@ impl Tool for CancelBatch {
         rest: Some(Rest::post("/api/batches/{batch_id}/cancel")),
         stream: None,
         agents: Agents::Extended,
-        task: Task::None,
+        task: Task::CancelBatch,
         intents: &["cancel my batch", "stop a batch", "end a batch early"],
         faults: &[Kind::NotFound, Kind::Conflict],
     };

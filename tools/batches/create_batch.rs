@@ -110,7 +110,7 @@ impl Tool for CreateBatch {
         rest: Some(Rest::post("/api/batches").status(202).max_body(MAX_BODY)),
         stream: None,
         agents: Agents::Extended,
-        task: Task::None,
+        task: Task::StartBatch,
         intents: &[
             "create a batch",
             "label a list of texts",

@@ -37,7 +37,7 @@ impl Tool for GetBatch {
         rest: Some(Rest::get("/api/batches/{batch_id}")),
         stream: None,
         agents: Agents::Extended,
-        task: Task::None,
+        task: Task::ReadBatch,
         intents: &["how far is my batch", "state of a batch", "is my batch finished"],
         faults: &[Kind::NotFound],
     };

@@ -103,6 +103,9 @@ pub struct Presentation {
     pub task_id: Option<String>,
     /// The time when the task entered the shown state.
     pub since: Option<Timestamp>,
+    /// True if the task goes on, although the output is final: it shows the present state.
+    #[serde(default)]
+    pub running: bool,
     /// True if the task ended without a result.
     #[serde(default)]
     pub failed: bool,
@@ -192,6 +195,17 @@ impl Presentation {
     pub fn task(mut self, id: impl ToString, since: Timestamp) -> Self {
         self.task_id = Some(id.to_string());
         self.since = Some(since);
+        self
+    }
+
+    /// True if the task goes on.
+    pub const fn is_running(&self) -> bool {
+        self.interim.is_some() || self.running
+    }
+
+    /// Sets whether the task goes on, although the output is final.
+    pub fn running(mut self, running: bool) -> Self {
+        self.running = running;
         self
     }
 

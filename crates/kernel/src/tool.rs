@@ -282,7 +282,7 @@ pub enum Agents {
     None,
 }
 
-/// The effect of an operation on a task (A2A). The id of a task is that of its poll.
+/// The effect of an operation on a task (A2A). The id of a task is that of its poll or its batch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Task {
     /// No effect.
@@ -300,6 +300,20 @@ pub enum Task {
     List,
     /// Asks several questions at once, which are polls of their own but no task.
     Decide,
+    /// Starts a task whose work is a batch.
+    StartBatch,
+    /// Reads one of the caller's own tasks, by the field `batch_id`. Returns the output of the operation that started
+    /// it.
+    ReadBatch,
+    /// Cancels a task by the field `batch_id`.
+    CancelBatch,
+}
+
+impl Task {
+    /// True if the operation starts a task.
+    pub const fn starts(self) -> bool {
+        matches!(self, Self::Start | Self::StartBatch)
+    }
 }
 
 /// A REST binding.

@@ -56,6 +56,7 @@ const MIGRATIONS: &[MigrationFile] = &[
     step!(35, "0035", "probabilities"),
     step!(36, "0036", "calibration"),
     step!(37, "0037", "evaluations"),
+    step!(38, "0038", "tasks_of_batches"),
 ];
 
 pub(crate) fn sqlite() -> Migrator {
@@ -144,6 +145,43 @@ mod tests {
         let database = crate::testing::Postgres::start().unwrap().database().await.unwrap();
         let mut db = PgConnection::connect(database.url()).await.unwrap();
         ended_polls_will_be_counted!(db, postgres());
+    }
+
+    /// Tasks of agents, one with a push configuration, from the last release whose tasks are polls.
+    const TASKS: &str = "
+        INSERT INTO users VALUES ('u', 'a@b', 1);
+        INSERT INTO polls (id, owner, created_at, billed, lease_until, lease_worker, plan)
+            VALUES ('p', 'u', 1, 1, 1, 'w', '{}');
+        INSERT INTO a2a_tasks (id, owner, context_id, poll_id, state, status_at, content)
+            VALUES ('p', 'u', 'c', 'p', 'working', 1, '{}'), ('t', 'u', 'c', NULL, 'input-required', 2, '{}');
+        INSERT INTO a2a_pushes (id, task_id, config_id, user_id, url, version, secrets, next_at)
+            VALUES ('1', 'p', 'a', 'u', 'https://a.example', '1.0', '', 1);";
+    const PUSHED: &str = "SELECT a2a_tasks.id, url FROM a2a_tasks JOIN a2a_pushes ON task_id = a2a_tasks.id WHERE batch_id IS NULL";
+    const WITHOUT_WORK: &str = "UPDATE a2a_tasks SET state = 'working' WHERE id = 't'";
+    const DELETE_TASK: &str = "DELETE FROM a2a_tasks WHERE id = 'p'";
+    const PUSHES: &str = "SELECT id FROM a2a_pushes";
+
+    macro_rules! tasks_are_preserved {
+        ($db:expr, $all:expr) => {
+            up_to(&$all, 37).run(&mut $db).await.unwrap();
+            raw_sql(TASKS).execute(&mut $db).await.unwrap();
+            $all.run(&mut $db).await.unwrap();
+            let pushed: Vec<(String, String)> = query_as(PUSHED).fetch_all(&mut $db).await.unwrap();
+            assert_eq!(pushed, [("p".to_owned(), "https://a.example".to_owned())]);
+            assert!(raw_sql(WITHOUT_WORK).execute(&mut $db).await.is_err());
+            raw_sql(DELETE_TASK).execute(&mut $db).await.unwrap();
+            let pushes: Vec<(String,)> = query_as(PUSHES).fetch_all(&mut $db).await.unwrap();
+            assert_eq!(pushes, [], "they belong to their task");
+        };
+    }
+
+    #[tokio::test]
+    async fn tasks_of_earlier_releases_are_preserved() {
+        let mut db = sqlx::sqlite::SqliteConnectOptions::new().in_memory(true).connect().await.unwrap();
+        tasks_are_preserved!(db, sqlite());
+        let database = crate::testing::Postgres::start().unwrap().database().await.unwrap();
+        let mut db = PgConnection::connect(database.url()).await.unwrap();
+        tasks_are_preserved!(db, postgres());
     }
 
     /// Deposits in each stage, from the last release that abandoned deposits.

@@ -264,6 +264,7 @@ fn batches(shared: &AssemblyContext<'_>, polls: &PollExecutor, lease: Duration) 
         files: shared.store.files(),
         clock: Arc::clone(shared.clock),
         entropy: Arc::clone(shared.entropy),
+        ended_tasks: polls.ended_tasks(),
     };
     let settings = BatchSettings {
         billing: shared.config.billing.mode == BillingMode::Prepaid,

@@ -5,10 +5,11 @@
 
 use std::time::Duration;
 
+use ep_kernel::batch_id::BatchId;
 use ep_kernel::event::{MAX_EVENTS, Progress};
-use ep_kernel::fault::Fault;
+use ep_kernel::fault::{Fault, Kind};
 use ep_kernel::output::CallOutput;
-use ep_kernel::ports::TaskState;
+use ep_kernel::ports::{TaskState, TaskWork};
 use futures::stream::BoxStream;
 use futures::{FutureExt, StreamExt};
 use serde_json::{Value, json};
@@ -19,7 +20,7 @@ use super::conversation::Conversation;
 use super::dialect::Dialect;
 use super::errors::Refusal;
 use super::fields::task_id;
-use super::request::AgentRequest;
+use super::request::{AgentRequest, CHECK_INTERVAL};
 use super::sending::{SendOutcome, begin};
 use super::sent::Sent;
 use super::task::{History, View};
@@ -58,9 +59,7 @@ pub(super) async fn subscribe(
     follow(agent, conversation, view).await
 }
 
-/// Poll interval for changes of a task without a poll, because any process can receive its next message.
-const CHECK_INTERVAL: Duration = Duration::from_secs(1);
-/// Time limit for watching such a task; then its client must subscribe again.
+/// Time limit for watching a task that any process can change; then its client must subscribe again.
 const WATCH_LIMIT: Duration = Duration::from_hours(1);
 
 /// Returns the events of a task that waits for its client.
@@ -84,7 +83,7 @@ fn wait(agent: AgentRequest, mut conversation: Conversation, view: View) -> Even
                 Err(_) => continue,
             };
             conversation = found;
-            if conversation.task.poll.is_some() {
+            if conversation.task.work.is_some() {
                 return forward(follow(&agent, conversation, view).await, &events).await;
             }
             if conversation.content.opening.is_none() {
@@ -115,14 +114,21 @@ async fn forward(from: Result<Events, Refusal>, to: &mpsc::Sender<Result<Value, 
 
 async fn follow(agent: &AgentRequest, mut conversation: Conversation, view: View) -> Result<Events, Refusal> {
     let now = agent.output(&conversation, Some(Duration::ZERO)).await?;
-    let (Some(poll), Some(output)) = (conversation.task.poll.clone(), &now) else {
+    let (Some(work), Some(output)) = (conversation.task.work.clone(), now) else {
         return Ok(only(&conversation, None, view));
     };
-    if output.presentation.interim.is_none() {
-        return Ok(only(&conversation, Some(output), view));
+    if !output.presentation.is_running() {
+        return Ok(only(&conversation, Some(&output), view));
     }
+    let first = view.dialect.task_event(View { artifacts: false, ..view }.task(&conversation, Some(&output)));
+    let poll = match work {
+        TaskWork::Poll(poll) => poll,
+        TaskWork::Batch(batch) => {
+            let rest = follow_batch(agent.clone(), conversation, batch, output, view);
+            return Ok(futures::stream::iter([Ok(first)]).chain(rest).boxed());
+        }
+    };
     let seen = output.value["answered"].as_u64();
-    let first = view.dialect.task_event(View { artifacts: false, ..view }.task(&conversation, Some(output)));
     let (steps, queue) = Steps::queue();
     let (follower, sink) = (agent.clone(), steps.sink());
     let done = async move { follower.follow_after(&poll, seen, sink).await };
@@ -131,6 +137,66 @@ async fn follow(agent: &AgentRequest, mut conversation: Conversation, view: View
     steps.run(&agent.state.app.tasks, done.boxed(), true);
     let rest = received(queue).flat_map(move |step| futures::stream::iter(events(&conversation, view, step)));
     Ok(futures::stream::iter([Ok(first)]).chain(rest).boxed())
+}
+
+/// Returns the events of a task whose batch is running: a status for each change of its state.
+fn follow_batch(
+    agent: AgentRequest,
+    mut conversation: Conversation,
+    batch: BatchId,
+    mut shown: CallOutput,
+    view: View,
+) -> Events {
+    conversation.task.content = String::new();
+    let (events, queue) = mpsc::channel(MAX_EVENTS);
+    let (tasks, stopping) = (agent.state.app.tasks.clone(), agent.state.app.tasks.token());
+    tasks.spawn(async move {
+        let until = Instant::now() + WATCH_LIMIT;
+        for number in 1.. {
+            tokio::select! {
+                () = tokio::time::sleep(CHECK_INTERVAL) => {}
+                () = events.closed() => return,
+                () = stopping.cancelled() => return,
+            }
+            let output = match agent.read_batch(batch).await {
+                Ok(output) => output,
+                Err(fault) if fault.kind() == Kind::NotFound => return,
+                Err(_) => continue,
+            };
+            let is_running = output.presentation.is_running();
+            if is_running && Instant::now() < until {
+                if output.value == shown.value {
+                    continue;
+                }
+                shown = output;
+                let summary = shown.presentation.summary.as_deref().unwrap_or_default();
+                let status = view.working(&conversation, summary, number);
+                let rows = json!({ "rows": shown.value["rows"] });
+                if events.send(Ok(view.status_event(&conversation, status, false, Some(rows)))).await.is_err()
+                {
+                    return;
+                }
+                continue;
+            }
+            for event in ended(&conversation, view, &output) {
+                if events.send(Ok(event)).await.is_err() {
+                    return;
+                }
+            }
+            return;
+        }
+    });
+    received(queue).boxed()
+}
+
+/// Returns the last events of a stream: the result and the status. Only a status if the task goes on, but the client has
+/// waited for as long as it can.
+fn ended(conversation: &Conversation, view: View, output: &CallOutput) -> Vec<Value> {
+    let last = view.status_event(conversation, view.status(conversation, Some(output)), true, None);
+    if output.presentation.is_running() {
+        return vec![last];
+    }
+    vec![view.artifact_event(conversation, output), last]
 }
 
 /// Returns the events of a task that waits or has ended.
@@ -164,15 +230,7 @@ fn events(
     };
     match done {
         Err(fault) => vec![Err(fault.into())],
-        Ok(output) => {
-            let status = view.status(conversation, Some(&output));
-            let last = view.status_event(conversation, status, true, None);
-            if output.presentation.interim.is_some() {
-                // The task continues, but the client has reached the maximum wait.
-                return vec![Ok(last)];
-            }
-            vec![Ok(view.artifact_event(conversation, &output)), Ok(last)]
-        }
+        Ok(output) => ended(conversation, view, &output).into_iter().map(Ok).collect(),
     }
 }
 

@@ -81,10 +81,18 @@ fn words(parts: &[Value]) -> Option<&str> {
     texts.into_iter().find(|text| !text.is_empty() && !text.starts_with(['{', '`']))
 }
 
-/// Returns the default skill: get_poll_result if the data has `poll_id`, the skill without input (get_balance) if the
-/// data is empty, poll_question otherwise.
+/// Returns the default skill: by a field that only one skill has, the skill without input (get_balance) if the data is
+/// empty, poll_question otherwise.
 fn default_skill(tools: Tools, data: &Map<String, Value>) -> Result<&'static Entry, Refusal> {
-    let task = if data.contains_key("poll_id") { Task::Read } else { Task::Start };
+    /// Each field that only one of the skills has, with its task.
+    const FIELDS: [(&str, Task); 4] = [
+        ("poll_id", Task::Read),
+        ("batch_id", Task::ReadBatch),
+        ("rows", Task::StartBatch),
+        ("input_file_id", Task::StartBatch),
+    ];
+    let task =
+        FIELDS.iter().find(|(field, _)| data.contains_key(*field)).map_or(Task::Start, |(_, task)| *task);
     let without_input = |entry: &&'static Entry| entry.input().get("properties").is_none();
     let named = if data.is_empty() { skills(tools).find(without_input) } else { None };
     named.or_else(|| skill_for(tools, task)).ok_or_else(|| {
@@ -166,7 +174,14 @@ mod tests {
         ] {
             assert_eq!(skill_call(&part).unwrap(), ("poll_question", input(&data)));
         }
-        assert_eq!(skill_call(&json!({ "data": { "poll_id": "EP-1" } })).unwrap().0, "get_poll_result");
+        for (data, skill) in [
+            (json!({ "poll_id": "EP-1" }), "get_poll_result"),
+            (json!({ "batch_id": "batch_1" }), "get_batch"),
+            (json!({ "rows": [data] }), "create_batch"),
+            (json!({ "input_file_id": "file-1", "panel": "trio" }), "create_batch"),
+        ] {
+            assert_eq!(skill_call(&json!({ "data": data })).unwrap().0, skill);
+        }
     }
 
     #[test]

@@ -1,11 +1,11 @@
-//! A message that opens a poll, or continues the conversation that leads to one.
+//! A message that opens a poll or a batch, or continues the conversation that leads to a poll.
 
 use std::time::Duration;
 
 use ep_kernel::fault::{Fault, Kind};
 use ep_kernel::output::CallOutput;
-use ep_kernel::ports::{AgentTask, StoreError, TaskState};
-use ep_kernel::tool::{Effect, Entry};
+use ep_kernel::ports::{AgentTask, StoreError, TaskState, TaskWork};
+use ep_kernel::tool::{Effect, Entry, Task};
 use ep_polling::poll_id::PollId;
 use serde_json::{Map, Value};
 
@@ -45,7 +45,7 @@ impl Opening {
             context: context.clone().unwrap_or_else(|| id.clone()),
             client_id: client_id.clone(),
             opened_by: opening.clone(),
-            poll: None,
+            work: None,
             state,
             since: self.agent.now(),
             revision: 1,
@@ -76,7 +76,7 @@ impl Opening {
         self.store(conversation, begun).await
     }
 
-    /// Opens the poll and stores the task.
+    /// Opens the poll or the batch and stores the task.
     pub(super) async fn open(
         mut self,
         entry: &'static Entry,
@@ -88,13 +88,17 @@ impl Opening {
         let key = self.names.key.clone();
         let sent = Value::Object(input.clone());
         let output = self.agent.dispatch(entry, sent, key, Some(Duration::ZERO)).await;
-        let poll = match &output {
-            Ok(output) => output.presentation.task_id.as_deref().and_then(|id| id.parse().ok()),
+        let work = match &output {
+            Ok(output) => output.presentation.task_id.as_deref().and_then(TaskWork::of_id),
             // The same message is already in progress.
-            Err(fault) => fault.poll().filter(|_| fault.kind() == Kind::InProgress).cloned(),
+            Err(fault) => {
+                let poll = fault.poll().filter(|_| fault.kind() == Kind::InProgress);
+                poll.cloned().map(TaskWork::Poll)
+            }
         };
-        let Some(poll): Option<PollId> = poll else {
+        let Some(work) = work else {
             if let Err(fault) = &output
+                && entry.spec.task == Task::Start
                 && let Some(cents) = payment::due(&self.agent, fault)
             {
                 return self.ask_for_payment(input, cents).await.map(Opened::Task);
@@ -105,7 +109,7 @@ impl Opening {
         let begun = self.existing.is_none();
         let mut conversation = match self.existing.clone() {
             Some(existing) => existing,
-            None => self.conversation(poll.to_string(), TaskState::Working)?,
+            None => self.conversation(work.id(), TaskState::Working)?,
         };
         if begun {
             conversation.content.messages.push(self.content.clone());
@@ -113,7 +117,7 @@ impl Opening {
         conversation.content.opening = None;
         conversation.content.known = Map::new();
         conversation.content.payments.settle();
-        conversation.task.poll = Some(poll);
+        conversation.task.work = Some(work);
         self.store(conversation, begun).await.map(Opened::Task)
     }
 
@@ -165,7 +169,7 @@ impl Opening {
         let (tasks, stored) = (self.agent.tasks(), conversation.to_store());
         let written = if begun { tasks.add(&stored).await } else { tasks.change(&stored).await };
         let written = match written {
-            // The poll already has a task.
+            // The work already has a task.
             Err(StoreError::Conflict(_)) => false,
             written => written.map_err(Fault::from)?,
         };
@@ -178,7 +182,7 @@ impl Opening {
             }
         }
         match found {
-            Some(task) if written || begun || task.poll.is_some() && task.poll == stored.poll => {
+            Some(task) if written || begun || task.work.is_some() && task.work == stored.work => {
                 Ok(Conversation::of(task))
             }
             _ => Err(changing(&stored.id).into()),

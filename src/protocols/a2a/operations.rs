@@ -5,7 +5,7 @@ use std::time::Duration;
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use ep_kernel::fault::{Fault, Kind};
-use ep_kernel::ports::{AgentTask, TaskFilter, TaskState};
+use ep_kernel::ports::{AgentTask, TaskFilter, TaskState, TaskWork};
 use ep_kernel::tool::{Effect, Task};
 use ep_polling::time::Timestamp;
 use serde::Deserialize;
@@ -60,9 +60,13 @@ pub(super) async fn cancel(agent: &AgentRequest, params: &Value, dialect: Dialec
     let not_cancelable = || Refusal::NotCancelable(format!("task {id} cannot be canceled: it has ended"));
     match &conversation.task {
         AgentTask { state: TaskState::Completed | TaskState::Failed, .. } => return Err(not_cancelable()),
-        AgentTask { poll: Some(poll), .. } => {
-            let entry = skill_for(agent.tools(), Task::Cancel).ok_or_else(not_cancelable)?;
-            match agent.dispatch(entry, json!({ "poll_id": poll }), None, None).await {
+        AgentTask { work: Some(work), .. } => {
+            let (task, input) = match work {
+                TaskWork::Poll(poll) => (Task::Cancel, json!({ "poll_id": poll })),
+                TaskWork::Batch(batch) => (Task::CancelBatch, json!({ "batch_id": batch })),
+            };
+            let entry = skill_for(agent.tools(), task).ok_or_else(not_cancelable)?;
+            match agent.dispatch(entry, input, None, None).await {
                 Ok(_) => {}
                 Err(fault) if fault.kind() == Kind::Conflict => return Err(not_cancelable()),
                 Err(fault) => return Err(fault.into()),

@@ -7,11 +7,14 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use ep_kernel::app::App;
-use ep_kernel::caller::{RequestId, UserId};
+use ep_kernel::caller::{Caller, RequestId, UserId};
 use ep_kernel::dispatch::{Call, dispatch};
 use ep_kernel::fault::{Fault, Kind};
 use ep_kernel::guard::{Admission, Credential, Request};
-use ep_kernel::ports::{AgentPush, AttemptOutcome, Entropy, NotDelivered, PreparedNotification, StoreError};
+use ep_kernel::output::CallOutput;
+use ep_kernel::ports::{
+    AgentPush, AttemptOutcome, Entropy, NotDelivered, PreparedNotification, StoreError, TaskWork,
+};
 use ep_kernel::tasks::Tasks;
 use ep_kernel::tool::{Entry, Task};
 use ep_kernel::webhooks::{Outbox, deliver};
@@ -97,26 +100,38 @@ impl Outbox for PushOutbox {
 }
 
 impl PushOutbox {
+    /// Returns the output of ended work.
+    async fn output(&self, owner: UserId, work: &TaskWork) -> Result<CallOutput, Fault> {
+        let (task, input, admission) = match work {
+            TaskWork::Poll(poll) => (Task::Follow, json!({ "poll_id": poll }), Admission::LOCAL),
+            TaskWork::Batch(batch) => {
+                let caller = Caller::Batch { user: owner, batch: *batch };
+                let admission = Admission { caller, allowance: None };
+                (Task::ReadBatch, json!({ "batch_id": batch }), admission)
+            }
+        };
+        let entry = skill_for(self.tools, task);
+        let entry = entry.ok_or_else(|| Fault::internal("no operation reads the work of tasks"))?;
+        let request = Request {
+            surface: "a2a",
+            request_id: RequestId::from_random(self.app.entropy.bytes()),
+            credential: Credential::Admitted(admission),
+            address: IpAddr::V4(Ipv4Addr::LOCALHOST),
+        };
+        let call = Call { wait_limit: Some(SHOWN_WITHIN), ..Call::new(request) };
+        let output = dispatch(&self.app, entry, call, Ok(input)).await.result?.output;
+        if output.presentation.is_running() {
+            let text = format!("{} has ended, but is not shown as ended yet", work.id());
+            return Err(Fault::new(Kind::Unavailable, text));
+        }
+        Ok(output)
+    }
+
     /// Returns the task as its owner sees it.
     async fn shown(&self, conversation: Conversation, dialect: Dialect) -> Result<Value, Fault> {
-        let output = match (&conversation.task.poll, skill_for(self.tools, Task::Follow)) {
-            (Some(poll), Some(entry)) => {
-                let request = Request {
-                    surface: "a2a",
-                    request_id: RequestId::from_random(self.app.entropy.bytes()),
-                    credential: Credential::Admitted(Admission::LOCAL),
-                    address: IpAddr::V4(Ipv4Addr::LOCALHOST),
-                };
-                let call = Call { wait_limit: Some(SHOWN_WITHIN), ..Call::new(request) };
-                let done = dispatch(&self.app, entry, call, Ok(json!({ "poll_id": poll }))).await;
-                let output = done.result?.output;
-                if output.presentation.interim.is_some() {
-                    let text = format!("poll {poll} has ended, but is not shown as ended yet");
-                    return Err(Fault::new(Kind::Unavailable, text));
-                }
-                Some(output)
-            }
-            _ => None,
+        let output = match &conversation.task.work {
+            Some(work) => Some(self.output(conversation.task.owner, work).await?),
+            None => None,
         };
         let view = View { dialect, history: History::Whole, artifacts: true };
         Ok(view.task(&conversation, output.as_ref()))

@@ -1,11 +1,11 @@
 //! Push configurations of tasks: the URLs that agents name, and the credentials for them.
 //!
-//! A task changes without a request only when its poll ends. All other changes are responses to a request.
+//! A task changes without a request only when its poll or batch ends. All other changes are responses to a request.
 
 use ep_kernel::app::App;
 use ep_kernel::caller::RequestId;
 use ep_kernel::fault::{Fault, Kind};
-use ep_kernel::ports::{AgentPush, AgentTask, MAX_PUSHES};
+use ep_kernel::ports::{AgentPush, AgentTask, MAX_PUSHES, TaskWork};
 use ep_kernel::tool::Effect;
 use ep_kernel::webhook_url::WebhookUrl;
 use serde::{Deserialize, Serialize};
@@ -103,8 +103,11 @@ impl PushConfig {
             let rule = format!("task {} has {MAX_PUSHES} configurations, which is the maximum", task.id);
             return Err(invalid("id", &rule));
         }
-        if let Some(poll) = &task.poll {
-            app.ports.polls.notify_agent(poll);
+        match &task.work {
+            Some(TaskWork::Poll(poll)) => app.ports.polls.notify_agent(poll),
+            // The batch may have ended already.
+            Some(TaskWork::Batch(_)) => app.ports.polls.ended_tasks().notify_one(),
+            None => {}
         }
         Ok(shown(&push, &secrets, dialect))
     }

@@ -5,17 +5,19 @@ use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use axum::http::{HeaderMap, Response};
+use ep_kernel::batch_id::BatchId;
 use ep_kernel::caller::UserId;
 use ep_kernel::dispatch::{Call, dispatch};
 use ep_kernel::event::ProgressSink;
 use ep_kernel::fault::{self, Fault, Kind};
 use ep_kernel::guard::Admission;
 use ep_kernel::output::CallOutput;
-use ep_kernel::ports::{AgentTask, AgentTasks};
+use ep_kernel::ports::{AgentTask, AgentTasks, TaskWork};
 use ep_kernel::tool::{Effect, Entry, Task};
 use ep_polling::poll_id::PollId;
 use ep_polling::time::Timestamp;
 use serde_json::{Value, json};
+use tokio::time::Instant;
 
 use super::conversation::Conversation;
 use super::fixtures;
@@ -23,6 +25,11 @@ use super::message::skill_for;
 use super::payment_extension;
 use super::payment_extension::{PaymentSupport, TaskPayments};
 use crate::http::{AppState, RequestHead};
+
+/// Interval between looks at a task that another process can change.
+pub(super) const CHECK_INTERVAL: Duration = Duration::from_secs(1);
+/// Time that a client waits for the end of a batch, which can take a day. Afterwards its task is still working.
+const BATCH_WAIT: Duration = Duration::from_mins(1);
 
 /// Context of the protocol's methods.
 #[derive(Clone)]
@@ -167,14 +174,40 @@ impl AgentRequest {
         dispatch(&self.state.app, entry, call, Ok(input)).await.result.map(|done| done.output)
     }
 
-    /// Returns the current output for a task; `None` while it has no poll.
+    /// Reads a batch.
+    pub(super) async fn read_batch(&self, batch: BatchId) -> Result<CallOutput, Fault> {
+        let entry = skill_for(self.tools(), Task::ReadBatch);
+        let entry = entry.ok_or_else(|| Fault::internal("no operation reads batches"))?;
+        self.dispatch(entry, json!({ "batch_id": batch }), None, None).await
+    }
+
+    /// Waits for the end of a batch, or until the wait limit.
+    async fn await_batch(&self, batch: BatchId, wait_limit: Duration) -> Result<CallOutput, Fault> {
+        let until = Instant::now() + wait_limit;
+        let stopping = self.state.app.tasks.token();
+        loop {
+            let output = self.read_batch(batch).await?;
+            if !output.presentation.is_running() || Instant::now() + CHECK_INTERVAL > until {
+                return Ok(output);
+            }
+            tokio::select! {
+                () = tokio::time::sleep(CHECK_INTERVAL) => {}
+                () = stopping.cancelled() => return Ok(output),
+            }
+        }
+    }
+
+    /// Returns the current output for a task; `None` while it has no work.
     pub(super) async fn output(
         &self,
         conversation: &Conversation,
         wait_limit: Option<Duration>,
     ) -> Result<Option<CallOutput>, Fault> {
-        match &conversation.task.poll {
-            Some(poll) => self.follow(poll, wait_limit).await.map(Some),
+        match &conversation.task.work {
+            Some(TaskWork::Poll(poll)) => self.follow(poll, wait_limit).await.map(Some),
+            Some(TaskWork::Batch(batch)) => {
+                self.await_batch(*batch, wait_limit.unwrap_or(BATCH_WAIT)).await.map(Some)
+            }
             None => Ok(None),
         }
     }

@@ -37,7 +37,7 @@ pub(super) enum SendOutcome {
 /// Lease of a message that is opening a poll, for the case that its process dies.
 const OPENING: Duration = Duration::from_mins(1);
 
-/// Handles a message. Its poll is opened and stored even if the client disconnects.
+/// Handles a message. Its poll or batch is opened and stored even if the client disconnects.
 pub(super) async fn begin(agent: &AgentRequest, sent: &Sent<'_>) -> Result<SendOutcome, Refusal> {
     let modes = Modes::of(sent.configuration)?;
     let requested = PushConfig::with_message(agent, sent.params, sent.configuration)?;
@@ -91,7 +91,7 @@ async fn take(agent: &AgentRequest, sent: &Sent<'_>, modes: Modes) -> Result<Sen
         ParsedInput::Missing { known, ask } => {
             opening.ask(known, &ask).await.map(|task| SendOutcome::Task(Box::new(task)))
         }
-        ParsedInput::Input(input) if entry.spec.task != Task::Start => {
+        ParsedInput::Input(input) if !entry.spec.task.starts() => {
             let key = opening.names.key.clone();
             let output = agent.dispatch(entry, Value::Object(input), key, None).await?;
             Ok(SendOutcome::Output(shown(agent, sent, modes, &output)))

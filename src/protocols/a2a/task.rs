@@ -87,11 +87,11 @@ impl View {
         let (state, since) = match output.map(|output| &output.presentation) {
             None => (task.state, task.since),
             Some(shown) => {
-                let state = match shown.interim {
-                    Some(_) => TaskState::Working,
-                    None if shown.cancelled => TaskState::Canceled,
-                    None if shown.failed => TaskState::Failed,
-                    None => TaskState::Completed,
+                let state = match shown {
+                    shown if shown.is_running() => TaskState::Working,
+                    shown if shown.cancelled => TaskState::Canceled,
+                    shown if shown.failed => TaskState::Failed,
+                    _ => TaskState::Completed,
                 };
                 (state, shown.since.unwrap_or(task.since))
             }

@@ -2,6 +2,7 @@
 
 use ep_kernel::output::CallOutput;
 use ep_kernel::tool::Entry;
+use ep_polling::poll_id::PollId;
 use rmcp::model::{CallToolResult, ContentBlock};
 
 use super::catalogue::DETAIL;
@@ -23,7 +24,8 @@ pub(super) fn result(entry: &Entry, output: CallOutput, detailed: bool) -> CallT
         None => value.to_string(),
     };
     let texts = [Some(text), detail].into_iter().flatten().map(ContentBlock::text);
-    let link = presentation.task_id.as_deref().map(resources::link);
+    let poll = presentation.task_id.as_deref().and_then(|id| id.parse::<PollId>().ok());
+    let link = poll.as_ref().map(PollId::as_str).map(resources::link);
     let mut result = CallToolResult::success(texts.chain(link).collect());
     result.structured_content = Some(value);
     result

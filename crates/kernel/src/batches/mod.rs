@@ -55,6 +55,8 @@ pub struct Ports {
     pub clock: Arc<dyn Clock>,
     /// Randomness.
     pub entropy: Arc<dyn Entropy>,
+    /// Signalled when the task of an agent may have ended.
+    pub ended_tasks: Arc<Notify>,
 }
 
 /// The operator's settings for batches.
@@ -104,15 +106,17 @@ pub struct Batches {
     worker: String,
     /// Signalled when this process has created or started a batch.
     changed: Notify,
-    /// Signalled when this process has ended a batch.
+    /// Signalled when this process has ended a batch: for its notification.
     ended: Arc<Notify>,
+    /// Signalled at the same time: for the push notifications of its task.
+    ended_tasks: Arc<Notify>,
     uploads: Uploads,
 }
 
 impl Batches {
     /// Creates the service.
     pub fn new(ports: Ports, settings: BatchSettings) -> Self {
-        let Ports { store, files, clock, entropy } = ports;
+        let Ports { store, files, clock, entropy, ended_tasks } = ports;
         let BatchSettings { billing, worker, lease: lasts, at_once, endpoints } = settings;
         let (changed, ended) = (Notify::new(), Arc::default());
         Self {
@@ -127,8 +131,15 @@ impl Batches {
             worker,
             changed,
             ended,
+            ended_tasks,
             uploads: Uploads::default(),
         }
+    }
+
+    /// Signals that this process has ended a batch.
+    fn has_ended(&self) {
+        self.ended.notify_one();
+        self.ended_tasks.notify_one();
     }
 
     /// Admits an upload. [`Kind::Busy`] if the account or the process receives too many files already.

@@ -62,7 +62,7 @@ impl Batches {
             }
         }
         self.store.fail_batch(batch.id, &sums.errors, now).await?;
-        self.ended.notify_one();
+        self.has_ended();
         Ok(())
     }
 

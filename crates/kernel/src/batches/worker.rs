@@ -184,7 +184,7 @@ impl Work {
         let LeasedRows { numbers, ending } = store.lease_rows(id, &self.batches.lease(), limit, now).await?;
         if numbers.is_empty() {
             if let Some(status) = store.end_batch(id, now).await? {
-                self.batches.ended.notify_one();
+                self.batches.has_ended();
                 tracing::info!(batch = %id, status = status.as_str(), "batch ended");
             }
             return Ok(0);

@@ -274,7 +274,7 @@ impl PollExecutor {
         self.0.ended_tasks.notify_one();
     }
 
-    /// Returns a signal for polls with push subscriptions that may have ended. A hint to check for due push
+    /// Returns a signal for tasks with push subscriptions that may have ended. A hint to check for due push
     /// notifications.
     pub fn ended_tasks(&self) -> Arc<Notify> {
         Arc::clone(&self.0.ended_tasks)

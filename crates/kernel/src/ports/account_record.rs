@@ -191,6 +191,8 @@ pub struct TaskRecord {
     pub client_id: Option<String>,
     /// The id of the poll, if any.
     pub poll_id: Option<String>,
+    /// The id of the batch, if any.
+    pub batch_id: Option<String>,
     /// The state of the task.
     pub state: String,
     /// The time when the task entered this state.

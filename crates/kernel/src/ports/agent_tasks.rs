@@ -1,9 +1,10 @@
-//! Tasks of agents: conversations, most of which lead to a poll.
+//! Tasks of agents: conversations, most of which lead to a poll or a batch.
 
 use async_trait::async_trait;
 use serde::{Deserialize, Serialize};
 
-use super::StoreError;
+use super::{BatchStatus, StoreError};
+use crate::batch_id::BatchId;
 use crate::caller::UserId;
 use ep_polling::poll_id::PollId;
 use ep_polling::time::Timestamp;
@@ -14,11 +15,11 @@ use ep_polling::time::Timestamp;
 pub enum TaskState {
     /// Waiting for input from the agent.
     InputRequired,
-    /// The poll is running.
+    /// Its work is running.
     Working,
-    /// The poll ended with votes.
+    /// The poll ended with votes, or every row of the batch has ended.
     Completed,
-    /// The poll ended without votes.
+    /// The poll ended without votes, or the batch without all of its rows.
     Failed,
     /// Cancelled by the owner.
     Canceled,
@@ -40,16 +41,51 @@ impl TaskState {
         }
     }
 
+    /// Returns the state of the task of a batch in this state.
+    pub const fn of_batch(status: BatchStatus) -> Self {
+        match status {
+            BatchStatus::Validating | BatchStatus::InProgress | BatchStatus::Cancelling => Self::Working,
+            BatchStatus::Completed => Self::Completed,
+            BatchStatus::Failed | BatchStatus::Expired => Self::Failed,
+            BatchStatus::Cancelled => Self::Canceled,
+        }
+    }
+
     /// True if the state is final.
     pub const fn is_final(self) -> bool {
         matches!(self, Self::Completed | Self::Failed | Self::Canceled)
     }
 }
 
+/// The work of a task.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum TaskWork {
+    /// A poll.
+    Poll(PollId),
+    /// A batch.
+    Batch(BatchId),
+}
+
+impl TaskWork {
+    /// Reads the id of a poll or of a batch.
+    pub fn of_id(id: &str) -> Option<Self> {
+        let poll = id.parse().ok().map(Self::Poll);
+        poll.or_else(|| id.parse().ok().map(Self::Batch))
+    }
+
+    /// Returns the id of the poll or the batch.
+    pub fn id(&self) -> String {
+        match self {
+            Self::Poll(poll) => poll.to_string(),
+            Self::Batch(batch) => batch.to_string(),
+        }
+    }
+}
+
 /// A task.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AgentTask {
-    /// The id: that of its poll, if it started with one.
+    /// The id: that of its poll or batch, if it started with one.
     pub id: String,
     /// The account of the agent. The task is invisible to all others.
     pub owner: UserId,
@@ -59,9 +95,9 @@ pub struct AgentTask {
     pub client_id: Option<String>,
     /// Key of the request that opens it. Each key opens only one task of an account.
     pub opened_by: Option<String>,
-    /// The poll, if any.
-    pub poll: Option<PollId>,
-    /// The state. Follows the poll while there is one.
+    /// The work, once it has begun.
+    pub work: Option<TaskWork>,
+    /// The state. Follows the work once there is one.
     pub state: TaskState,
     /// The time when the task entered this state.
     pub since: Timestamp,
@@ -98,8 +134,8 @@ pub struct TaskPage {
 /// Stores tasks. Writes are acknowledged once a crash of the process cannot undo them.
 #[async_trait]
 pub trait AgentTasks: Send + Sync {
-    /// Adds a task. Its state and time are those of its poll, if it has one. Returns `false` if a task with
-    /// its id, opening key or agent id exists; [`StoreError::NotFound`] if its poll does not belong to its
+    /// Adds a task. Its state and time are those of its work, if it has some. Returns `false` if a task with
+    /// its id, opening key or agent id exists; [`StoreError::NotFound`] if its work does not belong to its
     /// owner.
     async fn add(&self, task: &AgentTask) -> Result<bool, StoreError>;
 
@@ -112,10 +148,10 @@ pub trait AgentTasks: Send + Sync {
     /// Lists tasks of this owner.
     async fn list(&self, owner: UserId, filter: &TaskFilter) -> Result<TaskPage, StoreError>;
 
-    /// Stores state, time and content of a task without a poll, and its poll if it now has one, which then
-    /// decides state and time. Returns `false` if the stored task has another revision or a poll.
+    /// Stores state, time and content of a task without work, and its work if it now has some, which then
+    /// decides state and time. Returns `false` if the stored task has another revision or has work.
     async fn change(&self, task: &AgentTask) -> Result<bool, StoreError>;
 
-    /// Deletes tasks without a poll that have not changed since this time.
+    /// Deletes tasks without work that have not changed since this time.
     async fn delete_abandoned(&self, before: Timestamp) -> Result<u64, StoreError>;
 }

@@ -41,7 +41,7 @@ pub use account_record::{
     StoredBatchRecord, StoredEvaluationRecord, StoredFileRecord, TaskRecord, TransferRecord,
 };
 pub use agent_pushes::{AgentPush, AgentPushes, MAX_PUSHES};
-pub use agent_tasks::{AgentTask, AgentTasks, TaskFilter, TaskPage, TaskState};
+pub use agent_tasks::{AgentTask, AgentTasks, TaskFilter, TaskPage, TaskState, TaskWork};
 pub use batches::{
     AnswerCounts, AnswerRecord, BatchError, BatchNotification, BatchRecord, BatchStart, BatchStatus,
     BatchStore, BatchTerms, LeasedRows, NewBatch, RowAnswer, RowCounts, RowEnd, RowKind,

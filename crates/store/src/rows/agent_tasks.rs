@@ -1,10 +1,10 @@
 //! Rows of agent tasks.
 
-use ep_kernel::ports::{AgentPush, AgentTask, StoreError};
+use ep_kernel::ports::{AgentPush, AgentTask, StoreError, TaskWork};
 use ep_kernel::webhook_url::WebhookUrl;
 use ep_polling::time::Timestamp;
 
-use super::{from_name, poll_id, unreadable, user_id};
+use super::{batch_id, from_name, poll_id, unreadable, user_id};
 
 row! {
     /// An agent task.
@@ -15,6 +15,7 @@ row! {
         client_id: Option<String>,
         opened_by: Option<String>,
         poll_id: Option<String>,
+        batch_id: Option<String>,
         state: String,
         status_at: i64,
         revision: i64,
@@ -26,13 +27,18 @@ impl TryFrom<TaskRow> for AgentTask {
     type Error = StoreError;
 
     fn try_from(row: TaskRow) -> Result<Self, StoreError> {
+        let work = match (&row.poll_id, &row.batch_id) {
+            (Some(poll), _) => Some(TaskWork::Poll(poll_id(poll)?)),
+            (None, Some(batch)) => Some(TaskWork::Batch(batch_id(batch)?)),
+            (None, None) => None,
+        };
         Ok(Self {
             id: row.id,
             owner: user_id(&row.owner)?,
             context: row.context_id,
             client_id: row.client_id,
             opened_by: row.opened_by,
-            poll: row.poll_id.as_deref().map(poll_id).transpose()?,
+            work,
             state: from_name(&row.state).ok_or_else(|| unreadable("the state of a task"))?,
             since: Timestamp::from_millis(row.status_at),
             revision: row.revision as u32,

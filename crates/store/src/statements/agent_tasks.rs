@@ -3,7 +3,7 @@
 /// The columns of [`crate::rows::TaskRow`].
 macro_rules! task_columns {
     () => {
-        "id, owner, context_id, client_id, opened_by, poll_id, state, status_at, revision, content"
+        "id, owner, context_id, client_id, opened_by, poll_id, batch_id, state, status_at, revision, content"
     };
 }
 
@@ -34,8 +34,8 @@ macro_rules! tasks_of_user {
 }
 
 pub(crate) const ADD_TASK: &str = "INSERT INTO a2a_tasks \
-     (id, owner, context_id, client_id, opened_by, poll_id, state, status_at, content) \
-     VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9) ON CONFLICT DO NOTHING";
+     (id, owner, context_id, client_id, opened_by, poll_id, batch_id, state, status_at, content) \
+     VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10) ON CONFLICT DO NOTHING";
 /// Prefers the task with the matching id.
 pub(crate) const FIND_TASK: &str = concat!(
     "SELECT ",
@@ -51,18 +51,23 @@ pub(crate) const TASKS_OF_USER: &str = concat!(
      ORDER BY status_at DESC, id DESC LIMIT $7"
 );
 pub(crate) const COUNT_TASKS: &str = tasks_of_user!("COUNT(*) AS count");
-pub(crate) const CHANGE_TASK: &str = "UPDATE a2a_tasks SET poll_id = $4, state = $5, status_at = $6, content = $7, \
-     revision = revision + 1 WHERE id = $1 AND owner = $2 AND revision = $3 AND poll_id IS NULL";
+pub(crate) const CHANGE_TASK: &str = "UPDATE a2a_tasks SET poll_id = $4, batch_id = $5, state = $6, status_at = $7, \
+     content = $8, revision = revision + 1 \
+     WHERE id = $1 AND owner = $2 AND revision = $3 AND poll_id IS NULL AND batch_id IS NULL";
 /// Locks a poll of this owner, so that it cannot end.
 pub(crate) const LOCK_POLL_OF: &str = "UPDATE polls SET settled = settled WHERE id = $1 AND owner = $2 \
      AND deleted_at IS NULL";
+/// Locks a batch of this owner, so that it cannot end.
+pub(crate) const LOCK_BATCH_OF: &str = "UPDATE batches SET leased = leased WHERE id = $1 AND user_id = $2";
+pub(crate) const END_TASK_OF_BATCH: &str =
+    "UPDATE a2a_tasks SET state = $2, status_at = $3 WHERE batch_id = $1 AND state = 'working'";
 /// A poll without votes has failed.
 pub(crate) const END_TASK: &str = "UPDATE a2a_tasks SET status_at = $2, state = CASE WHEN $3 = 1 THEN 'canceled' \
      WHEN EXISTS (SELECT 1 FROM votes WHERE poll = (SELECT number FROM polls WHERE id = $1) AND choice IS NOT NULL) \
          OR EXISTS (SELECT 1 FROM ballots WHERE poll_id = $1 AND choice IS NOT NULL) THEN 'completed' \
      ELSE 'failed' END WHERE poll_id = $1";
 pub(crate) const DELETE_ABANDONED_TASKS: &str =
-    "DELETE FROM a2a_tasks WHERE poll_id IS NULL AND status_at < $1";
+    "DELETE FROM a2a_tasks WHERE poll_id IS NULL AND batch_id IS NULL AND status_at < $1";
 
 macro_rules! due_pushes {
     ($busy:literal, $lock:literal) => {

@@ -3,9 +3,11 @@
 use async_trait::async_trait;
 use futures::FutureExt;
 
+use ep_kernel::batch_id::BatchId;
 use ep_kernel::caller::UserId;
 use ep_kernel::ports::{
-    AgentTask, AgentTasks, Closing, PollRecord, StoreError, TaskFilter, TaskPage, TaskState,
+    AgentTask, AgentTasks, BatchRecord, BatchStatus, Closing, PollRecord, StoreError, TaskFilter, TaskPage,
+    TaskState, TaskWork,
 };
 use ep_polling::poll_id::PollId;
 use ep_polling::time::Timestamp;
@@ -13,7 +15,7 @@ use ep_polling::time::Timestamp;
 use super::Database;
 use super::plans::RosterCache;
 use crate::engine::{Connection, Durability, Engine};
-use crate::rows::{CountRow, PollRow, TaskRow};
+use crate::rows::{BatchRow, CountRow, PollRow, TaskRow};
 use crate::statements as sql;
 use crate::value::values;
 
@@ -67,14 +69,17 @@ impl<E: Engine> AgentTasks for Database<E> {
 }
 
 async fn add<C: Connection>(db: &mut C, rosters: &RosterCache, task: &AgentTask) -> Result<bool, StoreError> {
-    let poll = lock_poll(db, rosters, task).await?;
-    let AgentTask { id, owner, context, client_id, opened_by, state, since, content, .. } = task;
-    let (poll_id, state, since) = opening(task.poll.as_ref(), poll.as_ref(), *state, *since);
+    let work = lock_work(db, rosters, task).await?;
+    let AgentTask { id, owner, context, client_id, opened_by, content, .. } = task;
+    let (poll, batch) = ids(task);
+    let (state, since) = opening(task, work.as_ref());
     let (client_id, opened_by) = (client_id.as_deref(), opened_by.as_deref());
-    let row = values![&**id, *owner, &**context, client_id, opened_by, poll_id, state, since, &**content];
+    let (id, context, content) = (&**id, &**context, &**content);
+    let row =
+        values![id, *owner, context, client_id, opened_by, poll, batch.as_deref(), state, since, content];
     let added = db.execute(sql::ADD_TASK, row).await? == 1;
     if added {
-        end_with(db, poll).await?;
+        end_with(db, work).await?;
     }
     Ok(added)
 }
@@ -84,50 +89,88 @@ async fn change<C: Connection>(
     rosters: &RosterCache,
     task: &AgentTask,
 ) -> Result<bool, StoreError> {
-    let poll = lock_poll(db, rosters, task).await?;
-    let (poll_id, state, since) = opening(task.poll.as_ref(), poll.as_ref(), task.state, task.since);
-    let row = values![&*task.id, task.owner, task.revision, poll_id, state, since, &*task.content];
+    let work = lock_work(db, rosters, task).await?;
+    let (poll, batch) = ids(task);
+    let (state, since) = opening(task, work.as_ref());
+    let row =
+        values![&*task.id, task.owner, task.revision, poll, batch.as_deref(), state, since, &*task.content];
     let changed = db.execute(sql::CHANGE_TASK, row).await? == 1;
     if changed {
-        end_with(db, poll).await?;
+        end_with(db, work).await?;
     }
     Ok(changed)
 }
 
-/// Locks the poll of a task, so that it cannot end before the transaction does.
-async fn lock_poll<C: Connection>(
+/// The work of a task as stored.
+enum StoredWork {
+    Poll(PollRecord),
+    Batch(BatchRecord),
+}
+
+/// Locks the work of a task, so that it cannot end before the transaction does.
+async fn lock_work<C: Connection>(
     db: &mut C,
     rosters: &RosterCache,
     task: &AgentTask,
-) -> Result<Option<PollRecord>, StoreError> {
-    let Some(poll) = &task.poll else { return Ok(None) };
-    if db.execute(sql::LOCK_POLL_OF, values![poll, task.owner]).await? == 0 {
-        return Err(StoreError::NotFound("poll"));
-    }
-    let row: PollRow = db.fetch_one(sql::POLL, values![poll]).await?;
-    let members = rosters.members(db, &row.plan).await?;
-    row.record(members).map(Some)
-}
-
-/// Returns poll, state and time of a task as stored before the end of its poll.
-fn opening<'a>(
-    id: Option<&'a PollId>,
-    poll: Option<&PollRecord>,
-    state: TaskState,
-    since: Timestamp,
-) -> (Option<&'a str>, &'static str, Timestamp) {
-    match poll {
-        Some(poll) => (id.map(PollId::as_str), TaskState::Working.as_str(), poll.created_at),
-        None => (None, state.as_str(), since),
+) -> Result<Option<StoredWork>, StoreError> {
+    match &task.work {
+        None => Ok(None),
+        Some(TaskWork::Poll(poll)) => {
+            if db.execute(sql::LOCK_POLL_OF, values![poll, task.owner]).await? == 0 {
+                return Err(StoreError::NotFound("poll"));
+            }
+            let row: PollRow = db.fetch_one(sql::POLL, values![poll]).await?;
+            let members = rosters.members(db, &row.plan).await?;
+            row.record(members).map(|poll| Some(StoredWork::Poll(poll)))
+        }
+        Some(TaskWork::Batch(batch)) => {
+            if db.execute(sql::LOCK_BATCH_OF, values![*batch, task.owner]).await? == 0 {
+                return Err(StoreError::NotFound("batch"));
+            }
+            let row: BatchRow = db.fetch_one(sql::BATCH, values![task.owner, *batch]).await?;
+            row.try_into().map(|batch| Some(StoredWork::Batch(batch)))
+        }
     }
 }
 
-/// Ends the task of a poll that ended before the task was stored.
-async fn end_with<C: Connection>(db: &mut C, poll: Option<PollRecord>) -> Result<(), StoreError> {
-    match poll {
-        Some(PollRecord { id, closing: Some(closing), .. }) => end(db, &id, &closing).await,
+/// Returns the ids of the poll and the batch of a task.
+fn ids(task: &AgentTask) -> (Option<&str>, Option<String>) {
+    match &task.work {
+        Some(TaskWork::Poll(poll)) => (Some(poll.as_str()), None),
+        Some(TaskWork::Batch(batch)) => (None, Some(batch.to_string())),
+        None => (None, None),
+    }
+}
+
+/// Returns state and time of a task as stored before the end of its work.
+const fn opening(task: &AgentTask, work: Option<&StoredWork>) -> (&'static str, Timestamp) {
+    match work {
+        Some(StoredWork::Poll(poll)) => (TaskState::Working.as_str(), poll.created_at),
+        Some(StoredWork::Batch(batch)) => (TaskState::Working.as_str(), batch.created_at),
+        None => (task.state.as_str(), task.since),
+    }
+}
+
+/// Ends the task of work that ended before the task was stored.
+async fn end_with<C: Connection>(db: &mut C, work: Option<StoredWork>) -> Result<(), StoreError> {
+    match work {
+        Some(StoredWork::Poll(PollRecord { id, closing: Some(closing), .. })) => end(db, &id, &closing).await,
+        Some(StoredWork::Batch(BatchRecord { id, status, ended_at: Some(at), .. })) => {
+            end_of_batch(db, id, status, at).await
+        }
         _ => Ok(()),
     }
+}
+
+/// Ends the task of an ended batch, if it has one.
+pub(super) async fn end_of_batch<C: Connection>(
+    db: &mut C,
+    batch: BatchId,
+    status: BatchStatus,
+    at: Timestamp,
+) -> Result<(), StoreError> {
+    let state = TaskState::of_batch(status).as_str();
+    db.execute(sql::END_TASK_OF_BATCH, values![batch, state, at]).await.map(drop)
 }
 
 /// Ends the task of a poll, if it has one.

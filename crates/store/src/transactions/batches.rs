@@ -19,7 +19,7 @@ use ep_polling::agreement::Agreement;
 use ep_polling::money::{Hold, MicroUsd};
 use ep_polling::time::Timestamp;
 
-use super::{Database, accounts, exactly_one, holds};
+use super::{Database, accounts, agent_tasks, exactly_one, holds};
 use crate::engine::{Connection, Durability, Engine};
 use crate::rows::{
     self, AnswerCountsRow, AnswerRow, BatchRow, CountRow, IdRow, LineRow, LockedBatchRow, NumberRow, OwnedRow,
@@ -85,8 +85,8 @@ impl<E: Engine> BatchStore for Database<E> {
     }
 
     async fn fail_batch(&self, id: BatchId, errors: &[BatchError], at: Timestamp) -> Result<(), StoreError> {
-        let values = values![id, rows::json(&errors)?, at];
-        self.0.execute(Durability::PowerLoss, sql::FAIL_BATCH, values).await.map(drop)
+        let errors = rows::json(&errors)?;
+        self.0.transact(Durability::PowerLoss, move |db| fail(db, id, errors, at).boxed()).await
     }
 
     async fn open_batches(&self, limit: u32, now: Timestamp) -> Result<Vec<(BatchId, UserId)>, StoreError> {
@@ -319,6 +319,18 @@ async fn start<C: Connection>(
     Ok(BatchStart::Started)
 }
 
+async fn fail<C: Connection>(
+    db: &mut C,
+    id: BatchId,
+    errors: String,
+    at: Timestamp,
+) -> Result<(), StoreError> {
+    if db.execute(sql::FAIL_BATCH, values![id, errors, at]).await? == 1 {
+        agent_tasks::end_of_batch(db, id, BatchStatus::Failed, at).await?;
+    }
+    Ok(())
+}
+
 async fn lease_rows<C: Connection>(
     db: &mut C,
     id: BatchId,
@@ -369,6 +381,7 @@ async fn end<C: Connection>(
     };
     exactly_one(db.execute(sql::END_BATCH, values![id, status.as_str(), now]).await?)?;
     holds::release_from_batch(db, id, &batch, now).await?;
+    agent_tasks::end_of_batch(db, id, status, now).await?;
     Ok(Some(status))
 }
 

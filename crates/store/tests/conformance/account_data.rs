@@ -5,7 +5,7 @@ use std::path::Path;
 use ep_kernel::caller::{FeedbackId, UserId};
 use ep_kernel::ports::{
     AccountDeletion, AccountDeletionOutcome, AgentTask, DeletionObstacles, Epoch, FeedbackEntry, NewFeedback,
-    NewSession, PollDeletion, StoreError, TaskState,
+    NewSession, PollDeletion, StoreError, TaskState, TaskWork,
 };
 use ep_kernel::session_token::TokenHash;
 use ep_kernel::webhook_url::WebhookUrl;
@@ -58,7 +58,7 @@ fn task(owner: UserId, id: &str, poll: Option<PollId>) -> AgentTask {
         client_id: None,
         opened_by: None,
         state: if poll.is_some() { TaskState::Working } else { TaskState::InputRequired },
-        poll,
+        work: poll.map(TaskWork::Poll),
         since: at(1),
         revision: 1,
         content: format!("{{\"messages\":[\"{MARK} {}\"]}}", "long ".repeat(3_000)),

@@ -22,7 +22,7 @@ async fn task(db: &TestDatabase, owner: UserId, id: &str, state: TaskState) {
         context: "c".to_owned(),
         client_id: None,
         opened_by: None,
-        poll: None,
+        work: None,
         state,
         since: at(1),
         revision: 1,

@@ -1,7 +1,7 @@
 //! Agent tasks.
 
 use ep_kernel::caller::UserId;
-use ep_kernel::ports::{AgentTask, Epoch, StoreError, TaskFilter, TaskState};
+use ep_kernel::ports::{AgentTask, Epoch, StoreError, TaskFilter, TaskState, TaskWork};
 use ep_polling::money::Settlement;
 use ep_polling::poll_id::PollId;
 use futures::future::join_all;
@@ -26,7 +26,7 @@ fn waiting(owner: UserId, id: &str, since: i64) -> AgentTask {
         context: "conversation é".to_owned(),
         client_id: None,
         opened_by: None,
-        poll: None,
+        work: None,
         state: TaskState::InputRequired,
         since: at(since),
         revision: 1,
@@ -35,7 +35,8 @@ fn waiting(owner: UserId, id: &str, since: i64) -> AgentTask {
 }
 
 fn of_poll(owner: UserId, poll: &PollId) -> AgentTask {
-    AgentTask { poll: Some(poll.clone()), state: TaskState::Working, ..waiting(owner, poll.as_str(), 0) }
+    let work = Some(TaskWork::Poll(poll.clone()));
+    AgentTask { work, state: TaskState::Working, ..waiting(owner, poll.as_str(), 0) }
 }
 
 async fn close(db: &TestDatabase, poll: &PollId, cancelled: bool) {
@@ -106,14 +107,15 @@ async fn a_task_is_changed_until_it_has_a_poll(db: TestDatabase) {
     assert!(tasks.change(&changed).await.unwrap());
     assert!(!tasks.change(&changed).await.unwrap(), "it has another revision");
     let poll = db.running(Some(owner), None).await;
-    let opened = AgentTask { poll: Some(poll.clone()), revision: 2, ..changed.clone() };
+    let work = Some(TaskWork::Poll(poll.clone()));
+    let opened = AgentTask { work: work.clone(), revision: 2, ..changed.clone() };
     assert!(tasks.change(&opened).await.unwrap());
     assert!(
         !tasks.change(&AgentTask { revision: 3, ..opened }).await.unwrap(),
         "its poll now determines its state"
     );
     let running = tasks.find(owner, "task").await.unwrap().unwrap();
-    assert_eq!((running.state, &running.poll), (TaskState::Working, &Some(poll.clone())));
+    assert_eq!((running.state, running.work), (TaskState::Working, work));
     close(&db, &poll, true).await;
     assert_eq!(tasks.find(owner, "task").await.unwrap().unwrap().state, TaskState::Canceled);
 }

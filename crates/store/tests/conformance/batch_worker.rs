@@ -118,6 +118,7 @@ impl World {
             files: db.store.files(),
             clock: clock.clone(),
             entropy: Arc::new(SeededEntropy::new(worker.len() as u64)),
+            ended_tasks: Arc::default(),
         };
         let settings = BatchSettings {
             billing: false,

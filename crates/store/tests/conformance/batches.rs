@@ -5,9 +5,9 @@ use std::time::Duration;
 use ep_kernel::batch_id::{BatchId, FileId};
 use ep_kernel::caller::UserId;
 use ep_kernel::ports::{
-    AnswerCounts, AnswerRecord, AttemptOutcome, BatchError, BatchStart, BatchStatus, BatchTerms, Epoch,
-    FileDeletion, FileLimits, FileSize, LeasedRows, ListPosition, NewBatch, NewFile, NewPoll,
-    NotificationState, Opened, RowAnswer, RowEnd, RowKind, StoreError,
+    AgentTask, AnswerCounts, AnswerRecord, AttemptOutcome, BatchError, BatchStart, BatchStatus, BatchTerms,
+    Epoch, FileDeletion, FileLimits, FileSize, LeasedRows, ListPosition, NewBatch, NewFile, NewPoll,
+    NotificationState, Opened, RowAnswer, RowEnd, RowKind, StoreError, TaskState, TaskWork,
 };
 use ep_kernel::webhook_url::WebhookUrl;
 use ep_polling::agreement::Agreement;
@@ -30,6 +30,8 @@ on_both_engines!(
     concurrent_polls_of_a_batch_never_draw_more_than_it_has,
     ended_batches_and_old_files_are_deleted,
     the_end_of_a_batch_is_notified_once,
+    a_task_follows_its_batch_to_the_end,
+    a_task_added_while_its_batch_ends_gets_its_final_state,
 );
 
 const LIMITS: FileLimits = FileLimits { bytes: 1_000, files: 5 };
@@ -240,6 +242,75 @@ async fn a_batch_ends_when_its_rows_have_ended(db: TestDatabase) {
     assert_eq!(batches.results_size(id, RowKind::Completed).await.unwrap(), 4);
     assert_eq!(batches.results_size(id, RowKind::Failed).await.unwrap(), 9);
     assert_eq!(batches.open_batches(9, at(300)).await.unwrap(), []);
+}
+
+fn task(owner: UserId, batch: BatchId) -> AgentTask {
+    AgentTask {
+        id: batch.to_string(),
+        owner,
+        context: "conversation".to_owned(),
+        client_id: None,
+        opened_by: None,
+        work: Some(TaskWork::Batch(batch)),
+        state: TaskState::Working,
+        since: at(1),
+        revision: 1,
+        content: "{}".to_owned(),
+    }
+}
+
+async fn a_task_follows_its_batch_to_the_end(db: TestDatabase) {
+    let (user, other) = (db.user(0).await, db.user(0).await);
+    let (batches, tasks) = (db.store.batches(), db.store.agent_tasks());
+    let found = async |batch: BatchId| tasks.find(user, &batch.to_string()).await.unwrap().unwrap();
+    let done = started(&db, user, &["1"], None).await;
+    assert!(matches!(tasks.add(&task(other, done)).await, Err(StoreError::NotFound(_))));
+    assert!(tasks.add(&task(user, done)).await.unwrap());
+    assert!(!tasks.add(&AgentTask { id: "second".to_owned(), ..task(user, done) }).await.unwrap());
+    let running = found(done).await;
+    assert_eq!((running.state, running.since), (TaskState::Working, at(100)));
+    assert_eq!(running.work, Some(TaskWork::Batch(done)));
+    assert!(!tasks.change(&running).await.unwrap(), "its batch now determines its state");
+    leased(&db, done, "a", 9, 300).await;
+    batches.end_row(done, 1, RowEnd::Completed("one".to_owned(), None)).await.unwrap();
+    batches.end_batch(done, at(400)).await.unwrap();
+    assert_eq!((found(done).await.state, found(done).await.since), (TaskState::Completed, at(400)));
+
+    let stopped = started(&db, user, &["1"], None).await;
+    tasks.add(&task(user, stopped)).await.unwrap();
+    cancelled(&db, user, stopped).await;
+    assert_eq!((found(stopped).await.state, found(stopped).await.since), (TaskState::Canceled, at(400)));
+
+    let wrong = new_batch(user, file(&db, user, &["1"]).await);
+    batches.create_batch(&wrong, 9).await.unwrap();
+    tasks.add(&task(user, wrong.id)).await.unwrap();
+    batches.fail_batch(wrong.id, &[], at(500)).await.unwrap();
+    assert_eq!((found(wrong.id).await.state, found(wrong.id).await.since), (TaskState::Failed, at(500)));
+
+    // Neither the age of a task nor a deleted question removes it; the deletion of its batch does.
+    assert_eq!(tasks.delete_abandoned(at(9_999)).await.unwrap(), 0);
+    batches.delete_old_batches(at(5_000), 9).await.unwrap();
+    assert_eq!(tasks.find(user, &done.to_string()).await.unwrap(), None);
+}
+
+async fn a_task_added_while_its_batch_ends_gets_its_final_state(db: TestDatabase) {
+    let (batches, tasks) = (db.store.batches(), db.store.agent_tasks());
+    let mut ending = Vec::new();
+    for _ in 0..10 {
+        let user = db.user(0).await;
+        let id = started(&db, user, &["1"], None).await;
+        leased(&db, id, "a", 9, 300).await;
+        batches.end_row(id, 1, RowEnd::Completed("one".to_owned(), None)).await.unwrap();
+        ending.push((user, id));
+    }
+    let racing = ending.iter().map(|(user, id)| async {
+        let new = task(*user, *id);
+        let (added, ended) = tokio::join!(tasks.add(&new), batches.end_batch(*id, at(400)));
+        assert_eq!((added.unwrap(), ended.unwrap()), (true, Some(BatchStatus::Completed)));
+        let added = tasks.find(*user, &id.to_string()).await.unwrap().unwrap();
+        assert_eq!(added.state, TaskState::Completed);
+    });
+    join_all(racing).await;
 }
 
 async fn answers_are_reviewed_in_the_order_of_their_doubt(db: TestDatabase) {
