@@ -140,13 +140,18 @@ static JOBS: [Job; 23] = [
     every("delete old notifications", HOUR, "Deletes finished webhook notifications after a week.", |on| {
         async move { on.app.ports.webhooks.sweep().await }.boxed()
     }),
-    every("delete abandoned tasks", HOUR, "Deletes A2A tasks without a poll or a batch after a week.", |on| {
-        async move {
-            let before = on.app.ports.clock.now().before(KEEP_ABANDONED_TASKS);
-            Ok(on.app.agent_tasks.delete_abandoned(before).await.map(drop)?)
-        }
-        .boxed()
-    }),
+    every(
+        "delete abandoned tasks",
+        HOUR,
+        "Deletes A2A tasks without a poll or a batch after a week.",
+        |on| {
+            async move {
+                let before = on.app.ports.clock.now().before(KEEP_ABANDONED_TASKS);
+                Ok(on.app.agent_tasks.delete_abandoned(before).await.map(drop)?)
+            }
+            .boxed()
+        },
+    ),
     every(
         "delete cancellations of ended polls",
         HOUR,

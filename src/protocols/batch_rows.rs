@@ -13,6 +13,7 @@ use ep_kernel::ports::BatchRecord;
 use ep_kernel::tool::Entry;
 use ep_polling::money::MicroUsd;
 use ep_tools::batches::{answer_of, operation_of_rows, with_defaults};
+use ep_tools::polls::reply::Costs;
 use serde_json::Value;
 
 use super::openai::rows::{AskedQuestion, ENDPOINTS, RowCall, RowEndpoint, error_body};
@@ -108,6 +109,15 @@ impl RowRunner for BatchRows {
         };
         let poll = self.app.ports.polls.only_poll_of(&reference).await?;
         Ok(RowResponse { body, answer: poll.map(|poll| answer_of(&poll)) })
+    }
+
+    async fn cost(&self, reference: &str) -> Result<MicroUsd, Fault> {
+        let polls = self.app.ports.polls.polls_of(reference).await?;
+        let costs = polls.iter().filter_map(|poll| {
+            let closing = poll.record.closing.as_ref()?;
+            Some(Costs::new(poll, closing).total_estimated_cost.0)
+        });
+        Ok(costs.sum())
     }
 
     async fn has_begun(&self, reference: &str) -> Result<bool, Fault> {

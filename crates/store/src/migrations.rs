@@ -57,6 +57,7 @@ const MIGRATIONS: &[MigrationFile] = &[
     step!(36, "0036", "calibration"),
     step!(37, "0037", "evaluations"),
     step!(38, "0038", "tasks_of_batches"),
+    step!(39, "0039", "costs_of_rows"),
 ];
 
 pub(crate) fn sqlite() -> Migrator {

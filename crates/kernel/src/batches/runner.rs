@@ -32,6 +32,9 @@ pub trait RowRunner: Send + Sync {
         request: RequestId,
     ) -> Result<RowResponse, Fault>;
 
+    /// Returns the cost of the polls of a row with this reference, as far as they have ended.
+    async fn cost(&self, reference: &str) -> Result<MicroUsd, Fault>;
+
     /// True if a row with this reference has opened polls.
     async fn has_begun(&self, reference: &str) -> Result<bool, Fault>;
 

@@ -9,7 +9,7 @@ use super::Batches;
 use super::line;
 use super::runner::RowRunner;
 use crate::fault::{Fault, Kind};
-use crate::ports::{BatchError, BatchRecord, StoreError};
+use crate::ports::{BatchError, BatchMoney, BatchRecord, StoreError};
 
 /// Maximum number of rows of a batch.
 pub const MAX_ROWS: u32 = 100_000;
@@ -36,7 +36,7 @@ impl Batches {
             sums.errors.push(whole("empty_file", "The file has no rows: send one request on each line."));
         }
         let most = batch.terms.max_cost.unwrap_or(MicroUsd::MAX);
-        if self.billing && most < sums.dearest {
+        if most < sums.dearest {
             let message = format!(
                 "The dearest row can cost up to {}, more than the maximum for the whole batch. Raise the maximum, or choose \
                  cheaper models.",
@@ -47,8 +47,12 @@ impl Batches {
         let now = self.clock.now();
         if sums.errors.is_empty() {
             let at_most = sums.at_most.min(most);
-            let hold = self.billing.then_some(Hold { at_least: sums.dearest, at_most });
-            match self.store.start_batch(batch.id, sums.lines, sums.rows, hold, now).await {
+            let money = if self.billing {
+                BatchMoney::Hold(Hold { at_least: sums.dearest, at_most })
+            } else {
+                BatchMoney::Budget(batch.terms.max_cost)
+            };
+            match self.store.start_batch(batch.id, sums.lines, sums.rows, money, now).await {
                 Ok(_) => return Ok(()),
                 Err(
                     error @ (StoreError::InsufficientBalance { .. }

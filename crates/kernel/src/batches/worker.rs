@@ -21,7 +21,7 @@ use super::validation::is_temporary;
 use crate::batch_id::BatchId;
 use crate::caller::{RequestId, UserId};
 use crate::fault::{Fault, Kind};
-use crate::ports::{BatchRecord, BatchStatus, Lease, LeasedRows, RowEnd, StoreError};
+use crate::ports::{BatchRecord, BatchStatus, Lease, LeasedRows, RowBudget, RowEnd, StoreError};
 use crate::tasks::Tasks;
 
 /// Interval of looking for work that no signal announced: that of other processes.
@@ -254,8 +254,20 @@ impl Row {
         };
         let request = RequestId::from_random(batches.entropy.bytes());
         for attempt in 1.. {
-            match self.run(&row, request).await {
+            let run = match self.reserve(&row).await? {
+                Ok(RowBudget::Reserved) => self.run(&row, request).await,
+                Ok(RowBudget::Waits) => {
+                    batches.store.postpone_row(batch.id, *number, WAIT_FOR_MONEY).await?;
+                    return Ok(RowOutcome::WaitsForMoney(batch.id));
+                }
+                Ok(RowBudget::UsedUp) => return self.fail(&row.custom_id, budget_used_up()).await,
+                Err(fault) => Err(fault),
+            };
+            match run {
                 Ok(RowResponse { body, answer }) => {
+                    if !self.is_counted().await? {
+                        return self.postpone(AGAIN).await;
+                    }
                     let end = self.line(&row.custom_id, (200, request), &body)?;
                     return self.end(RowEnd::Completed(end, answer)).await;
                 }
@@ -276,6 +288,30 @@ impl Row {
             }
         }
         Ok(RowOutcome::Done)
+    }
+
+    /// Reserves the highest cost of the row, if its batch has a budget.
+    async fn reserve(&self, row: &line::BatchLine) -> Result<Result<RowBudget, Fault>, StoreError> {
+        let Self { batches, batch, number, .. } = self;
+        if batches.billing || batch.terms.max_cost.is_none() {
+            return Ok(Ok(RowBudget::Reserved));
+        }
+        match self.runner.at_most(batch, row).await {
+            Ok(most) => batches.store.reserve_row(batch.id, *number, most).await.map(Ok),
+            Err(fault) => Ok(Err(fault)),
+        }
+    }
+
+    /// Stores the cost of the row, unless its polls are charged. Returns `false` if it cannot be read now.
+    async fn is_counted(&self) -> Result<bool, StoreError> {
+        let Self { batches, batch, number, .. } = self;
+        if batches.billing {
+            return Ok(true);
+        }
+        match self.runner.cost(&self.reference()).await {
+            Ok(cost) => batches.store.set_cost(batch.id, *number, cost).await.map(|()| true),
+            Err(_) => Ok(false),
+        }
     }
 
     /// Ends the lease after this time, so that the row is asked again.
@@ -322,6 +358,9 @@ impl Row {
     }
 
     async fn fail(&self, custom_id: &str, fault: Fault) -> Result<RowOutcome, StoreError> {
+        if !self.is_counted().await? {
+            return self.postpone(AGAIN).await;
+        }
         let request = RequestId::from_random(self.batches.entropy.bytes());
         let body = self.runner.error(&self.batch, &fault, request);
         let end = self.line(custom_id, (fault.kind().row().http, request), &body)?;
@@ -338,4 +377,11 @@ impl Row {
         line::responded(row, custom_id, (status, request.to_string()), body)
             .map_err(|error| StoreError::Failed(error.into()))
     }
+}
+
+/// Returns the fault of a row that the maximum of its batch does not cover.
+fn budget_used_up() -> Fault {
+    let message =
+        "max_cost_usd of the batch does not cover this row any more; create another batch with this row";
+    Fault::new(Kind::InsufficientBalance, message)
 }

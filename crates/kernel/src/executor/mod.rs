@@ -191,6 +191,17 @@ impl PollExecutor {
         Ok(self.0.polls.opened_by(request_ref).await?)
     }
 
+    /// Returns the states of the polls with this request reference, in order, without the deleted ones.
+    pub async fn polls_of(&self, request_ref: &str) -> Result<Vec<PollState>, Fault> {
+        let mut states = Vec::new();
+        for place in 0.. {
+            let request = opening::numbered(request_ref.to_owned(), place);
+            let Some(opened) = self.opened_by(&request).await? else { break };
+            states.extend(self.state(&opened.id).await?);
+        }
+        Ok(states)
+    }
+
     /// Returns the state of the poll with this request reference, if the request opened only one, and it is not deleted.
     pub async fn only_poll_of(&self, request_ref: &str) -> Result<Option<PollState>, Fault> {
         if self.opened_by(&opening::numbered(request_ref.to_owned(), 1)).await?.is_some() {

@@ -249,6 +249,26 @@ pub struct LeasedRows {
     pub ending: Option<BatchStatus>,
 }
 
+/// The money of a batch.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum BatchMoney {
+    /// Money of the account, which is set aside.
+    Hold(Hold),
+    /// None, because polls are not charged. The maximum to spend, if there is one.
+    Budget(Option<MicroUsd>),
+}
+
+/// The outcome of reserving a part of the budget of a batch for a row.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum RowBudget {
+    /// The row can be asked.
+    Reserved,
+    /// The budget has too little until a row that is asked has ended.
+    Waits,
+    /// The budget has too little.
+    UsedUp,
+}
+
 /// The outcome of starting a batch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum BatchStart {
@@ -288,7 +308,7 @@ pub trait BatchStore: Send + Sync {
     /// Renews the lease of a batch that is being validated. Returns `false` if it is not any more, or not by this worker.
     async fn renew_validation(&self, id: BatchId, lease: &Lease) -> Result<bool, StoreError>;
 
-    /// Starts a validated batch of `lines` lines, `total` of them rows, and sets its money aside, if it is charged.
+    /// Starts a validated batch of `lines` lines, `total` of them rows, and sets its money aside.
     /// [`StoreError::InsufficientBalance`] and other errors of money like those of
     /// [`open_all`](super::PollStore::open_all).
     async fn start_batch(
@@ -296,7 +316,7 @@ pub trait BatchStore: Send + Sync {
         id: BatchId,
         lines: u32,
         total: u32,
-        hold: Option<Hold>,
+        money: BatchMoney,
         at: Timestamp,
     ) -> Result<BatchStart, StoreError>;
 
@@ -318,6 +338,13 @@ pub trait BatchStore: Send + Sync {
 
     /// Renews the leases of all rows of this worker.
     async fn renew_rows(&self, lease: &Lease) -> Result<(), StoreError>;
+
+    /// Reserves the highest cost of a row, once, if its batch has a budget. For batches that are not charged.
+    async fn reserve_row(&self, id: BatchId, number: u32, most: MicroUsd) -> Result<RowBudget, StoreError>;
+
+    /// Stores the cost of a row that is about to end; the rest of what was reserved returns to the budget. For batches that
+    /// are not charged.
+    async fn set_cost(&self, id: BatchId, number: u32, cost: MicroUsd) -> Result<(), StoreError>;
 
     /// Stores the end of a row, once.
     async fn end_row(&self, id: BatchId, number: u32, end: RowEnd) -> Result<(), StoreError>;

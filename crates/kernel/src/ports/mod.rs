@@ -43,8 +43,9 @@ pub use account_record::{
 pub use agent_pushes::{AgentPush, AgentPushes, MAX_PUSHES};
 pub use agent_tasks::{AgentTask, AgentTasks, TaskFilter, TaskPage, TaskState, TaskWork};
 pub use batches::{
-    AnswerCounts, AnswerRecord, BatchError, BatchNotification, BatchRecord, BatchStart, BatchStatus,
-    BatchStore, BatchTerms, LeasedRows, NewBatch, RowAnswer, RowCounts, RowEnd, RowKind,
+    AnswerCounts, AnswerRecord, BatchError, BatchMoney, BatchNotification, BatchRecord, BatchStart,
+    BatchStatus, BatchStore, BatchTerms, LeasedRows, NewBatch, RowAnswer, RowBudget, RowCounts, RowEnd,
+    RowKind,
 };
 pub use cards::{
     CardEvent, CardProcessor, Cents, CheckoutPage, CheckoutStore, FailedRefund, NewCheckout, OpenCheckout,

@@ -82,6 +82,7 @@ row! {
         funder: Option<String>,
         frozen: i64,
         is_cut: i64,
+        budget: Option<i64>,
     }
 }
 
@@ -186,4 +187,9 @@ impl From<AnswerCountsRow> for AnswerCounts {
             reviewed: row.reviewed as u32,
         }
     }
+}
+
+row! {
+    /// The cost of a row, and the number of other rows that are asked.
+    RowCostRow { cost: Option<i64>, asked: i64 }
 }

@@ -85,7 +85,9 @@ macro_rules! batches {
         "SELECT id, user_id, file, terms, status, total, \
              (SELECT COUNT(*) FROM batch_rows WHERE batch = batches.id AND outcome = 0) AS completed, \
              (SELECT COUNT(*) FROM batch_rows WHERE batch = batches.id AND outcome = 1) AS failed, \
-             CAST(COALESCE((SELECT SUM(captured) FROM holds WHERE batch = batches.id), 0) AS BIGINT) AS spent, \
+             CAST(COALESCE((SELECT SUM(captured) FROM holds WHERE batch = batches.id), 0) AS BIGINT) \
+                 + CAST(COALESCE((SELECT SUM(cost) FROM batch_rows WHERE batch = batches.id AND outcome IS NOT NULL), 0) AS BIGINT) \
+                 AS spent, \
              (SELECT state FROM batch_notifications WHERE batch = batches.id) AS notification_state, \
              (SELECT last_error FROM batch_notifications WHERE batch = batches.id) AS notification_error, \
              held + CAST(COALESCE((SELECT SUM(amount) FROM holds WHERE batch = batches.id AND status = 'open'), 0) AS BIGINT) \
@@ -109,9 +111,9 @@ pub(crate) const LEASE_VALIDATION_POSTGRES: &str = lease_validation!(" FOR UPDAT
 pub(crate) const LOCK_BATCH: &str = "UPDATE batches SET leased = leased WHERE id = $1 AND ended_at IS NULL \
      RETURNING user_id, file, status, lines, leased, held, key_id, day, expires_at, \
          (SELECT funder FROM accounts WHERE id = batches.user_id) AS funder, \
-         (SELECT frozen FROM accounts WHERE id = batches.user_id) AS frozen, is_cut";
+         (SELECT frozen FROM accounts WHERE id = batches.user_id) AS frozen, is_cut, budget";
 pub(crate) const START_BATCH: &str = "UPDATE batches SET status = 'in_progress', lines = $2, total = $3, \
-         held = $4, day = $5, started_at = $6, lease_worker = '', lease_until = 0 WHERE id = $1";
+         held = $4, day = $5, budget = $7, started_at = $6, lease_worker = '', lease_until = 0 WHERE id = $1";
 pub(crate) const FAIL_BATCH: &str = "UPDATE batches SET status = 'failed', errors = $2, ended_at = $3, \
          lease_worker = '', lease_until = 0 WHERE id = $1 AND status = 'validating'";
 /// Batches with further rows, with rows of ended leases, or without unfinished rows. $2 is the time of the application's clock.
@@ -188,6 +190,13 @@ pub(crate) const REVIEW_ROW: &str = "UPDATE batch_answers SET reviewed = CAST($3
      reviewed_at = CASE WHEN CAST($3 AS TEXT) IS NULL THEN NULL ELSE $4 END WHERE batch = $1 AND number = $2";
 pub(crate) const POSTPONE_ROW: &str = "UPDATE batch_rows SET lease_worker = '', lease_until = (SELECT now FROM clock) + $3 \
      WHERE batch = $1 AND number = $2 AND outcome IS NULL";
+/// The cost of a row, and the number of other rows that are asked.
+pub(crate) const COST_OF_ROW: &str = "SELECT cost, (SELECT COUNT(*) FROM batch_rows AS other WHERE other.batch = $1 \
+         AND other.number <> $2 AND other.outcome IS NULL AND other.cost IS NOT NULL) AS asked \
+     FROM batch_rows WHERE batch = $1 AND number = $2";
+pub(crate) const SET_COST_OF_ROW: &str =
+    "UPDATE batch_rows SET cost = $3 WHERE batch = $1 AND number = $2 AND outcome IS NULL";
+pub(crate) const CHANGE_BUDGET: &str = "UPDATE batches SET budget = budget - $2 WHERE id = $1";
 pub(crate) const OPEN_HOLDS_OF: &str =
     "SELECT COUNT(*) AS count FROM holds WHERE batch = $1 AND status = 'open'";
 pub(crate) const UNFINISHED_ROWS: &str =

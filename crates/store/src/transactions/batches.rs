@@ -11,18 +11,19 @@ use futures::FutureExt;
 use ep_kernel::batch_id::BatchId;
 use ep_kernel::caller::UserId;
 use ep_kernel::ports::{
-    AnswerCounts, AnswerRecord, BatchError, BatchRecord, BatchStart, BatchStatus, BatchStore, Lease,
-    LeasedRows, ListPosition, NewBatch, RowAnswer, RowEnd, RowKind, StoreError,
+    AnswerCounts, AnswerRecord, BatchError, BatchMoney, BatchRecord, BatchStart, BatchStatus, BatchStore,
+    Lease, LeasedRows, ListPosition, NewBatch, RowAnswer, RowBudget, RowEnd, RowKind, StoreError,
 };
 use ep_kernel::webhook_url::WebhookUrl;
 use ep_polling::agreement::Agreement;
-use ep_polling::money::{Hold, MicroUsd};
+use ep_polling::money::MicroUsd;
 use ep_polling::time::Timestamp;
 
 use super::{Database, accounts, agent_tasks, exactly_one, holds};
 use crate::engine::{Connection, Durability, Engine};
 use crate::rows::{
-    self, AnswerCountsRow, AnswerRow, BatchRow, CountRow, IdRow, LineRow, LockedBatchRow, NumberRow, OwnedRow,
+    self, AnswerCountsRow, AnswerRow, BatchRow, CountRow, IdRow, LineRow, LockedBatchRow, NumberRow,
+    OwnedRow, RowCostRow,
 };
 use crate::statements as sql;
 use crate::value::values;
@@ -76,11 +77,11 @@ impl<E: Engine> BatchStore for Database<E> {
         id: BatchId,
         lines: u32,
         total: u32,
-        hold: Option<Hold>,
+        money: BatchMoney,
         at: Timestamp,
     ) -> Result<BatchStart, StoreError> {
         self.0
-            .transact(Durability::PowerLoss, move |db| start(db, id, (lines, total), hold, at).boxed())
+            .transact(Durability::PowerLoss, move |db| start(db, id, (lines, total), money, at).boxed())
             .await
     }
 
@@ -118,6 +119,14 @@ impl<E: Engine> BatchStore for Database<E> {
     async fn release(&self, worker: &str) -> Result<(), StoreError> {
         self.0.execute(Durability::ProcessCrash, sql::RELEASE_VALIDATIONS, values![worker]).await?;
         self.0.execute(Durability::ProcessCrash, sql::RELEASE_ROWS, values![worker]).await.map(drop)
+    }
+
+    async fn reserve_row(&self, id: BatchId, number: u32, most: MicroUsd) -> Result<RowBudget, StoreError> {
+        self.0.transact(Durability::ProcessCrash, move |db| reserve_row(db, id, number, most).boxed()).await
+    }
+
+    async fn set_cost(&self, id: BatchId, number: u32, cost: MicroUsd) -> Result<(), StoreError> {
+        self.0.transact(Durability::ProcessCrash, move |db| set_cost(db, id, number, cost).boxed()).await
     }
 
     async fn end_row(&self, id: BatchId, number: u32, end: RowEnd) -> Result<(), StoreError> {
@@ -245,6 +254,44 @@ impl<E: Engine> BatchStore for Database<E> {
     }
 }
 
+async fn reserve_row<C: Connection>(
+    db: &mut C,
+    id: BatchId,
+    number: u32,
+    most: MicroUsd,
+) -> Result<RowBudget, StoreError> {
+    let batch: Option<LockedBatchRow> = db.fetch_optional(sql::LOCK_BATCH, values![id]).await?;
+    let Some(budget) = batch.and_then(|batch| batch.budget) else { return Ok(RowBudget::Reserved) };
+    let row: RowCostRow = db.fetch_one(sql::COST_OF_ROW, values![id, number]).await?;
+    if row.cost.is_some() {
+        return Ok(RowBudget::Reserved);
+    }
+    if budget < most.micro() {
+        return Ok(if row.asked > 0 { RowBudget::Waits } else { RowBudget::UsedUp });
+    }
+    exactly_one(db.execute(sql::CHANGE_BUDGET, values![id, most]).await?)?;
+    db.execute(sql::SET_COST_OF_ROW, values![id, number, most]).await?;
+    Ok(RowBudget::Reserved)
+}
+
+async fn set_cost<C: Connection>(
+    db: &mut C,
+    id: BatchId,
+    number: u32,
+    cost: MicroUsd,
+) -> Result<(), StoreError> {
+    let batch: Option<LockedBatchRow> = db.fetch_optional(sql::LOCK_BATCH, values![id]).await?;
+    if batch.is_none() {
+        return Ok(());
+    }
+    let row: RowCostRow = db.fetch_one(sql::COST_OF_ROW, values![id, number]).await?;
+    let more = cost.micro() - row.cost.unwrap_or_default();
+    if db.execute(sql::SET_COST_OF_ROW, values![id, number, cost]).await? == 1 {
+        db.execute(sql::CHANGE_BUDGET, values![id, more]).await?;
+    }
+    Ok(())
+}
+
 /// Stores the result and the answer of a row, once.
 async fn answer_row<C: Connection>(
     db: &mut C,
@@ -302,19 +349,19 @@ async fn start<C: Connection>(
     db: &mut C,
     id: BatchId,
     (lines, total): (u32, u32),
-    hold: Option<Hold>,
+    money: BatchMoney,
     at: Timestamp,
 ) -> Result<BatchStart, StoreError> {
     let batch: Option<LockedBatchRow> = db.fetch_optional(sql::LOCK_BATCH, values![id]).await?;
     let Some(batch) = batch.filter(|batch| batch.status == BatchStatus::Validating.as_str()) else {
         return Ok(BatchStart::Ended);
     };
-    let held = match hold {
-        Some(hold) => holds::reserve_for_batch(db, &batch, hold, at).await?,
-        None => MicroUsd::ZERO,
+    let (held, budget) = match money {
+        BatchMoney::Hold(hold) => (holds::reserve_for_batch(db, &batch, hold, at).await?, None),
+        BatchMoney::Budget(most) => (MicroUsd::ZERO, most),
     };
     let day = batch.key_id.is_some().then(|| super::day(at));
-    let values = values![id, lines, total, held, day, at];
+    let values = values![id, lines, total, held, day, at, budget];
     exactly_one(db.execute(sql::START_BATCH, values).await?)?;
     Ok(BatchStart::Started)
 }

@@ -21,6 +21,7 @@ use serde_json::{Value, json};
 use crate::test_database::{TestDatabase, usd};
 
 on_both_engines!(
+    a_batch_without_charges_keeps_its_maximum,
     rows_that_fail_for_a_time_do_not_keep_a_batch_open,
     a_row_that_has_begun_is_finished_by_a_batch_that_ends_early,
     a_row_that_panics_fails_alone,
@@ -58,7 +59,7 @@ impl Script {
 #[async_trait]
 impl RowRunner for Script {
     async fn at_most(&self, _: &BatchRecord, _: &BatchLine) -> Result<MicroUsd, Fault> {
-        if self.prices { Ok(usd(1)) } else { Err(Fault::new(Kind::Unavailable, "no models now")) }
+        if self.prices { Ok(usd(10)) } else { Err(Fault::new(Kind::Unavailable, "no models now")) }
     }
 
     async fn run(
@@ -82,6 +83,10 @@ impl RowRunner for Script {
             Row::Panics => panic!("a row of the test"),
             Row::Hangs => std::future::pending().await,
         }
+    }
+
+    async fn cost(&self, _: &str) -> Result<MicroUsd, Fault> {
+        Ok(usd(3))
     }
 
     async fn has_begun(&self, reference: &str) -> Result<bool, Fault> {
@@ -138,6 +143,11 @@ impl World {
 
     /// Creates a batch with rows of these ids.
     async fn create(&self, ids: &[&str]) -> BatchId {
+        self.create_with(ids, None).await
+    }
+
+    /// Creates a batch with rows of these ids and a maximum cost.
+    async fn create_with(&self, ids: &[&str], max_cost: Option<MicroUsd>) -> BatchId {
         let file = self.batches.begin_file(self.user, "rows.jsonl").await.unwrap();
         let mut upload = self.batches.receive(file);
         for id in ids {
@@ -149,7 +159,7 @@ impl World {
             user: self.user,
             key: None,
             file,
-            terms: BatchTerms { endpoint: ENDPOINT.to_owned(), ..BatchTerms::default() },
+            terms: BatchTerms { endpoint: ENDPOINT.to_owned(), max_cost, ..BatchTerms::default() },
             keep: RETENTION,
             notify: None,
             request_ref: None,
@@ -181,6 +191,24 @@ impl World {
         let lines = self.batches.results(batch, RowKind::Failed, 0, 99).await.unwrap();
         lines.into_iter().map(|(_, line)| line).collect()
     }
+}
+
+/// A row is asked while 10 are left, and costs 3: the seventh finds 7.
+async fn a_batch_without_charges_keeps_its_maximum(db: TestDatabase) {
+    let world = World::start(&db, Script::new(Row::Answers)).await;
+    let ids = ["a", "b", "c", "d", "e", "f", "g", "h", "i", "j"];
+    let batch = world.create_with(&ids, Some(usd(25))).await;
+    let batch = world.ended(batch).await;
+    assert_eq!((batch.status, batch.rows.completed, batch.rows.failed), (BatchStatus::Completed, 6, 4));
+    let errors = world.errors(&batch).await;
+    assert!(errors.iter().all(|error| error.contains("max_cost_usd")), "{errors:?}");
+    // A failed row costs what its polls did, which the script says of every row.
+    assert_eq!(batch.spent, usd(30));
+    let poor = world.create_with(&["a"], Some(usd(9))).await;
+    let poor = world.ended(poor).await;
+    assert_eq!((poor.status, &*poor.errors[0].code), (BatchStatus::Failed, "max_cost_too_low"));
+    let unlimited = world.create(&["a", "b"]).await;
+    assert_eq!(world.ended(unlimited).await.spent, usd(6));
 }
 
 async fn rows_that_fail_for_a_time_do_not_keep_a_batch_open(db: TestDatabase) {

@@ -5,9 +5,10 @@ use std::time::Duration;
 use ep_kernel::batch_id::{BatchId, FileId};
 use ep_kernel::caller::UserId;
 use ep_kernel::ports::{
-    AgentTask, AnswerCounts, AnswerRecord, AttemptOutcome, BatchError, BatchStart, BatchStatus, BatchTerms,
-    Epoch, FileDeletion, FileLimits, FileSize, LeasedRows, ListPosition, NewBatch, NewFile, NewPoll,
-    NotificationState, Opened, RowAnswer, RowEnd, RowKind, StoreError, TaskState, TaskWork,
+    AgentTask, AnswerCounts, AnswerRecord, AttemptOutcome, BatchError, BatchMoney, BatchStart, BatchStatus,
+    BatchTerms, Epoch, FileDeletion, FileLimits, FileSize, LeasedRows, ListPosition, NewBatch, NewFile,
+    NewPoll, NotificationState, Opened, RowAnswer, RowBudget, RowEnd, RowKind, StoreError, TaskState,
+    TaskWork,
 };
 use ep_kernel::webhook_url::WebhookUrl;
 use ep_polling::agreement::Agreement;
@@ -27,6 +28,7 @@ on_both_engines!(
     cancelled_and_expired_batches_finish_what_was_begun,
     polls_draw_from_the_money_of_their_batch,
     a_batch_needs_its_money,
+    rows_reserve_a_budget_once_and_return_the_rest,
     concurrent_polls_of_a_batch_never_draw_more_than_it_has,
     ended_batches_and_old_files_are_deleted,
     the_end_of_a_batch_is_notified_once,
@@ -74,9 +76,9 @@ async fn started(db: &TestDatabase, user: UserId, lines: &[&str], money: Option<
     let batches = db.store.batches();
     batches.create_batch(&batch, 9).await.unwrap();
     let count = lines.len() as u32;
-    let hold = money.map(|money| hold(money, money));
+    let money = money.map_or(BatchMoney::Budget(None), |money| BatchMoney::Hold(hold(money, money)));
     assert_eq!(
-        batches.start_batch(batch.id, count, count, hold, at(200)).await.unwrap(),
+        batches.start_batch(batch.id, count, count, money, at(200)).await.unwrap(),
         BatchStart::Started
     );
     batch.id
@@ -405,7 +407,10 @@ async fn cancelled_and_expired_batches_finish_what_was_begun(db: TestDatabase) {
     let batch = new_batch(user, file(&db, user, &["1", "2"]).await);
     batches.create_batch(&batch, 9).await.unwrap();
     batches.cancel_batch(user, batch.id, at(1)).await.unwrap();
-    assert_eq!(batches.start_batch(batch.id, 2, 2, None, at(2)).await.unwrap(), BatchStart::Ended);
+    assert_eq!(
+        batches.start_batch(batch.id, 2, 2, BatchMoney::Budget(None), at(2)).await.unwrap(),
+        BatchStart::Ended
+    );
     assert_eq!(batches.end_batch(batch.id, at(3)).await.unwrap(), Some(BatchStatus::Cancelled));
     db.assert_consistent().await;
 }
@@ -446,13 +451,46 @@ async fn polls_draw_from_the_money_of_their_batch(db: TestDatabase) {
     assert!(matches!(late, Err(StoreError::NotFound(_))), "{late:?}");
 }
 
+async fn rows_reserve_a_budget_once_and_return_the_rest(db: TestDatabase) {
+    let user = db.user(0).await;
+    let batches = db.store.batches();
+    let batch = new_batch(user, file(&db, user, &["1", "2", "3"]).await);
+    batches.create_batch(&batch, 9).await.unwrap();
+    let id = batch.id;
+    let money = BatchMoney::Budget(Some(usd(25)));
+    batches.start_batch(id, 3, 3, money, at(1)).await.unwrap();
+    leased(&db, id, "a", 9, 300).await;
+    let reserve = async |number| batches.reserve_row(id, number, usd(10)).await.unwrap();
+    let spent = async || batches.batch(user, id).await.unwrap().unwrap().spent;
+    for number in [1, 1, 2] {
+        assert_eq!(reserve(number).await, RowBudget::Reserved);
+    }
+    assert_eq!((reserve(3).await, spent().await), (RowBudget::Waits, usd(0)));
+    // A process that dies between the two writes repeats both.
+    for _ in 0..2 {
+        batches.set_cost(id, 1, usd(3)).await.unwrap();
+        assert_eq!(reserve(1).await, RowBudget::Reserved);
+    }
+    batches.end_row(id, 1, RowEnd::Completed("{}".to_owned(), None)).await.unwrap();
+    batches.set_cost(id, 1, usd(9)).await.unwrap();
+    assert_eq!((reserve(3).await, spent().await), (RowBudget::Reserved, usd(3)), "12 were left");
+    batches.set_cost(id, 2, usd(10)).await.unwrap();
+    batches.end_row(id, 2, RowEnd::Failed("{}".to_owned())).await.unwrap();
+    batches.set_cost(id, 3, usd(0)).await.unwrap();
+    batches.end_row(id, 3, RowEnd::Failed("{}".to_owned())).await.unwrap();
+    batches.end_batch(id, at(400)).await.unwrap();
+    assert_eq!(spent().await, usd(13));
+    db.assert_consistent().await;
+}
+
 async fn a_batch_needs_its_money(db: TestDatabase) {
     let user = db.user(1_000).await;
     let batches = db.store.batches();
     let batch = new_batch(user, file(&db, user, &["1", "2"]).await);
     batches.create_batch(&batch, 9).await.unwrap();
     let start = async |at_least, at_most| {
-        batches.start_batch(batch.id, 2, 2, Some(hold(at_least, at_most)), at(1)).await
+        let money = BatchMoney::Hold(hold(at_least, at_most));
+        batches.start_batch(batch.id, 2, 2, money, at(1)).await
     };
     let poor = start(1_001, 5_000).await;
     assert!(matches!(poor, Err(StoreError::InsufficientBalance { .. })), "{poor:?}");
