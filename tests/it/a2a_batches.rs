@@ -52,7 +52,7 @@ async fn the_end_of_a_batch_is_pushed(engine: Engine) {
     let setup = Setup::scripted(slow(100)).on(engine).with("EP_WEBHOOK_ALLOWED_NETWORKS", "127.0.0.0/8");
     let (service, receiver) = tokio::join!(setup.boot(), WebhookReceiver::start());
     let (client, other) = (account(&service).await, account(&service).await);
-    let config = json!({ "id": "one", "url": format!("{}/new", receiver.url), "token": "a-token" });
+    let config = json!({ "url": format!("{}/new", receiver.url), "token": "a-token" });
     let configuration = json!({ "returnImmediately": true, "taskPushNotificationConfig": config });
     let params = json!({ "message": message("m1", &rows(3)), "configuration": configuration });
     let sent = call(&client, "SendMessage", params.clone()).await;
@@ -109,6 +109,78 @@ async fn the_end_of_a_batch_is_pushed_on_sqlite() {
 #[tokio::test]
 async fn the_end_of_a_batch_is_pushed_on_postgres() {
     the_end_of_a_batch_is_pushed(Engine::Postgres).await;
+}
+
+async fn one_message_starts_one_batch(engine: Engine) {
+    let service = Setup::scripted(slow(100)).on(engine).boot().await;
+    let client = account(&service).await;
+    let config = json!({ "url": "https://example.com/hook" });
+    let configuration = json!({ "returnImmediately": true, "taskPushNotificationConfig": config });
+    let params = json!({ "message": message("m1", &rows(200)), "configuration": configuration });
+    let sent = (0..20).map(|_| call(&client, "SendMessage", params.clone()));
+    let sent = futures::future::join_all(sent).await;
+    for one in &sent {
+        assert_eq!(one["result"]["task"]["id"], sent[0]["result"]["task"]["id"], "{one}");
+        assert!(one["error"].is_null(), "{one}");
+    }
+    let batches = client.get("/api/batches").await.expect(200);
+    assert_eq!(batches["batches"].as_array().unwrap().len(), 1);
+    let task = json!({ "taskId": sent[0]["result"]["task"]["id"] });
+    let listed = call(&client, "ListTaskPushNotificationConfigs", task).await;
+    assert_eq!(listed["result"]["configs"].as_array().unwrap().len(), 1, "{listed}");
+}
+
+#[tokio::test]
+async fn one_message_starts_one_batch_on_sqlite() {
+    one_message_starts_one_batch(Engine::Sqlite).await;
+}
+
+#[tokio::test]
+async fn one_message_starts_one_batch_on_postgres() {
+    one_message_starts_one_batch(Engine::Postgres).await;
+}
+
+/// A model may see only text: over MCP, and over A2A if the client accepts nothing else.
+#[tokio::test]
+async fn the_text_of_a_batch_has_its_id_and_the_next_step() {
+    let service = Setup::demo().boot().await;
+    let client = account(&service).await;
+    let created = client.tool("create_batch", json!({ "rows": rows(1), "input_file_id": null })).await;
+    let text = created["content"][0]["text"].as_str().unwrap();
+    let id = created["structuredContent"]["batch_id"].clone();
+    assert!(text.contains(id.as_str().unwrap()) && text.contains("get_batch"), "{text}");
+    for _ in 0..600 {
+        if !client.get(&format!("/api/batches/{}", id.as_str().unwrap())).await.expect(200)["ended_at"]
+            .is_null()
+        {
+            break;
+        }
+        tokio::time::sleep(Duration::from_millis(50)).await;
+    }
+    let read = client.tool("get_batch", json!({ "batch_id": id })).await;
+    let text = read["content"][0]["text"].as_str().unwrap();
+    for part in [
+        "1 of 1 rows have a result",
+        "get_batch_results returns the answers",
+        "/batches/batch_",
+        "file-output-",
+    ] {
+        assert!(text.contains(part), "{part}: {text}");
+    }
+    assert_eq!(read["content"].as_array().unwrap().len(), 1, "a batch is no resource");
+    let message =
+        json!({ "messageId": "m1", "role": "ROLE_USER", "parts": [{ "data": { "batch_id": id } }] });
+    let configuration = json!({ "acceptedOutputModes": ["text/plain"] });
+    let sent =
+        call(&client, "SendMessage", json!({ "message": message, "configuration": configuration })).await;
+    let parts = &sent["result"]["message"]["parts"];
+    assert_eq!((parts.as_array().unwrap().len(), &parts[0]["text"]), (1, &json!(text)), "{sent}");
+    // Lines with errors are named.
+    let wrong = service.user_with(MicroUsd::new(1)).await.1;
+    let failed = call(&wrong, "SendMessage", json!({ "message": self::message("m2", &rows(1)) })).await;
+    let failed = wrong.tool("get_batch", json!({ "batch_id": failed["result"]["task"]["id"] })).await;
+    let text = failed["content"][0]["text"].as_str().unwrap();
+    assert!(text.contains("Mend the errors") && text.contains("balance"), "{text}");
 }
 
 #[tokio::test]

@@ -204,6 +204,29 @@ async fn budget_below_one_call_is_rejected_with_the_minimum() {
 }
 
 #[tokio::test]
+async fn complete_polls_need_the_money_for_all_votes() {
+    let service = Setup::scripted(panel(5, 0.001)).boot().await;
+    let client = service.user().await;
+    let whole = |most: f64| json!({ "complete": true, "max_cost_usd": most });
+    let refused = client.poll(whole(0.000_001)).await.refused(400);
+    assert!(refused.contains("too small for the whole panel"), "{refused}");
+    let words = refused.split_whitespace().collect::<Vec<_>>();
+    let least = words.iter().position(|word| *word == "send").map(|at| words[at + 1]).unwrap();
+    let least: f64 = least.parse().unwrap();
+    client.poll(whole(least - 0.000_001)).await.refused(400);
+    assert_eq!(service.upstream().total_calls(), 0);
+    let poll = client.poll(whole(least)).await.expect(200);
+    assert_eq!(
+        (&poll["termination_reason"], &poll["models_skipped"]),
+        (&json!("roster_exhausted"), &json!(0))
+    );
+    // The balance must cover all votes, too, although a poll that can stop early begins with less.
+    let (_, poor) =
+        service.user_with((least / 2.0).to_string().parse::<UsdFigure>().unwrap().ceil_micro()).await;
+    assert_eq!(poor.poll(whole(1.0)).await.status, 402);
+}
+
+#[tokio::test]
 async fn balance_limit_is_reported_to_the_owner() {
     let service = Setup::scripted(panel(50, 0.0001)).boot().await;
     let rich = service.user().await.poll(json!({})).await.expect(200);

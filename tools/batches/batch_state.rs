@@ -10,6 +10,9 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
+/// Maximum number of errors in the facts.
+const SHOWN_ERRORS: usize = 5;
+
 /// The name of the page of a batch.
 pub const BATCH_PAGE: &str = "batch_page";
 
@@ -70,11 +73,32 @@ impl ToolOutput for BatchState {
             .failed(TaskState::of_batch(self.status) == TaskState::Failed)
             .cancelled(self.status == BatchStatus::Cancelled)
             .summary(self.sentence())
+            .facts(self.facts())
     }
 }
 
 impl BatchState {
-    /// Returns the state in a sentence, with the next step.
+    /// Returns the next step, the addresses and the errors, a line each.
+    fn facts(&self) -> String {
+        let step = match (self.ended_at.is_some(), self.status) {
+            (_, BatchStatus::Failed) => "Mend the errors, and create another batch.",
+            (true, _) => "get_batch_results returns the answers.",
+            (false, _) => {
+                "Read the state again with get_batch in a few seconds; get_batch_results returns the answers so far."
+            }
+        };
+        let page = self.page_url.as_ref().map(|url| format!("Page with the rows in doubt: {url}"));
+        let files = [("Results", &self.output_file_id), ("Errors", &self.error_file_id)];
+        let files = files.into_iter().filter_map(|(name, id)| Some(format!("{name}: file {}", id.as_ref()?)));
+        let errors = self.errors.iter().take(SHOWN_ERRORS).map(|error| match error.line {
+            Some(line) => format!("Line {line}: {}", error.message),
+            None => error.message.clone(),
+        });
+        let lines = [Some(step.to_owned()), page].into_iter().flatten().chain(files).chain(errors);
+        lines.collect::<Vec<_>>().join("\n")
+    }
+
+    /// Returns the state in a sentence.
     fn sentence(&self) -> String {
         let Self { batch_id, rows: RowCounts { total, completed, failed }, cost_usd: Usd(cost), .. } = self;
         let counts = match failed {
@@ -82,6 +106,7 @@ impl BatchState {
             1 => format!("{completed} of {total} rows have a result and 1 has an error"),
             _ => format!("{completed} of {total} rows have a result and {failed} have an error"),
         };
+        let counts = if *total == 0 { "no row was asked".to_owned() } else { counts };
         match self.status {
             BatchStatus::Validating => format!("The rows of {batch_id} are being checked and priced."),
             BatchStatus::InProgress => format!("{batch_id} is in progress: {counts}. It has cost {cost}."),
@@ -95,10 +120,7 @@ impl BatchState {
             BatchStatus::Expired => {
                 format!("The time of {batch_id} is over: {counts}. It cost {cost}.")
             }
-            BatchStatus::Failed => match self.errors.first() {
-                Some(error) => format!("{batch_id} failed, and no row was asked: {}", error.message),
-                None => format!("{batch_id} failed, and no row was asked."),
-            },
+            BatchStatus::Failed => format!("{batch_id} failed, and no row was asked."),
         }
     }
 

@@ -37,7 +37,7 @@ const METADATA: (usize, usize, usize) = (16, 64, 512);
 #[schemars(extend("anyOf" = [{ "required": ["rows"] }, { "required": ["input_file_id"] }]))]
 pub struct BatchToCreate {
     /// 1 to 1000 questions.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "schema::list")]
     #[schemars(length(min = 1, max = MAX_INLINE_ROWS))]
     pub rows: Vec<QuestionRow>,
     /// The id of an uploaded file instead of rows: one request on each line.

@@ -223,8 +223,8 @@ pub async fn plan(cx: &Ctx, draft: Draft) -> Result<Plan, Fault> {
     Ok(cx.polls().plan(draft, roster))
 }
 
-/// Rejects a budget that may be too small for a single call. Models are asked in random order, and none is
-/// excluded for its price.
+/// Rejects a budget that may be too small for a single call, or for all calls of a complete poll. Models are asked in random
+/// order, and none is excluded for its price.
 pub fn affordable(plan: &Plan) -> Result<(), Fault> {
     let (budget, least) = (plan.budget.amount(), plan.least_budget());
     if budget >= least {
@@ -232,9 +232,14 @@ pub fn affordable(plan: &Plan) -> Result<(), Fault> {
     }
     let figure = least.to_string();
     let figure = figure.trim_start_matches('$');
-    let rule = format!(
-        "is too small for one call: one vote of this roster can cost up to {figure}; send {figure} or more, or choose cheaper models"
-    );
+    let lacks = if plan.complete {
+        format!(
+            "is too small for the whole panel, which a complete poll asks: its votes can cost up to {figure}"
+        )
+    } else {
+        format!("is too small for one call: one vote of this roster can cost up to {figure}")
+    };
+    let rule = format!("{lacks}; send {figure} or more, or choose cheaper models");
     Err(Fault::invalid("max_cost_usd", rule))
 }
 

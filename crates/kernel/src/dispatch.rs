@@ -217,7 +217,7 @@ async fn once(
     }
 }
 
-/// Returns the fault for a request that is still running, with the id of the poll it opened.
+/// Returns the fault for a request that is still running, with the id of the poll or the batch that it opened.
 async fn still_running(app: &App, request_ref: &str) -> Fault {
     let fault = |message: String| Fault::new(Kind::InProgress, message).retry_after(Duration::from_secs(5));
     match app.ports.polls.opened_by(request_ref).await {
@@ -226,8 +226,14 @@ async fn still_running(app: &App, request_ref: &str) -> Fault {
              request again in a few seconds"
         ))
         .about(poll),
-        _ => fault(
-            "a request with this Idempotency-Key is still running; send it again in a few seconds".to_owned(),
-        ),
+        _ => {
+            let running = fault(
+                "a request with this Idempotency-Key is still running; send it again in a few seconds".to_owned(),
+            );
+            match app.ports.batches.of_request(request_ref).await {
+                Ok(Some(batch)) => running.about_batch(batch),
+                _ => running,
+            }
+        }
     }
 }

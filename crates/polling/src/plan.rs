@@ -414,12 +414,17 @@ impl Plan {
         }
     }
 
+    /// Returns the highest charge for the responses of this many members together.
+    fn worst_case_of_first(&self, members: usize) -> MicroUsd {
+        (0..members).map(|position| self.worst_case(position)).sum()
+    }
+
     /// Returns the money to reserve for the poll; `first_wave` is the number of calls before the first
-    /// response.
+    /// response. A complete poll needs the money for all of its calls.
     pub fn hold(&self, first_wave: usize) -> Hold {
-        let worst = |members: usize| (0..members).map(|position| self.worst_case(position)).sum::<MicroUsd>();
         let at_most = self.at_most();
-        Hold { at_least: worst(first_wave.min(self.roster.len())).min(at_most), at_most }
+        let first = if self.complete { self.roster.len() } else { first_wave.min(self.roster.len()) };
+        Hold { at_least: self.worst_case_of_first(first).min(at_most), at_most }
     }
 
     /// True if every member is known to be free, so that the poll cannot cost anything.
@@ -431,7 +436,7 @@ impl Plan {
     /// if that is less.
     pub fn at_most(&self) -> MicroUsd {
         let mut worst: Vec<_> = (0..self.roster.len()).map(|position| self.worst_case(position)).collect();
-        let everything = worst.iter().copied().sum::<MicroUsd>();
+        let everything = self.worst_case_of_first(self.roster.len());
         // Explanations come from the voters of two options, which may be the most expensive ones.
         worst.sort_unstable_by_key(|cost| std::cmp::Reverse(*cost));
         let explainers = self.explanations.map_or(0, ExplanationCount::at_most);
@@ -446,8 +451,12 @@ impl Plan {
     }
 
     /// Returns the smallest budget with which the poll can start, whichever member is asked first: the
-    /// largest worst case of a single member.
+    /// largest worst case of a single member. A complete poll never ends for its budget, so that it needs the worst case of
+    /// all members.
     pub fn least_budget(&self) -> MicroUsd {
+        if self.complete {
+            return self.worst_case_of_first(self.roster.len());
+        }
         (0..self.roster.len()).map(|position| self.worst_case(position)).max().unwrap_or_default()
     }
 }

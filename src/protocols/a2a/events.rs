@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use ep_kernel::batch_id::BatchId;
 use ep_kernel::event::{MAX_EVENTS, Progress};
-use ep_kernel::fault::{Fault, Kind};
+use ep_kernel::fault::Fault;
 use ep_kernel::output::CallOutput;
 use ep_kernel::ports::{TaskState, TaskWork};
 use futures::stream::BoxStream;
@@ -147,7 +147,9 @@ fn follow_batch(
     mut shown: CallOutput,
     view: View,
 ) -> Events {
+    // No event shows the messages, which would stay in memory as long as the stream.
     conversation.task.content = String::new();
+    conversation.content.messages = Vec::new();
     let (events, queue) = mpsc::channel(MAX_EVENTS);
     let (tasks, stopping) = (agent.state.app.tasks.clone(), agent.state.app.tasks.token());
     tasks.spawn(async move {
@@ -158,10 +160,13 @@ fn follow_batch(
                 () = events.closed() => return,
                 () = stopping.cancelled() => return,
             }
-            let output = match agent.read_batch(batch).await {
+            let output = match agent.look_at_batch(batch, number).await {
                 Ok(output) => output,
-                Err(fault) if fault.kind() == Kind::NotFound => return,
-                Err(_) => continue,
+                Err(fault) if fault.kind().is_ours() && Instant::now() < until => continue,
+                Err(fault) => {
+                    drop(events.send(Err(fault.into())).await);
+                    return;
+                }
             };
             let is_running = output.presentation.is_running();
             if is_running && Instant::now() < until {

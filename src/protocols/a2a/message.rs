@@ -91,8 +91,10 @@ fn default_skill(tools: Tools, data: &Map<String, Value>) -> Result<&'static Ent
         ("rows", Task::StartBatch),
         ("input_file_id", Task::StartBatch),
     ];
-    let task =
-        FIELDS.iter().find(|(field, _)| data.contains_key(*field)).map_or(Task::Start, |(_, task)| *task);
+    let task = FIELDS
+        .iter()
+        .find(|(field, _)| data.get(*field).is_some_and(|value| !is_empty(value)))
+        .map_or(Task::Start, |(_, task)| *task);
     let without_input = |entry: &&'static Entry| entry.input().get("properties").is_none();
     let named = if data.is_empty() { skills(tools).find(without_input) } else { None };
     named.or_else(|| skill_for(tools, task)).ok_or_else(|| {
@@ -179,6 +181,8 @@ mod tests {
             (json!({ "batch_id": "batch_1" }), "get_batch"),
             (json!({ "rows": [data] }), "create_batch"),
             (json!({ "input_file_id": "file-1", "panel": "trio" }), "create_batch"),
+            (json!({ "rows": null, "input_file_id": "file-1", "batch_id": "" }), "create_batch"),
+            (json!({ "question": "Which one is it?", "options": ["a", "b"], "rows": null }), "poll_question"),
         ] {
             assert_eq!(skill_call(&json!({ "data": data })).unwrap().0, skill);
         }

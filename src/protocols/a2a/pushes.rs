@@ -14,11 +14,14 @@ use serde_json::{Value, json};
 use super::dialect::Dialect;
 use super::errors::Refusal;
 use super::fields::{field_of, identifier, invalid, task_id};
+use super::message_names::digest;
 use super::request::AgentRequest;
 
 /// A validated push configuration.
 pub(super) struct PushConfig {
     id: Option<String>,
+    /// True if a message contains it, which can be repeated.
+    is_of_message: bool,
     url: WebhookUrl,
     secrets: Secrets,
 }
@@ -48,7 +51,9 @@ impl PushConfig {
         ];
         let of =
             |object: &Value| NAMES.iter().find_map(|(name, other)| field_of(object, name, other).cloned());
-        of(configuration).or_else(|| of(params)).map(|sent| Self::read(agent, &sent)).transpose()
+        let requested =
+            of(configuration).or_else(|| of(params)).map(|sent| Self::read(agent, &sent)).transpose()?;
+        Ok(requested.map(|requested| Self { is_of_message: true, ..requested }))
     }
 
     /// Reads a configuration in any dialect.
@@ -70,7 +75,8 @@ impl PushConfig {
             scheme: header_text("authentication.scheme", scheme)?,
             credentials: header_text("authentication.credentials", credentials)?,
         };
-        Ok(Self { id: identifier(sent, "id", ("id", "id"))?.map(str::to_owned), url, secrets })
+        let id = identifier(sent, "id", ("id", "id"))?.map(str::to_owned);
+        Ok(Self { id, is_of_message: false, url, secrets })
     }
 
     /// Stores the configuration for a task.
@@ -83,13 +89,22 @@ impl PushConfig {
         agent.check_scope(Effect::Consult)?;
         let app = &agent.state.app;
         let internal = RequestId::from_random(app.entropy.bytes()).to_string();
-        let Self { id, url, secrets } = self;
+        let Self { id, is_of_message, url, secrets } = self;
         // In 0.3 a task has one configuration, unless configurations are named.
+        let text = serde_json::to_string(&secrets).map_err(Fault::internal)?;
         let config = id.unwrap_or_else(|| match dialect {
+            // A repeated message sets the same one.
+            Dialect::V1 if is_of_message => digest(&json!([url.as_str(), text])),
             Dialect::V1 => internal.clone(),
             _ => task.id.clone(),
         });
-        let text = serde_json::to_string(&secrets).map_err(Fault::internal)?;
+        if is_of_message {
+            let known = app.agent_pushes.store.of_task(task.owner, &task.id).await.map_err(Fault::from)?;
+            let known = known.iter().find(|push| push.config == config && push.url.as_str() == url.as_str());
+            if let Some(push) = known {
+                return Ok(shown(push, &secrets, dialect));
+            }
+        }
         let push = AgentPush {
             secrets: app.agent_pushes.sealer.seal(&text, &internal, app.entropy.bytes())?,
             id: internal,

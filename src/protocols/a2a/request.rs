@@ -7,6 +7,7 @@ use std::time::Duration;
 use axum::http::{HeaderMap, Response};
 use ep_kernel::batch_id::BatchId;
 use ep_kernel::caller::UserId;
+use ep_kernel::ctx::Ctx;
 use ep_kernel::dispatch::{Call, dispatch};
 use ep_kernel::event::ProgressSink;
 use ep_kernel::fault::{self, Fault, Kind};
@@ -28,8 +29,11 @@ use crate::http::{AppState, RequestHead};
 
 /// Interval between looks at a task that another process can change.
 pub(super) const CHECK_INTERVAL: Duration = Duration::from_secs(1);
-/// Time that a client waits for the end of a batch, which can take a day. Afterwards its task is still working.
-const BATCH_WAIT: Duration = Duration::from_mins(1);
+/// Time that a client waits for the end of a batch, which can take a day. Afterwards its task is still working. Clients and
+/// proxies often end a request after a minute.
+const BATCH_WAIT: Duration = Duration::from_secs(45);
+/// Looks at a batch between two checks of the caller's credential.
+const UNCHECKED_LOOKS: u64 = 60;
 
 /// Context of the protocol's methods.
 #[derive(Clone)]
@@ -181,12 +185,29 @@ impl AgentRequest {
         self.dispatch(entry, json!({ "batch_id": batch }), None, None).await
     }
 
+    /// Reads a batch again, for the look with this number. The credential is checked again from time to time, because it can
+    /// end while a client follows the batch. The other looks are no requests of the client, and are not logged.
+    pub(super) async fn look_at_batch(&self, batch: BatchId, number: u64) -> Result<CallOutput, Fault> {
+        let entry = skill_for(self.tools(), Task::ReadBatch);
+        let entry = entry.ok_or_else(|| Fault::internal("no operation reads batches"))?;
+        let input = json!({ "batch_id": batch });
+        if number.is_multiple_of(UNCHECKED_LOOKS) {
+            let request = self.head.guarded("a2a", self.head.credential.clone());
+            return dispatch(&self.state.app, entry, Call::new(request), Ok(input))
+                .await
+                .result
+                .map(|done| done.output);
+        }
+        let ports = Arc::clone(&self.state.app.ports);
+        entry.run(Ctx::new(ports, self.admission.caller.clone(), self.head.request_id), input).await
+    }
+
     /// Waits for the end of a batch, or until the wait limit.
     async fn await_batch(&self, batch: BatchId, wait_limit: Duration) -> Result<CallOutput, Fault> {
         let until = Instant::now() + wait_limit;
         let stopping = self.state.app.tasks.token();
-        loop {
-            let output = self.read_batch(batch).await?;
+        let mut output = self.read_batch(batch).await?;
+        for number in 1.. {
             if !output.presentation.is_running() || Instant::now() + CHECK_INTERVAL > until {
                 return Ok(output);
             }
@@ -194,7 +215,9 @@ impl AgentRequest {
                 () = tokio::time::sleep(CHECK_INTERVAL) => {}
                 () = stopping.cancelled() => return Ok(output),
             }
+            output = self.look_at_batch(batch, number).await?;
         }
+        Ok(output)
     }
 
     /// Returns the current output for a task; `None` while it has no work.

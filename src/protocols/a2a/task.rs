@@ -177,8 +177,13 @@ pub(super) fn legacy_task(
 }
 
 fn parts(dialect: Dialect, modes: Modes, output: &CallOutput) -> Vec<Value> {
-    let summary = output.presentation.summary.as_ref();
-    let data = (modes.json || summary.is_none()).then(|| dialect.data_part(&output.value));
-    let text = summary.filter(|_| modes.text).map(|summary| dialect.text_part(summary));
+    let shown = &output.presentation;
+    let data = (modes.json || shown.summary.is_none()).then(|| dialect.data_part(&output.value));
+    // The facts repeat the data.
+    let facts = shown.facts.iter().filter(|_| !modes.json);
+    let text = shown.summary.as_ref().filter(|_| modes.text).map(|summary| {
+        let lines: Vec<&str> = std::iter::once(summary).chain(facts).map(String::as_str).collect();
+        dialect.text_part(&lines.join("\n"))
+    });
     [data, text].into_iter().flatten().collect()
 }

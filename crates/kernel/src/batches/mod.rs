@@ -233,6 +233,11 @@ impl Batches {
         self.batch(user, id).await
     }
 
+    /// Returns the batch that the request with this reference has created.
+    pub async fn of_request(&self, request_ref: &str) -> Result<Option<BatchId>, Fault> {
+        Ok(self.store.batch_of_request(request_ref).await?)
+    }
+
     /// Returns a batch of an account.
     pub async fn batch(&self, user: UserId, id: BatchId) -> Result<BatchRecord, Fault> {
         self.store.batch(user, id).await?.ok_or_else(|| no_such_batch(&id.to_string()))

@@ -13,6 +13,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::api_key::without_keys;
+use crate::batch_id::BatchId;
 use crate::key_terms::KeyScope;
 use ep_polling::money::MicroUsd;
 use ep_polling::poll_id::PollId;
@@ -40,6 +41,7 @@ pub struct Fault {
 #[derive(Debug, Clone, Default)]
 struct About {
     poll: Option<PollId>,
+    batch: Option<BatchId>,
     lacks_poll: bool,
     lacks: Option<MicroUsd>,
     actions: Vec<RecoveryAction>,
@@ -162,6 +164,12 @@ impl Fault {
         self
     }
 
+    /// Sets the batch that the fault is about.
+    pub fn about_batch(mut self, batch: BatchId) -> Self {
+        self.about.get_or_insert_default().batch = Some(batch);
+        self
+    }
+
     /// Sets the missing amount of the account's balance.
     pub fn lacking(mut self, amount: MicroUsd) -> Self {
         self.about.get_or_insert_default().lacks = Some(amount);
@@ -198,6 +206,11 @@ impl Fault {
     /// Returns the poll that the fault is about.
     pub fn poll(&self) -> Option<&PollId> {
         self.about.as_ref()?.poll.as_ref()
+    }
+
+    /// Returns the batch that the fault is about.
+    pub fn batch(&self) -> Option<BatchId> {
+        self.about.as_ref()?.batch
     }
 
     /// True if the caller may read no poll with the requested id.

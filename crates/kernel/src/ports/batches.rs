@@ -288,6 +288,9 @@ pub trait BatchStore: Send + Sync {
     /// Acknowledged once a power loss cannot undo it.
     async fn create_batch(&self, batch: &NewBatch, most: u32) -> Result<BatchId, StoreError>;
 
+    /// Returns the batch that the request with this reference has created.
+    async fn batch_of_request(&self, request_ref: &str) -> Result<Option<BatchId>, StoreError>;
+
     /// Returns a batch of an account.
     async fn batch(&self, user: UserId, id: BatchId) -> Result<Option<BatchRecord>, StoreError>;
 

@@ -37,6 +37,11 @@ impl<E: Engine> BatchStore for Database<E> {
             .await
     }
 
+    async fn batch_of_request(&self, request_ref: &str) -> Result<Option<BatchId>, StoreError> {
+        let row: Option<IdRow> = self.0.fetch_optional(sql::BATCH_BY_REQUEST, values![request_ref]).await?;
+        row.map(|row| rows::batch_id(&row.id)).transpose()
+    }
+
     async fn batch(&self, user: UserId, id: BatchId) -> Result<Option<BatchRecord>, StoreError> {
         let row: Option<BatchRow> = self.0.fetch_optional(sql::BATCH, values![user, id]).await?;
         row.map(TryInto::try_into).transpose()
