@@ -36,7 +36,7 @@ const METADATA: (usize, usize, usize) = (16, 64, 512);
 #[derive(Debug, Deserialize, JsonSchema)]
 #[schemars(extend("anyOf" = [{ "required": ["rows"] }, { "required": ["input_file_id"] }]))]
 pub struct BatchToCreate {
-    /// 1 to 1000 questions.
+    /// 1 to 1000 questions; by MCP and A2A at most 64 KiB of them.
     #[serde(default, deserialize_with = "schema::list")]
     #[schemars(length(min = 1, max = MAX_INLINE_ROWS))]
     pub rows: Vec<QuestionRow>,
