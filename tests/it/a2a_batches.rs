@@ -269,3 +269,29 @@ async fn a_cancelled_batch_is_a_cancelled_task_and_an_unpaid_one_fails() {
     let said = failed["status"]["message"]["parts"][0]["text"].as_str().unwrap();
     assert!(said.contains("no row was asked"), "{said}");
 }
+
+#[tokio::test]
+async fn a_batch_with_a_task_is_not_the_work_of_another_task() {
+    let service = Setup::demo().boot().await;
+    let client = account(&service).await;
+    let keyed = async |message: &Value| {
+        let params = json!({ "message": message });
+        let rpc = json!({ "jsonrpc": "2.0", "id": 1, "method": "SendMessage", "params": params });
+        let request = client.request(reqwest::Method::POST, "/api/a2a").header("idempotency-key", "one");
+        client.send(request.json(&rpc)).await.expect(200)
+    };
+    let first = keyed(&message("m1", &rows(1))).await;
+    let batch = first["result"]["task"]["id"].as_str().unwrap();
+    let words = json!({ "messageId": "m2", "role": "ROLE_USER", "parts": [{ "text": "hello" }] });
+    let waiting =
+        call(&client, "SendMessage", json!({ "message": words })).await["result"]["task"]["id"].clone();
+    let mut again = message("m3", &rows(1));
+    again["taskId"] = waiting.clone();
+    again["metadata"] = json!({ "skillId": "create_batch" });
+    let refused = keyed(&again).await;
+    assert!(refused["error"]["message"].as_str().unwrap().contains(batch), "{refused}");
+    // The task still takes its options.
+    let options = json!({ "messageId": "m4", "role": "ROLE_USER", "parts": [{ "text": "Best topping of all? [Basil, Olives]" }], "taskId": waiting });
+    let done = call(&client, "SendMessage", json!({ "message": options })).await;
+    assert_eq!(done["result"]["task"]["status"]["state"], "TASK_STATE_COMPLETED", "{done}");
+}

@@ -24,6 +24,14 @@ pub(super) fn changing(id: &str) -> Fault {
     Fault::new(Kind::Conflict, format!("another message to task {id} is in progress; retry this one"))
 }
 
+/// Returns the fault for a task whose poll or batch has another task.
+fn taken(task: &AgentTask) -> Fault {
+    let work = task.work.as_ref().map(TaskWork::id).unwrap_or_default();
+    let message =
+        format!("{work} has another task; send the message with another messageId and Idempotency-Key");
+    Fault::new(Kind::Conflict, message)
+}
+
 /// A message that opens or continues a task.
 pub(super) struct Opening {
     pub(super) agent: AgentRequest,
@@ -130,7 +138,11 @@ impl Opening {
         conversation.content.known = Map::new();
         conversation.content.payments.settle();
         conversation.task.work = Some(work);
-        self.store(conversation, begun).await.map(Opened::Task)
+        let stored = self.store(conversation, begun).await;
+        if stored.is_err() {
+            self.release().await;
+        }
+        stored.map(Opened::Task)
     }
 
     /// Asks the client to pay this much before the poll is opened.
@@ -180,10 +192,10 @@ impl Opening {
         self.agent.check_scope(Effect::Consult)?;
         let (tasks, stored) = (self.agent.tasks(), conversation.to_store());
         let written = if begun { tasks.add(&stored).await } else { tasks.change(&stored).await };
-        let written = match written {
+        let (written, is_taken) = match written {
             // The work already has a task.
-            Err(StoreError::Conflict(_)) => false,
-            written => written.map_err(Fault::from)?,
+            Err(StoreError::Conflict(_)) => (false, true),
+            written => (written.map_err(Fault::from)?, false),
         };
         let mut found = self.agent.find(&stored.id).await?;
         if !written && begun && found.is_none() {
@@ -197,6 +209,7 @@ impl Opening {
             Some(task) if written || begun || task.work.is_some() && task.work == stored.work => {
                 Ok(Conversation::of(task))
             }
+            _ if is_taken => Err(taken(&stored).into()),
             _ => Err(changing(&stored.id).into()),
         }
     }
