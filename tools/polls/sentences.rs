@@ -165,7 +165,7 @@ impl EndedPoll<'_> {
         let Some(PassResult { mark, passed, votes_for, votes_against }) = &scale.pass else {
             return format!("the median of {} is {median}.", number(self.tally.votes(), "vote"));
         };
-        let verdict = if *passed == Some(true) { "passed" } else { "failed" };
+        let verdict = if *passed == Some(true) { "passed" } else { "not passed," };
         let votes = number(*votes_for, "vote");
         format!(
             "{verdict} with {votes} for and {votes_against} against; the median is {median}, the pass mark is {}.",
