@@ -162,7 +162,7 @@ async fn a_failed_batch_shows_its_error_and_no_figures() {
     let service = Setup::demo().boot().await;
     let (visitor, client) = Visitor::new(&service, 50).await;
     let row = json!({ "question": "Is this review positive?", "options": OPTIONS });
-    let request = json!({ "rows": [row], "preset": "trio", "max_cost_usd": "0.000001" });
+    let request = json!({ "rows": [row], "preset": "trio", "max_cost_usd": 0.000_001 });
     let created = client.post("/api/batches", &request).await.expect(202);
     let id = created["batch_id"].as_str().unwrap();
     assert_eq!(ended(&client, id).await["status"], "failed");

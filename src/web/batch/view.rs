@@ -239,6 +239,11 @@ impl Batch {
         !self.is_open && self.completed == 0 && !matches!(self.state, BatchStatus::Completed)
     }
 
+    /// Returns the number of answers with its noun.
+    fn answers(&self) -> String {
+        number(self.agreement.answers, "answer")
+    }
+
     /// Returns the number of reviewed rows with its noun.
     fn reviewed(&self) -> String {
         number(self.agreement.reviewed, "row")
