@@ -8,7 +8,11 @@ const read = async (url, options) => {
   return reply?.ok ? new DOMParser().parseFromString(await reply.text(), 'text/html') : null
 }
 
-const take = (page, id) => document.getElementById(id).replaceWith(page.getElementById(id))
+const take = (page, id) => {
+  const [shown, fresh] = [document.getElementById(id), page.getElementById(id)]
+  if (!shown || !fresh) return location.reload()
+  shown.replaceWith(fresh)
+}
 
 // The state is small and tells when the page is worth reading.
 const follow = async () => {

@@ -4,15 +4,15 @@ use std::fmt::Write;
 
 use ep_evaluation::report::{Candidate, Evaluation};
 
+use super::plot_names::{Name, place_names};
+
 /// The edges of the plot.
-const LEFT: f64 = 56.0;
-const RIGHT: f64 = 540.0;
-const BOTTOM: f64 = 300.0;
+pub(super) const LEFT: f64 = 56.0;
+pub(super) const RIGHT: f64 = 540.0;
+pub(super) const BOTTOM: f64 = 300.0;
 const TOP: f64 = 30.0;
 /// A model without a cost has this one, because the axis is logarithmic.
 const LOWEST_COST: f64 = 0.001;
-/// A name beside a point has this room.
-const NAME_ROOM: f64 = 170.0;
 
 /// The plot of accuracy against cost.
 pub struct AccuracyPlot {
@@ -37,9 +37,7 @@ pub struct Point {
     /// Its name and figures.
     pub title: String,
     /// The name, if it is shown.
-    pub name: Option<String>,
-    /// True if the name is left of the point.
-    pub is_left_of_it: bool,
+    pub name: Option<Name>,
 }
 
 /// A mark of an axis.
@@ -73,19 +71,20 @@ impl AccuracyPlot {
                 candidate.accuracy * 100.0,
                 candidate.usd_per_1000
             ),
-            name: is_named.then(|| candidate.name.clone()),
-            is_left_of_it: x(cost(candidate)) > RIGHT - NAME_ROOM,
+            name: is_named.then(|| Name::of(&candidate.name)),
         };
         let models = evaluation.models.iter().enumerate();
         let models = models.map(|(rank, model)| point(model, false, rank < 3));
         // The best model is among the models, too.
         let panels = panels().filter(|panel| panel.models.len() > 1).map(|panel| point(panel, true, true));
         let mut points: Vec<Point> = models.chain(panels).collect();
-        keep_names_apart(&mut points);
+        let steps = evaluation.frontier();
+        let steps: Vec<(f64, f64)> =
+            steps.into_iter().map(|candidate| (x(cost(candidate)), y(candidate.accuracy))).collect();
+        place_names(&mut points, &steps);
 
         let mut frontier = String::new();
-        for candidate in evaluation.frontier() {
-            let (x, y) = (x(cost(candidate)), y(candidate.accuracy));
+        for (x, y) in steps {
             let _ = if frontier.is_empty() {
                 write!(frontier, "M{x:.1} {y:.1}")
             } else {
@@ -99,20 +98,5 @@ impl AccuracyPlot {
         let costs = (cheapest as i32..=dearest as i32)
             .map(|power| Tick { at: x(f64::from(power)), text: format!("${}", 10_f64.powi(power)) });
         Self { points, frontier, shares: shares.collect(), costs: costs.collect() }
-    }
-}
-
-/// Removes names that would overlap an earlier one.
-fn keep_names_apart(points: &mut [Point]) {
-    const LINE: f64 = 18.0;
-    let mut shown: Vec<(f64, f64)> = Vec::new();
-    for point in points.iter_mut().rev() {
-        let is_free =
-            shown.iter().all(|(x, y)| (x - point.x).abs() > NAME_ROOM || (y - point.y).abs() > LINE);
-        if point.name.is_some() && is_free {
-            shown.push((point.x, point.y));
-        } else {
-            point.name = None;
-        }
     }
 }

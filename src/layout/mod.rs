@@ -7,6 +7,7 @@ mod colours;
 mod fault;
 mod markdown;
 mod passages;
+mod plot_names;
 
 use askama::Error;
 use serde_json::Value;

@@ -3,8 +3,9 @@
 use axum::body::Body;
 use axum::http::Response;
 use ep_kernel::dispatch::{Call, dispatch_typed};
-use ep_kernel::fault::Fault;
+use ep_kernel::fault::{Fault, Kind, RecoveryAction};
 use ep_kernel::guard::Admission;
+use ep_kernel::method::Method;
 use ep_kernel::tool::Tool;
 use ep_tools::entry_of;
 use serde::de::DeserializeOwned;
@@ -14,7 +15,7 @@ use super::account::Visitor;
 use super::see_other;
 use crate::http::{AppState, Exchange, Form, RequestHead};
 use crate::layout::{own, return_to};
-use crate::site::names::LOGIN_PAGE;
+use crate::site::names::{DASHBOARD, LOGIN_PAGE};
 
 /// Calls an operation for a visitor, or without an account.
 pub(super) async fn read<T: Tool>(
@@ -49,6 +50,17 @@ pub(super) async fn sent(
         Some(visitor) => see_other(&run(&visitor, &form, page).await?),
         None => to_sign_in(&state, &page),
     }
+}
+
+/// Adds a link to a section of the account page to a fault, for a signed-in visitor.
+pub(super) fn with_own(fault: Fault, state: &AppState, section: &str) -> Fault {
+    if fault.kind() != Kind::NotFound {
+        return fault;
+    }
+    let own = format!("{}#{section}", state.links().url(DASHBOARD, &[]));
+    let description = format!("See the {section} of your account.");
+    let action = RecoveryAction::new(&format!("list_own_{section}"), description, Some((Method::Get, own)));
+    fault.with_action(action)
 }
 
 /// Redirects to the sign-in page, which leads back to this page.

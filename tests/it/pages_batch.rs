@@ -9,6 +9,7 @@ use serde_json::{Value, json};
 
 use crate::harness::{Client, Service, Setup, example};
 use crate::pages::walked_by;
+use crate::pages_account::{Visitor, between};
 
 const OPTIONS: [&str; 3] = ["Praise", "Complaint", "=Question"];
 
@@ -154,6 +155,55 @@ async fn rows_in_most_doubt_come_first_and_a_choice_is_stored() {
     }
     stranger.post(&path, &review(json!("Praise"))).await.expect(404);
     stranger.post(&format!("/api/batches/{id}/share"), &json!({ "shared": false })).await.expect(404);
+}
+
+#[tokio::test]
+async fn a_failed_batch_shows_its_error_and_no_figures() {
+    let service = Setup::demo().boot().await;
+    let (visitor, client) = Visitor::new(&service, 50).await;
+    let row = json!({ "question": "Is this review positive?", "options": OPTIONS });
+    let request = json!({ "rows": [row], "preset": "trio", "max_cost_usd": 0.000_001 });
+    let created = client.post("/api/batches", &request).await.expect(202);
+    let id = created["batch_id"].as_str().unwrap();
+    assert_eq!(ended(&client, id).await["status"], "failed");
+    let page = visitor.get(&format!("/batches/{id}")).await.text;
+    assert!(
+        page.contains("<h2>Nothing was asked</h2>") && !page.contains("Please fix these lines."),
+        "{page}"
+    );
+    assert!(!page.contains("class=\"tiles\"") && !page.contains("id=\"review\""), "{page}");
+    client.post(&format!("/api/batches/{id}/share"), &json!({ "shared": true })).await.expect(200);
+    let shared = service.anonymous().get(&format!("/batches/{id}")).await.text;
+    assert!(shared.contains("This batch did not run."), "{shared}");
+
+    // A signed-in visitor is led to the batches and evaluations of the account.
+    let (stranger, _) = Visitor::new(&service, 1).await;
+    for (path, section) in [
+        (format!("/batches/batch_{}", "0".repeat(32)), "batches"),
+        (format!("/evaluations/eval_{}", "0".repeat(32)), "evaluations"),
+    ] {
+        let missing = stranger.get(&path).await;
+        assert_eq!(missing.status, 404, "{path}");
+        let link = format!("<a href=\"/dashboard#{section}\">See the {section} of your account.</a>");
+        assert!(missing.text.contains(&link) && !missing.text.contains("if it is yours"), "{}", missing.text);
+    }
+}
+
+#[tokio::test]
+async fn the_account_page_leads_to_older_batches() {
+    let service = Setup::demo().boot().await;
+    let (visitor, client) = Visitor::new(&service, 50).await;
+    let first = batch(&client, 1).await;
+    for _ in 0..5 {
+        batch(&client, 1).await;
+    }
+    let newest = visitor.page().await;
+    assert!(!newest.contains(&first), "{newest}");
+    let older = between(&newest, "<a href=\"/dashboard?batches=", "\"").replace("&amp;", "&");
+    let older = visitor.get(&format!("/dashboard?batches={older}")).await.text;
+    assert!(older.contains(&first) && older.contains(">Newest</a>"), "{older}");
+    assert_eq!(older.matches("/batches/batch_").count(), 1, "{older}");
+    assert!(!visitor.get("/dashboard?batches=wrong").await.text.contains(&first));
 }
 
 #[tokio::test]

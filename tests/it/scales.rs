@@ -238,7 +238,7 @@ async fn free_polls_have_short_scales() {
         anyone.post("/api/poll", &json!({ "question": "How good is tea?", "scale": scale })).await
     };
     let poll = ask(5).await.expect(200);
-    let verdict = if poll["scale"]["pass"]["passed"] == true { "passed with " } else { "failed with " };
+    let verdict = if poll["scale"]["pass"]["passed"] == true { "passed with " } else { "not passed, with " };
     assert!(poll["reasoning"].as_str().unwrap().contains(verdict), "{poll}");
     assert!(ask(6).await.refused(400).contains("2 to 5 are allowed"));
     let both = json!({ "poll": "Good? [Yes, No]", "scale": { "levels": ["1", "2"] } });

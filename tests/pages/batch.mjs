@@ -40,7 +40,9 @@ const CHECKS = {
     await holds(page, 'batch-running')
     const before = await done()
     await page.waitForFunction((before) => Number(document.querySelector('.so-far b').textContent) > before, before)
+    assert.match(await page.locator('.tile', { hasText: 'Spent' }).innerText(), /set aside until the end/)
     await page.getByRole('button', { name: 'Cancel', exact: true }).click()
+    assert.equal(await page.evaluate(() => document.activeElement.textContent), 'Keep it')
     await page.getByRole('button', { name: 'Cancel the batch' }).click()
     await page.locator('.kicker', { hasText: 'Cancelled' }).waitFor()
     await page.locator('.live').waitFor({ state: 'detached' })
@@ -70,10 +72,22 @@ const CHECKS = {
       const { page, close } = await owner(ended, options)
       const before = await reviewed(page)
       if (options === SMALL) await holds(page, 'batch-small')
+      else assert.ok((await page.locator('.decide button').first().boundingBox()).y < 700, 'the first screen has an option')
       await page.locator('.decide button').first().click()
       await page.locator('.tile', { hasText: 'Reviewed' }).locator('dd', { hasText: String(before + 1) }).waitFor()
       await close()
     }
+  },
+  async 'it is printed with its options and votes'() {
+    const { page, close } = await owner(ended)
+    await page.emulateMedia({ media: 'print' })
+    await page.locator('.decide .votes').first().waitFor()
+    await page.locator('.printed', { hasText: ended }).waitFor()
+    for (const hidden of ['.page-head .row', '#skip', '.decide kbd', '#sharing form']) {
+      assert.equal(await page.locator(hidden).first().isVisible(), false, hidden)
+    }
+    if (screenshots) await page.screenshot({ path: join(screenshots, 'batch-print.png'), fullPage: true })
+    await close()
   },
   async 'the owner downloads the answers'() {
     const { page, close } = await owner(ended, { acceptDownloads: true })
@@ -88,7 +102,9 @@ const CHECKS = {
     const { page, close } = await owner(ended)
     await page.getByRole('button', { name: /^Share/ }).click()
     await page.getByRole('heading', { name: 'Shared' }).waitFor()
+    await page.getByRole('button', { name: 'Copy link' }).waitFor()
     const reader = await openPage(base, ended)
+    await reader.page.getByRole('heading', { name: 'Where the models disagree most' }).waitFor()
     await holds(reader.page, 'batch-shared')
     assert.equal(await reader.page.getByRole('button', { name: /Share|Cancel|private/ }).count(), 0)
     assert.equal(await reader.page.locator('.decide button, [download]').count(), 0)

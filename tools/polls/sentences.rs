@@ -65,12 +65,33 @@ impl<'a> EndedPoll<'a> {
 
 impl EndedPoll<'_> {
     /// Returns the confidence in per cent, rounded down, so that the figure never exceeds the confidence reached. The median
-    /// of a scale without a pass mark is certain once every model has responded, and has no bound before.
+    /// of a scale without a pass mark is certain once the missing votes cannot change it, and has no bound before.
     pub fn percent(&self) -> f64 {
-        if self.scale.is_some() && self.pass().is_none() {
-            return if self.failed + self.skipped == 0 { 100.0 } else { 0.0 };
+        if self.is_median() {
+            let is_settled = self.tally.unnamed().has_settled_median(self.failed + self.skipped);
+            return if is_settled { 100.0 } else { 0.0 };
         }
         (self.confidence * 1000.0).floor() / 10.0
+    }
+
+    /// True if the outcome is the median of a scale without a pass mark.
+    fn is_median(&self) -> bool {
+        self.scale.is_some() && self.pass().is_none()
+    }
+
+    /// Returns the effect of the failed calls on the median of a scale; `None` for other polls, before every model was
+    /// asked, and without failed calls.
+    pub fn missing_votes(&self) -> Option<String> {
+        if !self.is_median() || self.failed == 0 || self.skipped > 0 {
+            return None;
+        }
+        Some(match self.failed {
+            _ if self.percent() >= 100.0 => {
+                "Settled: the missing votes could not change the median.".to_owned()
+            }
+            1 => "1 model did not answer; its vote could change the median.".to_owned(),
+            failed => format!("{failed} models did not answer; their votes could change the median."),
+        })
     }
 
     /// Returns the votes on the pass of a scale with a pass mark.
@@ -88,8 +109,9 @@ impl EndedPoll<'_> {
     }
 
     /// Returns the line about an outcome that no further vote could have changed.
-    pub const fn settled(&self) -> &'static str {
+    pub fn settled(&self) -> &'static str {
         match (self.scale, self.winner) {
+            (Some(_), _) if self.is_median() => "Settled: the rest could not change the median.",
             (Some(_), _) => "Settled: the rest could not change whether it passes.",
             (None, Some(_)) => "Settled: the rest could not change the winner.",
             (None, None) => "Settled: the rest could not change the tie.",
@@ -143,7 +165,7 @@ impl EndedPoll<'_> {
         let Some(PassResult { mark, passed, votes_for, votes_against }) = &scale.pass else {
             return format!("the median of {} is {median}.", number(self.tally.votes(), "vote"));
         };
-        let verdict = if *passed == Some(true) { "passed" } else { "failed" };
+        let verdict = if *passed == Some(true) { "passed" } else { "not passed," };
         let votes = number(*votes_for, "vote");
         format!(
             "{verdict} with {votes} for and {votes_against} against; the median is {median}, the pass mark is {}.",
@@ -206,7 +228,9 @@ impl EndedPoll<'_> {
         }
         let roster = self.roster();
         let (percent, held) = (self.percent(), self.held());
-        let sure = if percent >= 100.0 {
+        let sure = if let Some(missing) = self.missing_votes() {
+            missing
+        } else if percent >= 100.0 {
             format!("{held} of {roster} models: 100 %.")
         } else if self.skipped == 0 {
             "Not known: the failed calls could change it.".to_owned()
@@ -325,8 +349,11 @@ mod tests {
         assert_eq!(complete.headline(quoted), "The median of 11 votes is “3”.");
         assert_eq!(complete.stopped(), "Complete: every model was asked.");
         assert!(complete.sure().starts_with("Would hold for the whole panel of 13 models: 100 %."));
-        let failing = EndedPoll { failed: 1, ..complete.clone() };
-        assert!(failing.sure().starts_with("Not known: the failed calls could change it."));
+        let failing = |failed, skipped| EndedPoll { failed, skipped, ..complete.clone() }.sure();
+        assert!(failing(1, 0).starts_with("Settled: the missing votes could not change the median."));
+        assert!(failing(9, 0).starts_with("9 models did not answer; their votes could change the median."));
+        assert!(failing(1, 1).starts_with("Would hold for the whole panel of 15 models: 100 %."));
+        assert!(failing(1, 8).starts_with("Not known: too few votes"));
         let pass = PassResult { mark: "3".into(), passed: Some(true), votes_for: 8, votes_against: 3 };
         let marked = ScaleResult { pass: Some(pass), bound: Some(0.97), ..scale.clone() };
         let stopped = EndedPoll {

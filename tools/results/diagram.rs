@@ -90,7 +90,7 @@ fn outcome(state: &PollState, tally: &Tally) -> String {
     match pass {
         None => format!("Median: {median}"),
         Some(PassResult { mark, passed, .. }) => {
-            let verdict = if passed == Some(true) { "Passed" } else { "Failed" };
+            let verdict = if passed == Some(true) { "Passed" } else { "Not passed" };
             format!("{verdict}: median {median}, pass mark {mark}")
         }
     }

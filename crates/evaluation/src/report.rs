@@ -131,11 +131,15 @@ impl Evaluation {
         self.panels.iter().chain(&self.weighted).chain(&self.models)
     }
 
+    /// Returns the candidate that estimates the panel to prove.
+    pub fn proposed(&self) -> Option<&Candidate> {
+        let size = self.to_prove.len();
+        self.candidates().find(|candidate| candidate.models.len() == size)
+    }
+
     /// True if the panel to prove is more often right than a guess, with 95 % confidence.
     pub fn is_better_than_a_guess(&self) -> bool {
-        let size = self.to_prove.len();
-        let panel = self.candidates().find(|candidate| candidate.models.len() == size);
-        panel.is_some_and(|panel| panel.interval[0] > self.guess)
+        self.proposed().is_some_and(|panel| panel.interval[0] > self.guess)
     }
 
     /// Returns the panels and the models that no other one beats in both accuracy and cost, the cheapest first.

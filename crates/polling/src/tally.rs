@@ -57,6 +57,19 @@ impl Tally {
         })
     }
 
+    /// True if this number of further votes cannot change the lower median, if the options are levels in ascending order.
+    pub fn has_settled_median(&self, missing: u32) -> bool {
+        let with = |level: Option<usize>| {
+            let mut votes = self.clone();
+            if let Some(count) = level.and_then(|level| votes.0.get_mut(level)) {
+                *count += missing;
+            }
+            votes.lower_median()
+        };
+        let lowest = with(Some(0));
+        self.votes() > 0 && lowest == with(self.0.len().checked_sub(1))
+    }
+
     /// Returns the option with strictly the most votes, a tie, or no votes.
     pub fn outcome(&self) -> Outcome {
         let highest = self.0.iter().copied().max().unwrap_or(0);
@@ -97,6 +110,11 @@ impl NamedTally {
     /// Returns the total number of votes.
     pub fn votes(&self) -> u32 {
         self.0.iter().map(|(_, votes)| votes).sum()
+    }
+
+    /// Returns the tally without the option texts.
+    pub fn unnamed(&self) -> Tally {
+        Tally(self.0.iter().map(|(_, votes)| *votes).collect())
     }
 }
 
@@ -157,6 +175,20 @@ mod tests {
             other.push(None);
             prop_assert_eq!(&tally, &Tally::of(6, other));
             prop_assert_eq!(tally.votes() as usize, votes.iter().flatten().count());
+        }
+
+        /// The median is settled exactly if no levels of the missing votes change it.
+        #[test]
+        fn a_settled_median_is_the_same_with_any_further_votes(
+            votes in prop::collection::vec(0_usize..4, 1..12),
+            missing in 0_u32..4,
+        ) {
+            let tally = Tally::of(4, votes.iter().copied().map(Some));
+            let further = (0..4_usize.pow(missing)).map(|code| (0..missing).map(move |place| code >> (2 * place) & 3));
+            let is_kept = further.into_iter().all(|further| {
+                Tally::of(4, votes.iter().copied().chain(further).map(Some)).lower_median() == tally.lower_median()
+            });
+            prop_assert_eq!(tally.has_settled_median(missing), is_kept);
         }
 
         /// A winner has strictly more votes than every other option; a tie has at least two at the top.

@@ -1,19 +1,20 @@
 //! An account's batches as rows of a table.
 
+use ep_kernel::ports::{BatchStatus, RowCounts};
 use ep_polling::time::Timestamp;
 use ep_tools::batches::BatchState;
 
 use super::amounts::figure;
 use super::moments::Moment;
 use crate::layout::one_line;
-use crate::web::batch::{is_open, word};
+use crate::web::batch::word;
 
 /// A batch of the account.
 pub(crate) struct BatchRow {
     pub(super) name: String,
     pub(super) path: String,
-    pub(super) status: &'static str,
-    /// Rows that have ended, and all rows.
+    pub(super) status: String,
+    /// Rows with a result, and all rows.
     pub(super) rows: String,
     pub(super) cost: String,
     pub(super) created: Moment,
@@ -23,17 +24,16 @@ impl BatchRow {
     /// Converts a listed batch. `page_of` returns the URL of a batch's page.
     pub(crate) fn new(batch: BatchState, now: Timestamp, page_of: impl Fn(&str) -> String) -> Self {
         let id = batch.batch_id.to_string();
-        let rows = batch.rows;
-        let done = rows.completed + rows.failed;
+        let RowCounts { total, completed, failed } = batch.rows;
+        let status = word(batch.status);
         Self {
             path: page_of(&id),
             name: batch.metadata.get("name").and_then(|name| name.as_str()).map_or(id, str::to_owned),
-            status: word(batch.status),
-            rows: if is_open(batch.status) {
-                format!("{done} of {}", rows.total)
-            } else {
-                rows.total.to_string()
+            status: match batch.status {
+                BatchStatus::Completed if failed > 0 => format!("{status}, {failed} failed"),
+                _ => status.to_owned(),
             },
+            rows: if completed == total { total.to_string() } else { format!("{completed} of {total}") },
             cost: figure(batch.cost_usd.0.as_usd()),
             created: Moment::new(batch.created_at, now),
         }

@@ -47,9 +47,10 @@ use crate::site::names::{DASHBOARD_PATH, LOGIN_PAGE};
 use crate::site::{HTML, MARKDOWN, QueryParameter, Rail, wants_markdown};
 
 /// Query parameters of the page.
-pub(super) const QUERY: [QueryParameter; 5] = [
+pub(super) const QUERY: [QueryParameter; 6] = [
     QueryParameter::text("search", "Words of the questions to list."),
     QueryParameter::text("page", "The number of the page of the list; 1 if it is not a number."),
+    QueryParameter::text("batches", "The position in the list of batches: newer ones are skipped."),
     QueryParameter::text("funded", "The payment from which the browser returns; `no` if it was cancelled."),
     QueryParameter::text("notice", "A message after a sign-in."),
     QueryParameter::text("done", "The result of a form of the page."),
@@ -77,6 +78,7 @@ pub(crate) fn show(exchange: Exchange, _: Admission) -> BoxFuture<'static, Resul
             page,
             // A longer text matches nothing.
             search: query.text("search"),
+            batches: query.text("batches"),
             funded: query.text("funded"),
             notice: query.text("notice"),
             done: query.text("done"),

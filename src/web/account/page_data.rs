@@ -4,7 +4,7 @@ use ep_kernel::fault::Fault;
 use ep_kernel::ports::{CheckoutRecord, PastPoll, TransferRecord};
 use ep_polling::time::Timestamp;
 use ep_tools::account::{BalanceReply, CurrentUser};
-use ep_tools::batches::BatchState;
+use ep_tools::batches::BatchList;
 use ep_tools::evaluations::StoredEvaluation;
 use ep_tools::keys::{CreatedKey, ListedKey};
 
@@ -17,6 +17,8 @@ pub struct AccountView<'a> {
     pub page: u32,
     /// Search words for questions.
     pub search: &'a str,
+    /// Cursor of the list of batches; empty for the newest.
+    pub batches: &'a str,
     /// The payment that the browser returns from; `no` if it was abandoned.
     pub funded: &'a str,
     /// Notice from the sign-in.
@@ -45,8 +47,8 @@ pub struct AccountData {
     pub running: Vec<PastPoll>,
     /// One page of all polls, with one extra entry if another page follows.
     pub past: Vec<PastPoll>,
-    /// The newest batches.
-    pub batches: Vec<BatchState>,
+    /// A page of the batches.
+    pub batches: BatchList,
     /// The evaluations.
     pub evaluations: Vec<StoredEvaluation>,
     /// Number of polls per page.

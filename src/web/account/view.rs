@@ -53,6 +53,8 @@ struct Account {
     running: Vec<PollRow>,
     past: Vec<PollRow>,
     batches: Vec<BatchRow>,
+    newest_batches: Option<String>,
+    older_batches: Option<String>,
     evaluations: Vec<EvaluationRow>,
     payments: Vec<PaymentRow>,
     search: String,
@@ -124,6 +126,13 @@ impl<'a> AccountPage<'a> {
         let batch_page = |id: &str| own(&site.links.url(BATCH_PAGE, &[("batch_id", id)]));
         let evaluation_page = |id: &str| own(&site.links.url(EVALUATION_PAGE, &[("evaluation_id", id)]));
         let evaluation = |stored| EvaluationRow::new(stored, now, evaluation_page);
+        let batches_after = |cursor: String| {
+            let mut query = url::form_urlencoded::Serializer::new(String::new());
+            format!("{}?{}#batches", forms.page, query.append_pair("batches", &cursor).finish())
+        };
+        let older_batches = data.batches.next_cursor.map(batches_after);
+        let newest_batches = (!view.batches.is_empty()).then(|| format!("{}#batches", forms.page));
+        let batches = data.batches.batches;
         let listed =
             |polls: Vec<PastPoll>| polls.into_iter().map(|poll| PollRow::new(poll, now, page_of)).collect();
         let payment = |transfer| PaymentRow::new(transfer, user.user_id, now);
@@ -144,7 +153,9 @@ impl<'a> AccountPage<'a> {
             running: listed(running),
             past: listed(past),
             evaluations: data.evaluations.into_iter().map(evaluation).collect(),
-            batches: data.batches.into_iter().map(|batch| BatchRow::new(batch, now, batch_page)).collect(),
+            batches: batches.into_iter().map(|batch| BatchRow::new(batch, now, batch_page)).collect(),
+            newest_batches,
+            older_batches,
             payments: data.payments.iter().map(payment).collect(),
             search: view.search.to_owned(),
             number: view.page,

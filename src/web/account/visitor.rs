@@ -9,7 +9,7 @@ use ep_kernel::guard::{Admission, Credential};
 use ep_kernel::output::CallOutput;
 use ep_kernel::tool::Tool;
 use ep_tools::account::{CurrentUser, GetBalance, GetCurrentUser, ListSpending};
-use ep_tools::batches::ListBatches;
+use ep_tools::batches::{BatchList, ListBatches};
 use ep_tools::entry_of;
 use ep_tools::evaluations::ListEvaluations;
 use ep_tools::examples::GetExample;
@@ -30,7 +30,7 @@ const LISTED: u32 = 20;
 /// Maximum number of running polls shown.
 const RUNNING: u32 = 20;
 
-/// Maximum number of batches shown.
+/// Batches per page.
 const BATCHES: u32 = 5;
 
 /// Maximum number of payments shown.
@@ -136,6 +136,16 @@ impl<'a> Visitor<'a> {
         self.admission.caller.user().ok_or_else(|| Fault::internal("a visitor has no account"))
     }
 
+    /// Returns a page of the batches. An invalid cursor is the beginning.
+    async fn batches(&self, cursor: &str) -> Result<BatchList, Fault> {
+        let page =
+            |cursor: Option<&str>| self.ask::<ListBatches>(json!({ "limit": BATCHES, "cursor": cursor }));
+        match page(Some(cursor).filter(|cursor| !cursor.is_empty())).await {
+            Err(fault) if fault.kind() == Kind::InvalidInput => page(None).await,
+            found => found,
+        }
+    }
+
     /// Builds the page, with the outcome of a form.
     pub(super) async fn page(&self, view: AccountView<'_>) -> Result<AccountPage<'_>, Fault> {
         let site = &self.state.site;
@@ -163,7 +173,7 @@ impl<'a> Visitor<'a> {
             // `list_results` returns neither the position of the winner nor the marks of private polls.
             running: past_polls(ports, account, &running).await?,
             past: past_polls(ports, account, &past).await?,
-            batches: self.ask::<ListBatches>(json!({ "limit": BATCHES })).await?.batches,
+            batches: self.batches(view.batches).await?,
             evaluations: self.ask::<ListEvaluations>(json!({})).await?.evaluations,
             listed: LISTED as usize,
             payments: data.newest_payments(account, PAYMENTS).await?,

@@ -17,10 +17,10 @@ use serde_json::json;
 
 use self::download::Download;
 pub(crate) use self::forms::{cancel, review, share};
+pub(in crate::web) use self::view::word;
 use self::view::{BatchPage, OwnerView, QueueView};
-pub(in crate::web) use self::view::{is_open, word};
 use super::account::{Visitor, answered};
-use super::owned_page::{read, to_sign_in};
+use super::owned_page::{read, to_sign_in, with_own};
 use crate::http::{AppState, Exchange, Form, HandlerFuture, RequestHead};
 use crate::layout::own;
 use crate::site::QueryParameter;
@@ -76,7 +76,7 @@ async fn page(
         Err(fault) if fault.kind() == Kind::NotFound && visitor.is_none() => {
             return to_sign_in(state, &page_of(state, id));
         }
-        found => found?,
+        found => found.map_err(|fault| with_own(fault, state, "batches"))?,
     };
     let owner = match visitor {
         Some(visitor) => owner(visitor, id).await?,

@@ -3,10 +3,12 @@
 use std::time::Duration;
 
 use askama::Template;
-use ep_kernel::ports::{BatchError, BatchStatus};
+use ep_kernel::ports::{BatchError, BatchStatus, RowCounts};
+use ep_polling::money::MicroUsd;
 use ep_polling::time::Timestamp;
 use ep_share_image::letter;
 use ep_tools::batches::{BatchReview, BatchState, ReviewRow};
+use ep_tools::polls::sentences::number;
 
 use crate::layout::{HeaderVisitor, Layout, Renders, one_line, own};
 use crate::site::Site;
@@ -14,8 +16,8 @@ use crate::site::names::{BATCH_FORMS, BATCH_PAGE};
 use crate::web::account::{Moment, figure};
 use crate::web::result::colour;
 
-/// Options that have a key.
-const KEYS: usize = 9;
+/// Options that have a key: the digits from 1 to 9, then 0.
+const KEYS: usize = 10;
 
 /// The page of a batch.
 #[derive(Template)]
@@ -51,12 +53,14 @@ pub struct QueueView<'a> {
 struct Batch {
     id: String,
     name: String,
+    state: BatchStatus,
     status: &'static str,
     is_open: bool,
     shared: bool,
     simulated: bool,
-    /// Rows with a result or an error, and all rows.
-    done: u32,
+    /// Rows with a result, rows with an error, and all rows.
+    completed: u32,
+    failed: u32,
     total: u32,
     /// The width of the bar, in percent.
     percent: String,
@@ -72,6 +76,8 @@ struct Batch {
     cursor: String,
     owner: Option<Owner>,
     addresses: Addresses,
+    /// The address of the page with its host, to copy and to print.
+    link: String,
 }
 
 /// The agreement of the models on the answers.
@@ -100,6 +106,7 @@ struct Row {
 }
 
 struct RowOption {
+    /// The digit of its key.
     key: Option<usize>,
     letter: char,
     colour: usize,
@@ -110,10 +117,12 @@ struct RowOption {
 struct Owner {
     nonce: String,
     cost: String,
+    /// True if it has cost something.
+    is_charged: bool,
     at_most: Option<String>,
+    /// The money set aside for rows that have not ended.
+    held: Option<String>,
     errors: Vec<BatchError>,
-    completed: u32,
-    failed: u32,
     deleted: Option<String>,
 }
 
@@ -150,8 +159,8 @@ impl<'a> BatchPage<'a> {
         view: QueueView<'_>,
     ) -> Self {
         let id = found.batch_id.to_string();
-        let done = found.rows.completed + found.rows.failed;
-        let total = found.rows.total;
+        let RowCounts { total, completed, failed } = found.rows;
+        let done = completed + failed;
         let is_open = is_open(found.status);
         let started = owner.as_ref().and_then(|owner| owner.batch.started_at);
         let answers = found.answers;
@@ -162,13 +171,15 @@ impl<'a> BatchPage<'a> {
         shorten(row.iter_mut().chain(&mut next));
         let inner = Batch {
             name: found.title.unwrap_or_else(|| id.clone()),
+            state: found.status,
             status: word(found.status),
             is_open,
             shared: found.shared,
             simulated: found.simulated,
-            done,
+            completed,
+            failed,
             total,
-            percent: format!("{:.2}", f64::from(done) / f64::from(total.max(1)) * 100.0),
+            percent: format!("{:.2}", f64::from(completed) / f64::from(total.max(1)) * 100.0),
             pace: started
                 .filter(|_| is_open)
                 .map_or_else(String::new, |started| pace(done, total, view.now.since(started))),
@@ -185,7 +196,8 @@ impl<'a> BatchPage<'a> {
             next,
             more: found.next_cursor.as_deref().map(after),
             cursor: view.cursor.unwrap_or_default().to_owned(),
-            owner: owner.map(|owner| Owner::new(owner, view.now)),
+            owner: owner.map(|owner| Owner::new(owner, is_open, view.now)),
+            link: site.links.url(BATCH_PAGE, &[("batch_id", &id)]),
             id,
             addresses,
         };
@@ -203,6 +215,40 @@ impl Batch {
         one_line(&self.name)
     }
 
+    /// Returns the number of rows with a result, and of rows with an error.
+    fn so_far(&self) -> String {
+        let rows = if self.total == 1 { "row" } else { "rows" };
+        let failed = match (self.failed, self.state) {
+            (0, _) => String::new(),
+            // Rows that were not asked have an error, too.
+            (failed, BatchStatus::Cancelled | BatchStatus::Expired) => {
+                format!(" · {failed} failed or not asked")
+            }
+            (failed, _) => format!(" · {failed} failed"),
+        };
+        format!("of {} {rows} answered{failed}", self.total)
+    }
+
+    /// True if there are answers, or may be.
+    const fn has_answers(&self) -> bool {
+        self.is_open || self.agreement.answers > 0
+    }
+
+    /// True if the batch ended before a row was answered.
+    const fn did_not_run(&self) -> bool {
+        !self.is_open && self.completed == 0 && !matches!(self.state, BatchStatus::Completed)
+    }
+
+    /// Returns the number of answers with its noun.
+    fn answers(&self) -> String {
+        number(self.agreement.answers, "answer")
+    }
+
+    /// Returns the number of reviewed rows with its noun.
+    fn reviewed(&self) -> String {
+        number(self.agreement.reviewed, "row")
+    }
+
     /// Returns the rows of the queue on the page.
     fn rows(&self) -> impl Iterator<Item = &Row> {
         self.row.iter().chain(&self.next)
@@ -210,17 +256,22 @@ impl Batch {
 }
 
 impl Owner {
-    fn new(owner: OwnerView, now: Timestamp) -> Self {
+    fn new(owner: OwnerView, is_open: bool, now: Timestamp) -> Self {
         let OwnerView { batch, nonce } = owner;
         Self {
             nonce,
             cost: figure(batch.cost_usd.0.as_usd()),
+            is_charged: batch.cost_usd.0 > MicroUsd::ZERO,
+            held: (is_open && batch.held_usd.0 > MicroUsd::ZERO).then(|| figure(batch.held_usd.0.as_usd())),
             at_most: batch.max_cost_usd.map(|most| figure(most.0.as_usd())),
             errors: batch.errors,
-            completed: batch.rows.completed,
-            failed: batch.rows.failed,
             deleted: batch.deleted_at.map(|at| Moment::new(at, now).day),
         }
+    }
+
+    /// True if errors name the lines of a file.
+    fn names_lines(&self) -> bool {
+        self.errors.iter().any(|error| error.line.is_some())
     }
 }
 
@@ -232,7 +283,7 @@ impl Row {
         split.sort_unstable_by(|first, second| second.cmp(first));
         let split: Vec<String> = split.iter().map(ToString::to_string).collect();
         let options = row.options.iter().enumerate().map(|(place, option)| RowOption {
-            key: Some(place + 1).filter(|key| *key <= KEYS),
+            key: (place < KEYS).then_some((place + 1) % KEYS),
             letter: letter(place),
             colour: colour(place),
             text: option.clone(),
@@ -263,9 +314,14 @@ impl Row {
         self.answer.as_deref().map(one_line)
     }
 
-    /// Returns the number of options with a key.
-    fn keys(&self) -> usize {
-        self.options.len().min(KEYS)
+    /// Returns the last key before 0.
+    fn last_key(&self) -> usize {
+        self.options.len().min(KEYS - 1)
+    }
+
+    /// True if an option has the key 0.
+    fn has_zero(&self) -> bool {
+        self.options.len() >= KEYS
     }
 }
 
@@ -280,7 +336,7 @@ impl Renders for BatchPage<'_> {
 }
 
 /// True if the batch has not ended.
-pub(in crate::web) const fn is_open(status: BatchStatus) -> bool {
+const fn is_open(status: BatchStatus) -> bool {
     matches!(status, BatchStatus::Validating | BatchStatus::InProgress | BatchStatus::Cancelling)
 }
 

@@ -11,7 +11,7 @@ use serde_json::json;
 
 use self::view::EvaluationPage;
 use super::account::{Visitor, answered};
-use super::owned_page::{read, sent, to_sign_in};
+use super::owned_page::{read, sent, to_sign_in, with_own};
 use crate::http::{AppState, Exchange, Form, HandlerFuture};
 use crate::layout::own;
 use crate::site::names::{DASHBOARD_PATH, EVALUATION_PAGE};
@@ -32,7 +32,7 @@ pub(crate) fn show(exchange: Exchange, admission: Admission) -> HandlerFuture {
             Err(fault) if fault.kind() == Kind::NotFound && visitor.is_none() => {
                 return to_sign_in(&state, &page_of(&state, &id));
             }
-            found => found?,
+            found => found.map_err(|fault| with_own(fault, &state, "evaluations"))?,
         };
         let (header, nonce) = match &visitor {
             Some(visitor) => (Some(visitor.header().await?), visitor.nonce()),

@@ -7,7 +7,7 @@ use ep_tools::evaluations::{ReadEvaluation, StoredEvaluation};
 
 use crate::layout::{AccuracyPlot, HeaderVisitor, Layout, Renders, one_line, own};
 use crate::site::Site;
-use crate::site::names::{EVALUATION_FORMS, LABELS_GUIDE};
+use crate::site::names::{EVALUATION_FORMS, EVALUATION_PAGE, LABELS_GUIDE};
 use crate::web::account::Moment;
 
 /// The page of an evaluation.
@@ -17,12 +17,15 @@ pub struct EvaluationPage<'a> {
     page: Layout<'a>,
     stored: StoredEvaluation,
     evaluation: Evaluation,
-    advice: String,
+    headline: String,
+    note: String,
     plot: AccuracyPlot,
     created: Moment,
     /// The forms, for the owner.
     forms: Option<Forms>,
     guide: Option<String>,
+    /// The address of the page with its host, to copy and to print.
+    link: String,
 }
 
 /// The page of an evaluation in Markdown.
@@ -31,7 +34,8 @@ pub struct EvaluationPage<'a> {
 struct EvaluationText<'a> {
     stored: &'a StoredEvaluation,
     evaluation: &'a Evaluation,
-    advice: &'a str,
+    headline: &'a str,
+    note: &'a str,
 }
 
 struct Forms {
@@ -56,7 +60,9 @@ impl<'a> EvaluationPage<'a> {
         let page = Layout::new(site, stored.title.clone(), about);
         Self {
             page: Layout { noindex: true, visitor, ..page },
-            advice: report.advice(),
+            headline: headline(&report),
+            note: note(&report),
+            link: site.links.url(EVALUATION_PAGE, &[("evaluation_id", &stored.evaluation_id.to_string())]),
             plot: AccuracyPlot::of(&report),
             created: Moment::new(stored.created_at, now),
             forms: is_own.then(|| Forms { nonce, sharing: url(sharing), deletion: url(deletion) }),
@@ -79,6 +85,28 @@ impl Renders for EvaluationPage<'_> {
     }
 
     fn markdown(&self) -> askama::Result<String> {
-        EvaluationText { stored: &self.stored, evaluation: &self.evaluation, advice: &self.advice }.render()
+        let Self { stored, evaluation, headline, note, .. } = self;
+        EvaluationText { stored, evaluation, headline, note }.render()
     }
+}
+
+/// Returns the result of the panel to prove.
+fn headline(report: &Evaluation) -> String {
+    let Some(panel) = report.proposed().filter(|_| report.is_better_than_a_guess()) else {
+        return "No panel was clearly better than a guess".to_owned();
+    };
+    let (who, were) = match &report.to_prove[..] {
+        [one] => (one.clone(), "was"),
+        [_, _, _] => ("The best three models".to_owned(), "were"),
+        best => (format!("The best {} models", best.len()), "were"),
+    };
+    format!("{who} {were} right on {:.0} % of rows", panel.accuracy * 100.0)
+}
+
+/// Returns the panel to prove, or the advice of the evaluation.
+fn note(report: &Evaluation) -> String {
+    if report.to_prove.len() < 2 || !report.is_better_than_a_guess() {
+        return report.advice();
+    }
+    format!("The panel is {}; ties go to the strongest.", report.to_prove.join(", "))
 }

@@ -71,7 +71,7 @@ impl Answer {
                 score: format!("median of {all} {voters}"),
             },
             Some(PassResult { mark, passed, votes_for, votes_against }) => Self {
-                text: if *passed == Some(true) { "Passed" } else { "Failed" }.to_owned(),
+                text: if *passed == Some(true) { "Passed" } else { "Not passed" }.to_owned(),
                 option: None,
                 is_long: false,
                 is_close: all > 1 && votes_for.abs_diff(*votes_against) <= 1,

@@ -186,7 +186,7 @@ pub enum Meter {
     /// A bound in per cent, and the threshold in per cent, if the poll had one.
     Bound(f64, Option<f64>),
     /// Nothing could change the outcome, or the votes do not tell.
-    Text(&'static str),
+    Text(String),
 }
 
 impl Meter {
@@ -198,16 +198,19 @@ impl Meter {
         let ended = EndedPoll::from(poll);
         let percent = ended.percent();
         let is_complete = poll.models_skipped == 0;
-        Some(if percent >= 100.0 {
-            Self::Text(if is_complete { "Settled: the whole panel was asked." } else { ended.settled() })
+        let text = if let Some(missing) = ended.missing_votes() {
+            return Some(Self::Text(missing));
+        } else if percent >= 100.0 {
+            if is_complete { "Settled: the whole panel was asked." } else { ended.settled() }
         } else if is_complete {
             // There is no panel left to predict.
-            Self::Text("Not settled: the models without a vote could change the outcome.")
+            "Not settled: the models without a vote could change the outcome."
         } else if percent > 0.0 && (poll.scale.is_some() || !poll.is_tie) {
-            Self::Bound(percent, ended.threshold_percent())
+            return Some(Self::Bound(percent, ended.threshold_percent()));
         } else {
-            Self::Text("Not settled: too few votes to predict the whole panel.")
-        })
+            "Not settled: too few votes to predict the whole panel."
+        };
+        Some(Self::Text(text.to_owned()))
     }
 }
 

@@ -1,7 +1,7 @@
 //! The table of single votes, with its orders and filters, and the votes by position.
 
 use ep_polling::probabilities::OptionProbability;
-use ep_share_image::letter;
+use ep_share_image::{PALETTE, letter};
 use ep_tools::polls::reply::VoteResult;
 use ep_tools::results::PollResult;
 
@@ -103,7 +103,7 @@ pub struct PositionVotes {
 
 /// Returns the number of an option's colour.
 pub(in crate::web) const fn colour(position: usize) -> usize {
-    position % 10
+    position % PALETTE.len()
 }
 
 pub(super) fn rows(poll: &PollResult, query: Query) -> Vec<Row> {
