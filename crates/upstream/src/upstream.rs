@@ -97,7 +97,15 @@ impl Upstream {
             stop,
             state: CacheState::default(),
         });
-        Ok(Self { model_list, caller, voting, decisions, presets, charges: config.charges, ttl: config.registry_ttl })
+        Ok(Self {
+            model_list,
+            caller,
+            voting,
+            decisions,
+            presets,
+            charges: config.charges,
+            ttl: config.registry_ttl,
+        })
     }
 
     /// Returns the way in which a model is asked, as far as it is known.
