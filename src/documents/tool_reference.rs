@@ -52,6 +52,9 @@ pub(super) const fn is_operation(route: &Route) -> bool {
 fn operation(text: &mut String, entry: &Entry, site: Option<&Site>) {
     let spec = &entry.spec;
     let _ = write!(text, "\n## {}\n\n**{}.** {}\n\n", spec.name, spec.title, spec.summary);
+    if let Some(lack) = site.and_then(|site| site.settings.offer.lacks(spec)) {
+        let _ = write!(text, "**{}**\n\n", lack.sentence());
+    }
     for (what, rest) in [("REST", spec.rest), ("Event stream", spec.stream)] {
         if let Some(rest) = rest {
             let access = spec.access.and(rest.only);

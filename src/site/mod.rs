@@ -33,7 +33,7 @@ use sha2::{Digest, Sha256};
 pub use crate::config::ModelAlias;
 pub use document::{AliasPaths, Changes, Document, Form, HTML, MARKDOWN};
 pub use negotiation::{reads_html, wants_markdown};
-pub use offer::{Models, NO_ISSUER, Offer};
+pub use offer::{Models, NO_ISSUER, Offer, Unavailable};
 pub use owner::owner;
 pub use price::PollPrice;
 pub use protocol::{ErrorFormat, Protocol, ProtocolRoute};

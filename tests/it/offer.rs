@@ -238,6 +238,9 @@ async fn documents_match_the_behaviour_of_the_routes() {
     for (name, setup) in setups() {
         let service = setup.boot().await;
         let state = State::of(&service, &wallets).await;
+        if state.starter_credit && !state.charges {
+            wrong.push(format!("{name}: a starter credit, although nothing is charged"));
+        }
         for (place, text) in documents(&service).await {
             let words = words(&text);
             let has =

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use ep_polling::money::MicroUsd;
-use ep_upstream::testing::Script;
+use ep_upstream::testing::{Script, bare};
 use reqwest::Method;
 use serde_json::{Value, json};
 
@@ -60,6 +60,19 @@ async fn panels_are_models() {
             error["code"] == code && error["message"].is_string() && error["type"] == "invalid_request_error",
             "{error}"
         );
+    }
+}
+
+#[tokio::test]
+async fn a_preset_without_models_is_not_listed() {
+    let models = (0..4).map(|n| bare(&format!("local{n}:7b"))).collect();
+    let local = Setup::scripted(Script { models, ..Script::default() }).boot().await;
+    let away = Setup { script: None, ..Setup::default() }.with("EP_DEMO", "off").boot().await;
+    // Without a list of models, every configured preset is listed.
+    for (service, lists_free) in [(local, false), (away, true)] {
+        let list = service.anonymous().get("/v1/models").await.expect(200);
+        let has = |name: &str| list["data"].as_array().unwrap().iter().any(|model| model["id"] == name);
+        assert!(has("poll") && has("fast_and_cheap") && has("free") == lists_free, "{list}");
     }
 }
 

@@ -29,7 +29,7 @@ pub struct BatchState {
     pub rows: RowCounts,
     /// The cost of ended polls, in USD.
     pub cost_usd: Usd,
-    /// The money set aside for rows that have not ended, in USD.
+    /// The money set aside for rows that have not ended, in USD; zero where polls are not charged.
     pub held_usd: Usd,
     /// The most to spend, in USD; null for the worst case of all rows.
     #[schemars(with = "Option<f64>")]

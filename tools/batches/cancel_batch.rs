@@ -15,7 +15,7 @@ impl Tool for CancelBatch {
     const SPEC: Spec = Spec {
         name: "cancel_batch",
         title: "Cancel a batch",
-        summary: "Ends one of your batches early. Rows that were begun are finished and paid; the others are not asked.",
+        summary: "Ends one of your batches early. Rows that were begun are finished; the others are not asked.",
         manual: include_str!("cancel_batch.md"),
         example: r#"{ "batch_id": "batch_3f2b8c1e5d4a4f6b9a7c8e1d2f3a4b5c" }"#,
         access: Access::ACCOUNT,

@@ -98,8 +98,7 @@ impl Tool for CreateBatch {
         name: "create_batch",
         title: "Create a batch",
         summary: "Accepts up to 1000 questions at once, or a file of up to 100,000, and answers them in the background \
-                  within a day. Their money is set aside together. Read the state with get_batch and the answers with \
-                  get_batch_results.",
+                  within a day. Read the state with get_batch and the answers with get_batch_results.",
         manual: include_str!("create_batch.md"),
         example: include_str!("create_batch.example.json"),
         access: Access::ACCOUNT,

@@ -35,6 +35,8 @@ pub struct UpstreamConfig {
     pub requests_per_minute: Option<NonZeroU32>,
     /// The upstream's limit for free models; [`FreeLimit::Known`] by default.
     pub free_requests_per_minute: FreeLimit,
+    /// True if polls are charged. The advice in errors depends on it.
+    pub charges: bool,
     /// True if models without a listed price are free, as on a self-hosted server.
     pub treat_unpriced_as_free: bool,
     /// The decision models that the model list does not mark. The first matching rule decides.
@@ -81,6 +83,7 @@ impl Default for UpstreamConfig {
             max_concurrent: 2048,
             requests_per_minute: None,
             free_requests_per_minute: FreeLimit::Known,
+            charges: true,
             treat_unpriced_as_free: false,
             decision_models: Vec::new(),
             http: HttpClients::default(),

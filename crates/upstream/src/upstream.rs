@@ -40,6 +40,7 @@ pub struct Upstream {
     voting: Voting,
     decisions: Routes,
     presets: Presets,
+    charges: bool,
     ttl: Duration,
 }
 
@@ -96,7 +97,15 @@ impl Upstream {
             stop,
             state: CacheState::default(),
         });
-        Ok(Self { model_list, caller, voting, decisions, presets, ttl: config.registry_ttl })
+        Ok(Self {
+            model_list,
+            caller,
+            voting,
+            decisions,
+            presets,
+            charges: config.charges,
+            ttl: config.registry_ttl,
+        })
     }
 
     /// Returns the way in which a model is asked, as far as it is known.
@@ -111,7 +120,7 @@ impl Upstream {
 
     fn context(&self) -> RosterContext {
         let free_per_minute = self.caller.limits.free_per_minute().map(NonZeroU32::get);
-        RosterContext { simulated: false, free_per_minute }
+        RosterContext { simulated: false, free_per_minute, charges: self.charges }
     }
 }
 

@@ -141,7 +141,10 @@ pub(in crate::documents) const OPENAI: Guide = Guide {
         let text = at(site, OPENAI_FILE);
         let (own, _) = text.split_once(OPENAI_CLIENTS_HEADING)?;
         let clients = format!("]({})", site.links.url(OPENAI_CLIENTS.name, &[]));
-        Some(own.replace("](#tested-clients)", &clients))
+        let own = own.replace("](#tested-clients)", &clients);
+        let Some(caution) = site.settings.offer.caution() else { return Some(own) };
+        let (heading, body) = own.split_once('\n')?;
+        Some(format!("{heading}\n\n**{caution}**\n{body}"))
     },
 };
 const OPENAI_CLIENTS_HEADING: &str = "\n## Tested clients\n";

@@ -16,7 +16,7 @@ use crate::documents::page::bytes;
 use crate::documents::tool_reference;
 use crate::documents::tool_reference::callers;
 use crate::layout::{Layout, Text, linked_text, own};
-use crate::site::{RouteKind, Site};
+use crate::site::{RouteKind, Site, Unavailable};
 
 /// The ending of the path of the Markdown document.
 pub(super) const MARKDOWN_ENDING: &str = ".md";
@@ -33,6 +33,8 @@ struct Content {
     name: &'static str,
     title: String,
     summary: &'static str,
+    /// The reason why the operation has no use here, as a sentence.
+    lack: Option<String>,
     routes: Vec<RouteLine>,
     facts: Vec<Fact>,
     samples: Vec<Sample>,
@@ -101,6 +103,7 @@ fn content(site: &Site, entry: &'static Entry) -> Content {
         name: spec.name,
         title: spec.title.trim_end_matches('.').to_owned(),
         summary: spec.summary,
+        lack: site.settings.offer.lacks(spec).map(Unavailable::sentence),
         routes: routes.collect(),
         facts: facts(site, entry),
         samples: samples(site, entry),

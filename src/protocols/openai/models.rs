@@ -94,7 +94,7 @@ pub(super) const fn shown(model: &str) -> &str {
 /// Lists the models. One body serves OpenAI's clients, which read `data`, and those of System One, which read `models`.
 pub(super) async fn list(exchange: Exchange, admission: Admission) -> Result<Response<Body>, Fault> {
     let state = &exchange.state;
-    let names = names(state);
+    let names = names(state).await;
     let own = match admission.caller.user() {
         Some(user) => state.app.ports.panels.panels_of(user).await?,
         None => Vec::new(),
@@ -143,9 +143,14 @@ fn not_stored(mut response: Response<Body>) -> Response<Body> {
     response
 }
 
-fn names(state: &AppState) -> Vec<String> {
+/// Returns the default, the presets with a model, and the aliases. All presets while the models cannot be listed.
+async fn names(state: &AppState) -> Vec<String> {
     let aliases = state.site.settings.model_aliases.iter().map(|alias| alias.model.clone());
-    std::iter::once(DEFAULT.to_owned()).chain(state.app.ports.models.presets()).chain(aliases).collect()
+    let mut presets = state.app.ports.models.presets();
+    if let Ok(registry) = state.app.ports.models.registry().await {
+        presets.retain(|preset| registry.has_preset(preset));
+    }
+    std::iter::once(DEFAULT.to_owned()).chain(presets).chain(aliases).collect()
 }
 
 fn entry(state: &AppState, name: &str) -> Value {

@@ -33,6 +33,8 @@ pub struct StartPage<'a> {
     thresholds: [(&'static str, &'static str); 5],
     /// The balance of the visitor's account.
     balance: Option<String>,
+    /// True if polls are charged.
+    charges: bool,
     rejection: Option<FormRejection>,
     /// The section with a poll.
     featured: Option<Arc<str>>,
@@ -108,6 +110,7 @@ impl<'a> StartPage<'a> {
                 ("1", "100 %"),
             ],
             balance: data.balance,
+            charges: site.settings.offer.charges,
             rejection,
             featured: data.featured,
             examples: &EXAMPLES,

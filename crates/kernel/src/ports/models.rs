@@ -34,6 +34,13 @@ pub struct Registry {
     pub panels: Vec<RankedPanel>,
 }
 
+impl Registry {
+    /// True if this preset includes any of the models.
+    pub fn has_preset(&self, name: &str) -> bool {
+        self.variants.iter().any(|variant| variant.presets.iter().any(|preset| preset == name))
+    }
+}
+
 /// A preset whose models are ordered by strength.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct RankedPanel {

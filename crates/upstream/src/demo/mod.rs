@@ -54,7 +54,7 @@ pub struct Demo {
 
 /// The advertised lifetime of the model list.
 const TTL: Duration = Duration::from_hours(1);
-const CONTEXT: RosterContext = RosterContext { simulated: true, free_per_minute: None };
+const CONTEXT: RosterContext = RosterContext { simulated: true, free_per_minute: None, charges: true };
 /// The explanation of every simulated vote.
 const EXPLANATION: &str = "I am simulated and have no reason: my vote follows from a hash of the question.";
 /// The weights of a preference's three parts.

@@ -43,6 +43,8 @@ pub(crate) struct RosterContext {
     pub(crate) simulated: bool,
     /// The upstream's limit of requests per minute for free models.
     pub(crate) free_per_minute: Option<u32>,
+    /// True if polls are charged.
+    pub(crate) charges: bool,
 }
 
 impl Presets {
@@ -133,7 +135,7 @@ impl Presets {
         };
         if roster.members().is_empty() {
             let others = self.alternatives(snapshot, context);
-            return Err(preset.no_models(snapshot, exclude.is_some(), &others));
+            return Err(preset.no_models(snapshot, exclude.is_some(), &others.remedy(context)));
         }
         Ok(Roster::clone(&roster))
     }
@@ -185,9 +187,14 @@ struct Alternatives<'p> {
 
 impl Alternatives<'_> {
     /// The advice that ends a refusal.
-    fn remedy(&self) -> String {
+    fn remedy(&self, context: RosterContext) -> String {
         match (self.priced.as_slice(), self.unpriced.as_slice()) {
             ([], []) => "name models instead of a preset".to_owned(),
+            ([], unpriced) if !context.charges => format!(
+                "the models of {} have no listed price, so they vote for accounts; to offer them without an account, \
+                 the operator sets EP_UPSTREAM_UNPRICED_FREE=true",
+                unpriced.join(", ")
+            ),
             ([], unpriced) => format!(
                 "the models of {} have no listed price, so they vote only where polls are not charged. If they cost \
                  nothing, the operator sets EP_UPSTREAM_UNPRICED_FREE=true, or EP_BILLING=off to charge nobody",
@@ -263,7 +270,7 @@ impl Preset {
     }
 
     /// Builds the error of a preset without a matching model.
-    fn no_models(&self, snapshot: &Snapshot, excluding: bool, others: &Alternatives<'_>) -> Fault {
+    fn no_models(&self, snapshot: &Snapshot, excluding: bool, remedy: &str) -> Fault {
         if snapshot.models.is_empty() {
             return empty_list();
         }
@@ -284,7 +291,7 @@ impl Preset {
             let name = &self.query.name;
             format!("none of the registry's {count} models fits preset {name}")
         };
-        Fault::new(Kind::NotConfigured, format!("{problem}; {}", others.remedy()))
+        Fault::new(Kind::NotConfigured, format!("{problem}; {remedy}"))
     }
 }
 

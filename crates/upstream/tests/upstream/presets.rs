@@ -154,6 +154,11 @@ async fn a_small_registry_gives_a_smaller_roster_and_a_notice() {
     let (named, remedy) = advice.split_once(" have no listed price").unwrap();
     assert!(named.contains("fast_and_cheap") && !named.contains("free"), "{named}");
     assert!(remedy.contains("EP_UPSTREAM_UNPRICED_FREE") && remedy.contains("EP_BILLING=off"), "{remedy}");
+    // Where polls are not charged, the advice does not name a setting that is already set.
+    let uncharged = fixture.upstream_with(|config| config.charges = false);
+    let fault = uncharged.roster(&ModelChoice::preset("free")).await.unwrap_err();
+    let (_, remedy) = fault.message().split_once(" have no listed price").unwrap();
+    assert!(remedy.contains("EP_UPSTREAM_UNPRICED_FREE") && !remedy.contains("EP_BILLING"), "{remedy}");
     // Where some models have a price, only presets of such models are named.
     let models = vec![bare("qwen2.5:7b"), priced("maker/coder", "0.0000003", "0.0000003")];
     let mixed = Fixture::new(Script { models, ..Script::default() });
