@@ -220,20 +220,18 @@ async fn once(
 /// Returns the fault for a request that is still running, with the id of the poll or the batch that it opened.
 async fn still_running(app: &App, request_ref: &str) -> Fault {
     let fault = |message: String| Fault::new(Kind::InProgress, message).retry_after(Duration::from_secs(5));
-    match app.ports.polls.opened_by(request_ref).await {
-        Ok(Some(PollOpening { id: poll, .. })) => fault(format!(
+    if let Ok(Some(PollOpening { id: poll, .. })) = app.ports.polls.opened_by(request_ref).await {
+        return fault(format!(
             "a request with this Idempotency-Key is still running as poll {poll}; read its progress, or send the \
              request again in a few seconds"
         ))
-        .about(poll),
-        _ => {
-            let running = fault(
-                "a request with this Idempotency-Key is still running; send it again in a few seconds".to_owned(),
-            );
-            match app.ports.batches.of_request(request_ref).await {
-                Ok(Some(batch)) => running.about_batch(batch),
-                _ => running,
-            }
-        }
+        .about(poll);
+    }
+    let running = fault(
+        "a request with this Idempotency-Key is still running; send it again in a few seconds".to_owned(),
+    );
+    match app.ports.batches.of_request(request_ref).await {
+        Ok(Some(batch)) => running.about_batch(batch),
+        _ => running,
     }
 }
