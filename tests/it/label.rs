@@ -176,6 +176,53 @@ async fn a_model_that_never_responds_counts_as_one_that_does_not_vote() {
 }
 
 #[tokio::test]
+async fn an_outage_of_two_runs_loses_no_row() {
+    let folder = tempfile::tempdir().unwrap();
+    reviews(folder.path(), 4);
+    let mut down = Script::panel(3);
+    down.default = Behaviour { actions: vec![Action::Status(401, String::new())], ..Behaviour::default() };
+    let upstream = ScriptedUpstream::start(down).unwrap();
+    for attempts in [2, 4] {
+        let summary =
+            stdout(&run(folder.path(), &upstream, &arguments(&[&TRIO[..], &["--json"]].concat())).await, 4);
+        let summary: Value = serde_json::from_str(&summary).unwrap();
+        assert_eq!(
+            (&summary["failed"], &summary["ties"], &summary["unasked"]),
+            (&json!(4), &json!(0), &json!(0))
+        );
+        assert_eq!(lines(&folder.path().join("labels.jsonl")).len(), 0);
+        let failed = lines(&folder.path().join("labels.failed.jsonl"));
+        assert!(
+            failed.len() == 4 && failed.iter().all(|row| row["_failed"]["attempts"] == attempts),
+            "{failed:?}"
+        );
+    }
+    let mended = ScriptedUpstream::start(Script::panel(3)).unwrap();
+    stdout(&run(folder.path(), &mended, &arguments(&TRIO)).await, 0);
+    assert_eq!(mended.total_calls(), 12);
+    let labels = lines(&folder.path().join("labels.jsonl"));
+    assert!(labels.len() == 4 && labels.iter().all(|line| line["label"].is_string()), "{labels:?}");
+    assert!(!folder.path().join("labels.failed.jsonl").exists());
+}
+
+#[tokio::test]
+async fn rows_on_which_every_model_refuses_are_no_ties() {
+    let folder = tempfile::tempdir().unwrap();
+    reviews(folder.path(), 3);
+    let mut script = Script::panel(3);
+    script.default =
+        Behaviour { actions: vec![Action::Says("I do not vote.".to_owned())], ..Behaviour::default() };
+    let upstream = ScriptedUpstream::start(script).unwrap();
+    let summary =
+        stdout(&run(folder.path(), &upstream, &arguments(&[&TRIO[..], &["--json"]].concat())).await, 3);
+    let summary: Value = serde_json::from_str(&summary).unwrap();
+    assert_eq!(
+        (&summary["without_votes"], &summary["ties"], &summary["unasked"]),
+        (&json!(3), &json!(0), &json!(0))
+    );
+}
+
+#[tokio::test]
 async fn the_cost_limit_holds_for_the_file() {
     let folder = tempfile::tempdir().unwrap();
     reviews(folder.path(), 40);

@@ -46,6 +46,13 @@ pub(super) struct Entry {
     pub(super) simulated: bool,
 }
 
+impl Entry {
+    /// True if no model voted.
+    pub(super) fn is_without_votes(&self) -> bool {
+        self.votes.iter().all(|vote| vote.vote.is_none())
+    }
+}
+
 /// The rule that decided a label.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]

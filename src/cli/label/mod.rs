@@ -50,7 +50,7 @@ use report::Summary;
 use run::RunEnd;
 use table::Table;
 
-/// Exit code if rows are tied.
+/// Exit code if rows are tied, or have no votes.
 const TIED: u8 = 3;
 /// Exit code if rows were not fully asked.
 const FAILED: u8 = 4;
@@ -91,7 +91,7 @@ pub(super) async fn run(config: &Config, arguments: Arguments) -> anyhow::Result
         (RunEnd::Complete, Some(proof)) if proof.is_proved() => End::Done,
         (RunEnd::Complete, Some(_)) => End::Code(NOT_PROVED),
         (RunEnd::Complete, None) if summary.failed > 0 => End::Code(FAILED),
-        (RunEnd::Complete, None) if summary.ties > 0 => End::Code(TIED),
+        (RunEnd::Complete, None) if summary.ties + summary.without_votes > 0 => End::Code(TIED),
         (RunEnd::Complete, None) => End::Done,
     })
 }

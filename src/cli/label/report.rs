@@ -19,8 +19,10 @@ const HARDLY_ALIKE: f64 = 0.2;
 pub(super) struct Summary {
     /// Rows with a label.
     pub(super) labelled: u64,
-    /// Rows whose panel was tied or silent.
+    /// Rows whose panel was tied.
     pub(super) ties: u64,
+    /// Rows on which every model responded without a vote.
+    pub(super) without_votes: u64,
     /// Rows whose label was decided by the strongest model.
     pub(super) tie_breaks: u64,
     /// Rows whose label is contested, or that are tied.
@@ -86,6 +88,7 @@ impl Report {
                     *summary.labels.entry(label.clone()).or_default() += 1;
                 }
             }
+            None if entry.is_without_votes() => summary.without_votes += 1,
             None => summary.ties += 1,
         }
         summary.tie_breaks += u64::from(entry.by == DecidedBy::TieBreak);
@@ -119,7 +122,8 @@ impl Report {
     pub(super) fn finish(mut self, rows: Option<u64>, failed: u64, cost: MicroUsd) -> Summary {
         let summary = &mut self.summary;
         (summary.failed, summary.cost_usd) = (failed, Usd(cost));
-        summary.unasked = rows.unwrap_or(0).saturating_sub(summary.labelled + summary.ties + failed);
+        let asked = summary.labelled + summary.ties + summary.without_votes + failed;
+        summary.unasked = rows.unwrap_or(0).saturating_sub(asked);
         // Options of single rows have no class in common, which alpha would need.
         summary.alpha = self.agreement.alpha().filter(|_| !self.agreement.is_per_row());
         summary.pair_agreement = self.agreement.pair_agreement();
@@ -138,6 +142,7 @@ impl Summary {
         let labels = if labels.is_empty() { String::new() } else { format!(": {}", labels.join(", ")) };
         line("labelled", format!("{} rows{labels}", self.labelled));
         line("ties", format!("{} ({} more decided by the strongest model)", self.ties, self.tie_breaks));
+        line("without votes", format!("{} rows", self.without_votes));
         line("contested", format!("{} rows, ties among them", self.contested));
         line("not fully asked", format!("{} rows", self.failed));
         line("not asked", format!("{} rows", self.unasked));
