@@ -208,7 +208,11 @@ impl FailedRows {
             eprintln!("{rows} rows: {}", printable(reason));
         }
         let rows = self.count(journal);
-        if rows > 0 {
+        if rows > 0 && journal.is_streamed() {
+            eprintln!(
+                "{rows} rows were not fully asked, and have no line; --out FILE keeps them for another run"
+            );
+        } else if rows > 0 {
             eprintln!(
                 "{rows} rows were not fully asked; they are in {}, for another run",
                 self.path.display()
