@@ -41,6 +41,11 @@ pub fn arguments<'a>(more: &[&'a str]) -> Vec<&'a str> {
 pub const TRIO: [&str; 6] =
     ["--model", "maker0/line-0", "--model", "maker1/line-1", "--model", "maker2/line-2"];
 
+/// Returns the number of kills of a long run (`scripts/long/rounds`), which has to be reached.
+pub fn long_kills() -> Option<usize> {
+    std::env::var("EP_TEST_KILLS").ok().map(|kills| kills.parse().unwrap())
+}
+
 pub fn lines(path: &Path) -> Vec<Value> {
     let text = fs::read_to_string(path).unwrap();
     text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
@@ -363,9 +368,8 @@ fn samples_are_random_rows_with_a_column_for_gold() {
 #[tokio::test(flavor = "multi_thread")]
 async fn kills_lose_no_row_and_ask_no_stored_vote_again() {
     const AT_ONCE: usize = 4;
-    // More in the long suite.
-    let at_most: usize = std::env::var("EP_TEST_KILLS").map_or(15, |kills| kills.parse().unwrap());
-    let rows = 3 * at_most;
+    let long = long_kills();
+    let (at_most, rows) = long.map_or((15, 45), |kills| (kills, 12 * kills));
     let folder = tempfile::tempdir().unwrap();
     reviews(folder.path(), rows);
     let mut script = Script::panel(3);
@@ -402,6 +406,7 @@ async fn kills_lose_no_row_and_ask_no_stored_vote_again() {
         None => start().wait().await.unwrap(),
     };
     assert_eq!(status.code(), Some(0));
+    assert!(long.is_none_or(|long| kills == long), "only {kills} kills before the end");
     let mut labels: BTreeMap<String, usize> = BTreeMap::new();
     for line in lines(&journal) {
         *labels.entry(line["id"].as_str().unwrap().to_owned()).or_default() += 1;
