@@ -41,6 +41,11 @@ pub fn arguments<'a>(more: &[&'a str]) -> Vec<&'a str> {
 pub const TRIO: [&str; 6] =
     ["--model", "maker0/line-0", "--model", "maker1/line-1", "--model", "maker2/line-2"];
 
+/// Returns the number of kills of a long run (`scripts/long/rounds`), which has to be reached.
+pub fn long_kills() -> Option<usize> {
+    std::env::var("EP_TEST_KILLS").ok().map(|kills| kills.parse().unwrap())
+}
+
 pub fn lines(path: &Path) -> Vec<Value> {
     let text = fs::read_to_string(path).unwrap();
     text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
@@ -173,6 +178,53 @@ async fn a_model_that_never_responds_counts_as_one_that_does_not_vote() {
         assert_eq!((&line["label"], &line["score"]), (&json!("positive"), &json!(2.0 / 3.0)));
     }
     assert!(!folder.path().join("labels.failed.jsonl").exists());
+}
+
+#[tokio::test]
+async fn an_outage_of_two_runs_loses_no_row() {
+    let folder = tempfile::tempdir().unwrap();
+    reviews(folder.path(), 4);
+    let mut down = Script::panel(3);
+    down.default = Behaviour { actions: vec![Action::Status(401, String::new())], ..Behaviour::default() };
+    let upstream = ScriptedUpstream::start(down).unwrap();
+    for attempts in [2, 4] {
+        let summary =
+            stdout(&run(folder.path(), &upstream, &arguments(&[&TRIO[..], &["--json"]].concat())).await, 4);
+        let summary: Value = serde_json::from_str(&summary).unwrap();
+        assert_eq!(
+            (&summary["failed"], &summary["ties"], &summary["unasked"]),
+            (&json!(4), &json!(0), &json!(0))
+        );
+        assert_eq!(lines(&folder.path().join("labels.jsonl")).len(), 0);
+        let failed = lines(&folder.path().join("labels.failed.jsonl"));
+        assert!(
+            failed.len() == 4 && failed.iter().all(|row| row["_failed"]["attempts"] == attempts),
+            "{failed:?}"
+        );
+    }
+    let mended = ScriptedUpstream::start(Script::panel(3)).unwrap();
+    stdout(&run(folder.path(), &mended, &arguments(&TRIO)).await, 0);
+    assert_eq!(mended.total_calls(), 12);
+    let labels = lines(&folder.path().join("labels.jsonl"));
+    assert!(labels.len() == 4 && labels.iter().all(|line| line["label"].is_string()), "{labels:?}");
+    assert!(!folder.path().join("labels.failed.jsonl").exists());
+}
+
+#[tokio::test]
+async fn rows_on_which_every_model_refuses_are_no_ties() {
+    let folder = tempfile::tempdir().unwrap();
+    reviews(folder.path(), 3);
+    let mut script = Script::panel(3);
+    script.default =
+        Behaviour { actions: vec![Action::Says("I do not vote.".to_owned())], ..Behaviour::default() };
+    let upstream = ScriptedUpstream::start(script).unwrap();
+    let summary =
+        stdout(&run(folder.path(), &upstream, &arguments(&[&TRIO[..], &["--json"]].concat())).await, 3);
+    let summary: Value = serde_json::from_str(&summary).unwrap();
+    assert_eq!(
+        (&summary["without_votes"], &summary["ties"], &summary["unasked"]),
+        (&json!(3), &json!(0), &json!(0))
+    );
 }
 
 #[tokio::test]
@@ -316,9 +368,8 @@ fn samples_are_random_rows_with_a_column_for_gold() {
 #[tokio::test(flavor = "multi_thread")]
 async fn kills_lose_no_row_and_ask_no_stored_vote_again() {
     const AT_ONCE: usize = 4;
-    // More in the long suite.
-    let at_most: usize = std::env::var("EP_TEST_KILLS").map_or(15, |kills| kills.parse().unwrap());
-    let rows = 3 * at_most;
+    let long = long_kills();
+    let (at_most, rows) = long.map_or((15, 45), |kills| (kills, 12 * kills));
     let folder = tempfile::tempdir().unwrap();
     reviews(folder.path(), rows);
     let mut script = Script::panel(3);
@@ -355,6 +406,7 @@ async fn kills_lose_no_row_and_ask_no_stored_vote_again() {
         None => start().wait().await.unwrap(),
     };
     assert_eq!(status.code(), Some(0));
+    assert!(long.is_none_or(|long| kills == long), "only {kills} kills before the end");
     let mut labels: BTreeMap<String, usize> = BTreeMap::new();
     for line in lines(&journal) {
         *labels.entry(line["id"].as_str().unwrap().to_owned()).or_default() += 1;

@@ -14,7 +14,7 @@ use tokio::process::{Child, Command};
 use crate::command_line::{ep, stdout};
 use crate::crash::signal;
 use crate::harness::{Client, Service, Setup};
-use crate::label::{TRIO, arguments, lines, reviews};
+use crate::label::{TRIO, arguments, lines, long_kills, reviews};
 
 /// A folder with a file of rows, and an account at a service.
 struct Fixture {
@@ -145,14 +145,14 @@ async fn an_evaluation_asks_by_batches_and_is_stored() {
 /// Wherever the client is killed, the next run finds its batches, and no vote is asked twice.
 #[tokio::test(flavor = "multi_thread")]
 async fn kills_pay_no_row_twice() {
-    const ROWS: usize = 60;
-    // More in the long suite.
-    let at_most: usize = std::env::var("EP_TEST_KILLS").map_or(8, |kills| kills.parse().unwrap());
-    let fixture = Fixture::new(slow("4"), ROWS).await;
+    // The service goes on while the client is dead, so many kills need a slow one.
+    let long = long_kills();
+    let (at_most, rows, rows_at_once) = long.map_or((8, 60, "4"), |kills| (kills, 6 * kills, "1"));
+    let fixture = Fixture::new(slow(rows_at_once), rows).await;
     let (mut labelled, mut kills, mut code) = (String::new(), 0, None);
     while kills < at_most && code.is_none() {
         let mut child = fixture.begin(&[]);
-        let life = Duration::from_millis(60 + 53 * (kills as u64 % 24));
+        let life = Duration::from_millis(60 + 53 * (kills as u64 % 8));
         if let Ok(status) = tokio::time::timeout(life, child.wait()).await {
             code = status.unwrap().code();
         } else {
@@ -168,12 +168,13 @@ async fn kills_pay_no_row_twice() {
         code = fixture.begin(&[]).wait().await.unwrap().code();
     }
     assert_eq!(code, Some(0));
+    assert!(long.is_none_or(|long| kills == long), "only {kills} kills before the end");
     let mut labels: BTreeMap<String, usize> = BTreeMap::new();
     for line in lines(&fixture.path("labels.jsonl")) {
         *labels.entry(line["id"].as_str().unwrap().to_owned()).or_default() += 1;
     }
-    assert!(labels.len() == ROWS && labels.values().all(|lines| *lines == 1), "{labels:?}");
-    assert_eq!(fixture.calls(), 3 * ROWS, "{kills} kills");
+    assert!(labels.len() == rows && labels.values().all(|lines| *lines == 1), "{labels:?}");
+    assert_eq!(fixture.calls(), 3 * rows, "{kills} kills");
     assert_eq!(fixture.batches().await.len(), 1);
     println!("{kills} kills");
 }

@@ -360,6 +360,63 @@ async fn edited_gold_rows_are_not_new() {
     }
 }
 
+/// Another question about the same rows needs new gold labels; another file with the same ids does not.
+#[tokio::test]
+async fn gold_rows_are_known_by_their_ids_when_the_question_changes() {
+    let folder = tempfile::tempdir().unwrap();
+    let upstream = ScriptedUpstream::start(Script::panel(3)).unwrap();
+    let names = ["Ada", "Ben", "Cleo", "Dan", "Eve"];
+    let rows = |text: &str, category: bool| {
+        let row = |row: usize| {
+            let kind = if category { format!(",kind {}", row % 3) } else { String::new() };
+            format!("r{row},{text} {row} by {}{kind},left\n", names[row % 5])
+        };
+        let rows: Vec<String> = (0..60).map(row).collect();
+        format!("id,text{},gold\n{}", if category { ",kind" } else { "" }, rows.concat())
+    };
+    let opened = async |name: &str, rows: String, question: &str| {
+        let [file, out] = [format!("{name}.csv"), format!("{name}.jsonl")];
+        fs::write(folder.path().join(&file), rows).unwrap();
+        let words =
+            ["label", &file, "--question", question, "--options", "left,right", "--id", "id", "--yes"];
+        let words = words.into_iter().chain(["--gold", &file, "--choose", "0", "--own-draw", "--out", &out]);
+        let words: Vec<&str> = words.chain(["--max-error", "0.1", "--json"]).chain(TRIO).collect();
+        let output = run(folder.path(), &upstream, &words).await;
+        String::from_utf8_lossy(&output.stderr).contains("60 of them were opened before")
+    };
+    assert!(!opened("first", rows("A long enough review", false), "Left or right? {text}").await);
+    assert!(opened("added", rows("A long enough review", true), "Left or right? {text} ({kind})").await);
+    assert!(
+        !opened("other", rows("A complaint of another file", true), "Left or right? {text} ({kind})").await
+    );
+}
+
+#[tokio::test]
+async fn gold_requests_are_known_by_their_ids_when_they_are_reworded() {
+    let folder = tempfile::tempdir().unwrap();
+    let upstream = ScriptedUpstream::start(Script::panel(3)).unwrap();
+    let opened = async |name: &str, before: &str, after: &str, rows: usize| {
+        let [file, out] = [format!("{name}.jsonl"), format!("{name}.labels.jsonl")];
+        let line = |row: usize| {
+            let body =
+                json!({ "question": format!("{before} {row}, {after}"), "options": ["left", "right"] });
+            let line = json!({
+                "custom_id": format!("r{row}"), "method": "POST", "url": "/api/poll", "body": body, "gold": "left",
+            });
+            format!("{line}\n")
+        };
+        fs::write(folder.path().join(&file), (0..rows).map(line).collect::<String>()).unwrap();
+        let words = ["label", &file, "--yes", "--gold", &file, "--choose", "0", "--own-draw", "--out", &out];
+        let words: Vec<&str> =
+            words.into_iter().chain(["--max-error", "0.1", "--json"]).chain(TRIO).collect();
+        let output = run(folder.path(), &upstream, &words).await;
+        String::from_utf8_lossy(&output.stderr).contains("of them were opened before")
+    };
+    assert!(!opened("first", "Is this review good? Review", "quite long", 60).await);
+    assert!(opened("reworded", "Would you buy after reading this? Review", "quite long", 60).await);
+    assert!(!opened("other", "Is this good? Complaint", "of another file", 61).await);
+}
+
 #[tokio::test]
 async fn an_evaluation_reads_the_labels_that_choose_and_names_the_panel_to_prove() {
     let fixture = Fixture::new().await;

@@ -155,6 +155,9 @@ fn wrong_requests_are_named_by_their_line_before_any_call() {
         &[],
         "row 2: the url /v1/embeddings has no decisions; it must be one of /v1/chat",
     );
+    let scale =
+        line("b", "/api/poll", json!({ "question": "How good is it?", "scale": { "min": 1, "max": 5 } }));
+    refused(&[chat("a"), scale], &[], "row 2: the request has a scale, and labels are options");
     let mut get = chat("b");
     get["method"] = json!("GET");
     refused(&[chat("a"), get], &[], "row 2: method must be POST");

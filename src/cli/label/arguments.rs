@@ -29,10 +29,12 @@ pub(in crate::cli) struct Arguments {
     pub(super) input: PathBuf,
     #[command(flatten)]
     pub(super) run: RunArguments,
-    /// Label of a tied row: none, or with strongest that of the first --model
-    #[arg(long, value_name = "report|strongest|review", default_value = "report")]
-    on_tie: TieRule,
-    /// File of the labels; a second run adds those that are missing
+    /// Label of a tied row: none, or with strongest that of the first --model. By default the rule of your account's
+    /// panel, else report
+    #[arg(long, value_name = "report|strongest|review")]
+    on_tie: Option<TieRule>,
+    /// File of the labels; a second run adds those that are missing. With -, they go to standard output, and no run adds to
+    /// them
     #[arg(long, value_name = "FILE", default_value = "labels.jsonl")]
     pub(super) out: PathBuf,
     /// Write the rows as CSV for a person, the most doubtful first; a proof writes those that are left to label
@@ -116,7 +118,7 @@ impl Arguments {
             }
         }
         let settings = self.run.settings(target, self.on_tie).await?;
-        if self.on_tie == TieRule::Strongest && matches!(settings.panel, Panel::Preset(_)) {
+        if settings.on_tie == TieRule::Strongest && matches!(settings.panel, Panel::Preset(_)) {
             bail!(
                 "--on-tie strongest needs the models in their order: name them with --model, the strongest first, or with \
                  --panel"
@@ -126,12 +128,15 @@ impl Arguments {
     }
 }
 
-/// Returns the models of a panel of the account at a service; `None` if it has no such panel.
-async fn own_panel(target: &Target, name: &str) -> anyhow::Result<Option<Vec<String>>> {
-    #[derive(Deserialize)]
-    struct Found {
-        models: Vec<String>,
-    }
+/// A panel of an account: its models, the strongest first, and its rule for ties.
+#[derive(Deserialize)]
+struct OwnPanel {
+    models: Vec<String>,
+    on_tie: Option<TieRule>,
+}
+
+/// Returns a panel of the account at a service; `None` if it has no such panel.
+async fn own_panel(target: &Target, name: &str) -> anyhow::Result<Option<OwnPanel>> {
     if target.server().is_none() {
         return Ok(None);
     }
@@ -141,17 +146,22 @@ async fn own_panel(target: &Target, name: &str) -> anyhow::Result<Option<Vec<Str
         input["version"] = version.into();
     }
     match target.call(entry_of::<GetPanel>()?, input, None).await {
-        Ok(found) => Ok(Some(serde_json::from_value::<Found>(found)?.models)),
+        Ok(found) => Ok(Some(serde_json::from_value(found)?)),
         Err(fault) if matches!(fault.kind(), Kind::NotFound | Kind::InvalidInput) => Ok(None),
         Err(fault) => Err(fault.into()),
     }
 }
 
 impl RunArguments {
-    /// Returns the settings that all rows share.
-    pub(super) async fn settings(&self, target: &Target, on_tie: TieRule) -> anyhow::Result<LabelSettings> {
+    /// Returns the settings that all rows share. Without a rule for ties, that of the account's panel holds.
+    pub(super) async fn settings(
+        &self,
+        target: &Target,
+        on_tie: Option<TieRule>,
+    ) -> anyhow::Result<LabelSettings> {
         let questions = self.questions()?;
-        let panel = self.models(target).await?;
+        let (panel, rule) = self.models(target).await?;
+        let on_tie = on_tie.or(rule).unwrap_or_default();
         Ok(LabelSettings { questions, panel, on_tie, round: self.round })
     }
 
@@ -195,8 +205,8 @@ impl RunArguments {
         words
     }
 
-    /// Returns the models to ask.
-    async fn models(&self, target: &Target) -> anyhow::Result<Panel> {
+    /// Returns the models to ask, and the rule for ties of a panel of the account.
+    async fn models(&self, target: &Target) -> anyhow::Result<(Panel, Option<TieRule>)> {
         if let Some(pattern) = self.models.iter().find(|model| model.contains('*')) {
             bail!("--model takes ids, and {pattern} is a pattern; `ep call list_models` lists the ids");
         }
@@ -206,18 +216,18 @@ impl RunArguments {
             }
         }
         if let Some(preset) = &self.preset {
-            return Ok(Panel::Preset(preset.clone()));
+            return Ok((Panel::Preset(preset.clone()), None));
         }
         let Some(name) = &self.panel else {
             if self.models.is_empty() {
                 bail!("name the models with --model, the strongest first, or with --panel or --preset");
             }
-            return Ok(Panel::Models(self.models.clone()));
+            return Ok((Panel::Models(self.models.clone()), None));
         };
         let panels = registry(target).await?.panels;
         let Some(panel) = panels.iter().find(|panel| panel.name == *name) else {
-            if let Some(models) = own_panel(target, name).await? {
-                return Ok(Panel::Models(models));
+            if let Some(OwnPanel { models, on_tie }) = own_panel(target, name).await? {
+                return Ok((Panel::Models(models), on_tie));
             }
             let names: Vec<&str> = panels.iter().map(|panel| panel.name.as_str()).collect();
             bail!("there is no panel {name:?}; the panels are {}", names.join(", "));
@@ -227,6 +237,6 @@ impl RunArguments {
                 "the models of {name} are ordered by price; `ep panel evaluate` judges them on labelled rows"
             );
         }
-        Ok(Panel::Models(panel.models.clone()))
+        Ok((Panel::Models(panel.models.clone()), None))
     }
 }

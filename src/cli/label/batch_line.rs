@@ -68,6 +68,9 @@ fn decision(url: &str, body: &Value) -> anyhow::Result<(String, Vec<String>)> {
 fn poll(body: &Value) -> anyhow::Result<(String, Vec<String>)> {
     let text = |name: &str| body.get(name).and_then(Value::as_str);
     let question = text("question").or_else(|| text("prompt")).context("the request has no question")?;
+    if body.get("scale").is_some_and(|scale| !scale.is_null()) {
+        bail!("the request has a scale, and labels are options; name its levels as options instead");
+    }
     let options = body.get("options").cloned().unwrap_or_default();
     let options =
         serde_json::from_value(options).context("the options of the request must be a list of texts")?;

@@ -19,8 +19,10 @@ use crate::cli::printable::printable;
 /// Maximum number of reasons that are counted one by one.
 const MAX_REASONS: usize = 5;
 
-/// The attempts after which a row is labelled by the models that responded.
+/// The attempts after which a row is labelled by the models that voted.
 pub(super) const MAX_ATTEMPTS: u32 = 3;
+/// The attempts after which a proof no longer waits for a row whose models all failed. An outage can last for some runs.
+const MAX_SILENT_ATTEMPTS: u32 = 10;
 
 /// The attempts to ask about a row.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -30,6 +32,15 @@ struct Attempts {
     cost: MicroUsd,
     /// The beginning of the row's last line.
     line: u64,
+    /// True if no model of its polls responded with a vote.
+    is_silent: bool,
+}
+
+impl Attempts {
+    /// True if a further attempt can give the row a label.
+    const fn may_succeed(&self) -> bool {
+        self.count < if self.is_silent { MAX_SILENT_ATTEMPTS } else { MAX_ATTEMPTS }
+    }
 }
 
 /// Votes and cost of a row from earlier attempts.
@@ -41,6 +52,8 @@ pub(super) struct Earlier {
     pub(super) asked_at: Option<Timestamp>,
     /// The votes of the whole panel, with the models that did not respond; empty if there was no poll.
     pub(super) votes: Vec<EntryVote>,
+    /// True if some of the votes are simulated.
+    pub(super) simulated: bool,
 }
 
 /// The failure of a row, in a field of its own.
@@ -54,6 +67,8 @@ struct Failure {
     asked_at: Option<Timestamp>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     votes: Vec<EntryVote>,
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    simulated: bool,
 }
 
 /// A failed attempt.
@@ -63,6 +78,8 @@ pub(super) struct Failed {
     pub(super) asked_at: Option<Timestamp>,
     /// The votes of all attempts.
     pub(super) votes: Vec<EntryVote>,
+    /// True if some of the votes are simulated.
+    pub(super) simulated: bool,
 }
 
 /// The rows of earlier runs and of this one. The last line of a row counts.
@@ -85,8 +102,9 @@ impl FailedRows {
         let (mut attempts, mut end) = (HashMap::new(), 0);
         for line in lines(&path)? {
             let line = line?;
-            if let Some(Failure { key, attempts: count, cost_usd, .. }) = failure(&line) {
-                attempts.insert(key, Attempts { count, cost: cost_usd.0, line: end });
+            if let Some(Failure { key, attempts: count, cost_usd, votes, .. }) = failure(&line) {
+                let is_silent = are_silent(&votes);
+                attempts.insert(key, Attempts { count, cost: cost_usd.0, line: end, is_silent });
             }
             end += line.len() as u64;
         }
@@ -95,7 +113,7 @@ impl FailedRows {
 
     /// Returns the votes and the cost of a row from earlier attempts.
     pub(super) fn earlier(&self, key: Key) -> anyhow::Result<Earlier> {
-        let Some(Attempts { count, cost, line }) = self.attempts.get(&key).copied() else {
+        let Some(Attempts { count, cost, line, .. }) = self.attempts.get(&key).copied() else {
             return Ok(Earlier::default());
         };
         let unreadable = || format!("cannot read {}", self.path.display());
@@ -103,9 +121,13 @@ impl FailedRows {
         reader.seek(SeekFrom::Start(line)).with_context(unreadable)?;
         let mut text = Vec::new();
         reader.read_until(b'\n', &mut text).with_context(unreadable)?;
-        let (asked_at, votes) =
-            failure(&text).map_or((None, Vec::new()), |failure| (failure.asked_at, failure.votes));
-        Ok(Earlier { attempts: count, cost, asked_at, votes })
+        let earlier = Earlier { attempts: count, cost, ..Earlier::default() };
+        Ok(match failure(&text) {
+            Some(Failure { asked_at, votes, simulated, .. }) => {
+                Earlier { asked_at, votes, simulated, ..earlier }
+            }
+            None => earlier,
+        })
     }
 
     /// Returns the cost of the attempts for rows that have no label.
@@ -116,8 +138,8 @@ impl FailedRows {
 
     /// Returns the number of these rows that have no label, and that another run may label.
     pub(super) fn unfinished<'k>(&self, keys: impl IntoIterator<Item = &'k Key>, journal: &Journal) -> usize {
-        let attempts = |key: &Key| self.attempts.get(key).map_or(0, |attempts| attempts.count);
-        let may_succeed = |key: &&Key| !journal.has(**key) && attempts(key) < MAX_ATTEMPTS;
+        let is_left = |key: &Key| self.attempts.get(key).is_none_or(Attempts::may_succeed);
+        let may_succeed = |key: &&Key| !journal.has(**key) && is_left(key);
         keys.into_iter().filter(may_succeed).count()
     }
 
@@ -136,8 +158,9 @@ impl FailedRows {
         failed: Failed,
     ) -> anyhow::Result<bool> {
         let Attempts { count, cost: earlier, .. } = self.attempts.get(&key).copied().unwrap_or_default();
-        let attempts = Attempts { count: count + 1, cost: earlier.plus(cost), line: self.end };
-        let Failed { reason, asked_at, votes } = failed;
+        let Failed { reason, asked_at, votes, simulated } = failed;
+        let is_silent = are_silent(&votes);
+        let attempts = Attempts { count: count + 1, cost: earlier.plus(cost), line: self.end, is_silent };
         let mut fields = row.fields.clone();
         let failure = Failure {
             key,
@@ -146,6 +169,7 @@ impl FailedRows {
             reason: reason.clone(),
             asked_at,
             votes,
+            simulated,
         };
         fields.insert(FAILURE.to_owned(), json!(failure));
         let mut line = serde_json::to_vec(&fields)?;
@@ -184,7 +208,11 @@ impl FailedRows {
             eprintln!("{rows} rows: {}", printable(reason));
         }
         let rows = self.count(journal);
-        if rows > 0 {
+        if rows > 0 && journal.is_streamed() {
+            eprintln!(
+                "{rows} rows were not fully asked, and have no line; --out FILE keeps them for another run"
+            );
+        } else if rows > 0 {
             eprintln!(
                 "{rows} rows were not fully asked; they are in {}, for another run",
                 self.path.display()
@@ -217,6 +245,11 @@ impl FailedRows {
     }
 }
 
+/// True if there was a poll, and no model voted.
+fn are_silent(votes: &[EntryVote]) -> bool {
+    !votes.is_empty() && votes.iter().all(|vote| vote.vote.is_none())
+}
+
 /// Returns the lines of a file with their ends; none if there is no file.
 fn lines(path: &Path) -> anyhow::Result<impl Iterator<Item = anyhow::Result<Vec<u8>>>> {
     let file = match File::open(path) {
@@ -239,4 +272,29 @@ fn lines(path: &Path) -> anyhow::Result<impl Iterator<Item = anyhow::Result<Vec<
 fn failure(line: &[u8]) -> Option<Failure> {
     let fields: Map<String, Value> = serde_json::from_slice(line).ok()?;
     serde_json::from_value(fields.get(FAILURE)?.clone()).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn simulated_votes_are_marked() {
+        let folder = tempfile::tempdir().unwrap();
+        let out = folder.path().join("labels.jsonl");
+        let fields = json!({ "id": "r1" }).as_object().unwrap().clone();
+        let key = Key([1; 16]);
+        let failed = Failed {
+            reason: "m did not respond".to_owned(),
+            asked_at: None,
+            votes: Vec::new(),
+            simulated: true,
+        };
+        let mut rows = FailedRows::open(&out).unwrap();
+        rows.add(&Row { number: 1, fields }, key, MicroUsd::ZERO, failed).unwrap();
+        let line = std::fs::read_to_string(beside(&out, "failed.jsonl")).unwrap();
+        let line: Value = serde_json::from_str(&line).unwrap();
+        assert_eq!((&line["id"], &line[FAILURE]["simulated"]), (&json!("r1"), &json!(true)));
+        assert!(FailedRows::open(&out).unwrap().earlier(key).unwrap().simulated);
+    }
 }

@@ -62,7 +62,7 @@ impl<'f> LabelFile<'f> {
                 labelling.ask(rows, input, &priced, notice, journal).await?
             }
         };
-        let mut summary = Self::summary(&outcome, classes, journal)?;
+        let mut summary = Self::summary(&outcome, models, classes, journal)?;
         summary.proof = match proof {
             Some(_) if journal.keys().iter().any(|key| !outcome.keys.contains(key)) => bail!(
                 "{} has changed during the run; the gold labels stay unread. Run the command again with another --out",
@@ -101,7 +101,7 @@ impl<'f> LabelFile<'f> {
     {
         let (arguments, settings) = (self.arguments, self.settings);
         let mut rows = Rows::new(&arguments.input, settings, panel)?;
-        let Some(priced) = labelling.price(rows.first()).await? else {
+        let Some(priced) = labelling.price(rows.first(), journal).await? else {
             bail!("{} has no rows", arguments.input.display());
         };
         let mut input = rows.count_input(journal, &priced.bound)?;
@@ -135,8 +135,13 @@ impl<'f> LabelFile<'f> {
     }
 
     /// Sums over the labels of the file's rows.
-    fn summary(outcome: &RunOutcome, classes: Classes, journal: &Journal) -> anyhow::Result<Summary> {
-        let mut report = Report::new(classes);
+    fn summary(
+        outcome: &RunOutcome,
+        models: usize,
+        classes: Classes,
+        journal: &Journal,
+    ) -> anyhow::Result<Summary> {
+        let mut report = Report::new(models, classes);
         for entry in journal.entries()? {
             let entry: Entry = entry?;
             if outcome.keys.contains(&entry.key) {

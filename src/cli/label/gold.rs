@@ -1,6 +1,6 @@
 //! Gold rows: rows that a person labelled.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::path::Path;
 
 use anyhow::{Context, bail};
@@ -17,12 +17,21 @@ use super::table::{Row, Table};
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 pub(super) struct RowHash(String);
 
-/// Two digests of a gold row without its label: of the texts that the question names, and of all cells. An edit of either
-/// leaves the other as it was. Spaces do not count.
+/// The fewest characters of a text that tells a row from a row of another file with the same id.
+const LONG: usize = 16;
+
+/// Digests of a gold row without its label. An edit of some texts leaves the digests of others as they were. Spaces do not
+/// count.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub(super) struct RowHashes {
+    /// Of the texts that the question names.
     pub(super) asked: RowHash,
+    /// Of all cells.
     pub(super) all: RowHash,
+    /// Of the row's id with each text that no other gold row has; none if the rows have no ids. Those of short texts
+    /// count only for a gold file with the same ids.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(super) own: Vec<RowHash>,
 }
 
 /// A row of the gold file.
@@ -67,13 +76,73 @@ impl RowHashes {
         Self {
             asked: RowHash::of(asked.iter().map(String::as_str)),
             all: RowHash::of(cells.iter().flat_map(|(name, text)| [*name, text.as_str()])),
+            own: Vec::new(),
         }
     }
 
-    /// Returns both digests.
-    pub(super) fn each(&self) -> [&RowHash; 2] {
-        [&self.asked, &self.all]
+    /// Returns all digests.
+    pub(super) fn each(&self) -> impl Iterator<Item = &RowHash> {
+        [&self.asked, &self.all].into_iter().chain(&self.own)
     }
+}
+
+/// Adds the digests of each row's id with its own texts, so that a row is known after a change of the question.
+fn add_own_texts(rows: &mut [GoldRow], gold_column: &str, questions: &Questions) {
+    let texts: Vec<Vec<String>> = match questions {
+        Questions::Columns { id: None, .. } => return,
+        Questions::Columns { id: Some(id), .. } => {
+            rows.iter().map(|row| cells(&row.question.row, &[gold_column, id])).collect()
+        }
+        Questions::Requests { .. } => {
+            let questions: Vec<&str> = rows.iter().map(|row| row.question.question.as_str()).collect();
+            without_shared_words(&questions)
+                .into_iter()
+                .map(|text| [text].into_iter().filter(|text| !text.is_empty()).collect())
+                .collect()
+        }
+    };
+    let mut rows_with: HashMap<&str, usize> = HashMap::new();
+    for text in texts.iter().flatten() {
+        *rows_with.entry(text).or_default() += 1;
+    }
+    let mut ids: Vec<String> = rows.iter().map(|row| row.question.id_text()).collect();
+    ids.sort_unstable();
+    let RowHash(draw) = RowHash::of(ids.iter().map(String::as_str));
+    for (row, texts) in rows.iter_mut().zip(&texts) {
+        let id = row.question.id_text();
+        let own = texts.iter().filter(|text| rows_with.get(text.as_str()) == Some(&1));
+        let hash = |text: &String| {
+            let draw = if text.chars().count() < LONG { draw.as_str() } else { "" };
+            RowHash::of(["own", &id, text, draw])
+        };
+        row.hashes.own = own.map(hash).collect();
+    }
+}
+
+/// Returns the different cells of a row, without those of some columns.
+fn cells(row: &Row, without: &[&str]) -> Vec<String> {
+    let columns = row.fields.keys().filter(|name| !without.contains(&name.as_str()));
+    let cells = columns.filter_map(|name| row.text(name)).filter(|text| !text.trim().is_empty());
+    let mut cells: Vec<String> = cells.collect();
+    cells.sort_unstable();
+    cells.dedup();
+    cells
+}
+
+/// Returns the questions without the words with which all of them begin, and with which all of them end.
+fn without_shared_words(questions: &[&str]) -> Vec<String> {
+    let words: Vec<Vec<&str>> = questions.iter().map(|text| text.split_whitespace().collect()).collect();
+    let first = words.first().map(Vec::as_slice).unwrap_or_default();
+    let from_end = |words: &[&str], number: usize| words.iter().rev().nth(number).copied().map(str::to_owned);
+    let is_first = |place: &usize| words.iter().all(|words| words.get(*place) == first.get(*place));
+    let is_last =
+        |number: &usize| words.iter().all(|words| from_end(words, *number) == from_end(first, *number));
+    let begin = (0..first.len()).take_while(is_first).count();
+    let end = (0..first.len()).take_while(is_last).count();
+    let own = |words: &Vec<&str>| {
+        words.get(begin..words.len().saturating_sub(end)).map_or_else(String::new, |own| own.join(" "))
+    };
+    words.iter().map(own).collect()
 }
 
 /// The usual seed of --sample.
@@ -132,6 +201,7 @@ pub(super) fn read_gold(
         }
         rows.push(gold);
     }
+    add_own_texts(&mut rows, column, &settings.questions);
     let parts = split(rows.iter().map(|row| row.hashes.asked.0.as_bytes()), *choose, SPLIT_SEED);
     if rows.is_empty() {
         bail!("{name} has no rows");
@@ -151,4 +221,22 @@ fn gold_row(row: Row, column: &str, settings: &LabelSettings, panel: &str) -> an
         question.check_label(label)?;
     }
     Ok(GoldRow { question, hashes, label, part: Part::Prove })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn own_words_stay_when_the_question_is_reworded() {
+        let texts = ["a fine pen", "an ink that smells", "a fine pen with ink"];
+        let own = |before: &str, after: &str| {
+            let questions = texts.map(|text| format!("{before} {text} {after}"));
+            without_shared_words(&questions.each_ref().map(String::as_str))
+        };
+        assert_eq!(own("Is this good?", "Choose one."), texts);
+        assert_eq!(own("Would you buy it?", ""), texts);
+        assert_eq!(without_shared_words(&["the same", "the same"]), ["", ""]);
+        assert!(without_shared_words(&[]).is_empty());
+    }
 }

@@ -46,6 +46,13 @@ pub(super) struct Entry {
     pub(super) simulated: bool,
 }
 
+impl Entry {
+    /// True if no model voted.
+    pub(super) fn is_without_votes(&self) -> bool {
+        self.votes.iter().all(|vote| vote.vote.is_none())
+    }
+}
+
 /// The rule that decided a label.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -121,6 +128,10 @@ pub(super) struct Journal {
     polls: HashSet<[u8; 16]>,
     /// The cost of the labels that the file had when it was opened.
     cost: MicroUsd,
+    /// Their number, and the sum of the times of their slowest votes, in milliseconds.
+    timed: (u64, u64),
+    /// True if the labels go to standard output, too.
+    is_streamed: bool,
 }
 
 impl Journal {
@@ -138,11 +149,13 @@ impl Journal {
             bail!("another process is writing {name}; wait until it has ended, or choose another file");
         }
         let (mut labelled, mut polls) = (HashSet::new(), HashSet::new());
-        let (mut cost, mut complete) = (MicroUsd::ZERO, 0);
+        let (mut cost, mut complete, mut timed) = (MicroUsd::ZERO, 0, (0, 0));
         for entry in entries(&file)? {
             let (entry, end) =
                 entry.with_context(|| format!("{name} is not a file of labels; choose another one"))?;
             labelled.insert(entry.key);
+            let slowest = entry.votes.iter().map(|vote| vote.ms).max().unwrap_or_default();
+            timed = (timed.0 + 1, timed.1 + u64::from(slowest));
             if polls.insert(digest_of(&entry.poll_id)) {
                 cost = cost.plus(entry.cost_usd.0);
             }
@@ -157,7 +170,23 @@ impl Journal {
             bail!("{name} is not a file of labels; choose another one");
         }
         file.set_len(complete).with_context(|| format!("cannot repair {name}"))?;
-        Ok(Self { file, labelled, polls, cost })
+        Ok(Self { file, labelled, polls, cost, timed, is_streamed: false })
+    }
+
+    /// Writes further labels to standard output, too.
+    pub(super) const fn stream(&mut self) {
+        self.is_streamed = true;
+    }
+
+    /// True if the labels go to standard output, and to a file that is removed.
+    pub(super) const fn is_streamed(&self) -> bool {
+        self.is_streamed
+    }
+
+    /// Returns the mean time of a row, in milliseconds, of the labels that the file had when it was opened.
+    pub(super) fn mean_row_ms(&self) -> Option<f64> {
+        let (rows, ms) = self.timed;
+        (rows > 0).then(|| ms as f64 / rows as f64)
     }
 
     /// True if the file has a label with this key.
@@ -186,6 +215,10 @@ impl Journal {
             .write_all(&lines)
             .and_then(|()| self.file.sync_data())
             .context("cannot write the labels")?;
+        if self.is_streamed {
+            let mut out = std::io::stdout().lock();
+            out.write_all(&lines).and_then(|()| out.flush()).context("cannot write to standard output")?;
+        }
         self.labelled.extend(entries.iter().map(|entry| entry.key));
         self.polls.extend(entries.iter().map(|entry| digest_of(&entry.poll_id)));
         Ok(())

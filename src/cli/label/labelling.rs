@@ -57,9 +57,9 @@ pub(super) struct Labelling<'l> {
     pub(super) target: &'l Target,
     pub(super) arguments: &'l RunArguments,
     pub(super) settings: &'l LabelSettings,
-    /// The file of the labels.
     /// The file of the rows.
     pub(super) input: &'l Path,
+    /// The file of the labels.
     pub(super) out: &'l Path,
 }
 
@@ -91,9 +91,13 @@ impl Labelling<'_> {
     }
 
     /// Prices the rows by the first one. Fails if a cost limit cannot hold. `None` without a row.
-    pub(super) async fn price(&self, first: Option<&RowQuestion>) -> anyhow::Result<Option<Priced>> {
+    pub(super) async fn price(
+        &self,
+        first: Option<&RowQuestion>,
+        journal: &Journal,
+    ) -> anyhow::Result<Option<Priced>> {
         let operation = entry_of::<PollQuestion>()?;
-        let Some((bound, quote)) = price(self.target, operation, self.settings, first).await? else {
+        let Some((bound, quote)) = price(self.target, operation, self.settings, first, journal).await? else {
             return Ok(None);
         };
         if self.arguments.max_cost_usd.is_some() && quote.unpriced > 0 {

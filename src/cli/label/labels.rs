@@ -68,8 +68,8 @@ impl Rule<'_> {
             Ok(poll) => poll,
             Err(fault) => {
                 let outcome = if concerns_the_row(&fault) {
-                    let Earlier { asked_at, votes, .. } = earlier;
-                    RowOutcome::Failed(Failed { reason: fault.to_string(), asked_at, votes })
+                    let Earlier { asked_at, votes, simulated, .. } = earlier;
+                    RowOutcome::Failed(Failed { reason: fault.to_string(), asked_at, votes, simulated })
                 } else {
                     RowOutcome::Stop(fault)
                 };
@@ -79,10 +79,13 @@ impl Rule<'_> {
         let cost = poll.costs.total_estimated_cost.0;
         let votes = all_votes(earlier.votes, &poll);
         let asked_at = earlier.asked_at.unwrap_or(poll.created_at);
-        // After the last attempt, a model that does not respond counts as one that does not vote.
-        let is_last = earlier.attempts + 1 >= MAX_ATTEMPTS && poll.models_skipped == 0;
+        let simulated = earlier.simulated || poll.simulated;
+        // After the last attempt, a model that does not respond counts as one that does not vote. If none votes, all of
+        // them are asked again: one outage can last for several runs.
+        let has_vote = votes.iter().any(|vote| vote.vote.is_some());
+        let is_last = earlier.attempts + 1 >= MAX_ATTEMPTS && poll.models_skipped == 0 && has_vote;
         if let Some(reason) = unasked(&votes, poll.models_skipped).filter(|_| !is_last) {
-            let outcome = RowOutcome::Failed(Failed { reason, asked_at: Some(asked_at), votes });
+            let outcome = RowOutcome::Failed(Failed { reason, asked_at: Some(asked_at), votes, simulated });
             return Labelled { question, cost, outcome };
         }
         let decision = decide(&votes, self.panel, votes.len(), self.on_tie);
@@ -97,7 +100,7 @@ impl Rule<'_> {
             poll_id: poll.poll_id.to_string(),
             asked_at,
             asked_again_at: (asked_at != poll.created_at).then_some(poll.created_at),
-            simulated: poll.simulated,
+            simulated,
             votes,
         };
         let outcome = RowOutcome::Entry(Box::new(entry));

@@ -33,7 +33,7 @@ use std::fs::File;
 use std::io::Write;
 use std::path::Path;
 
-use anyhow::Context;
+use anyhow::{Context, bail};
 
 use super::printable::printable;
 use super::{End, INTERRUPTED, print};
@@ -50,7 +50,7 @@ use report::Summary;
 use run::RunEnd;
 use table::Table;
 
-/// Exit code if rows are tied.
+/// Exit code if rows are tied, or have no votes.
 const TIED: u8 = 3;
 /// Exit code if rows were not fully asked.
 const FAILED: u8 = 4;
@@ -59,7 +59,7 @@ const NOT_PROVED: u8 = 5;
 /// Exit code if the cost limit ended the run.
 const LIMITED: u8 = 10;
 
-pub(super) async fn run(config: &Config, arguments: Arguments) -> anyhow::Result<End> {
+pub(super) async fn run(config: &Config, mut arguments: Arguments) -> anyhow::Result<End> {
     if arguments.verify {
         return print_verification(config, &arguments);
     }
@@ -69,19 +69,38 @@ pub(super) async fn run(config: &Config, arguments: Arguments) -> anyhow::Result
     if let Some(size) = arguments.sample {
         return print_sample(&arguments, size);
     }
+    // Removed at the end: standard output cannot be read again.
+    let streamed = is_stdout(&arguments.out).then(tempfile::tempdir).transpose()?;
+    if let Some(folder) = &streamed {
+        if arguments.proof.gold.is_some() {
+            bail!("a proof needs a file of labels: name it with --out");
+        }
+        arguments.out = folder.path().join("labels.jsonl");
+    }
     let mut journal = Journal::open(&arguments.out)?;
+    if streamed.is_some() {
+        journal.stream();
+    }
     let labelled = label(config, &arguments, &mut journal).await;
     if labelled.is_err() {
         journal.remove_if_empty(&arguments.out);
     }
     let (end, summary) = labelled?;
-    if arguments.run.json {
-        print(&serde_json::to_string_pretty(&summary)?)?;
+    let text = if arguments.run.json {
+        serde_json::to_string_pretty(&summary)?
     } else {
-        print(summary.text(&arguments.out).trim_end())?;
+        summary.text(&arguments.out)
+    };
+    if journal.is_streamed() {
+        eprintln!("{}", text.trim_end());
+    } else {
+        print(text.trim_end())?;
     }
     match (summary.unasked, &end) {
         (0, _) => {}
+        (rows, _) if journal.is_streamed() => {
+            eprintln!("{rows} rows were not asked; --out FILE keeps the labels for another run");
+        }
         (rows, RunEnd::CostLimit) => eprintln!("{rows} rows were not asked; raise --max-cost-usd for them"),
         (rows, _) => eprintln!("{rows} rows were not asked; run the same command again for them"),
     }
@@ -91,9 +110,14 @@ pub(super) async fn run(config: &Config, arguments: Arguments) -> anyhow::Result
         (RunEnd::Complete, Some(proof)) if proof.is_proved() => End::Done,
         (RunEnd::Complete, Some(_)) => End::Code(NOT_PROVED),
         (RunEnd::Complete, None) if summary.failed > 0 => End::Code(FAILED),
-        (RunEnd::Complete, None) if summary.ties > 0 => End::Code(TIED),
+        (RunEnd::Complete, None) if summary.ties + summary.without_votes > 0 => End::Code(TIED),
         (RunEnd::Complete, None) => End::Done,
     })
+}
+
+/// True if a path stands for standard output.
+fn is_stdout(path: &Path) -> bool {
+    [Path::new("-"), Path::new("/dev/stdout")].contains(&path)
 }
 
 /// Labels the rows that the journal lacks.

@@ -6,14 +6,18 @@ use anyhow::bail;
 use ep_kernel::tool::Entry as Operation;
 use ep_polling::money::MicroUsd;
 use ep_polling::plan::INSTRUCTION_TOKENS;
+use ep_tools::entry_of;
 use ep_tools::polls::DryRun;
 use ep_tools::polls::reply::PollReply;
+use ep_tools::reputation::{ListModelReputation, ModelReputations};
+use serde_json::json;
 
 use super::cost_bound::{CostBound, LONGER};
+use super::journal::Journal;
 use super::progress::duration;
 use super::question::RowQuestion;
 use super::rows::InputCounts;
-use super::settings::LabelSettings;
+use super::settings::{LabelSettings, Panel};
 use crate::cli::target::Target;
 
 /// The budget of dry runs: more than any panel costs.
@@ -26,7 +30,8 @@ pub(super) struct Quote {
     typical: f64,
     /// The bytes of the first row.
     bytes: usize,
-    typical_ms: Option<u32>,
+    /// The mean time of a row, in milliseconds; `None` before the first votes.
+    row_ms: Option<f64>,
     /// Models without a listed price.
     pub(super) unpriced: u32,
     simulated: bool,
@@ -34,7 +39,7 @@ pub(super) struct Quote {
 }
 
 impl Quote {
-    /// Describes the work before it begins. The time is known if the number of rows that are asked at once is.
+    /// Describes the work before it begins. Without the number of rows that are asked at once, a service decides it.
     pub(super) fn text(
         &self,
         missing: Option<&InputCounts>,
@@ -57,9 +62,15 @@ impl Quote {
             }
             None => format!("{} models for each row, about ${:.6} a row", self.models, self.typical),
         };
-        if let (Some(ms), Some(missing), Some(at_once)) = (self.typical_ms, missing, at_once) {
-            let seconds = f64::from(ms) / 1000.0 * missing.rows as f64 / f64::from(at_once);
-            let _ = write!(text, ", about {}", duration(seconds));
+        match (missing, at_once, self.row_ms) {
+            // The number of rows of standard input is not known.
+            (None, ..) => {}
+            (Some(_), None, _) => text.push_str(", in a time that the service decides"),
+            (Some(_), Some(_), None) => text.push_str(", time unknown until the first rows are labelled"),
+            (Some(missing), Some(at_once), Some(ms)) => {
+                let waves = (missing.rows as f64 / f64::from(at_once)).max(1.0);
+                let _ = write!(text, ", about {}", duration(ms / 1000.0 * waves));
+            }
         }
         if let Some(cap) = cap {
             let _ = write!(text, ". The limit for the file is {cap}");
@@ -80,6 +91,7 @@ pub(super) async fn price(
     operation: &'static Operation,
     settings: &LabelSettings,
     first: Option<&RowQuestion>,
+    journal: &Journal,
 ) -> anyhow::Result<Option<(CostBound, Quote)>> {
     let Some(first) = first else { return Ok(None) };
     let longer =
@@ -100,14 +112,32 @@ pub(super) async fn price(
     let [short, long] = estimates.as_slice() else { bail!("the first row has no price") };
     let (base, longer) = (short.cost_usd_at_most.0, long.cost_usd_at_most.0.minus(short.cost_usd_at_most.0));
     let bound = CostBound { base, bytes: first.bytes(), longer, models: short.models };
+    let row_ms = match (target.server(), journal.mean_row_ms()) {
+        (Some(_), _) => None,
+        (None, Some(ms)) => Some(ms),
+        (None, None) => slowest_mean_ms(target, &settings.panel).await,
+    };
     let quote = Quote {
         models: short.models,
         typical: short.cost_usd_typical_full_roster.0.as_usd(),
         bytes: first.bytes(),
-        typical_ms: short.typical_vote_ms,
+        row_ms,
         unpriced: short.models_of_unknown_price,
         simulated: short.simulated,
         notices: short.notices.clone(),
     };
     Ok(Some((bound, quote)))
+}
+
+/// Returns the mean time of the slowest model of a panel in earlier polls, in milliseconds; `None` unless it is known for
+/// each model. The members of a preset are not known here.
+async fn slowest_mean_ms(target: &Target, panel: &Panel) -> Option<f64> {
+    let Panel::Models(models) = panel else { return None };
+    let list = target.call(entry_of::<ListModelReputation>().ok()?, json!({}), None).await.ok()?;
+    let known: ModelReputations = serde_json::from_value(list).ok()?;
+    let mean_of = |model: &String| {
+        let known = known.models.iter().find(|known| known.model_id.eq_ignore_ascii_case(model));
+        known.and_then(|known| known.average_latency_ms)
+    };
+    models.iter().map(mean_of).try_fold(0.0, |slowest: f64, ms| Some(slowest.max(ms?)))
 }

@@ -28,6 +28,8 @@ pub(super) struct Counts {
     pub(super) done: u64,
     pub(super) unanimous: u64,
     pub(super) ties: u64,
+    /// Rows that a person should look at: contested, tied, or without votes.
+    pub(super) review: u64,
     pub(super) failed: u64,
     /// The cost of the file.
     pub(super) cost: MicroUsd,
@@ -74,7 +76,7 @@ impl LabelProgress {
     }
 
     fn message(&self) -> String {
-        let Counts { done, unanimous, ties, failed, cost } = self.counts;
+        let Counts { done, unanimous, ties, review, failed, cost } = self.counts;
         let seconds = self.begun.elapsed().as_secs_f64();
         let rate = done as f64 / seconds.max(0.001);
         let share = |part: u64| 100.0 * part as f64 / done.max(1) as f64;
@@ -83,9 +85,11 @@ impl LabelProgress {
             format!(" · about {} left", duration(left))
         });
         format!(
-            "{rate:.1} rows/s · {cost}{left} · {:.0} % unanimous · {:.0} % ties · {failed} failed",
+            "{rate:.1} rows/s · {cost}{left} · {:.0} % unanimous · {:.0} % ties · {:.0} % for review · \
+             {failed} failed",
             share(unanimous),
-            share(ties)
+            share(ties),
+            share(review)
         )
     }
 }

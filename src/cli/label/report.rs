@@ -5,6 +5,7 @@ use std::fmt::Write;
 use std::path::Path;
 
 use ep_evaluation::agreement::{Agreement, Classes};
+use ep_evaluation::effective_votes::ErrorCorrelation;
 use ep_polling::money::{MicroUsd, Usd};
 use serde::Serialize;
 
@@ -19,8 +20,10 @@ const HARDLY_ALIKE: f64 = 0.2;
 pub(super) struct Summary {
     /// Rows with a label.
     pub(super) labelled: u64,
-    /// Rows whose panel was tied or silent.
+    /// Rows whose panel was tied.
     pub(super) ties: u64,
+    /// Rows on which every model responded without a vote.
+    pub(super) without_votes: u64,
     /// Rows whose label was decided by the strongest model.
     pub(super) tie_breaks: u64,
     /// Rows whose label is contested, or that are tied.
@@ -33,6 +36,13 @@ pub(super) struct Summary {
     pub(super) alpha: Option<f64>,
     /// The share of equal pairs of votes.
     pub(super) pair_agreement: Option<f64>,
+    /// The number of models, n.
+    pub(super) panel: u64,
+    /// The mean correlation r of the errors of two models, where the option that most of the others voted for stands for
+    /// the truth; null if it is not defined.
+    pub(super) error_correlation: Option<f64>,
+    /// The effective number of votes, n / (1 + (n - 1) r), with this correlation. Measured with gold labels, it is lower.
+    pub(super) effective_votes_at_most: Option<f64>,
     /// Rows that were not asked.
     pub(super) unasked: u64,
     /// The cost of the file in all its runs, in USD.
@@ -65,14 +75,23 @@ pub(super) struct ModelSummary {
 pub(super) struct Report {
     summary: Summary,
     agreement: Agreement,
+    errors: ErrorCorrelation,
+    /// The models, by the order of their first votes.
+    members: Vec<String>,
     /// The numbers of the labels, shared by all rows.
     classes: BTreeMap<String, usize>,
 }
 
 impl Report {
-    /// Creates an empty report. `classes` tells whether all rows have the same options.
-    pub(super) fn new(classes: Classes) -> Self {
-        Self { summary: Summary::default(), agreement: Agreement::new(classes), classes: BTreeMap::new() }
+    /// Creates an empty report about this number of models. `classes` tells whether all rows have the same options.
+    pub(super) fn new(models: usize, classes: Classes) -> Self {
+        Self {
+            summary: Summary { panel: models as u64, ..Summary::default() },
+            agreement: Agreement::new(classes),
+            errors: ErrorCorrelation::new(models),
+            members: Vec::new(),
+            classes: BTreeMap::new(),
+        }
     }
 
     /// Adds a label.
@@ -86,12 +105,14 @@ impl Report {
                     *summary.labels.entry(label.clone()).or_default() += 1;
                 }
             }
+            None if entry.is_without_votes() => summary.without_votes += 1,
             None => summary.ties += 1,
         }
         summary.tie_breaks += u64::from(entry.by == DecidedBy::TieBreak);
         summary.contested += u64::from(entry.contested);
         summary.simulated |= entry.simulated;
         let mut counts: Vec<u32> = vec![0; self.classes.len()];
+        let mut choices: Vec<Option<usize>> = vec![None; self.members.len()];
         for vote in &entry.votes {
             let model = summary.models.entry(vote.model.clone()).or_default();
             model.rows += 1;
@@ -108,8 +129,18 @@ impl Report {
             if let Some(count) = counts.get_mut(class) {
                 *count += 1;
             }
+            let member = self.members.iter().position(|member| *member == vote.model).unwrap_or_else(|| {
+                self.members.push(vote.model.clone());
+                choices.push(None);
+                self.members.len() - 1
+            });
+            if let Some(choice) = choices.get_mut(member) {
+                *choice = Some(class);
+            }
         }
         self.agreement.add(&counts);
+        let errors = choices.iter().map(|choice| is_error(&counts, (*choice)?));
+        self.errors.add(&errors.collect::<Vec<_>>());
         if self.agreement.is_per_row() {
             self.classes.clear();
         }
@@ -119,12 +150,25 @@ impl Report {
     pub(super) fn finish(mut self, rows: Option<u64>, failed: u64, cost: MicroUsd) -> Summary {
         let summary = &mut self.summary;
         (summary.failed, summary.cost_usd) = (failed, Usd(cost));
-        summary.unasked = rows.unwrap_or(0).saturating_sub(summary.labelled + summary.ties + failed);
+        let asked = summary.labelled + summary.ties + summary.without_votes + failed;
+        summary.unasked = rows.unwrap_or(0).saturating_sub(asked);
         // Options of single rows have no class in common, which alpha would need.
         summary.alpha = self.agreement.alpha().filter(|_| !self.agreement.is_per_row());
         summary.pair_agreement = self.agreement.pair_agreement();
+        summary.error_correlation = self.errors.mean();
+        summary.effective_votes_at_most = self.errors.effective_votes();
         self.summary
     }
+}
+
+/// True if a vote differs from the option that most of the other models voted for; `None` if they are tied, or did not
+/// vote.
+fn is_error(counts: &[u32], choice: usize) -> Option<bool> {
+    let others = || counts.iter().enumerate().map(|(class, count)| count - u32::from(class == choice));
+    let most = others().max().filter(|most| *most > 0)?;
+    let mut leaders = others().enumerate().filter(|(_, count)| *count == most);
+    let (leader, _) = leaders.next()?;
+    leaders.next().is_none().then_some(leader != choice)
 }
 
 impl Summary {
@@ -138,6 +182,7 @@ impl Summary {
         let labels = if labels.is_empty() { String::new() } else { format!(": {}", labels.join(", ")) };
         line("labelled", format!("{} rows{labels}", self.labelled));
         line("ties", format!("{} ({} more decided by the strongest model)", self.ties, self.tie_breaks));
+        line("without votes", format!("{} rows", self.without_votes));
         line("contested", format!("{} rows, ties among them", self.contested));
         line("not fully asked", format!("{} rows", self.failed));
         line("not asked", format!("{} rows", self.unasked));
@@ -150,6 +195,7 @@ impl Summary {
             };
             line("agreement", format!("{alpha}{:.1} % of pairs of votes are equal{hint}", pairs * 100.0));
         }
+        line("effective votes", self.effective_votes());
         let width = self.models.keys().map(String::len).max().unwrap_or_default().max(5);
         let _ = writeln!(
             text,
@@ -174,5 +220,33 @@ impl Summary {
             let _ = writeln!(text, "\n{}", proof.text(file));
         }
         text
+    }
+
+    /// Describes the effective number of votes.
+    fn effective_votes(&self) -> String {
+        let Some((votes, correlation)) = self.effective_votes_at_most.zip(self.error_correlation) else {
+            return "unknown: it needs four models whose votes differ, or gold labels (ep panel evaluate)"
+                .to_owned();
+        };
+        format!(
+            "at most {votes:.1} of n = {}: n / (1 + (n - 1) r), with the mean correlation of errors r = {correlation:.2}\n\
+             {:<22} (the option that most of the others voted for stands for the truth)",
+            self.panel, ""
+        )
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_others_stand_for_the_truth() {
+        let is_wrong = |counts: &[u32]| [0, 1].map(|choice| is_error(counts, choice));
+        assert_eq!(is_wrong(&[3, 1]), [Some(false), Some(true)]);
+        // Without one of the three votes, the others are tied.
+        assert_eq!(is_wrong(&[2, 1]), [None, Some(true)]);
+        assert_eq!(is_wrong(&[1, 1]), [Some(true), Some(true)]);
+        assert_eq!(is_error(&[1], 0), None, "nobody else voted");
     }
 }

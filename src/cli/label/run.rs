@@ -183,7 +183,8 @@ impl Run<'_> {
             match outcome {
                 RowOutcome::Entry(entry) => {
                     counts.unanimous += u64::from(entry.score >= 1.0);
-                    counts.ties += u64::from(entry.label.is_none());
+                    counts.ties += u64::from(entry.label.is_none() && !entry.is_without_votes());
+                    counts.review += u64::from(entry.contested || entry.label.is_none());
                     entries.push(*entry);
                 }
                 RowOutcome::Failed(failed) => {

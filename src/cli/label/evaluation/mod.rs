@@ -161,7 +161,7 @@ async fn evaluate(
     arguments: &Arguments,
     journal: &mut Journal,
 ) -> anyhow::Result<Evaluated> {
-    let settings = arguments.run.settings(target, TieRule::Report).await?;
+    let settings = arguments.run.settings(target, Some(TieRule::Report)).await?;
     let labelling = Labelling {
         target,
         arguments: &arguments.run,
@@ -174,7 +174,7 @@ async fn evaluate(
     let apart = rows.len();
     let chosen: Vec<GoldRow> =
         rows.into_iter().filter(|row| row.part == Part::Choose && row.label.is_some()).collect();
-    let Some(priced) = labelling.price(chosen.first().map(|row| &row.question)).await? else {
+    let Some(priced) = labelling.price(chosen.first().map(|row| &row.question), journal).await? else {
         bail!(
             "{} has no labelled row to choose with; label rows, or set more apart with --choose",
             arguments.gold.display()

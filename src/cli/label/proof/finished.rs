@@ -9,6 +9,7 @@ use anyhow::{Context, bail};
 use super::accepted;
 use super::file_part::FilePart;
 use super::record::ProofRecord;
+use super::result::Verdict;
 use crate::cli::label::journal::{DecidedBy, Key, entries};
 use crate::cli::label::replacement::Replacement;
 use crate::cli::label::review::REVIEWED;
@@ -29,6 +30,14 @@ pub(in crate::cli::label) fn finish(labels: &Path, path: &Path) -> anyhow::Resul
     let Some(record) = ProofRecord::read(labels)? else {
         bail!("{} has no proof: {} does not exist", labels.display(), ProofRecord::path(labels).display());
     };
+    if record.result.verdict != Verdict::Proved {
+        bail!(
+            "nothing is proved for {}, so no label is accepted: label all rows in {}, or new gold rows for a run with \
+             another --out",
+            labels.display(),
+            accepted::review_path(labels).display()
+        );
+    }
     let (declaration, rows) = (&record.declaration, &record.names.rows);
     if FilePart::of(rows)?.sha256 != declaration.file.sha256 {
         bail!("{} has changed since it was labelled", rows.display());

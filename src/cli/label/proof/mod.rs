@@ -25,6 +25,7 @@ use super::gold::{GoldRow, read_gold};
 use super::journal::{Journal, Key};
 use super::openings::Openings;
 use super::question::{RowQuestion, digest};
+use super::review::Review;
 use super::rows::InputCounts;
 use super::settings::LabelSettings;
 use crate::app::clock::SystemClock;
@@ -70,6 +71,9 @@ pub(super) struct ProofSummary {
     /// Rows of the files that were written.
     #[serde(flatten)]
     files: Option<FileCounts>,
+    /// Rows that a person has to label, because nothing is proved: all of them.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    all_left: Option<u64>,
 }
 
 impl<'r> Proof<'r> {
@@ -147,16 +151,24 @@ impl<'r> Proof<'r> {
             if !broken.is_empty() {
                 let result = ProofResult::unread(broken);
                 let statement = statement::unread(&result.reasons);
-                return Ok(ProofSummary { result, statement, files: None });
+                let all_left = Some(self.leave_all()?);
+                return Ok(ProofSummary { result, statement, files: None, all_left });
             }
             self.open(journal)?
         };
         let statement = statement::statement(&record);
-        let files = match record.result.verdict {
-            Verdict::Proved => accepted::write(&record, &self.run)?,
-            Verdict::Estimate | Verdict::Unread | Verdict::Nothing => None,
+        let (files, all_left) = match record.result.verdict {
+            Verdict::Proved => (accepted::write(&record, &self.run)?, None),
+            Verdict::Estimate | Verdict::Unread | Verdict::Nothing => (None, Some(self.leave_all()?)),
         };
-        Ok(ProofSummary { result: record.result, statement, files })
+        Ok(ProofSummary { result: record.result, statement, files, all_left })
+    }
+
+    /// Writes all rows for a person, because no label is accepted. Returns their number.
+    fn leave_all(&self) -> anyhow::Result<u64> {
+        let ProofRun { input, labels, settings, panel, models, .. } = self.run;
+        let review = Review { input, settings, panel, models };
+        review.write(labels, &HashSet::new(), &accepted::review_path(labels))
     }
 
     /// Tests the rules and writes the record. The opening is on disk before the first test.
@@ -273,8 +285,14 @@ impl ProofSummary {
     /// Returns the result in words, with the files beside this file of labels.
     pub(super) fn text(&self, labels: &Path) -> String {
         let statement = &self.statement;
-        let Some(FileCounts { by_person, by_models, left }) = &self.files else { return statement.clone() };
         let (accepted, review) = (accepted::path(labels), accepted::review_path(labels));
+        if let Some(rows) = self.all_left {
+            return format!(
+                "{statement}\n\n{}: all {rows} rows for you to label, the most doubtful first",
+                review.display()
+            );
+        }
+        let Some(FileCounts { by_person, by_models, left }) = &self.files else { return statement.clone() };
         let mut text = format!(
             "{statement}\n\n{}: {} rows, {by_person} labelled by you and {by_models} by the models",
             accepted.display(),

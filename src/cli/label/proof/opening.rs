@@ -46,7 +46,7 @@ pub(super) fn opened_by_others(
     id: Option<&OpeningId>,
 ) -> BTreeSet<Key> {
     let is_opened = |row: &&DeclaredGold| {
-        row.hashes.each().into_iter().filter_map(|hash| first.get(hash)).any(|first| Some(first) != id)
+        row.hashes.each().filter_map(|hash| first.get(hash)).any(|first| Some(first) != id)
     };
     declaration.gold.rows.iter().filter(is_opened).map(|row| row.key).collect()
 }

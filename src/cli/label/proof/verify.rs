@@ -49,7 +49,7 @@ pub(in crate::cli::label) fn verify(labels: &Path, config: &Config) -> anyhow::R
     let mut known = 0;
     let recorded = openings.first(hashes(declaration))?;
     for row in declaration.proof_rows().filter(|row| !opened_before.contains(&row.key)) {
-        let first: Vec<_> = row.hashes.each().into_iter().filter_map(|hash| recorded.get(hash)).collect();
+        let first: Vec<_> = row.hashes.each().filter_map(|hash| recorded.get(hash)).collect();
         known += u64::from(!first.is_empty());
         if first.iter().any(|first| *first != opening) {
             bail!("not verified: a gold row was opened before, for another rule or other votes");
