@@ -4,12 +4,9 @@ use std::fmt::Write;
 
 use ep_evaluation::report::{Candidate, Evaluation};
 
-use super::plot_names::{Name, place_names};
+use super::plot_names::{BOTTOM, LEFT, Name, Point, RIGHT, place_names};
 
-/// The edges of the plot.
-pub(super) const LEFT: f64 = 56.0;
-pub(super) const RIGHT: f64 = 540.0;
-pub(super) const BOTTOM: f64 = 300.0;
+/// The upper edge of the plot.
 const TOP: f64 = 30.0;
 /// A model without a cost has this one, because the axis is logarithmic.
 const LOWEST_COST: f64 = 0.001;
@@ -24,20 +21,6 @@ pub struct AccuracyPlot {
     pub shares: Vec<Tick>,
     /// Marks of the cost axis.
     pub costs: Vec<Tick>,
-}
-
-/// A model or a panel.
-pub struct Point {
-    /// Its place from the left.
-    pub x: f64,
-    /// Its place from the top.
-    pub y: f64,
-    /// True for a panel.
-    pub is_panel: bool,
-    /// Its name and figures.
-    pub title: String,
-    /// The name, if it is shown.
-    pub name: Option<Name>,
 }
 
 /// A mark of an axis.

@@ -1,7 +1,10 @@
-//! The places of the names in the plot of an evaluation. A name covers no point, no other name and no step of the frontier; a
+//! The points of the plot of an evaluation, and the places of their names. A name covers no point, no other name and no step of the frontier; a
 //! name without such a place is left out, and the table below the plot has it.
 
-use super::accuracy_plot::{BOTTOM, LEFT, Point, RIGHT};
+/// The other edges of the plot.
+pub(super) const LEFT: f64 = 56.0;
+pub(super) const RIGHT: f64 = 540.0;
+pub(super) const BOTTOM: f64 = 300.0;
 
 /// The mean width of a character, the height above the baseline, and the depth below it.
 const CHARACTER: f64 = 7.6;
@@ -26,6 +29,20 @@ pub struct Name {
     pub y: f64,
     /// The class of its anchor: the start, the middle or the end of the text.
     pub anchor: &'static str,
+}
+
+/// A model or a panel.
+pub struct Point {
+    /// Its place from the left.
+    pub x: f64,
+    /// Its place from the top.
+    pub y: f64,
+    /// True for a panel.
+    pub is_panel: bool,
+    /// Its name and figures.
+    pub title: String,
+    /// The name, if it is shown.
+    pub name: Option<Name>,
 }
 
 /// A rectangle.

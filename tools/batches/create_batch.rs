@@ -13,7 +13,7 @@ use ep_polling::roster::ModelNames;
 use ep_polling::threshold::Threshold;
 use ep_polling::tie_rule::TieRule;
 use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::{Map, Value, json};
 
 use super::batch_state::BatchState;
@@ -37,7 +37,7 @@ const METADATA: (usize, usize, usize) = (16, 64, 512);
 #[schemars(extend("anyOf" = [{ "required": ["rows"] }, { "required": ["input_file_id"] }]))]
 pub struct BatchToCreate {
     /// 1 to 1000 questions; by MCP and A2A at most 64 KiB of them.
-    #[serde(default, deserialize_with = "schema::list")]
+    #[serde(default, deserialize_with = "list")]
     #[schemars(length(min = 1, max = MAX_INLINE_ROWS))]
     pub rows: Vec<QuestionRow>,
     /// The id of an uploaded file instead of rows: one request on each line.
@@ -181,6 +181,11 @@ impl Tool for CreateBatch {
         let batch = cx.batches().create(request).await?;
         Ok(BatchState::of(cx, &batch))
     }
+}
+
+/// Reads an optional list, whose absence many clients express by `null`.
+fn list<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<QuestionRow>, D::Error> {
+    Ok(Option::deserialize(deserializer)?.unwrap_or_default())
 }
 
 /// Fails if the service has no models. A list that cannot be read now can be read when the rows are asked.

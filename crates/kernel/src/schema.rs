@@ -127,15 +127,6 @@ pub fn drop_empty(schema: &Schema, input: &mut Map<String, Value>) {
     }
 }
 
-/// Reads an optional list, whose absence many clients express by `null`.
-pub fn list<'de, T, D>(deserializer: D) -> Result<Vec<T>, D::Error>
-where
-    T: serde::Deserialize<'de>,
-    D: serde::Deserializer<'de>,
-{
-    Ok(<Option<Vec<T>> as serde::Deserialize>::deserialize(deserializer)?.unwrap_or_default())
-}
-
 /// Returns true for `null`, `""` and `[]`.
 pub fn is_empty(value: &Value) -> bool {
     match value {

@@ -185,10 +185,10 @@ mod tests {
         ) {
             let tally = Tally::of(4, votes.iter().copied().map(Some));
             let further = (0..4_usize.pow(missing)).map(|code| (0..missing).map(move |place| code >> (2 * place) & 3));
-            let is_kept = further.into_iter().all(|further| {
+            let is_same = further.into_iter().all(|further| {
                 Tally::of(4, votes.iter().copied().chain(further).map(Some)).lower_median() == tally.lower_median()
             });
-            prop_assert_eq!(tally.has_settled_median(missing), is_kept);
+            prop_assert_eq!(tally.has_settled_median(missing), is_same);
         }
 
         /// A winner has strictly more votes than every other option; a tie has at least two at the top.
