@@ -95,12 +95,18 @@ impl Config {
         self.accounts.starter_credits_per_day.div_ceil(10)
     }
 
-    /// Starter credit of a new account.
+    /// True if polls are charged.
+    pub fn charges(&self) -> bool {
+        self.billing.mode == BillingMode::Prepaid
+    }
+
+    /// Starter credit of a new account; zero where polls are not charged.
     pub fn starter_credit(&self) -> Result<MicroUsd, ConfigError> {
         let credit: Option<UsdFigure> = self.accounts.starter_credit_usd.parse().ok();
         let credit = credit.filter(|credit| !credit.is_negative()).map(UsdFigure::floor_micro);
         let expected = "an amount in USD, for example 1.00";
-        credit.ok_or(ConfigError::Variable { variable: "EP_STARTER_CREDIT_USD", expected })
+        let credit = credit.ok_or(ConfigError::Variable { variable: "EP_STARTER_CREDIT_USD", expected })?;
+        Ok(if self.charges() { credit } else { MicroUsd::ZERO })
     }
 
     /// The chain id (EIP-155) of wallets and deposits.

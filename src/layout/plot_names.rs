@@ -1,5 +1,5 @@
-//! The points of the plot of an evaluation, and the places of their names. A name covers no point, no other name and no step of the frontier; a
-//! name without such a place is left out, and the table below the plot has it.
+//! The points of the plot of an evaluation, and the places of their names. A name covers no point, no other name and no step
+//! of the frontier; a name without such a place is left out, and the table below the plot has it.
 
 /// The other edges of the plot.
 pub(super) const LEFT: f64 = 56.0;

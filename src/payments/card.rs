@@ -15,7 +15,6 @@ use serde_json::json;
 
 use super::{PaymentRail, RailParts};
 use crate::config;
-use crate::config::BillingMode;
 use crate::http;
 use crate::http::{Exchange, Handler, read_bytes};
 use crate::site::Rail;
@@ -45,7 +44,7 @@ impl CardRail {
                 product: format!("Credit at {}", parts.config.operator.name),
             };
             // Webhooks still report payments that began while billing was prepaid.
-            if parts.config.billing.mode == BillingMode::Prepaid {
+            if parts.config.charges() {
                 let stripe = Stripe::new(parts.client.clone(), config);
                 processor = Some(Arc::new(stripe) as Arc<dyn CardProcessor>);
             }

@@ -11,7 +11,7 @@ use ep_tools::polls::EstimatePoll;
 use super::names::LOGIN;
 use super::rails::{RAILS, Rail};
 use super::route::{Route, RouteKind};
-use crate::config::{BillingMode, Config, Demo};
+use crate::config::{Config, Demo};
 
 /// The message of the 404 response without OAuth metadata.
 pub const NO_ISSUER: &str = "this service has no OAuth issuer, so there is no login to begin: send Authorization: Bearer \
@@ -83,9 +83,9 @@ const OF_MONEY: [&str; 5] = [
 impl Offer {
     /// Returns the features of these settings.
     pub fn new(config: &Config) -> Self {
-        let charges = config.billing.mode == BillingMode::Prepaid;
         let configured: Vec<&'static Rail> =
             RAILS.into_iter().filter(|rail| (rail.settings.is_set)(config)).collect();
+        let charges = config.charges();
         let on_chain = charges && configured.iter().any(|rail| rail.settings.on_chain);
         let issuer = config.issuer().map(str::to_owned);
         Self {
@@ -99,11 +99,7 @@ impl Offer {
             },
             sign_in: issuer.is_some() && !config.auth.client_id.is_empty(),
             issuer,
-            starter_credit: if charges {
-                config.starter_credit().unwrap_or_default()
-            } else {
-                MicroUsd::ZERO
-            },
+            starter_credit: config.starter_credit().unwrap_or_default(),
         }
     }
 

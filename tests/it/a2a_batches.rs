@@ -180,12 +180,13 @@ async fn the_text_of_a_batch_has_its_id_and_the_next_step() {
     let failed = call(&wrong, "SendMessage", json!({ "message": self::message("m2", &rows(1)) })).await;
     let failed = wrong.tool("get_batch", json!({ "batch_id": failed["result"]["task"]["id"] })).await;
     let text = failed["content"][0]["text"].as_str().unwrap();
-    assert!(text.contains("Mend the errors") && text.contains("balance"), "{text}");
+    assert!(text.contains("Correct the errors") && text.contains("balance"), "{text}");
 }
 
 #[tokio::test]
 async fn a_stream_shows_the_progress_of_a_batch_and_its_end() {
-    let service = Setup::scripted(slow(1_000)).boot().await;
+    // One row after the other, so that the counts change while the stream looks.
+    let service = Setup::scripted(slow(1_000)).with("EP_BATCH_ROWS", "1").boot().await;
     let client = account(&service).await;
     for method in ["SendStreamingMessage", "message/stream"] {
         let rows = rows(if method == "message/stream" { 2 } else { 3 });

@@ -66,12 +66,13 @@ pub struct BatchState {
 
 impl ToolOutput for BatchState {
     fn presentation(&self) -> Presentation {
+        let state = TaskState::of_batch(self.status);
         let shown = Presentation { location: self.status_url.clone(), ..Presentation::default() };
         shown
             .task(self.batch_id, self.ended_at.unwrap_or(self.created_at))
-            .running(self.ended_at.is_none())
-            .failed(TaskState::of_batch(self.status) == TaskState::Failed)
-            .cancelled(self.status == BatchStatus::Cancelled)
+            .running(!state.is_final())
+            .failed(state == TaskState::Failed)
+            .cancelled(state == TaskState::Canceled)
             .summary(self.sentence())
             .facts(self.facts())
     }
@@ -81,7 +82,7 @@ impl BatchState {
     /// Returns the next step, the addresses and the errors, a line each.
     fn facts(&self) -> String {
         let step = match (self.ended_at.is_some(), self.status) {
-            (_, BatchStatus::Failed) => "Mend the errors, and create another batch.",
+            (_, BatchStatus::Failed) => "Correct the errors, and create another batch.",
             (true, _) => "get_batch_results returns the answers.",
             (false, _) => {
                 "Read the state again with get_batch in a few seconds; get_batch_results returns the answers so far."
@@ -112,7 +113,7 @@ impl BatchState {
             BatchStatus::InProgress => format!("{batch_id} is in progress: {counts}. It has cost {cost}."),
             BatchStatus::Cancelling => {
                 format!(
-                    "{batch_id} is being cancelled: rows that were begun are finished. {counts}. It has cost {cost}."
+                    "{batch_id} is being cancelled; rows that were begun are finished: {counts}. It has cost {cost}."
                 )
             }
             BatchStatus::Completed => format!("{batch_id} is completed: {counts}. It cost {cost}."),

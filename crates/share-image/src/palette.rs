@@ -1,7 +1,7 @@
 //! Colours. Texts have a contrast of at least 4.5:1 to their background; a test computes it.
 
-/// The colours of a poll's options, by index. A scale can have eleven levels. They are distinct with every kind of colour vision, with a contrast of 3:1
-/// against paper (WCAG 2.2, 1.4.11). Pages use the same colours.
+/// The colours of a poll's options, by index; a scale can have eleven levels. They are distinct with every kind of colour
+/// vision, with a contrast of 3:1 against paper (WCAG 2.2, 1.4.11). Pages use the same colours.
 pub const PALETTE: [&str; 11] = [
     "#1984fc", "#da7312", "#15602b", "#8b24a3", "#8a6c01", "#168c85", "#804ed6", "#bb0c54", "#7a9a5c",
     "#436c7c", "#4a1f14",

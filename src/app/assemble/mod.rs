@@ -42,7 +42,7 @@ pub(super) use self::stop::store_key_uses;
 use super::clock::{SystemClock, SystemEntropy};
 use super::limiter::MemoryLimiter;
 use super::routes;
-use crate::config::{BillingMode, Config, ConfigError};
+use crate::config::{Config, ConfigError};
 use crate::payments::{RailParts, Rails};
 use crate::protocols::batch_rows::batch_endpoints;
 use crate::protocols::openai;
@@ -171,7 +171,7 @@ pub async fn service(config: &Config, environment: Environment) -> anyhow::Resul
     })?;
     let links = links || !config.server.base_url.is_empty();
     let settings = Settings {
-        billing: config.billing.mode == BillingMode::Prepaid,
+        billing: config.charges(),
         poll_deadline: config.poll_deadline(),
         mcp_wait: Duration::from_millis(config.polls.mcp_wait_ms),
         reserved_names: openai::model_names(&config.openai.aliases),
@@ -267,7 +267,7 @@ fn batches(shared: &AssemblyContext<'_>, polls: &PollExecutor, lease: Duration) 
         ended_tasks: polls.ended_tasks(),
     };
     let settings = BatchSettings {
-        billing: shared.config.billing.mode == BillingMode::Prepaid,
+        billing: shared.config.charges(),
         worker: polls.worker().to_owned(),
         lease,
         at_once: shared.config.polls.max_batch_rows,

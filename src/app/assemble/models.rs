@@ -47,7 +47,7 @@ pub(super) fn models(
         max_concurrent: open_files::model_calls(config),
         requests_per_minute: per_minute,
         free_requests_per_minute: free,
-        charges: config.billing.mode == config::BillingMode::Prepaid,
+        charges: config.charges(),
         treat_unpriced_as_free: settings.unpriced_is_free,
         decision_models: settings.decision_models.clone(),
         http,

@@ -11,10 +11,9 @@ use ep_kernel::sign_in::{
     AccessTokens, ChallengeNonces, Lifetimes, Sessions, SignUps, StarterCredit, Wallets,
 };
 use ep_kernel::tasks::Tasks;
-use ep_polling::money::MicroUsd;
 
 use super::AssemblyContext;
-use crate::config::{Auth, BillingMode};
+use crate::config::Auth;
 use crate::site::Site;
 use crate::site::names::CALLBACK;
 use crate::web;
@@ -40,11 +39,7 @@ pub(super) fn assemble(shared: &AssemblyContext<'_>, keys: &Arc<Keys>) -> anyhow
         per_network_and_day: config.starter_credits_per_network(),
         per_address_and_day: config.accounts.starter_credits_per_address,
     };
-    let amount = match config.billing.mode {
-        BillingMode::Prepaid => config.starter_credit()?,
-        BillingMode::Off => MicroUsd::ZERO,
-    };
-    let starter_credit = StarterCredit { amount, limits };
+    let starter_credit = StarterCredit { amount: config.starter_credit()?, limits };
     let sign_ups = SignUps::new(store.users(), Arc::clone(keys), clock(), entropy(), starter_credit);
     let sign_ups = Arc::new(sign_ups);
     let site = SiweSite { base_url: config.base_url().parse()?, chain_id: config.chain_id()? };

@@ -11,7 +11,7 @@ use ep_polling::time::Timestamp;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
-use super::journal::{EntryVote, Journal, Key};
+use super::journal::{EntryVote, Journal, Key, are_without_vote};
 use super::replacement::{Replacement, beside};
 use super::table::{FAILURE, Row};
 use crate::cli::printable::printable;
@@ -247,7 +247,7 @@ impl FailedRows {
 
 /// True if there was a poll, and no model voted.
 fn are_silent(votes: &[EntryVote]) -> bool {
-    !votes.is_empty() && votes.iter().all(|vote| vote.vote.is_none())
+    !votes.is_empty() && are_without_vote(votes)
 }
 
 /// Returns the lines of a file with their ends; none if there is no file.

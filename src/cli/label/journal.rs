@@ -46,13 +46,6 @@ pub(super) struct Entry {
     pub(super) simulated: bool,
 }
 
-impl Entry {
-    /// True if no model voted.
-    pub(super) fn is_without_votes(&self) -> bool {
-        self.votes.iter().all(|vote| vote.vote.is_none())
-    }
-}
-
 /// The rule that decided a label.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -88,6 +81,11 @@ pub(super) struct EntryVote {
     /// The model that responded, if it has another name than the one that was asked.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) answered_by: Option<String>,
+}
+
+/// True if none of these responses has a vote.
+pub(super) fn are_without_vote(votes: &[EntryVote]) -> bool {
+    votes.iter().all(|vote| vote.vote.is_none())
 }
 
 impl EntryVote {

@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use super::decision::decide;
 use super::failed_rows::{Earlier, Failed, MAX_ATTEMPTS};
-use super::journal::{Entry, EntryVote};
+use super::journal::{Entry, EntryVote, are_without_vote};
 use super::patience::patiently;
 use super::question::RowQuestion;
 use super::settings::{LabelSettings, Panel};
@@ -82,8 +82,8 @@ impl Rule<'_> {
         let simulated = earlier.simulated || poll.simulated;
         // After the last attempt, a model that does not respond counts as one that does not vote. If none votes, all of
         // them are asked again: one outage can last for several runs.
-        let has_vote = votes.iter().any(|vote| vote.vote.is_some());
-        let is_last = earlier.attempts + 1 >= MAX_ATTEMPTS && poll.models_skipped == 0 && has_vote;
+        let is_last =
+            earlier.attempts + 1 >= MAX_ATTEMPTS && poll.models_skipped == 0 && !are_without_vote(&votes);
         if let Some(reason) = unasked(&votes, poll.models_skipped).filter(|_| !is_last) {
             let outcome = RowOutcome::Failed(Failed { reason, asked_at: Some(asked_at), votes, simulated });
             return Labelled { question, cost, outcome };

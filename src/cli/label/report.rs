@@ -9,7 +9,7 @@ use ep_evaluation::effective_votes::ErrorCorrelation;
 use ep_polling::money::{MicroUsd, Usd};
 use serde::Serialize;
 
-use super::journal::{DecidedBy, Entry};
+use super::journal::{DecidedBy, Entry, are_without_vote};
 use super::proof::ProofSummary;
 
 /// Below this alpha, votes are hardly more alike than by chance. (Krippendorff asks for .667 to conclude anything.)
@@ -76,8 +76,8 @@ pub(super) struct Report {
     summary: Summary,
     agreement: Agreement,
     errors: ErrorCorrelation,
-    /// The models, by the order of their first votes.
-    members: Vec<String>,
+    /// The numbers of the models.
+    members: BTreeMap<String, usize>,
     /// The numbers of the labels, shared by all rows.
     classes: BTreeMap<String, usize>,
 }
@@ -89,7 +89,7 @@ impl Report {
             summary: Summary { panel: models as u64, ..Summary::default() },
             agreement: Agreement::new(classes),
             errors: ErrorCorrelation::new(models),
-            members: Vec::new(),
+            members: BTreeMap::new(),
             classes: BTreeMap::new(),
         }
     }
@@ -105,14 +105,14 @@ impl Report {
                     *summary.labels.entry(label.clone()).or_default() += 1;
                 }
             }
-            None if entry.is_without_votes() => summary.without_votes += 1,
+            None if are_without_vote(&entry.votes) => summary.without_votes += 1,
             None => summary.ties += 1,
         }
         summary.tie_breaks += u64::from(entry.by == DecidedBy::TieBreak);
         summary.contested += u64::from(entry.contested);
         summary.simulated |= entry.simulated;
         let mut counts: Vec<u32> = vec![0; self.classes.len()];
-        let mut choices: Vec<Option<usize>> = vec![None; self.members.len()];
+        let mut choices: Vec<Option<usize>> = Vec::new();
         for vote in &entry.votes {
             let model = summary.models.entry(vote.model.clone()).or_default();
             model.rows += 1;
@@ -129,11 +129,9 @@ impl Report {
             if let Some(count) = counts.get_mut(class) {
                 *count += 1;
             }
-            let member = self.members.iter().position(|member| *member == vote.model).unwrap_or_else(|| {
-                self.members.push(vote.model.clone());
-                choices.push(None);
-                self.members.len() - 1
-            });
+            let next = self.members.len();
+            let member = *self.members.entry(vote.model.clone()).or_insert(next);
+            choices.resize(choices.len().max(member + 1), None);
             if let Some(choice) = choices.get_mut(member) {
                 *choice = Some(class);
             }

@@ -11,7 +11,7 @@ use futures::{FutureExt, StreamExt};
 
 use super::cost_bound::CostBound;
 use super::failed_rows::FailedRows;
-use super::journal::{Journal, Key};
+use super::journal::{Journal, Key, are_without_vote};
 use super::labels::{Labelled, RowOutcome, label};
 use super::progress::LabelProgress;
 use super::question::RowQuestion;
@@ -183,7 +183,7 @@ impl Run<'_> {
             match outcome {
                 RowOutcome::Entry(entry) => {
                     counts.unanimous += u64::from(entry.score >= 1.0);
-                    counts.ties += u64::from(entry.label.is_none() && !entry.is_without_votes());
+                    counts.ties += u64::from(entry.label.is_none() && !are_without_vote(&entry.votes));
                     counts.review += u64::from(entry.contested || entry.label.is_none());
                     entries.push(*entry);
                 }

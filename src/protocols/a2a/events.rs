@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use ep_kernel::batch_id::BatchId;
 use ep_kernel::event::{MAX_EVENTS, Progress};
-use ep_kernel::fault::Fault;
+use ep_kernel::fault::{Fault, Kind};
 use ep_kernel::output::CallOutput;
 use ep_kernel::ports::{TaskState, TaskWork};
 use futures::stream::BoxStream;
@@ -15,6 +15,7 @@ use futures::{FutureExt, StreamExt};
 use serde_json::{Value, json};
 use tokio::sync::mpsc;
 use tokio::time::Instant;
+use tokio_util::sync::CancellationToken;
 
 use super::conversation::Conversation;
 use super::dialect::Dialect;
@@ -62,6 +63,9 @@ pub(super) async fn subscribe(
 /// Time limit for watching a task that any process can change; then its client must subscribe again.
 const WATCH_LIMIT: Duration = Duration::from_hours(1);
 
+/// Looks at a batch between two checks of the caller's credential.
+const UNCHECKED_LOOKS: u64 = 60;
+
 /// Returns the events of a task that waits for its client.
 fn wait(agent: AgentRequest, mut conversation: Conversation, view: View) -> Events {
     let first = view.dialect.task_event(view.task(&conversation, None));
@@ -69,12 +73,7 @@ fn wait(agent: AgentRequest, mut conversation: Conversation, view: View) -> Even
     let (tasks, stopping) = (agent.state.app.tasks.clone(), agent.state.app.tasks.token());
     tasks.spawn(async move {
         let until = Instant::now() + WATCH_LIMIT;
-        while Instant::now() < until {
-            tokio::select! {
-                () = tokio::time::sleep(CHECK_INTERVAL) => {}
-                () = events.closed() => return,
-                () = stopping.cancelled() => return,
-            }
+        while Instant::now() < until && pause(&events, &stopping).await {
             let found = match agent.find(&conversation.task.id).await {
                 Ok(Some(task)) if task.revision == conversation.task.revision => continue,
                 Ok(Some(task)) => Conversation::of(task),
@@ -155,14 +154,17 @@ fn follow_batch(
     tasks.spawn(async move {
         let until = Instant::now() + WATCH_LIMIT;
         for number in 1.. {
-            tokio::select! {
-                () = tokio::time::sleep(CHECK_INTERVAL) => {}
-                () = events.closed() => return,
-                () = stopping.cancelled() => return,
+            if !pause(&events, &stopping).await {
+                return;
             }
-            let output = match agent.look_at_batch(batch, number).await {
+            let output = if u64::is_multiple_of(number, UNCHECKED_LOOKS) {
+                agent.check_and_look_at_batch(batch).await
+            } else {
+                agent.look_at_batch(batch).await
+            };
+            let output = match output {
                 Ok(output) => output,
-                Err(fault) if fault.kind().is_ours() && Instant::now() < until => continue,
+                Err(fault) if !ends_stream(&fault) && Instant::now() < until => continue,
                 Err(fault) => {
                     drop(events.send(Err(fault.into())).await);
                     return;
@@ -192,6 +194,20 @@ fn follow_batch(
         }
     });
     received(queue).boxed()
+}
+
+/// Waits until the next look at a task. Returns `false` if the client is gone, or the service stops.
+async fn pause(events: &mpsc::Sender<Result<Value, Refusal>>, stopping: &CancellationToken) -> bool {
+    tokio::select! {
+        () = tokio::time::sleep(CHECK_INTERVAL) => true,
+        () = events.closed() => false,
+        () = stopping.cancelled() => false,
+    }
+}
+
+/// True if the caller may not read the batch any more. Other faults pass.
+const fn ends_stream(fault: &Fault) -> bool {
+    matches!(fault.kind(), Kind::Unauthenticated | Kind::Forbidden | Kind::NotFound)
 }
 
 /// Returns the last events of a stream: the result and the status. Only a status if the task goes on, but the client has

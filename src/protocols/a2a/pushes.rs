@@ -27,7 +27,7 @@ pub(super) struct PushConfig {
 }
 
 /// Credentials that authenticate the sender to the receiver.
-#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Secrets {
     pub(super) token: Option<String>,
     pub(super) scheme: Option<String>,
@@ -91,20 +91,21 @@ impl PushConfig {
         let internal = RequestId::from_random(app.entropy.bytes()).to_string();
         let Self { id, is_of_message, url, secrets } = self;
         // In 0.3 a task has one configuration, unless configurations are named.
-        let text = serde_json::to_string(&secrets).map_err(Fault::internal)?;
         let config = id.unwrap_or_else(|| match dialect {
             // A repeated message sets the same one.
-            Dialect::V1 if is_of_message => digest(&json!([url.as_str(), text])),
+            Dialect::V1 if is_of_message => digest(&url.as_str().into()),
             Dialect::V1 => internal.clone(),
             _ => task.id.clone(),
         });
         if is_of_message {
             let known = app.agent_pushes.store.of_task(task.owner, &task.id).await.map_err(Fault::from)?;
-            let known = known.iter().find(|push| push.config == config && push.url.as_str() == url.as_str());
-            if let Some(push) = known {
-                return Ok(shown(push, &secrets, dialect));
+            for push in known.iter().filter(|push| push.config == config && push.url == url) {
+                if opened(app, push)? == secrets {
+                    return Ok(shown(push, &secrets, dialect));
+                }
             }
         }
+        let text = serde_json::to_string(&secrets).map_err(Fault::internal)?;
         let push = AgentPush {
             secrets: app.agent_pushes.sealer.seal(&text, &internal, app.entropy.bytes())?,
             id: internal,

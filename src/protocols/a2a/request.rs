@@ -32,8 +32,6 @@ pub(super) const CHECK_INTERVAL: Duration = Duration::from_secs(1);
 /// Time that a client waits for the end of a batch, which can take a day. Afterwards its task is still working. Clients and
 /// proxies often end a request after a minute.
 const BATCH_WAIT: Duration = Duration::from_secs(45);
-/// Looks at a batch between two checks of the caller's credential.
-const UNCHECKED_LOOKS: u64 = 60;
 
 /// Context of the protocol's methods.
 #[derive(Clone)]
@@ -164,14 +162,18 @@ impl AgentRequest {
         self.watch(json!({ "poll_id": poll, "after": seen }), None, Some(progress)).await
     }
 
+    /// Returns the operation with this effect on a task.
+    pub(super) fn operation(&self, task: Task) -> Result<&'static Entry, Fault> {
+        skill_for(self.tools(), task).ok_or_else(|| Fault::internal(format!("no operation for {task:?}")))
+    }
+
     async fn watch(
         &self,
         input: Value,
         wait_limit: Option<Duration>,
         progress: Option<ProgressSink>,
     ) -> Result<CallOutput, Fault> {
-        let entry = skill_for(self.tools(), Task::Follow);
-        let entry = entry.ok_or_else(|| Fault::internal("no operation follows polls"))?;
+        let entry = self.operation(Task::Follow)?;
         self.dispatched.store(true, Ordering::Relaxed);
         let request = self.head.admitted("a2a", self.admission.clone());
         let call = Call { wait_limit, progress, ..Call::new(request) };
@@ -179,27 +181,25 @@ impl AgentRequest {
     }
 
     /// Reads a batch.
-    pub(super) async fn read_batch(&self, batch: BatchId) -> Result<CallOutput, Fault> {
-        let entry = skill_for(self.tools(), Task::ReadBatch);
-        let entry = entry.ok_or_else(|| Fault::internal("no operation reads batches"))?;
+    async fn read_batch(&self, batch: BatchId) -> Result<CallOutput, Fault> {
+        let entry = self.operation(Task::ReadBatch)?;
         self.dispatch(entry, json!({ "batch_id": batch }), None, None).await
     }
 
-    /// Reads a batch again, for the look with this number. The credential is checked again from time to time, because it can
-    /// end while a client follows the batch. The other looks are no requests of the client, and are not logged.
-    pub(super) async fn look_at_batch(&self, batch: BatchId, number: u64) -> Result<CallOutput, Fault> {
-        let entry = skill_for(self.tools(), Task::ReadBatch);
-        let entry = entry.ok_or_else(|| Fault::internal("no operation reads batches"))?;
-        let input = json!({ "batch_id": batch });
-        if number.is_multiple_of(UNCHECKED_LOOKS) {
-            let request = self.head.guarded("a2a", self.head.credential.clone());
-            return dispatch(&self.state.app, entry, Call::new(request), Ok(input))
-                .await
-                .result
-                .map(|done| done.output);
-        }
+    /// Reads a batch again. This is no request of the client, and is not logged.
+    pub(super) async fn look_at_batch(&self, batch: BatchId) -> Result<CallOutput, Fault> {
+        let entry = self.operation(Task::ReadBatch)?;
         let ports = Arc::clone(&self.state.app.ports);
-        entry.run(Ctx::new(ports, self.admission.caller.clone(), self.head.request_id), input).await
+        let cx = Ctx::new(ports, self.admission.caller.clone(), self.head.request_id);
+        entry.run(cx, json!({ "batch_id": batch })).await
+    }
+
+    /// Reads a batch again after checking the credential, which can end while a client follows the batch.
+    pub(super) async fn check_and_look_at_batch(&self, batch: BatchId) -> Result<CallOutput, Fault> {
+        let entry = self.operation(Task::ReadBatch)?;
+        let call = Call::new(self.head.guarded("a2a", self.head.credential.clone()));
+        let done = dispatch(&self.state.app, entry, call, Ok(json!({ "batch_id": batch }))).await;
+        done.result.map(|done| done.output)
     }
 
     /// Waits for the end of a batch, or until the wait limit.
@@ -207,7 +207,7 @@ impl AgentRequest {
         let until = Instant::now() + wait_limit;
         let stopping = self.state.app.tasks.token();
         let mut output = self.read_batch(batch).await?;
-        for number in 1.. {
+        loop {
             if !output.presentation.is_running() || Instant::now() + CHECK_INTERVAL > until {
                 return Ok(output);
             }
@@ -215,9 +215,8 @@ impl AgentRequest {
                 () = tokio::time::sleep(CHECK_INTERVAL) => {}
                 () = stopping.cancelled() => return Ok(output),
             }
-            output = self.look_at_batch(batch, number).await?;
+            output = self.look_at_batch(batch).await?;
         }
-        Ok(output)
     }
 
     /// Returns the current output for a task; `None` while it has no work.

@@ -14,7 +14,7 @@ use super::dialect::Dialect;
 use super::errors::Refusal;
 use super::fields::invalid;
 use super::fixtures;
-use super::message::{SkillCall, skill_for};
+use super::message::SkillCall;
 use super::message_form::stored;
 use super::message_names::{Names, message_name, opening_name};
 use super::modes::Modes;
@@ -115,8 +115,7 @@ async fn pay(
     step: PaymentMessage,
 ) -> Result<Conversation, Refusal> {
     agent.check_scope(Effect::Consult)?;
-    let entry = skill_for(agent.tools(), Task::Start);
-    let entry = entry.ok_or_else(|| Fault::internal("no operation starts polls"))?;
+    let entry = agent.operation(Task::Start)?;
     let input = known.content.known.clone();
     let names = Names::of(agent, sent, entry, &ParsedInput::Input(input.clone()));
     let content = stored(sent.message, sent.context, sent.dialect);

@@ -118,7 +118,7 @@ struct Owner {
     nonce: String,
     cost: String,
     /// True if it has cost something.
-    is_charged: bool,
+    has_cost: bool,
     at_most: Option<String>,
     /// The money set aside for rows that have not ended.
     held: Option<String>,
@@ -261,7 +261,7 @@ impl Owner {
         Self {
             nonce,
             cost: figure(batch.cost_usd.0.as_usd()),
-            is_charged: batch.cost_usd.0 > MicroUsd::ZERO,
+            has_cost: batch.cost_usd.0 > MicroUsd::ZERO,
             held: (is_open && batch.held_usd.0 > MicroUsd::ZERO).then(|| figure(batch.held_usd.0.as_usd())),
             at_most: batch.max_cost_usd.map(|most| figure(most.0.as_usd())),
             errors: batch.errors,

@@ -33,8 +33,6 @@ pub struct StartPage<'a> {
     thresholds: [(&'static str, &'static str); 5],
     /// The balance of the visitor's account.
     balance: Option<String>,
-    /// True if polls are charged.
-    charges: bool,
     rejection: Option<FormRejection>,
     /// The section with a poll.
     featured: Option<Arc<str>>,
@@ -109,8 +107,7 @@ impl<'a> StartPage<'a> {
                 ("0.99", "99 %"),
                 ("1", "100 %"),
             ],
-            balance: data.balance,
-            charges: site.settings.offer.charges,
+            balance: data.balance.filter(|_| site.settings.offer.charges),
             rejection,
             featured: data.featured,
             examples: &EXAMPLES,

@@ -265,9 +265,6 @@ impl Row {
             };
             match run {
                 Ok(RowResponse { body, answer }) => {
-                    if !self.is_counted().await? {
-                        return self.postpone(AGAIN).await;
-                    }
                     let end = self.line(&row.custom_id, (200, request), &body)?;
                     return self.end(RowEnd::Completed(end, answer)).await;
                 }
@@ -302,33 +299,29 @@ impl Row {
         }
     }
 
-    /// Stores the cost of the row, unless its polls are charged. Returns `false` if it cannot be read now.
-    async fn is_counted(&self) -> Result<bool, StoreError> {
-        let Self { batches, batch, number, .. } = self;
-        if batches.billing {
-            return Ok(true);
-        }
-        match self.runner.cost(&self.reference()).await {
-            Ok(cost) => batches.store.set_cost(batch.id, *number, cost).await.map(|()| true),
-            Err(_) => Ok(false),
-        }
-    }
-
     /// Ends the lease after this time, so that the row is asked again.
     async fn postpone(&self, wait: Duration) -> Result<RowOutcome, StoreError> {
         self.batches.store.postpone_row(self.batch.id, self.number, wait).await?;
         Ok(RowOutcome::Done)
     }
 
-    /// Stores the end of the row.
+    /// Stores the end of the row, and before it the cost, unless its polls are charged. A row whose cost cannot be read now is
+    /// postponed.
     async fn end(&self, end: RowEnd) -> Result<RowOutcome, StoreError> {
+        let Self { batches, batch, number, .. } = self;
+        if !batches.billing && end != RowEnd::Blank {
+            let Ok(cost) = self.runner.cost(&self.reference()).await else {
+                return self.postpone(AGAIN).await;
+            };
+            batches.store.set_cost(batch.id, *number, cost).await?;
+        }
         let outcome = match &end {
             RowEnd::Completed(..) => "completed",
             RowEnd::Failed(_) => "failed",
             RowEnd::NotAsked(_) => "not_asked",
             RowEnd::Blank => "blank",
         };
-        self.batches.store.end_row(self.batch.id, self.number, end).await?;
+        batches.store.end_row(batch.id, *number, end).await?;
         metrics::counter!("ep_batch_rows_total", "outcome" => outcome).increment(1);
         Ok(RowOutcome::Done)
     }
@@ -358,9 +351,6 @@ impl Row {
     }
 
     async fn fail(&self, custom_id: &str, fault: Fault) -> Result<RowOutcome, StoreError> {
-        if !self.is_counted().await? {
-            return self.postpone(AGAIN).await;
-        }
         let request = RequestId::from_random(self.batches.entropy.bytes());
         let body = self.runner.error(&self.batch, &fault, request);
         let end = self.line(custom_id, (fault.kind().row().http, request), &body)?;

@@ -22,6 +22,7 @@ use crate::test_database::{TestDatabase, usd};
 
 on_both_engines!(
     a_batch_without_charges_keeps_its_maximum,
+    a_row_that_is_not_asked_returns_what_it_reserved,
     rows_that_fail_for_a_time_do_not_keep_a_batch_open,
     a_row_that_has_begun_is_finished_by_a_batch_that_ends_early,
     a_row_that_panics_fails_alone,
@@ -209,6 +210,21 @@ async fn a_batch_without_charges_keeps_its_maximum(db: TestDatabase) {
     assert_eq!((poor.status, &*poor.errors[0].code), (BatchStatus::Failed, "max_cost_too_low"));
     let unlimited = world.create(&["a", "b"]).await;
     assert_eq!(world.ended(unlimited).await.spent, usd(6));
+}
+
+/// The script says that every row costs 3, also the one that is left out.
+async fn a_row_that_is_not_asked_returns_what_it_reserved(db: TestDatabase) {
+    let world = World::start(&db, Script::new(Row::FailsForATime)).await;
+    let id = world.create_with(&["a", "later"], Some(usd(25))).await;
+    world.until(id, |batch| batch.rows.completed == 1).await;
+    while world.script.asked.load(Ordering::SeqCst) < 2 {
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+    world.batches.cancel(world.user, id).await.unwrap();
+    let batch = world.ended(id).await;
+    assert_eq!((batch.status, batch.rows.failed), (BatchStatus::Cancelled, 1));
+    assert_eq!(batch.spent, usd(6));
+    assert!(world.tasks.shut_down(Duration::from_secs(10)).await);
 }
 
 async fn rows_that_fail_for_a_time_do_not_keep_a_batch_open(db: TestDatabase) {
