@@ -64,6 +64,19 @@ pub struct BatchState {
     pub page_url: Option<String>,
 }
 
+/// Returns a state in words for people.
+pub const fn status_text(status: BatchStatus) -> &'static str {
+    match status {
+        BatchStatus::Validating => "Checking the rows",
+        BatchStatus::InProgress => "Asking",
+        BatchStatus::Cancelling => "Cancelling",
+        BatchStatus::Completed => "Completed",
+        BatchStatus::Failed => "Failed: no row was asked",
+        BatchStatus::Cancelled => "Cancelled",
+        BatchStatus::Expired => "Expired: not all rows were asked in time",
+    }
+}
+
 impl ToolOutput for BatchState {
     fn presentation(&self) -> Presentation {
         let state = TaskState::of_batch(self.status);

@@ -20,7 +20,7 @@ use ep_kernel::tool::{Effect, Entry, Latency, Method};
 use serde_json::{Map, Value};
 
 pub use answer::answer_of;
-pub use batch_state::{BATCH_PAGE, BatchState};
+pub use batch_state::{BATCH_PAGE, BatchState, status_text};
 pub use cancel_batch::CancelBatch;
 pub use create_batch::{CreateBatch, MAX_BODY, MAX_INLINE_ROWS, has_models, labels};
 pub use get_batch::GetBatch;

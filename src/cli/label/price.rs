@@ -65,7 +65,7 @@ impl Quote {
         match (missing, at_once, self.row_ms) {
             // The number of rows of standard input is not known.
             (None, ..) => {}
-            (Some(_), None, _) => text.push_str(", in a time that the service decides"),
+            (Some(_), None, _) => text.push_str("; the service sets the pace"),
             (Some(_), Some(_), None) => text.push_str(", time unknown until the first rows are labelled"),
             (Some(missing), Some(at_once), Some(ms)) => {
                 let waves = (missing.rows as f64 / f64::from(at_once)).max(1.0);

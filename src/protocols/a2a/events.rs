@@ -63,8 +63,8 @@ pub(super) async fn subscribe(
 /// Time limit for watching a task that any process can change; then its client must subscribe again.
 const WATCH_LIMIT: Duration = Duration::from_hours(1);
 
-/// Looks at a batch between two checks of the caller's credential.
-const UNCHECKED_LOOKS: u64 = 60;
+/// Seconds between two checks of the credential of a caller who follows a batch.
+const CHECKED_EVERY: u64 = 60;
 
 /// Returns the events of a task that waits for its client.
 fn wait(agent: AgentRequest, mut conversation: Conversation, view: View) -> Events {
@@ -123,7 +123,10 @@ async fn follow(agent: &AgentRequest, mut conversation: Conversation, view: View
     let poll = match work {
         TaskWork::Poll(poll) => poll,
         TaskWork::Batch(batch) => {
-            let rest = follow_batch(agent.clone(), conversation, batch, output, view);
+            let until = Instant::now() + WATCH_LIMIT;
+            let agent = agent.clone();
+            let rest =
+                follow_batch(FollowedBatch { agent, conversation, id: batch, shown: output, view, until });
             return Ok(futures::stream::iter([Ok(first)]).chain(rest).boxed());
         }
     };
@@ -139,61 +142,101 @@ async fn follow(agent: &AgentRequest, mut conversation: Conversation, view: View
 }
 
 /// Returns the events of a task whose batch is running: a status for each change of its state.
-fn follow_batch(
-    agent: AgentRequest,
-    mut conversation: Conversation,
-    batch: BatchId,
-    mut shown: CallOutput,
-    view: View,
-) -> Events {
+fn follow_batch(mut batch: FollowedBatch) -> Events {
     // No event shows the messages, which would stay in memory as long as the stream.
-    conversation.task.content = String::new();
-    conversation.content.messages = Vec::new();
+    batch.conversation.task.content = String::new();
+    batch.conversation.content.messages = Vec::new();
     let (events, queue) = mpsc::channel(MAX_EVENTS);
-    let (tasks, stopping) = (agent.state.app.tasks.clone(), agent.state.app.tasks.token());
+    let tasks = batch.agent.state.app.tasks.clone();
+    let stopping = tasks.token();
     tasks.spawn(async move {
-        let until = Instant::now() + WATCH_LIMIT;
-        for number in 1.. {
+        for second in 1.. {
             if !pause(&events, &stopping).await {
                 return;
             }
-            let output = if u64::is_multiple_of(number, UNCHECKED_LOOKS) {
-                agent.check_and_look_at_batch(batch).await
-            } else {
-                agent.look_at_batch(batch).await
-            };
-            let output = match output {
-                Ok(output) => output,
-                Err(fault) if !ends_stream(&fault) && Instant::now() < until => continue,
-                Err(fault) => {
-                    drop(events.send(Err(fault.into())).await);
-                    return;
-                }
-            };
-            let is_running = output.presentation.is_running();
-            if is_running && Instant::now() < until {
-                if output.value == shown.value {
-                    continue;
-                }
-                shown = output;
-                let summary = shown.presentation.summary.as_deref().unwrap_or_default();
-                let status = view.working(&conversation, summary, number);
-                let rows = json!({ "rows": shown.value["rows"] });
-                if events.send(Ok(view.status_event(&conversation, status, false, Some(rows)))).await.is_err()
-                {
-                    return;
-                }
-                continue;
-            }
-            for event in ended(&conversation, view, &output) {
-                if events.send(Ok(event)).await.is_err() {
+            let Some(news) = batch.news(second).await else { continue };
+            for event in news.events {
+                if events.send(event).await.is_err() {
                     return;
                 }
             }
-            return;
+            if news.is_last {
+                return;
+            }
         }
     });
     received(queue).boxed()
+}
+
+/// A batch that a client follows.
+struct FollowedBatch {
+    agent: AgentRequest,
+    conversation: Conversation,
+    id: BatchId,
+    /// The state that the client knows.
+    shown: CallOutput,
+    view: View,
+    until: Instant,
+}
+
+/// New events of a task.
+struct News {
+    events: Vec<Result<Value, Refusal>>,
+    is_last: bool,
+}
+
+impl FollowedBatch {
+    /// Looks at the batch in this second of the stream. Returns `None` if the client knows its state.
+    async fn news(&mut self, second: u64) -> Option<News> {
+        let is_checked = second.is_multiple_of(CHECKED_EVERY);
+        let is_due = second.is_multiple_of(seconds_apart(&self.shown)) || is_checked;
+        if !is_due && !self.is_over() && !self.has_ended().await {
+            return None;
+        }
+        let output = if is_checked {
+            self.agent.check_and_look_at_batch(self.id).await
+        } else {
+            self.agent.look_at_batch(self.id).await
+        };
+        let output = match output {
+            Ok(output) => output,
+            Err(fault) if !ends_stream(&fault) && !self.is_over() => return None,
+            Err(fault) => return Some(News { events: vec![Err(fault.into())], is_last: true }),
+        };
+        if self.is_over() || !output.presentation.is_running() {
+            let events = ended(&self.conversation, self.view, &output).into_iter().map(Ok).collect();
+            return Some(News { events, is_last: true });
+        }
+        if output.value == self.shown.value {
+            return None;
+        }
+        self.shown = output;
+        let summary = self.shown.presentation.summary.as_deref().unwrap_or_default();
+        let status = self.view.working(&self.conversation, summary, second);
+        let rows = json!({ "rows": self.shown.value["rows"] });
+        let event = self.view.status_event(&self.conversation, status, false, Some(rows));
+        Some(News { events: vec![Ok(event)], is_last: false })
+    }
+
+    /// True if the client has followed the batch for as long as it can.
+    fn is_over(&self) -> bool {
+        Instant::now() >= self.until
+    }
+
+    /// True if the task has ended or is gone, which is read faster than the state of the batch.
+    async fn has_ended(&self) -> bool {
+        match self.agent.find(&self.conversation.task.id).await {
+            Ok(Some(task)) => task.state.is_final(),
+            Ok(None) => true,
+            Err(_) => false,
+        }
+    }
+}
+
+/// Returns the seconds between two looks at a batch: more for a large one, because a look counts its rows.
+fn seconds_apart(shown: &CallOutput) -> u64 {
+    const ROWS_A_SECOND: u64 = 4_000;
+    1 + shown.value["rows"]["total"].as_u64().unwrap_or_default() / ROWS_A_SECOND
 }
 
 /// Waits until the next look at a task. Returns `false` if the client is gone, or the service stops.

@@ -2,12 +2,11 @@
 
 use ep_kernel::ports::{BatchStatus, RowCounts};
 use ep_polling::time::Timestamp;
-use ep_tools::batches::BatchState;
+use ep_tools::batches::{BatchState, status_text};
 
 use super::amounts::figure;
 use super::moments::Moment;
 use crate::layout::one_line;
-use crate::web::batch::word;
 
 /// A batch of the account.
 pub(crate) struct BatchRow {
@@ -25,7 +24,7 @@ impl BatchRow {
     pub(crate) fn new(batch: BatchState, now: Timestamp, page_of: impl Fn(&str) -> String) -> Self {
         let id = batch.batch_id.to_string();
         let RowCounts { total, completed, failed } = batch.rows;
-        let status = word(batch.status);
+        let status = status_text(batch.status);
         Self {
             path: page_of(&id),
             name: batch.metadata.get("name").and_then(|name| name.as_str()).map_or(id, str::to_owned),

@@ -17,7 +17,6 @@ use serde_json::json;
 
 use self::download::Download;
 pub(crate) use self::forms::{cancel, review, share};
-pub(in crate::web) use self::view::word;
 use self::view::{BatchPage, OwnerView, QueueView};
 use super::account::{Visitor, answered};
 use super::owned_page::{read, to_sign_in, with_own};

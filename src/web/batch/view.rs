@@ -7,7 +7,7 @@ use ep_kernel::ports::{BatchError, BatchStatus, RowCounts};
 use ep_polling::money::MicroUsd;
 use ep_polling::time::Timestamp;
 use ep_share_image::letter;
-use ep_tools::batches::{BatchReview, BatchState, ReviewRow};
+use ep_tools::batches::{BatchReview, BatchState, ReviewRow, status_text};
 use ep_tools::polls::sentences::number;
 
 use crate::layout::{HeaderVisitor, Layout, Renders, one_line, own};
@@ -161,7 +161,7 @@ impl<'a> BatchPage<'a> {
         let id = found.batch_id.to_string();
         let RowCounts { total, completed, failed } = found.rows;
         let done = completed + failed;
-        let is_open = is_open(found.status);
+        let is_open = found.status.is_open();
         let started = owner.as_ref().and_then(|owner| owner.batch.started_at);
         let answers = found.answers;
         let addresses = Addresses::new(site, &id);
@@ -172,7 +172,7 @@ impl<'a> BatchPage<'a> {
         let inner = Batch {
             name: found.title.unwrap_or_else(|| id.clone()),
             state: found.status,
-            status: word(found.status),
+            status: status_text(found.status),
             is_open,
             shared: found.shared,
             simulated: found.simulated,
@@ -332,24 +332,6 @@ impl Renders for BatchPage<'_> {
 
     fn markdown(&self) -> askama::Result<String> {
         BatchText { inner: &self.inner }.render()
-    }
-}
-
-/// True if the batch has not ended.
-const fn is_open(status: BatchStatus) -> bool {
-    matches!(status, BatchStatus::Validating | BatchStatus::InProgress | BatchStatus::Cancelling)
-}
-
-/// Returns the state for people.
-pub(in crate::web) const fn word(status: BatchStatus) -> &'static str {
-    match status {
-        BatchStatus::Validating => "Checking the rows",
-        BatchStatus::InProgress => "Asking",
-        BatchStatus::Cancelling => "Cancelling",
-        BatchStatus::Completed => "Completed",
-        BatchStatus::Failed => "Failed: no row was asked",
-        BatchStatus::Cancelled => "Cancelled",
-        BatchStatus::Expired => "Expired: not all rows were asked in time",
     }
 }
 

@@ -38,6 +38,11 @@ pub enum BatchStatus {
 }
 
 impl BatchStatus {
+    /// True if the batch has not ended.
+    pub const fn is_open(self) -> bool {
+        matches!(self, Self::Validating | Self::InProgress | Self::Cancelling)
+    }
+
     /// Returns the name in the database and on the wire.
     pub const fn as_str(self) -> &'static str {
         match self {

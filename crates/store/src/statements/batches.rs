@@ -86,7 +86,7 @@ macro_rules! batches {
              (SELECT COUNT(*) FROM batch_rows WHERE batch = batches.id AND outcome = 0) AS completed, \
              (SELECT COUNT(*) FROM batch_rows WHERE batch = batches.id AND outcome = 1) AS failed, \
              CAST(COALESCE((SELECT SUM(captured) FROM holds WHERE batch = batches.id), 0) AS BIGINT) \
-                 + CAST(COALESCE((SELECT SUM(cost) FROM batch_rows WHERE batch = batches.id AND outcome IS NOT NULL), 0) AS BIGINT) \
+                 + CAST(COALESCE((SELECT SUM(cost) FROM batch_rows WHERE batch = batches.id AND outcome IS NOT NULL AND cost IS NOT NULL), 0) AS BIGINT) \
                  AS spent, \
              (SELECT state FROM batch_notifications WHERE batch = batches.id) AS notification_state, \
              (SELECT last_error FROM batch_notifications WHERE batch = batches.id) AS notification_error, \

@@ -160,9 +160,7 @@ impl<'r> Batches<'_, 'r> {
         let (has_news, has_more) = (!results.is_empty(), results.len() == PAGE);
         flight.schedule(has_news, has_more);
         self.keep(place, results)?;
-        if has_more
-            || matches!(status, BatchStatus::Validating | BatchStatus::InProgress | BatchStatus::Cancelling)
-        {
+        if has_more || status.is_open() {
             return Ok(false);
         }
         for errors in [false, true] {
