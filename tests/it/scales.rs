@@ -57,13 +57,15 @@ async fn a_scale_asks_every_model_and_its_lower_median_stands_beside_the_plurali
         (&poll["termination_reason"], &poll["models_skipped"]),
         (&json!("roster_exhausted"), &json!(0))
     );
-    assert!(poll.get("contested").is_none() && poll["options"].as_array().unwrap().len() == 5);
+    assert_eq!((&poll["contested"], poll["options"].as_array().unwrap().len()), (&json!(true), 5));
     let result = client.get(&path_of(&poll)).await.expect(200);
-    assert_eq!(result["scale"], poll["scale"]);
+    assert_eq!((&result["scale"], &result["contested"]), (&poll["scale"], &poll["contested"]));
     let page = path_of(&poll).replace("/api/results", "/results");
     let markdown = client.get(&format!("{page}.md")).await;
     let markdown = if markdown.status == 404 { client.get(&page).await } else { markdown };
     assert!(markdown.text.contains("Median of all votes"), "{}", markdown.text);
+    let contested = "Contested: Less than two thirds of the votes are for the median level.";
+    assert!(markdown.text.contains(contested), "{}", markdown.text);
 }
 
 #[tokio::test]
@@ -73,10 +75,13 @@ async fn an_exact_tie_fails_and_one_vote_more_passes() {
     let poll = client.post("/api/poll", &rated(Some("4"), complete.clone())).await.expect(200);
     let pass = json!({ "mark": "4", "passed": false, "votes_for": 2, "votes_against": 2 });
     assert_eq!(poll["scale"], json!({ "median": "2", "pass": pass, "bound": 1.0 }));
-    assert_eq!((&poll["confidence"], &poll["is_tie"]), (&json!(1.0), &json!(true)));
+    assert_eq!(
+        (&poll["confidence"], &poll["is_tie"], &poll["contested"]),
+        (&json!(1.0), &json!(true), &json!(true))
+    );
     let poll = client.post("/api/poll", &rated(Some("2"), complete)).await.expect(200);
     let pass = json!({ "mark": "2", "passed": true, "votes_for": 3, "votes_against": 1 });
-    assert_eq!(poll["scale"]["pass"], pass);
+    assert_eq!((&poll["scale"]["pass"], &poll["contested"]), (&pass, &json!(false)));
 }
 
 #[tokio::test]

@@ -41,10 +41,9 @@ pub struct CompletedPoll {
     /// True if two or more options share the highest count.
     pub is_tie: bool,
     /// True if the result is contested: options tie, the winner has less than two thirds of the votes, or the strongest
-    /// model that voted chose another option (of models with an order of strength). Absent for a scale.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "bool")]
-    pub contested: Option<bool>,
+    /// model that voted chose another option (of models with an order of strength). On a scale, the winner is the median,
+    /// or the pass or fail.
+    pub contested: bool,
     /// The votes on a scale, beside the fields about options; absent if the options are no levels.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "ScaleResult")]

@@ -83,7 +83,8 @@ pub struct PollResponse {
     /// True if two or more options share the highest count.
     pub is_tie: bool,
     /// True if the result is contested: options tie, the winner has less than two thirds of the votes, or the strongest
-    /// model that voted chose another option (of models with an order of strength). Absent for a scale.
+    /// model that voted chose another option (of models with an order of strength). On a scale, the winner is the median,
+    /// or the pass or fail.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "bool")]
     pub contested: Option<bool>,
@@ -346,7 +347,7 @@ impl PollResponse {
             poll_type: PollType::Fptp,
             winning_option: summary.winning_option,
             is_tie: summary.is_tie,
-            contested: summary.contested,
+            contested: Some(summary.contested),
             scale: summary.scale,
             decision: summary.decision,
             confidence_threshold: plan.threshold.get(),

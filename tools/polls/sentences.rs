@@ -57,7 +57,7 @@ impl<'a> EndedPoll<'a> {
             threshold: Some(plan.threshold.get()),
             budget: (!plan.is_free()).then(|| Usd(plan.budget.amount())),
             simulated: plan.simulated,
-            contested: summary.contested == Some(true),
+            contested: summary.contested,
             scale: summary.scale.as_ref(),
         }
     }
@@ -211,13 +211,21 @@ impl EndedPoll<'_> {
         }
     }
 
-    /// Returns the reason why the winner is contested. None if it is not; the headline already says a tie.
+    /// Returns the reason why the result is contested. None if it is not; the headline already says a tie.
     pub fn dissent(&self) -> Option<String> {
-        let winner = self.winner.filter(|_| self.contested)?;
-        Some(if is_low_share(self.tally.of(winner), self.tally.votes()) {
-            "Less than two thirds of the votes are for the winner.".to_owned()
+        if !self.contested {
+            return None;
+        }
+        let (votes, winner, another) = match (self.scale, self.pass()) {
+            (_, Some(pass)) if pass.passed? => (pass.votes_for, "pass", "the fail"),
+            (_, Some(pass)) => (pass.votes_against, "fail", "the pass"),
+            (Some(scale), None) => (self.tally.of(scale.median.as_deref()?), "median level", "another level"),
+            (None, None) => (self.tally.of(self.winner?), "winner", "another option"),
+        };
+        Some(if is_low_share(votes, self.tally.votes()) {
+            format!("Less than two thirds of the votes are for the {winner}.")
         } else {
-            "The strongest model that voted chose another option.".to_owned()
+            format!("The strongest model that voted chose {another}.")
         })
     }
 
@@ -382,6 +390,14 @@ mod tests {
         assert!(dissent(&high, true).unwrap().contains("strongest model"));
         assert_eq!(dissent(&high, false), None);
         assert_eq!(EndedPoll { winner: None, contested: true, ..poll(&low) }.dissent(), None);
+        let pass = PassResult { mark: "4".into(), passed: Some(false), votes_for: 1, votes_against: 2 };
+        let scale = ScaleResult { median: Some("3".into()), pass: None, bound: None };
+        let marked = ScaleResult { pass: Some(pass), ..scale.clone() };
+        let levels = NamedTally(vec![("3".into(), 1), ("4".into(), 1), ("2".into(), 1)]);
+        let dissent =
+            |scale| EndedPoll { scale: Some(scale), contested: true, ..poll(&levels) }.dissent().unwrap();
+        assert_eq!(dissent(&scale), "Less than two thirds of the votes are for the median level.");
+        assert_eq!(dissent(&marked), "The strongest model that voted chose the pass.");
     }
 
     #[test]

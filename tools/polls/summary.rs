@@ -5,8 +5,7 @@ use std::collections::HashMap;
 use ep_kernel::executor::PollState;
 use ep_kernel::ports::{Closing, PastPoll, PollRecord};
 use ep_polling::ballot::Ballot;
-use ep_polling::choices::ChoiceKind;
-use ep_polling::contested::is_contested;
+use ep_polling::contested::is_contested_for;
 use ep_polling::scale_result::ScaleResult;
 use ep_polling::stopping::FinalResponse;
 use ep_polling::tally::{NamedTally, Outcome, Tally};
@@ -100,8 +99,8 @@ pub struct Summary {
     pub scale: Option<ScaleResult>,
     /// True if the highest count is shared.
     pub is_tie: bool,
-    /// True if the result is contested; `None` for a scale.
-    pub contested: Option<bool>,
+    /// True if the result is contested.
+    pub contested: bool,
     /// The decision, if the poll has a tie rule.
     pub decision: Option<PollDecision>,
     /// Votes per option.
@@ -177,11 +176,10 @@ pub fn decided(state: &PollState, tally: &Tally) -> (Option<usize>, DecidedBy) {
     tie_rule::decide(tally, plan.on_tie, ranked, is_final)
 }
 
-/// True if the result is contested. The levels of a scale are neighbours, so votes for several of them contest nothing.
-pub fn contested(state: &PollState, tally: &Tally) -> Option<bool> {
+/// True if the result is contested.
+pub fn contested(state: &PollState, tally: &Tally) -> bool {
     let plan = &state.record.plan;
-    let strongest = || plan.strongest_vote(state.ballots.iter().map(|ballot| &**ballot));
-    (plan.kind == ChoiceKind::Options).then(|| is_contested(tally, strongest()))
+    is_contested_for(plan.kind, tally, plan.strongest_vote(state.ballots.iter().map(|ballot| &**ballot)))
 }
 
 fn failed_calls(state: &PollState) -> u32 {

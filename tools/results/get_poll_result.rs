@@ -77,8 +77,8 @@ pub struct PollResult {
     /// True if two or more options share the highest count.
     pub is_tie: bool,
     /// True if the result is contested: options tie, the winner has less than two thirds of the votes, or the strongest
-    /// model that voted chose another option (of models with an order of strength). Absent for a scale, and while the poll
-    /// runs.
+    /// model that voted chose another option (of models with an order of strength). On a scale, the winner is the median,
+    /// or the pass or fail. Absent while the poll runs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "bool")]
     pub contested: Option<bool>,
@@ -315,7 +315,7 @@ impl PollResult {
             winning_option: summary.winning_option,
             scale: summary.scale,
             is_tie: summary.is_tie,
-            contested: summary.contested,
+            contested: Some(summary.contested),
             decision: summary.decision,
             early_terminated: summary.skipped > 0,
             termination_reason: closing.reason,

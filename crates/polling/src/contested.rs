@@ -1,5 +1,6 @@
 //! Results that are contested.
 
+use crate::choices::ChoiceKind;
 use crate::tally::{Outcome, Tally};
 
 /// True if a result is contested: options tie, the winner has less than two thirds of the votes, or the strongest model
@@ -23,11 +24,39 @@ pub fn is_contested(tally: &Tally, strongest: Option<usize>) -> bool {
     match tally.outcome() {
         Outcome::NoVotes => false,
         Outcome::Tie => true,
-        Outcome::Winner(winner) => {
-            let votes = tally.counts().get(winner).copied().unwrap_or_default();
-            is_low_share(votes, tally.votes()) || strongest.is_some_and(|option| option != winner)
+        Outcome::Winner(winner) => is_disputed(tally, winner, strongest),
+    }
+}
+
+/// True if a result for choices of this kind is contested. On a scale, the winner is its median; with a pass mark, it is
+/// the pass or the fail.
+///
+/// ```
+/// use ep_polling::choices::ChoiceKind;
+/// use ep_polling::contested::is_contested_for;
+/// use ep_polling::tally::Tally;
+///
+/// // Two of the three votes are for the median, and the strongest model voted for another level.
+/// let levels = Tally::of(5, [Some(3), Some(3), Some(4)]);
+/// assert!(!is_contested_for(ChoiceKind::Levels, &levels, None));
+/// assert!(is_contested_for(ChoiceKind::Levels, &levels, Some(4)));
+/// ```
+pub fn is_contested_for(kind: ChoiceKind, tally: &Tally, strongest: Option<usize>) -> bool {
+    match kind {
+        ChoiceKind::Options => is_contested(tally, strongest),
+        ChoiceKind::Levels => {
+            tally.lower_median().is_some_and(|median| is_disputed(tally, median, strongest))
+        }
+        ChoiceKind::PassMark(mark) => {
+            is_contested(&mark.votes(tally).into(), strongest.map(|level| mark.side(level) as usize))
         }
     }
+}
+
+/// True if this option has less than two thirds of the votes, or the strongest model that voted chose another one.
+fn is_disputed(tally: &Tally, winner: usize, strongest: Option<usize>) -> bool {
+    let votes = tally.counts().get(winner).copied().unwrap_or_default();
+    is_low_share(votes, tally.votes()) || strongest.is_some_and(|option| option != winner)
 }
 
 /// True if a winner with this number of votes has less than two thirds of all votes.
@@ -40,6 +69,8 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+    use crate::options::Levels;
+    use crate::scale::Scale;
 
     #[test]
     fn two_thirds_are_enough_and_less_is_contested() {
@@ -48,6 +79,25 @@ mod tests {
         {
             assert_eq!(is_low_share(votes, all), low, "{votes} of {all}");
         }
+    }
+
+    #[test]
+    fn scales_are_contested_by_their_median_and_marks_by_the_pass() {
+        let scale =
+            Scale::new(Levels::new(&["1", "2", "3", "4"].map(str::to_owned)).unwrap(), Some("3")).unwrap();
+        let mark = ChoiceKind::PassMark(scale.mark().unwrap());
+        let contested = |kind, votes: &[usize], strongest| {
+            is_contested_for(kind, &Tally::of(4, votes.iter().copied().map(Some)), strongest)
+        };
+        // Levels from the mark on pass likewise, so a dispute among them does not matter.
+        assert!(contested(ChoiceKind::Levels, &[2, 2, 3, 3], None));
+        assert!(!contested(mark, &[2, 2, 3, 3], Some(2)) && contested(mark, &[2, 2, 3, 0], Some(1)));
+        // A tie of levels is no tie of the median, but half of the votes are too few. An exact tie on the pass fails.
+        assert!(contested(ChoiceKind::Levels, &[0, 3], Some(0)) && contested(mark, &[0, 3], Some(0)));
+        assert!(
+            !contested(ChoiceKind::Levels, &[1, 1, 3], Some(1)) && !contested(ChoiceKind::Levels, &[], None)
+        );
+        assert!(!contested(mark, &[], None));
     }
 
     #[test]

@@ -115,6 +115,13 @@ impl PassVotes {
     }
 }
 
+impl From<PassVotes> for Tally {
+    /// Counts the sides as options: [`PassSide`] has their indices.
+    fn from(PassVotes { votes_for, votes_against }: PassVotes) -> Self {
+        Self::counted(vec![votes_against, votes_for])
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;

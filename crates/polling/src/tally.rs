@@ -30,6 +30,11 @@ impl Tally {
         tally
     }
 
+    /// Takes counts per option.
+    pub(crate) const fn counted(counts: Vec<u32>) -> Self {
+        Self(counts)
+    }
+
     /// Counts one vote; a vote for an unknown option is ignored.
     pub fn count(&mut self, option: usize) {
         if let Some(count) = self.0.get_mut(option) {
