@@ -52,12 +52,23 @@ pub fn lines(path: &Path) -> Vec<Value> {
 }
 
 pub async fn run(folder: &Path, upstream: &ScriptedUpstream, arguments: &[&str]) -> std::process::Output {
+    run_with(folder, upstream, arguments, &[]).await
+}
+
+/// Runs the command with further variables of the environment.
+async fn run_with(
+    folder: &Path,
+    upstream: &ScriptedUpstream,
+    arguments: &[&str],
+    variables: &[(&'static str, &'static str)],
+) -> std::process::Output {
     let folder = folder.to_owned();
     let arguments: Vec<String> = arguments.iter().map(ToString::to_string).collect();
-    let url = upstream.base_url();
+    let (url, variables) = (upstream.base_url(), variables.to_vec());
     let run = move || {
         let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
-        ep(&folder, &arguments, &[("EP_UPSTREAM_URL", &url), ("EP_LEASE_MS", "1500")])
+        let usual = [("EP_UPSTREAM_URL", &*url), ("EP_LEASE_MS", "1500")];
+        ep(&folder, &arguments, &[&usual[..], &variables].concat())
     };
     tokio::task::spawn_blocking(run).await.unwrap()
 }
@@ -115,6 +126,22 @@ async fn ties_follow_the_rule() {
     assert_eq!(upstream.total_calls(), calls);
     let broken = lines(&folder.path().join("strongest.jsonl"));
     assert!(broken.iter().all(|line| line["label"] == "negative" && line["by"] == "tie_break"), "{broken:?}");
+}
+
+#[tokio::test]
+async fn models_that_are_too_slow_are_named_with_the_settings_that_help() {
+    let folder = tempfile::tempdir().unwrap();
+    reviews(folder.path(), 2);
+    let hanging = Behaviour { actions: vec![Action::Hang], ..Behaviour::default() };
+    let upstream = ScriptedUpstream::start(Script::panel(3).with("maker1/line-1", hanging)).unwrap();
+    let limits = [("EP_POLL_DEADLINE_MS", "1000"), ("EP_UPSTREAM_TIMEOUT_MS", "1000")];
+    let output = run_with(folder.path(), &upstream, &arguments(&TRIO), &limits).await;
+    stdout(&output, 4);
+    let stderr = String::from_utf8_lossy(&output.stderr);
+    assert!(stderr.contains("2 rows: maker1/line-1 did not respond\n"), "{stderr}");
+    let advice =
+        "2 rows had models that did not respond in time: ask about fewer rows at once (--at-once), or give";
+    assert!(stderr.contains(advice), "{stderr}");
 }
 
 #[tokio::test]

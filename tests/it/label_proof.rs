@@ -382,7 +382,7 @@ async fn gold_rows_are_known_by_their_ids_when_the_question_changes() {
         let words = words.into_iter().chain(["--gold", &file, "--choose", "0", "--own-draw", "--out", &out]);
         let words: Vec<&str> = words.chain(["--max-error", "0.1", "--json"]).chain(TRIO).collect();
         let output = run(folder.path(), &upstream, &words).await;
-        String::from_utf8_lossy(&output.stderr).contains("60 of them were opened before")
+        String::from_utf8_lossy(&output.stderr).contains("60 of the gold rows were opened before")
     };
     assert!(!opened("first", rows("A long enough review", false), "Left or right? {text}").await);
     assert!(opened("added", rows("A long enough review", true), "Left or right? {text} ({kind})").await);
@@ -410,7 +410,7 @@ async fn gold_requests_are_known_by_their_ids_when_they_are_reworded() {
         let words: Vec<&str> =
             words.into_iter().chain(["--max-error", "0.1", "--json"]).chain(TRIO).collect();
         let output = run(folder.path(), &upstream, &words).await;
-        String::from_utf8_lossy(&output.stderr).contains("of them were opened before")
+        String::from_utf8_lossy(&output.stderr).contains("of the gold rows were opened before")
     };
     assert!(!opened("first", "Is this review good? Review", "quite long", 60).await);
     assert!(opened("reworded", "Would you buy after reading this? Review", "quite long", 60).await);
@@ -478,6 +478,30 @@ async fn an_evaluation_reads_the_labels_that_choose_and_names_the_panel_to_prove
 }
 
 #[tokio::test]
+async fn drawn_rows_without_a_label_count_as_errors() {
+    let fixture = Fixture::new().await;
+    fixture.write_gold("gold.csv", "1", |_, _| false);
+    let gold = fs::read_to_string(fixture.path("gold.csv")).unwrap();
+    let is_emptied = |row: &str| {
+        row.split_once(',')
+            .is_some_and(|(id, _)| fixture.labels.get(id).is_some_and(|line| !is_unanimous(line)))
+    };
+    let emptied: Vec<&str> = gold.lines().filter(|row| is_emptied(row)).take(2).collect();
+    let partly = emptied.iter().fold(gold.clone(), |gold, row| {
+        gold.replace(row, row.rsplit_once(',').map(|(rest, _)| format!("{rest},")).unwrap().as_str())
+    });
+    fs::write(fixture.path("gold.csv"), partly).unwrap();
+    let proof = ["--gold", "gold.csv", "--max-error", "0.1", "--choose", "0"];
+    let output = run(fixture.folder.path(), &fixture.upstream, &arguments(&proof)).await;
+    let summary: Value = serde_json::from_str(&stdout(&output, 0)).unwrap();
+    let notice = "2 rows of gold.csv have no label and count as errors: label them first";
+    assert!(String::from_utf8_lossy(&output.stderr).contains(notice), "{output:?}");
+    let tests = &summary["proof"]["rules"][0]["tests"];
+    assert_eq!((&tests[0]["wrong"], &tests[1]["wrong"]), (&json!(0), &json!(2)), "{tests}");
+    assert!(summary["proof"]["statement"].as_str().unwrap().contains("of the rows of data.csv"), "{summary}");
+}
+
+#[tokio::test]
 async fn wrong_gold_files_ask_nothing() {
     let folder = tempfile::tempdir().unwrap();
     write_rows(&folder.path().join("data.csv"), 0..10);
@@ -507,7 +531,7 @@ async fn wrong_gold_files_ask_nothing() {
     refused("id,text,options,gold\n", &error, "gold.csv has no rows").await;
     refused(&format!("{row}\n"), &error, "gold.csv has no labels: all 1 cells of its column are empty").await;
     let second = "r2,Text 2,left 2|right 2,\n";
-    refused(&format!("{one}{second}"), &error, "gold.csv: 1 of 2 rows have no label").await;
+    refused(&format!("{one}{second}"), &error, "0 labelled rows to prove with, and 29 are the fewest").await;
     refused(&one, &["--own-draw"], "--max-error 0.05").await;
     refused(&one, &["--max-error", "5"], "must be above 0 and below 1").await;
     refused(&one, &["--max-error", "0.1", "--prove", "4"], "--prove 4 must be between 1 and 3").await;

@@ -6,6 +6,7 @@ use std::io::{BufRead, BufReader, ErrorKind, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
 use anyhow::Context;
+use ep_polling::ballot::Reason;
 use ep_polling::money::{MicroUsd, Usd};
 use ep_polling::time::Timestamp;
 use serde::{Deserialize, Serialize};
@@ -34,9 +35,19 @@ struct Attempts {
     line: u64,
     /// True if no model of its polls responded with a vote.
     is_silent: bool,
+    /// True if a model had no time left to respond.
+    is_late: bool,
 }
 
 impl Attempts {
+    /// Describes the attempts for a row by their number, their cost, its last line and the votes of its models.
+    fn new(count: u32, cost: MicroUsd, line: u64, votes: &[EntryVote]) -> Self {
+        let is_late = |vote: &EntryVote| matches!(vote.error, Some(Reason::Timeout | Reason::Deadline));
+        // Without a poll, there are no votes.
+        let is_silent = !votes.is_empty() && are_without_vote(votes);
+        Self { count, cost, line, is_silent, is_late: votes.iter().any(is_late) }
+    }
+
     /// True if a further attempt can give the row a label.
     const fn may_succeed(&self) -> bool {
         self.count < if self.is_silent { MAX_SILENT_ATTEMPTS } else { MAX_ATTEMPTS }
@@ -103,8 +114,7 @@ impl FailedRows {
         for line in lines(&path)? {
             let line = line?;
             if let Some(Failure { key, attempts: count, cost_usd, votes, .. }) = failure(&line) {
-                let is_silent = are_silent(&votes);
-                attempts.insert(key, Attempts { count, cost: cost_usd.0, line: end, is_silent });
+                attempts.insert(key, Attempts::new(count, cost_usd.0, end, &votes));
             }
             end += line.len() as u64;
         }
@@ -159,8 +169,7 @@ impl FailedRows {
     ) -> anyhow::Result<bool> {
         let Attempts { count, cost: earlier, .. } = self.attempts.get(&key).copied().unwrap_or_default();
         let Failed { reason, asked_at, votes, simulated } = failed;
-        let is_silent = are_silent(&votes);
-        let attempts = Attempts { count: count + 1, cost: earlier.plus(cost), line: self.end, is_silent };
+        let attempts = Attempts::new(count + 1, earlier.plus(cost), self.end, &votes);
         let mut fields = row.fields.clone();
         let failure = Failure {
             key,
@@ -195,17 +204,22 @@ impl FailedRows {
         Ok(self.this_run.insert(key, place).is_none())
     }
 
-    /// Tells how many rows failed, and why. Removes rows from the file that have a label, and earlier lines of a row.
-    pub(super) fn finish(self, journal: &Journal) -> anyhow::Result<()> {
-        let mut counts = [0_u64; MAX_REASONS + 1];
-        for place in self.this_run.iter().filter(|(key, _)| !journal.has(**key)).map(|(_, place)| *place) {
-            if let Some(count) = counts.get_mut(place) {
+    /// Tells how many rows failed, and why; for models that were too slow, with this advice. Removes rows from the file that
+    /// have a label, and earlier lines of a row.
+    pub(super) fn finish(self, journal: &Journal, for_slow_models: &str) -> anyhow::Result<()> {
+        let (mut counts, mut late) = ([0_u64; MAX_REASONS + 1], 0_u64);
+        for (key, place) in self.this_run.iter().filter(|(key, _)| !journal.has(**key)) {
+            if let Some(count) = counts.get_mut(*place) {
                 *count += 1;
             }
+            late += u64::from(self.attempts.get(key).is_some_and(|attempts| attempts.is_late));
         }
         let reasons = self.reasons.iter().map(String::as_str).chain(std::iter::repeat("other reasons"));
         for (rows, reason) in counts.into_iter().zip(reasons).filter(|(rows, _)| *rows > 0) {
             eprintln!("{rows} rows: {}", printable(reason));
+        }
+        if late > 0 {
+            eprintln!("{late} rows had models that did not respond in time: {for_slow_models}");
         }
         let rows = self.count(journal);
         if rows > 0 && journal.is_streamed() {
@@ -243,11 +257,6 @@ impl FailedRows {
         }
         Ok(())
     }
-}
-
-/// True if there was a poll, and no model voted.
-fn are_silent(votes: &[EntryVote]) -> bool {
-    !votes.is_empty() && are_without_vote(votes)
 }
 
 /// Returns the lines of a file with their ends; none if there is no file.

@@ -32,6 +32,11 @@ use crate::config::Config;
 
 /// Lease of a row's poll, in milliseconds: after a kill, the next run waits so long.
 const LEASE_MS: u64 = 5_000;
+/// The advice for models that are too slow for the service of this process.
+const SLOW_HERE: &str = "ask about fewer rows at once (--at-once), or give a poll and its calls more time \
+                         (EP_POLL_DEADLINE_MS, EP_UPSTREAM_TIMEOUT_MS)";
+/// The advice for models that are too slow for a server.
+const SLOW_AT_SERVER: &str = "take faster models, or ask the operator of the service for more time";
 
 /// Opens the service of a run, here or at a server.
 pub(super) async fn open_target(config: &Config, arguments: &RunArguments) -> anyhow::Result<Target> {
@@ -174,7 +179,7 @@ impl Labelling<'_> {
         let rows = input.as_ref().map(|input| input.keys.len() as u64);
         let keys = input.map_or(seen, |input| input.keys);
         let (unfinished, failed_rows) = (failed.unfinished(&keys, journal), failed.count(journal));
-        failed.finish(journal)?;
+        failed.finish(journal, if server.is_some() { SLOW_AT_SERVER } else { SLOW_HERE })?;
         Ok(RunOutcome { end: ended?, keys, rows, unfinished, failed: failed_rows, cost })
     }
 }

@@ -239,14 +239,8 @@ fn refuse_bad_gold(
     if missing == rows.len() {
         bail!("{name} has no labels: all {missing} cells of its column are empty");
     }
-    if missing > 0 && !arguments.count_unlabelled {
-        bail!(
-            "{name}: {missing} of {} rows have no label; label them, or count those that --sample drew as errors with \
-             --count-unlabelled",
-            rows.len()
-        );
-    }
-    let (labelled, fewest) = (declaration.proof_rows().count() as u64, declaration.fewest_gold());
+    let labelled = declaration.proof_rows().filter(|row| row.label.is_some()).count() as u64;
+    let fewest = declaration.fewest_gold();
     if labelled < fewest {
         let apart = match arguments.rows.choose {
             0 => String::new(),

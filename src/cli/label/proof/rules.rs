@@ -31,9 +31,6 @@ pub(in crate::cli::label) struct ProofArguments {
     /// Share of all labels of the file that may be accepted and wrong; the other rows are labelled by hand
     #[arg(long, value_delimiter = ',', value_name = "SHARE,…", requires = "gold")]
     max_set_error: Vec<Fraction>,
-    /// Count drawn rows without a label as errors; by default, they are refused
-    #[arg(long, requires = "gold")]
-    pub(super) count_unlabelled: bool,
     /// Numbers of models to prove, the strongest first, such as 1,3,5; by default all of them
     #[arg(long, value_delimiter = ',', value_name = "NUMBER,…", requires = "gold")]
     prove: Vec<usize>,

@@ -22,13 +22,19 @@ pub(super) fn notice(declaration: &Declaration, names: &FileNames, opened: usize
     if apart > 0 {
         let _ = write!(text, "; {apart} are set apart to choose the panel (--choose 0 proves with them)");
     }
+    let unlabelled = gold.rows.iter().filter(|row| row.part == Part::Prove && row.label.is_none()).count();
+    if unlabelled > 0 {
+        let (name, use_of) =
+            (names.gold.display(), if gold.is_drawn { "count as errors" } else { "prove nothing" });
+        let _ = write!(text, "\n{unlabelled} rows of {name} have no label and {use_of}: label them first");
+    }
     if !gold.is_drawn {
         let _ = write!(text, "\n{}: a proof will be about rows drawn like the gold", not_drawn(gold, names));
     }
     if opened > 0 {
         let _ = write!(
             text,
-            "\n{opened} of them were opened before; for other rules or votes, they prove nothing"
+            "\n{opened} of the gold rows were opened before; for other rules or votes, they prove nothing"
         );
     }
     text
