@@ -134,7 +134,13 @@ pub(super) async fn list(agent: &AgentRequest, params: &Value, dialect: Dialect)
     let mut tasks = Vec::with_capacity(found.tasks.len());
     for task in found.tasks {
         let conversation = Conversation::of(task);
-        let output = if artifacts { agent.output(&conversation, Some(Duration::ZERO)).await? } else { None };
+        let output =
+            if artifacts { agent.output(&conversation, Some(Duration::ZERO)).await } else { Ok(None) };
+        let output = match output {
+            // What the task did was deleted after the tasks were listed.
+            Err(fault) if fault.kind() == Kind::NotFound => continue,
+            output => output?,
+        };
         tasks.push(view.task(&conversation, output.as_ref()));
     }
     Ok(page(&tasks, &next, size, found.total))
