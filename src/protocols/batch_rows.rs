@@ -14,6 +14,7 @@ use ep_kernel::tool::Entry;
 use ep_polling::money::MicroUsd;
 use ep_tools::batches::{answer_of, operation_of_rows, with_defaults};
 use ep_tools::polls::reply::Costs;
+use ep_tools::polls::usage_of;
 use serde_json::Value;
 
 use super::openai::rows::{AskedQuestion, ENDPOINTS, RowCall, RowEndpoint, error_body};
@@ -107,8 +108,9 @@ impl RowRunner for BatchRows {
                 output.value
             }
         };
-        let poll = self.app.ports.polls.only_poll_of(&reference).await?;
-        Ok(RowResponse { body, answer: poll.map(|poll| answer_of(&poll)) })
+        let polls = self.app.ports.polls.polls_of(&reference).await?;
+        let answer = if let [poll] = &*polls { Some(answer_of(poll)) } else { None };
+        Ok(RowResponse { body, answer, usage: usage_of(&polls) })
     }
 
     async fn cost(&self, reference: &str) -> Result<MicroUsd, Fault> {

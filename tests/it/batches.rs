@@ -95,7 +95,7 @@ async fn rows_are_answered_and_errors_have_a_file_of_their_own() {
     let (client, stranger) = (account(&service).await, account(&service).await);
     let mut bad = row("bad");
     bad["body"]["messages"] = json!([]);
-    let content = format!("{}\n{bad}\n", rows(12));
+    let content = format!("{}\n{bad}\n", rows(12)).replace(r#""body":{"#, r#""body":{"model":"trio","#);
     let file = upload(&client, &content).await;
     let id = create(&client, &file).await;
     let batch = ended(&client, &id).await;
@@ -109,6 +109,12 @@ async fn rows_are_answered_and_errors_have_a_file_of_their_own() {
         let message = response["body"]["choices"][0]["message"].clone();
         assert!(message["content"].is_string() || message["refusal"].is_string(), "{message}");
     }
+    let sum = |name: &str| -> u64 {
+        answers.iter().map(|answer| answer["response"]["body"]["usage"][name].as_u64().unwrap()).sum()
+    };
+    let usage = &batch["usage"];
+    assert!(sum("total_tokens") > 0 && usage["total_tokens"] == sum("total_tokens"), "{batch}");
+    assert_eq!((&usage["input_tokens"], &batch["model"]), (&json!(sum("prompt_tokens")), &json!("trio")));
     let errors = lines(&client, &batch["error_file_id"]).await;
     assert_eq!(errors[0]["custom_id"], "bad");
     assert_eq!(errors[0]["response"]["status_code"], 400);

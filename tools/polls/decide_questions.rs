@@ -2,9 +2,10 @@
 
 use ep_kernel::ctx::Ctx;
 use ep_kernel::executor::Opener;
+use ep_kernel::executor::PollState;
 use ep_kernel::fault::{Fault, Kind};
 use ep_kernel::tool::{Access, Agents, Cost, Effect, Latency, Rate, Rest, Spec, Task, Tool, ToolOutput};
-use ep_polling::ballot::Ballot;
+use ep_polling::ballot::TokenUsage;
 use ep_polling::budget::Budget;
 use ep_polling::choices::Choices;
 use ep_polling::money::MicroUsd;
@@ -89,22 +90,9 @@ pub struct Decisions {
     pub usage: TokenUsage,
 }
 
-/// Tokens.
-#[derive(Debug, Clone, Copy, Default, Serialize, Deserialize, JsonSchema)]
-pub struct TokenUsage {
-    /// Tokens of the prompts.
-    pub prompt_tokens: u64,
-    /// Tokens of the responses.
-    pub completion_tokens: u64,
-}
-
-impl TokenUsage {
-    fn of<'a>(ballots: impl IntoIterator<Item = &'a Ballot>) -> Self {
-        ballots.into_iter().filter_map(|ballot| ballot.tokens).fold(Self::default(), |sum, tokens| Self {
-            prompt_tokens: sum.prompt_tokens + u64::from(tokens.prompt),
-            completion_tokens: sum.completion_tokens + u64::from(tokens.completion),
-        })
-    }
+/// Returns the tokens of all models of polls.
+pub fn usage_of(polls: &[PollState]) -> TokenUsage {
+    TokenUsage::of(polls.iter().flat_map(|poll| poll.ballots.iter().map(AsRef::as_ref)))
 }
 
 impl ToolOutput for Decisions {
@@ -164,7 +152,7 @@ pub(super) async fn decide(cx: &Ctx, plans: Vec<Plan>, opener: Opener) -> Result
     let costs = cx.caller.user().is_some();
     Ok(Decisions {
         results: states.iter().map(|state| PollResult::of(cx, state, costs)).collect(),
-        usage: TokenUsage::of(states.iter().flat_map(|state| state.ballots.iter().map(AsRef::as_ref))),
+        usage: usage_of(&states),
     })
 }
 

@@ -34,7 +34,7 @@ mod watch_poll;
 pub use cancel_poll::CancelPoll;
 pub use completion::PollCompleted;
 pub use decide_free_questions::DecideFreeQuestions;
-pub use decide_questions::{DecideQuestions, Decisions, MAX_QUESTIONS, TokenUsage};
+pub use decide_questions::{DecideQuestions, Decisions, MAX_QUESTIONS, usage_of};
 pub use delete_poll::DeletePoll;
 pub use dry_run_poll::DryRunPoll;
 pub use estimate::{DryRun, Estimates, typical_vote_cost};

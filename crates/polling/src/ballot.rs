@@ -245,6 +245,26 @@ impl Tokens {
     }
 }
 
+/// The tokens of the models of several ballots, as far as the upstream reports them.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct TokenUsage {
+    /// Tokens of the prompts.
+    pub prompt_tokens: u64,
+    /// Tokens of the responses.
+    pub completion_tokens: u64,
+}
+
+impl TokenUsage {
+    /// Sums the tokens of ballots.
+    pub fn of<'a>(ballots: impl IntoIterator<Item = &'a Ballot>) -> Self {
+        ballots.into_iter().filter_map(|ballot| ballot.tokens).fold(Self::default(), |sum, tokens| Self {
+            prompt_tokens: sum.prompt_tokens + u64::from(tokens.prompt),
+            completion_tokens: sum.completion_tokens + u64::from(tokens.completion),
+        })
+    }
+}
+
 /// The result of asking one model.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ModelResponse {

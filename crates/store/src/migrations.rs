@@ -58,6 +58,7 @@ const MIGRATIONS: &[MigrationFile] = &[
     step!(37, "0037", "evaluations"),
     step!(38, "0038", "tasks_of_batches"),
     step!(39, "0039", "costs_of_rows"),
+    step!(40, "0040", "tokens_of_batches"),
 ];
 
 pub(crate) fn sqlite() -> Migrator {

@@ -19,6 +19,7 @@ use serde_json::{Map, Value, json};
 use super::decide::Terms;
 use super::lists::{account, page, path_id, query, seconds};
 use super::request::{object, present};
+use super::responses::usage_object;
 use super::retries::is_retry;
 use super::upload::retention;
 use crate::http::{AppState, Exchange, json as json_response, read_json};
@@ -174,6 +175,8 @@ fn shown(batch: &BatchRecord) -> Value {
         "cancelling_at": batch.cancelling_at.map(seconds),
         "cancelled_at": ended(BatchStatus::Cancelled),
         "request_counts": batch.rows,
+        "model": batch.model,
+        "usage": batch.usage.map(usage_object),
         "metadata": (!batch.terms.metadata.is_empty()).then_some(&batch.terms.metadata),
         "poll": { "cost_usd": Usd(batch.spent), "held_usd": Usd(batch.held) },
     })

@@ -2,6 +2,7 @@
 
 use axum::response::sse::Event;
 use ep_kernel::fault::Fault;
+use ep_polling::ballot::TokenUsage;
 use serde_json::{Map, Value, json};
 
 use super::decide::{Decided, Dialect};
@@ -134,14 +135,6 @@ impl ResponseRequest {
 
     fn response(&self, decided: &Decided, status: &str, output: Value) -> Value {
         let is_complete = status == "completed";
-        let usage = decided.usage;
-        let usage = json!({
-            "input_tokens": usage.prompt_tokens,
-            "input_tokens_details": { "cached_tokens": 0 },
-            "output_tokens": usage.completion_tokens,
-            "output_tokens_details": { "reasoning_tokens": 0 },
-            "total_tokens": usage.prompt_tokens + usage.completion_tokens,
-        });
         let created = decided.created.millis() / 1000;
         let mut response = json!({
             "id": format!("resp_{}", decided.id()),
@@ -159,7 +152,7 @@ impl ResponseRequest {
             "reasoning": { "effort": null, "summary": null },
             "store": false,
             "truncation": "disabled",
-            "usage": is_complete.then_some(usage),
+            "usage": is_complete.then(|| usage_object(decided.usage)),
             "poll": is_complete.then(|| decided.evidence(&self.chat.questions)),
         });
         if let Some(members) = response.as_object_mut() {
@@ -235,4 +228,15 @@ fn messages(body: &Map<String, Value>) -> Result<Vec<Message>, Refusal> {
         return Err(unsupported("input", "has no text: say what to decide"));
     }
     Ok(read)
+}
+
+/// Returns tokens as the Responses API and batches show them.
+pub(super) fn usage_object(usage: TokenUsage) -> Value {
+    json!({
+        "input_tokens": usage.prompt_tokens,
+        "input_tokens_details": { "cached_tokens": 0 },
+        "output_tokens": usage.completion_tokens,
+        "output_tokens_details": { "reasoning_tokens": 0 },
+        "total_tokens": usage.prompt_tokens + usage.completion_tokens,
+    })
 }

@@ -1,6 +1,7 @@
 //! The port by which a batch asks its rows.
 
 use async_trait::async_trait;
+use ep_polling::ballot::TokenUsage;
 use ep_polling::money::MicroUsd;
 use serde_json::Value;
 
@@ -15,6 +16,8 @@ pub struct RowResponse {
     pub body: Value,
     /// The answer, if the row asked one poll.
     pub answer: Option<RowAnswer>,
+    /// The tokens of its models.
+    pub usage: TokenUsage,
 }
 
 /// Runs the requests of rows.

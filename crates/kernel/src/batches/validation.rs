@@ -3,13 +3,14 @@
 use std::collections::HashSet;
 
 use ep_polling::money::{Hold, MicroUsd};
+use serde_json::Value;
 use sha2::{Digest, Sha256};
 
 use super::Batches;
 use super::line;
 use super::runner::RowRunner;
 use crate::fault::{Fault, Kind};
-use crate::ports::{BatchError, BatchMoney, BatchRecord, StoreError};
+use crate::ports::{BatchError, BatchMoney, BatchRecord, CheckedRows, StoreError};
 
 /// Maximum number of rows of a batch.
 pub const MAX_ROWS: u32 = 100_000;
@@ -25,7 +26,18 @@ struct Sums {
     rows: u32,
     at_most: MicroUsd,
     dearest: MicroUsd,
+    /// Two of the models that rows name; one if all rows name the same one.
+    models: Vec<Option<String>>,
     errors: Vec<BatchError>,
+}
+
+impl Sums {
+    fn add_model(&mut self, row: &line::BatchLine) {
+        let model = row.body.get("model").and_then(Value::as_str);
+        if self.models.len() < 2 && !self.models.iter().any(|known| known.as_deref() == model) {
+            self.models.push(model.map(str::to_owned));
+        }
+    }
 }
 
 impl Batches {
@@ -52,7 +64,9 @@ impl Batches {
             } else {
                 BatchMoney::Budget(batch.terms.max_cost)
             };
-            match self.store.start_batch(batch.id, sums.lines, sums.rows, money, now).await {
+            let model = if let [one] = &mut *sums.models { one.take() } else { None };
+            let rows = CheckedRows { lines: sums.lines, total: sums.rows, model };
+            match self.store.start_batch(batch.id, rows, money, now).await {
                 Ok(_) => return Ok(()),
                 Err(
                     error @ (StoreError::InsufficientBalance { .. }
@@ -102,6 +116,7 @@ impl Batches {
                     Ok(row) => {
                         let mut name = [0; 16];
                         name.copy_from_slice(&Sha256::digest(row.custom_id.as_bytes())[..16]);
+                        sums.add_model(&row);
                         if seen.insert(name) {
                             self.add_price(&mut sums, batch, &row, runner).await?;
                             None

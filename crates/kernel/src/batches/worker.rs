@@ -21,7 +21,7 @@ use super::validation::is_temporary;
 use crate::batch_id::BatchId;
 use crate::caller::{RequestId, UserId};
 use crate::fault::{Fault, Kind};
-use crate::ports::{BatchRecord, BatchStatus, Lease, LeasedRows, RowBudget, RowEnd, StoreError};
+use crate::ports::{BatchRecord, BatchStatus, Lease, LeasedRows, RowBudget, RowEnd, RowResult, StoreError};
 use crate::tasks::Tasks;
 
 /// Interval of looking for work that no signal announced: that of other processes.
@@ -264,9 +264,9 @@ impl Row {
                 Err(fault) => Err(fault),
             };
             match run {
-                Ok(RowResponse { body, answer }) => {
-                    let end = self.line(&row.custom_id, (200, request), &body)?;
-                    return self.end(RowEnd::Completed(end, answer)).await;
+                Ok(RowResponse { body, answer, usage }) => {
+                    let line = self.line(&row.custom_id, (200, request), &body)?;
+                    return self.end(RowEnd::Completed(RowResult { line, answer, usage })).await;
                 }
                 Err(fault) if is_temporary(fault.kind()) => {
                     let wait = fault.retry_after_seconds().map_or(AGAIN, Duration::from_secs);

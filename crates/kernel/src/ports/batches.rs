@@ -13,6 +13,7 @@ use crate::batch_id::{BatchId, FileId};
 use crate::caller::{KeyId, UserId};
 use crate::webhook_url::WebhookUrl;
 use ep_polling::agreement::Agreement;
+use ep_polling::ballot::TokenUsage;
 use ep_polling::money::{Hold, MicroUsd};
 use ep_polling::time::Timestamp;
 
@@ -139,6 +140,10 @@ pub struct BatchRecord {
     pub status: BatchStatus,
     /// The numbers of its rows.
     pub rows: RowCounts,
+    /// The model that all its rows name, once they are checked; `None` if they name several, or none.
+    pub model: Option<String>,
+    /// The tokens of its rows with a result, once it has ended.
+    pub usage: Option<TokenUsage>,
     /// The cost of its ended polls.
     pub spent: MicroUsd,
     /// The money set aside for rows that have not ended, including the holds of their polls.
@@ -194,6 +199,28 @@ pub enum RowKind {
     Failed,
 }
 
+/// The rows of a batch after their check.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct CheckedRows {
+    /// The number of lines of their file.
+    pub lines: u32,
+    /// The number of rows.
+    pub total: u32,
+    /// The model that all of them name; `None` if they name several, or none.
+    pub model: Option<String>,
+}
+
+/// The result of a row.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct RowResult {
+    /// A line of JSON.
+    pub line: String,
+    /// The answer, if the row has one poll.
+    pub answer: Option<RowAnswer>,
+    /// The tokens of its models.
+    pub usage: TokenUsage,
+}
+
 /// The answer of a row with one poll.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RowAnswer {
@@ -235,8 +262,8 @@ pub struct AnswerCounts {
 /// The end of a row.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum RowEnd {
-    /// It has a result: a line of JSON. A row with one poll has an answer, too.
-    Completed(String, Option<RowAnswer>),
+    /// It has a result.
+    Completed(RowResult),
     /// It has an error: a line of JSON.
     Failed(String),
     /// It was not asked, because the batch ended before: a line of JSON with the error.
@@ -316,14 +343,13 @@ pub trait BatchStore: Send + Sync {
     /// Renews the lease of a batch that is being validated. Returns `false` if it is not any more, or not by this worker.
     async fn renew_validation(&self, id: BatchId, lease: &Lease) -> Result<bool, StoreError>;
 
-    /// Starts a validated batch of `lines` lines, `total` of them rows, and sets its money aside.
+    /// Starts a batch with these rows, and sets its money aside.
     /// [`StoreError::InsufficientBalance`] and other errors of money like those of
     /// [`open_all`](super::PollStore::open_all).
     async fn start_batch(
         &self,
         id: BatchId,
-        lines: u32,
-        total: u32,
+        rows: CheckedRows,
         money: BatchMoney,
         at: Timestamp,
     ) -> Result<BatchStart, StoreError>;

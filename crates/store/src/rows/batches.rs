@@ -7,6 +7,7 @@ use ep_kernel::ports::{
     AnswerCounts, AnswerRecord, BatchNotification, BatchRecord, FileRecord, RowAnswer, RowCounts, StoreError,
 };
 use ep_polling::agreement::Agreement;
+use ep_polling::ballot::TokenUsage;
 use ep_polling::money::MicroUsd;
 use ep_polling::time::Timestamp;
 
@@ -50,6 +51,9 @@ row! {
         terms: String,
         status: String,
         total: i64,
+        model: Option<String>,
+        prompt_tokens: Option<i64>,
+        completion_tokens: Option<i64>,
         completed: i64,
         failed: i64,
         spent: i64,
@@ -151,6 +155,11 @@ impl TryFrom<BatchRow> for BatchRecord {
                 completed: row.completed as u32,
                 failed: row.failed as u32,
             },
+            model: row.model,
+            usage: row.prompt_tokens.zip(row.completion_tokens).map(|(prompt, completion)| TokenUsage {
+                prompt_tokens: prompt.unsigned_abs(),
+                completion_tokens: completion.unsigned_abs(),
+            }),
             spent: MicroUsd::new(row.spent),
             held: MicroUsd::new(row.held),
             errors: row.errors.as_deref().map_or(Ok(Vec::new()), serde_json::from_str).map_err(failed)?,

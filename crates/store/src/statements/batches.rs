@@ -82,7 +82,7 @@ pub(crate) const BATCH_BY_REQUEST: &str = "SELECT id FROM batches WHERE request_
 /// The columns of [`crate::rows::BatchRow`].
 macro_rules! batches {
     () => {
-        "SELECT id, user_id, file, terms, status, total, \
+        "SELECT id, user_id, file, terms, status, total, model, prompt_tokens, completion_tokens, \
              (SELECT COUNT(*) FROM batch_rows WHERE batch = batches.id AND outcome = 0) AS completed, \
              (SELECT COUNT(*) FROM batch_rows WHERE batch = batches.id AND outcome = 1) AS failed, \
              CAST(COALESCE((SELECT SUM(captured) FROM holds WHERE batch = batches.id), 0) AS BIGINT) \
@@ -113,7 +113,7 @@ pub(crate) const LOCK_BATCH: &str = "UPDATE batches SET leased = leased WHERE id
          (SELECT funder FROM accounts WHERE id = batches.user_id) AS funder, \
          (SELECT frozen FROM accounts WHERE id = batches.user_id) AS frozen, is_cut, budget";
 pub(crate) const START_BATCH: &str = "UPDATE batches SET status = 'in_progress', lines = $2, total = $3, \
-         held = $4, day = $5, budget = $7, started_at = $6, lease_worker = '', lease_until = 0 WHERE id = $1";
+         held = $4, day = $5, budget = $7, model = $8, started_at = $6, lease_worker = '', lease_until = 0 WHERE id = $1";
 pub(crate) const FAIL_BATCH: &str = "UPDATE batches SET status = 'failed', errors = $2, ended_at = $3, \
          lease_worker = '', lease_until = 0 WHERE id = $1 AND status = 'validating'";
 /// Batches with further rows, with rows of ended leases, or without unfinished rows. $2 is the time of the application's clock.
@@ -130,8 +130,10 @@ pub(crate) const CHANGE_BATCH_MONEY: &str = "UPDATE batches SET held = held + $2
 /// Returns what a poll did not spend to its batch, if it is open.
 pub(crate) const RETURN_TO_BATCH: &str =
     "UPDATE batches SET held = held + $2 WHERE id = $1 AND ended_at IS NULL";
-pub(crate) const END_BATCH: &str =
-    "UPDATE batches SET status = $2, ended_at = $3, held = 0 WHERE id = $1 AND ended_at IS NULL";
+pub(crate) const END_BATCH: &str = "UPDATE batches SET status = $2, ended_at = $3, held = 0, \
+         prompt_tokens = (SELECT CAST(SUM(prompt_tokens) AS BIGINT) FROM batch_rows WHERE batch = $1), \
+         completion_tokens = (SELECT CAST(SUM(completion_tokens) AS BIGINT) FROM batch_rows WHERE batch = $1) \
+     WHERE id = $1 AND ended_at IS NULL";
 pub(crate) const OLD_BATCHES: &str =
     "SELECT id FROM batches WHERE ended_at IS NOT NULL AND ended_at + keep_ms <= $1 LIMIT $2";
 pub(crate) const DELETE_ANSWERS: &str = "DELETE FROM batch_answers WHERE batch = $1";
@@ -166,7 +168,8 @@ pub(crate) const RENEW_ROWS: &str = "UPDATE batch_rows SET lease_until = (SELECT
      WHERE lease_worker = $1 AND outcome IS NULL AND lease_until > (SELECT now FROM clock)";
 /// Marks a batch that ends before all its rows were asked.
 pub(crate) const CUT_BATCH: &str = "UPDATE batches SET is_cut = 1 WHERE id = $1 AND is_cut = 0";
-pub(crate) const END_ROW: &str = "UPDATE batch_rows SET outcome = $3, response = $4 \
+pub(crate) const END_ROW: &str = "UPDATE batch_rows SET outcome = $3, response = $4, \
+         prompt_tokens = CAST($5 AS BIGINT), completion_tokens = CAST($6 AS BIGINT) \
      WHERE batch = $1 AND number = $2 AND outcome IS NULL";
 pub(crate) const ADD_ANSWER: &str = "INSERT INTO batch_answers (batch, number, answer, agreement, contested) \
      VALUES ($1, $2, $3, $4, $5)";

@@ -12,10 +12,12 @@ use ep_kernel::batch_id::BatchId;
 use ep_kernel::caller::UserId;
 use ep_kernel::ports::{
     AnswerCounts, AnswerRecord, BatchError, BatchMoney, BatchRecord, BatchStart, BatchStatus, BatchStore,
-    Lease, LeasedRows, ListPosition, NewBatch, RowAnswer, RowBudget, RowEnd, RowKind, StoreError,
+    CheckedRows, Lease, LeasedRows, ListPosition, NewBatch, RowAnswer, RowBudget, RowEnd, RowKind, RowResult,
+    StoreError,
 };
 use ep_kernel::webhook_url::WebhookUrl;
 use ep_polling::agreement::Agreement;
+use ep_polling::ballot::TokenUsage;
 use ep_polling::money::MicroUsd;
 use ep_polling::time::Timestamp;
 
@@ -80,14 +82,11 @@ impl<E: Engine> BatchStore for Database<E> {
     async fn start_batch(
         &self,
         id: BatchId,
-        lines: u32,
-        total: u32,
+        rows: CheckedRows,
         money: BatchMoney,
         at: Timestamp,
     ) -> Result<BatchStart, StoreError> {
-        self.0
-            .transact(Durability::PowerLoss, move |db| start(db, id, (lines, total), money, at).boxed())
-            .await
+        self.0.transact(Durability::PowerLoss, move |db| start(db, id, rows.clone(), money, at).boxed()).await
     }
 
     async fn fail_batch(&self, id: BatchId, errors: &[BatchError], at: Timestamp) -> Result<(), StoreError> {
@@ -136,13 +135,12 @@ impl<E: Engine> BatchStore for Database<E> {
 
     async fn end_row(&self, id: BatchId, number: u32, end: RowEnd) -> Result<(), StoreError> {
         let (outcome, response) = match &end {
-            RowEnd::Completed(response, None) => (outcome(RowKind::Completed), Some(&**response)),
-            RowEnd::Completed(response, Some(answer)) => {
-                let (response, answer) = (response.clone(), answer.clone());
+            RowEnd::Completed(result) => {
+                let result = result.clone();
                 return self
                     .0
                     .transact(Durability::ProcessCrash, move |db| {
-                        answer_row(db, (id, number), response, answer).boxed()
+                        complete_row(db, (id, number), result.clone()).boxed()
                     })
                     .await;
             }
@@ -154,7 +152,8 @@ impl<E: Engine> BatchStore for Database<E> {
             RowEnd::Blank => (BLANK, None),
         };
         // A result lost in a power loss is read again from its polls.
-        let values = values![id, number, outcome, response];
+        let none: Option<i64> = None;
+        let values = values![id, number, outcome, response, none, none];
         self.0.execute(Durability::ProcessCrash, sql::END_ROW, values).await.map(drop)
     }
 
@@ -298,16 +297,18 @@ async fn set_cost<C: Connection>(
 }
 
 /// Stores the result and the answer of a row, once.
-async fn answer_row<C: Connection>(
+async fn complete_row<C: Connection>(
     db: &mut C,
     (id, number): (BatchId, u32),
-    response: String,
-    answer: RowAnswer,
+    RowResult { line, answer, usage }: RowResult,
 ) -> Result<(), StoreError> {
-    let values = values![id, number, outcome(RowKind::Completed), &*response];
+    let TokenUsage { prompt_tokens, completion_tokens } = usage;
+    let (prompt, completion) = (prompt_tokens as i64, completion_tokens as i64);
+    let values = values![id, number, outcome(RowKind::Completed), &*line, prompt, completion];
     if db.execute(sql::END_ROW, values).await? == 0 {
         return Ok(());
     }
+    let Some(answer) = answer else { return Ok(()) };
     let RowAnswer { option, agreement, contested } = answer;
     let values = values![id, number, option.as_deref(), agreement.number(), i64::from(contested)];
     exactly_one(db.execute(sql::ADD_ANSWER, values).await?)
@@ -353,7 +354,7 @@ async fn create<C: Connection>(db: &mut C, batch: &NewBatch, most: u32) -> Resul
 async fn start<C: Connection>(
     db: &mut C,
     id: BatchId,
-    (lines, total): (u32, u32),
+    CheckedRows { lines, total, model }: CheckedRows,
     money: BatchMoney,
     at: Timestamp,
 ) -> Result<BatchStart, StoreError> {
@@ -366,7 +367,7 @@ async fn start<C: Connection>(
         BatchMoney::Budget(most) => (MicroUsd::ZERO, most),
     };
     let day = batch.key_id.is_some().then(|| super::day(at));
-    let values = values![id, lines, total, held, day, at, budget];
+    let values = values![id, lines, total, held, day, at, budget, model.as_deref()];
     exactly_one(db.execute(sql::START_BATCH, values).await?)?;
     Ok(BatchStart::Started)
 }

@@ -15,6 +15,7 @@ use ep_kernel::fault::{Fault, Kind};
 use ep_kernel::ports::{BatchRecord, BatchStatus, BatchTerms, RowKind};
 use ep_kernel::tasks::Tasks;
 use ep_kernel::testing::{ManualClock, SeededEntropy};
+use ep_polling::ballot::TokenUsage;
 use ep_polling::money::MicroUsd;
 use serde_json::{Value, json};
 
@@ -77,7 +78,11 @@ impl RowRunner for Script {
             self.begun.lock().unwrap().insert(reference);
         }
         match does {
-            Row::Answers => Ok(RowResponse { body: json!({ "id": row.custom_id }), answer: None }),
+            Row::Answers => Ok(RowResponse {
+                body: json!({ "id": row.custom_id }),
+                answer: None,
+                usage: TokenUsage::default(),
+            }),
             Row::FailsForATime => {
                 Err(Fault::new(Kind::Unavailable, "not now").retry_after(Duration::from_secs(1)))
             }

@@ -1,4 +1,4 @@
-//! Files, batches, the leases of their rows, and their money.
+//! Files, batches, and the leases of their rows.
 
 use std::time::Duration;
 
@@ -6,16 +6,15 @@ use ep_kernel::batch_id::{BatchId, FileId};
 use ep_kernel::caller::UserId;
 use ep_kernel::ports::{
     AgentTask, AnswerCounts, AnswerRecord, AttemptOutcome, BatchError, BatchMoney, BatchStart, BatchStatus,
-    BatchTerms, Epoch, FileDeletion, FileLimits, FileSize, LeasedRows, ListPosition, NewBatch, NewFile,
-    NewPoll, NotificationState, Opened, RowAnswer, RowBudget, RowEnd, RowKind, StoreError, TaskState,
-    TaskWork,
+    BatchTerms, CheckedRows, FileDeletion, FileLimits, FileSize, LeasedRows, ListPosition, NewBatch, NewFile,
+    NotificationState, RowAnswer, RowEnd, RowKind, RowResult, StoreError, TaskState, TaskWork,
 };
 use ep_kernel::webhook_url::WebhookUrl;
 use ep_polling::agreement::Agreement;
-use ep_polling::money::Settlement;
+use ep_polling::ballot::TokenUsage;
 use futures::future::join_all;
 
-use crate::test_database::{TestDatabase, at, closing, hold, lease, new_poll, random, usd};
+use crate::test_database::{TestDatabase, at, hold, lease, random};
 
 on_both_engines!(
     files_are_lines_that_are_visible_once_complete,
@@ -26,10 +25,6 @@ on_both_engines!(
     answers_are_reviewed_in_the_order_of_their_doubt,
     a_batch_is_shared_by_its_owner,
     cancelled_and_expired_batches_finish_what_was_begun,
-    polls_draw_from_the_money_of_their_batch,
-    a_batch_needs_its_money,
-    rows_reserve_a_budget_once_and_return_the_rest,
-    concurrent_polls_of_a_batch_never_draw_more_than_it_has,
     ended_batches_and_old_files_are_deleted,
     the_end_of_a_batch_is_notified_once,
     a_task_follows_its_batch_to_the_end,
@@ -38,7 +33,7 @@ on_both_engines!(
 
 const LIMITS: FileLimits = FileLimits { bytes: 1_000, files: 5 };
 
-async fn file(db: &TestDatabase, user: UserId, lines: &[&str]) -> FileId {
+pub(crate) async fn file(db: &TestDatabase, user: UserId, lines: &[&str]) -> FileId {
     let files = db.store.files();
     let id = FileId::from_random(random());
     let name = "rows.jsonl".to_owned();
@@ -54,7 +49,7 @@ async fn file(db: &TestDatabase, user: UserId, lines: &[&str]) -> FileId {
     id
 }
 
-fn new_batch(user: UserId, file: FileId) -> NewBatch {
+pub(crate) fn new_batch(user: UserId, file: FileId) -> NewBatch {
     let endpoint = "/v1/chat/completions".to_owned();
     NewBatch {
         id: BatchId::from_random(random()),
@@ -70,37 +65,42 @@ fn new_batch(user: UserId, file: FileId) -> NewBatch {
     }
 }
 
+pub(crate) fn rows(count: u32) -> CheckedRows {
+    CheckedRows { lines: count, total: count, model: Some("trio".to_owned()) }
+}
+
+pub(crate) fn completed(line: &str, answer: Option<RowAnswer>) -> RowEnd {
+    let usage = TokenUsage { prompt_tokens: 30, completion_tokens: 4 };
+    RowEnd::Completed(RowResult { line: line.to_owned(), answer, usage })
+}
+
 /// Creates and starts a batch of these lines, with money for it.
-async fn started(db: &TestDatabase, user: UserId, lines: &[&str], money: Option<i64>) -> BatchId {
+pub(crate) async fn started(db: &TestDatabase, user: UserId, lines: &[&str], money: Option<i64>) -> BatchId {
     let batch = new_batch(user, file(db, user, lines).await);
     let batches = db.store.batches();
     batches.create_batch(&batch, 9).await.unwrap();
     let count = lines.len() as u32;
     let money = money.map_or(BatchMoney::Budget(None), |money| BatchMoney::Hold(hold(money, money)));
     assert_eq!(
-        batches.start_batch(batch.id, count, count, money, at(200)).await.unwrap(),
+        batches.start_batch(batch.id, rows(count), money, at(200)).await.unwrap(),
         BatchStart::Started
     );
     batch.id
 }
 
 /// Leases rows; returns their numbers.
-async fn leased(db: &TestDatabase, id: BatchId, worker: &str, limit: u32, now: i64) -> Vec<u32> {
+pub(crate) async fn leased(db: &TestDatabase, id: BatchId, worker: &str, limit: u32, now: i64) -> Vec<u32> {
     db.store.batches().lease_rows(id, &lease(worker, 60_000), limit, at(now)).await.unwrap().numbers
 }
 
 /// Cancels a batch, and ends it without asking its further rows.
-async fn cancelled(db: &TestDatabase, user: UserId, id: BatchId) {
+pub(crate) async fn cancelled(db: &TestDatabase, user: UserId, id: BatchId) {
     let batches = db.store.batches();
     batches.cancel_batch(user, id, at(300)).await.unwrap();
     for number in leased(db, id, "z", 99, 300).await {
         batches.end_row(id, number, RowEnd::NotAsked("{}".to_owned())).await.unwrap();
     }
     assert_eq!(batches.end_batch(id, at(400)).await.unwrap(), Some(BatchStatus::Cancelled));
-}
-
-fn of_batch(user: UserId, batch: BatchId, at_least: i64, at_most: i64) -> NewPoll {
-    NewPoll { batch: Some(batch), ..new_poll(Some(user), Some(hold(at_least, at_most))) }
 }
 
 async fn files_are_lines_that_are_visible_once_complete(db: TestDatabase) {
@@ -212,7 +212,7 @@ async fn each_row_goes_to_one_worker_until_its_lease_ends(db: TestDatabase) {
     assert_eq!(leased(&db, id, "d", 9, 300).await, [0_u32; 0]);
     assert_eq!(batches.postpone_row(id, 3, Duration::ZERO).await.unwrap(), 0);
     assert_eq!(leased(&db, id, "d", 9, 300).await, [3]);
-    batches.end_row(id, 3, RowEnd::Completed("{}".to_owned(), None)).await.unwrap();
+    batches.end_row(id, 3, completed("{}", None)).await.unwrap();
     batches.end_row(id, 3, RowEnd::Failed("late".to_owned())).await.unwrap();
     assert_eq!(batches.results(id, RowKind::Completed, 0, 9).await.unwrap(), [(3, "{}".to_owned())]);
     // Renewed leases last longer than others.
@@ -232,14 +232,17 @@ async fn a_batch_ends_when_its_rows_have_ended(db: TestDatabase) {
     let id = started(&db, user, &["1", "2", "3"], None).await;
     assert_eq!(batches.end_batch(id, at(400)).await.unwrap(), None);
     assert_eq!(leased(&db, id, "a", 9, 300).await, [1, 2, 3]);
-    batches.end_row(id, 1, RowEnd::Completed("one".to_owned(), None)).await.unwrap();
+    batches.end_row(id, 1, completed("one", None)).await.unwrap();
     batches.end_row(id, 2, RowEnd::Blank).await.unwrap();
     assert_eq!(batches.end_batch(id, at(400)).await.unwrap(), None);
+    let batch = batches.batch(user, id).await.unwrap().unwrap();
+    assert_eq!((batch.model.as_deref(), batch.usage), (Some("trio"), None));
     batches.end_row(id, 3, RowEnd::Failed("drei €".to_owned())).await.unwrap();
     assert_eq!(batches.end_batch(id, at(400)).await.unwrap(), Some(BatchStatus::Completed));
     assert_eq!(batches.end_batch(id, at(401)).await.unwrap(), None);
     let batch = batches.batch(user, id).await.unwrap().unwrap();
     assert_eq!((batch.rows.total, batch.rows.completed, batch.rows.failed), (3, 1, 1));
+    assert_eq!(batch.usage, Some(TokenUsage { prompt_tokens: 30, completion_tokens: 4 }));
     assert_eq!((batch.ended_at, batch.deleted_at), (Some(at(400)), Some(at(1_400))));
     assert_eq!(batches.results_size(id, RowKind::Completed).await.unwrap(), 4);
     assert_eq!(batches.results_size(id, RowKind::Failed).await.unwrap(), 9);
@@ -274,7 +277,7 @@ async fn a_task_follows_its_batch_to_the_end(db: TestDatabase) {
     assert_eq!(running.work, Some(TaskWork::Batch(done)));
     assert!(!tasks.change(&running).await.unwrap(), "its batch now determines its state");
     leased(&db, done, "a", 9, 300).await;
-    batches.end_row(done, 1, RowEnd::Completed("one".to_owned(), None)).await.unwrap();
+    batches.end_row(done, 1, completed("one", None)).await.unwrap();
     batches.end_batch(done, at(400)).await.unwrap();
     assert_eq!((found(done).await.state, found(done).await.since), (TaskState::Completed, at(400)));
 
@@ -302,7 +305,7 @@ async fn a_task_added_while_its_batch_ends_gets_its_final_state(db: TestDatabase
         let user = db.user(0).await;
         let id = started(&db, user, &["1"], None).await;
         leased(&db, id, "a", 9, 300).await;
-        batches.end_row(id, 1, RowEnd::Completed("one".to_owned(), None)).await.unwrap();
+        batches.end_row(id, 1, completed("one", None)).await.unwrap();
         ending.push((user, id));
     }
     let racing = ending.iter().map(|(user, id)| async {
@@ -335,7 +338,7 @@ async fn answers_are_reviewed_in_the_order_of_their_doubt(db: TestDatabase) {
             contested,
         });
         for _ in 0..2 {
-            let end = RowEnd::Completed("{}".to_owned(), answer.clone());
+            let end = completed("{}", answer.clone());
             batches.end_row(id, number, end).await.unwrap();
         }
     }
@@ -398,7 +401,7 @@ async fn cancelled_and_expired_batches_finish_what_was_begun(db: TestDatabase) {
         // Another worker finishes the row of one that is gone.
         db.pass(61_000).await;
         assert_eq!(leased(&db, id, "b", 9, now).await, [1]);
-        batches.end_row(id, 1, RowEnd::Completed("{}".to_owned(), None)).await.unwrap();
+        batches.end_row(id, 1, completed("{}", None)).await.unwrap();
         assert_eq!(batches.end_batch(id, at(now)).await.unwrap(), Some(status));
         assert_eq!(batches.batch(user, id).await.unwrap().unwrap().rows.failed, 2);
         assert_eq!(db.money(user).await, [1_000, 0, 0]);
@@ -408,118 +411,10 @@ async fn cancelled_and_expired_batches_finish_what_was_begun(db: TestDatabase) {
     batches.create_batch(&batch, 9).await.unwrap();
     batches.cancel_batch(user, batch.id, at(1)).await.unwrap();
     assert_eq!(
-        batches.start_batch(batch.id, 2, 2, BatchMoney::Budget(None), at(2)).await.unwrap(),
+        batches.start_batch(batch.id, rows(2), BatchMoney::Budget(None), at(2)).await.unwrap(),
         BatchStart::Ended
     );
     assert_eq!(batches.end_batch(batch.id, at(3)).await.unwrap(), Some(BatchStatus::Cancelled));
-    db.assert_consistent().await;
-}
-
-async fn polls_draw_from_the_money_of_their_batch(db: TestDatabase) {
-    let user = db.user(1_000).await;
-    let batches = db.store.batches();
-    let id = started(&db, user, &["1", "2", "3"], Some(700)).await;
-    assert_eq!(db.money(user).await, [1_000, 700, 0]);
-    let first = of_batch(user, id, 10, 400);
-    let opened = db.polls.open(&first, &lease("a", 10)).await.unwrap();
-    assert_eq!(opened, Opened::New { held: Some(usd(400)), notifies: false });
-    let second = of_batch(user, id, 10, 400);
-    let opened = db.polls.open(&second, &lease("a", 10)).await.unwrap();
-    assert_eq!(opened, Opened::New { held: Some(usd(300)), notifies: false });
-    assert_eq!(db.money(user).await, [1_000, 700, 0]);
-    db.assert_consistent().await;
-    match db.polls.open(&of_batch(user, id, 10, 400), &lease("a", 10)).await {
-        Err(StoreError::BatchSpent { left, needed }) => assert_eq!((left, needed), (usd(0), usd(10))),
-        other => panic!("{other:?}"),
-    }
-    let close = async |poll: &NewPoll, spent| {
-        let settlement = Settlement::Capture(usd(spent));
-        db.polls.close(&poll.id, Epoch::FIRST, &[], &closing(Some(0)), settlement).await.unwrap();
-    };
-    // The rest returns to the batch while it is open, then to the account.
-    close(&first, 150).await;
-    let batch = batches.batch(user, id).await.unwrap().unwrap();
-    assert_eq!((batch.held, batch.spent), (usd(550), usd(150)));
-    assert_eq!(db.money(user).await, [850, 550, 150]);
-    db.assert_consistent().await;
-    cancelled(&db, user, id).await;
-    assert_eq!(db.money(user).await, [850, 300, 150]);
-    close(&second, 0).await;
-    assert_eq!(db.money(user).await, [850, 0, 150]);
-    db.assert_consistent().await;
-    let late = db.polls.open(&of_batch(user, id, 0, 4), &lease("a", 10)).await;
-    assert!(matches!(late, Err(StoreError::NotFound(_))), "{late:?}");
-}
-
-async fn rows_reserve_a_budget_once_and_return_the_rest(db: TestDatabase) {
-    let user = db.user(0).await;
-    let batches = db.store.batches();
-    let batch = new_batch(user, file(&db, user, &["1", "2", "3"]).await);
-    batches.create_batch(&batch, 9).await.unwrap();
-    let id = batch.id;
-    let money = BatchMoney::Budget(Some(usd(25)));
-    batches.start_batch(id, 3, 3, money, at(1)).await.unwrap();
-    leased(&db, id, "a", 9, 300).await;
-    let reserve = async |number| batches.reserve_row(id, number, usd(10)).await.unwrap();
-    let spent = async || batches.batch(user, id).await.unwrap().unwrap().spent;
-    for number in [1, 1, 2] {
-        assert_eq!(reserve(number).await, RowBudget::Reserved);
-    }
-    assert_eq!((reserve(3).await, spent().await), (RowBudget::Waits, usd(0)));
-    // A process that dies between the two writes repeats both.
-    for _ in 0..2 {
-        batches.set_cost(id, 1, usd(3)).await.unwrap();
-        assert_eq!(reserve(1).await, RowBudget::Reserved);
-    }
-    batches.end_row(id, 1, RowEnd::Completed("{}".to_owned(), None)).await.unwrap();
-    batches.set_cost(id, 1, usd(9)).await.unwrap();
-    assert_eq!((reserve(3).await, spent().await), (RowBudget::Reserved, usd(3)), "12 were left");
-    batches.set_cost(id, 2, usd(10)).await.unwrap();
-    batches.end_row(id, 2, RowEnd::Failed("{}".to_owned())).await.unwrap();
-    batches.set_cost(id, 3, usd(0)).await.unwrap();
-    batches.end_row(id, 3, RowEnd::Failed("{}".to_owned())).await.unwrap();
-    batches.end_batch(id, at(400)).await.unwrap();
-    assert_eq!(spent().await, usd(13));
-    db.assert_consistent().await;
-}
-
-async fn a_batch_needs_its_money(db: TestDatabase) {
-    let user = db.user(1_000).await;
-    let batches = db.store.batches();
-    let batch = new_batch(user, file(&db, user, &["1", "2"]).await);
-    batches.create_batch(&batch, 9).await.unwrap();
-    let start = async |at_least, at_most| {
-        let money = BatchMoney::Hold(hold(at_least, at_most));
-        batches.start_batch(batch.id, 2, 2, money, at(1)).await
-    };
-    let poor = start(1_001, 5_000).await;
-    assert!(matches!(poor, Err(StoreError::InsufficientBalance { .. })), "{poor:?}");
-    assert_eq!(batches.batch(user, batch.id).await.unwrap().unwrap().status, BatchStatus::Validating);
-    assert_eq!(start(900, 5_000).await.unwrap(), BatchStart::Started);
-    assert_eq!(start(900, 5_000).await.unwrap(), BatchStart::Ended);
-    assert_eq!(db.money(user).await, [1_000, 1_000, 0]);
-    db.assert_consistent().await;
-}
-
-async fn concurrent_polls_of_a_batch_never_draw_more_than_it_has(db: TestDatabase) {
-    let user = db.user(10_000).await;
-    let id = started(&db, user, &["1", "2"], Some(1_000)).await;
-    let opening = (0..24).map(|_| {
-        let (polls, poll) = (db.polls.clone(), of_batch(user, id, 100, 100));
-        tokio::spawn(async move {
-            let opened = polls.open(&poll, &lease("a", 10)).await.is_ok();
-            if opened {
-                let settlement = Settlement::Capture(usd(60));
-                polls.close(&poll.id, Epoch::FIRST, &[], &closing(Some(0)), settlement).await.unwrap();
-            }
-            opened
-        })
-    });
-    let opened = join_all(opening).await.into_iter().filter(|opened| *opened.as_ref().unwrap()).count();
-    // 15 polls leave 100, and the sixteenth leaves 40.
-    assert!((10..=16).contains(&opened), "{opened}");
-    let spent = 60 * opened as i64;
-    assert_eq!(db.money(user).await, [10_000 - spent, 1_000 - spent, spent]);
     db.assert_consistent().await;
 }
 

@@ -14,6 +14,7 @@ mod agent_tasks;
 mod await_points;
 mod backup;
 mod ballots;
+mod batch_money;
 mod batch_worker;
 mod batches;
 mod changes;
