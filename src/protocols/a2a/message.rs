@@ -78,7 +78,10 @@ fn refuse_misplaced(data: &Map<String, Value>) -> Result<(), Refusal> {
 /// Returns the first text part, unless it looks like malformed JSON.
 fn words(parts: &[Value]) -> Option<&str> {
     let texts = parts.iter().filter_map(|part| part.get("text")?.as_str()).map(str::trim);
-    texts.into_iter().find(|text| !text.is_empty() && !text.starts_with(['{', '`']))
+    texts.into_iter().find(|text| {
+        let is_json = text.starts_with(['{', '`']) || text.starts_with("[{");
+        !text.is_empty() && !is_json
+    })
 }
 
 /// Returns the default skill: by a field that only one skill has, the skill without input (get_balance) if the data is
@@ -136,16 +139,31 @@ fn skill_named(object: &Value) -> Option<&str> {
     ["skillId", "skill_id", "skill"].iter().find_map(|name| metadata.get(name)?.as_str())
 }
 
-/// Returns a part's JSON object, in any dialect.
+/// Returns a part's JSON object, in any dialect. An array of objects is a list of rows.
 fn object(part: &Value, dialect: Dialect) -> Option<Map<String, Value>> {
-    if let Some(Value::Object(data)) = part.get("data") {
-        let inner = data.get("data").filter(|_| dialect == Dialect::V03Rest).and_then(Value::as_object);
-        return Some(inner.unwrap_or(data).clone());
+    match part.get("data") {
+        Some(Value::Object(data)) => {
+            let inner = data.get("data").filter(|_| dialect == Dialect::V03Rest).and_then(Value::as_object);
+            return Some(inner.unwrap_or(data).clone());
+        }
+        Some(data @ Value::Array(_)) => return fields(data.clone()),
+        _ => {}
     }
     let text = part.get("text")?.as_str()?.trim();
     // Models often wrap JSON in a Markdown code block.
     let text = text.strip_prefix("```json").or_else(|| text.strip_prefix("```")).unwrap_or(text);
-    serde_json::from_str(text.trim_end_matches("```").trim()).ok()
+    fields(serde_json::from_str(text.trim_end_matches("```").trim()).ok()?)
+}
+
+/// Returns an object, or an object with these rows.
+fn fields(value: Value) -> Option<Map<String, Value>> {
+    match value {
+        Value::Object(object) => Some(object),
+        Value::Array(rows) if !rows.is_empty() && rows.iter().all(Value::is_object) => {
+            Some(Map::from_iter([("rows".to_owned(), Value::Array(rows))]))
+        }
+        _ => None,
+    }
 }
 
 #[cfg(test)]
@@ -186,6 +204,10 @@ mod tests {
         ] {
             assert_eq!(skill_call(&json!({ "data": data })).unwrap().0, skill);
         }
+        for part in [json!({ "data": [data] }), json!({ "text": format!(" [{data}]") })] {
+            assert_eq!(skill_call(&part).unwrap(), ("create_batch", input(&json!({ "rows": [data] }))));
+        }
+        assert!(skill_call(&json!({ "text": format!("[{data}") })).is_err());
     }
 
     #[test]
