@@ -18,7 +18,7 @@ use super::lease::HeldLease;
 use super::live::{PollState, Running, publish, publish_end};
 use super::slots::{Reservation, RunSlot};
 use crate::executor::run::{Finished, Recorder, Run};
-use crate::ports::{Change, Closing, PollRecord, StoreError};
+use crate::ports::{Change, Closing, Epoch, PollRecord, StoreError};
 use ep_polling::ballot::Ballot;
 use ep_polling::explanation::Explanation;
 use ep_polling::money::{MicroUsd, Settlement, Spend};
@@ -137,7 +137,7 @@ impl Work<'_> {
         mut deadline: Option<Instant>,
     ) {
         let plan = &self.record.plan;
-        let lost = lost_calls(plan, &prior);
+        let lost = self.lost_calls(&prior, deadline.is_some());
         let mut run = Run::new(plan, self.ceiling(lost), &self.inner.models);
         let (mut reservation, mut slot, mut stage) = (Some(reservation), None, Stage::Running(prior));
         let mut lease_ended: Option<Instant> = None;
@@ -248,9 +248,25 @@ impl Work<'_> {
     }
 
     /// Returns the most that the poll may spend, after the charge for lost calls.
-    fn ceiling(&self, lost: MicroUsd) -> MicroUsd {
+    fn ceiling(&self, lost: LostCalls) -> MicroUsd {
         let budget = self.record.plan.budget.amount();
-        self.record.held.map_or(budget, |held| held.min(budget)).minus(lost)
+        self.record.held.map_or(budget, |held| held.min(budget)).minus(lost.charged)
+    }
+
+    /// Returns the cost of earlier processes' calls with lost responses. Where nobody is charged, it includes calls of a
+    /// complete poll that were probably made, so that limits of a caller hold: such a poll calls all members as it starts.
+    fn lost_calls(&self, prior: &[Ballot], has_started: bool) -> LostCalls {
+        let plan = &self.record.plan;
+        let charged = lost_calls(plan, prior);
+        let interruptions = self.lease().epoch().number() - Epoch::FIRST.number();
+        if self.record.held.is_some() || !plan.complete || !has_started || interruptions < 1 {
+            return LostCalls { charged, counted: charged };
+        }
+        let last = estimate_unanswered(plan, prior, plan.roster.len());
+        // The ballots before earlier interruptions are not known.
+        let earlier =
+            estimate_unanswered(plan, &[], plan.roster.len()).micro().saturating_mul(interruptions - 1);
+        LostCalls { charged, counted: last.plus(MicroUsd::new(earlier)) }
     }
 
     /// Starts the poll's time.
@@ -302,7 +318,7 @@ impl Work<'_> {
         run: &mut Run<'_>,
         recorded: Vec<Ballot>,
         deadline: Instant,
-        lost: MicroUsd,
+        lost: LostCalls,
         explanations: &mut Option<Vec<Explanation>>,
     ) -> Result<Option<MicroUsd>, StoreError> {
         let Self { inner, record, publisher, .. } = self;
@@ -339,7 +355,7 @@ impl Work<'_> {
         run: &mut Run<'_>,
         recorded: Vec<Ballot>,
         deadline: Instant,
-        lost: MicroUsd,
+        lost: LostCalls,
         explanations: &mut Option<Vec<Explanation>>,
     ) -> Result<PollEnd, StoreError> {
         let cancel = if Instant::now() < deadline {
@@ -352,7 +368,7 @@ impl Work<'_> {
         };
         let finished = run.to_end(recorded, deadline, self, &cancel).await?;
         let mut ended = PollEnd {
-            closing: closing(&finished, run, lost),
+            closing: closing(&finished, run, lost.counted),
             ballots: finished.ballots,
             recorded: finished.recorded,
         };
@@ -364,9 +380,9 @@ impl Work<'_> {
     }
 
     /// Waits for the unused calls of a closed poll and charges the cost of all its calls.
-    async fn settle(&self, run: &mut Run<'_>, spent: MicroUsd, lost: MicroUsd) -> Result<(), StoreError> {
+    async fn settle(&self, run: &mut Run<'_>, spent: MicroUsd, lost: LostCalls) -> Result<(), StoreError> {
         let Self { inner, record, .. } = self;
-        let unused = run.drain().await.plus(lost);
+        let unused = run.drain().await.plus(lost.counted);
         let (epoch, now) = (self.lease().epoch(), inner.clock.now());
         inner.polls.settle(&record.id, epoch, self.capture(spent, unused), unused, now).await?;
         metrics::counter!("ep_unused_calls_cost_micro_usd_total").increment(unused.micro().unsigned_abs());
@@ -430,12 +446,26 @@ pub(super) async fn settle_interrupted(
     Ok(())
 }
 
+/// The cost of earlier processes' calls with lost responses.
+#[derive(Clone, Copy)]
+struct LostCalls {
+    /// The charge.
+    charged: MicroUsd,
+    /// The cost that the result shows.
+    counted: MicroUsd,
+}
+
 /// Returns the charge for an earlier process's calls with lost responses: an estimate for each roster entry
 /// without a ballot before one with a ballot. These entries were certainly called. Later ones may have been
 /// called, and are not charged.
 fn lost_calls(plan: &Plan, ballots: &[Ballot]) -> MicroUsd {
+    let called = ballots.iter().map(|ballot| ballot.position as usize + 1).max().unwrap_or(0);
+    estimate_unanswered(plan, ballots, called)
+}
+
+/// Returns the estimated cost of calling the first `called` roster entries that have no ballot.
+fn estimate_unanswered(plan: &Plan, ballots: &[Ballot], called: usize) -> MicroUsd {
     let answered: HashSet<usize> = ballots.iter().map(|ballot| ballot.position as usize).collect();
-    let called = answered.iter().max().map_or(0, |last| last + 1);
     let lost = (0..called).filter(|position| !answered.contains(position));
     lost.map(|position| plan.charged(position, Spend::UNKNOWN).amount).sum()
 }

@@ -398,6 +398,27 @@ async fn calls_lost_in_the_middle_of_a_poll_are_charged_by_estimate() {
     assert_eq!(database.row(&id).captured.unwrap().micro(), 20 * 50 + lost);
 }
 
+#[tokio::test(start_paused = true)]
+async fn calls_of_complete_polls_that_nobody_pays_are_counted_after_each_interruption() {
+    let mut case = Case::new(&[Some(0); 5]);
+    (case.complete, case.takes) = (true, Duration::from_secs(20));
+    let (plan, script, database) = (case.plan(), Arc::new(case.script()), Arc::<Database>::default());
+    let first = Replica::new(1, &database, &script);
+    let id = first.executor.open(plan.clone(), Opener::default()).await.unwrap();
+    sleep(Duration::from_secs(1)).await;
+    first.executor.release().await.unwrap();
+    let second = Replica::new(2, &database, &script);
+    assert_eq!(second.executor.resume().await.unwrap(), 1);
+    sleep(Duration::from_secs(1)).await;
+    second.executor.release().await.unwrap();
+    let third = Replica::new(3, &database, &script);
+    assert_eq!(third.executor.resume().await.unwrap(), 1);
+    let closing = third.ended(&id).await;
+    assert_eq!((database.row(&id).ballots.len(), called(&script)), (5, 15));
+    let estimate = plan.charged(0, ep_polling::money::Spend::UNKNOWN).amount.micro();
+    assert_eq!(closing.unused_calls_cost.unwrap().micro(), 10 * estimate);
+}
+
 /// The process of a poll closes it within a second and calls no further model. A process that adopts it does
 /// the same.
 #[tokio::test(start_paused = true)]
