@@ -371,6 +371,18 @@ async fn an_agent_creates_a_batch_of_questions() {
     for (request, field) in [
         (json!({}), "rows"),
         (json!({ "rows": [{ "question": "Short", "options": ["a", "b"] }] }), "rows[0].question"),
+        (
+            json!({ "input_file_id": "file-1", "max_cost_us": 1 }),
+            "max_cost_us is not an argument of create_batch",
+        ),
+        (
+            json!({ "rows": [{ "question": "Which is it, of both?", "options": ["a", "b"], "max_cost_us": 1 }] }),
+            "rows[0].max_cost_us is not an argument of a row; did you mean max_cost_usd?",
+        ),
+        (
+            json!({ "rows": [{ "question": "Which is it, of both?", "options": ["a", "b"], "private": false }] }),
+            "other arguments are for the whole batch",
+        ),
         (json!({ "rows": [{ "question": "Which is it, of one?", "options": ["a"] }] }), "rows[0].options"),
         (json!({ "rows": rows, "preset": "trio", "models": ["a", "b"] }), "models"),
         (json!({ "input_file_id": "file-1" }), "input_file_id"),

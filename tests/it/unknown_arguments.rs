@@ -26,7 +26,7 @@ async fn an_unknown_argument_is_refused_where_dropping_it_grants_more() {
     let cookie = service.cookie(user).await;
     let openapi = client.get("/api/openapi.json").await.expect(200);
     let mut checked = 0;
-    for entry in TOOLS.iter().filter(|entry| entry.spec.effect.refuses_unknown()) {
+    for entry in TOOLS.iter().filter(|entry| entry.spec.refuses_unknown()) {
         let Some(rest) = entry.spec.rest else { continue };
         let mut input = example(entry);
         if entry.input().get("properties").is_none() {
@@ -62,7 +62,7 @@ async fn an_unknown_argument_is_refused_where_dropping_it_grants_more() {
     }
     assert!(checked > 10, "{checked}");
     // Reads and polls stay tolerant.
-    for entry in TOOLS.iter().filter(|entry| !entry.spec.effect.refuses_unknown()) {
+    for entry in TOOLS.iter().filter(|entry| !entry.spec.refuses_unknown()) {
         let mut input = example(entry);
         input["unknown_name"] = json!(1);
         if let Some(rest) = entry.spec.rest {

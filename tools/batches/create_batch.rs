@@ -91,6 +91,10 @@ pub struct QuestionRow {
     /// Most to spend for this row, in USD (default 1).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub max_cost_usd: Option<Amount>,
+    /// Arguments that a row does not have. They are refused.
+    #[serde(flatten, skip_serializing)]
+    #[schemars(skip)]
+    pub others: Map<String, Value>,
 }
 
 impl Tool for CreateBatch {
@@ -230,6 +234,25 @@ pub fn labels(metadata: Map<String, Value>) -> Result<Map<String, Value>, Fault>
     Err(Fault::invalid("metadata", rule))
 }
 
+/// Refuses arguments that a row does not have. Empty ones are ignored.
+fn refuse_unknown(index: usize, others: &Map<String, Value>) -> Result<(), Fault> {
+    const NAMES: [&str; 6] = ["id", "question", "options", "scale", "models", "max_cost_usd"];
+    let mut others = others.clone();
+    others.retain(|_, value| !schema::is_empty(value));
+    let Some(unknown) = schema::unknown(&|_| false, &NAMES, &others).into_iter().next() else {
+        return Ok(());
+    };
+    let advice = if unknown.alike {
+        format!("did you mean {}?", unknown.nearest)
+    } else {
+        format!("a row can have {}; other arguments are for the whole batch", NAMES.join(", "))
+    };
+    Err(Fault::invalid(
+        format!("rows[{index}].{}", unknown.given),
+        format!("is not an argument of a row; {advice}"),
+    ))
+}
+
 /// Returns the lines of a file of these questions, after checking each.
 fn lines(rows: Vec<QuestionRow>, defaults: &Map<String, Value>, endpoint: &str) -> Result<String, Fault> {
     if rows.len() > MAX_INLINE_ROWS {
@@ -241,6 +264,7 @@ fn lines(rows: Vec<QuestionRow>, defaults: &Map<String, Value>, endpoint: &str) 
     }
     let mut lines = String::new();
     for (index, row) in rows.into_iter().enumerate() {
+        refuse_unknown(index, &row.others)?;
         let id = row.id.clone().unwrap_or_else(|| (index + 1).to_string());
         let body = serde_json::to_value(&row).map_err(Fault::internal)?;
         let request = with_defaults(defaults.clone(), body.as_object().cloned().unwrap_or_default());

@@ -186,7 +186,7 @@ impl AdmittedCall {
 /// Refuses an input with unknown arguments where they are refused on every surface.
 fn known_only(entry: &Entry, input: Value) -> Result<Value, Fault> {
     match &input {
-        Value::Object(fields) if entry.spec.effect.refuses_unknown() => {
+        Value::Object(fields) if entry.spec.refuses_unknown() => {
             entry.refuse_unknown(fields, &[]).map(|()| input)
         }
         _ => Ok(input),

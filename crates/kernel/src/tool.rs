@@ -102,6 +102,15 @@ pub fn with(known: &Map<String, Value>, content: Map<String, Value>) -> Map<Stri
 #[derive(Debug, Clone, Copy, Deserialize, JsonSchema)]
 pub struct Nothing {}
 
+impl Spec {
+    /// True if every surface refuses unknown arguments: ignoring a misspelt one could grant or spend more than was meant.
+    /// Other operations name those that look misspelt in their notices, and ignore the rest; a batch has no notices.
+    pub const fn refuses_unknown(&self) -> bool {
+        let starts_batch = matches!(self.task, Task::StartBatch);
+        starts_batch || matches!(self.effect, Effect::Write { .. } | Effect::Stop | Effect::Destroy)
+    }
+}
+
 /// The specification of an operation. Every field is required, so the compiler is the checklist.
 pub struct Spec {
     /// Name: MCP tool, A2A skill, OpenAPI operation id, command-line verb.
@@ -209,11 +218,6 @@ impl Effect {
             Self::Consult | Self::Stop => KeyScope::Polls,
             Self::Disclose | Self::Write { .. } | Self::Destroy => KeyScope::All,
         }
-    }
-    /// Returns true if every surface refuses unknown arguments: ignoring a misspelt one could grant or spend more than
-    /// was meant. Other operations name those that look misspelt in their notices, and ignore the rest.
-    pub const fn refuses_unknown(self) -> bool {
-        matches!(self, Self::Write { .. } | Self::Stop | Self::Destroy)
     }
     /// Returns MCP's `readOnlyHint`.
     pub const fn read_only(self) -> bool {
@@ -485,7 +489,7 @@ impl Entry {
 
     /// Rejects unknown arguments. Empty ones are ignored. `others` are names handled by the surface. The fault also lists
     /// all other problems of the input. MCP and A2A refuse unknown arguments of every operation, other surfaces
-    /// those of [some](Effect::refuses_unknown).
+    /// those of [some](Spec::refuses_unknown).
     pub fn refuse_unknown(&self, input: &Map<String, Value>, others: &[&str]) -> Result<(), Fault> {
         /// Maximum number of unknown arguments named.
         const MAX_NAMED: usize = 8;
@@ -574,7 +578,7 @@ pub const fn entry<T: Tool>() -> Entry {
 /// Returns the schema of an input for programs. It is closed where unknown arguments are refused.
 fn request<T: Tool>() -> Schema {
     let mut schema = schema::request::<T::Input>();
-    if T::SPEC.effect.refuses_unknown() && !schema::names(&schema).is_empty() {
+    if T::SPEC.refuses_unknown() && !schema::names(&schema).is_empty() {
         schema.insert("additionalProperties".to_owned(), false.into());
     }
     schema
@@ -587,9 +591,7 @@ fn at_most<T: Tool>(cx: Ctx, input: Value) -> BoxFuture<'static, Result<MicroUsd
 fn run<T: Tool>(cx: Ctx, input: Value, notices: Vec<String>) -> CallFuture {
     async move {
         let mut output = T::call(&cx, schema::decode::<T::Input>(input)?).await?;
-        if !notices.is_empty() {
-            output.add_notices(notices);
-        }
+        output.add_notices(notices);
         let value = serde_json::to_value(&output).map_err(Fault::internal)?;
         Ok(CallOutput { value, presentation: output.presentation() })
     }
