@@ -40,9 +40,9 @@ pub struct CompletedPoll {
     pub winning_option: Option<String>,
     /// True if two or more options share the highest count.
     pub is_tie: bool,
-    /// True if the result is contested: options tie, the winner has less than two thirds of the votes, or the strongest
-    /// model that voted chose another option (of models with an order of strength). On a scale, the winner is the median,
-    /// or the pass or fail.
+    /// True if the result is contested: options tie, the winner has less than two thirds of the votes (of a complete poll: of
+    /// all models), or the strongest model that voted chose another option (of models with an order of strength). On a scale,
+    /// the winner is the median, or the pass or fail.
     pub contested: bool,
     /// The votes on a scale, beside the fields about options; absent if the options are no levels.
     #[serde(skip_serializing_if = "Option::is_none")]

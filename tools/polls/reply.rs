@@ -82,9 +82,9 @@ pub struct PollResponse {
     pub winning_option: Option<String>,
     /// True if two or more options share the highest count.
     pub is_tie: bool,
-    /// True if the result is contested: options tie, the winner has less than two thirds of the votes, or the strongest
-    /// model that voted chose another option (of models with an order of strength). On a scale, the winner is the median,
-    /// or the pass or fail.
+    /// True if the result is contested: options tie, the winner has less than two thirds of the votes (of a complete poll: of
+    /// all models), or the strongest model that voted chose another option (of models with an order of strength). On a scale,
+    /// the winner is the median, or the pass or fail.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "bool")]
     pub contested: Option<bool>,

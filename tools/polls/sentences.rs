@@ -222,8 +222,11 @@ impl EndedPoll<'_> {
             (Some(scale), None) => (self.tally.of(scale.median.as_deref()?), "median level", "another level"),
             (None, None) => (self.tally.of(self.winner?), "winner", "another option"),
         };
-        Some(if is_low_share(votes, self.tally.votes()) {
+        let all = self.tally.votes();
+        Some(if is_low_share(votes, all) {
             format!("Less than two thirds of the votes are for the {winner}.")
+        } else if self.skipped == 0 && is_low_share(votes, all + self.unreadable + self.failed) {
+            format!("Less than two thirds of the models voted for the {winner}.")
         } else {
             format!("The strongest model that voted chose {another}.")
         })
@@ -389,6 +392,9 @@ mod tests {
         assert!(dissent(&low, true).unwrap().contains("two thirds"));
         assert!(dissent(&high, true).unwrap().contains("strongest model"));
         assert_eq!(dissent(&high, false), None);
+        // Of a complete poll, models without a vote count, too.
+        let complete = EndedPoll { contested: true, skipped: 0, ..poll(&high) };
+        assert_eq!(complete.dissent().unwrap(), "Less than two thirds of the models voted for the winner.");
         assert_eq!(EndedPoll { winner: None, contested: true, ..poll(&low) }.dissent(), None);
         let pass = PassResult { mark: "4".into(), passed: Some(false), votes_for: 1, votes_against: 2 };
         let scale = ScaleResult { median: Some("3".into()), pass: None, bound: None };

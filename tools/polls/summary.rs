@@ -179,7 +179,8 @@ pub fn decided(state: &PollState, tally: &Tally) -> (Option<usize>, DecidedBy) {
 /// True if the result is contested.
 pub fn contested(state: &PollState, tally: &Tally) -> bool {
     let plan = &state.record.plan;
-    is_contested_for(plan.kind, tally, plan.strongest_vote(state.ballots.iter().map(|ballot| &**ballot)))
+    let of = if plan.complete { plan.roster.len() as u32 } else { tally.votes() };
+    is_contested_for(plan.kind, tally, of, plan.strongest_vote(state.ballots.iter().map(|ballot| &**ballot)))
 }
 
 fn failed_calls(state: &PollState) -> u32 {

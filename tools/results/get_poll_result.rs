@@ -76,9 +76,9 @@ pub struct PollResult {
     pub scale: Option<ScaleResult>,
     /// True if two or more options share the highest count.
     pub is_tie: bool,
-    /// True if the result is contested: options tie, the winner has less than two thirds of the votes, or the strongest
-    /// model that voted chose another option (of models with an order of strength). On a scale, the winner is the median,
-    /// or the pass or fail. Absent while the poll runs.
+    /// True if the result is contested: options tie, the winner has less than two thirds of the votes (of a complete poll: of
+    /// all models), or the strongest model that voted chose another option (of models with an order of strength). On a scale,
+    /// the winner is the median, or the pass or fail. Absent while the poll runs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "bool")]
     pub contested: Option<bool>,

@@ -5,7 +5,8 @@ use crate::tally::{Outcome, Tally};
 
 /// True if a result is contested: options tie, the winner has less than two thirds of the votes, or the strongest model
 /// that voted chose another option. `strongest` is the vote of that model; `None` if the models have no order of strength.
-/// Without votes there is nothing to contest.
+/// Without votes there is nothing to contest. Of a complete poll, `of` is the number of all models, so that a model without
+/// a vote counts against the winner; otherwise it is the number of votes.
 ///
 /// A poll that stops early stops while the leader is ahead, so the share of its winner is too high on average. Such a poll
 /// is marked less often than if every model had been asked: the mark is as true as of a complete poll, but its absence
@@ -16,15 +17,16 @@ use crate::tally::{Outcome, Tally};
 /// use ep_polling::tally::Tally;
 ///
 /// let votes = |votes: &[usize]| Tally::of(3, votes.iter().copied().map(Some));
-/// assert!(!is_contested(&votes(&[0, 0, 1]), None));
-/// assert!(is_contested(&votes(&[0, 0, 1]), Some(1)));
-/// assert!(is_contested(&votes(&[0, 0, 0, 1, 2]), Some(0)));
+/// assert!(!is_contested(&votes(&[0, 0, 1]), 3, None));
+/// assert!(is_contested(&votes(&[0, 0, 1]), 3, Some(1)));
+/// assert!(is_contested(&votes(&[0, 0, 0, 1, 2]), 5, Some(0)));
+/// assert!(is_contested(&votes(&[0]), 3, None));
 /// ```
-pub fn is_contested(tally: &Tally, strongest: Option<usize>) -> bool {
+pub fn is_contested(tally: &Tally, of: u32, strongest: Option<usize>) -> bool {
     match tally.outcome() {
         Outcome::NoVotes => false,
         Outcome::Tie => true,
-        Outcome::Winner(winner) => is_disputed(tally, winner, strongest),
+        Outcome::Winner(winner) => is_disputed(tally, winner, of, strongest),
     }
 }
 
@@ -38,25 +40,25 @@ pub fn is_contested(tally: &Tally, strongest: Option<usize>) -> bool {
 ///
 /// // Two of the three votes are for the median, and the strongest model voted for another level.
 /// let levels = Tally::of(5, [Some(3), Some(3), Some(4)]);
-/// assert!(!is_contested_for(ChoiceKind::Levels, &levels, None));
-/// assert!(is_contested_for(ChoiceKind::Levels, &levels, Some(4)));
+/// assert!(!is_contested_for(ChoiceKind::Levels, &levels, 3, None));
+/// assert!(is_contested_for(ChoiceKind::Levels, &levels, 3, Some(4)));
 /// ```
-pub fn is_contested_for(kind: ChoiceKind, tally: &Tally, strongest: Option<usize>) -> bool {
+pub fn is_contested_for(kind: ChoiceKind, tally: &Tally, of: u32, strongest: Option<usize>) -> bool {
     match kind {
-        ChoiceKind::Options => is_contested(tally, strongest),
+        ChoiceKind::Options => is_contested(tally, of, strongest),
         ChoiceKind::Levels => {
-            tally.lower_median().is_some_and(|median| is_disputed(tally, median, strongest))
+            tally.lower_median().is_some_and(|median| is_disputed(tally, median, of, strongest))
         }
         ChoiceKind::PassMark(mark) => {
-            is_contested(&mark.votes(tally).into(), strongest.map(|level| mark.side(level) as usize))
+            is_contested(&mark.votes(tally).into(), of, strongest.map(|level| mark.side(level) as usize))
         }
     }
 }
 
-/// True if this option has less than two thirds of the votes, or the strongest model that voted chose another one.
-fn is_disputed(tally: &Tally, winner: usize, strongest: Option<usize>) -> bool {
+/// True if this option has less than two thirds of so many votes, or the strongest model that voted chose another one.
+fn is_disputed(tally: &Tally, winner: usize, of: u32, strongest: Option<usize>) -> bool {
     let votes = tally.counts().get(winner).copied().unwrap_or_default();
-    is_low_share(votes, tally.votes()) || strongest.is_some_and(|option| option != winner)
+    is_low_share(votes, of) || strongest.is_some_and(|option| option != winner)
 }
 
 /// True if a winner with this number of votes has less than two thirds of all votes.
@@ -87,7 +89,12 @@ mod tests {
             Scale::new(Levels::new(&["1", "2", "3", "4"].map(str::to_owned)).unwrap(), Some("3")).unwrap();
         let mark = ChoiceKind::PassMark(scale.mark().unwrap());
         let contested = |kind, votes: &[usize], strongest| {
-            is_contested_for(kind, &Tally::of(4, votes.iter().copied().map(Some)), strongest)
+            is_contested_for(
+                kind,
+                &Tally::of(4, votes.iter().copied().map(Some)),
+                votes.len() as u32,
+                strongest,
+            )
         };
         // Levels from the mark on pass likewise, so a dispute among them does not matter.
         assert!(contested(ChoiceKind::Levels, &[2, 2, 3, 3], None));
@@ -102,9 +109,9 @@ mod tests {
 
     #[test]
     fn ties_are_contested_and_no_votes_are_not() {
-        assert!(is_contested(&Tally::of(2, [Some(0), Some(1), None]), Some(0)));
+        assert!(is_contested(&Tally::of(2, [Some(0), Some(1), None]), 3, Some(0)));
         for strongest in [None, Some(0)] {
-            assert!(!is_contested(&Tally::of(2, [None, None]), strongest));
+            assert!(!is_contested(&Tally::of(2, [None, None]), 2, strongest));
         }
     }
 
@@ -113,9 +120,9 @@ mod tests {
         #[test]
         fn more_votes_for_the_winner_contest_nothing(votes in prop::collection::vec(0_usize..4, 1..40)) {
             let mut tally = Tally::of(4, votes.iter().copied().map(Some));
-            if let Outcome::Winner(winner) = tally.outcome() && !is_contested(&tally, None) {
+            if let Outcome::Winner(winner) = tally.outcome() && !is_contested(&tally, tally.votes(), None) {
                 tally.count(winner);
-                prop_assert!(!is_contested(&tally, Some(winner)));
+                prop_assert!(!is_contested(&tally, tally.votes(), Some(winner)));
             }
         }
     }

@@ -61,7 +61,7 @@ pub(super) fn decide<'v>(
             Some(_) => DecidedBy::Plurality,
         },
         share: label.map_or(0.0, |_| f64::from(for_label) / row.len() as f64),
-        contested: is_contested(&tally, of_strongest),
+        contested: is_contested(&tally, row.len() as u32, of_strongest),
         score: panel::score(&row, option, &members, strongest(panel, row.len())),
     }
 }
@@ -115,6 +115,9 @@ mod tests {
         assert_eq!((dissent.label, dissent.contested), (Some("b"), true), "the strongest model dissents");
         assert_eq!(describe(three.score, &panel, 3), "2 of 3");
         assert_eq!(decide(&row, &panel, 1, TieRule::Report).label, Some("b"));
+        let single = votes(&[None, None, Some("a")]);
+        let alone = decide(&single, &panel, 3, TieRule::Report);
+        assert_eq!((alone.label, alone.contested), (Some("a"), true), "one vote of three models");
         let preset = Panel::Preset("budget".to_owned());
         let all = decide(&row[..3], &preset, 3, TieRule::Report);
         assert!(!all.contested, "two of three, without an order");
