@@ -8,7 +8,7 @@ use ep_polling::budget::Budget;
 use ep_polling::choices::Choices;
 use ep_polling::explanation::ExplanationCount;
 use ep_polling::options::{MAX_OPTIONS, MIN_OPTIONS, Options};
-use ep_polling::panel::PanelRef;
+use ep_polling::panel::{ChosenPanel, OrderBasis, PanelRef};
 use ep_polling::plan::{Draft, Plan};
 use ep_polling::question::Question;
 use ep_polling::roster::{Member, ModelNames, ModelSource, Roster};
@@ -205,9 +205,9 @@ fn without_ties(requested: Option<TieRule>) -> Result<TieRule, Fault> {
 
 /// Looks up the models and plans the poll.
 pub async fn plan(cx: &Ctx, draft: Draft) -> Result<Plan, Fault> {
-    let roster = cx.models().roster(&draft.models).await.map_err(|fault| {
+    let mut roster = cx.models().roster(&draft.models).await.map_err(|fault| {
         match (&draft.panel, &draft.models.source) {
-            (Some(panel), ModelSource::Named(models)) => no_longer_known(fault, panel, models),
+            (Some(panel), ModelSource::Named(models)) => no_longer_known(fault, &panel.version, models),
             _ => fault,
         }
     })?;
@@ -216,6 +216,11 @@ pub async fn plan(cx: &Ctx, draft: Draft) -> Result<Plan, Fault> {
             "on_tie",
             "strongest needs the models in the order of their strength: send models without *, the strongest first, or a \
              preset with an order, such as trio",
+        ));
+    }
+    if let Some(ChosenPanel { version, order: OrderBasis::Price }) = &draft.panel {
+        roster.notices.push(format!(
+            "the models of {version} are ordered by price; they were not judged on labelled rows"
         ));
     }
     let charged = cx.settings().billing && cx.caller != Caller::Local;

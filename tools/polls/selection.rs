@@ -2,7 +2,7 @@
 
 use ep_kernel::ctx::Ctx;
 use ep_kernel::fault::Fault;
-use ep_polling::panel::{PanelRef, PanelVersion};
+use ep_polling::panel::{ChosenPanel, PanelRef};
 use ep_polling::roster::{ModelChoice, ModelId, ModelNames, ModelSource};
 use ep_polling::threshold::Threshold;
 use ep_polling::tie_rule::TieRule;
@@ -28,7 +28,7 @@ pub struct Selection {
     /// The models. They are not looked up yet.
     pub models: ModelChoice,
     /// The account's panel that they come from.
-    pub panel: Option<PanelVersion>,
+    pub panel: Option<ChosenPanel>,
     /// The panel's rule for a tie.
     pub on_tie: Option<TieRule>,
     /// The panel's threshold.
@@ -75,7 +75,7 @@ impl NamedModels {
         let names: Vec<&str> = own.definition.models.iter().map(ModelId::as_str).collect();
         let names = ModelNames::new(&names).map_err(Fault::internal)?;
         Ok(Selection {
-            panel: Some(own.version),
+            panel: Some(ChosenPanel { version: own.version, order: own.definition.order }),
             on_tie: own.definition.on_tie,
             threshold: own.definition.confidence_threshold,
             ..Selection::of(ModelSource::Named(names), exclude)

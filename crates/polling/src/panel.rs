@@ -176,6 +176,15 @@ pub enum OrderBasis {
     Evidence,
 }
 
+/// A panel of an account, as a poll uses it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ChosenPanel {
+    /// The version.
+    pub version: PanelVersion,
+    /// The basis of the order of its models.
+    pub order: OrderBasis,
+}
+
 /// The models and rules of one version of a panel. They never change.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct PanelDefinition {

@@ -12,7 +12,7 @@ use super::dispatch::DispatchOrder;
 use super::explainers::{self, Explainer};
 use super::explanation::{ExplanationCount, TIME_LIMIT};
 use super::order::Seed;
-use super::panel::PanelVersion;
+use super::panel::{ChosenPanel, PanelVersion};
 use super::roster::{Member, ModelChoice, ModelSource, Roster};
 use super::scale::PassSide;
 use super::stopping::{FinalResponse, Pace, Responses};
@@ -30,7 +30,7 @@ pub struct Draft {
     /// The models to ask.
     pub models: ModelChoice,
     /// The account's panel that they come from.
-    pub panel: Option<PanelVersion>,
+    pub panel: Option<ChosenPanel>,
     /// The confidence at which the poll may stop early.
     pub threshold: Threshold,
     /// The maximum cost of the poll.
@@ -229,7 +229,7 @@ impl Plan {
                 ModelSource::Preset(name) => Some(name),
                 ModelSource::Named(_) => None,
             },
-            panel: draft.panel,
+            panel: draft.panel.map(|panel| panel.version),
             threshold: draft.threshold,
             budget: draft.budget,
             pace: draft.pace,
