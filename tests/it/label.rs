@@ -129,6 +129,23 @@ async fn ties_follow_the_rule() {
 }
 
 #[tokio::test]
+async fn a_label_is_contested_like_the_result_of_its_poll() {
+    let folder = tempfile::tempdir().unwrap();
+    reviews(folder.path(), 1);
+    let choices =
+        [("maker0/line-0", "negative"), ("maker1/line-1", "positive"), ("maker2/line-2", "positive")];
+    let votes_for = VoteFor::ByModel(choices.map(|(model, vote)| (model.to_owned(), vote.to_owned())).into());
+    let upstream = ScriptedUpstream::start(Script { votes_for, ..Script::panel(3) }).unwrap();
+    stdout(&run(folder.path(), &upstream, &arguments(&TRIO)).await, 0);
+    let line = lines(&folder.path().join("labels.jsonl")).remove(0);
+    assert_eq!((&line["label"], &line["contested"]), (&json!("positive"), &json!(true)), "{line}");
+    let poll = json!({ "poll_id": line["poll_id"] }).to_string();
+    let output = run(folder.path(), &upstream, &["call", "get_poll_result", &poll]).await;
+    let result: Value = serde_json::from_str(&stdout(&output, 0)).unwrap();
+    assert_eq!((&result["winning_option"], &result["contested"]), (&line["label"], &line["contested"]));
+}
+
+#[tokio::test]
 async fn models_that_are_too_slow_are_named_with_the_settings_that_help() {
     let folder = tempfile::tempdir().unwrap();
     reviews(folder.path(), 2);
@@ -388,7 +405,10 @@ fn samples_are_random_rows_with_a_column_for_gold() {
     stdout(&ep(folder.path(), &to_file, &[]), 0);
     assert_eq!(fs::read_to_string(folder.path().join("gold.csv")).unwrap(), drawn);
     let again = ep(folder.path(), &to_file, &[]);
-    assert!(String::from_utf8_lossy(&again.stderr).contains("never overwritten"), "{again:?}");
+    assert!(
+        String::from_utf8_lossy(&again.stderr).contains("gold.csv exists already; name a new file"),
+        "{again:?}"
+    );
 }
 
 /// No row is lost and no stored vote is asked again, wherever the process is killed.

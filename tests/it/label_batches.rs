@@ -228,11 +228,18 @@ async fn rows_wait_for_the_money_of_the_account() {
     let (user, client) = fixture.service.user_with(MicroUsd::new(3_000)).await;
     fixture.client = client;
     let output = fixture.label(&[]).await;
-    stdout(&output, 6);
+    // The summary tells what was done with the money.
+    let summary = stdout(&output, 6);
     let text = String::from_utf8_lossy(&output.stderr);
-    assert!(text.contains("insufficient balance"), "{text}");
     let labels = lines(&fixture.path("labels.jsonl"));
     assert!((1..40).contains(&labels.len()), "{}", labels.len());
+    assert!(summary.contains("labelled"), "{summary}");
+    let left =
+        format!("{} rows were not asked; add funds, then run the same command again", 40 - labels.len());
+    assert!(
+        text.contains("the account has too little money for the next row") && text.contains(&left),
+        "{text}"
+    );
     // With more money, the same command continues.
     fixture.service.app.accounts.credit(user, MicroUsd::new(5_000_000), "more").await.unwrap();
     stdout(&fixture.label(&[]).await, 0);

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::Path;
 
-use ep_upstream::testing::{Behaviour, Script, ScriptedUpstream};
+use ep_upstream::testing::{Behaviour, Script, ScriptedUpstream, VoteFor};
 use serde_json::{Value, json};
 
 use crate::command_line::{ep, stdout};
@@ -144,11 +144,11 @@ async fn unanimous_labels_are_proved_and_the_rest_is_left_to_a_person() {
     assert_eq!(fixture.label(&proof, 0).await, summary);
     let other = ["--gold", "gold.csv", "--max-error", "0.2", "--choose", "0"];
     assert!(fixture.refused(&other).await.contains("has the proof of other rules"));
-    let again = fixture.label(&[&other[..], &["--out", "other.jsonl"]].concat(), 5).await;
+    let again = fixture.label(&[&other[..], &["--out", "other.jsonl"]].concat(), 11).await;
     assert_eq!(again["proof"]["verdict"], "estimate");
     let reason = again["proof"]["reasons"][0].as_str().unwrap();
     assert!(reason.starts_with(&format!("{GOLD} of the {GOLD} gold rows were opened before")), "{reason}");
-    assert!(stdout(&fixture.verify("other.jsonl"), 5).contains("Not proved; an estimate"));
+    assert!(stdout(&fixture.verify("other.jsonl"), 11).contains("Not proved; an estimate"));
     // Another round asks anew, where the same one finds stored votes.
     let calls = fixture.upstream.total_calls();
     fixture.label(&["--round", "2", "--out", "second.jsonl"], 0).await;
@@ -180,7 +180,7 @@ async fn unanimous_labels_are_proved_and_the_rest_is_left_to_a_person() {
         .unwrap();
     let changed = fixture.verify("labels.jsonl");
     assert!(
-        String::from_utf8_lossy(&changed.stderr).contains("other labels than at the opening"),
+        String::from_utf8_lossy(&changed.stderr).contains("has changed since the gold labels were read"),
         "{changed:?}"
     );
     fs::write(fixture.path("labels.jsonl"), &labels).unwrap();
@@ -192,7 +192,7 @@ async fn unanimous_labels_are_proved_and_the_rest_is_left_to_a_person() {
     .unwrap();
     let changed = fixture.verify("labels.jsonl");
     assert!(
-        String::from_utf8_lossy(&changed.stderr).contains("were changed after the opening"),
+        String::from_utf8_lossy(&changed.stderr).contains("have changed since the gold labels were read"),
         "{changed:?}"
     );
     // Rows cannot be set aside afterwards, either.
@@ -202,7 +202,7 @@ async fn unanimous_labels_are_proved_and_the_rest_is_left_to_a_person() {
     fs::write(fixture.path("labels.proof.json"), forged).unwrap();
     let changed = fixture.verify("labels.jsonl");
     assert!(
-        String::from_utf8_lossy(&changed.stderr).contains("were changed after the opening"),
+        String::from_utf8_lossy(&changed.stderr).contains("have changed since the gold labels were read"),
         "{changed:?}"
     );
     fs::write(fixture.path("labels.proof.json"), record).unwrap();
@@ -234,7 +234,7 @@ async fn several_rules_share_the_risk_and_wrong_labels_prove_nothing() {
     fixture.write_gold("wrong.csv", "3", |_, number| number % 2 == 0);
     let wrong =
         ["--gold", "wrong.csv", "--max-error", "0.1", "--choose", "0", "--own-draw", "--out", "wrong.jsonl"];
-    let nothing = fixture.label(&wrong, 5).await;
+    let nothing = fixture.label(&wrong, 11).await;
     assert_eq!(
         (&nothing["proof"]["verdict"], &nothing["proof"]["chosen"]),
         (&json!("nothing"), &Value::Null)
@@ -292,7 +292,7 @@ async fn gold_rows_of_another_file_are_asked_too() {
         "30",
         "--own-draw",
     ];
-    let summary = fixture.label(&[&more[..], &["--out", "more.jsonl"]].concat(), 5).await;
+    let summary = fixture.label(&[&more[..], &["--out", "more.jsonl"]].concat(), 11).await;
     assert_eq!(upstream.total_calls(), calls + 180);
     assert_eq!((&summary["labelled"], &summary["proof"]["gold"]), (&json!(ROWS + 60), &json!(30)));
 }
@@ -310,7 +310,7 @@ async fn a_model_that_changes_ends_the_proof() {
     let newer = Script::panel(3).with("maker1/line-1", Behaviour { reported_model, ..Behaviour::default() });
     let newer = ScriptedUpstream::start(newer).unwrap();
     let proof = ["--gold", "gold.csv", "--max-error", "0.1", "--choose", "0"];
-    let summary = stdout(&run(folder.path(), &newer, &arguments(&proof)).await, 5);
+    let summary = stdout(&run(folder.path(), &newer, &arguments(&proof)).await, 11);
     let summary: Value = serde_json::from_str(&summary).unwrap();
     let reason = "maker1/line-1 responded as maker1/line-1 and line-1-2026-11: it changed between rows. Ask all rows anew, \
                   with another --round and --out";
@@ -332,7 +332,7 @@ async fn edited_gold_rows_are_not_new() {
     fixture.write_gold("gold.csv", "1", |_, number| number % 2 == 0);
     let error = ["--max-error", "0.1"];
     let first = [&["--gold", "gold.csv", "--choose", "60"], &error[..]].concat();
-    let first = fixture.label(&first, 5).await;
+    let first = fixture.label(&first, 11).await;
     assert_eq!((&first["proof"]["verdict"], &first["proof"]["gold"]), (&json!("nothing"), &json!(GOLD - 60)));
     fixture.write_gold("gold.csv", "1", |line, number| !is_unanimous(line) && number % 3 == 0);
     let gold = fs::read_to_string(fixture.path("gold.csv")).unwrap();
@@ -352,9 +352,9 @@ async fn edited_gold_rows_are_not_new() {
                 .map(|word| if word == "options" { "choices" } else { word })
                 .collect();
             let output = run(fixture.folder.path(), &fixture.upstream, &renamed).await;
-            serde_json::from_str(&stdout(&output, 5)).unwrap()
+            serde_json::from_str(&stdout(&output, 11)).unwrap()
         } else {
-            fixture.label(&again, 5).await
+            fixture.label(&again, 11).await
         };
         assert_eq!(again["proof"]["verdict"], "estimate", "edit {number}");
     }
@@ -382,7 +382,7 @@ async fn gold_rows_are_known_by_their_ids_when_the_question_changes() {
         let words = words.into_iter().chain(["--gold", &file, "--choose", "0", "--own-draw", "--out", &out]);
         let words: Vec<&str> = words.chain(["--max-error", "0.1", "--json"]).chain(TRIO).collect();
         let output = run(folder.path(), &upstream, &words).await;
-        String::from_utf8_lossy(&output.stderr).contains("60 of the gold rows were opened before")
+        String::from_utf8_lossy(&output.stderr).contains("60 of the gold rows were read before")
     };
     assert!(!opened("first", rows("A long enough review", false), "Left or right? {text}").await);
     assert!(opened("added", rows("A long enough review", true), "Left or right? {text} ({kind})").await);
@@ -410,7 +410,7 @@ async fn gold_requests_are_known_by_their_ids_when_they_are_reworded() {
         let words: Vec<&str> =
             words.into_iter().chain(["--max-error", "0.1", "--json"]).chain(TRIO).collect();
         let output = run(folder.path(), &upstream, &words).await;
-        String::from_utf8_lossy(&output.stderr).contains("of the gold rows were opened before")
+        String::from_utf8_lossy(&output.stderr).contains("of the gold rows were read before")
     };
     assert!(!opened("first", "Is this review good? Review", "quite long", 60).await);
     assert!(opened("reworded", "Would you buy after reading this? Review", "quite long", 60).await);
@@ -498,7 +498,34 @@ async fn drawn_rows_without_a_label_count_as_errors() {
     assert!(String::from_utf8_lossy(&output.stderr).contains(notice), "{output:?}");
     let tests = &summary["proof"]["rules"][0]["tests"];
     assert_eq!((&tests[0]["wrong"], &tests[1]["wrong"]), (&json!(0), &json!(2)), "{tests}");
-    assert!(summary["proof"]["statement"].as_str().unwrap().contains("of the rows of data.csv"), "{summary}");
+    let statement = summary["proof"]["statement"].as_str().unwrap();
+    assert!(statement.contains("of the rows of data.csv"), "{statement}");
+    assert!(
+        statement.contains("on 160 gold rows (2 without a label, which count as errors), with"),
+        "{statement}"
+    );
+}
+
+#[tokio::test]
+async fn gold_labels_stay_unread_if_no_rule_can_be_tested() {
+    let folder = tempfile::tempdir().unwrap();
+    let rows: Vec<String> = (0..40).map(|row| format!("r{row},Text {row},a|b|c,")).collect();
+    let data: Vec<String> = rows.iter().map(|row| row.trim_end_matches(',').to_owned()).collect();
+    fs::write(folder.path().join("data.csv"), format!("id,text,options\n{}\n", data.join("\n"))).unwrap();
+    let gold: Vec<String> = rows.iter().map(|row| format!("{row}a")).collect();
+    fs::write(folder.path().join("gold.csv"), format!("id,text,options,gold\n{}\n", gold.join("\n")))
+        .unwrap();
+    // Three models that never agree.
+    let votes = [("maker0/line-0", "a"), ("maker1/line-1", "b"), ("maker2/line-2", "c")];
+    let votes_for = VoteFor::ByModel(votes.map(|(model, vote)| (model.to_owned(), vote.to_owned())).into());
+    let upstream = ScriptedUpstream::start(Script { votes_for, ..Script::panel(3) }).unwrap();
+    let proof = ["--gold", "gold.csv", "--max-error", "0.1", "--choose", "0", "--own-draw"];
+    let output = run(folder.path(), &upstream, &arguments(&proof)).await;
+    let summary: Value = serde_json::from_str(&stdout(&output, 11)).unwrap();
+    let statement = summary["proof"]["statement"].as_str().unwrap();
+    let reason = "The gold labels stay unread:\n- the models agree on too few gold rows: a test needs 29";
+    assert!(statement.contains(reason), "{statement}");
+    assert!(!folder.path().join("labels.proof.json").exists());
 }
 
 #[tokio::test]

@@ -6,6 +6,7 @@ use anyhow::bail;
 use ep_kernel::fault::Kind;
 use ep_kernel::ports::PanelOrder;
 use ep_polling::money::{MicroUsd, UsdFigure};
+use ep_polling::panel::OrderBasis;
 use ep_polling::tie_rule::TieRule;
 use ep_tools::entry_of;
 use ep_tools::panels::GetPanel;
@@ -16,6 +17,7 @@ use super::proof::ProofArguments;
 use super::registry::registry;
 use super::settings::{LabelSettings, OptionsOf, Panel, Questions, RequestForm};
 use super::template::Template;
+use crate::cli::printable::printable;
 use crate::cli::target::Target;
 
 /// Highest limit of a file.
@@ -29,8 +31,8 @@ pub(in crate::cli) struct Arguments {
     pub(super) input: PathBuf,
     #[command(flatten)]
     pub(super) run: RunArguments,
-    /// Label of a tied row: none, or with strongest that of the first --model. By default the rule of your account's
-    /// panel, else report
+    /// Label of a tied row: none (report, review), or the tied option of the first --model that voted for one (strongest).
+    /// By default the rule of your account's panel, else report
     #[arg(long, value_name = "report|strongest|review")]
     on_tie: Option<TieRule>,
     /// File of the labels; a second run adds those that are missing. With -, they go to standard output, and no run adds to
@@ -43,7 +45,7 @@ pub(in crate::cli) struct Arguments {
     /// Write this many random rows as CSV, to be labelled by hand, to the new file --gold or to standard output; exit
     #[arg(long, value_name = "NUMBER")]
     pub(super) sample: Option<usize>,
-    /// Write the file of rows with a label each: those of a proof, and those that a person reviewed; exit
+    /// Write all rows with their labels to this new file: labels of a proof, and those of a person; exit
     #[arg(long, value_name = "FILE", conflicts_with_all = ["sample", "verify", "gold"])]
     pub(super) finish: Option<PathBuf>,
     #[command(flatten)]
@@ -65,7 +67,7 @@ pub(super) struct RunArguments {
     /// Column with the options of each row: a JSON list, or texts separated by |
     #[arg(long, value_name = "COLUMN", conflicts_with = "options")]
     options_from: Option<String>,
-    /// Panel: a preset whose models are ordered by strength, such as trio or quintet
+    /// Panel: an ordered preset, such as trio or quintet, or with --server a panel of your account
     #[arg(long, value_name = "NAME", conflicts_with_all = ["models", "preset"])]
     panel: Option<String>,
     /// Preset of models without an order; all of them vote on every row
@@ -132,7 +134,15 @@ impl Arguments {
 #[derive(Deserialize)]
 struct OwnPanel {
     models: Vec<String>,
+    order: OrderBasis,
     on_tie: Option<TieRule>,
+}
+
+fn say_price_order(panel: &str) {
+    let text = format!(
+        "the models of {panel} are ordered by price; `ep panel evaluate` judges them on labelled rows"
+    );
+    eprintln!("{}", printable(&text));
 }
 
 /// Returns a panel of the account at a service; `None` if it has no such panel.
@@ -180,7 +190,9 @@ impl RunArguments {
             }
             (Some(_), None, _) => bail!("name the options with --options, or with --options-from"),
             (None, None, None) => Ok(Questions::Requests { requests: RequestForm::BatchLines }),
-            (None, ..) => bail!("name the question for each row with --question"),
+            (None, ..) => bail!(
+                "name the question for each row with --question; for a file of requests, leave --options and --id out"
+            ),
         }
     }
 
@@ -226,16 +238,18 @@ impl RunArguments {
         };
         let panels = registry(target).await?.panels;
         let Some(panel) = panels.iter().find(|panel| panel.name == *name) else {
-            if let Some(OwnPanel { models, on_tie }) = own_panel(target, name).await? {
+            if let Some(OwnPanel { models, order, on_tie }) = own_panel(target, name).await? {
+                if order == OrderBasis::Price {
+                    say_price_order(name);
+                }
                 return Ok((Panel::Models(models), on_tie));
             }
             let names: Vec<&str> = panels.iter().map(|panel| panel.name.as_str()).collect();
-            bail!("there is no panel {name:?}; the panels are {}", names.join(", "));
+            let own = if target.server().is_some() { ", and those of your account" } else { "" };
+            bail!("there is no panel {name:?}; the panels are {}{own}", names.join(", "));
         };
         if panel.order == PanelOrder::Price {
-            eprintln!(
-                "the models of {name} are ordered by price; `ep panel evaluate` judges them on labelled rows"
-            );
+            say_price_order(name);
         }
         Ok((Panel::Models(panel.models.clone()), None))
     }

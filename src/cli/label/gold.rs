@@ -20,8 +20,8 @@ pub(super) struct RowHash(String);
 /// The fewest characters of a text that tells a row from a row of another file with the same id.
 const LONG: usize = 16;
 
-/// Digests of a gold row without its label. An edit of some texts leaves the digests of others as they were. Spaces do not
-/// count.
+/// Digests of a gold row without its label. An edit of some texts leaves the digests of others as they were. The amount
+/// of white space does not count.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub(super) struct RowHashes {
     /// Of the texts that the question names.
@@ -159,7 +159,7 @@ pub(super) struct GoldArguments {
     /// Gold rows that are set apart to choose the panel, and prove nothing
     #[arg(long, value_name = "NUMBER", default_value_t = USUAL_CHOOSE, requires = "gold")]
     pub(super) choose: usize,
-    /// Seed of the random rows of --sample
+    /// Seed with which ep label --sample draws the rows
     #[arg(long, value_name = "NUMBER", default_value_t = USUAL_SEED)]
     pub(super) seed: u64,
 }

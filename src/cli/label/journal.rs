@@ -149,8 +149,10 @@ impl Journal {
         let (mut labelled, mut polls) = (HashSet::new(), HashSet::new());
         let (mut cost, mut complete, mut timed) = (MicroUsd::ZERO, 0, (0, 0));
         for entry in entries(&file)? {
-            let (entry, end) =
-                entry.with_context(|| format!("{name} is not a file of labels; choose another one"))?;
+            let (entry, end) = entry.with_context(|| match complete {
+                0 => format!("{name} is not a file of labels; choose another one"),
+                _ => format!("{name} has a line that is no label; repair it, or choose another file"),
+            })?;
             labelled.insert(entry.key);
             let slowest = entry.votes.iter().map(|vote| vote.ms).max().unwrap_or_default();
             timed = (timed.0 + 1, timed.1 + u64::from(slowest));

@@ -5,6 +5,7 @@ use std::io::IsTerminal;
 use std::path::Path;
 
 use anyhow::bail;
+use ep_kernel::fault::{Fault, Kind};
 use ep_kernel::tool::Entry as Operation;
 use ep_polling::money::MicroUsd;
 use ep_tools::entry_of;
@@ -138,12 +139,13 @@ impl Labelling<'_> {
             eprintln!(
                 "{}",
                 printable(&format!(
-                    "{out} has {others} labels of other rows, or of another question or panel; they stay"
+                    "{out} has {others} labels that do not belong to this run (other rows, question, panel, round or tie \
+                     rule); they stay"
                 ))
             );
         }
         if is_asking && !self.settings.questions.have_ids() {
-            eprintln!("without --id COLUMN, the labels are named by digests, and not by an id of your file");
+            eprintln!("without --id COLUMN, the id of each label is a digest");
         }
         if open.rows() > 0 {
             eprintln!("{} rows are in batches of an earlier run; their results are read first", open.rows());
@@ -180,7 +182,14 @@ impl Labelling<'_> {
         let keys = input.map_or(seen, |input| input.keys);
         let (unfinished, failed_rows) = (failed.unfinished(&keys, journal), failed.count(journal));
         failed.finish(journal, if server.is_some() { SLOW_AT_SERVER } else { SLOW_HERE })?;
-        Ok(RunOutcome { end: ended?, keys, rows, unfinished, failed: failed_rows, cost })
+        let end = match ended {
+            Err(error) if is_out_of_money(&error) => {
+                eprintln!("the account has too little money for the next row; the run ends");
+                RunEnd::OutOfMoney
+            }
+            ended => ended?,
+        };
+        Ok(RunOutcome { end, keys, rows, unfinished, failed: failed_rows, cost })
     }
 }
 
@@ -195,6 +204,10 @@ async fn version(target: &Target, panel: &Panel) -> anyhow::Result<String> {
     let mut ids: Vec<&str> = members.map(|variant| variant.id.as_str()).collect();
     ids.sort_unstable();
     Ok(json!([name, ids]).to_string())
+}
+
+fn is_out_of_money(error: &anyhow::Error) -> bool {
+    error.downcast_ref::<Fault>().is_some_and(|fault| fault.kind() == Kind::InsufficientBalance)
 }
 
 /// Asks whether to begin. A script says so with --yes.

@@ -48,7 +48,7 @@ pub(super) async fn label(
     Rule { panel: &settings.panel, on_tie: settings.on_tie }.labelled(question, earlier, reply)
 }
 
-/// The rule that makes a label of votes.
+/// Makes a label of the votes of a row.
 #[derive(Clone, Copy)]
 pub(super) struct Rule<'r> {
     /// The whole panel.

@@ -34,6 +34,7 @@ use std::io::Write;
 use std::path::Path;
 
 use anyhow::{Context, bail};
+use ep_kernel::fault::Kind;
 
 use super::printable::printable;
 use super::{End, INTERRUPTED, print};
@@ -55,7 +56,7 @@ const TIED: u8 = 3;
 /// Exit code if rows were not fully asked.
 const FAILED: u8 = 4;
 /// Exit code if a proof was wanted, and nothing is proved.
-const NOT_PROVED: u8 = 5;
+const NOT_PROVED: u8 = 11;
 /// Exit code if the cost limit ended the run.
 const LIMITED: u8 = 10;
 
@@ -102,11 +103,15 @@ pub(super) async fn run(config: &Config, mut arguments: Arguments) -> anyhow::Re
             eprintln!("{rows} rows were not asked; --out FILE keeps the labels for another run");
         }
         (rows, RunEnd::CostLimit) => eprintln!("{rows} rows were not asked; raise --max-cost-usd for them"),
+        (rows, RunEnd::OutOfMoney) => {
+            eprintln!("{rows} rows were not asked; add funds, then run the same command again for them");
+        }
         (rows, _) => eprintln!("{rows} rows were not asked; run the same command again for them"),
     }
     Ok(match (end, &summary.proof) {
         (RunEnd::Interrupted, _) => End::Code(INTERRUPTED),
         (RunEnd::CostLimit, _) => End::Code(LIMITED),
+        (RunEnd::OutOfMoney, _) => End::Code(Kind::InsufficientBalance.row().exit),
         (RunEnd::Complete, Some(proof)) if proof.is_proved() => End::Done,
         (RunEnd::Complete, Some(_)) => End::Code(NOT_PROVED),
         (RunEnd::Complete, None) if summary.failed > 0 => End::Code(FAILED),
@@ -145,7 +150,7 @@ fn print_verification(config: &Config, arguments: &Arguments) -> anyhow::Result<
     Ok(if verification.is_proved { End::Done } else { End::Code(NOT_PROVED) })
 }
 
-/// Writes the file of rows with a label each.
+/// Writes the file of rows with their labels.
 fn finish_file(labels: &Path, path: &Path) -> anyhow::Result<End> {
     let Finished { labelled, unlabelled } = finish(labels, path)?;
     eprintln!("{labelled} rows have a label in {}", printable(&path.display().to_string()));
@@ -154,7 +159,7 @@ fn finish_file(labels: &Path, path: &Path) -> anyhow::Result<End> {
     }
     let review = accepted::review_path(labels);
     eprintln!(
-        "{unlabelled} rows have none yet: fill the column reviewed of {}",
+        "{unlabelled} rows have none yet: fill the column reviewed of {}, and run again with a new file",
         printable(&review.display().to_string())
     );
     Ok(End::Code(FAILED))
@@ -175,9 +180,10 @@ fn print_sample(arguments: &Arguments, size: usize) -> anyhow::Result<End> {
         std::io::stdout().write_all(text.as_bytes())?;
         return Ok(End::Done);
     };
-    let mut file = File::create_new(path).with_context(|| {
-        format!("cannot write {}; a file that is there is never overwritten", path.display())
-    })?;
+    if path.exists() {
+        bail!("{} exists already; name a new file", path.display());
+    }
+    let mut file = File::create_new(path).with_context(|| format!("cannot write {}", path.display()))?;
     file.write_all(text.as_bytes())?;
     eprintln!(
         "{} rows are in {}; fill its column {}",

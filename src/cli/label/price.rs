@@ -55,7 +55,7 @@ impl Quote {
                 let have =
                     if *labelled > 0 { format!(" ({labelled} more have labels)") } else { String::new() };
                 format!(
-                    "{rows} rows{have}, {} models each: {calls} calls, about ${:.4}, at most {at_most}",
+                    "{rows} rows{have}, {} models each: up to {calls} calls, about ${:.4}, at most {at_most}",
                     self.models,
                     self.typical * prompts / first
                 )

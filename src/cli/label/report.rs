@@ -15,6 +15,10 @@ use super::proof::ProofSummary;
 /// Below this alpha, votes are hardly more alike than by chance. (Krippendorff asks for .667 to conclude anything.)
 const HARDLY_ALIKE: f64 = 0.2;
 
+/// The fewest votes of a row that count for the effective votes. With fewer, the votes of two others cannot differ from each
+/// other and both be judged.
+const FEWEST_VOTES: u32 = 4;
+
 /// Figures of the rows of a file.
 #[derive(Debug, Default, Serialize)]
 pub(super) struct Summary {
@@ -28,7 +32,7 @@ pub(super) struct Summary {
     pub(super) tie_breaks: u64,
     /// Rows whose label is contested, or that are tied.
     pub(super) contested: u64,
-    /// Rows that were not fully asked.
+    /// Rows that failed in this run, and have no label.
     pub(super) failed: u64,
     /// Rows by label.
     pub(super) labels: BTreeMap<String, u64>,
@@ -137,8 +141,10 @@ impl Report {
             }
         }
         self.agreement.add(&counts);
-        let errors = choices.iter().map(|choice| is_error(&counts, (*choice)?));
-        self.errors.add(&errors.collect::<Vec<_>>());
+        if counts.iter().sum::<u32>() >= FEWEST_VOTES {
+            let errors = choices.iter().map(|choice| is_error(&counts, (*choice)?));
+            self.errors.add(&errors.collect::<Vec<_>>());
+        }
         if self.agreement.is_per_row() {
             self.classes.clear();
         }

@@ -44,7 +44,7 @@ impl Review<'_> {
     pub(super) fn write(&self, labels: &Path, accepted: &HashSet<Key>, path: &Path) -> anyhow::Result<u64> {
         if let Some(rows) = reviewed(path)? {
             let path = path.display().to_string();
-            eprintln!("{} has rows that a person labelled, and stays as it is", printable(&path));
+            eprintln!("{} has rows that a person reviewed, and stays as it is", printable(&path));
             return Ok(rows);
         }
         let labels = File::open(labels).with_context(|| format!("cannot read {}", labels.display()))?;
@@ -123,11 +123,15 @@ fn reviewed(path: &Path) -> anyhow::Result<Option<u64>> {
     }
     let (mut rows, mut is_reviewed) = (0, false);
     for row in Table::open(path)? {
-        let row = row.with_context(|| format!("{} is there, and is no file of ours", path.display()))?;
+        let row = row.with_context(|| not_ours(path))?;
         rows += 1;
-        is_reviewed |= row.text(REVIEWED).is_none_or(|text| !text.trim().is_empty());
+        is_reviewed |= !row.text(REVIEWED).with_context(|| not_ours(path))?.trim().is_empty();
     }
     Ok(is_reviewed.then_some(rows))
+}
+
+fn not_ours(path: &Path) -> String {
+    format!("{} exists and was not written by ep; name another file", path.display())
 }
 
 /// Reads the label at this place.

@@ -29,6 +29,8 @@ pub(super) enum RunEnd {
     Complete,
     /// The next row could exceed the cost limit.
     CostLimit,
+    /// The account at the service has too little money for the next row.
+    OutOfMoney,
     /// Ctrl-C.
     Interrupted,
 }

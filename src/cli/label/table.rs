@@ -57,9 +57,9 @@ impl Table {
         {
             bail!("the columns of {} are not separated by commas; save it with commas", path.display());
         }
-        let names: BTreeSet<&str> = header.iter().collect();
-        if names.len() < header.len() {
-            bail!("two columns have the same name; rename one of them");
+        let mut names = BTreeSet::new();
+        if let Some(name) = header.iter().find(|name| !names.insert(*name)) {
+            bail!("two columns of {} are named {name:?}; rename one of them", path.display());
         }
         Ok(Self { rows: Rows::Csv { header, records: records.into_records() }, number: 0 })
     }

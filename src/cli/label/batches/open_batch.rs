@@ -157,10 +157,13 @@ impl OpenBatchFile {
         let lines = file.into_iter().flat_map(|file| BufReader::new(file).lines());
         let open = lines.map(|line| anyhow::Ok(serde_json::from_str::<OpenBatch>(&line?)?));
         let open = open.collect::<anyhow::Result<Vec<OpenBatch>>>();
-        let open = open.with_context(|| format!("{name} is no file of batches; remove it"))?;
+        let open = open.with_context(|| {
+            format!("{name} cannot be read; if you remove it, its rows are asked and paid again")
+        })?;
         if let Some(other) = open.iter().find(|batch| Some(batch.server.as_str()) != server) {
             bail!(
-                "{} rows are in batches of {}; add --server with this URL to read their results, or remove {name} to ask again",
+                "{} rows are in batches of {}; add --server with this URL to read their results. If you remove {name}, they are \
+                 asked and paid again",
                 open.iter().map(|batch| batch.rows.len()).sum::<usize>(),
                 other.server
             );

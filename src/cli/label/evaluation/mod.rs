@@ -10,6 +10,7 @@ use std::path::PathBuf;
 
 use anyhow::{Context, bail};
 use ep_evaluation::split::Part;
+use ep_kernel::fault::Kind;
 use ep_polling::tie_rule::TieRule;
 use ep_tools::entry_of;
 use ep_tools::evaluations::{CreateEvaluation, StoredEvaluation};
@@ -171,12 +172,12 @@ async fn evaluate(
     };
     let panel = labelling.panel_version().await?;
     let rows = read_gold(&arguments.gold, &arguments.rows, &settings, &panel)?;
-    let apart = rows.len();
+    let total = rows.len();
     let chosen: Vec<GoldRow> =
         rows.into_iter().filter(|row| row.part == Part::Choose && row.label.is_some()).collect();
     let Some(priced) = labelling.price(chosen.first().map(|row| &row.question), journal).await? else {
         bail!(
-            "{} has no labelled row to choose with; label rows, or set more apart with --choose",
+            "{} has no labelled row to choose with; label rows, or set more total with --choose",
             arguments.gold.display()
         );
     };
@@ -186,17 +187,22 @@ async fn evaluate(
         input.add(&row.question, journal, &priced.bound);
     }
     asked.add_gold(chosen.iter().map(|row| row.question.clone()).collect(), 0, arguments.rows.seed);
-    let mut notice =
-        format!("{} of {apart} gold rows choose; the labels of the others are not read", chosen.len());
-    let is_all_used = chosen.len() == apart;
+    let mut notice = format!(
+        "{} of {total} gold rows are used to choose the panel; the labels of the others stay unread",
+        chosen.len()
+    );
+    let is_all_used = chosen.len() == total;
     if is_all_used {
-        notice.push_str(". None is left to prove an error bound");
+        notice.push_str(". No gold row is left for a proof");
     }
     let notice = Some(notice).filter(|_| input.rows > 0);
     let outcome = labelling.ask(asked, Some(input), &priced, notice, journal).await?;
     match outcome.end {
         RunEnd::Interrupted => return Ok(Evaluated::Incomplete(INTERRUPTED)),
         RunEnd::CostLimit => return Ok(Evaluated::Incomplete(LIMITED)),
+        RunEnd::OutOfMoney => {
+            return Ok(Evaluated::Incomplete(Kind::InsufficientBalance.row().exit));
+        }
         RunEnd::Complete if outcome.unfinished > 0 => {
             eprintln!("{} rows were not fully asked; run the same command again", outcome.unfinished);
             return Ok(Evaluated::Incomplete(FAILED));

@@ -36,8 +36,8 @@ pub(super) fn text_of(evaluation: &Evaluation) -> String {
              correlation of errors r = {correlation:.2}."
         );
     }
-    text.push_str("\nThe best model and the best few are chosen without the row that they are judged on, so they can be less often \
-         right than the best ones in the list.\n");
+    text.push_str("\nA panel can be less often right here than its best model in the list: it is judged on rows that did not choose \
+         it.\n");
     list_differences(evaluation, &mut text);
     if evaluation.simulated {
         text.push_str("\nThese voters are simulated: the figures mean nothing.\n");
@@ -53,8 +53,8 @@ fn list_differences(evaluation: &Evaluation, text: &mut String) {
     }
     let _ = writeln!(
         text,
-        "\nRows that you and the panel to prove label differently ({} of {}; they prove nothing, so look at them to improve \
-         the question):",
+        "\nRows that you and the panel to prove label differently ({} of {}). Use them to improve the question; they prove \
+         nothing:",
         evaluation.differences.len(),
         evaluation.rows
     );

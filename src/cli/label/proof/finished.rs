@@ -62,7 +62,7 @@ pub(in crate::cli::label) fn finish(labels: &Path, path: &Path) -> anyhow::Resul
         decided.insert(question.key, (label, "person"));
     }
     if path.exists() {
-        bail!("{} is there; name a new file", path.display());
+        bail!("{} exists already; name a new file", path.display());
     }
     let columns = columns(Table::open(rows)?, &ADDED)?;
     let mut csv = csv::Writer::from_writer(Replacement::new(path)?);

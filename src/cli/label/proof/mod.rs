@@ -12,7 +12,7 @@ mod rules;
 mod statement;
 pub(super) mod verify;
 
-use std::collections::HashSet;
+use std::collections::{BTreeSet, HashSet};
 use std::fmt::Write;
 use std::path::Path;
 
@@ -147,7 +147,13 @@ impl<'r> Proof<'r> {
             record
         } else {
             let journal = FilePart::of(labels)?;
-            let broken = broken_conditions(entries_of(labels, &journal)?)?;
+            let mut broken = broken_conditions(entries_of(labels, &journal)?)?;
+            if broken.is_empty() && !self.can_be_tested(&journal)? {
+                broken.push(format!(
+                    "the models agree on too few gold rows: a test needs {}; label more rows",
+                    self.declaration.fewest_gold()
+                ));
+            }
             if !broken.is_empty() {
                 let result = ProofResult::unread(broken);
                 let statement = statement::unread(&result.reasons);
@@ -169,6 +175,16 @@ impl<'r> Proof<'r> {
         let ProofRun { input, labels, settings, panel, models, .. } = self.run;
         let review = Review { input, settings, panel, models };
         review.write(labels, &HashSet::new(), &accepted::review_path(labels))
+    }
+
+    /// True if the votes leave enough gold rows for a test of some rule. No gold label matters for that.
+    fn can_be_tested(&self, journal: &FilePart) -> anyhow::Result<bool> {
+        let mut unlabelled = self.declaration.clone();
+        for row in &mut unlabelled.gold.rows {
+            row.label = Some(String::new());
+        }
+        let result = ProofResult::of(&unlabelled, entries_of(self.run.labels, journal)?, &BTreeSet::new())?;
+        Ok(result.rules.iter().any(|rule| !rule.tests.is_empty()))
     }
 
     /// Tests the rules and writes the record. The opening is on disk before the first test.

@@ -21,7 +21,7 @@ pub(super) struct ProofResult {
     pub(super) verdict: Verdict,
     /// True if the claim is about the rows of the file; else it is about rows drawn like the gold.
     pub(super) is_about_file: bool,
-    /// Why it is no proof, if it is an estimate.
+    /// The reasons against a proof.
     pub(super) reasons: Vec<String>,
     /// Gold rows that were compared.
     pub(super) gold: u64,

@@ -15,12 +15,15 @@ pub(super) fn notice(declaration: &Declaration, names: &FileNames, opened: usize
     let Declaration { gold, rules, .. } = declaration;
     let proving = declaration.proof_rows().count();
     let mut text = match rules.len() {
-        1 => format!("{proving} gold rows prove the bound"),
-        rules => format!("{proving} gold rows prove {rules} rules"),
+        1 => format!("{proving} gold rows will test the bound"),
+        rules => format!("{proving} gold rows will test {rules} rules"),
     };
     let apart = gold.rows.iter().filter(|row| row.part == Part::Choose).count();
     if apart > 0 {
-        let _ = write!(text, "; {apart} are set apart to choose the panel (--choose 0 proves with them)");
+        let _ = write!(
+            text,
+            "; {apart} are set apart to choose the panel (if they chose nothing, --choose 0 tests with them, too)"
+        );
     }
     let unlabelled = gold.rows.iter().filter(|row| row.part == Part::Prove && row.label.is_none()).count();
     if unlabelled > 0 {
@@ -29,12 +32,13 @@ pub(super) fn notice(declaration: &Declaration, names: &FileNames, opened: usize
         let _ = write!(text, "\n{unlabelled} rows of {name} have no label and {use_of}: label them first");
     }
     if !gold.is_drawn {
-        let _ = write!(text, "\n{}: a proof will be about rows drawn like the gold", not_drawn(gold, names));
+        let _ =
+            write!(text, "\n{}: a proof will be about rows drawn like the gold rows", not_drawn(gold, names));
     }
     if opened > 0 {
         let _ = write!(
             text,
-            "\n{opened} of the gold rows were opened before; for other rules or votes, they prove nothing"
+            "\n{opened} of the gold rows were read before; for other rules or votes, they prove nothing"
         );
     }
     text
@@ -60,10 +64,7 @@ pub(super) fn statement(record: &ProofRecord) -> String {
         (Verdict::Estimate, Some((rule, _))) => {
             format!("Not proved; an estimate: {}.", claim(record, rule))
         }
-        _ => format!(
-            "Nothing is proved. The models made too many errors on {} gold rows for this bound.",
-            result.gold
-        ),
+        _ => format!("Nothing is proved. The tests on {} gold rows say why.", result.gold),
     };
     for reason in &result.reasons {
         let _ = write!(text, "\n- {reason}");
@@ -71,7 +72,7 @@ pub(super) fn statement(record: &ProofRecord) -> String {
     if result.set_aside > 0 {
         let _ = write!(
             text,
-            "\n{} more gold rows were opened before, and are set aside, so nothing is said about all rows of {}.",
+            "\n{} more gold rows were read before, and are set aside, so nothing is said about all rows of {}.",
             result.set_aside,
             names.rows.display()
         );
@@ -80,7 +81,7 @@ pub(super) fn statement(record: &ProofRecord) -> String {
         let passed = |test: &&RuleTest| Some(test.threshold) == rule_result.threshold;
         let _ = write!(
             text,
-            "\nThe rule: the label of {}, if its score is at least {}. It accepts {} of {} rows.",
+            "\nThe rule: the label of {}, if the agreement is at least {}. It accepts {} of {} rows.",
             models(declaration, rule),
             rule_result.tests.iter().rfind(passed).map_or("", |test| &test.agreement),
             rule_result.accepted,
@@ -89,8 +90,12 @@ pub(super) fn statement(record: &ProofRecord) -> String {
     }
     let _ = write!(
         text,
-        "\n\nThe tests, on {} gold rows, with {} confidence{}:",
+        "\n\nThe tests, on {} gold rows{}, with {} confidence{}:",
         result.gold,
+        match declaration.proof_rows().filter(|row| row.label.is_none()).count() {
+            0 => String::new(),
+            unlabelled => format!(" ({unlabelled} without a label, which count as errors)"),
+        },
         percent(1.0 - declaration.risk.get()),
         match declaration.rules.len() {
             1 => String::new(),

@@ -32,7 +32,7 @@ pub(in crate::cli::label) fn verify(labels: &Path, config: &Config) -> anyhow::R
     let Some(record) = ProofRecord::read(labels)? else {
         if [".accepted.jsonl", ".proof.json"].iter().any(|end| name.to_string().ends_with(end)) {
             bail!(
-                "verify the file of labels: that with the name before .accepted.jsonl or .proof.json, and .jsonl"
+                "--verify takes the file of labels: labels.jsonl, and not labels.accepted.jsonl or labels.proof.json"
             );
         }
         bail!("{name} has no proof: {} does not exist", ProofRecord::path(labels).display());
@@ -40,7 +40,9 @@ pub(in crate::cli::label) fn verify(labels: &Path, config: &Config) -> anyhow::R
     check(&record, labels)?;
     let ProofRecord { names, declaration, opening, opened_before, result, .. } = &record;
     let mut checks = vec![
-        format!("the labels of {name}, the gold labels and the rules are those of the opening"),
+        format!(
+            "the labels of {name}, the gold labels and the rules are unchanged since the gold labels were read"
+        ),
         format!("all tests on {} gold rows have the same result again", result.gold),
     ];
     let mut unchecked = Vec::new();
@@ -58,7 +60,7 @@ pub(in crate::cli::label) fn verify(labels: &Path, config: &Config) -> anyhow::R
     match known {
         0 => unchecked
             .push("whether the gold rows were opened before: this machine has no record of them".to_owned()),
-        rows => checks.push(format!("this is the first opening of {rows} gold rows on this machine")),
+        rows => checks.push(format!("this proof was the first to read the {rows} gold rows on this machine")),
     }
 
     let (file, path) = (&declaration.file, &names.rows);
@@ -98,10 +100,14 @@ pub(super) fn check(record: &ProofRecord, labels: &Path) -> anyhow::Result<()> {
     let ProofRecord { declaration, journal, opening, opened_before, result, .. } = record;
     let name = labels.display();
     if FilePart::first(labels, journal.bytes)? != *journal {
-        bail!("not verified: {name} has other labels than at the opening; label anew with another --out");
+        bail!(
+            "not verified: {name} has changed since the gold labels were read; label again with another --out"
+        );
     }
     if declaration.opening(journal, opened_before)? != *opening {
-        bail!("not verified: the rules or the gold labels of the record were changed after the opening");
+        bail!(
+            "not verified: the rules or the gold labels of the record have changed since the gold labels were read"
+        );
     }
     let broken = broken_conditions(entries_of(labels, journal)?)?;
     let again = ProofResult::of(declaration, entries_of(labels, journal)?, opened_before)?;
