@@ -11,7 +11,7 @@ pub const SIZES: [usize; 3] = [1, 3, 5];
 /// The usual number of folds of the cross-fitted accuracy.
 pub const FOLDS: usize = 10;
 
-/// Evidence that outweighs the usual choice: at most this probability of it by chance.
+/// Significance level at which one or five members replace the usual three.
 const EVIDENCE: f64 = 0.1;
 
 /// Returns the size of the panel to prove: three members, unless one alone or five are clearly more accurate on these rows.

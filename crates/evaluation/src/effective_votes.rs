@@ -48,8 +48,8 @@ impl ErrorCorrelation {
         self.add(&errors);
     }
 
-    /// Returns the mean correlation of the errors of two members. Pairs without a defined correlation do not count: those
-    /// of which a member is always right, or always wrong.
+    /// Returns the mean correlation of the errors of two members. Pairs in which one member is always right, or always
+    /// wrong, have no correlation and do not count.
     pub fn mean(&self) -> Option<f64> {
         let (mut sum, mut pairs) = (0.0, 0_u32);
         for correlation in self.pairs.iter().filter_map(PairSums::correlation) {

@@ -114,8 +114,8 @@ pub fn gold_rows(votes: &Votes, gold: &[u16], ranked: &[usize], size: usize) -> 
     .collect()
 }
 
-/// Returns for each row whether the label of the `size` members is right that are most accurate on the rows of other
-/// folds: the accuracy to expect of members that are chosen on rows like these.
+/// Returns the correctness of each row's label by cross-fitting: the label is that of the `size` members that are most
+/// accurate on the other folds. Its mean is the accuracy to expect of members that are chosen on rows like these.
 pub fn cross_fitted(votes: &Votes, gold: &[u16], size: usize, folds: usize) -> Vec<bool> {
     let folds = folds.clamp(2, votes.len().max(2));
     let mut is_right = vec![false; votes.len().min(gold.len())];

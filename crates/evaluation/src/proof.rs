@@ -1,8 +1,8 @@
 //! Proofs of an error bound from gold labels, by a fixed sequence of exact binomial tests.
 //!
 //! A rule gives each row a label and a [`Score`]. Thresholds of the score are fixed without looking at a gold label, and
-//! tested from the strictest to the loosest: each test asks whether the errors among the gold rows would be so few if the
-//! error rate were above the bound. The first test that fails ends the sequence, and the last one that passed is proved.
+//! tested from the strictest to the loosest. A test passes if so few errors among the gold rows would be improbable with an
+//! error rate above the bound. The first test that fails ends the sequence, and the last one that passed is proved.
 //! Because the order is fixed beforehand, the risk of a wrong proof is that of one test (fixed-sequence testing: Maurer,
 //! Hothorn, Lehmacher, 1995; for selective labels: Bauer et al., 1991, and Angelopoulos et al., "Learn then test", 2021).
 //!

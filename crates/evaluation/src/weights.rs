@@ -84,7 +84,7 @@ impl Weights {
     }
 }
 
-/// Returns for each row whether the most probable option is right, by weights that are fitted on the rows of other folds.
+/// Returns the correctness of each row's most probable option, by weights that are fitted on the rows of other folds.
 /// `options` has the number of options of each row.
 pub fn cross_fitted(votes: &Votes, options: &[usize], gold: &[u16], folds: usize) -> Vec<bool> {
     let folds = folds.clamp(2, votes.len().max(2));

@@ -25,8 +25,8 @@ pub(super) enum Download {
     Lines(RowKind),
 }
 
-/// The columns: the row and its name; the choice of a person, or else the answer of the models; both of them; and whether the
-/// result is contested.
+/// The columns: number and name of the row, final label, answer of the models, choice of a person, and the contested mark.
+/// The final label is the choice of a person, or else the answer.
 const HEADER: [&str; 6] = ["row", "id", "label", "answer", "reviewed", "contested"];
 
 /// Sends a file of the visitor's batch, a part at a time.

@@ -26,7 +26,7 @@ struct Sums {
     rows: u32,
     at_most: MicroUsd,
     dearest: MicroUsd,
-    /// Two of the models that rows name; one if all rows name the same one.
+    /// The first two different models that rows name; one if all rows name the same.
     models: Vec<Option<String>>,
     errors: Vec<BatchError>,
 }
@@ -50,7 +50,7 @@ impl Batches {
         let most = batch.terms.max_cost.unwrap_or(MicroUsd::MAX);
         if most < sums.dearest {
             let message = format!(
-                "The dearest row can cost up to {}, more than the maximum for the whole batch. Raise the maximum, or choose \
+                "The most expensive row can cost up to {}, more than the maximum for the whole batch. Raise the maximum, or choose \
                  cheaper models.",
                 sums.dearest
             );

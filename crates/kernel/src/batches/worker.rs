@@ -24,7 +24,7 @@ use crate::fault::{Fault, Kind};
 use crate::ports::{BatchRecord, BatchStatus, Lease, LeasedRows, RowBudget, RowEnd, RowResult, StoreError};
 use crate::tasks::Tasks;
 
-/// Interval of looking for work that no signal announced: that of other processes.
+/// Interval at which work of other processes is looked for: no signal announces it.
 const INTERVAL: Duration = Duration::from_secs(1);
 /// Rows that an account gets in its turn.
 const TURN: u32 = 4;
@@ -32,9 +32,9 @@ const TURN: u32 = 4;
 const MAX_BATCHES: u32 = 10_000;
 /// Maximum number of batches that are validated at once.
 const VALIDATIONS: usize = 4;
-/// Time after which a row is asked again that another attempt can help.
+/// Time until a row is tried again after a temporary fault.
 const AGAIN: Duration = Duration::from_secs(5);
-/// Time after which a row is asked again that waits for the money of others.
+/// Time until a row is tried again that waits for money of other rows.
 const WAIT_FOR_MONEY: Duration = Duration::from_millis(500);
 
 /// The rows that this process asks.
@@ -43,9 +43,9 @@ struct Work {
     runner: Arc<dyn RowRunner>,
     rows: JoinSet<RowOutcome>,
     validations: JoinSet<()>,
-    /// Open batches of which this process has asked rows.
+    /// Open batches with rows that this process has asked.
     known: HashMap<BatchId, Arc<BatchRecord>>,
-    /// Batches with rows that wait for money, and the time until which no further rows of them are taken.
+    /// Batches that wait for money, and the time when their rows are taken again.
     waiting: HashMap<BatchId, Instant>,
     /// The account that was served last.
     last: Option<UserId>,
@@ -95,7 +95,7 @@ impl Batches {
         }
         // Other processes can continue at once.
         if let Err(error) = work.batches.store.release(&work.batches.worker).await {
-            tracing::warn!(%error, "failed to end the leases on rows of batches; others take them when they have passed");
+            tracing::warn!(%error, "failed to release the leases on rows of batches; other processes take the rows when the leases expire");
         }
     }
 
@@ -222,7 +222,7 @@ struct Row {
     runner: Arc<dyn RowRunner>,
     batch: Arc<BatchRecord>,
     number: u32,
-    /// The state in which the batch will end early.
+    /// The final state, if the batch ends early.
     ending: Option<BatchStatus>,
 }
 
