@@ -236,16 +236,20 @@ pub fn labels(metadata: Map<String, Value>) -> Result<Map<String, Value>, Fault>
 
 /// Refuses arguments that a row does not have. Empty ones are ignored.
 fn refuse_unknown(index: usize, others: &Map<String, Value>) -> Result<(), Fault> {
-    const NAMES: [&str; 6] = ["id", "question", "options", "scale", "models", "max_cost_usd"];
     let mut others = others.clone();
     others.retain(|_, value| !schema::is_empty(value));
-    let Some(unknown) = schema::unknown(&|_| false, &NAMES, &others).into_iter().next() else {
+    if others.is_empty() {
+        return Ok(());
+    }
+    let row = schema::input::<QuestionRow>();
+    let names = schema::names(&row);
+    let Some(unknown) = schema::unknown(&|_| false, &names, &others).into_iter().next() else {
         return Ok(());
     };
     let advice = if unknown.alike {
         format!("did you mean {}?", unknown.nearest)
     } else {
-        format!("a row can have {}; other arguments are for the whole batch", NAMES.join(", "))
+        format!("a row can have {}; other arguments are for the whole batch", names.join(", "))
     };
     Err(Fault::invalid(
         format!("rows[{index}].{}", unknown.given),

@@ -4,7 +4,6 @@ use anyhow::{Context, bail};
 use ep_polling::money::{MicroUsd, Usd};
 use ep_polling::options::Options;
 use ep_polling::question::Question;
-use ep_polling::tie_rule::TieRule;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 use sha2::{Digest, Sha256};
@@ -77,11 +76,7 @@ impl RowQuestion {
         request.insert("private".to_owned(), true.into());
         // A free poll has a positive limit, too.
         request.insert("max_cost_usd".to_owned(), json!(Usd(at_most.max(MicroUsd::new(1)))));
-        panel.add_to(&mut request);
-        if panel.has_order() {
-            // The poll then knows which model is the strongest, and is contested like the label. A tie is decided here.
-            request.insert("on_tie".to_owned(), json!(TieRule::Review));
-        }
+        panel.add_with_order(&mut request);
         Value::Object(request)
     }
 
@@ -135,6 +130,7 @@ fn listed(row: &Row, column: &str) -> anyhow::Result<Vec<String>> {
 
 #[cfg(test)]
 mod tests {
+    use ep_polling::tie_rule::TieRule;
 
     use super::*;
 

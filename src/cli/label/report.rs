@@ -15,8 +15,8 @@ use super::proof::ProofSummary;
 /// Below this alpha, votes are hardly more alike than by chance. (Krippendorff asks for .667 to conclude anything.)
 const HARDLY_ALIKE: f64 = 0.2;
 
-/// The fewest votes of a row that count for the effective votes. With fewer, the votes of two others cannot differ from each
-/// other and both be judged.
+/// The fewest votes of a row that count for the effective votes. Of three votes, two never err together, because the option
+/// that most of the others voted for judges each of them.
 const FEWEST_VOTES: u32 = 4;
 
 /// Figures of the rows of a file.

@@ -92,7 +92,16 @@ impl Panel {
         }
     }
 
-    /// Adds the panel to a request.
+    /// Adds the panel to a request for polls. If its models have an order, the polls know which model is the strongest, so that
+    /// their results are contested like the labels; a tie is decided here.
+    pub(super) fn add_with_order(&self, request: &mut Map<String, Value>) {
+        self.add_to(request);
+        if self.has_order() {
+            request.insert("on_tie".to_owned(), json!(TieRule::Review));
+        }
+    }
+
+    /// Adds the panel to a request, or to a row of one.
     pub(super) fn add_to(&self, request: &mut Map<String, Value>) {
         match self {
             Self::Preset(preset) => request.insert("preset".to_owned(), json!(preset)),

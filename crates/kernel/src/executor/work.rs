@@ -257,7 +257,7 @@ impl Work<'_> {
     /// complete poll that were probably made, so that limits of a caller hold: such a poll calls all members as it starts.
     fn lost_calls(&self, prior: &[Ballot], has_started: bool) -> LostCalls {
         let plan = &self.record.plan;
-        let charged = lost_calls(plan, prior);
+        let charged = charge_for_lost_calls(plan, prior);
         let interruptions = self.lease().epoch().number() - Epoch::FIRST.number();
         if self.record.held.is_some() || !plan.complete || !has_started || interruptions < 1 {
             return LostCalls { charged, counted: charged };
@@ -458,7 +458,7 @@ struct LostCalls {
 /// Returns the charge for an earlier process's calls with lost responses: an estimate for each roster entry
 /// without a ballot before one with a ballot. These entries were certainly called. Later ones may have been
 /// called, and are not charged.
-fn lost_calls(plan: &Plan, ballots: &[Ballot]) -> MicroUsd {
+fn charge_for_lost_calls(plan: &Plan, ballots: &[Ballot]) -> MicroUsd {
     let called = ballots.iter().map(|ballot| ballot.position as usize + 1).max().unwrap_or(0);
     estimate_unanswered(plan, ballots, called)
 }

@@ -134,9 +134,8 @@ impl<E: Engine> BatchStore for Database<E> {
     }
 
     async fn end_row(&self, id: BatchId, number: u32, end: RowEnd) -> Result<(), StoreError> {
-        let (outcome, response) = match &end {
+        let (outcome, response) = match end {
             RowEnd::Completed(result) => {
-                let result = result.clone();
                 return self
                     .0
                     .transact(Durability::ProcessCrash, move |db| {
@@ -144,16 +143,16 @@ impl<E: Engine> BatchStore for Database<E> {
                     })
                     .await;
             }
-            RowEnd::Failed(response) => (outcome(RowKind::Failed), Some(&**response)),
+            RowEnd::Failed(response) => (outcome(RowKind::Failed), Some(response)),
             RowEnd::NotAsked(response) => {
                 self.0.execute(Durability::ProcessCrash, sql::CUT_BATCH, values![id]).await?;
-                (outcome(RowKind::Failed), Some(&**response))
+                (outcome(RowKind::Failed), Some(response))
             }
             RowEnd::Blank => (BLANK, None),
         };
         // A result lost in a power loss is read again from its polls.
         let none: Option<i64> = None;
-        let values = values![id, number, outcome, response, none, none];
+        let values = values![id, number, outcome, response.as_deref(), none, none];
         self.0.execute(Durability::ProcessCrash, sql::END_ROW, values).await.map(drop)
     }
 

@@ -114,11 +114,7 @@ impl OpenBatch {
         request.insert("rows".to_owned(), self.rows.iter().map(SentRow::request).collect());
         request.insert("complete".to_owned(), true.into());
         request.insert("private".to_owned(), true.into());
-        self.panel.add_to(&mut request);
-        if self.panel.has_order() {
-            // The service then knows which model is the strongest. A tie is decided here.
-            request.insert("on_tie".to_owned(), json!(TieRule::Review));
-        }
+        self.panel.add_with_order(&mut request);
         if let Some(most) = self.max_cost_usd {
             request.insert("max_cost_usd".to_owned(), json!(most));
         }

@@ -177,7 +177,7 @@ async fn evaluate(
         rows.into_iter().filter(|row| row.part == Part::Choose && row.label.is_some()).collect();
     let Some(priced) = labelling.price(chosen.first().map(|row| &row.question), journal).await? else {
         bail!(
-            "{} has no labelled row to choose with; label rows, or set more total with --choose",
+            "{} has no labelled row to choose with; label rows, or set more apart with --choose",
             arguments.gold.display()
         );
     };
