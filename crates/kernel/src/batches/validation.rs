@@ -16,6 +16,8 @@ use crate::ports::{BatchError, BatchMoney, BatchRecord, CheckedRows, StoreError}
 pub const MAX_ROWS: u32 = 100_000;
 /// Maximum number of errors of a batch that are reported.
 const MAX_ERRORS: usize = 100;
+/// Maximum length of a model's name that a batch shows, in bytes.
+const MAX_MODEL: usize = 256;
 /// Lines that are read together.
 const READ_TOGETHER: u32 = 200;
 
@@ -33,7 +35,9 @@ struct Sums {
 
 impl Sums {
     fn add_model(&mut self, row: &line::BatchLine) {
-        let model = row.body.get("model").and_then(Value::as_str);
+        // Other texts name no model: such a row is refused when it is its turn.
+        let is_name = |text: &&str| text.len() <= MAX_MODEL && !text.contains(char::is_control);
+        let model = row.body.get("model").and_then(Value::as_str).filter(is_name);
         if self.models.len() < 2 && !self.models.iter().any(|known| known.as_deref() == model) {
             self.models.push(model.map(str::to_owned));
         }
@@ -178,4 +182,30 @@ pub(super) const fn is_temporary(kind: Kind) -> bool {
 
 fn whole(code: &str, message: &str) -> BatchError {
     BatchError { code: code.to_owned(), line: None, message: message.to_owned(), param: None }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn models(names: &[&str]) -> Vec<Option<String>> {
+        let mut sums = Sums::default();
+        for name in names {
+            let body = json!({ "model": name }).as_object().cloned().unwrap_or_default();
+            sums.add_model(&line::BatchLine { custom_id: "r".to_owned(), body });
+        }
+        sums.models
+    }
+
+    #[test]
+    fn texts_that_name_no_model_are_not_stored() {
+        assert_eq!(models(&["trio", "trio"]), [Some("trio".to_owned())]);
+        assert_eq!(models(&["trio", "quintet", "budget"]).len(), 2);
+        // PostgreSQL stores no NUL, and a list of batches has a hundred names.
+        for text in ["a\u{0}b", &"m".repeat(MAX_MODEL + 1)] {
+            assert_eq!(models(&[text, text]), [None]);
+        }
+    }
 }
