@@ -18,8 +18,9 @@ use std::path::PathBuf;
 
 use ep_evaluation::choice::size_to_prove;
 use ep_evaluation::panel::{Accuracy, accuracies, gold_rows, label, ranked};
-use ep_evaluation::proof::{Claim, GoldRow, Scope, Score, Scores, prove};
+use ep_evaluation::proof::{Claim, GoldRow, Scope, Scores, prove};
 use ep_evaluation::{Fraction, Votes};
+use ep_polling::agreement::STRONGEST;
 use rand::SeedableRng;
 use rand::seq::SliceRandom;
 use rand_chacha::ChaCha8Rng;
@@ -34,12 +35,14 @@ const SETS: [(&str, &str, &[f64]); 4] = [
 ];
 /// Sizes of the panels; the last one is everyone.
 const SIZES: [usize; 5] = [1, 3, 5, 9, usize::MAX];
+/// The panel that accepts the most rows, of all five, with a shared risk.
+const BEST_OF_FIVE: &str = "best of five";
 /// Labelled rows that choose the panel.
 const CHOOSE: usize = 50;
 /// Labelled rows that prove the bound.
 const PROVE: [usize; 2] = [200, 400];
 /// Repetitions of each cell.
-const RUNS: usize = 200;
+const RUNS: usize = 1_000;
 
 /// One cell of the table: a set, a bound, a number of gold rows and a panel.
 #[derive(Debug, Serialize)]
@@ -48,13 +51,25 @@ struct Cell {
     max_error: f64,
     gold: usize,
     panel: String,
+    order: Order,
     /// The share of the rows that the proof accepts: its mean and its standard deviation.
     accepted: f64,
     deviation: f64,
     /// The share of the runs in which more than `max_error` of the accepted rows are wrong.
     broken: f64,
-    /// Accuracy of all labels of the panel.
-    accuracy: f64,
+    /// Accuracy of all labels of the panel. The best of five has none: it is another panel in each run.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    accuracy: Option<f64>,
+}
+
+/// The order in which the labels of a panel are believed. Panels of one and of three have the same in both.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[serde(rename_all = "snake_case")]
+enum Order {
+    /// By the votes of the strongest three, then by all votes: the order of `ep label`.
+    StrongestFirst,
+    /// By all votes.
+    AllVotes,
 }
 
 fn main() {
@@ -73,7 +88,9 @@ fn main() {
         };
         for &max_error in bounds {
             for prove in PROVE {
-                cells.extend(measure(name, &votes, &gold, max_error, prove));
+                for order in [Order::StrongestFirst, Order::AllVotes] {
+                    cells.extend(measure(name, &votes, &gold, max_error, prove, order));
+                }
             }
         }
         if !figures {
@@ -95,16 +112,26 @@ fn main() {
         println!("{}", serde_json::to_string_pretty(&head).expect("JSON"));
         return;
     }
-    println!("set, bound, gold rows, panel: share accepted (deviation), bound broken, accuracy");
-    for Cell { set, max_error, gold, panel, accepted, deviation, broken, accuracy } in cells {
+    println!("set, bound, gold rows, panel, order: share accepted (deviation), bound broken, accuracy");
+    for Cell { set, max_error, gold, panel, order, accepted, deviation, broken, accuracy } in cells {
+        let order = format!("{order:?}");
+        let accuracy = accuracy.map(|accuracy| format!("{accuracy:.3}")).unwrap_or_default();
         println!(
-            "{set:<14} {max_error:.2} {gold:>4}  {panel:<12} {accepted:.2} ({deviation:.2})  {broken:.3}  {accuracy:.3}"
+            "{set:<14} {max_error:.2} {gold:>4}  {panel:<12} {order:<14} {accepted:.2} ({deviation:.2})  {broken:.3}  \
+             {accuracy}"
         );
     }
 }
 
 /// Measures the panels of all sizes, and the best of them with a shared risk.
-fn measure(set: &'static str, votes: &Votes, gold: &[u16], max_error: f64, prove_rows: usize) -> Vec<Cell> {
+fn measure(
+    set: &'static str,
+    votes: &Votes,
+    gold: &[u16],
+    max_error: f64,
+    prove_rows: usize,
+    order: Order,
+) -> Vec<Cell> {
     let claim = Claim {
         scope: Scope::Accepted,
         max_error: Fraction::new(max_error).expect("a fraction"),
@@ -113,9 +140,9 @@ fn measure(set: &'static str, votes: &Votes, gold: &[u16], max_error: f64, prove
     let mut random = ChaCha8Rng::seed_from_u64(1);
     let mut outcomes: Vec<Vec<Outcome>> = vec![Vec::new(); SIZES.len() + 2];
     for _ in 0..RUNS {
-        let mut order: Vec<usize> = (0..gold.len()).collect();
-        order.shuffle(&mut random);
-        let (choose, rest) = order.split_at(CHOOSE);
+        let mut places: Vec<usize> = (0..gold.len()).collect();
+        places.shuffle(&mut random);
+        let (choose, rest) = places.split_at(CHOOSE);
         let (chosen, chosen_gold) = part(votes, gold, choose);
         let strongest = ranked(&accuracies(&chosen, &chosen_gold));
         let (file, file_gold) = part(votes, gold, rest);
@@ -123,15 +150,13 @@ fn measure(set: &'static str, votes: &Votes, gold: &[u16], max_error: f64, prove
         let size_to_prove = size_to_prove(&chosen, &chosen_gold);
         let mut to_prove = Outcome::default();
         for (size, outcomes) in SIZES.into_iter().zip(&mut outcomes) {
-            let size = size.min(strongest.len());
-            let mut rows = gold_rows(&file, &file_gold, &strongest, size);
-            if size == 1 {
-                // A single model has no score: all its labels are accepted, or none.
-                for row in &mut rows {
-                    row.score = Score(1);
-                }
-            }
             let panel = strongest.get(..size).unwrap_or(&strongest);
+            let few = match order {
+                Order::StrongestFirst => STRONGEST.min(panel.len()),
+                Order::AllVotes => panel.len(),
+            };
+            // All labels of a single model have the same score: they are accepted, or none is.
+            let rows = gold_rows(&file, &file_gold, panel, few);
             let labels = file.rows().map(|row| label(row, panel).option);
             let accuracy = Accuracy::of(labels, &file_gold).share();
             let outcome = Outcome { accuracy, ..Outcome::of(&rows, prove_rows, &claim) };
@@ -141,7 +166,7 @@ fn measure(set: &'static str, votes: &Votes, gold: &[u16], max_error: f64, prove
             }
             let shared = Outcome::of(&rows, prove_rows, &claim.for_rules(SIZES.len() as u32));
             if shared.accepted > best.accepted {
-                best = Outcome { accuracy, ..shared };
+                best = shared;
             }
         }
         outcomes[SIZES.len()].push(best);
@@ -152,7 +177,7 @@ fn measure(set: &'static str, votes: &Votes, gold: &[u16], max_error: f64, prove
         usize::MAX => "all".to_owned(),
         size => format!("best {size}"),
     });
-    let names = names.into_iter().chain(["best of five".to_owned(), "chosen size".to_owned()]);
+    let names = names.into_iter().chain([BEST_OF_FIVE.to_owned(), "chosen size".to_owned()]);
     let cell = |(panel, outcomes): (String, Vec<Outcome>)| {
         let mean = |of: fn(&Outcome) -> f64| outcomes.iter().map(of).sum::<f64>() / outcomes.len() as f64;
         let accepted = mean(|outcome| outcome.accepted);
@@ -162,11 +187,12 @@ fn measure(set: &'static str, votes: &Votes, gold: &[u16], max_error: f64, prove
             set,
             max_error,
             gold: prove_rows,
-            panel,
             accepted: round(accepted),
             deviation: round((squares - accepted.powi(2)).max(0.0).sqrt()),
             broken: round(mean(|outcome| f64::from(u8::from(outcome.error > outcome.max_error)))),
-            accuracy: round(mean(|outcome| outcome.accuracy)),
+            accuracy: (panel != BEST_OF_FIVE).then(|| round(mean(|outcome| outcome.accuracy))),
+            panel,
+            order,
         }
     };
     names.zip(outcomes).map(cell).collect()

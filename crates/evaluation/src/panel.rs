@@ -77,7 +77,7 @@ pub fn label(row: &[Vote], members: &[usize]) -> Label {
 }
 
 /// Returns the score of a label: first by the votes for it among the strongest `few` members, then by the votes for it
-/// among all.
+/// among all. Without a label, it is [`Score::NO_LABEL`].
 ///
 /// On MMLU-Pro, the [area](crate::risk_coverage::area) of labels of the best three is .141 in this order. It is .154 by the
 /// votes of these three alone (`tests/reference.rs`).
@@ -103,13 +103,12 @@ pub fn ranked(accuracies: &[Accuracy]) -> Vec<usize> {
     members
 }
 
-/// Returns the labels and scores of a panel as gold rows. The label is that of the `size` strongest members of `ranked`.
-pub fn gold_rows(votes: &Votes, gold: &[u16], ranked: &[usize], size: usize) -> Vec<GoldRow> {
-    let panel = ranked.get(..size).unwrap_or(ranked);
+/// Returns the labels and [scores](score) of these members, the strongest first, as gold rows.
+pub fn gold_rows(votes: &Votes, gold: &[u16], members: &[usize], few: usize) -> Vec<GoldRow> {
     let rows = votes.rows().zip(gold);
     rows.map(|(row, &gold)| {
-        let label = label(row, panel);
-        GoldRow { score: score(row, label.option, panel, size), is_wrong: label.option != Some(gold) }
+        let label = label(row, members).option;
+        GoldRow { score: score(row, label, members, few), is_wrong: label != Some(gold) }
     })
     .collect()
 }

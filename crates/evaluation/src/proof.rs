@@ -15,6 +15,7 @@
 //!   ([`Claim::for_rules`]).
 
 use std::collections::BTreeMap;
+use std::ops::Bound;
 
 use serde::{Deserialize, Serialize};
 
@@ -27,6 +28,11 @@ pub const MAX_THRESHOLDS: usize = 25;
 /// The order in which labels are believed: a label with a higher score is accepted before one with a lower score.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Score(pub u64);
+
+impl Score {
+    /// The score of a row without a label, which no threshold accepts.
+    pub const NO_LABEL: Self = Self(0);
+}
 
 /// The rows that an error bound is about.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -166,23 +172,26 @@ impl Scores {
         self.accepted_rows(threshold) as f64 / self.rows().max(1) as f64
     }
 
-    /// Returns the thresholds to test, the strictest first: every score, or quantiles of more than [`MAX_THRESHOLDS`]
-    /// scores. Those that may accept too few of `gold` rows to prove the claim are left out. No gold label is needed.
+    /// Returns the thresholds to test, the strictest first: every score of a label, or quantiles of more than
+    /// [`MAX_THRESHOLDS`] scores. Those that may accept too few of `gold` rows to prove the claim are left out. No gold
+    /// label is needed.
     pub fn thresholds(&self, gold: u64, claim: &Claim) -> Vec<Score> {
         let rows = self.rows();
-        let quantiles = self.0.len() > MAX_THRESHOLDS;
+        let labels = || self.0.range((Bound::Excluded(Score::NO_LABEL), Bound::Unbounded));
+        let of_labels: u64 = labels().map(|(_, count)| count).sum();
+        let quantiles = labels().count() > MAX_THRESHOLDS;
         let needed = match claim.scope {
             Scope::Accepted => claim.fewest_gold(),
             Scope::File => 0,
         };
         let (mut thresholds, mut accepted, mut next) = (Vec::new(), 0, 1);
-        for (&score, &count) in self.0.iter().rev() {
+        for (&score, &count) in labels().rev() {
             accepted += count;
-            let is_quantile = accepted * MAX_THRESHOLDS as u64 >= rows * next;
+            let is_quantile = accepted * MAX_THRESHOLDS as u64 >= of_labels * next;
             if quantiles && !is_quantile {
                 continue;
             }
-            next = accepted * MAX_THRESHOLDS as u64 / rows.max(1) + 1;
+            next = accepted * MAX_THRESHOLDS as u64 / of_labels.max(1) + 1;
             if accepts_enough(gold, accepted as f64 / rows as f64, needed) {
                 thresholds.push(score);
             }

@@ -72,7 +72,7 @@ fn population() -> impl Strategy<Value = Population> {
             levels.sort_by(|first, second| second.1.total_cmp(&first.1));
         }
         let levels = levels.iter().enumerate();
-        let level = |(score, &(rows, error_rate))| Level { score: Score(score as u64), rows, error_rate };
+        let level = |(score, &(rows, error_rate))| Level { score: Score(score as u64 + 1), rows, error_rate };
         Population(levels.map(level).collect())
     })
 }
@@ -138,19 +138,37 @@ fn several_rules_share_the_risk() {
 #[test]
 fn many_scores_have_few_thresholds() {
     let mut scores = Scores::default();
-    (0..1_000).for_each(|score| scores.add(Score(score)));
+    (1..=1_000).for_each(|score| scores.add(Score(score)));
+    // Rows without a label take no part.
+    scores.add_rows(Score::NO_LABEL, 500);
     let thresholds = scores.thresholds(10_000, &claim(Scope::Accepted, 0.05, 0.05));
     assert_eq!(thresholds.len(), MAX_THRESHOLDS);
-    assert_eq!(thresholds.last(), Some(&Score(0)));
-    assert!((scores.accepted(thresholds[0]) - 0.04).abs() < 1e-9);
+    assert_eq!(thresholds.last(), Some(&Score(1)));
+    assert_eq!(scores.accepted_rows(thresholds[0]), 40);
 }
 
 #[test]
 fn gold_that_is_too_small_has_no_thresholds() {
     let mut scores = Scores::default();
-    (0..10).for_each(|score| scores.add(Score(score)));
+    (1..=10).for_each(|score| scores.add(Score(score)));
     let claim = claim(Scope::Accepted, 0.05, 0.05);
     assert_eq!(scores.thresholds(58, &claim), []);
-    assert_eq!(scores.thresholds(59, &claim), [Score(0)]);
+    assert_eq!(scores.thresholds(59, &claim), [Score(1)]);
     assert_eq!(prove(&[], &[], &claim), None);
+}
+
+/// A row without a label is never accepted, even if no gold row is wrong.
+#[test]
+fn rows_without_a_label_have_no_threshold() {
+    let mut scores = Scores::default();
+    scores.add_rows(Score::NO_LABEL, 5);
+    scores.add_rows(Score(1), 95);
+    let claim = claim(Scope::Accepted, 0.05, 0.05);
+    let thresholds = scores.thresholds(200, &claim);
+    assert_eq!(thresholds, [Score(1)]);
+    let gold: Vec<GoldRow> = (0..200)
+        .map(|place| GoldRow { score: Score(u64::from(place >= 10)), is_wrong: place < 10 })
+        .collect();
+    let proved = prove(&thresholds, &gold, &claim).unwrap();
+    assert_eq!((proved.accepted, proved.wrong), (190, 0));
 }

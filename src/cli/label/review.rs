@@ -62,7 +62,7 @@ impl Review<'_> {
             count += 1;
             let place = index.get(&question.key).copied();
             let entry = place.map(|place| entry_at(&mut labels, place.line)).transpose()?;
-            let level = match levels.entry(place.map_or(Score(0), |place| place.score)) {
+            let level = match levels.entry(place.map_or(Score::NO_LABEL, |place| place.score)) {
                 std::collections::btree_map::Entry::Occupied(level) => level.into_mut(),
                 std::collections::btree_map::Entry::Vacant(level) => {
                     level.insert(csv::Writer::from_writer(tempfile::tempfile()?))

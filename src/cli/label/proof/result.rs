@@ -188,7 +188,7 @@ impl ProofResult {
         }
         // Rows that could not be asked are never accepted.
         for scored in sizes.values_mut() {
-            scored.scores.add_rows(Score(0), declaration.file.rows - asked);
+            scored.scores.add_rows(Score::NO_LABEL, declaration.file.rows - asked);
         }
         let all: Vec<&DeclaredGold> = declaration.proof_rows().collect();
         let fresh: Vec<&DeclaredGold> =
@@ -228,12 +228,10 @@ fn rule_result(
     rows: &[&DeclaredGold],
 ) -> RuleResult {
     let claim = declaration.claim(rule);
-    let not_asked = GoldRow { score: Score(0), is_wrong: true };
+    let not_asked = GoldRow { score: Score::NO_LABEL, is_wrong: true };
     let gold: Vec<GoldRow> =
         rows.iter().map(|row| scored.gold.get(&row.key).copied().unwrap_or(not_asked)).collect();
-    let mut thresholds = scored.scores.thresholds(gold.len() as u64, &claim);
-    // A row without a label has the score 0, and is never accepted.
-    thresholds.retain(|threshold| *threshold > Score(0));
+    let thresholds = scored.scores.thresholds(gold.len() as u64, &claim);
     let tests = sequence(&thresholds, &gold, &claim);
     let threshold = tests.iter().rfind(|test| claim.is_passed_by(test)).map(|test| test.threshold);
     let tests = tests.iter().map(|test| RuleTest {
