@@ -145,6 +145,22 @@ async fn a_label_is_contested_like_the_result_of_its_poll() {
     assert_eq!((&result["winning_option"], &result["contested"]), (&line["label"], &line["contested"]));
 }
 
+/// A preset with an order of strength is a panel, whichever argument names it.
+#[tokio::test]
+async fn ordered_presets_are_panels() {
+    let folder = tempfile::tempdir().unwrap();
+    reviews(folder.path(), 1);
+    let upstream = ScriptedUpstream::start(Script::panel(3)).unwrap();
+    let mut keys = Vec::new();
+    for argument in ["--panel", "--preset"] {
+        let out = format!("by{argument}.jsonl");
+        stdout(&run(folder.path(), &upstream, &arguments(&[argument, "trio", "--out", &out])).await, 0);
+        keys.push(lines(&folder.path().join(out)).remove(0)["key"].clone());
+    }
+    assert_eq!(keys[0], keys[1]);
+    assert_eq!(upstream.total_calls(), 3);
+}
+
 #[tokio::test]
 async fn models_that_are_too_slow_are_named_with_the_settings_that_help() {
     let folder = tempfile::tempdir().unwrap();

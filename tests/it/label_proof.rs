@@ -163,6 +163,12 @@ async fn unanimous_labels_are_proved_and_the_rest_is_left_to_a_person() {
         id => format!("{row}left {}\n", &id[1..]),
     };
     let filled: String = review.lines().map(fill).collect();
+    // A reviewed row that was edited is not left out silently.
+    fs::write(fixture.path("labels.review.csv"), filled.replacen("\nr", "\nR", 1)).unwrap();
+    let edited = finish("edited.csv");
+    let error = String::from_utf8_lossy(&edited.stderr);
+    assert!(error.contains("row 1 of") && error.contains("its id or its text was edited"), "{edited:?}");
+    assert!(!fixture.path("edited.csv").exists());
     fs::write(fixture.path("labels.review.csv"), &filled).unwrap();
     fixture.label(&proof, 0).await;
     assert_eq!(fs::read_to_string(fixture.path("labels.review.csv")).unwrap(), filled);
@@ -173,6 +179,25 @@ async fn unanimous_labels_are_proved_and_the_rest_is_left_to_a_person() {
     let left = review.lines().count() - 1;
     assert_eq!((by(",person"), by(",models")), (GOLD + left, ROWS - GOLD - left));
     assert_eq!(finish("finished.csv").status.code(), Some(1), "a file is never overwritten");
+
+    // An accepted label that was changed afterwards is found.
+    let accepted = fs::read_to_string(fixture.path("labels.accepted.jsonl")).unwrap();
+    let swapped = accepted.replacen("\"label\":\"left", "\"label\":\"right", 1);
+    let extra = format!("{accepted}{}\n", accepted.lines().next().unwrap());
+    for changed in [&swapped, &extra, ""] {
+        assert_ne!(changed, accepted);
+        fs::write(fixture.path("labels.accepted.jsonl"), changed).unwrap();
+        for refused in [fixture.verify("labels.jsonl"), finish("changed.csv")] {
+            let error = String::from_utf8_lossy(&refused.stderr);
+            assert!(error.contains("is not what the proved rule accepts; run the command"), "{refused:?}");
+        }
+    }
+    fs::remove_file(fixture.path("labels.accepted.jsonl")).unwrap();
+    let unchecked = stdout(&fixture.verify("labels.jsonl"), 0);
+    assert!(unchecked.contains("labels.accepted.jsonl is not here"), "{unchecked}");
+    assert!(String::from_utf8_lossy(&finish("changed.csv").stderr).contains("run the command"));
+    fixture.label(&proof, 0).await;
+    assert_eq!(fs::read_to_string(fixture.path("labels.accepted.jsonl")).unwrap(), accepted);
 
     // A vote that was changed afterwards is found, and so is a label.
     let labels = fs::read_to_string(fixture.path("labels.jsonl")).unwrap();

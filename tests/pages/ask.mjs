@@ -103,6 +103,9 @@ const CHECKS = {
     await page.keyboard.type('Tab')
     await page.keyboard.press('Meta+Enter')
     await result(page, 'Which key is best?')
+    // The page of a running poll changes when the poll ends, which would interrupt the way back.
+    await page.getByText(/of \d+ simulated voters|^A tie/).first().waitFor()
+    await page.waitForLoadState()
     await page.goBack()
     assert.equal(await question.inputValue(), 'Which key is best?')
     assert.equal(await option('B').inputValue(), 'Tab')

@@ -50,7 +50,7 @@ pub struct PanelCalibration {
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[schemars(inline)]
 pub struct LevelCalibration {
-    /// The winner's share of the votes.
+    /// The share of the models that voted for the winner.
     pub level: AgreementLevel,
     /// Number of polls that accounts judged.
     pub judged: i64,

@@ -67,6 +67,19 @@ impl ErrorCorrelation {
     }
 }
 
+/// Describes how the effective number of votes follows from this mean correlation of errors.
+///
+/// ```
+/// use ep_evaluation::effective_votes::formula;
+///
+/// assert_eq!(formula(0.25), "n / (1 + (n - 1) r), with the mean correlation of errors r = 0.25");
+/// assert!(formula(-0.07).ends_with("r = -0.07, which counts as 0"));
+/// ```
+pub fn formula(correlation: f64) -> String {
+    let counts_as = if correlation < 0.0 { ", which counts as 0" } else { "" };
+    format!("n / (1 + (n - 1) r), with the mean correlation of errors r = {correlation:.2}{counts_as}")
+}
+
 impl PairSums {
     fn correlation(&self) -> Option<f64> {
         let [rows, first, second, both] =

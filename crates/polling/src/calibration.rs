@@ -5,16 +5,16 @@ use serde::{Deserialize, Serialize};
 use crate::contested::is_low_share;
 use crate::tally::{Outcome, Tally};
 
-/// The share of votes for the winner of a poll, in three levels.
+/// The share of the models that voted for the winner of a complete poll, in three levels.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(inline))]
 pub enum AgreementLevel {
-    /// Every vote.
+    /// Every model.
     Unanimous,
-    /// At least two thirds of the votes, but not all.
+    /// At least two thirds of the models, but not all.
     TwoThirds,
-    /// Less than two thirds of the votes. Such a result is [contested](crate::contested).
+    /// Less than two thirds of the models. Such a result is [contested](crate::contested).
     BelowTwoThirds,
 }
 
@@ -22,26 +22,26 @@ impl AgreementLevel {
     /// Every level, the highest agreement first.
     pub const ALL: [Self; 3] = [Self::Unanimous, Self::TwoThirds, Self::BelowTwoThirds];
 
-    /// Returns the level of complete votes. `None` for a tie, which has no winner, and for fewer than two votes, which
-    /// cannot agree.
+    /// Returns the level of a complete poll of so many models. A model without a vote counts against the winner. `None` for
+    /// a tie, which has no winner, and for one model, which cannot agree with another.
     ///
     /// ```
     /// use ep_polling::calibration::AgreementLevel;
     /// use ep_polling::tally::Tally;
     ///
-    /// let level = |votes: &[usize]| AgreementLevel::of(&Tally::of(3, votes.iter().copied().map(Some)));
-    /// assert_eq!(level(&[1, 1, 1]), Some(AgreementLevel::Unanimous));
-    /// assert_eq!(level(&[1, 1, 0]), Some(AgreementLevel::TwoThirds));
-    /// assert_eq!(level(&[1, 1, 0, 2]), Some(AgreementLevel::BelowTwoThirds));
-    /// assert_eq!((level(&[0, 1]), level(&[0])), (None, None));
+    /// let level = |votes: &[usize], of| AgreementLevel::of(&Tally::of(3, votes.iter().copied().map(Some)), of);
+    /// assert_eq!(level(&[1, 1, 1], 3), Some(AgreementLevel::Unanimous));
+    /// assert_eq!(level(&[1, 1, 0], 3), Some(AgreementLevel::TwoThirds));
+    /// assert_eq!(level(&[1, 1], 3), Some(AgreementLevel::TwoThirds));
+    /// assert_eq!(level(&[1, 1, 0, 2], 4), Some(AgreementLevel::BelowTwoThirds));
+    /// assert_eq!((level(&[0, 1], 2), level(&[0], 1)), (None, None));
     /// ```
-    pub fn of(tally: &Tally) -> Option<Self> {
-        let all = tally.votes();
+    pub fn of(tally: &Tally, models: u32) -> Option<Self> {
         let Outcome::Winner(winner) = tally.outcome() else { return None };
-        let votes = tally.counts().get(winner).copied().filter(|_| all > 1)?;
+        let votes = tally.counts().get(winner).copied().filter(|_| models > 1)?;
         Some(match votes {
-            _ if votes == all => Self::Unanimous,
-            _ if is_low_share(votes, all) => Self::BelowTwoThirds,
+            _ if votes == models => Self::Unanimous,
+            _ if is_low_share(votes, models) => Self::BelowTwoThirds,
             _ => Self::TwoThirds,
         })
     }
@@ -79,13 +79,17 @@ mod tests {
     proptest! {
         /// Another vote for the winner never lowers the level.
         #[test]
-        fn votes_for_the_winner_raise_the_level(votes in prop::collection::vec(0_usize..4, 2..40)) {
+        fn votes_for_the_winner_raise_the_level(
+            votes in prop::collection::vec(0_usize..4, 2..40),
+            without_vote in 0_u32..5,
+        ) {
             let mut tally = Tally::of(4, votes.iter().copied().map(Some));
-            if let (Some(level), Some(winner)) = (AgreementLevel::of(&tally), tally.leader()) {
+            let models = tally.votes() + without_vote;
+            if let (Some(level), Some(winner)) = (AgreementLevel::of(&tally, models), tally.leader()) {
                 prop_assert_eq!(AgreementLevel::from_name(level.as_str()), Some(level));
-                prop_assert_eq!(level == AgreementLevel::Unanimous, tally.counts()[winner] == tally.votes());
+                prop_assert_eq!(level == AgreementLevel::Unanimous, tally.counts()[winner] == models);
                 tally.count(winner);
-                prop_assert!(AgreementLevel::of(&tally) <= Some(level));
+                prop_assert!(AgreementLevel::of(&tally, models + 1) <= Some(level));
             }
         }
     }

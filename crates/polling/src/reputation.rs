@@ -203,9 +203,8 @@ impl Sums {
         for ballot in poll.ballots {
             sums.add_ballot(poll.plan, ballot, winner, judged);
         }
-        if let (Some(panel), Some(level), Some(right)) =
-            (poll.calibrated_panel(), AgreementLevel::of(&tally), judged.verdict())
-        {
+        let level = AgreementLevel::of(&tally, poll.plan.roster.len() as u32);
+        if let (Some(panel), Some(level), Some(right)) = (poll.calibrated_panel(), level, judged.verdict()) {
             let group = CalibrationGroup { panel: panel.to_owned(), level };
             sums.calibration.insert(group, CalibrationSums { judged: 1, right: right.into() });
         }

@@ -59,6 +59,7 @@ const MIGRATIONS: &[MigrationFile] = &[
     step!(38, "0038", "tasks_of_batches"),
     step!(39, "0039", "costs_of_rows"),
     step!(40, "0040", "tokens_of_batches"),
+    step!(41, "0041", "calibration_of_models"),
 ];
 
 pub(crate) fn sqlite() -> Migrator {

@@ -1,5 +1,6 @@
 //! The arguments of `ep label` and `ep panel`.
 
+use std::num::NonZeroUsize;
 use std::path::PathBuf;
 
 use anyhow::bail;
@@ -44,7 +45,7 @@ pub(in crate::cli) struct Arguments {
     pub(super) review: Option<PathBuf>,
     /// Write this many random rows as CSV, to be labelled by hand, to the new file --gold or to standard output; exit
     #[arg(long, value_name = "NUMBER")]
-    pub(super) sample: Option<usize>,
+    pub(super) sample: Option<NonZeroUsize>,
     /// Write all rows with their labels to this new file: labels of a proof, and those of a person; exit
     #[arg(long, value_name = "FILE", conflicts_with_all = ["sample", "verify", "gold"])]
     pub(super) finish: Option<PathBuf>,
@@ -70,7 +71,7 @@ pub(super) struct RunArguments {
     /// Panel: an ordered preset, such as trio or quintet, or with --server a panel of your account
     #[arg(long, value_name = "NAME", conflicts_with_all = ["models", "preset"])]
     panel: Option<String>,
-    /// Preset of models without an order; all of them vote on every row
+    /// Preset of models; all of them vote on every row
     #[arg(long, conflicts_with = "models")]
     preset: Option<String>,
     /// Model id, the strongest first; repeat for 2 to 150 models
@@ -196,7 +197,7 @@ impl RunArguments {
         }
     }
 
-    /// Returns the arguments that decide what is asked, except the models.
+    /// Returns the arguments that decide what is asked and where, except the models.
     pub(super) fn question_words(&self) -> Vec<String> {
         let mut words = Vec::new();
         let mut add = |name: &str, value: &str| words.extend([format!("--{name}"), value.to_owned()]);
@@ -214,6 +215,9 @@ impl RunArguments {
         if self.round > 1 {
             add("round", &self.round.to_string());
         }
+        if let Some(server) = &self.server {
+            add("server", server);
+        }
         words
     }
 
@@ -227,10 +231,7 @@ impl RunArguments {
                 bail!("--model {model} is there twice; a model votes once");
             }
         }
-        if let Some(preset) = &self.preset {
-            return Ok((Panel::Preset(preset.clone()), None));
-        }
-        let Some(name) = &self.panel else {
+        let Some(name) = self.panel.as_ref().or(self.preset.as_ref()) else {
             if self.models.is_empty() {
                 bail!("name the models with --model, the strongest first, or with --panel or --preset");
             }
@@ -238,6 +239,9 @@ impl RunArguments {
         };
         let panels = registry(target).await?.panels;
         let Some(panel) = panels.iter().find(|panel| panel.name == *name) else {
+            if self.preset.is_some() {
+                return Ok((Panel::Preset(name.clone()), None));
+            }
             if let Some(OwnPanel { models, order, on_tie }) = own_panel(target, name).await? {
                 if order == OrderBasis::Price {
                     say_price_order(name);

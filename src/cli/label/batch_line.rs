@@ -2,6 +2,7 @@
 
 use anyhow::{Context, bail};
 use ep_kernel::tool::Tool;
+use ep_polling::options::MAX_OPTIONS;
 use ep_tools::polls::PollQuestion;
 use serde_json::Value;
 
@@ -42,6 +43,12 @@ pub(super) fn asked(row: &Row) -> anyhow::Result<SourceQuestion> {
         body => body.clone(),
     };
     let (question, options) = decision(url, &body)?;
+    if options.len() > MAX_OPTIONS {
+        bail!(
+            "the request decides among {} values, and a label is one of at most {MAX_OPTIONS}: use a scale with fewer levels",
+            options.len()
+        );
+    }
     Ok(SourceQuestion { id: Some(id.clone()), question, options })
 }
 

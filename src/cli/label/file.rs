@@ -124,12 +124,8 @@ impl<'f> LabelFile<'f> {
         }
         let classes = match &settings.questions {
             Questions::Columns { options: OptionsOf::All(_), .. } => Classes::Shared,
-            Questions::Requests { .. } if input.as_ref().is_some_and(|input| input.options.are_shared()) => {
-                Classes::Shared
-            }
-            Questions::Columns { options: OptionsOf::Column(_), .. } | Questions::Requests { .. } => {
-                Classes::PerRow
-            }
+            _ if input.as_ref().is_some_and(|input| input.options.are_shared()) => Classes::Shared,
+            _ => Classes::PerRow,
         };
         Ok(Work { rows, priced, input, proof, classes })
     }

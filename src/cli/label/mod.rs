@@ -31,6 +31,7 @@ mod template;
 
 use std::fs::File;
 use std::io::Write;
+use std::num::NonZeroUsize;
 use std::path::Path;
 
 use anyhow::{Context, bail};
@@ -152,8 +153,11 @@ fn print_verification(config: &Config, arguments: &Arguments) -> anyhow::Result<
 
 /// Writes the file of rows with their labels.
 fn finish_file(labels: &Path, path: &Path) -> anyhow::Result<End> {
-    let Finished { labelled, unlabelled } = finish(labels, path)?;
-    eprintln!("{labelled} rows have a label in {}", printable(&path.display().to_string()));
+    let Finished { labelled, unlabelled, column } = finish(labels, path)?;
+    eprintln!(
+        "{labelled} rows have a label in the column {column} of {}",
+        printable(&path.display().to_string())
+    );
     if unlabelled == 0 {
         return Ok(End::Done);
     }
@@ -166,7 +170,8 @@ fn finish_file(labels: &Path, path: &Path) -> anyhow::Result<End> {
 }
 
 /// Writes random rows.
-fn print_sample(arguments: &Arguments, size: usize) -> anyhow::Result<End> {
+fn print_sample(arguments: &Arguments, size: NonZeroUsize) -> anyhow::Result<End> {
+    let size = size.get();
     let rows = sample::draw(Table::open(&arguments.input)?, size, arguments.proof.rows.seed)?;
     if rows.len() < size {
         eprintln!("the file has only {} rows", rows.len());

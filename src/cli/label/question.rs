@@ -40,7 +40,7 @@ impl LabelSettings {
             }
         };
         Question::new(&question).with_context(|| format!("row {number}: the question"))?;
-        Options::new(&options).with_context(|| format!("row {number}: the options"))?;
+        Options::new(&options).with_context(|| format!("row {number}"))?;
         let text = id.as_ref().map(text_of);
         let poll = digest(&json!([2, text, question, options, panel, self.round]));
         let key = digest(&json!([poll, self.on_tie]));

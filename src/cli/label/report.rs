@@ -5,7 +5,7 @@ use std::fmt::Write;
 use std::path::Path;
 
 use ep_evaluation::agreement::{Agreement, Classes};
-use ep_evaluation::effective_votes::ErrorCorrelation;
+use ep_evaluation::effective_votes::{ErrorCorrelation, formula};
 use ep_polling::money::{MicroUsd, Usd};
 use serde::Serialize;
 
@@ -233,9 +233,11 @@ impl Summary {
                 .to_owned();
         };
         format!(
-            "at most {votes:.1} of n = {}: n / (1 + (n - 1) r), with the mean correlation of errors r = {correlation:.2}\n\
+            "at most {votes:.1} of n = {}: {}\n\
              {:<22} (the option that most of the others voted for stands for the truth)",
-            self.panel, ""
+            self.panel,
+            formula(correlation),
+            ""
         )
     }
 }

@@ -140,10 +140,10 @@ impl Figures {
     }
 }
 
-/// Returns the votes for the winner in words.
+/// Returns the share of the models that voted for the winner in words.
 const fn in_words(level: AgreementLevel) -> &'static str {
     match level {
-        AgreementLevel::Unanimous => "All votes",
+        AgreementLevel::Unanimous => "All models",
         AgreementLevel::TwoThirds => "At least two thirds",
         AgreementLevel::BelowTwoThirds => "Less than two thirds",
     }

@@ -25,6 +25,9 @@ use crate::harness::{Client, Engine, free_port};
 const MODELS: usize = 8;
 /// The lease of a killed process.
 pub const LEASE: Duration = Duration::from_millis(1500);
+/// Callers that may wait in one lane. Kills that follow one another quickly leave a lane little time, so without this
+/// limit, hundreds of rounds would end with more callers than the lane can serve until [`DRAIN`].
+const MAX_WAITING: usize = 48;
 /// The maximum time until everything has ended after the last round.
 const DRAIN: Duration = Duration::from_mins(3);
 
@@ -180,8 +183,11 @@ impl Lane {
         self.recorded(ballots, Instant::now());
     }
 
-    /// Starts this many callers.
+    /// Starts this many callers, unless many are waiting.
     pub fn begin(self: &Arc<Self>, callers: &mut JoinSet<Vec<Observed>>, count: u64) {
+        if self.calling.lock().unwrap().len() >= MAX_WAITING {
+            return;
+        }
         // No caller is joined before the end.
         let first = callers.len() as u64;
         for case in first..first + count {

@@ -206,8 +206,9 @@ impl From<StoreError> for Fault {
                         .to_owned()
                 } else {
                     format!(
-                        "insufficient balance: {available} is available and the first calls of this poll may cost {needed}; \
-                         add funds, choose a cheaper preset (free costs nothing), or lower max_cost_usd"
+                        "insufficient balance: {available} is available, and {needed} must be set aside to begin; add \
+                         funds, choose a cheaper preset (free costs nothing), or lower max_cost_usd, which must cover the \
+                         whole panel of a complete poll"
                     )
                 };
                 Fault::new(Kind::InsufficientBalance, text).lacking(needed.minus(available))
@@ -215,16 +216,16 @@ impl From<StoreError> for Fault {
             StoreError::CapReached { left, needed } => Fault::new(
                 Kind::SpendingCapReached,
                 format!(
-                    "this API key may spend only {left} more, and the first calls of this poll may cost {needed}; wait \
-                     until running polls have ended or, for a daily cap, until 00:00 UTC, use another key, or choose \
+                    "this API key may spend only {left} more, and {needed} must be set aside to begin; wait until \
+                     running polls have ended or, for a daily cap, until 00:00 UTC, use another key, or choose \
                      the preset free, which costs nothing"
                 ),
             ),
             StoreError::BatchSpent { left, needed } => Fault::new(
                 Kind::InsufficientBalance,
                 format!(
-                    "the batch has {left} left, and the first calls of this row may cost {needed}; create a batch of the \
-                     remaining rows with more funds, a higher max_cost_usd or a cheaper preset"
+                    "the batch has {left} left, and this row needs {needed} to begin; create a batch of the remaining \
+                     rows with more funds, a higher max_cost_usd or a cheaper preset"
                 ),
             )
             .lacking(needed.minus(left)),

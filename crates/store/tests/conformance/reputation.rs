@@ -384,6 +384,10 @@ async fn only_complete_polls_of_presets_are_calibrated(db: TestDatabase) {
     assert_eq!(judged(&|poll, _| poll.plan.kind = ChoiceKind::Levels).await, (0, 0));
     assert_eq!(judged(&|_, ballots| ballots.truncate(2)).await, (0, 0));
     assert_eq!(judged(&|_, _| ()).await, (1, 1));
+    // A model without a vote counts against the winner.
+    let failed = || Err(NoVote::new(Reason::UpstreamError, "it did not respond"));
+    judged(&|_, ballots| ballots[2].vote = failed()).await;
+    assert_eq!(calibrated(&db).await, [(1, 1), (1, 1), (0, 0)]);
 }
 
 /// The previous release, which knows no calibration, counts judged polls during a rollout.

@@ -2,6 +2,7 @@
 
 use std::fmt::Write;
 
+use ep_evaluation::effective_votes::formula;
 use ep_evaluation::report::{Candidate, Difference, Evaluation};
 
 /// The most rows that are listed.
@@ -32,8 +33,8 @@ pub(super) fn text_of(evaluation: &Evaluation) -> String {
         let models = evaluation.models.len();
         let _ = writeln!(
             text,
-            "\nThe {models} models are worth {votes:.1} independent votes: n / (1 + (n - 1) r), with the mean \
-             correlation of errors r = {correlation:.2}."
+            "\nThe {models} models are worth {votes:.1} independent votes: {}.",
+            formula(correlation)
         );
     }
     text.push_str("\nA panel can be less often right here than its best model in the list: it is judged on rows that did not choose \

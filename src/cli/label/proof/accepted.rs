@@ -5,11 +5,12 @@ use std::fs::File;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
-use anyhow::Context;
+use anyhow::{Context, bail};
 use serde::Serialize;
 
 use super::ProofRun;
 use super::declaration::DeclaredGold;
+use super::opening::entries_of;
 use super::record::ProofRecord;
 use super::statement::chosen;
 use crate::cli::label::decision::decide;
@@ -38,46 +39,77 @@ pub(super) struct FileCounts {
     pub(super) left: u64,
 }
 
-/// Writes both files. A row with a gold label is accepted with this label. `None` if no rule is proved.
+/// Writes both files. `None` if no rule is proved.
 pub(super) fn write(record: &ProofRecord, run: &ProofRun<'_>) -> anyhow::Result<Option<FileCounts>> {
-    let Some((rule, result)) = chosen(record) else { return Ok(None) };
-    let gold: HashMap<Key, &DeclaredGold> =
-        record.declaration.gold.rows.iter().map(|row| (row.key, row)).collect();
+    let Some((rule, _)) = chosen(record) else { return Ok(None) };
     let out = path(run.labels);
     let mut file = Replacement::new(&out)?;
     let (mut accepted, mut by_person) = (HashSet::new(), 0);
-    let labels = File::open(run.labels).with_context(|| format!("cannot read {}", run.labels.display()))?;
-    for entry in entries(&labels)? {
-        let (entry, end) = entry?;
-        let gold = gold.get(&entry.key).copied();
-        if end > record.journal.bytes {
-            break;
-        }
-        if gold.is_some_and(|gold| !gold.is_in_file) {
-            continue;
-        }
-        let decision = decide(&entry.votes, &run.settings.panel, rule.models, run.settings.on_tie);
-        let is_accepted = result.threshold.is_some_and(|threshold| decision.score.0 >= threshold);
-        let (label, by, score) = match gold.and_then(|gold| gold.label.clone()) {
-            Some(label) => {
-                let share = share(&entry, &label);
-                by_person += 1;
-                (Some(label), DecidedBy::Gold, share)
-            }
-            None if is_accepted => (decision.label.map(str::to_owned), decision.by, decision.share),
-            None => continue,
-        };
+    for entry in accepted_rows(record, run.labels)? {
+        let entry = entry?;
+        by_person += u64::from(entry.by == DecidedBy::Gold);
         accepted.insert(entry.key);
-        serde_json::to_writer(
-            &mut file,
-            &Entry { label, by, score, contested: decision.contested, ..entry },
-        )?;
+        serde_json::to_writer(&mut file, &entry)?;
         file.write_all(b"\n")?;
     }
     file.finish().with_context(|| format!("cannot write {}", out.display()))?;
     let review = Review { input: run.input, settings: run.settings, panel: run.panel, models: rule.models };
     let left = review.write(run.labels, &accepted, &review_path(run.labels))?;
     Ok(Some(FileCounts { by_person, by_models: accepted.len() as u64 - by_person, left }))
+}
+
+/// Returns the number of accepted rows in the file of accepted labels. `None` without this file. Fails unless its rows and
+/// their labels are those that the proved rule accepts.
+pub(super) fn check(record: &ProofRecord, labels: &Path) -> anyhow::Result<Option<u64>> {
+    let path = path(labels);
+    let Ok(file) = File::open(&path) else { return Ok(None) };
+    let mut in_file = entries(&file)?.map(|entry| entry.map(|(entry, _)| (entry.key, entry.label)));
+    let mut by_rule = accepted_rows(record, labels)?.map(|entry| entry.map(|entry| (entry.key, entry.label)));
+    let mut rows = 0;
+    loop {
+        match (in_file.next().transpose(), by_rule.next().transpose()?) {
+            (Ok(Some(in_file)), Some(by_rule)) if in_file == by_rule => rows += 1,
+            (Ok(None), None) => return Ok(Some(rows)),
+            _ => bail!(
+                "line {} of {} is not what the proved rule accepts; run the command of the labels again, which \
+                 writes this file anew",
+                rows + 1,
+                path.display()
+            ),
+        }
+    }
+}
+
+/// Returns the rows that the proved rule accepts. A row with a gold label is accepted with this label.
+pub(super) fn accepted_rows<'r>(
+    record: &'r ProofRecord,
+    labels: &Path,
+) -> anyhow::Result<impl Iterator<Item = anyhow::Result<Entry>> + use<'r>> {
+    let declaration = &record.declaration;
+    let gold: HashMap<Key, &DeclaredGold> = declaration.gold.rows.iter().map(|row| (row.key, row)).collect();
+    let rule = chosen(record);
+    let accept = move |entry: Entry| {
+        let (rule, result) = rule?;
+        let gold = gold.get(&entry.key).copied();
+        if gold.is_some_and(|gold| !gold.is_in_file) {
+            return None;
+        }
+        let decision = decide(&entry.votes, &declaration.panel, rule.models, declaration.on_tie);
+        let is_accepted = result.threshold.is_some_and(|threshold| decision.score.0 >= threshold);
+        let (label, by, score) = match gold.and_then(|gold| gold.label.clone()) {
+            Some(label) => {
+                let share = share(&entry, &label);
+                (Some(label), DecidedBy::Gold, share)
+            }
+            None if is_accepted => (decision.label.map(str::to_owned), decision.by, decision.share),
+            None => return None,
+        };
+        let contested = decision.contested;
+        Some(Entry { label, by, score, contested, ..entry })
+    };
+    let rows =
+        entries_of(labels, &record.journal).with_context(|| format!("cannot read {}", labels.display()))?;
+    Ok(rows.filter_map(move |entry| entry.map(&accept).transpose()))
 }
 
 /// Returns the share of a row's votes for a label.

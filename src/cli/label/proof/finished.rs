@@ -1,7 +1,6 @@
 //! The finished file: the rows with the labels that a proof accepts, and those of a person.
 
 use std::collections::HashMap;
-use std::fs::File;
 use std::path::Path;
 
 use anyhow::{Context, bail};
@@ -10,18 +9,29 @@ use super::accepted;
 use super::file_part::FilePart;
 use super::record::ProofRecord;
 use super::result::Verdict;
-use crate::cli::label::journal::{DecidedBy, Key, entries};
+use crate::cli::label::journal::{DecidedBy, Key};
 use crate::cli::label::replacement::Replacement;
 use crate::cli::label::review::REVIEWED;
 use crate::cli::label::table::{Table, columns};
 
-/// The columns that are added: the label, and who or what decided it.
+/// The columns that are added: the label, and who or what decided it. A column of the file keeps its name, and the added one
+/// has a number.
 const ADDED: [&str; 2] = ["label", "label_by"];
 
 /// Rows of a finished file.
 pub(in crate::cli::label) struct Finished {
     pub(in crate::cli::label) labelled: u64,
     pub(in crate::cli::label) unlabelled: u64,
+    /// The column of the labels.
+    pub(in crate::cli::label) column: String,
+}
+
+/// The label of a row.
+struct Decided {
+    label: String,
+    by: &'static str,
+    /// The number of the row in the file of reviewed rows, until its row in the file is found.
+    reviewed: Option<u64>,
 }
 
 /// Writes all rows of the file as CSV, with their labels. Fails unless these labels have a proof, and the file of rows is
@@ -43,13 +53,17 @@ pub(in crate::cli::label) fn finish(labels: &Path, path: &Path) -> anyhow::Resul
         bail!("{} has changed since it was labelled", rows.display());
     }
     let settings = declaration.settings();
-    let mut decided: HashMap<Key, (String, &'static str)> = HashMap::new();
-    let file = accepted::path(labels);
-    let accepted = File::open(&file).with_context(|| format!("cannot open {}", file.display()))?;
-    for entry in entries(&accepted)? {
-        let (entry, _) = entry?;
+    let mut decided: HashMap<Key, Decided> = HashMap::new();
+    if accepted::check(&record, labels)?.is_none() {
+        bail!(
+            "{} does not exist; run the command of the labels again, which writes it",
+            accepted::path(labels).display()
+        );
+    }
+    for entry in accepted::accepted_rows(&record, labels)? {
+        let entry = entry?;
         let by = if entry.by == DecidedBy::Gold { "person" } else { "models" };
-        decided.insert(entry.key, (entry.label.unwrap_or_default(), by));
+        decided.insert(entry.key, Decided { label: entry.label.unwrap_or_default(), by, reviewed: None });
     }
     for row in Table::open(&accepted::review_path(labels))? {
         let row = row?;
@@ -59,24 +73,58 @@ pub(in crate::cli::label) fn finish(labels: &Path, path: &Path) -> anyhow::Resul
             continue;
         }
         question.check_label(&label).with_context(|| accepted::review_path(labels).display().to_string())?;
-        decided.insert(question.key, (label, "person"));
+        let reviewed = Some(question.row.number);
+        decided.insert(question.key, Decided { label, by: "person", reviewed });
     }
     if path.exists() {
         bail!("{} exists already; name a new file", path.display());
     }
-    let columns = columns(Table::open(rows)?, &ADDED)?;
+    let columns = columns(Table::open(rows)?, &[])?;
+    let added = ADDED.map(|name| free_name(name, &columns));
     let mut csv = csv::Writer::from_writer(Replacement::new(path)?);
-    csv.write_record(columns.iter().map(String::as_str).chain(ADDED))?;
-    let mut finished = Finished { labelled: 0, unlabelled: 0 };
+    csv.write_record(columns.iter().chain(&added))?;
+    let [column, _] = added;
+    let mut finished = Finished { labelled: 0, unlabelled: 0, column };
     for row in Table::open(rows)? {
         let question = settings.question(row?, &declaration.panel_version)?;
-        let (label, by) = decided.remove(&question.key).unwrap_or_default();
+        let (label, by) = match decided.get_mut(&question.key) {
+            Some(decided) => {
+                decided.reviewed = None;
+                (decided.label.clone(), decided.by)
+            }
+            None => (String::new(), ""),
+        };
         let count = if label.is_empty() { &mut finished.unlabelled } else { &mut finished.labelled };
         *count += 1;
         let fields = columns.iter().map(|column| question.row.text(column).unwrap_or_default());
         csv.write_record(fields.chain([label, by.to_owned()]))?;
     }
+    if let Some(row) = decided.values().filter_map(|decided| decided.reviewed).min() {
+        bail!(
+            "row {row} of {} has a label, and is no row of {}: its id or its text was edited; restore it",
+            accepted::review_path(labels).display(),
+            rows.display()
+        );
+    }
     let file = csv.into_inner().map_err(csv::IntoInnerError::into_error)?;
     file.finish().with_context(|| format!("cannot write {}", path.display()))?;
     Ok(finished)
+}
+
+/// Returns this name for a column, with a number if these columns have it.
+fn free_name(name: &str, columns: &[String]) -> String {
+    let numbered = (2..).map(|number: u32| format!("{name}_{number}"));
+    let mut names = std::iter::once(name.to_owned()).chain(numbered);
+    names.find(|name| !columns.contains(name)).unwrap_or_else(|| name.to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn columns_of_the_file_keep_their_names() {
+        let columns = ["id", "label", "label_2"].map(str::to_owned);
+        assert_eq!(ADDED.map(|name| free_name(name, &columns)), ["label_3", "label_by"]);
+    }
 }

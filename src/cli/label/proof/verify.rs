@@ -2,9 +2,10 @@
 
 use std::path::Path;
 
-use anyhow::bail;
+use anyhow::{Context, bail};
 use serde::Serialize;
 
+use super::accepted;
 use super::file_part::FilePart;
 use super::opening::{entries_of, hashes};
 use super::record::ProofRecord;
@@ -85,6 +86,15 @@ pub(in crate::cli::label) fn verify(labels: &Path, config: &Config) -> anyhow::R
                 path.display(),
                 file.sha256
             ));
+        }
+    }
+    if result.verdict == Verdict::Proved {
+        let accepted = accepted::path(labels);
+        match accepted::check(&record, labels).context("not verified")? {
+            Some(rows) => {
+                checks.push(format!("{} has the {rows} rows that the rule accepts", accepted.display()));
+            }
+            None => unchecked.push(format!("the accepted labels: {} is not here", accepted.display())),
         }
     }
     Ok(Verification {
