@@ -71,10 +71,11 @@ fn asker(batch: &BatchRecord) -> Result<Asker, Fault> {
     operation.ok_or_else(|| Fault::invalid("url", format!("{path} is no endpoint of batches any more")))
 }
 
-/// Returns the input of an operation for a row.
-fn input_of(entry: &Entry, batch: &BatchRecord, row: &BatchLine) -> Value {
+/// Returns the input of an operation for a row. Fails for unknown arguments: nobody reads a notice about each of many rows.
+fn input_of(entry: &Entry, batch: &BatchRecord, row: &BatchLine) -> Result<Value, Fault> {
+    entry.refuse_unknown(&row.body, &[])?;
     let members = with_defaults(batch.terms.defaults.clone(), row.body.clone());
-    entry.without_empty(Value::Object(members))
+    Ok(entry.without_empty(Value::Object(members)))
 }
 
 #[async_trait]
@@ -83,7 +84,7 @@ impl RowRunner for BatchRows {
         let call = self.call(batch, row, RequestId::from_random(self.app.entropy.bytes()));
         match asker(batch)? {
             Asker::Endpoint(endpoint) => (endpoint.at_most)(call).await,
-            Asker::Operation(entry) => entry.at_most(call.context(), input_of(entry, batch, row)).await,
+            Asker::Operation(entry) => entry.at_most(call.context(), input_of(entry, batch, row)?).await,
         }
     }
 
@@ -100,7 +101,7 @@ impl RowRunner for BatchRows {
             Asker::Operation(entry) => {
                 let mut cx = call.context();
                 cx.request_ref = Some(reference.clone());
-                let output = entry.run(cx, input_of(entry, batch, row)).await?;
+                let output = entry.run(cx, input_of(entry, batch, row)?).await?;
                 if output.presentation.interim.is_some() {
                     // The row waits less than its poll takes.
                     return Err(Fault::new(Kind::PollFailed, "the poll of the row has not ended yet"));

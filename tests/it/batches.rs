@@ -251,6 +251,51 @@ async fn wrong_files_and_requests_name_the_problem() {
 }
 
 #[tokio::test]
+async fn rows_that_cannot_be_asked_are_refused_before_they_are_many() {
+    let service = Setup::demo().boot().await;
+    let client = account(&service).await;
+    let poll = |number: usize, more: Value| {
+        let mut body = json!({ "question": "Which is it, of both?", "options": ["a", "b"] });
+        body.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+        json!({ "custom_id": format!("r{number}"), "method": "POST", "url": "/api/poll", "body": body })
+            .to_string()
+    };
+    let batch_of = async |lines: Vec<String>| {
+        let file = upload(&client, &lines.join("\n")).await;
+        let request = json!({ "input_file_id": file, "endpoint": "/api/poll" });
+        let batch = client.post("/v1/batches", &request).await.expect(200);
+        ended(&client, batch["id"].as_str().unwrap()).await
+    };
+    // A misspelt limit has no effect, so its row is refused.
+    let batch = batch_of(vec![poll(0, json!({})), poll(1, json!({ "max_cost_usdd": 1 }))]).await;
+    assert_eq!(batch["request_counts"], json!({ "total": 2, "completed": 1, "failed": 1 }));
+    let error = &lines(&client, &batch["error_file_id"]).await[0]["response"]["body"];
+    assert!(error.to_string().contains("max_cost_usdd is not an argument of poll_question"), "{error}");
+    // The errors of many such rows would cost nothing.
+    let rows = (0..1001).map(|number| poll(number, json!({ "preset": "none" })));
+    let batch = batch_of(rows.collect()).await;
+    assert_eq!((&batch["status"], &batch["output_file_id"]), (&json!("failed"), &Value::Null));
+    let errors = batch["errors"]["data"].as_array().unwrap();
+    assert_eq!((errors.len(), &errors[0]["line"]), (100, &json!(1)), "{}", errors[0]);
+    assert!(errors[0]["message"].as_str().unwrap().contains("preset"), "{}", errors[0]);
+}
+
+#[tokio::test]
+async fn refused_batches_leave_no_file() {
+    let service = Setup::scripted(Script { held: true, ..Script::panel(2) }).boot().await;
+    let client = account(&service).await;
+    let rows = json!({ "rows": [{ "question": "Which is it, of both?", "options": ["a", "b"] }], "max_cost_usd": 0.01 });
+    let created = async || client.post("/api/batches", &rows).await.status;
+    for _ in 0..50 {
+        assert_eq!(created().await, 202);
+    }
+    assert_eq!(created().await, 409);
+    let files = client.get("/v1/files?limit=100").await.expect(200);
+    assert_eq!(files["data"].as_array().unwrap().len(), 50);
+    service.upstream().release(1000);
+}
+
+#[tokio::test]
 async fn the_money_of_a_batch_is_set_aside_together() {
     let service = Setup::scripted(Script { held: true, ..Script::panel(3) }).boot().await;
     let client = account(&service).await;

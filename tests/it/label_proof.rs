@@ -13,10 +13,10 @@ use crate::label::{TRIO, lines, run};
 /// Rows of the file. With three models that vote at random, one label in four is unanimous.
 const ROWS: usize = 200;
 /// Rows with a gold label, of which 29 unanimous and right ones prove an error of at most 10 %.
-const GOLD: usize = 160;
+pub const GOLD: usize = 160;
 
 /// Returns the arguments to label the file. Each row has two options of its own, so that the votes differ between rows.
-fn arguments<'a>(more: &[&'a str]) -> Vec<&'a str> {
+pub fn arguments<'a>(more: &[&'a str]) -> Vec<&'a str> {
     let label =
         ["label", "data.csv", "--question", "Which one? {text}", "--options-from", "options", "--id", "id"];
     label.into_iter().chain(["--yes", "--json"]).chain(TRIO).chain(more.iter().copied()).collect()
@@ -28,14 +28,14 @@ fn write_rows(path: &Path, rows: std::ops::Range<usize>) {
 }
 
 /// A folder with a labelled file, and with gold rows that `--sample` drew from it.
-struct Fixture {
-    folder: tempfile::TempDir,
-    upstream: ScriptedUpstream,
+pub struct Fixture {
+    pub folder: tempfile::TempDir,
+    pub upstream: ScriptedUpstream,
     labels: BTreeMap<String, Value>,
 }
 
 impl Fixture {
-    async fn new() -> Self {
+    pub async fn new() -> Self {
         let folder = tempfile::tempdir().unwrap();
         write_rows(&folder.path().join("data.csv"), 0..ROWS);
         let upstream = ScriptedUpstream::start(Script::panel(3)).unwrap();
@@ -45,12 +45,12 @@ impl Fixture {
         Self { folder, upstream, labels }
     }
 
-    fn path(&self, name: &str) -> std::path::PathBuf {
+    pub fn path(&self, name: &str) -> std::path::PathBuf {
         self.folder.path().join(name)
     }
 
     /// Draws gold rows and labels them: wrongly if `is_wrong` of the line of the row, the number of such rows before it.
-    fn write_gold(&self, name: &str, seed: &str, is_wrong: impl Fn(&Value, usize) -> bool) {
+    pub fn write_gold(&self, name: &str, seed: &str, is_wrong: impl Fn(&Value, usize) -> bool) {
         let sample = ["label", "data.csv", "--sample", &GOLD.to_string(), "--seed", seed];
         let drawn = stdout(&ep(self.folder.path(), &sample, &[]), 0);
         let mut gold = String::new();
@@ -72,24 +72,24 @@ impl Fixture {
     }
 
     /// Labels the file with these further arguments, and returns the summary.
-    async fn label(&self, more: &[&str], code: i32) -> Value {
+    pub async fn label(&self, more: &[&str], code: i32) -> Value {
         let output = run(self.folder.path(), &self.upstream, &arguments(more)).await;
         serde_json::from_str(&stdout(&output, code)).unwrap()
     }
 
     /// Returns the error of a command that fails.
-    async fn refused(&self, more: &[&str]) -> String {
+    pub async fn refused(&self, more: &[&str]) -> String {
         let output = run(self.folder.path(), &self.upstream, &arguments(more)).await;
         assert_eq!(output.status.code(), Some(1), "{output:?}");
         String::from_utf8_lossy(&output.stderr).into_owned()
     }
 
-    fn verify(&self, name: &str) -> std::process::Output {
+    pub fn verify(&self, name: &str) -> std::process::Output {
         ep(self.folder.path(), &["label", name, "--verify"], &[])
     }
 }
 
-fn is_unanimous(line: &Value) -> bool {
+pub fn is_unanimous(line: &Value) -> bool {
     line["score"] == 1.0
 }
 
@@ -348,98 +348,6 @@ async fn a_model_that_changes_ends_the_proof() {
     let anew = [&proof[..], &["--round", "2", "--out", "anew.jsonl"]].concat();
     let summary = stdout(&run(folder.path(), &newer, &arguments(&anew)).await, 0);
     assert!(summary.contains("\"verdict\": \"proved\""), "{summary}");
-}
-
-/// Gold rows stay known after edits that change no label, and the rows that were set apart prove nothing later.
-#[tokio::test]
-async fn edited_gold_rows_are_not_new() {
-    let fixture = Fixture::new().await;
-    fixture.write_gold("gold.csv", "1", |_, number| number % 2 == 0);
-    let error = ["--max-error", "0.1"];
-    let first = [&["--gold", "gold.csv", "--choose", "60"], &error[..]].concat();
-    let first = fixture.label(&first, 11).await;
-    assert_eq!((&first["proof"]["verdict"], &first["proof"]["gold"]), (&json!("nothing"), &json!(GOLD - 60)));
-    fixture.write_gold("gold.csv", "1", |line, number| !is_unanimous(line) && number % 3 == 0);
-    let gold = fs::read_to_string(fixture.path("gold.csv")).unwrap();
-    let with_note = |row: &str| format!("{row},{}\n", if row.starts_with("id,") { "note" } else { "seen" });
-    let edits = [gold.clone(), gold.lines().map(with_note).collect(), gold.replacen("options", "choices", 1)];
-    for (number, edited) in edits.into_iter().enumerate() {
-        fs::write(fixture.path("edited.csv"), edited).unwrap();
-        let out = format!("edited{number}.jsonl");
-        let again =
-            [&["--gold", "edited.csv", "--choose", "0", "--own-draw", "--out", &out], &error[..]].concat();
-        let again = if number == 2 {
-            let renamed =
-                fs::read_to_string(fixture.path("data.csv")).unwrap().replacen("options", "choices", 1);
-            fs::write(fixture.path("data.csv"), renamed).unwrap();
-            let renamed: Vec<&str> = arguments(&again)
-                .into_iter()
-                .map(|word| if word == "options" { "choices" } else { word })
-                .collect();
-            let output = run(fixture.folder.path(), &fixture.upstream, &renamed).await;
-            serde_json::from_str(&stdout(&output, 11)).unwrap()
-        } else {
-            fixture.label(&again, 11).await
-        };
-        assert_eq!(again["proof"]["verdict"], "estimate", "edit {number}");
-    }
-}
-
-/// Another question about the same rows needs new gold labels; another file with the same ids does not.
-#[tokio::test]
-async fn gold_rows_are_known_by_their_ids_when_the_question_changes() {
-    let folder = tempfile::tempdir().unwrap();
-    let upstream = ScriptedUpstream::start(Script::panel(3)).unwrap();
-    let names = ["Ada", "Ben", "Cleo", "Dan", "Eve"];
-    let rows = |text: &str, category: bool| {
-        let row = |row: usize| {
-            let kind = if category { format!(",kind {}", row % 3) } else { String::new() };
-            format!("r{row},{text} {row} by {}{kind},left\n", names[row % 5])
-        };
-        let rows: Vec<String> = (0..60).map(row).collect();
-        format!("id,text{},gold\n{}", if category { ",kind" } else { "" }, rows.concat())
-    };
-    let opened = async |name: &str, rows: String, question: &str| {
-        let [file, out] = [format!("{name}.csv"), format!("{name}.jsonl")];
-        fs::write(folder.path().join(&file), rows).unwrap();
-        let words =
-            ["label", &file, "--question", question, "--options", "left,right", "--id", "id", "--yes"];
-        let words = words.into_iter().chain(["--gold", &file, "--choose", "0", "--own-draw", "--out", &out]);
-        let words: Vec<&str> = words.chain(["--max-error", "0.1", "--json"]).chain(TRIO).collect();
-        let output = run(folder.path(), &upstream, &words).await;
-        String::from_utf8_lossy(&output.stderr).contains("60 of the gold rows were read before")
-    };
-    assert!(!opened("first", rows("A long enough review", false), "Left or right? {text}").await);
-    assert!(opened("added", rows("A long enough review", true), "Left or right? {text} ({kind})").await);
-    assert!(
-        !opened("other", rows("A complaint of another file", true), "Left or right? {text} ({kind})").await
-    );
-}
-
-#[tokio::test]
-async fn gold_requests_are_known_by_their_ids_when_they_are_reworded() {
-    let folder = tempfile::tempdir().unwrap();
-    let upstream = ScriptedUpstream::start(Script::panel(3)).unwrap();
-    let opened = async |name: &str, before: &str, after: &str, rows: usize| {
-        let [file, out] = [format!("{name}.jsonl"), format!("{name}.labels.jsonl")];
-        let line = |row: usize| {
-            let body =
-                json!({ "question": format!("{before} {row}, {after}"), "options": ["left", "right"] });
-            let line = json!({
-                "custom_id": format!("r{row}"), "method": "POST", "url": "/api/poll", "body": body, "gold": "left",
-            });
-            format!("{line}\n")
-        };
-        fs::write(folder.path().join(&file), (0..rows).map(line).collect::<String>()).unwrap();
-        let words = ["label", &file, "--yes", "--gold", &file, "--choose", "0", "--own-draw", "--out", &out];
-        let words: Vec<&str> =
-            words.into_iter().chain(["--max-error", "0.1", "--json"]).chain(TRIO).collect();
-        let output = run(folder.path(), &upstream, &words).await;
-        String::from_utf8_lossy(&output.stderr).contains("of the gold rows were read before")
-    };
-    assert!(!opened("first", "Is this review good? Review", "quite long", 60).await);
-    assert!(opened("reworded", "Would you buy after reading this? Review", "quite long", 60).await);
-    assert!(!opened("other", "Is this good? Complaint", "of another file", 61).await);
 }
 
 #[tokio::test]

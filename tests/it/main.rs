@@ -52,6 +52,7 @@ mod intents;
 mod keys;
 mod label;
 mod label_batches;
+mod label_gold;
 mod label_proof;
 mod label_requests;
 mod lifecycle;

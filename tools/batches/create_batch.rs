@@ -141,6 +141,7 @@ impl Tool for CreateBatch {
         let notify =
             input.notify_url.as_deref().map(|url| cx.webhooks().check("notify_url", url)).transpose()?;
         let polls = PollQuestion::SPEC.rest.map_or("", |rest| rest.path);
+        let is_inline = !input.rows.is_empty();
         let (file, endpoint) = match (input.rows.is_empty(), &input.input_file_id) {
             (true, None) => {
                 return Err(Fault::invalid(
@@ -159,7 +160,6 @@ impl Tool for CreateBatch {
             }
             (false, None) => {
                 let lines = lines(input.rows, &defaults, polls)?;
-                // A repeated request finds its batch, and its second file is deleted when it expires.
                 let file = cx.batches().begin_file(user, "rows.jsonl").await?;
                 let mut upload = cx.batches().receive(file);
                 upload.write(lines.as_bytes()).await?;
@@ -182,8 +182,12 @@ impl Tool for CreateBatch {
             notify,
             request_ref: cx.request_ref.clone(),
         };
-        let batch = cx.batches().create(request).await?;
-        Ok(BatchState::of(cx, &batch))
+        let created = cx.batches().create(request).await;
+        // The request was refused, or repeats another one.
+        if is_inline && created.as_ref().map_or(true, |batch| batch.file != file) {
+            cx.batches().discard_file(user, file).await;
+        }
+        Ok(BatchState::of(cx, &created?))
     }
 }
 

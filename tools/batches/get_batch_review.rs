@@ -11,6 +11,7 @@ use ep_kernel::ports::{AnswerCounts, AnswerRecord, BatchRecord, BatchStatus, Row
 use ep_kernel::tool::{Access, Agents, Cost, Effect, Latency, Rate, Rest, Spec, Task, Tool, ToolOutput};
 use ep_polling::agreement::Agreement;
 use ep_polling::tally::NamedTally;
+use ep_polling::text::single_line;
 use schemars::{JsonSchema, Schema};
 use serde::{Deserialize, Serialize};
 
@@ -180,10 +181,10 @@ async fn is_simulated(cx: &Ctx, batch: &BatchRecord) -> Result<bool, Fault> {
 /// Returns the title of a batch, or `None` if its file was deleted.
 async fn title(cx: &Ctx, batch: &BatchRecord) -> Result<Option<String>, Fault> {
     if let Some(name) = batch.terms.metadata.get("name").and_then(|name| name.as_str()) {
-        return Ok(Some(name.to_owned()));
+        return Ok(Some(single_line(name)).filter(|name| !name.is_empty()));
     }
     match cx.batches().file(batch.user, batch.file).await {
-        Ok(file) => Ok(Some(file.name)),
+        Ok(file) => Ok(Some(single_line(&file.name))),
         Err(fault) if fault.kind() == Kind::NotFound => Ok(None),
         Err(fault) => Err(fault),
     }

@@ -4,6 +4,7 @@ use ep_evaluation::report::Evaluation;
 use ep_kernel::ctx::Ctx;
 use ep_kernel::fault::{Fault, Kind};
 use ep_kernel::tool::{Access, Agents, Cost, Effect, Latency, Rate, Rest, Spec, Task, Tool};
+use ep_polling::text::single_line;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
@@ -53,7 +54,7 @@ impl Tool for CreateEvaluation {
 
     async fn call(cx: &Ctx, input: EvaluationToStore) -> Result<StoredEvaluation, Fault> {
         let user = cx.account()?;
-        let title: String = input.title.trim().chars().filter(|c| !c.is_control()).collect();
+        let title = single_line(&input.title);
         if !(1..=LONGEST_TITLE).contains(&title.chars().count()) {
             return Err(Fault::invalid("title", format!("must have 1 to {LONGEST_TITLE} characters")));
         }

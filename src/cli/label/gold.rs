@@ -1,6 +1,6 @@
 //! Gold rows: rows that a person labelled.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeSet, HashMap, HashSet};
 use std::path::Path;
 
 use anyhow::{Context, bail};
@@ -19,6 +19,8 @@ pub(super) struct RowHash(String);
 
 /// The fewest characters of a text that tells a row from a row of another file with the same id.
 const LONG: usize = 16;
+/// The fewest characters of a text that tells a row from a row of another file without an id.
+const TELLING: usize = 32;
 
 /// Digests of a gold row without its label. An edit of some texts leaves the digests of others as they were. The amount
 /// of white space does not count.
@@ -28,8 +30,8 @@ pub(super) struct RowHashes {
     pub(super) asked: RowHash,
     /// Of all cells.
     pub(super) all: RowHash,
-    /// Of the row's id with each text that no other gold row has; none if the rows have no ids. Those of short texts
-    /// count only for a gold file with the same ids.
+    /// Of each text that no other gold row has, if it is long, and of the row's id with each of these texts. Those of
+    /// short texts count only for a gold file with the same ids.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(super) own: Vec<RowHash>,
 }
@@ -57,24 +59,33 @@ impl RowHash {
     }
 }
 
+/// Returns the digest of the texts of a row that the question names.
+pub(super) fn asked_hash(asked: &RowQuestion, questions: &Questions) -> RowHash {
+    let texts: Vec<String> = match questions {
+        Questions::Columns { question, .. } => {
+            let columns: BTreeSet<&str> = question.columns().collect();
+            columns.into_iter().map(|column| asked.row.text(column).unwrap_or_default()).collect()
+        }
+        Questions::Requests { .. } => [&asked.question].into_iter().chain(&asked.options).cloned().collect(),
+    };
+    RowHash::of(texts.iter().map(String::as_str))
+}
+
+/// Sets rows apart to choose a panel, by these digests of what was asked.
+pub(super) fn parts<'h>(asked: impl IntoIterator<Item = &'h RowHash>, choose: usize) -> Vec<Part> {
+    split(asked.into_iter().map(|hash| hash.0.as_bytes()), choose, SPLIT_SEED)
+}
+
 impl RowHashes {
-    fn of(asked: &RowQuestion, gold_column: &str, settings: &LabelSettings) -> Self {
+    fn of(asked: &RowQuestion, gold_column: &str, questions: &Questions) -> Self {
         let row = &asked.row;
-        let asked: Vec<String> = match &settings.questions {
-            Questions::Columns { question, .. } => {
-                question.columns().map(|column| row.text(column).unwrap_or_default()).collect()
-            }
-            Questions::Requests { .. } => {
-                [&asked.question].into_iter().chain(&asked.options).cloned().collect()
-            }
-        };
         let mut columns: Vec<&str> =
             row.fields.keys().map(String::as_str).filter(|name| *name != gold_column).collect();
         columns.sort_unstable();
         let cells = columns.into_iter().map(|name| (name, row.text(name).unwrap_or_default()));
         let cells: Vec<(&str, String)> = cells.filter(|(_, text)| !text.is_empty()).collect();
         Self {
-            asked: RowHash::of(asked.iter().map(String::as_str)),
+            asked: asked_hash(asked, questions),
             all: RowHash::of(cells.iter().flat_map(|(name, text)| [*name, text.as_str()])),
             own: Vec::new(),
         }
@@ -86,12 +97,12 @@ impl RowHashes {
     }
 }
 
-/// Adds the digests of each row's id with its own texts, so that a row is known after a change of the question.
+/// Adds the digests of each row's own texts, so that a row is known after a change of the question.
 fn add_own_texts(rows: &mut [GoldRow], gold_column: &str, questions: &Questions) {
     let texts: Vec<Vec<String>> = match questions {
-        Questions::Columns { id: None, .. } => return,
-        Questions::Columns { id: Some(id), .. } => {
-            rows.iter().map(|row| cells(&row.question.row, &[gold_column, id])).collect()
+        Questions::Columns { id, .. } => {
+            let without = [Some(gold_column), id.as_deref()];
+            rows.iter().map(|row| cells(&row.question.row, &without)).collect()
         }
         Questions::Requests { .. } => {
             let questions: Vec<&str> = rows.iter().map(|row| row.question.question.as_str()).collect();
@@ -109,19 +120,23 @@ fn add_own_texts(rows: &mut [GoldRow], gold_column: &str, questions: &Questions)
     ids.sort_unstable();
     let RowHash(draw) = RowHash::of(ids.iter().map(String::as_str));
     for (row, texts) in rows.iter_mut().zip(&texts) {
-        let id = row.question.id_text();
-        let own = texts.iter().filter(|text| rows_with.get(text.as_str()) == Some(&1));
-        let hash = |text: &String| {
-            let draw = if text.chars().count() < LONG { draw.as_str() } else { "" };
-            RowHash::of(["own", &id, text, draw])
-        };
-        row.hashes.own = own.map(hash).collect();
+        let own = || texts.iter().filter(|text| rows_with.get(text.as_str()) == Some(&1));
+        let telling = own().filter(|text| text.chars().count() >= TELLING);
+        row.hashes.own = telling.map(|text| RowHash::of(["text", text])).collect();
+        if questions.have_ids() {
+            let id = row.question.id_text();
+            let hash = |text: &String| {
+                let draw = if text.chars().count() < LONG { draw.as_str() } else { "" };
+                RowHash::of(["own", &id, text, draw])
+            };
+            row.hashes.own.extend(own().map(hash));
+        }
     }
 }
 
 /// Returns the different cells of a row, without those of some columns.
-fn cells(row: &Row, without: &[&str]) -> Vec<String> {
-    let columns = row.fields.keys().filter(|name| !without.contains(&name.as_str()));
+fn cells(row: &Row, without: &[Option<&str>]) -> Vec<String> {
+    let columns = row.fields.keys().filter(|name| !without.contains(&Some(name.as_str())));
     let cells = columns.filter_map(|name| row.text(name)).filter(|text| !text.trim().is_empty());
     let mut cells: Vec<String> = cells.collect();
     cells.sort_unstable();
@@ -202,7 +217,7 @@ pub(super) fn read_gold(
         rows.push(gold);
     }
     add_own_texts(&mut rows, column, &settings.questions);
-    let parts = split(rows.iter().map(|row| row.hashes.asked.0.as_bytes()), *choose, SPLIT_SEED);
+    let parts = parts(rows.iter().map(|row| &row.hashes.asked), *choose);
     if rows.is_empty() {
         bail!("{name} has no rows");
     }
@@ -215,7 +230,7 @@ pub(super) fn read_gold(
 fn gold_row(row: Row, column: &str, settings: &LabelSettings, panel: &str) -> anyhow::Result<GoldRow> {
     let label = row.text(column).ok_or_else(|| row.no_column(column))?.trim().to_owned();
     let question = settings.question(row, panel)?;
-    let hashes = RowHashes::of(&question, column, settings);
+    let hashes = RowHashes::of(&question, column, &settings.questions);
     let label = Some(label).filter(|label| !label.is_empty());
     if let Some(label) = &label {
         question.check_label(label)?;

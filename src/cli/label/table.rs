@@ -3,7 +3,7 @@
 use std::borrow::Borrow;
 use std::collections::BTreeSet;
 use std::fs::File;
-use std::io::{BufRead, BufReader};
+use std::io::{BufRead, BufReader, Read};
 use std::path::Path;
 
 use anyhow::{Context, bail};
@@ -27,7 +27,7 @@ pub(super) struct Table {
 }
 
 enum Rows {
-    Csv { header: csv::StringRecord, records: csv::StringRecordsIntoIter<Box<dyn BufRead + Send>> },
+    Csv { header: csv::StringRecord, records: csv::StringRecordsIntoIter<CheckedQuotes> },
     JsonLines(std::io::Lines<Box<dyn BufRead + Send>>),
 }
 
@@ -50,7 +50,7 @@ impl Table {
         if is_json {
             return Ok(Self { rows: Rows::JsonLines(reader.lines()), number: 0 });
         }
-        let mut records = csv::ReaderBuilder::new().flexible(true).from_reader(reader);
+        let mut records = csv::ReaderBuilder::new().flexible(true).from_reader(CheckedQuotes::new(reader));
         let header = records.headers().map_err(readable)?.clone();
         if let [only] = header.iter().collect::<Vec<_>>().as_slice()
             && only.contains([';', '\t'])
@@ -71,9 +71,12 @@ impl Iterator for Table {
     fn next(&mut self) -> Option<Self::Item> {
         let fields = match &mut self.rows {
             Rows::Csv { header, records } => {
-                let record = records.next()?;
                 self.number += 1;
-                record.map_err(readable).and_then(|record| of_csv(header, &record))
+                match records.next()? {
+                    // It names a line that was read ahead.
+                    Err(error) if error.is_io_error() => return Some(Err(readable(error))),
+                    record => record.map_err(readable).and_then(|record| of_csv(header, &record)),
+                }
             }
             Rows::JsonLines(lines) => {
                 let line = loop {
@@ -96,13 +99,81 @@ impl Iterator for Table {
     }
 }
 
+/// A reader that fails at a quote of CSV that nothing closes (RFC 4180). The parser would take the rows after it for text.
+struct CheckedQuotes {
+    inner: Box<dyn BufRead + Send>,
+    place: Place,
+    /// The current line, from 1, and that of the last opening quote.
+    line: u64,
+    opened: u64,
+}
+
+/// The place of the next byte of CSV.
+#[derive(Clone, Copy, PartialEq)]
+enum Place {
+    /// At the start of a field.
+    Start,
+    /// In a field without quotes.
+    Plain,
+    /// In quotes.
+    Quoted,
+    /// After a quote in quotes: the end of the field, or the first of two quotes that mean one.
+    Closed,
+}
+
+impl CheckedQuotes {
+    fn new(inner: Box<dyn BufRead + Send>) -> Self {
+        Self { inner, place: Place::Start, line: 1, opened: 1 }
+    }
+
+    /// Moves past a byte. Fails for text after a closing quote.
+    fn step(&mut self, byte: u8) -> Result<(), String> {
+        self.place = match (self.place, byte) {
+            (Place::Start, b'"') => {
+                self.opened = self.line;
+                Place::Quoted
+            }
+            (Place::Quoted, b'"') => Place::Closed,
+            (Place::Quoted, _) | (Place::Closed, b'"') => Place::Quoted,
+            (_, b',' | b'\r' | b'\n') => Place::Start,
+            (Place::Closed, _) => {
+                return Err(format!(
+                    "line {}: text follows a closing quote; the field begins in line {}: close its quote, and write two \
+                     quotes for one inside it",
+                    self.line, self.opened
+                ));
+            }
+            (Place::Start | Place::Plain, _) => Place::Plain,
+        };
+        self.line += u64::from(byte == b'\n');
+        Ok(())
+    }
+}
+
+impl Read for CheckedQuotes {
+    fn read(&mut self, into: &mut [u8]) -> std::io::Result<usize> {
+        let length = self.inner.read(into)?;
+        let invalid = |text: String| std::io::Error::new(std::io::ErrorKind::InvalidData, text);
+        for byte in into.iter().take(length) {
+            self.step(*byte).map_err(invalid)?;
+        }
+        if length == 0 && !into.is_empty() && self.place == Place::Quoted {
+            return Err(invalid(format!(
+                "line {}: the quote that opens a field is never closed",
+                self.opened
+            )));
+        }
+        Ok(length)
+    }
+}
+
 /// Returns the error for a file that is not CSV.
 fn readable(error: csv::Error) -> anyhow::Error {
     match error.kind() {
         csv::ErrorKind::Utf8 { .. } => {
             anyhow::anyhow!("is not UTF-8; convert the file, for example with iconv -f latin1 -t utf-8")
         }
-        _ => anyhow::Error::from(error).context("is not valid CSV"),
+        _ => anyhow::Error::from(error).context("the file is not valid CSV"),
     }
 }
 
@@ -174,6 +245,34 @@ mod tests {
         let mut file = tempfile::NamedTempFile::new().unwrap();
         file.write_all(text.as_bytes()).unwrap();
         Table::open(file.path()).unwrap().collect()
+    }
+
+    #[test]
+    fn quotes_that_nothing_closes_are_found() {
+        let error = |text: &str| {
+            let mut file = tempfile::NamedTempFile::new().unwrap();
+            file.write_all(text.as_bytes()).unwrap();
+            let failed = Table::open(file.path()).and_then(Iterator::collect::<anyhow::Result<Vec<_>>>);
+            failed.err().map(|error| format!("{error:#}")).unwrap_or_default()
+        };
+        let open = "id,text\n1,fine\n2,\"Great product, would buy again\n3,\"Nice\"\n";
+        let text = "line 4: text follows a closing quote; the field begins in line 3: close its quote";
+        assert!(error(open).contains(text), "{}", error(open));
+        let last = "id,text\n1,\"Great product\n2,fine\n";
+        assert!(
+            error(last).contains("line 2: the quote that opens a field is never closed"),
+            "{}",
+            error(last)
+        );
+        assert!(error("\"id,text\n").contains("line 1: the quote that opens a field is never closed"));
+        for fine in [
+            "id,text\n1,5\" pipe\n",
+            "id,text\r\n1,\"\"\r\n",
+            "\"id\",\"text\"\n1,\"a\"\"b\"",
+            "id,text\n1,\"a\n\"\"b\"\n",
+        ] {
+            assert_eq!(error(fine), "", "{fine}");
+        }
     }
 
     #[test]

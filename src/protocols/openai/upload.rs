@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::task::{Poll, ready};
 use std::time::Duration;
 
 use axum::BoxError;
@@ -30,6 +31,8 @@ const WHOLE_TIMEOUT: Duration = Duration::from_mins(15);
 const MAX_FIELD: u64 = 1024;
 /// Maximum number of bytes between two fields: the rest of a part of the body, and the headers of the next field.
 const MAX_BETWEEN: u64 = 256 << 10;
+/// Maximum number of bytes that are read at once: far fewer than may be between two fields.
+const MAX_PIECE: usize = 16 << 10;
 
 /// The fields of an upload besides the file.
 #[derive(Default)]
@@ -81,9 +84,7 @@ pub(super) async fn upload(exchange: Exchange, admission: Admission) -> Result<R
     match completing.await {
         Ok(record) => Ok(json_response(200, &stored(&record))),
         Err(fault) => {
-            if let Err(error) = batches.delete_file(user, id).await {
-                tracing::warn!(%error, "failed to delete a part of a file; it is deleted within hours");
-            }
+            batches.discard_file(user, id).await;
             Err(fault)
         }
     }
@@ -188,16 +189,69 @@ async fn in_time<T>(part: impl Future<Output = Result<T, multer::Error>>) -> Res
 #[error("too much text between the fields of a form")]
 struct TooLongHeaders;
 
-/// Returns the parts of a body, until more bytes were read than are left.
+/// Returns the body in pieces, until more bytes were read than are left. A reader of forms reads as long as pieces are ready, and
+/// would hold the whole body in memory. So a piece is ready only after the one before was looked at.
 fn metered(body: Body, left: Arc<AtomicU64>) -> impl Stream<Item = Result<Bytes, BoxError>> {
-    body.into_data_stream().map(move |part| {
-        let part = part?;
+    let mut parts = body.into_data_stream();
+    let mut part = Bytes::new();
+    let mut is_looked_at = true;
+    futures::stream::poll_fn(move |cx| {
+        if !std::mem::replace(&mut is_looked_at, true) {
+            cx.waker().wake_by_ref();
+            return Poll::Pending;
+        }
+        if part.is_empty() {
+            part = match ready!(parts.poll_next_unpin(cx)) {
+                Some(part) => part?,
+                None => return Poll::Ready(None),
+            };
+        }
+        let piece = part.split_to(part.len().min(MAX_PIECE));
         let before = left.load(Ordering::Relaxed);
         // No limit applies while a field is read.
         if before != u64::MAX {
-            let after = before.checked_sub(part.len() as u64).ok_or(TooLongHeaders)?;
+            let after = before.checked_sub(piece.len() as u64).ok_or(TooLongHeaders)?;
             left.store(after, Ordering::Relaxed);
         }
-        Ok(part)
+        is_looked_at = false;
+        Poll::Ready(Some(Ok(piece)))
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A body that has arrived whole is read piece by piece: its file is not counted as text before the file.
+    #[tokio::test]
+    async fn files_that_have_arrived_are_read_in_pieces() {
+        let content = "x".repeat(3 << 20);
+        let form = format!(
+            "--b\r\nContent-Disposition: form-data; name=\"purpose\"\r\n\r\nbatch\r\n--b\r\nContent-Disposition: \
+             form-data; name=\"file\"; filename=\"upload\"\r\n\r\n{content}\r\n--b--\r\n"
+        );
+        let left = Arc::new(AtomicU64::new(MAX_BETWEEN));
+        let mut fields = Multipart::new(metered(Body::from(form), Arc::clone(&left)), "b");
+        let purpose = fields.next_field().await.unwrap().unwrap();
+        left.store(u64::MAX, Ordering::Relaxed);
+        assert_eq!(purpose.text().await.unwrap(), "batch");
+        left.store(MAX_BETWEEN, Ordering::Relaxed);
+        let mut file = fields.next_field().await.unwrap().unwrap();
+        left.store(u64::MAX, Ordering::Relaxed);
+        let mut length = 0;
+        while let Some(part) = file.chunk().await.unwrap() {
+            assert!(part.len() <= 8 * MAX_PIECE, "{}", part.len());
+            length += part.len();
+        }
+        assert_eq!(length, content.len());
+    }
+
+    #[tokio::test]
+    async fn endless_headers_are_refused() {
+        let form = format!("--b\r\nContent-Disposition: {}", "x".repeat(1 << 20));
+        let left = Arc::new(AtomicU64::new(MAX_BETWEEN));
+        let mut fields = Multipart::new(metered(Body::from(form), left), "b");
+        let refused = in_time(fields.next_field()).await.unwrap_err();
+        assert!(refused.to_string().contains("too much text between its fields"), "{refused}");
+    }
 }

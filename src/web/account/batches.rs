@@ -1,6 +1,7 @@
 //! An account's batches as rows of a table.
 
 use ep_kernel::ports::{BatchStatus, RowCounts};
+use ep_polling::text::single_line;
 use ep_polling::time::Timestamp;
 use ep_tools::batches::{BatchState, status_text};
 
@@ -27,7 +28,7 @@ impl BatchRow {
         let status = status_text(batch.status);
         Self {
             path: page_of(&id),
-            name: batch.metadata.get("name").and_then(|name| name.as_str()).map_or(id, str::to_owned),
+            name: batch.metadata.get("name").and_then(|name| name.as_str()).map_or(id, single_line),
             status: match batch.status {
                 BatchStatus::Completed if failed > 0 => format!("{status}, {failed} failed"),
                 _ => status.to_owned(),

@@ -187,6 +187,13 @@ impl Batches {
         }
     }
 
+    /// Deletes a file that is not needed. One that an open batch reads stays. A failure is logged, because the file expires.
+    pub async fn discard_file(&self, user: UserId, id: FileId) {
+        if let Err(error) = self.files.delete_file(user, id).await {
+            tracing::warn!(%error, "failed to delete a file that is not needed; it is deleted when it expires");
+        }
+    }
+
     /// Returns a stored file of an account.
     pub async fn file(&self, user: UserId, id: FileId) -> Result<FileRecord, Fault> {
         self.files.file(user, id).await?.ok_or_else(|| no_such_file(&id.to_string()))

@@ -16,7 +16,7 @@ pub const MAX_FILE_BYTES: u64 = 200 << 20;
 /// Maximum size of a line, in bytes, with its end.
 const MAX_LINE_BYTES: usize = 1 << 20;
 /// Maximum of all files of an account.
-const OF_ACCOUNT: FileLimits = FileLimits { bytes: 1 << 30, files: 1000 };
+const OF_ACCOUNT: FileLimits = FileLimits { bytes: 1 << 30, files: 10_000 };
 /// Maximum number of lines of a file.
 const MAX_LINES: u32 = 200_000;
 /// Maximum number of files that this process receives at once.

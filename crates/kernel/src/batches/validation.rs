@@ -16,6 +16,8 @@ use crate::ports::{BatchError, BatchMoney, BatchRecord, CheckedRows, StoreError}
 pub const MAX_ROWS: u32 = 100_000;
 /// Maximum number of errors of a batch that are reported.
 const MAX_ERRORS: usize = 100;
+/// Maximum number of rows of a batch that are refused before they are asked. Their errors cost nothing and are stored.
+const MAX_REFUSED: u32 = 1_000;
 /// Maximum length of a model's name that a batch shows, in bytes.
 const MAX_MODEL: usize = 256;
 /// Lines that are read together.
@@ -31,6 +33,9 @@ struct Sums {
     /// The first two different models that rows name; one if all rows name the same.
     models: Vec<Option<String>>,
     errors: Vec<BatchError>,
+    /// The number of rows that will be refused, and the errors of the first ones.
+    refused: u32,
+    refusals: Vec<BatchError>,
 }
 
 impl Sums {
@@ -122,7 +127,11 @@ impl Batches {
                         name.copy_from_slice(&Sha256::digest(row.custom_id.as_bytes())[..16]);
                         sums.add_model(&row);
                         if seen.insert(name) {
-                            self.add_price(&mut sums, batch, &row, runner).await?;
+                            self.add_price(&mut sums, batch, (number, &row), runner).await?;
+                            if sums.refused > MAX_REFUSED {
+                                sums.errors.append(&mut sums.refusals);
+                                return Ok(Some(sums));
+                            }
                             None
                         } else {
                             Some(BatchError {
@@ -151,7 +160,7 @@ impl Batches {
         &self,
         sums: &mut Sums,
         batch: &BatchRecord,
-        row: &line::BatchLine,
+        (number, row): (u32, &line::BatchLine),
         runner: &dyn RowRunner,
     ) -> Result<(), Fault> {
         match runner.at_most(batch, row).await {
@@ -162,7 +171,14 @@ impl Batches {
             }
             Err(fault) if is_temporary(fault.kind()) => Err(fault),
             // The row costs nothing: its request is refused when it is its turn.
-            Err(_) => Ok(()),
+            Err(fault) => {
+                sums.refused += 1;
+                if sums.refusals.len() < MAX_ERRORS {
+                    let code = fault.kind().row().code;
+                    sums.refusals.push(BatchError { line: Some(number), ..whole(code, fault.message()) });
+                }
+                Ok(())
+            }
         }
     }
 }

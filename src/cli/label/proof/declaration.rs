@@ -1,6 +1,6 @@
 //! The rules, the gold rows and the file, as they are fixed before the gold labels are read.
 
-use std::collections::{BTreeSet, HashSet};
+use std::collections::{BTreeSet, HashMap, HashSet};
 use std::path::Path;
 
 use ep_evaluation::Fraction;
@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
 use super::file_part::FilePart;
-use crate::cli::label::gold::RowHashes;
+use crate::cli::label::gold::{RowHashes, asked_hash, parts};
 use crate::cli::label::journal::Key;
 use crate::cli::label::openings::OpeningId;
 use crate::cli::label::sample;
@@ -108,6 +108,29 @@ impl Declaration {
             on_tie: self.on_tie,
             round: self.round,
         }
+    }
+
+    /// True if the gold rows are set apart as their digests say, and those of this file have its digests.
+    pub(super) fn has_digests_of(&self, file: &Path) -> anyhow::Result<bool> {
+        let rows = &self.gold.rows;
+        let apart = rows.iter().filter(|row| row.part == Part::Choose).map(|row| &row.hashes.asked);
+        let apart = apart.collect::<BTreeSet<_>>().len();
+        let parts = parts(rows.iter().map(|row| &row.hashes.asked), apart);
+        if rows.iter().zip(&parts).any(|(row, part)| row.part != *part) {
+            return Ok(false);
+        }
+        let (settings, mut found) = (self.settings(), 0);
+        let gold: HashMap<Key, &DeclaredGold> = rows.iter().map(|row| (row.key, row)).collect();
+        for row in Table::open(file)? {
+            let question = settings.question(row?, &self.panel_version)?;
+            if let Some(gold) = gold.get(&question.key).filter(|gold| gold.is_in_file) {
+                if gold.hashes.asked != asked_hash(&question, &settings.questions) {
+                    return Ok(false);
+                }
+                found += 1;
+            }
+        }
+        Ok(found >= rows.iter().filter(|row| row.is_in_file).count())
     }
 
     /// True if these are exactly the gold rows that the seed draws from this file.

@@ -37,7 +37,7 @@ use opening::{Opening, entries_of, hashes, opened_by_others};
 use record::{FileNames, ProofRecord};
 use result::{ProofResult, Verdict, broken_conditions};
 pub(super) use rules::ProofArguments;
-use verify::check;
+use verify::{check, first_openings};
 
 /// The run that a proof is about.
 pub(super) struct ProofRun<'r> {
@@ -117,7 +117,7 @@ impl<'r> Proof<'r> {
                 run.labels.display()
             );
         }
-        let earlier = earlier(run.labels, &declaration)?;
+        let earlier = earlier(run.labels, &declaration, run.config)?;
         Ok(Some(Self { run, names, declaration, more, earlier }))
     }
 
@@ -270,11 +270,13 @@ fn refuse_bad_gold(
     Ok(())
 }
 
-/// Returns the record of the same rules and gold rows, if it is on disk. Fails if another proof is there.
-fn earlier(labels: &Path, declaration: &Declaration) -> anyhow::Result<Option<ProofRecord>> {
+/// Returns the record of the same rules and gold rows, if it is on disk. Fails if another proof is there, or if this machine
+/// knows another opening of the gold rows.
+fn earlier(labels: &Path, declaration: &Declaration, config: &Config) -> anyhow::Result<Option<ProofRecord>> {
     let Some(record) = ProofRecord::read(labels)? else { return Ok(None) };
     if record.declaration == *declaration {
         check(&record, labels)?;
+        first_openings(&record, config)?;
         return Ok(Some(record));
     }
     if record.result.verdict == Verdict::Proved {

@@ -39,26 +39,17 @@ pub(in crate::cli::label) fn verify(labels: &Path, config: &Config) -> anyhow::R
         bail!("{name} has no proof: {} does not exist", ProofRecord::path(labels).display());
     };
     check(&record, labels)?;
-    let ProofRecord { names, declaration, opening, opened_before, result, .. } = &record;
+    let ProofRecord { names, declaration, opened_before, result, .. } = &record;
     let mut checks = vec![
-        format!(
-            "the labels of {name}, the gold labels and the rules are unchanged since the gold labels were read"
-        ),
+        format!("the labels of {name}, the gold labels and the rules are those of the record"),
         format!("all tests on {} gold rows have the same result again", result.gold),
     ];
     let mut unchecked = Vec::new();
 
-    let openings = Openings::new(&config.data_dir()?).lock()?;
-    let mut known = 0;
-    let recorded = openings.first(hashes(declaration))?;
-    for row in declaration.proof_rows().filter(|row| !opened_before.contains(&row.key)) {
-        let first: Vec<_> = row.hashes.each().filter_map(|hash| recorded.get(hash)).collect();
-        known += u64::from(!first.is_empty());
-        if first.iter().any(|first| *first != opening) {
-            bail!("not verified: a gold row was opened before, for another rule or other votes");
+    match first_openings(&record, config)? {
+        0 if !opened_before.is_empty() => {
+            checks.push(format!("{} gold rows were read before, and prove nothing", opened_before.len()));
         }
-    }
-    match known {
         0 => unchecked
             .push("whether the gold rows were opened before: this machine has no record of them".to_owned()),
         rows => checks.push(format!("this proof was the first to read the {rows} gold rows on this machine")),
@@ -73,7 +64,13 @@ pub(in crate::cli::label) fn verify(labels: &Path, config: &Config) -> anyhow::R
                     path.display()
                 );
             }
-            checks.push(format!("{} is unchanged", path.display()));
+            if !declaration.has_digests_of(path)? {
+                bail!(
+                    "not verified: the gold rows of the record have other digests or parts than {} gives them",
+                    path.display()
+                );
+            }
+            checks.push(format!("{} is unchanged, and the gold rows are its rows", path.display()));
         }
         Ok(_) => unchecked.push(format!(
             "the file of rows: {} has changed since; its SHA-256 was {}",
@@ -103,6 +100,26 @@ pub(in crate::cli::label) fn verify(labels: &Path, config: &Config) -> anyhow::R
         checks,
         unchecked,
     })
+}
+
+/// Returns the number of gold rows that this proof was the first to read, by the record of this machine. Fails if it has
+/// another opening of one of them.
+pub(super) fn first_openings(record: &ProofRecord, config: &Config) -> anyhow::Result<u64> {
+    let ProofRecord { declaration, opening, opened_before, .. } = record;
+    let openings = Openings::new(&config.data_dir()?).lock()?;
+    let recorded = openings.first(hashes(declaration))?;
+    let mut known = 0;
+    for row in declaration.proof_rows().filter(|row| !opened_before.contains(&row.key)) {
+        let first: Vec<_> = row.hashes.each().filter_map(|hash| recorded.get(hash)).collect();
+        known += u64::from(!first.is_empty());
+        if first.iter().any(|first| *first != opening) {
+            bail!(
+                "not verified: a gold row was opened before on this machine, for another rule or other votes; name another \
+                 file with --out for an estimate"
+            );
+        }
+    }
+    Ok(known)
 }
 
 /// Fails if the result of a record does not follow from its rules, its gold rows and these labels.
