@@ -4,6 +4,7 @@ use std::io::IsTerminal;
 
 use ep_kernel::event::{MAX_EVENTS, PollEvent, Progress};
 use ep_kernel::fault::{Fault, Kind};
+use ep_polling::tie_rule::TieRule;
 use ep_tools::entry_of;
 use ep_tools::polls::PollQuestion;
 use ep_tools::polls::reply::PollReply;
@@ -61,6 +62,12 @@ pub(super) struct Arguments {
     /// Ask this many voters of each of the two first options for a reason, after the vote: 1 to 3
     #[arg(long, value_name = "NUMBER")]
     reasons: Option<u8>,
+    /// Ask every model, even if the outcome is clear before
+    #[arg(long)]
+    complete: bool,
+    /// Rule for tied options: report (default), strongest (of the strongest model that voted for one of them) or review
+    #[arg(long, value_name = "RULE")]
+    on_tie: Option<TieRule>,
     /// Make the result readable only by its owner
     #[arg(long)]
     private: bool,
@@ -93,6 +100,8 @@ impl Arguments {
             ("max_cost_usd", self.max_cost.map(Value::from)),
             ("pace", self.pace.clone().map(Value::from)),
             ("reasons", self.reasons.map(Value::from)),
+            ("complete", self.complete.then_some(Value::Bool(true))),
+            ("on_tie", self.on_tie.map(|rule| json!(rule))),
             ("private", self.private.then_some(Value::Bool(true))),
             ("dry_run", self.dry_run.then_some(Value::Bool(true))),
         ];

@@ -62,6 +62,10 @@ fn poll_works_without_configuration() {
     let json = stdout(&ep(data.path(), &[ASK, &["--json"]].concat(), &[]), 0);
     let poll: Value = serde_json::from_str(&json).unwrap();
     assert_eq!((&poll["simulated"], poll["votes"].is_array()), (&json!(true), true));
+    let complete = [ASK, &["--preset", "quintet", "--complete", "--on-tie", "strongest", "--json"]].concat();
+    let complete: Value = serde_json::from_str(&stdout(&ep(data.path(), &complete, &[]), 0)).unwrap();
+    assert_eq!(complete["votes"].as_array().unwrap().len(), 5);
+    assert!(complete["decision"]["option"].is_string(), "{complete}");
     // The result is stored in the database.
     let id = format!("{{\"poll_id\": {}}}", poll["poll_id"]);
     let again = stdout(&ep(data.path(), &["call", "get_poll_result", &id], &[]), 0);

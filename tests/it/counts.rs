@@ -87,7 +87,7 @@ async fn counts_add_up_for_every_kind_of_end() {
     (0..3).for_each(|n| drop(script.behaviours.insert(model(n), undecided.clone())));
     (3..6).for_each(|n| drop(script.behaviours.insert(model(n), truncated.clone())));
     // However busy the machine is, the others have decided before these respond.
-    let slow = Behaviour { latency: Duration::from_secs(3), ..script.default.clone() };
+    let slow = Behaviour { latency: Duration::from_secs(10), ..script.default.clone() };
     (6..9).for_each(|n| drop(script.behaviours.insert(model(n), slow.clone())));
     let service = Setup::scripted(script).boot().await;
     let client = service.user().await;

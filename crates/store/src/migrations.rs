@@ -60,6 +60,7 @@ const MIGRATIONS: &[MigrationFile] = &[
     step!(39, "0039", "costs_of_rows"),
     step!(40, "0040", "tokens_of_batches"),
     step!(41, "0041", "calibration_of_models"),
+    step!(42, "0042", "sizes_of_results"),
 ];
 
 pub(crate) fn sqlite() -> Migrator {

@@ -26,8 +26,8 @@ use crate::batch_id::{BatchId, FileId};
 use crate::caller::{KeyId, UserId};
 use crate::fault::{Fault, Kind, shown};
 use crate::ports::{
-    AnswerCounts, AnswerRecord, BatchRecord, BatchStatus, BatchStore, BatchTerms, Clock, Entropy,
-    FileDeletion, FileRecord, FileStore, ListPosition, NewBatch, NewFile, RowKind,
+    AnswerCounts, AnswerRecord, BatchLimits, BatchRecord, BatchStatus, BatchStore, BatchTerms, Clock,
+    Entropy, FileDeletion, FileRecord, FileStore, ListPosition, NewBatch, NewFile, RowKind,
 };
 use crate::webhook_url::WebhookUrl;
 use ep_polling::agreement::Agreement;
@@ -38,8 +38,8 @@ pub const RETENTION: Duration = Duration::from_hours(30 * 24);
 pub const MIN_RETENTION: Duration = Duration::from_hours(1);
 /// Time within which the rows of a batch are asked.
 const WINDOW: Duration = Duration::from_hours(24);
-/// Maximum number of open batches of an account.
-const MAX_OPEN: u32 = 50;
+/// Maximum of all batches of an account.
+const OF_ACCOUNT: BatchLimits = BatchLimits { open: 50, results_bytes: 4 << 30 };
 /// Results that are read together.
 const READ_TOGETHER: u32 = 100;
 /// Time for receiving a file. Later it counts as abandoned.
@@ -235,7 +235,7 @@ impl Batches {
             keep,
             notify,
         };
-        let id = self.store.create_batch(&batch, MAX_OPEN).await?;
+        let id = self.store.create_batch(&batch, OF_ACCOUNT).await?;
         self.changed.notify_one();
         self.batch(user, id).await
     }

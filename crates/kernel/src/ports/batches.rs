@@ -259,6 +259,15 @@ pub struct AnswerCounts {
     pub reviewed: u32,
 }
 
+/// The most that an account can have.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct BatchLimits {
+    /// Open batches.
+    pub open: u32,
+    /// Bytes of stored results of ended batches.
+    pub results_bytes: u64,
+}
+
 /// The end of a row.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum RowEnd {
@@ -315,10 +324,10 @@ pub enum BatchStart {
 /// A row belongs to a worker while it is asked, under a lease. Rows are numbered like the lines of their file.
 #[async_trait]
 pub trait BatchStore: Send + Sync {
-    /// Creates a batch, unless its owner has `most` open ones. Returns the id of the batch that has the request reference.
+    /// Creates a batch, unless its owner has the `most` open ones or results. Returns the id of the batch that has the request reference.
     /// [`StoreError::Conflict`] if the owner has too many, [`StoreError::NotFound`] for an unknown or deleted owner or file.
     /// Acknowledged once a power loss cannot undo it.
-    async fn create_batch(&self, batch: &NewBatch, most: u32) -> Result<BatchId, StoreError>;
+    async fn create_batch(&self, batch: &NewBatch, most: BatchLimits) -> Result<BatchId, StoreError>;
 
     /// Returns the batch that the request with this reference has created.
     async fn batch_of_request(&self, request_ref: &str) -> Result<Option<BatchId>, StoreError>;

@@ -43,9 +43,9 @@ pub use account_record::{
 pub use agent_pushes::{AgentPush, AgentPushes, MAX_PUSHES};
 pub use agent_tasks::{AgentTask, AgentTasks, TaskFilter, TaskPage, TaskState, TaskWork};
 pub use batches::{
-    AnswerCounts, AnswerRecord, BatchError, BatchMoney, BatchNotification, BatchRecord, BatchStart,
-    BatchStatus, BatchStore, BatchTerms, CheckedRows, LeasedRows, NewBatch, RowAnswer, RowBudget, RowCounts,
-    RowEnd, RowKind, RowResult,
+    AnswerCounts, AnswerRecord, BatchError, BatchLimits, BatchMoney, BatchNotification, BatchRecord,
+    BatchStart, BatchStatus, BatchStore, BatchTerms, CheckedRows, LeasedRows, NewBatch, RowAnswer, RowBudget,
+    RowCounts, RowEnd, RowKind, RowResult,
 };
 pub use cards::{
     CardEvent, CardProcessor, Cents, CheckoutPage, CheckoutStore, FailedRefund, NewCheckout, OpenCheckout,

@@ -96,6 +96,11 @@ row! {
 }
 
 row! {
+    /// The stored size of results of a batch.
+    ResultsSizeRow { bytes: Option<i64>, ended_at: Option<i64> }
+}
+
+row! {
     /// The numbers of answers of a batch.
     AnswerCountsRow { answers: i64, unanimous: i64, contested: i64, undecided: i64, reviewed: i64 }
 }

@@ -208,5 +208,18 @@ pub(crate) const RESULTS: &str = "SELECT number, response AS content FROM batch_
      WHERE batch = $1 AND outcome = $2 AND number > $3 AND response <> '' ORDER BY number LIMIT $4";
 pub(crate) const RESULTS_SIZE: &str = results_size!("CAST(response AS BLOB)", "length");
 pub(crate) const RESULTS_SIZE_POSTGRES: &str = results_size!("response", "octet_length");
+/// The stored sizes of the results of a batch.
+pub(crate) const STORED_OUTPUT_SIZE: &str =
+    "SELECT output_bytes AS bytes, ended_at FROM batches WHERE id = $1";
+pub(crate) const STORED_ERROR_SIZE: &str = "SELECT error_bytes AS bytes, ended_at FROM batches WHERE id = $1";
+pub(crate) const STORE_OUTPUT_SIZE: &str =
+    "UPDATE batches SET output_bytes = $2 WHERE id = $1 AND output_bytes IS NULL AND ended_at IS NOT NULL";
+pub(crate) const STORE_ERROR_SIZE: &str =
+    "UPDATE batches SET error_bytes = $2 WHERE id = $1 AND error_bytes IS NULL AND ended_at IS NOT NULL";
+pub(crate) const NO_OUTPUT: &str = "UPDATE batches SET output_bytes = 0 WHERE id = $1";
+pub(crate) const NO_ERRORS: &str = "UPDATE batches SET error_bytes = 0 WHERE id = $1";
+/// The sizes of all results of an account.
+pub(crate) const RESULTS_TOTAL: &str = "SELECT CAST(COALESCE(SUM(COALESCE(output_bytes, 0) + COALESCE(error_bytes, 0)), 0) \
+     AS BIGINT) AS count FROM batches WHERE user_id = $1";
 pub(crate) const ERASE_RESULTS: &str =
     "UPDATE batch_rows SET response = '' WHERE batch = $1 AND outcome = $2";

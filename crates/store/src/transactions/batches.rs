@@ -11,9 +11,9 @@ use futures::FutureExt;
 use ep_kernel::batch_id::BatchId;
 use ep_kernel::caller::UserId;
 use ep_kernel::ports::{
-    AnswerCounts, AnswerRecord, BatchError, BatchMoney, BatchRecord, BatchStart, BatchStatus, BatchStore,
-    CheckedRows, Lease, LeasedRows, ListPosition, NewBatch, RowAnswer, RowBudget, RowEnd, RowKind, RowResult,
-    StoreError,
+    AnswerCounts, AnswerRecord, BatchError, BatchLimits, BatchMoney, BatchRecord, BatchStart, BatchStatus,
+    BatchStore, CheckedRows, Lease, LeasedRows, ListPosition, NewBatch, RowAnswer, RowBudget, RowEnd,
+    RowKind, RowResult, StoreError,
 };
 use ep_kernel::webhook_url::WebhookUrl;
 use ep_polling::agreement::Agreement;
@@ -25,14 +25,14 @@ use super::{Database, accounts, agent_tasks, exactly_one, holds};
 use crate::engine::{Connection, Durability, Engine};
 use crate::rows::{
     self, AnswerCountsRow, AnswerRow, BatchRow, CountRow, IdRow, LineRow, LockedBatchRow, NumberRow,
-    OwnedRow, RowCostRow,
+    OwnedRow, ResultsSizeRow, RowCostRow,
 };
 use crate::statements as sql;
 use crate::value::values;
 
 #[async_trait]
 impl<E: Engine> BatchStore for Database<E> {
-    async fn create_batch(&self, batch: &NewBatch, most: u32) -> Result<BatchId, StoreError> {
+    async fn create_batch(&self, batch: &NewBatch, most: BatchLimits) -> Result<BatchId, StoreError> {
         let batch = batch.clone();
         self.0
             .transact(Durability::PowerLoss, move |db| async move { create(db, &batch, most).await }.boxed())
@@ -163,7 +163,16 @@ impl<E: Engine> BatchStore for Database<E> {
     }
 
     async fn end_batch(&self, id: BatchId, now: Timestamp) -> Result<Option<BatchStatus>, StoreError> {
-        self.0.transact(Durability::PowerLoss, move |db| end(db, id, now).boxed()).await
+        let ended = self.0.transact(Durability::PowerLoss, move |db| end(db, id, now).boxed()).await?;
+        if ended.is_some() {
+            // After the transaction, because it reads all results. If this fails, they are measured when they are listed.
+            for kind in [RowKind::Completed, RowKind::Failed] {
+                if let Err(error) = self.results_size(id, kind).await {
+                    tracing::debug!(batch = %id, %error, "failed to measure the results of a batch");
+                }
+            }
+        }
+        Ok(ended)
     }
 
     async fn results(
@@ -179,9 +188,22 @@ impl<E: Engine> BatchStore for Database<E> {
     }
 
     async fn results_size(&self, id: BatchId, kind: RowKind) -> Result<u64, StoreError> {
-        let values = values![id, outcome(kind)];
-        let size: Option<CountRow> = self.0.fetch_optional(E::Connection::RESULTS_SIZE, values).await?;
-        Ok(size.map_or(0, |row| row.count.unsigned_abs()))
+        let (stored, store) = match kind {
+            RowKind::Completed => (sql::STORED_OUTPUT_SIZE, sql::STORE_OUTPUT_SIZE),
+            RowKind::Failed => (sql::STORED_ERROR_SIZE, sql::STORE_ERROR_SIZE),
+        };
+        let stored: Option<ResultsSizeRow> = self.0.fetch_optional(stored, values![id]).await?;
+        let Some(ResultsSizeRow { bytes, ended_at }) = stored else { return Ok(0) };
+        if let Some(bytes) = bytes {
+            return Ok(bytes.unsigned_abs());
+        }
+        let size = values![id, outcome(kind)];
+        let size: Option<CountRow> = self.0.fetch_optional(E::Connection::RESULTS_SIZE, size).await?;
+        let bytes = size.map_or(0, |row| row.count);
+        if ended_at.is_some() {
+            self.0.execute(Durability::ProcessCrash, store, values![id, bytes]).await?;
+        }
+        Ok(bytes.unsigned_abs())
     }
 
     async fn erase_results(&self, id: BatchId, kind: RowKind) -> Result<(), StoreError> {
@@ -189,9 +211,12 @@ impl<E: Engine> BatchStore for Database<E> {
         self.0.execute(Durability::PowerLoss, sql::ERASE_RESULTS, values).await?;
         match kind {
             RowKind::Completed => {
+                self.0.execute(Durability::PowerLoss, sql::NO_OUTPUT, values![id]).await?;
                 self.0.execute(Durability::PowerLoss, sql::DELETE_ANSWERS, values![id]).await.map(drop)
             }
-            RowKind::Failed => Ok(()),
+            RowKind::Failed => {
+                self.0.execute(Durability::PowerLoss, sql::NO_ERRORS, values![id]).await.map(drop)
+            }
         }
     }
 
@@ -323,7 +348,11 @@ const fn outcome(kind: RowKind) -> i64 {
     }
 }
 
-async fn create<C: Connection>(db: &mut C, batch: &NewBatch, most: u32) -> Result<BatchId, StoreError> {
+async fn create<C: Connection>(
+    db: &mut C,
+    batch: &NewBatch,
+    most: BatchLimits,
+) -> Result<BatchId, StoreError> {
     let NewBatch { id, user, file, terms, key, request_ref, created_at, expires_at, keep, notify } = batch;
     // The batches of an account are created one after the other.
     accounts::lock_live(db, *user).await?;
@@ -337,9 +366,16 @@ async fn create<C: Connection>(db: &mut C, batch: &NewBatch, most: u32) -> Resul
         return Err(StoreError::NotFound("file"));
     }
     let open: CountRow = db.fetch_one(sql::OPEN_BATCHES_OF, values![*user]).await?;
-    if open.count >= i64::from(most) {
+    if open.count >= i64::from(most.open) {
         return Err(StoreError::Conflict(
             "too many batches of this account are open; wait until one has ended, or cancel one",
+        ));
+    }
+    let results: CountRow = db.fetch_one(sql::RESULTS_TOTAL, values![*user]).await?;
+    if results.count.unsigned_abs() > most.results_bytes {
+        return Err(StoreError::Conflict(
+            "the results of this account's batches take too much room; delete files of results that are read, or wait until \
+             they expire",
         ));
     }
     let (terms, request_ref) = (rows::json(terms)?, request_ref.as_deref());

@@ -9,7 +9,7 @@ use ep_polling::money::Settlement;
 use futures::future::join_all;
 
 use crate::batches::{cancelled, completed, file, leased, new_batch, rows, started};
-use crate::test_database::{TestDatabase, at, closing, hold, lease, new_poll, usd};
+use crate::test_database::{TestDatabase, at, closing, hold, lease, limits, new_poll, usd};
 
 on_both_engines!(
     polls_draw_from_the_money_of_their_batch,
@@ -62,7 +62,7 @@ async fn rows_reserve_a_budget_once_and_return_the_rest(db: TestDatabase) {
     let user = db.user(0).await;
     let batches = db.store.batches();
     let batch = new_batch(user, file(&db, user, &["1", "2", "3"]).await);
-    batches.create_batch(&batch, 9).await.unwrap();
+    batches.create_batch(&batch, limits(9)).await.unwrap();
     let id = batch.id;
     let money = BatchMoney::Budget(Some(usd(25)));
     batches.start_batch(id, rows(3), money, at(1)).await.unwrap();
@@ -94,7 +94,7 @@ async fn a_batch_needs_its_money(db: TestDatabase) {
     let user = db.user(1_000).await;
     let batches = db.store.batches();
     let batch = new_batch(user, file(&db, user, &["1", "2"]).await);
-    batches.create_batch(&batch, 9).await.unwrap();
+    batches.create_batch(&batch, limits(9)).await.unwrap();
     let start = async |at_least, at_most| {
         let money = BatchMoney::Hold(hold(at_least, at_most));
         batches.start_batch(batch.id, rows(2), money, at(1)).await

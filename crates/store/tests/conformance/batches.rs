@@ -5,16 +5,17 @@ use std::time::Duration;
 use ep_kernel::batch_id::{BatchId, FileId};
 use ep_kernel::caller::UserId;
 use ep_kernel::ports::{
-    AgentTask, AnswerCounts, AnswerRecord, AttemptOutcome, BatchError, BatchMoney, BatchStart, BatchStatus,
-    BatchTerms, CheckedRows, FileDeletion, FileLimits, FileSize, LeasedRows, ListPosition, NewBatch, NewFile,
-    NotificationState, RowAnswer, RowEnd, RowKind, RowResult, StoreError, TaskState, TaskWork,
+    AgentTask, AnswerCounts, AnswerRecord, AttemptOutcome, BatchError, BatchLimits, BatchMoney, BatchStart,
+    BatchStatus, BatchTerms, CheckedRows, FileDeletion, FileLimits, FileSize, LeasedRows, ListPosition,
+    NewBatch, NewFile, NotificationState, RowAnswer, RowEnd, RowKind, RowResult, StoreError, TaskState,
+    TaskWork,
 };
 use ep_kernel::webhook_url::WebhookUrl;
 use ep_polling::agreement::Agreement;
 use ep_polling::ballot::TokenUsage;
 use futures::future::join_all;
 
-use crate::test_database::{TestDatabase, at, hold, lease, random};
+use crate::test_database::{TestDatabase, at, hold, lease, limits, random};
 
 on_both_engines!(
     files_are_lines_that_are_visible_once_complete,
@@ -78,7 +79,7 @@ pub(crate) fn completed(line: &str, answer: Option<RowAnswer>) -> RowEnd {
 pub(crate) async fn started(db: &TestDatabase, user: UserId, lines: &[&str], money: Option<i64>) -> BatchId {
     let batch = new_batch(user, file(db, user, lines).await);
     let batches = db.store.batches();
-    batches.create_batch(&batch, 9).await.unwrap();
+    batches.create_batch(&batch, limits(9)).await.unwrap();
     let count = lines.len() as u32;
     let money = money.map_or(BatchMoney::Budget(None), |money| BatchMoney::Hold(hold(money, money)));
     assert_eq!(
@@ -144,7 +145,7 @@ async fn a_file_stays_while_an_open_batch_reads_it(db: TestDatabase) {
     let id = file(&db, user, &["a", "b"]).await;
     assert_eq!(files.delete_file(other, id).await.unwrap(), FileDeletion::Unknown);
     let batch = new_batch(user, id);
-    batches.create_batch(&batch, 9).await.unwrap();
+    batches.create_batch(&batch, limits(9)).await.unwrap();
     assert_eq!(files.delete_file(user, id).await.unwrap(), FileDeletion::InUse(batch.id));
     assert_eq!(files.delete_old_files(at(2_000_000), at(0), 9).await.unwrap(), 0);
     let error =
@@ -157,7 +158,7 @@ async fn a_file_stays_while_an_open_batch_reads_it(db: TestDatabase) {
     );
     assert_eq!(files.delete_file(user, id).await.unwrap(), FileDeletion::Deleted);
     assert_eq!(files.lines(id, 0, 9).await.unwrap(), []);
-    let gone = batches.create_batch(&new_batch(user, id), 9).await;
+    let gone = batches.create_batch(&new_batch(user, id), limits(9)).await;
     assert!(matches!(gone, Err(StoreError::NotFound("file"))), "{gone:?}");
 }
 
@@ -166,14 +167,14 @@ async fn a_batch_is_created_once_and_listed(db: TestDatabase) {
     let batches = db.store.batches();
     let file = file(&db, user, &["a", "b"]).await;
     let first = NewBatch { request_ref: Some("r".to_owned()), ..new_batch(user, file) };
-    assert_eq!(batches.create_batch(&first, 2).await.unwrap(), first.id);
+    assert_eq!(batches.create_batch(&first, limits(2)).await.unwrap(), first.id);
     let repeated = NewBatch { request_ref: Some("r".to_owned()), ..new_batch(user, file) };
-    assert_eq!(batches.create_batch(&repeated, 2).await.unwrap(), first.id);
+    assert_eq!(batches.create_batch(&repeated, limits(2)).await.unwrap(), first.id);
     let second = NewBatch { created_at: at(101), ..new_batch(user, file) };
-    batches.create_batch(&second, 2).await.unwrap();
-    let third = batches.create_batch(&new_batch(user, file), 2).await;
+    batches.create_batch(&second, limits(2)).await.unwrap();
+    let third = batches.create_batch(&new_batch(user, file), limits(2)).await;
     assert!(matches!(third, Err(StoreError::Conflict(_))), "{third:?}");
-    let foreign = batches.create_batch(&new_batch(other, file), 2).await;
+    let foreign = batches.create_batch(&new_batch(other, file), limits(2)).await;
     assert!(matches!(foreign, Err(StoreError::NotFound("file"))), "{foreign:?}");
     let ids = |list: Vec<ep_kernel::ports::BatchRecord>| list.into_iter().map(|b| b.id).collect::<Vec<_>>();
     assert_eq!(ids(batches.batches_of(user, None, 9).await.unwrap()), [second.id, first.id]);
@@ -246,6 +247,14 @@ async fn a_batch_ends_when_its_rows_have_ended(db: TestDatabase) {
     assert_eq!((batch.ended_at, batch.deleted_at), (Some(at(400)), Some(at(1_400))));
     assert_eq!(batches.results_size(id, RowKind::Completed).await.unwrap(), 4);
     assert_eq!(batches.results_size(id, RowKind::Failed).await.unwrap(), 9);
+    // Stored results have a limit, and the owner can delete them.
+    let file = file(&db, user, &["a"]).await;
+    let limit = BatchLimits { results_bytes: 12, ..limits(9) };
+    let refused = batches.create_batch(&new_batch(user, file), limit).await;
+    assert!(matches!(refused, Err(StoreError::Conflict(_))), "{refused:?}");
+    batches.erase_results(id, RowKind::Failed).await.unwrap();
+    assert_eq!(batches.results_size(id, RowKind::Failed).await.unwrap(), 0);
+    batches.create_batch(&new_batch(user, file), limit).await.unwrap();
     assert_eq!(batches.open_batches(9, at(300)).await.unwrap(), []);
 }
 
@@ -287,7 +296,7 @@ async fn a_task_follows_its_batch_to_the_end(db: TestDatabase) {
     assert_eq!((found(stopped).await.state, found(stopped).await.since), (TaskState::Canceled, at(400)));
 
     let wrong = new_batch(user, file(&db, user, &["1"]).await);
-    batches.create_batch(&wrong, 9).await.unwrap();
+    batches.create_batch(&wrong, limits(9)).await.unwrap();
     tasks.add(&task(user, wrong.id)).await.unwrap();
     batches.fail_batch(wrong.id, &[], at(500)).await.unwrap();
     assert_eq!((found(wrong.id).await.state, found(wrong.id).await.since), (TaskState::Failed, at(500)));
@@ -408,7 +417,7 @@ async fn cancelled_and_expired_batches_finish_what_was_begun(db: TestDatabase) {
     }
     // A batch can be cancelled before it has started.
     let batch = new_batch(user, file(&db, user, &["1", "2"]).await);
-    batches.create_batch(&batch, 9).await.unwrap();
+    batches.create_batch(&batch, limits(9)).await.unwrap();
     batches.cancel_batch(user, batch.id, at(1)).await.unwrap();
     assert_eq!(
         batches.start_batch(batch.id, rows(2), BatchMoney::Budget(None), at(2)).await.unwrap(),
@@ -428,7 +437,7 @@ async fn the_end_of_a_batch_is_notified_once(db: TestDatabase) {
         notify: Some(WebhookUrl::checked("https://example.com/own")),
         ..new_batch(user, file(&db, user, &["1", "2"]).await)
     };
-    batches.create_batch(&own, 9).await.unwrap();
+    batches.create_batch(&own, limits(9)).await.unwrap();
     let due = async || webhooks.due_batch_notifications(9, 9, &[], Duration::from_mins(1)).await.unwrap();
     assert_eq!(due().await, []);
     for id in [silent, usual, own.id] {

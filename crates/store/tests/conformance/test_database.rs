@@ -8,8 +8,8 @@ use ep_kernel::caller::{KeyId, UserId};
 use ep_kernel::email::Email;
 use ep_kernel::identity::{Identity, WalletAddress};
 use ep_kernel::ports::{
-    AccountDeletion, AccountDeletionOutcome, Audit, CheckoutStore, Closing, DepositStore, IdempotencyStore,
-    KeyStore, Lease, Ledger, NewPoll, NewSignUp, NewUser, Opened, PollStore, SessionStore,
+    AccountDeletion, AccountDeletionOutcome, Audit, BatchLimits, CheckoutStore, Closing, DepositStore,
+    IdempotencyStore, KeyStore, Lease, Ledger, NewPoll, NewSignUp, NewUser, Opened, PollStore, SessionStore,
     StarterCreditLimits, UpstreamCache, UserStore,
 };
 use ep_polling::ballot::{Ballot, BallotMode, Casting, NoVote, Reason, Tokens};
@@ -254,6 +254,11 @@ pub fn usd(micro: i64) -> MicroUsd {
 /// Returns a lease that lasts this many milliseconds.
 pub fn lease(worker: &str, lasts: u64) -> Lease {
     Lease { worker: worker.to_owned(), lasts: Duration::from_millis(lasts) }
+}
+
+/// Returns the limits of an account with this number of open batches.
+pub const fn limits(open: u32) -> BatchLimits {
+    BatchLimits { open, results_bytes: 1 << 20 }
 }
 
 pub fn hold(at_least: i64, at_most: i64) -> Hold {

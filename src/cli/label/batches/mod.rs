@@ -209,7 +209,7 @@ impl<'r> Batches<'_, 'r> {
         let mut after = self.in_flight.get(place).and_then(Flight::before_first_missing);
         while let Some(number) = after {
             let page = self.service.results(id, errors, number).await?;
-            after = page.next_after.filter(|_| page.results.len() == PAGE);
+            after = page.next_after.filter(|next| page.results.len() == PAGE && *next > number);
             self.keep(place, page.results)?;
         }
         Ok(())
