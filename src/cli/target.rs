@@ -89,10 +89,6 @@ impl Target {
     /// Stops the in-process service, waiting briefly for background tasks.
     pub(super) async fn close(self) {
         if let Self::InProcess(service) = self {
-            // The next run estimates its time by the polls of this one, which may have been too short for a job.
-            if let Err(error) = service.app.ports.reputation.count_polls().await {
-                tracing::debug!(%error, "failed to count the polls of this run");
-            }
             service.stop(Instant::now() + GRACE).await;
         }
     }

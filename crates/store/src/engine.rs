@@ -73,8 +73,8 @@ pub(crate) trait Connection: Send {
     const ADD_LINES: &'static str;
     /// Leases a batch to be validated. Skips those that another transaction is leasing.
     const LEASE_VALIDATION: &'static str;
-    /// Returns the size of the results of a batch.
-    const RESULTS_SIZE: &'static str;
+    /// Returns the sizes of the results and of the errors of a batch.
+    const RESULTS_SIZES: &'static str;
     /// Finds a roster by its hash and keeps it from being deleted until the transaction ends.
     const ROSTER_BY_HASH: &'static str;
 

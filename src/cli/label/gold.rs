@@ -101,7 +101,7 @@ impl RowHashes {
 fn add_own_texts(rows: &mut [GoldRow], gold_column: &str, questions: &Questions) {
     let texts: Vec<Vec<String>> = match questions {
         Questions::Columns { id, .. } => {
-            let without = [Some(gold_column), id.as_deref()];
+            let without: Vec<&str> = [gold_column].into_iter().chain(id.as_deref()).collect();
             rows.iter().map(|row| cells(&row.question.row, &without)).collect()
         }
         Questions::Requests { .. } => {
@@ -135,8 +135,8 @@ fn add_own_texts(rows: &mut [GoldRow], gold_column: &str, questions: &Questions)
 }
 
 /// Returns the different cells of a row, without those of some columns.
-fn cells(row: &Row, without: &[Option<&str>]) -> Vec<String> {
-    let columns = row.fields.keys().filter(|name| !without.contains(&Some(name.as_str())));
+fn cells(row: &Row, without: &[&str]) -> Vec<String> {
+    let columns = row.fields.keys().filter(|name| !without.contains(&name.as_str()));
     let cells = columns.filter_map(|name| row.text(name)).filter(|text| !text.trim().is_empty());
     let mut cells: Vec<String> = cells.collect();
     cells.sort_unstable();

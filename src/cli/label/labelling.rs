@@ -58,6 +58,17 @@ pub(super) async fn open_target(config: &Config, arguments: &RunArguments) -> an
     Ok(target)
 }
 
+/// Closes the service of a run. The next run estimates its time by the polls of this one, which can have been too short for the
+/// job that counts them.
+pub(super) async fn close_target(target: Target) {
+    if let Some(app) = target.app()
+        && let Err(error) = app.ports.reputation.count_polls().await
+    {
+        tracing::debug!(%error, "failed to count the polls of this run");
+    }
+    target.close().await;
+}
+
 /// A run over rows.
 pub(super) struct Labelling<'l> {
     pub(super) target: &'l Target,

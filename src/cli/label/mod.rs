@@ -44,7 +44,7 @@ pub(super) use arguments::Arguments;
 use file::LabelFile;
 use gold::USUAL_SEED;
 use journal::Journal;
-use labelling::open_target;
+use labelling::{close_target, open_target};
 use proof::accepted;
 use proof::finished::{Finished, finish};
 use proof::verify::verify;
@@ -138,7 +138,7 @@ async fn label(
         LabelFile { config, target: &target, arguments, settings: &settings }.label(journal).await
     };
     let labelled = labelled.await;
-    target.close().await;
+    close_target(target).await;
     labelled
 }
 

@@ -38,7 +38,7 @@ pub const RETENTION: Duration = Duration::from_hours(30 * 24);
 pub const MIN_RETENTION: Duration = Duration::from_hours(1);
 /// Time within which the rows of a batch are asked.
 const WINDOW: Duration = Duration::from_hours(24);
-/// Maximum of all batches of an account.
+/// The limits of an account.
 const OF_ACCOUNT: BatchLimits = BatchLimits { open: 50, results_bytes: 4 << 30 };
 /// Results that are read together.
 const READ_TOGETHER: u32 = 100;

@@ -259,7 +259,7 @@ pub struct AnswerCounts {
     pub reviewed: u32,
 }
 
-/// The most that an account can have.
+/// The limits of an account's batches.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct BatchLimits {
     /// Open batches.
@@ -324,10 +324,10 @@ pub enum BatchStart {
 /// A row belongs to a worker while it is asked, under a lease. Rows are numbered like the lines of their file.
 #[async_trait]
 pub trait BatchStore: Send + Sync {
-    /// Creates a batch, unless its owner has the `most` open ones or results. Returns the id of the batch that has the request reference.
-    /// [`StoreError::Conflict`] if the owner has too many, [`StoreError::NotFound`] for an unknown or deleted owner or file.
+    /// Creates a batch, unless its owner has reached a limit. Returns the id of the batch that has the request reference.
+    /// [`StoreError::Conflict`] at a limit, [`StoreError::NotFound`] for an unknown or deleted owner or file.
     /// Acknowledged once a power loss cannot undo it.
-    async fn create_batch(&self, batch: &NewBatch, most: BatchLimits) -> Result<BatchId, StoreError>;
+    async fn create_batch(&self, batch: &NewBatch, limits: BatchLimits) -> Result<BatchId, StoreError>;
 
     /// Returns the batch that the request with this reference has created.
     async fn batch_of_request(&self, request_ref: &str) -> Result<Option<BatchId>, StoreError>;

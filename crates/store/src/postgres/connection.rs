@@ -39,7 +39,7 @@ impl Connection for PgConnection {
     const RENEW_LEASES: &'static str = sql::RENEW_LEASES_POSTGRES;
     const ADD_LINES: &'static str = sql::ADD_LINES_POSTGRES;
     const LEASE_VALIDATION: &'static str = sql::LEASE_VALIDATION_POSTGRES;
-    const RESULTS_SIZE: &'static str = sql::RESULTS_SIZE_POSTGRES;
+    const RESULTS_SIZES: &'static str = sql::RESULTS_SIZES_POSTGRES;
     const ROSTER_BY_HASH: &'static str = sql::ROSTER_BY_HASH_FOR_KEY_SHARE;
 
     async fn execute(&mut self, sql: &'static str, values: &[Value<'_>]) -> Result<u64, StoreError> {

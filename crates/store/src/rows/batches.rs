@@ -96,8 +96,8 @@ row! {
 }
 
 row! {
-    /// The stored size of results of a batch.
-    ResultsSizeRow { bytes: Option<i64>, ended_at: Option<i64> }
+    /// The sizes of the results and the errors of a batch; null until they are measured.
+    ResultsSizesRow { output_bytes: Option<i64>, error_bytes: Option<i64> }
 }
 
 row! {

@@ -165,7 +165,7 @@ impl Connection for SqliteConnection {
     const RENEW_LEASES: &'static str = sql::RENEW_LEASES;
     const ADD_LINES: &'static str = sql::ADD_LINES;
     const LEASE_VALIDATION: &'static str = sql::LEASE_VALIDATION;
-    const RESULTS_SIZE: &'static str = sql::RESULTS_SIZE;
+    const RESULTS_SIZES: &'static str = sql::RESULTS_SIZES;
     const ROSTER_BY_HASH: &'static str = sql::ROSTER_BY_HASH;
 
     fn execute(

@@ -17,15 +17,17 @@ macro_rules! lease_validation {
     };
 }
 
-/// The size of the results of a batch, with an end for each line.
-macro_rules! results_size {
+/// The sizes of the results ($2) and of the errors ($3) of a batch, with an end for each line.
+macro_rules! results_sizes {
     ($bytes:literal, $length:literal) => {
         concat!(
-            "SELECT CAST(COALESCE(SUM(",
+            "SELECT CAST(COALESCE(SUM(CASE WHEN outcome = $2 THEN bytes END), 0) AS BIGINT) AS output_bytes, \
+                 CAST(COALESCE(SUM(CASE WHEN outcome = $3 THEN bytes END), 0) AS BIGINT) AS error_bytes \
+             FROM (SELECT outcome, ",
             $length,
             "(",
             $bytes,
-            ") + 1), 0) AS BIGINT) AS count FROM batch_rows WHERE batch = $1 AND outcome = $2 AND response <> ''"
+            ") + 1 AS bytes FROM batch_rows WHERE batch = $1 AND response <> '') AS line"
         )
     };
 }
@@ -206,16 +208,12 @@ pub(crate) const UNFINISHED_ROWS: &str =
     "SELECT COUNT(*) AS count FROM batch_rows WHERE batch = $1 AND outcome IS NULL";
 pub(crate) const RESULTS: &str = "SELECT number, response AS content FROM batch_rows \
      WHERE batch = $1 AND outcome = $2 AND number > $3 AND response <> '' ORDER BY number LIMIT $4";
-pub(crate) const RESULTS_SIZE: &str = results_size!("CAST(response AS BLOB)", "length");
-pub(crate) const RESULTS_SIZE_POSTGRES: &str = results_size!("response", "octet_length");
-/// The stored sizes of the results of a batch.
-pub(crate) const STORED_OUTPUT_SIZE: &str =
-    "SELECT output_bytes AS bytes, ended_at FROM batches WHERE id = $1";
-pub(crate) const STORED_ERROR_SIZE: &str = "SELECT error_bytes AS bytes, ended_at FROM batches WHERE id = $1";
-pub(crate) const STORE_OUTPUT_SIZE: &str =
-    "UPDATE batches SET output_bytes = $2 WHERE id = $1 AND output_bytes IS NULL AND ended_at IS NOT NULL";
-pub(crate) const STORE_ERROR_SIZE: &str =
-    "UPDATE batches SET error_bytes = $2 WHERE id = $1 AND error_bytes IS NULL AND ended_at IS NOT NULL";
+pub(crate) const RESULTS_SIZES: &str = results_sizes!("CAST(response AS BLOB)", "length");
+pub(crate) const RESULTS_SIZES_POSTGRES: &str = results_sizes!("response", "octet_length");
+pub(crate) const STORED_RESULTS_SIZES: &str = "SELECT output_bytes, error_bytes FROM batches WHERE id = $1";
+/// Stores the sizes of an ended batch. Those of erased results stay zero.
+pub(crate) const STORE_RESULTS_SIZES: &str = "UPDATE batches SET output_bytes = COALESCE(output_bytes, $2), \
+     error_bytes = COALESCE(error_bytes, $3) WHERE id = $1 AND ended_at IS NOT NULL";
 pub(crate) const NO_OUTPUT: &str = "UPDATE batches SET output_bytes = 0 WHERE id = $1";
 pub(crate) const NO_ERRORS: &str = "UPDATE batches SET error_bytes = 0 WHERE id = $1";
 /// The sizes of all results of an account.

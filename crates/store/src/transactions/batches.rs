@@ -25,17 +25,19 @@ use super::{Database, accounts, agent_tasks, exactly_one, holds};
 use crate::engine::{Connection, Durability, Engine};
 use crate::rows::{
     self, AnswerCountsRow, AnswerRow, BatchRow, CountRow, IdRow, LineRow, LockedBatchRow, NumberRow,
-    OwnedRow, ResultsSizeRow, RowCostRow,
+    OwnedRow, ResultsSizesRow, RowCostRow,
 };
 use crate::statements as sql;
 use crate::value::values;
 
 #[async_trait]
 impl<E: Engine> BatchStore for Database<E> {
-    async fn create_batch(&self, batch: &NewBatch, most: BatchLimits) -> Result<BatchId, StoreError> {
+    async fn create_batch(&self, batch: &NewBatch, limits: BatchLimits) -> Result<BatchId, StoreError> {
         let batch = batch.clone();
         self.0
-            .transact(Durability::PowerLoss, move |db| async move { create(db, &batch, most).await }.boxed())
+            .transact(Durability::PowerLoss, move |db| {
+                async move { create(db, &batch, limits).await }.boxed()
+            })
             .await
     }
 
@@ -166,10 +168,8 @@ impl<E: Engine> BatchStore for Database<E> {
         let ended = self.0.transact(Durability::PowerLoss, move |db| end(db, id, now).boxed()).await?;
         if ended.is_some() {
             // After the transaction, because it reads all results. If this fails, they are measured when they are listed.
-            for kind in [RowKind::Completed, RowKind::Failed] {
-                if let Err(error) = self.results_size(id, kind).await {
-                    tracing::debug!(batch = %id, %error, "failed to measure the results of a batch");
-                }
+            if let Err(error) = self.measure_results(id).await {
+                tracing::debug!(batch = %id, %error, "failed to measure the results of a batch");
             }
         }
         Ok(ended)
@@ -188,22 +188,16 @@ impl<E: Engine> BatchStore for Database<E> {
     }
 
     async fn results_size(&self, id: BatchId, kind: RowKind) -> Result<u64, StoreError> {
-        let (stored, store) = match kind {
-            RowKind::Completed => (sql::STORED_OUTPUT_SIZE, sql::STORE_OUTPUT_SIZE),
-            RowKind::Failed => (sql::STORED_ERROR_SIZE, sql::STORE_ERROR_SIZE),
+        let stored: Option<ResultsSizesRow> =
+            self.0.fetch_optional(sql::STORED_RESULTS_SIZES, values![id]).await?;
+        let sizes = match stored {
+            Some(ResultsSizesRow { output_bytes: Some(output), error_bytes: Some(errors) }) => {
+                [output, errors]
+            }
+            Some(_) => self.measure_results(id).await?,
+            None => [0, 0],
         };
-        let stored: Option<ResultsSizeRow> = self.0.fetch_optional(stored, values![id]).await?;
-        let Some(ResultsSizeRow { bytes, ended_at }) = stored else { return Ok(0) };
-        if let Some(bytes) = bytes {
-            return Ok(bytes.unsigned_abs());
-        }
-        let size = values![id, outcome(kind)];
-        let size: Option<CountRow> = self.0.fetch_optional(E::Connection::RESULTS_SIZE, size).await?;
-        let bytes = size.map_or(0, |row| row.count);
-        if ended_at.is_some() {
-            self.0.execute(Durability::ProcessCrash, store, values![id, bytes]).await?;
-        }
-        Ok(bytes.unsigned_abs())
+        Ok(sizes[outcome(kind) as usize].unsigned_abs())
     }
 
     async fn erase_results(&self, id: BatchId, kind: RowKind) -> Result<(), StoreError> {
@@ -282,6 +276,20 @@ impl<E: Engine> BatchStore for Database<E> {
     }
 }
 
+impl<E: Engine> Database<E> {
+    /// Returns the sizes of the results and of the errors of a batch, and stores them if it has ended.
+    async fn measure_results(&self, id: BatchId) -> Result<[i64; 2], StoreError> {
+        let kinds = values![id, outcome(RowKind::Completed), outcome(RowKind::Failed)];
+        let measured: Option<ResultsSizesRow> =
+            self.0.fetch_optional(E::Connection::RESULTS_SIZES, kinds).await?;
+        let sizes =
+            measured.map_or([0, 0], |row| [row.output_bytes, row.error_bytes].map(Option::unwrap_or_default));
+        let values = values![id, sizes[0], sizes[1]];
+        self.0.execute(Durability::ProcessCrash, sql::STORE_RESULTS_SIZES, values).await?;
+        Ok(sizes)
+    }
+}
+
 async fn reserve_row<C: Connection>(
     db: &mut C,
     id: BatchId,
@@ -351,7 +359,7 @@ const fn outcome(kind: RowKind) -> i64 {
 async fn create<C: Connection>(
     db: &mut C,
     batch: &NewBatch,
-    most: BatchLimits,
+    limits: BatchLimits,
 ) -> Result<BatchId, StoreError> {
     let NewBatch { id, user, file, terms, key, request_ref, created_at, expires_at, keep, notify } = batch;
     // The batches of an account are created one after the other.
@@ -366,13 +374,13 @@ async fn create<C: Connection>(
         return Err(StoreError::NotFound("file"));
     }
     let open: CountRow = db.fetch_one(sql::OPEN_BATCHES_OF, values![*user]).await?;
-    if open.count >= i64::from(most.open) {
+    if open.count >= i64::from(limits.open) {
         return Err(StoreError::Conflict(
             "too many batches of this account are open; wait until one has ended, or cancel one",
         ));
     }
     let results: CountRow = db.fetch_one(sql::RESULTS_TOTAL, values![*user]).await?;
-    if results.count.unsigned_abs() > most.results_bytes {
+    if results.count.unsigned_abs() > limits.results_bytes {
         return Err(StoreError::Conflict(
             "the results of this account's batches take too much room; delete files of results that are read, or wait until \
              they expire",

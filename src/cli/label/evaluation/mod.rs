@@ -19,7 +19,7 @@ use serde_json::json;
 use super::arguments::RunArguments;
 use super::gold::{GoldArguments, GoldRow, read_gold};
 use super::journal::{Entry, Journal, Key};
-use super::labelling::{Labelling, open_target};
+use super::labelling::{Labelling, close_target, open_target};
 use super::openings::{OpeningId, Openings};
 use super::replacement::Replacement;
 use super::rows::{InputCounts, Rows};
@@ -81,7 +81,7 @@ pub(in crate::cli) async fn run(config: &Config, command: PanelCommand) -> anyho
             }
             _ => None,
         };
-        target.close().await;
+        close_target(target).await;
         Ok::<_, anyhow::Error>((evaluated?, stored))
     };
     let evaluated = evaluated.await;

@@ -46,7 +46,7 @@ pub(in crate::cli::label) fn verify(labels: &Path, config: &Config) -> anyhow::R
     ];
     let mut unchecked = Vec::new();
 
-    match first_openings(&record, config)? {
+    match first_openings(&record, config).context("not verified")? {
         0 if !opened_before.is_empty() => {
             checks.push(format!("{} gold rows were read before, and prove nothing", opened_before.len()));
         }
@@ -114,7 +114,7 @@ pub(super) fn first_openings(record: &ProofRecord, config: &Config) -> anyhow::R
         known += u64::from(!first.is_empty());
         if first.iter().any(|first| *first != opening) {
             bail!(
-                "not verified: a gold row was opened before on this machine, for another rule or other votes; name another \
+                "a gold row was opened before on this machine, for another rule or other votes; name another \
                  file with --out for an estimate"
             );
         }
