@@ -20,7 +20,7 @@ pub(super) struct RowHash(String);
 /// The fewest characters of a text that tells a row from a row of another file with the same id.
 const LONG: usize = 16;
 /// The fewest characters of a text that tells a row from a row of another file without an id.
-const TELLING: usize = 32;
+const LONG_ALONE: usize = 32;
 
 /// Digests of a gold row without its label. An edit of some texts leaves the digests of others as they were. The amount
 /// of white space does not count.
@@ -121,8 +121,8 @@ fn add_own_texts(rows: &mut [GoldRow], gold_column: &str, questions: &Questions)
     let RowHash(draw) = RowHash::of(ids.iter().map(String::as_str));
     for (row, texts) in rows.iter_mut().zip(&texts) {
         let own = || texts.iter().filter(|text| rows_with.get(text.as_str()) == Some(&1));
-        let telling = own().filter(|text| text.chars().count() >= TELLING);
-        row.hashes.own = telling.map(|text| RowHash::of(["text", text])).collect();
+        let alone = own().filter(|text| text.chars().count() >= LONG_ALONE);
+        row.hashes.own = alone.map(|text| RowHash::of(["text", text])).collect();
         if questions.have_ids() {
             let id = row.question.id_text();
             let hash = |text: &String| {

@@ -207,8 +207,8 @@ impl From<StoreError> for Fault {
                 } else {
                     format!(
                         "insufficient balance: {available} is available, and {needed} must be set aside to begin; add \
-                         funds, choose a cheaper preset (free costs nothing), or lower max_cost_usd, which must cover the \
-                         whole panel of a complete poll"
+                         funds, choose a cheaper preset (free costs nothing), or lower max_cost_usd (a complete poll \
+                         needs enough for all its models)"
                     )
                 };
                 Fault::new(Kind::InsufficientBalance, text).lacking(needed.minus(available))

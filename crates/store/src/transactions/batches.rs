@@ -382,7 +382,7 @@ async fn create<C: Connection>(
     let results: CountRow = db.fetch_one(sql::RESULTS_TOTAL, values![*user]).await?;
     if results.count.unsigned_abs() > limits.results_bytes {
         return Err(StoreError::Conflict(
-            "the results of this account's batches take too much room; delete files of results that are read, or wait until \
+            "the results of this account's batches take too much room; delete result files that you have read, or wait until \
              they expire",
         ));
     }

@@ -71,8 +71,8 @@ pub(super) fn check(record: &ProofRecord, labels: &Path) -> anyhow::Result<Optio
             (Ok(Some(in_file)), Some(by_rule)) if in_file == by_rule => rows += 1,
             (Ok(None), None) => return Ok(Some(rows)),
             _ => bail!(
-                "line {} of {} is not what the proved rule accepts; run the command of the labels again, which \
-                 writes this file anew",
+                "line {} of {} is not what the proved rule accepts; run the command that labelled the rows \
+                 again: it writes this file anew",
                 rows + 1,
                 path.display()
             ),

@@ -56,7 +56,7 @@ pub(in crate::cli::label) fn finish(labels: &Path, path: &Path) -> anyhow::Resul
     let mut decided: HashMap<Key, Decided> = HashMap::new();
     if accepted::check(&record, labels)?.is_none() {
         bail!(
-            "{} does not exist; run the command of the labels again, which writes it",
+            "{} does not exist; run the command that labelled the rows again: it writes this file",
             accepted::path(labels).display()
         );
     }

@@ -66,11 +66,14 @@ pub(in crate::cli::label) fn verify(labels: &Path, config: &Config) -> anyhow::R
             }
             if !declaration.has_digests_of(path)? {
                 bail!(
-                    "not verified: the gold rows of the record have other digests or parts than {} gives them",
+                    "not verified: the gold rows of the record, or those set apart, do not follow from {}",
                     path.display()
                 );
             }
-            checks.push(format!("{} is unchanged, and the gold rows are its rows", path.display()));
+            checks.push(format!(
+                "{} is unchanged, and its gold rows have the recorded digests",
+                path.display()
+            ));
         }
         Ok(_) => unchecked.push(format!(
             "the file of rows: {} has changed since; its SHA-256 was {}",
