@@ -119,6 +119,81 @@ async fn empty_data_directory_gets_a_key_file_on_every_address() {
     assert_eq!(messages(&server.log().await, "created").len(), 0);
 }
 
+/// A root file system with the program, its shared libraries, the certificates of authorities, and a data folder: the
+/// only one in which the program may write.
+struct BareRoot(tempfile::TempDir);
+
+impl BareRoot {
+    fn new() -> Self {
+        let root = tempfile::tempdir().unwrap();
+        let program = Path::new(env!("CARGO_BIN_EXE_ep"));
+        let linked = std::process::Command::new("ldd").arg(program).output().unwrap();
+        let linked = String::from_utf8(linked.stdout).unwrap();
+        let libraries = linked.split_whitespace().filter(|word| word.starts_with('/'));
+        let certificates = "/etc/ssl/certs/ca-certificates.crt";
+        for file in libraries.chain([certificates]) {
+            let copy = root.path().join(file.trim_start_matches('/'));
+            std::fs::create_dir_all(copy.parent().unwrap()).unwrap();
+            std::fs::copy(file, copy).unwrap();
+        }
+        let copy = root.path().join("ep");
+        std::fs::hard_link(program, &copy).or_else(|_| std::fs::copy(program, &copy).map(drop)).unwrap();
+        let data = root.path().join("data");
+        std::fs::create_dir(&data).unwrap();
+        if rustix::process::geteuid().is_root() {
+            std::os::unix::fs::chown(&data, Some(65534), Some(65534)).unwrap();
+        }
+        std::fs::set_permissions(root.path(), std::fs::Permissions::from_mode(0o555)).unwrap();
+        Self(root)
+    }
+
+    /// A command of the program in this root, as a user that may write in the data folder only.
+    fn ep(&self, arguments: &[&str]) -> Command {
+        let mut command = if rustix::process::geteuid().is_root() {
+            let mut command = Command::new("chroot");
+            command.arg("--userspec=65534:65534").arg(self.0.path());
+            command
+        } else {
+            let mut command = Command::new("unshare");
+            command.args(["--user", "--map-user=65534", "--root"]).arg(self.0.path());
+            command
+        };
+        command.arg("/ep").args(arguments).env_clear().env("PATH", "/usr/sbin:/usr/bin:/sbin:/bin");
+        command.envs([("EP_DATA_DIR", "/data"), ("EP_DEMO_PACE", "0"), ("EP_LOG_FORMAT", "json")]);
+        command.kill_on_drop(true);
+        command
+    }
+}
+
+impl Drop for BareRoot {
+    fn drop(&mut self) {
+        let _ = std::fs::set_permissions(self.0.path(), std::fs::Permissions::from_mode(0o755));
+    }
+}
+
+/// SQLite otherwise puts its temporary files in a folder of the system, and fails without one.
+#[tokio::test]
+async fn service_needs_no_writable_folder_but_the_data() {
+    let root = BareRoot::new();
+    let created =
+        root.ep(&["admin", "create-user", "--email", "a@example.org", "--credit-usd", "1", "--json"]);
+    let created = { created }.output().await.unwrap();
+    assert!(created.status.success(), "{}", stderr(&created));
+    let created: Value = serde_json::from_slice(&created.stdout).unwrap();
+    let server = Server::start(root.ep(&["serve", "--listen", "127.0.0.1:0"])).await;
+    let client = Client::new(&server.url, None).with_key(created["api_key"].as_str().unwrap());
+    ready(&client).await;
+    let poll = client.post("/api/poll", &question(json!({}))).await.expect(200);
+    let id = poll["poll_id"].as_str().unwrap();
+    client.get(&format!("/api/results/{id}")).await.expect(200);
+    for arguments in [&["admin", "audit"][..], &["backup", "/data/copy.db"]] {
+        let done = root.ep(arguments).output().await.unwrap();
+        assert!(done.status.success(), "{arguments:?}: {}", stderr(&done));
+    }
+    server.terminate();
+    assert_eq!(messages(&server.log().await, "failed"), Vec::<Value>::new());
+}
+
 #[tokio::test]
 async fn links_name_the_port_that_the_system_has_chosen() {
     let data = tempfile::tempdir().unwrap();

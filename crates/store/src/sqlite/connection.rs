@@ -45,6 +45,8 @@ impl SqliteConnection {
         db.busy_timeout(busy_timeout)?;
         db.set_prepared_statement_cache_capacity(STATEMENTS);
         db.pragma_update(None, "foreign_keys", true)?;
+        // Requests need little temporary storage, and the machine may have no writable folder for it.
+        db.pragma_update(None, "temp_store", "MEMORY")?;
         if let Access::Write = access {
             // The maximum size of the write-ahead log after a checkpoint, in bytes.
             db.pragma_update(None, "journal_size_limit", 64 << 20)?;

@@ -69,8 +69,11 @@ impl Sqlite {
     ) -> Result<Self, ConnectError> {
         let busy_timeout = BUSY_TIMEOUT.min(options.timeout);
         file::restrict_access(file).map_err(|error| ConnectError::file(file, error.into()))?;
+        // A migration can need as much temporary storage as the database, so its temporary files are beside the database.
+        let folder = file.parent().unwrap_or(Path::new("")).display().to_string().replace('\'', "''");
         let mut migrating = SqliteConnectOptions::new()
             .filename(file)
+            .pragma("temp_store_directory", format!("'{folder}'"))
             .busy_timeout(busy_timeout)
             .foreign_keys(true)
             .create_if_missing(true)
