@@ -6,7 +6,7 @@ use reqwest::Method;
 use serde_json::json;
 use sqlx::{Connection, SqliteConnection};
 
-use crate::harness::{Client, Service, Setup};
+use crate::harness::{Client, Service, Setup, question};
 
 /// Returns the database state of the health response. Fails if the probe takes seconds.
 async fn database(client: &Client) -> String {
@@ -39,6 +39,33 @@ async fn health_does_not_wait_for_a_blocked_database() {
     becomes(&user, "error").await;
     sqlx::query("ROLLBACK").execute(&mut other).await.unwrap();
     becomes(&user, "ok").await;
+}
+
+/// Without the check, the call waits for the time limits of the database, and then says that it is not available.
+#[tokio::test]
+async fn new_polls_are_refused_at_once_while_the_database_is_stalled() {
+    let service = Setup::demo().boot().await;
+    let user = service.user().await;
+    becomes(&user, "ok").await;
+    let mut other = SqliteConnection::connect(file(&service).to_str().unwrap()).await.unwrap();
+    sqlx::query("BEGIN IMMEDIATE").execute(&mut other).await.unwrap();
+    becomes(&user, "error").await;
+    let refused = user.post("/api/poll", &question(json!({}))).await;
+    assert_eq!(refused.header("retry-after"), "5");
+    assert!(refused.refused(503).contains("the database takes too long"));
+    let refused = user.tool("poll_question", question(json!({}))).await;
+    assert!(refused.to_string().contains("the database takes too long"), "{refused}");
+    assert!(
+        service
+            .anonymous()
+            .post("/api/poll", &question(json!({})))
+            .await
+            .refused(503)
+            .contains("takes too long")
+    );
+    sqlx::query("ROLLBACK").execute(&mut other).await.unwrap();
+    becomes(&user, "ok").await;
+    user.post("/api/poll", &question(json!({}))).await.expect(200);
 }
 
 #[tokio::test]

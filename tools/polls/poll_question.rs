@@ -13,6 +13,7 @@ use ep_polling::money::MicroUsd;
 use ep_polling::plan::Plan;
 use ep_polling::poll_id::PollId;
 use serde_json::{Map, Value};
+use tokio::time::Instant;
 
 use super::draft::{PollRequest, WaitMs, affordable, plan};
 use super::estimate::DryRun;
@@ -91,6 +92,7 @@ impl Tool for PollQuestion {
         let streamed = cx.is_watched() && cx.wait_limit.is_none();
         let wait = request.wait_ms.filter(|_| !streamed && cx.wait_limit != Some(Duration::ZERO));
         let wait_limit = wait.map(|WaitMs(wait)| Duration::from_millis(u64::from(wait))).or(cx.wait_limit);
+        let called_at = Instant::now();
         let dry_run = request.dry_run;
         let lasts = cx.request_ref.is_some() || request.notify_url.is_some();
         let planned = PlannedPoll::new(cx, request).await?;
@@ -98,6 +100,7 @@ impl Tool for PollQuestion {
             return Ok(PollReply::DryRun(DryRun::of(cx, &planned.plan)));
         }
         let id = planned.open(cx).await?;
+        let wait_limit = wait_limit.map(|limit| limit.saturating_sub(called_at.elapsed()));
         tokio::select! {
             state = follow(cx, &id, wait_limit) => Ok(reply(cx, &state?)),
             // The client has cancelled and will not read the response.
@@ -127,8 +130,16 @@ impl PlannedPoll {
     pub async fn open(self, cx: &Ctx) -> Result<PollId, Fault> {
         let Self { plan, notify } = self;
         affordable(&plan)?;
-        cx.polls().open(plan, opener(cx, notify)).await
+        open(cx, plan, opener(cx, notify)).await
     }
+}
+
+/// Opens a poll. Fails at once while the database is stalled, except for rows of batches, which can wait.
+pub(super) async fn open(cx: &Ctx, plan: Plan, opener: Opener) -> Result<PollId, Fault> {
+    if opener.batch.is_none() {
+        cx.health().refuse_while_stalled().await?;
+    }
+    cx.polls().open(plan, opener).await
 }
 
 /// Returns the caller as the opener of polls.

@@ -1,7 +1,7 @@
 //! The context of one call of one tool: the caller and the ports of operations.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 
 use tokio::sync::Mutex;
@@ -73,6 +73,8 @@ pub struct ToolPorts {
 pub struct DatabaseHealth {
     store: Arc<dyn PollStore>,
     last: Arc<Mutex<Option<LastCheck>>>,
+    /// True if the last check failed.
+    failed: AtomicBool,
 }
 
 /// The result of the last check.
@@ -86,16 +88,27 @@ const HEALTH_TTL: Duration = Duration::from_secs(1);
 /// Time limit of the database. A probe must get a response within a second, including the identification of
 /// its caller.
 const HEALTH_TIMEOUT: Duration = Duration::from_millis(500);
+/// Retry delay while the database does not respond in time.
+const RETRY_STALLED: Duration = Duration::from_secs(5);
 
 impl DatabaseHealth {
     /// Creates a check of this store.
     pub fn new(store: Arc<dyn PollStore>) -> Self {
-        Self { store, last: Arc::default() }
+        Self { store, last: Arc::default(), failed: AtomicBool::new(false) }
+    }
+
+    /// Fails within [`HEALTH_TIMEOUT`] if the last check failed and the database does still not respond in time.
+    /// Without it, a new poll on a stalled disk waits until the store's own time limit.
+    pub async fn refuse_while_stalled(&self) -> Result<(), Fault> {
+        if self.failed.load(Ordering::Relaxed) { self.check().await } else { Ok(()) }
     }
 
     /// Fails if the database cannot be read and written, or takes too long.
     pub async fn check(&self) -> Result<(), Fault> {
-        let too_slow = || Err(Fault::new(Kind::Unavailable, "the database takes too long; try again later"));
+        let too_slow = || {
+            let message = "the database takes too long; try again in a few seconds";
+            Err(Fault::new(Kind::Unavailable, message).retry_after(RETRY_STALLED))
+        };
         let check = async {
             let mut last = self.last.lock().await;
             if let Some(LastCheck { at, result }) = &*last
@@ -109,7 +122,9 @@ impl DatabaseHealth {
             result
         };
         // Another caller's check may be in progress.
-        tokio::time::timeout(HEALTH_TIMEOUT, check).await.unwrap_or_else(|_| too_slow())
+        let result = tokio::time::timeout(HEALTH_TIMEOUT, check).await.unwrap_or_else(|_| too_slow());
+        self.failed.store(result.is_err(), Ordering::Relaxed);
+        result
     }
 }
 
