@@ -394,3 +394,66 @@ fn texts_do_not_present_confidence_as_correctness() {
         }
     }
 }
+
+/// The settings of the caller and of the operator are the owner's to read.
+#[tokio::test]
+async fn public_forms_of_a_result_name_no_setting() {
+    let service = Setup::scripted(panel(30, 0.001)).boot().await;
+    let owner = service.user().await;
+    let asked = json!({
+        "preset": "generalist", "max_cost_usd": 0.0063, "pace": "thrifty", "confidence_threshold": 1,
+    });
+    let poll = owner.poll(asked).await.expect(200);
+    assert_eq!(poll["termination_reason"], "budget", "{poll}");
+    let of_roster = "preset generalist asks for 100 models";
+    assert!(notices(&poll).contains(of_roster), "{poll}");
+    let id = poll["poll_id"].as_str().unwrap();
+    let own = owner.get(&format!("/api/results/{id}?costs=true")).await.expect(200);
+    assert!(notices(&own).contains(of_roster), "{own}");
+
+    let other = service.user().await;
+    let mut forms = Vec::new();
+    for path in [
+        "/results/ID",
+        "/results/ID.md",
+        "/results/ID.csv",
+        "/results/ID.svg",
+        "/embed/ID",
+        "/api/graph/mermaid/ID",
+    ] {
+        let form = other.get(&path.replace("ID", id)).await;
+        assert_eq!(form.status, 200, "{path}");
+        forms.push(form.text);
+    }
+    // The interface has the field `max_cost_usd`.
+    let mut result = other.get(&format!("/api/results/{id}")).await.expect(200);
+    assert_eq!(result.as_object_mut().unwrap().remove("max_cost_usd"), Some(json!(0.0063)));
+    forms.push(result.to_string());
+    let mut read = other.tool("get_poll_result", json!({ "poll_id": id })).await;
+    forms.push(read["content"].to_string());
+    read["structuredContent"].as_object_mut().unwrap().remove("max_cost_usd");
+    forms.push(read["structuredContent"].to_string());
+    for form in forms {
+        for setting in ["0.006", "asks for 100", "the registry has", "could exceed", "max_cost"] {
+            assert!(!form.contains(setting), "{setting} in {form}");
+        }
+    }
+    let page = other.get(&format!("/results/{id}.md")).await.text;
+    assert!(page.contains("Stopped at its budget."), "{page}");
+}
+
+/// Readers do not learn that the operator has not paid.
+#[tokio::test]
+async fn refusals_of_the_service_by_its_upstream_are_not_explained_to_readers() {
+    for status in [401, 402, 403] {
+        let body = json!({ "error": { "message": "add credits to your account org-1" } }).to_string();
+        let refuses = Behaviour::of(vec![Action::Status(status, body.into())]);
+        let service = Setup::scripted(Script { default: refuses, ..Script::panel(3) }).boot().await;
+        let poll = service.user().await.poll(json!({ "models": ["maker*"] })).await.expect(200);
+        assert_eq!(poll["status"], "failed", "{poll}");
+        let errors: Vec<&Value> =
+            poll["votes"].as_array().unwrap().iter().map(|vote| &vote["error"]).collect();
+        assert!(errors.iter().all(|error| *error == "the model is not available here"), "{poll}");
+        assert!(!poll.to_string().contains("credits"), "{poll}");
+    }
+}

@@ -11,10 +11,29 @@ use super::reasons::missing_reasons;
 use super::sentences::EndedPoll;
 use super::summary::{PollDecision, Summary};
 
-/// Returns the notices for any reader: about the roster, and about models without a vote.
-pub fn notices(state: &PollState, ended: Option<(&Closing, &Summary)>) -> Vec<String> {
-    let mut notices = state.record.plan.notices.clone();
-    let Some((closing, summary)) = ended else { return notices };
+/// A reader of notices.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Audience {
+    /// The poll's owner, who also reads about settings of the request and of the service.
+    Owner,
+    /// Everybody with the link.
+    Everybody,
+}
+
+/// Returns the notices about a poll for its readers.
+pub fn notices(state: &PollState, ended: Option<(&Closing, &Summary)>, audience: Audience) -> Vec<String> {
+    let mut notices = match audience {
+        Audience::Owner => owner_notices(&state.record),
+        Audience::Everybody => Vec::new(),
+    };
+    notices
+        .extend(ended.into_iter().flat_map(|(closing, summary)| of_votes(state, closing, summary, audience)));
+    notices
+}
+
+/// Returns the notices about an ended poll's votes.
+fn of_votes(state: &PollState, closing: &Closing, summary: &Summary, audience: Audience) -> Vec<String> {
+    let mut notices = Vec::new();
     let poll = EndedPoll::new(state, closing, summary);
     if poll.lacks_votes() || summary.counted == 0 {
         notices.push(poll.counts());
@@ -27,7 +46,7 @@ pub fn notices(state: &PollState, ended: Option<(&Closing, &Summary)>) -> Vec<St
     if closing.reason.is_none() {
         notices.push(poll.stopped());
     }
-    notices.extend(missing_reasons(state, closing));
+    notices.extend(missing_reasons(state, closing, audience));
     notices
 }
 
@@ -44,18 +63,17 @@ fn of_a_tie(rule: TieRule, decision: &PollDecision) -> String {
     }
 }
 
-/// Returns the notices for the poll's owner, including limits on its cost.
-pub fn owner_notices(state: &PollState, ended: Option<(&Closing, &Summary)>) -> Vec<String> {
-    let mut notices = notices(state, ended);
-    let PollRecord { plan, held, .. } = &*state.record;
+/// Returns the notices for the poll's owner: about its roster, and about a balance that limits its cost.
+fn owner_notices(record: &PollRecord) -> Vec<String> {
+    let PollRecord { plan, held, .. } = record;
     let requested = plan.at_most();
-    if let Some(held) = held.filter(|held| *held < requested) {
-        notices.push(format!(
+    let limited = held.filter(|held| *held < requested).map(|held| {
+        format!(
             "the available balance limits this poll to {held}, not max_cost_usd ({}): its models could cost up to {requested}",
             plan.budget.amount()
-        ));
-    }
-    notices
+        )
+    });
+    plan.notices.iter().cloned().chain(limited).collect()
 }
 
 /// Lists the reasons for missing votes with their counts, most frequent first.

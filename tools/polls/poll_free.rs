@@ -23,7 +23,7 @@ use super::draft::plan;
 use super::estimate::DryRun;
 use super::follow::follow;
 use super::free_form::{self, FreeRequest, Theme};
-use super::notices::notices;
+use super::notices::{Audience, notices};
 use super::poll_question::{PollQuestion, open};
 use super::sentences::{EndedPoll, NOT_PROOF, quoted};
 use super::summary::Summary;
@@ -183,7 +183,7 @@ impl Tool for PollFree {
         let plan = &state.record.plan;
         let ended = EndedPoll::new(&state, closing, &summary);
         let counts = ended.counts();
-        let mut notices = notices(&state, Some((closing, &summary)));
+        let mut notices = notices(&state, Some((closing, &summary)), Audience::Owner);
         // `reasoning` has the counts.
         notices.retain(|notice| *notice != counts);
         Ok(FreeAnswer::Complete(FreeReply {
@@ -234,7 +234,6 @@ mod tests {
             reason: Some(TerminationReason::MathematicalLock),
             confidence: 1.0,
             threshold: None,
-            budget: None,
             simulated: true,
             contested: false,
             scale: None,

@@ -9,6 +9,8 @@ use ep_polling::explanation::ExplanationText;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::notices::Audience;
+
 /// One model's reason for its vote, in a sentence, given after the vote had been decided.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 pub struct VoterReason {
@@ -43,7 +45,7 @@ pub fn reasons(state: &PollState, closing: &Closing) -> Vec<VoterReason> {
 }
 
 /// Returns the notice of a poll with fewer reasons than requested.
-pub fn missing_reasons(state: &PollState, closing: &Closing) -> Option<String> {
+pub fn missing_reasons(state: &PollState, closing: &Closing, audience: Audience) -> Option<String> {
     let plan = &state.record.plan;
     let requested = plan.explainers(state.ballots.iter().map(AsRef::as_ref)).len();
     let decided = |ballot: &Arc<Ballot>| ballot.vote.is_ok() && ballot.probabilities.is_some();
@@ -52,7 +54,7 @@ pub fn missing_reasons(state: &PollState, closing: &Closing) -> Option<String> {
     }
     let asked = closing.explanations.len();
     let given = closing.explanations.iter().filter(|explanation| explanation.text.is_some()).count();
-    if asked < requested {
+    if asked < requested && audience == Audience::Owner {
         return Some(format!("max_cost_usd left room to ask {asked} of {requested} models for a reason"));
     }
     (given < asked).then(|| format!("{given} of {asked} models gave a reason for their vote"))

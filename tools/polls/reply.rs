@@ -23,7 +23,7 @@ use super::brief;
 use super::draft::PollType;
 use super::estimate::DryRun;
 use super::facts::{self, ResultText};
-use super::notices::owner_notices;
+use super::notices::{Audience, notices};
 use super::reasons::{VoterReason, reasons};
 use super::sentences::EndedPoll;
 use super::summary::{FamilySpread, PollDecision, Status, Summary, family};
@@ -319,7 +319,7 @@ impl RunningPoll {
             scale: projection.scale(),
             answered: state.ballots.len() as u32,
             roster_size: plan.roster.len() as u32,
-            notices: owner_notices(state, None),
+            notices: notices(state, None, Audience::Owner),
             poll_after_ms: POLL_AFTER_MS,
             result_url,
             created_at: state.record.created_at,
@@ -335,7 +335,8 @@ impl PollResponse {
     pub fn new(state: &PollState, closing: &Closing, result_url: Option<String>) -> Self {
         let PollRecord { id, plan, created_at, .. } = &*state.record;
         let summary = Summary::new(state, closing);
-        let (costs, notices) = (Costs::new(state, closing), owner_notices(state, Some((closing, &summary))));
+        let (costs, notices) =
+            (Costs::new(state, closing), notices(state, Some((closing, &summary)), Audience::Owner));
         let cost = Some(costs.total_estimated_cost);
         Self {
             text: Some(ResultText::new(state, closing, &summary, result_url.as_deref(), &notices, cost)),
@@ -387,7 +388,6 @@ impl<'a> From<&'a PollResponse> for EndedPoll<'a> {
             reason: poll.termination_reason,
             confidence: poll.confidence,
             threshold: Some(poll.confidence_threshold),
-            budget: Some(poll.max_cost_usd),
             simulated: poll.simulated,
             contested: poll.contested == Some(true),
             scale: poll.scale.as_ref(),

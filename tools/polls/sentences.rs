@@ -6,7 +6,6 @@
 use ep_kernel::executor::PollState;
 use ep_kernel::ports::Closing;
 use ep_polling::contested::is_low_share;
-use ep_polling::money::Usd;
 use ep_polling::scale_result::{PassResult, ScaleResult};
 use ep_polling::stopping::TerminationReason;
 use ep_polling::tally::NamedTally;
@@ -32,8 +31,6 @@ pub struct EndedPoll<'a> {
     pub(crate) reason: Option<TerminationReason>,
     pub(crate) confidence: f64,
     pub(crate) threshold: Option<f64>,
-    /// Maximum cost; `None` if the models are free.
-    pub(crate) budget: Option<Usd>,
     pub(crate) simulated: bool,
     /// True if the result is contested.
     pub(crate) contested: bool,
@@ -55,7 +52,6 @@ impl<'a> EndedPoll<'a> {
             reason: closing.reason,
             confidence: summary.confidence,
             threshold: Some(plan.threshold.get()),
-            budget: (!plan.is_free()).then(|| Usd(plan.budget.amount())),
             simulated: plan.simulated,
             contested: summary.contested,
             scale: summary.scale.as_ref(),
@@ -202,10 +198,7 @@ impl EndedPoll<'_> {
                 Some(threshold) => format!("Past the threshold of {threshold} %: {UNLIKELY}."),
                 None => format!("Past the threshold: {UNLIKELY}."),
             },
-            Some(TerminationReason::Budget) => match self.budget {
-                Some(Usd(budget)) => format!("Budget: the next call could exceed {budget}."),
-                None => "Budget: the next call could exceed it.".to_owned(),
-            },
+            Some(TerminationReason::Budget) => "Stopped at its budget.".to_owned(),
             Some(TerminationReason::RosterExhausted) => "Complete: every model was asked.".to_owned(),
             None => CANCELLED.to_owned(),
         }
@@ -307,7 +300,6 @@ mod tests {
             reason: Some(TerminationReason::MathematicalLock),
             confidence: 1.0,
             threshold: Some(0.95),
-            budget: None,
             simulated: false,
             contested: false,
             scale: None,

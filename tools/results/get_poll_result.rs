@@ -24,7 +24,7 @@ use crate::poll_access::{owns, readable};
 use crate::polls::brief;
 use crate::polls::facts::ResultText;
 use crate::polls::follow::follow;
-use crate::polls::notices::notices;
+use crate::polls::notices::{Audience, notices};
 use crate::polls::reasons::{VoterReason, reasons};
 use crate::polls::reply::{Costs, PublicVote, RunningPoll, Timing, VoteResult, missing, votes};
 use crate::polls::sentences::EndedPoll;
@@ -265,7 +265,6 @@ impl<'a> From<&'a PollResult> for EndedPoll<'a> {
             reason: poll.termination_reason,
             confidence: poll.confidence,
             threshold: poll.confidence_threshold,
-            budget: poll.max_cost_usd,
             simulated: poll.simulated,
             contested: poll.contested == Some(true),
             scale: poll.scale.as_ref(),
@@ -288,7 +287,9 @@ impl PollResult {
         let age = cx.clock().now().since(state.record.created_at);
         let mut result = match &state.record.closing {
             Some(closing) => Self::closed(state, closing, url, costs),
-            None => Self::running(state, cx.polls().position(&state.record), url, age),
+            None => {
+                Self::running(state, cx.polls().position(&state.record), url, age, audience(state, costs))
+            }
         };
         if costs {
             result.panel.clone_from(&state.record.plan.panel);
@@ -300,13 +301,16 @@ impl PollResult {
     }
 
     fn closed(state: &PollState, closing: &Closing, result_url: Option<String>, costs: bool) -> Self {
-        let plan = &state.record.plan;
         let summary = Summary::new(state, closing);
-        let notices = notices(state, Some((closing, &summary)));
+        let notices = notices(state, Some((closing, &summary)), audience(state, costs));
         let final_costs = costs.then(|| Costs::new(state, closing));
         let cost = final_costs.map(|costs| costs.total_estimated_cost);
         let text = ResultText::new(state, closing, &summary, result_url.as_deref(), &notices, cost);
-        let shown = if plan.private || costs { ResultView::Private(text) } else { ResultView::Public(text) };
+        let shown = if audience(state, costs) == Audience::Owner {
+            ResultView::Private(text)
+        } else {
+            ResultView::Public(text)
+        };
         let Summary { tally, succeeded, families, .. } = summary;
         let counted = VoteCounts { tally, succeeded, families, notices };
         Self {
@@ -335,6 +339,7 @@ impl PollResult {
         queue_position: Option<u32>,
         result_url: Option<String>,
         age: Duration,
+        audience: Audience,
     ) -> Self {
         let running = RunningPoll::new(state, queue_position, result_url.clone());
         let gather_ms = state.ballots.last().map_or(0, |ballot| ballot.at_ms.into());
@@ -343,7 +348,7 @@ impl PollResult {
             succeeded: tally.votes(),
             tally: tally.named(&state.record.plan.options),
             families: families(state),
-            notices: notices(state, None),
+            notices: notices(state, None, audience),
         };
         Self {
             status: running.status,
@@ -410,6 +415,11 @@ impl PollResult {
             shown: Some(shown),
         }
     }
+}
+
+/// Returns the readers of a result. Only the owner can request costs, or read a private poll.
+fn audience(state: &PollState, costs: bool) -> Audience {
+    if costs || state.record.plan.private { Audience::Owner } else { Audience::Everybody }
 }
 
 #[cfg(test)]

@@ -4,6 +4,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use ep_kernel::log_limit::LogLimit;
 use ep_kernel::ports::CallLimits;
 use ep_polling::ballot::{ModelResponse, NoVote, Reason};
 use ep_polling::roster::{Member, PAID_RESPONSES};
@@ -31,6 +32,18 @@ pub(crate) struct Caller {
     /// The API key, which no message may contain.
     pub(crate) secret: Option<SecretString>,
     pub(crate) model_timeout: Duration,
+}
+
+/// Refusals of the service itself, which each model of each poll would repeat.
+static REFUSALS: LogLimit = LogLimit::new();
+
+/// Logs that the upstream refuses the service's key, its credit, or the use of a model.
+fn log_refusal(status: u16) {
+    if let Some(suppressed) = REFUSALS.admit() {
+        let message =
+            "the upstream refuses requests: check its key, its credit and the models that it permits";
+        tracing::warn!(status, suppressed, "{message}");
+    }
 }
 
 /// The requests of one vote.
@@ -189,10 +202,7 @@ impl<'v> Calls<'v> {
     pub(crate) fn unknown_response(&mut self, response: &RawResponse, document: &str) -> NoVote {
         self.note_unreported();
         match response.status {
-            300..400 => NoVote::new(
-                Reason::UpstreamError,
-                "the upstream redirects; the operator should configure the URL that it redirects to",
-            ),
+            300..400 => NoVote::new(Reason::UpstreamError, "the upstream's response is a redirect"),
             _ => NoVote::new(Reason::UpstreamError, format!("the upstream's response is not a {document}")),
         }
     }
@@ -220,18 +230,11 @@ impl<'v> Calls<'v> {
                 self.no_vote(error, Reason::RateLimited, "asks for fewer requests")
             }
             (Failure::Wait(_), _) => self.no_vote(error, Reason::UpstreamError, "failed"),
-            // Callers must not see the upstream's text about keys, credit and accounts.
-            (Failure::GiveUp(Reason::Rejected), 401) => {
-                NoVote::new(Reason::Rejected, "the upstream rejected the service's key (401)")
+            // Readers of a result must not learn about the operator's key, credit and account.
+            (Failure::GiveUp(Reason::Rejected), status @ 401..=403) => {
+                log_refusal(status);
+                NoVote::new(Reason::Rejected, "the model is not available here")
             }
-            (Failure::GiveUp(Reason::Rejected), 402) => NoVote::new(
-                Reason::Rejected,
-                "the upstream requires payment from the operator of this service (402)",
-            ),
-            (Failure::GiveUp(Reason::Rejected), 403) => NoVote::new(
-                Reason::Rejected,
-                "the upstream does not permit the service to use this model (403)",
-            ),
             (Failure::GiveUp(reason @ Reason::Rejected), _) => {
                 self.no_vote(error, reason, "rejected the request")
             }
