@@ -1,6 +1,8 @@
 //! Reads a JSON body with limits on size and time.
 
 use std::io::Read;
+use std::num::NonZeroUsize;
+use std::sync::LazyLock;
 use std::time::Duration;
 
 use axum::body::{Body, Bytes, HttpBody};
@@ -9,9 +11,16 @@ use axum::http::header::{CONTENT_ENCODING, CONTENT_TYPE};
 use ep_kernel::fault::{Fault, Kind};
 use ruzstd::decoding::StreamingDecoder;
 use serde_json::{Map, Value};
+use tokio::sync::Semaphore;
 
 /// Time limit for receiving a body.
 const READ_TIMEOUT: Duration = Duration::from_secs(10);
+
+/// Maximum length of a body that is read where it is received, in bytes.
+const PARSED_HERE: usize = 16 << 10;
+/// Permits to read longer bodies: one for each core.
+static PARSERS: LazyLock<Semaphore> =
+    LazyLock::new(|| Semaphore::new(std::thread::available_parallelism().map_or(1, NonZeroUsize::get)));
 
 /// Reads a body of at most `max` bytes as JSON. An empty body counts as an empty object.
 pub async fn read_json(headers: &HeaderMap, body: Body, max: usize) -> Result<Value, Fault> {
@@ -19,7 +28,24 @@ pub async fn read_json(headers: &HeaderMap, body: Body, max: usize) -> Result<Va
     if bytes.is_empty() {
         return Ok(Value::Object(Map::new()));
     }
-    serde_json::from_slice(&bytes).map_err(|error| malformed(&error))
+    parse(bytes, |bytes| serde_json::from_slice(bytes).map_err(|error| malformed(&error))).await
+}
+
+/// Reads the content of a body. A long one takes milliseconds, so it is read on a thread that may block, by a few at once.
+pub async fn parse<T: Send + 'static>(
+    bytes: Bytes,
+    read: impl FnOnce(&[u8]) -> Result<T, Fault> + Send + 'static,
+) -> Result<T, Fault> {
+    if bytes.len() <= PARSED_HERE {
+        return read(&bytes);
+    }
+    let permit = PARSERS.acquire().await.map_err(Fault::internal)?;
+    let parsed = tokio::task::spawn_blocking(move || {
+        // A body that is no longer waited for keeps its permit until it is read.
+        let _permit = permit;
+        read(&bytes)
+    });
+    parsed.await.map_err(Fault::internal)?
 }
 
 /// Returns the fault for a body that is not JSON.

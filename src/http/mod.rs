@@ -21,7 +21,7 @@ mod state;
 mod stream;
 mod web_access;
 
-pub use body::{malformed as malformed_body, read as read_body, read_bytes, read_json};
+pub use body::{malformed as malformed_body, parse as parse_body, read as read_body, read_bytes, read_json};
 pub use compression::{layer as compression, reads_gzip, weaken_tag};
 pub use cookies::{read_cookie, session_cookie, write_cookie};
 pub use documents::DocumentResponses;

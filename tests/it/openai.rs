@@ -351,3 +351,47 @@ async fn retries_never_pay_twice() {
     let other = client.post(CHAT, &graded()).await;
     assert_ne!(other.header("poll-id"), retry.header("poll-id"));
 }
+
+/// Readers have a budget of work, so that a body costs no more than its length.
+#[tokio::test]
+async fn bodies_that_are_much_work_to_read_are_refused() {
+    let service = Setup::demo().boot().await;
+    // The enum admits values from `least` on: none, or the last one, so that all fields are read.
+    let of = |fields: usize, values: usize, least: f64| {
+        let properties: serde_json::Map<String, Value> =
+            (0..fields).map(|n| (format!("f{n}"), json!({ "$ref": "#/$defs/e" }))).collect();
+        let names: Vec<&String> = properties.keys().collect();
+        let values: Vec<usize> = (0..values).collect();
+        json!({
+            "$defs": { "e": { "enum": values, "minimum": least } }, "properties": properties, "required": names,
+        })
+    };
+    let rejecting = |values: usize| of(1, values, 1e17);
+    let repeated = of(2000, 32_000, 31_999.0);
+    let formatted = |schema: &Value| {
+        let format = json!({ "type": "json_schema", "json_schema": { "name": "a", "schema": schema } });
+        json!({ "model": "free", "messages": [{ "role": "user", "content": "Which?" }], "response_format": format })
+    };
+    let user = service.user().await;
+    let refused = |reply: Reply, text: &str| {
+        assert_eq!(reply.status, 400, "{}", reply.text);
+        assert!(reply.text.contains(text), "{}", reply.text);
+    };
+    refused(user.post("/v1/chat/completions", &formatted(&rejecting(80_000))).await, "allows no value");
+    refused(user.post("/v1/chat/completions", &formatted(&repeated)).await, "too much work");
+    let text = json!({ "format": { "type": "json_schema", "name": "a", "schema": repeated } });
+    let response = json!({ "model": "budget", "input": "Which?", "text": text });
+    refused(user.post("/v1/responses", &response).await, "too much work");
+    let prompt = format!("Answer in the form {repeated}");
+    let asked = json!({ "model": "budget", "messages": [{ "role": "user", "content": prompt }] });
+    refused(user.post("/v1/chat/completions", &asked).await, "too much work");
+    let begun = format!("{}\"{}", "{\"a\":".repeat(64), "x".repeat(200_000));
+    let asked = json!({ "model": "budget", "messages": [{ "role": "user", "content": begun }] });
+    refused(user.post("/v1/chat/completions", &asked).await, "do not end");
+    // Without an account, bodies are short.
+    let anonymous = service.anonymous().with_key("free");
+    let reply = anonymous.post("/v1/chat/completions", &formatted(&rejecting(80_000))).await;
+    assert_eq!(reply.status, 413, "{}", reply.text);
+    refused(anonymous.post("/v1/chat/completions", &formatted(&rejecting(8_000))).await, "allows no value");
+    assert_eq!(service.anonymous().get("/healthz").await.status, 200);
+}

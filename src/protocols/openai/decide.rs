@@ -29,9 +29,11 @@ use super::models::Voters;
 use super::outcome::FieldResult;
 use super::refusal::{Code, Refusal};
 use super::retries::{Connection, Retries};
-use crate::http::{AppState, Exchange, RequestHead, event_stream, malformed_body, read_body};
+use crate::http::{AppState, Exchange, RequestHead, event_stream, malformed_body, parse_body, read_body};
 use crate::site::{ModelAlias, Site};
 
+/// Maximum size of a body without a key, in bytes.
+const MAX_ANONYMOUS_BODY: usize = 64 << 10;
 /// Time between two looks at a request with the same Idempotency-Key whose polls have ended.
 const PAUSE: Duration = Duration::from_millis(100);
 /// Time within which a failure is answered with its status, before events begin.
@@ -128,11 +130,15 @@ pub(super) async fn serve<D: Dialect>(
 ) -> Result<Response<Body>, Fault> {
     let Exchange { state, head, request, max_body, .. } = exchange;
     let (parts, body) = request.into_parts();
-    let body = read_body(&parts.headers, body, max_body).await?;
-    let parsed: Value = serde_json::from_slice(&body).map_err(|error| malformed_body(&error))?;
-    let request = D::read(&parsed, &state.site.settings.model_aliases)?;
-    drop(parsed);
     let anonymous = matches!(admission.caller, Caller::Anonymous { .. });
+    let max_body = if anonymous { max_body.min(MAX_ANONYMOUS_BODY) } else { max_body };
+    let body = read_body(&parts.headers, body, max_body).await?;
+    let site = Arc::clone(&state.site);
+    let reading = move |body: &[u8]| {
+        let parsed: Value = serde_json::from_slice(body).map_err(|error| malformed_body(&error))?;
+        Ok(D::read(&parsed, &site.settings.model_aliases)?)
+    };
+    let request = parse_body(body.clone(), reading).await?;
     let terms = if anonymous { None } else { Some(Terms::read(&parts.headers)?) };
     let input = input(&state.app, &state.site, &request, terms)?;
     let request_id = D::REQUEST_ID.zip(HeaderValue::try_from(head.request_id.to_string()).ok());

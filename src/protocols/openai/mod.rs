@@ -24,6 +24,7 @@ pub mod rows;
 pub mod schema;
 pub mod shape;
 mod upload;
+mod work;
 
 use std::sync::Arc;
 use std::time::Duration;

@@ -7,6 +7,7 @@ use serde_json::{Map, Value};
 
 use super::field::{Field, Question};
 use super::refusal::{Code, Refusal, unsupported};
+use super::work::{Exhausted, Work};
 
 /// A message of a conversation.
 #[derive(Debug, Clone)]
@@ -150,18 +151,37 @@ pub fn compared_texts(messages: &[Message]) -> Option<usize> {
     if !text.ends_with("You must output a single integer.") {
         return None;
     }
-    let marks = (0..=MAX_OPTIONS).take_while(|index| text.contains(&format!("<Text index=\"{index}\">")));
-    Some(marks.count()).filter(|texts| *texts >= MIN_OPTIONS)
+    const MARK: &str = "<Text index=\"";
+    let mut marked = [false; MAX_OPTIONS + 1];
+    for (at, mark) in text.match_indices(MARK) {
+        // An index has at most two digits.
+        let rest = &text.as_bytes()[at + mark.len()..];
+        let digits = rest.iter().take(3).take_while(|byte| byte.is_ascii_digit()).count();
+        let index = std::str::from_utf8(&rest[..digits]).ok().and_then(|digits| digits.parse::<usize>().ok());
+        if rest[digits..].starts_with(b"\">")
+            && let Some(marked) = index.and_then(|index| marked.get_mut(index))
+        {
+            *marked = true;
+        }
+    }
+    let texts = marked.iter().take_while(|marked| **marked).count();
+    Some(texts).filter(|texts| *texts >= MIN_OPTIONS)
 }
 
 /// Finds the one JSON Schema with properties in the messages, and takes it out of them. `place` and `format` are the
 /// parameters that hold messages and the format of the answer.
 pub fn schema(messages: &mut [Message], place: &str, format: &str) -> Result<Value, Refusal> {
     let mut found: Vec<Value> = Vec::new();
+    let mut work = Work::of(messages.iter().map(|message| message.text.len()).sum());
     for message in messages.iter_mut().filter(|message| message.role != Role::Assistant) {
         let mut rest = String::new();
         let mut end = 0;
-        for (range, schema) in objects(&message.text) {
+        let objects = objects(&message.text, &mut work).map_err(|Exhausted| {
+            let text =
+                format!("has too many JSON objects that do not end: send the wanted schema in {format}");
+            unsupported(place, &text)
+        })?;
+        for (range, schema) in objects {
             if !schema.get("properties").is_some_and(Value::is_object) {
                 continue;
             }
@@ -192,22 +212,36 @@ pub fn schema(messages: &mut [Message], place: &str, format: &str) -> Result<Val
     }
 }
 
-/// Returns the JSON objects in a text, with their places. Bounded, because every brace could begin one.
-fn objects(text: &str) -> Vec<(Range<usize>, Value)> {
+/// Returns the JSON objects in a text, with their places. Bounded, because every brace could begin one that does not end.
+fn objects(text: &str, work: &mut Work) -> Result<Vec<(Range<usize>, Value)>, Exhausted> {
     let mut objects = Vec::new();
     let mut at = 0;
     for _ in 0..MAX_OBJECTS {
         let Some(start) = text[at..].find('{').map(|found| at + found) else { break };
-        let mut values = serde_json::Deserializer::from_str(&text[start..]).into_iter::<Value>();
-        match values.next() {
+        let rest = &text[start..];
+        work.spend(rest.len())?;
+        let mut values = serde_json::Deserializer::from_str(rest).into_iter::<Value>();
+        let read = match values.next() {
             Some(Ok(value)) => {
                 at = start + values.byte_offset();
                 objects.push((start..at, value));
+                at - start
             }
-            _ => at = start + 1,
-        }
+            Some(Err(error)) => {
+                at = start + 1;
+                place(rest, &error)
+            }
+            None => break,
+        };
+        work.refund(rest.len() - read.min(rest.len()));
     }
-    objects
+    Ok(objects)
+}
+
+/// Returns the number of bytes that were read before an error.
+fn place(text: &str, error: &serde_json::Error) -> usize {
+    let lines = text.split_inclusive('\n').take(error.line().saturating_sub(1));
+    lines.map(str::len).sum::<usize>() + error.column()
 }
 
 /// Returns the conversation as one text. `about` describes the wanted answer.
@@ -251,5 +285,41 @@ pub fn describe_values(text: &mut String, field: &Field) {
         if let Some(value) = field.texts().get(*index) {
             text.extend(["\n", value, ": ", description]);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Fields that do not end are parsed to the end of the text, for each of their braces.
+    #[test]
+    fn work_on_begun_objects_is_linear() {
+        for begun in ["{\"a\":", "{", "{\"a\":[", "{\n\"properties\": {"] {
+            for length in [64 << 10, 128 << 10, 256 << 10, 1 << 20] {
+                let text = format!("{}\"{}", begun.repeat(64), "x".repeat(length));
+                let mut work = Work::of(text.len());
+                let _ = objects(&text, &mut work);
+                assert!(work.used() <= 4 * text.len(), "{begun}: {} for {}", work.used(), text.len());
+            }
+        }
+        let mut work = Work::of(0);
+        let text = "Use {name} and {\"properties\": {}}, not {this: one}.";
+        let found = objects(text, &mut work).unwrap();
+        assert_eq!(found.len(), 1, "{found:?}");
+        assert!(work.used() < 2 * text.len(), "{}", work.used());
+    }
+
+    #[test]
+    fn compared_texts_are_counted_up_to_the_first_gap() {
+        let prompt = |marks: &[&str]| {
+            let marks: String = marks.iter().map(|mark| format!("<Text index=\"{mark}\">a</Text>")).collect();
+            let text = format!("{marks} You must output a single integer.");
+            compared_texts(&[Message { role: Role::User, text }])
+        };
+        assert_eq!(prompt(&["0", "1", "2"]), Some(3));
+        assert_eq!(prompt(&["1", "0"]), Some(2));
+        assert_eq!(prompt(&["0", "2"]), None);
+        assert_eq!(prompt(&["0", "1x", "01", "999", ""]), Some(2));
     }
 }

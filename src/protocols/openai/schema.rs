@@ -7,17 +7,20 @@
 mod keywords;
 mod levels;
 
-use std::collections::BTreeSet;
+use std::collections::HashSet;
+use std::fmt;
 
 use serde_json::{Map, Value};
 
 use super::field::{Field, FieldKind, most_values, too_many};
 use super::refusal::{Code, Refusal};
 use super::shape::AnswerPart;
+use super::work::{Exhausted, Work};
 use ep_polling::options::MAX_LEVELS;
 use ep_tools::polls::MAX_QUESTIONS;
 use keywords::{
-    OF_VALUES, admits, allows_null, equal, other_than, rejects_null, types, union, unsupported_in,
+    Distinct, OF_VALUES, ValueRules, allows_null, equal, other_than, rejects_null, types, union,
+    unsupported_in,
 };
 use levels::{NoLevels, levels};
 
@@ -36,42 +39,78 @@ pub struct Answer {
     pub fields: Vec<Field>,
 }
 
+/// The maximum length of a list or an object that is one of several values, in bytes. No option is as long.
+const MAX_STRUCTURE: usize = 2048;
+/// The maximum length of a name in a path, in bytes.
+const MAX_NAME: usize = 64;
+
 /// Reads a schema. `at` is the path of the schema in the request.
 pub fn read(schema: &Value, at: &str) -> Result<Answer, Refusal> {
-    let mut reader = Reader { root: schema, size: 0, fields: Vec::new() };
-    let shape = reader.schema(schema, &Place { path: at.to_owned(), name: String::new(), depth: 0 })?;
+    read_within(schema, at, &mut Work::of(length(schema)))
+}
+
+fn read_within(schema: &Value, at: &str, work: &mut Work) -> Result<Answer, Refusal> {
+    let mut reader = Reader { root: schema, size: 0, fields: Vec::new(), work };
+    let shape = reader.schema(schema, &Place { parent: None, name: at, is_field: true, depth: 0 })?;
     let fields = reader.fields;
     if fields.is_empty() {
         let text = "has no field with a few possible values: add an enum, a boolean or a number with minimum and maximum";
         return Err(Refusal::new(Code::NoDecisionField, at, text));
     }
-    if fields.len() > MAX_QUESTIONS {
-        let text = format!("has {} fields to decide; send at most {MAX_QUESTIONS}", fields.len());
-        return Err(Refusal::new(Code::TooManyDecisionFields, at, text));
-    }
     Ok(Answer { shape, fields })
 }
 
-struct Reader<'a> {
+struct Reader<'a, 'w> {
     root: &'a Value,
     size: usize,
     fields: Vec<Field>,
+    work: &'w mut Work,
 }
 
-/// The place of a schema: its path in the request, the name of its field, and its depth.
-struct Place {
-    path: String,
-    name: String,
+/// The place of a schema: in a property of its parent, or in a union that its parent is.
+struct Place<'p> {
+    parent: Option<&'p Place<'p>>,
+    /// The name of the property; the path of the schema at the root.
+    name: &'p str,
+    /// False in a union, whose branches have the place of the union.
+    is_field: bool,
     depth: usize,
 }
 
-impl Place {
-    fn inside(&self, name: &str) -> Self {
-        Self {
-            path: format!("{}.properties.{name}", self.path),
-            name: name.to_owned(),
-            depth: self.depth + 1,
+impl Place<'_> {
+    fn inside<'p>(&'p self, name: &'p str) -> Place<'p> {
+        Place { parent: Some(self), name, is_field: true, depth: self.depth + 1 }
+    }
+
+    fn branch(&self) -> Place<'_> {
+        Place { parent: Some(self), name: self.name, is_field: false, depth: self.depth + 1 }
+    }
+
+    /// Returns the name of the field; empty at the root.
+    fn field(&self) -> &str {
+        match self.parent {
+            Some(parent) if !self.is_field => parent.field(),
+            Some(_) => self.name,
+            None => "",
         }
+    }
+
+    /// Returns the path in the request. Long names are shortened.
+    fn path(&self) -> String {
+        self.to_string()
+    }
+}
+
+impl fmt::Display for Place<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Some(parent) = self.parent else { return f.write_str(self.name) };
+        parent.fmt(f)?;
+        if self.is_field {
+            let shown = &self.name[..self.name.floor_char_boundary(MAX_NAME)];
+            let mark = if shown.len() < self.name.len() { "…" } else { "" };
+            write!(f, ".properties.{shown}{mark}")?;
+        }
+        Ok(())
     }
 }
 
@@ -83,9 +122,9 @@ struct Finite {
     kind: FieldKind,
 }
 
-impl<'a> Reader<'a> {
+impl<'a> Reader<'a, '_> {
     /// Reads a schema whose value the answer must have.
-    fn schema(&mut self, schema: &'a Value, place: &Place) -> Result<AnswerPart, Refusal> {
+    fn schema(&mut self, schema: &'a Value, place: &Place<'_>) -> Result<AnswerPart, Refusal> {
         let description = description(schema);
         let schema = self.resolved(schema, place)?;
         if let Some(finite) = self.finite(schema, place)? {
@@ -125,16 +164,19 @@ impl<'a> Reader<'a> {
     }
 
     /// Follows references, and `allOf` with a single schema.
-    fn resolved(&mut self, schema: &'a Value, place: &Place) -> Result<&'a Value, Refusal> {
+    fn resolved(&mut self, schema: &'a Value, place: &Place<'_>) -> Result<&'a Value, Refusal> {
         let mut schema = schema;
         for _ in 0..MAX_DEPTH {
             self.count(1, place)?;
             let Some(members) = schema.as_object() else { return Ok(schema) };
+            self.spend(1 + members.len(), place)?;
             let next = if let Some(Value::String(reference)) = members.get("$ref") {
                 only(members, &["$ref"], place)?;
+                self.spend(reference.len(), place)?;
                 let target = reference.strip_prefix('#').and_then(|pointer| self.root.pointer(pointer));
                 target.ok_or_else(|| {
-                    unsupported(place, &format!("refers to {reference}, which is not in the schema"))
+                    let shown = &reference[..reference.floor_char_boundary(MAX_NAME)];
+                    unsupported(place, &format!("refers to {shown}, which is not in the schema"))
                 })?
             } else if let Some(all) = members.get("allOf").and_then(Value::as_array) {
                 only(members, &["allOf"], place)?;
@@ -150,7 +192,17 @@ impl<'a> Reader<'a> {
         Err(unsupported(place, "has too many references"))
     }
 
-    fn count(&mut self, size: usize, place: &Place) -> Result<(), Refusal> {
+    /// Spends units of work.
+    fn spend(&mut self, units: usize, place: &Place<'_>) -> Result<(), Refusal> {
+        self.work.spend(units).map_err(|Exhausted| {
+            unsupported(
+                place,
+                "belongs to a schema that is too much work to read: repeat and refer to fewer values",
+            )
+        })
+    }
+
+    fn count(&mut self, size: usize, place: &Place<'_>) -> Result<(), Refusal> {
         self.size += size;
         if self.size > MAX_SIZE || place.depth > MAX_DEPTH {
             return Err(unsupported(place, "belongs to a schema that is too large or too deep"));
@@ -159,7 +211,7 @@ impl<'a> Reader<'a> {
     }
 
     /// Returns the possible values; none if there are too many to vote on.
-    fn finite(&mut self, schema: &'a Value, place: &Place) -> Result<Option<Finite>, Refusal> {
+    fn finite(&mut self, schema: &'a Value, place: &Place<'_>) -> Result<Option<Finite>, Refusal> {
         let Some(members) = schema.as_object() else { return Ok(None) };
         let plain = |values: Vec<Value>| Finite { values, descriptions: Vec::new(), kind: FieldKind::Choice };
         let types = types(members);
@@ -168,13 +220,19 @@ impl<'a> Reader<'a> {
             (_, Some(constant)) => Some(std::slice::from_ref(constant)),
             _ => None,
         };
+        self.spend(1 + members.len(), place)?;
         if let Some(values) = listed {
             only(members, &OF_VALUES, place)?;
-            let mut found: Vec<Value> = Vec::new();
+            let rules = ValueRules::of(members);
+            let (mut found, mut known) = (Vec::new(), HashSet::new());
             for value in values {
-                if !found.iter().any(|known| equal(known, value)) && admits(members, value) {
-                    check_count(found.len() + 1, values.len(), place)?;
-                    found.push(value.clone());
+                self.spend(1 + length(value), place)?;
+                if rules.admit(value) {
+                    check_structure(value, values.len(), place)?;
+                    if known.insert(Distinct(value)) {
+                        check_count(found.len() + 1, values.len(), place)?;
+                        found.push(value.clone());
+                    }
                 }
             }
             return Ok(Some(plain(found)));
@@ -208,12 +266,18 @@ impl<'a> Reader<'a> {
         keyword: &str,
         branches: &'a [Value],
         members: &Map<String, Value>,
-        place: &Place,
+        place: &Place<'_>,
     ) -> Result<Option<Finite>, Refusal> {
+        let mut rules = ValueRules::of(members);
+        if let Some(Value::Array(listed)) = members.get("enum") {
+            let size = listed.iter().map(|value| 1 + length(value)).sum();
+            self.spend(size, place)?;
+            rules = rules.with_enum(listed);
+        }
         let mut all = Finite { values: Vec::new(), descriptions: Vec::new(), kind: FieldKind::Choice };
-        let mut repeated: Vec<Value> = Vec::new();
+        let mut repeats = false;
         for branch in branches {
-            let place = Place { path: place.path.clone(), name: place.name.clone(), depth: place.depth + 1 };
+            let place = place.branch();
             let text = description(branch);
             let branch = self.resolved(branch, &place)?;
             let Some(finite) = self.finite(branch, &place)? else { return Ok(None) };
@@ -226,9 +290,11 @@ impl<'a> Reader<'a> {
                 .filter_map(|(index, text)| Some((finite.values.get(index)?.clone(), text)))
                 .collect();
             for value in finite.values {
+                self.spend(1 + length(&value), &place)?;
+                check_structure(&value, branches.len(), &place)?;
                 if all.values.iter().any(|known| equal(known, &value)) {
-                    repeated.push(value);
-                } else if admits(members, &value) {
+                    repeats = true;
+                } else if rules.admit(&value) {
                     check_count(all.values.len() + 1, branches.len(), &place)?;
                     all.values.push(value);
                 }
@@ -238,15 +304,21 @@ impl<'a> Reader<'a> {
             all.descriptions.extend(described);
         }
         only(members, &[&[keyword], &OF_VALUES[..]].concat(), place)?;
-        if keyword == "oneOf" && !repeated.is_empty() {
+        if keyword == "oneOf" && repeats {
             return Err(unsupported(place, "has a value in several branches of oneOf: use anyOf"));
         }
         Ok(Some(all))
     }
 
     /// Fills a union without a vote: null, if it is allowed.
-    fn union(&mut self, keyword: &str, branches: &'a [Value], place: &Place) -> Result<AnswerPart, Refusal> {
-        let inside = Place { path: place.path.clone(), name: place.name.clone(), depth: place.depth + 1 };
+    fn union(
+        &mut self,
+        keyword: &str,
+        branches: &'a [Value],
+        place: &Place<'_>,
+    ) -> Result<AnswerPart, Refusal> {
+        let inside = place.branch();
+        self.spend(branches.len(), place)?;
         if let [one] = branches {
             return self.schema(one, &inside);
         }
@@ -263,7 +335,7 @@ impl<'a> Reader<'a> {
         &mut self,
         finite: Finite,
         description: Option<String>,
-        place: &Place,
+        place: &Place<'_>,
     ) -> Result<AnswerPart, Refusal> {
         let Finite { mut values, descriptions, kind } = finite;
         let texts = descriptions.iter().map(|(_, text)| text).chain(&description);
@@ -275,26 +347,33 @@ impl<'a> Reader<'a> {
             1 => return Ok(AnswerPart::Constant(values.swap_remove(0))),
             _ => {}
         }
-        let field = Field::new(&place.path, &place.name, values, kind)?;
+        if self.fields.len() == MAX_QUESTIONS {
+            let text = format!("is one field to decide too many: send at most {MAX_QUESTIONS}");
+            return Err(Refusal::new(Code::TooManyDecisionFields, &place.path(), text));
+        }
+        let field = Field::new(&place.path(), place.field(), values, kind)?;
         self.fields.push(field.described(description, descriptions));
         Ok(AnswerPart::Vote(self.fields.len() - 1))
     }
 
-    fn object(&mut self, members: &'a Map<String, Value>, place: &Place) -> Result<AnswerPart, Refusal> {
+    fn object(&mut self, members: &'a Map<String, Value>, place: &Place<'_>) -> Result<AnswerPart, Refusal> {
         let none = Map::new();
         let properties = match members.get("properties") {
             Some(Value::Object(properties)) => Some(properties),
             _ => None,
         };
-        let required: BTreeSet<&str> = members
-            .get("required")
-            .and_then(Value::as_array)
-            .into_iter()
-            .flatten()
-            .filter_map(Value::as_str)
-            .collect();
-        let size = required.iter().map(|name| 1 + name.len() / 64).sum();
+        let listed = members.get("required").and_then(Value::as_array).into_iter().flatten();
+        let (mut required, mut names) = (HashSet::new(), Vec::new());
+        for name in listed.filter_map(Value::as_str) {
+            self.spend(1 + name.len(), place)?;
+            if required.insert(name) {
+                names.push(name);
+            }
+        }
+        let size = names.iter().map(|name| 1 + name.len() / 64).sum();
         self.count(size, place)?;
+        let size = properties.into_iter().flatten().map(|(name, _)| 1 + name.len()).sum();
+        self.spend(size, place)?;
         let mut shapes = Vec::new();
         let before = self.fields.len();
         for (name, schema) in properties.into_iter().flatten() {
@@ -305,18 +384,21 @@ impl<'a> Reader<'a> {
         let free = members.get("additionalProperties");
         let is_free =
             free.is_none_or(|free| free == &Value::Bool(true) || free == &Value::Object(Map::new()));
-        for name in &required {
-            if !properties.unwrap_or(&none).contains_key(*name) {
+        for name in names {
+            self.spend(1 + name.len(), place)?;
+            if !properties.unwrap_or(&none).contains_key(name) {
                 if !is_free {
+                    let name = &name[..name.floor_char_boundary(MAX_NAME)];
                     let text = format!("requires {name}, which has no schema in properties");
                     return Err(unsupported(place, &text));
                 }
-                shapes.push(((*name).to_owned(), AnswerPart::Constant(Value::Null)));
+                shapes.push((name.to_owned(), AnswerPart::Constant(Value::Null)));
             }
         }
         if self.fields.len() == before {
             // No required field can be decided: an optional one may be what the caller asks for.
             for (name, schema) in properties.into_iter().flatten() {
+                self.spend(1 + name.len(), place)?;
                 if required.contains(name.as_str()) {
                     continue;
                 }
@@ -335,7 +417,7 @@ impl<'a> Reader<'a> {
 }
 
 /// Refuses a schema with a keyword that is never read.
-fn supported(members: &Map<String, Value>, place: &Place) -> Result<(), Refusal> {
+fn supported(members: &Map<String, Value>, place: &Place<'_>) -> Result<(), Refusal> {
     match unsupported_in(members) {
         Some(keyword) => {
             Err(unsupported(place, &format!("has the keyword {keyword}, which is not supported")))
@@ -345,7 +427,7 @@ fn supported(members: &Map<String, Value>, place: &Place) -> Result<(), Refusal>
 }
 
 /// Refuses a schema with a keyword that can reject a value, other than the allowed ones.
-fn only(members: &Map<String, Value>, allowed: &[&str], place: &Place) -> Result<(), Refusal> {
+fn only(members: &Map<String, Value>, allowed: &[&str], place: &Place<'_>) -> Result<(), Refusal> {
     match other_than(members, allowed) {
         Some(keyword) => {
             let text = format!("has the keyword {keyword} beside {}, which is not supported", allowed[0]);
@@ -355,22 +437,43 @@ fn only(members: &Map<String, Value>, allowed: &[&str], place: &Place) -> Result
     }
 }
 
-fn no_levels(reason: &NoLevels, place: &Place) -> Refusal {
+fn no_levels(reason: &NoLevels, place: &Place<'_>) -> Refusal {
     match reason {
         NoLevels::TooMany(count) => {
             let text = format!(
                 "has {count} levels; at most {MAX_LEVELS} can be voted on: narrow minimum and maximum"
             );
-            Refusal::new(Code::TooManyChoices, &place.path, text)
+            Refusal::new(Code::TooManyChoices, &place.path(), text)
         }
         NoLevels::Invalid(text) => unsupported(place, text),
     }
 }
 
 /// Refuses a field as soon as it has too many distinct values; `given` is the length of its list.
-fn check_count(distinct: usize, given: usize, place: &Place) -> Result<(), Refusal> {
+fn check_count(distinct: usize, given: usize, place: &Place<'_>) -> Result<(), Refusal> {
     let most = most_values(FieldKind::Choice);
-    if distinct > most { Err(too_many(&place.path, given.max(distinct), most)) } else { Ok(()) }
+    if distinct > most { Err(too_many(&place.path(), given.max(distinct), most)) } else { Ok(()) }
+}
+
+/// Refuses a list or an object that is too long for one of several values. Comparing objects takes more than linear work.
+fn check_structure(value: &Value, several: usize, place: &Place<'_>) -> Result<(), Refusal> {
+    if several > 1 && (value.is_array() || value.is_object()) && length(value) > MAX_STRUCTURE {
+        return Err(unsupported(place, "has a list or an object among its values that is too long"));
+    }
+    Ok(())
+}
+
+/// Returns the least length of a value as JSON, in bytes.
+fn length(value: &Value) -> usize {
+    match value {
+        Value::Null | Value::Bool(_) => 4,
+        Value::Number(_) => 1,
+        Value::String(text) => text.len() + 2,
+        Value::Array(values) => 1 + values.iter().map(|value| 1 + length(value)).sum::<usize>(),
+        Value::Object(members) => {
+            1 + members.iter().map(|(name, value)| name.len() + 4 + length(value)).sum::<usize>()
+        }
+    }
 }
 
 /// Returns the size of a value: one for each value in it, and one for each 64 bytes of its texts.
@@ -385,8 +488,8 @@ fn size_of(value: &Value) -> usize {
     }
 }
 
-fn unsupported(place: &Place, text: &str) -> Refusal {
-    Refusal::new(Code::UnsupportedValue, &place.path, text.to_owned())
+fn unsupported(place: &Place<'_>, text: &str) -> Refusal {
+    Refusal::new(Code::UnsupportedValue, &place.path(), text.to_owned())
 }
 
 fn description(schema: &Value) -> Option<String> {
@@ -401,7 +504,7 @@ fn description(schema: &Value) -> Option<String> {
 /// The longest sentence about a vote that a schema may require.
 const LEAST_SENTENCE: f64 = 20.0;
 
-fn sentence(members: &Map<String, Value>, place: &Place) -> Result<AnswerPart, Refusal> {
+fn sentence(members: &Map<String, Value>, place: &Place<'_>) -> Result<AnswerPart, Refusal> {
     for keyword in ["pattern", "format", "contentEncoding"] {
         if members.contains_key(keyword) {
             return Err(unsupported(place, &format!("is a text with {keyword}, which a vote cannot give")));
@@ -419,7 +522,7 @@ fn sentence(members: &Map<String, Value>, place: &Place) -> Result<AnswerPart, R
     Ok(AnswerPart::Sentence { most: most.map(|most| most as usize) })
 }
 
-fn array(members: &Map<String, Value>, place: &Place) -> Result<AnswerPart, Refusal> {
+fn array(members: &Map<String, Value>, place: &Place<'_>) -> Result<AnswerPart, Refusal> {
     if members.get("minItems").and_then(Value::as_f64).is_some_and(|least| least > 0.0) {
         return Err(unsupported(place, "is a list, which a vote cannot give: ask for one value"));
     }

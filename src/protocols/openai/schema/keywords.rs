@@ -1,5 +1,8 @@
 //! Keywords of JSON Schema (2020-12), as far as they decide which values are valid.
 
+use std::collections::HashSet;
+use std::hash::{Hash, Hasher};
+
 use serde_json::{Map, Value};
 
 /// Keywords that can reject a value, besides those of [`OF_VALUES`] and [`UNSUPPORTED`].
@@ -56,15 +59,27 @@ pub(super) const OF_VALUES: [&str; 10] = [
     "maxLength",
 ];
 
+/// The length of the longest keyword, in bytes.
+const LONGEST_KEYWORD: usize = "unevaluatedProperties".len();
+
 /// Returns a keyword that is never read.
-pub(super) fn unsupported_in(members: &Map<String, Value>) -> Option<&'static str> {
-    UNSUPPORTED.into_iter().find(|keyword| members.contains_key(*keyword))
+pub(super) fn unsupported_in(members: &Map<String, Value>) -> Option<&str> {
+    named(members, |keyword| UNSUPPORTED.contains(&keyword))
 }
 
 /// Returns a keyword that can reject a value, other than the allowed ones.
-pub(super) fn other_than(members: &Map<String, Value>, allowed: &[&str]) -> Option<&'static str> {
-    let others = OF_VALUES.into_iter().chain(OF_STRUCTURES).chain(UNSUPPORTED);
-    others.filter(|keyword| !allowed.contains(keyword)).find(|keyword| members.contains_key(*keyword))
+pub(super) fn other_than<'m>(members: &'m Map<String, Value>, allowed: &[&str]) -> Option<&'m str> {
+    named(members, |keyword| {
+        let rejects = OF_VALUES.contains(&keyword)
+            || OF_STRUCTURES.contains(&keyword)
+            || UNSUPPORTED.contains(&keyword);
+        rejects && !allowed.contains(&keyword)
+    })
+}
+
+/// Returns the first member with such a name. No keyword is longer than [`LONGEST_KEYWORD`].
+fn named(members: &Map<String, Value>, is: impl Fn(&str) -> bool) -> Option<&str> {
+    members.keys().map(String::as_str).find(|name| name.len() <= LONGEST_KEYWORD && is(name))
 }
 
 /// Returns the branches of a union, with its keyword.
@@ -97,30 +112,85 @@ pub(super) fn rejects_null(schema: &Value) -> bool {
     !types.is_empty() && !types.contains(&"null")
 }
 
-/// True if a value is valid by the keywords of [`OF_VALUES`].
-pub(super) fn admits(members: &Map<String, Value>, value: &Value) -> bool {
-    let types = types(members);
-    let number = |name: &str| members.get(name).and_then(Value::as_f64);
-    let length = |name: &str| members.get(name).and_then(Value::as_f64);
-    (types.is_empty() || is_of(value, &types))
-        && members.get("const").is_none_or(|constant| equal(constant, value))
-        && members
-            .get("enum")
-            .and_then(Value::as_array)
-            .is_none_or(|values| values.iter().any(|known| equal(known, value)))
-        && value.as_f64().is_none_or(|value| {
-            number("minimum").is_none_or(|least| value >= least)
-                && number("maximum").is_none_or(|most| value <= most)
-                && number("exclusiveMinimum").is_none_or(|least| value > least)
-                && number("exclusiveMaximum").is_none_or(|most| value < most)
-                && number("multipleOf")
-                    .is_none_or(|step| ((value / step).round() - value / step).abs() < 1e-9)
-        })
-        && value.as_str().is_none_or(|text| {
-            let characters = text.chars().count() as f64;
-            length("minLength").is_none_or(|least| characters >= least)
-                && length("maxLength").is_none_or(|most| characters <= most)
-        })
+/// The keywords of [`OF_VALUES`] in a schema, read once for all values.
+pub(super) struct ValueRules<'m> {
+    types: Vec<&'m str>,
+    constant: Option<&'m Value>,
+    listed: Option<HashSet<Distinct<'m>>>,
+    minimum: Option<f64>,
+    maximum: Option<f64>,
+    exclusive_minimum: Option<f64>,
+    exclusive_maximum: Option<f64>,
+    multiple_of: Option<f64>,
+    min_length: Option<f64>,
+    max_length: Option<f64>,
+}
+
+impl<'m> ValueRules<'m> {
+    /// Reads all rules but the enumeration.
+    pub(super) fn of(members: &'m Map<String, Value>) -> Self {
+        let number = |name: &str| members.get(name).and_then(Value::as_f64);
+        Self {
+            types: types(members),
+            constant: members.get("const"),
+            listed: None,
+            minimum: number("minimum"),
+            maximum: number("maximum"),
+            exclusive_minimum: number("exclusiveMinimum"),
+            exclusive_maximum: number("exclusiveMaximum"),
+            multiple_of: number("multipleOf"),
+            min_length: number("minLength"),
+            max_length: number("maxLength"),
+        }
+    }
+
+    /// Adds the enumeration.
+    pub(super) fn with_enum(mut self, values: &'m [Value]) -> Self {
+        self.listed = Some(values.iter().map(Distinct).collect());
+        self
+    }
+
+    /// True if a value is valid.
+    pub(super) fn admit(&self, value: &Value) -> bool {
+        let holds = |rule: Option<f64>, is: &dyn Fn(f64) -> bool| rule.is_none_or(is);
+        (self.types.is_empty() || is_of(value, &self.types))
+            && self.constant.is_none_or(|constant| equal(constant, value))
+            && self.listed.as_ref().is_none_or(|listed| listed.contains(&Distinct(value)))
+            && value.as_f64().is_none_or(|value| {
+                holds(self.minimum, &|least| value >= least)
+                    && holds(self.maximum, &|most| value <= most)
+                    && holds(self.exclusive_minimum, &|least| value > least)
+                    && holds(self.exclusive_maximum, &|most| value < most)
+                    && holds(self.multiple_of, &|step| ((value / step).round() - value / step).abs() < 1e-9)
+            })
+            && value.as_str().is_none_or(|text| {
+                let characters = || text.chars().count() as f64;
+                holds(self.min_length, &|least| characters() >= least)
+                    && holds(self.max_length, &|most| characters() <= most)
+            })
+    }
+}
+
+/// A value in a set of distinct ones: 1 is 1.0, as in JSON Schema.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Distinct<'v>(pub(super) &'v Value);
+
+impl PartialEq for Distinct<'_> {
+    fn eq(&self, other: &Self) -> bool {
+        equal(self.0, other.0)
+    }
+}
+
+impl Eq for Distinct<'_> {}
+
+impl Hash for Distinct<'_> {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        match self.0.as_f64() {
+            // Adding 0 makes -0 and 0 equal.
+            Some(number) => (number + 0.0).to_bits().hash(state),
+            None => self.0.hash(state),
+        }
+    }
 }
 
 /// Compares values as JSON Schema does: 1 equals 1.0.

@@ -114,6 +114,117 @@ fn repeated_references_are_bounded() {
     assert!(read(&json!({ "$defs": defs, "$ref": "#/$defs/d0" }), "schema").is_err());
 }
 
+/// Schemas that grow with `n`, and that a naive reader reads in quadratic time.
+fn growing(n: usize) -> Vec<(&'static str, Value)> {
+    let numbers = || (0..n).collect::<Vec<usize>>();
+    let required = |field: Value| json!({ "properties": { "f": field }, "required": ["f"] });
+    let texts = |length: usize| (0..n / 8).map(|i| format!("{i:0length$}")).collect::<Vec<String>>();
+    let long = "x".repeat(n);
+    let fields = |schema: Value| {
+        let properties: Map<String, Value> = (0..n / 16).map(|i| (format!("f{i}"), schema.clone())).collect();
+        let names: Vec<String> = properties.keys().cloned().collect();
+        json!({ "properties": properties, "required": names })
+    };
+    let with_defs = |mut schema: Value, defs: Value| {
+        schema["$defs"] = defs;
+        schema
+    };
+    let constants = |rule: Value| {
+        let branches: Vec<Value> = (0..n / 8).map(|i| json!({ "const": i })).collect();
+        let mut union = json!({ "anyOf": branches, "enum": numbers() });
+        union.as_object_mut().unwrap().extend(rule.as_object().unwrap().clone());
+        required(union)
+    };
+    let mut nested = json!({ "anyOf": [{ "enum": numbers(), "minimum": 1e17 }, {}] });
+    for _ in 0..10 {
+        nested = json!({ "anyOf": [nested] });
+    }
+    let object = |i: usize| json!({ "a": i, "b": [i] });
+    vec![
+        ("an enum that minimum rejects", required(json!({ "enum": numbers(), "minimum": 1e17 }))),
+        ("an enum that const rejects", required(json!({ "enum": numbers(), "const": "a" }))),
+        ("an enum that its type rejects", required(json!({ "enum": numbers(), "type": "string" }))),
+        ("texts that minLength rejects", required(json!({ "enum": texts(20), "minLength": 1000 }))),
+        ("equal texts", required(json!({ "enum": vec!["y".repeat(50); n / 8] }))),
+        ("equal objects", required(json!({ "enum": vec![object(1); n / 8] }))),
+        (
+            "distinct objects",
+            required(json!({ "enum": (0..n / 8).map(object).collect::<Vec<Value>>(), "const": 1 })),
+        ),
+        ("one long value", required(json!({ "enum": [long] }))),
+        ("long equal values", required(json!({ "enum": [long, long, long] }))),
+        ("constants beside an enum", constants(json!({}))),
+        ("constants beside an enum and minimum", constants(json!({ "minimum": 1e17 }))),
+        ("an enum in unions in unions", required(nested)),
+        (
+            "fields that refer to one enum",
+            with_defs(
+                fields(json!({ "$ref": "#/$defs/e" })),
+                json!({ "e": { "enum": numbers(), "minimum": 1e17 } }),
+            ),
+        ),
+        (
+            "fields that refer to a long name",
+            with_defs(
+                fields(json!({ "$ref": "#/$defs/a" })),
+                json!({ "a": { "$ref": format!("#/$defs/{long}") }, &*long: { "type": "string" } }),
+            ),
+        ),
+        (
+            "fields below a long name",
+            required(json!({
+                "properties": { &*long: fields(json!({ "type": "string" })) }, "required": [long],
+            })),
+        ),
+        ("optional fields", json!({ "properties": fields(json!({ "type": "string" }))["properties"] })),
+        ("required names without a schema", json!({ "required": texts(60) })),
+        ("unknown keywords", required(texts(20).into_iter().map(|name| (name, json!(1))).collect())),
+        ("fields of fields", fields(fields(json!({ "type": "boolean" }))["properties"]["f0"].clone())),
+        ("a long description", required(json!({ "type": "boolean", "description": long }))),
+    ]
+}
+
+/// Four units a byte, and the time grows like the work. A small text has a budget of its own.
+#[test]
+fn work_is_linear_in_the_length_of_a_schema() {
+    let measured = |n: usize| {
+        let shapes = growing(n).into_iter().map(|(shape, schema)| {
+            let bytes = schema.to_string().len();
+            let mut work = Work::of(length(&schema));
+            let _ = read_within(&schema, "schema", &mut work);
+            (shape, bytes, work.used())
+        });
+        shapes.collect::<Vec<_>>()
+    };
+    let largest = 1 << 17;
+    let sizes = [largest / 4, largest / 2, largest].map(measured);
+    for ((shape, small, first), ((_, middle, second), (_, large, third))) in
+        std::iter::zip(&sizes[0], std::iter::zip(&sizes[1], &sizes[2]))
+    {
+        for (bytes, used) in [(small, first), (middle, second), (large, third)] {
+            assert!(*used <= 4 * bytes + 1, "{shape}: {used} units for {bytes} bytes");
+        }
+        let grows = |from: usize, to: usize, before: usize, after: usize| {
+            after as f64 <= 1.2 * before as f64 * to as f64 / from as f64
+        };
+        assert!(grows(*small, *middle, *first, *second), "{shape}: {first} units, then {second}");
+        assert!(grows(*middle, *large, *second, *third), "{shape}: {second} units, then {third}");
+    }
+    assert!(sizes[2].iter().any(|(_, bytes, _)| *bytes > 1_000_000), "{:?}", sizes[2]);
+}
+
+#[test]
+fn long_names_are_shortened_in_refusals() {
+    let long = "n".repeat(10_000);
+    for schema in [
+        object(&json!({ &*long: { "not": {} } })),
+        json!({ "required": [long], "additionalProperties": false }),
+    ] {
+        let refusal = read(&schema, "schema").unwrap_err();
+        assert!(refusal.param.len() + refusal.text.len() < 300, "{}", refusal.param);
+    }
+}
+
 proptest! {
     /// Any JSON is read without a panic, in bounded time.
     #[test]
