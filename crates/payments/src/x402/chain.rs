@@ -22,15 +22,16 @@ const AUTHORIZATION_CANCELED: &str = "0x1cdd46ff242716cdaa72d159d339a485b3438398
 /// dozen blocks a second.
 const SEARCHES: u32 = 6;
 
-/// A block: its number, and its timestamp in seconds since the epoch.
-#[derive(Debug, Clone, Copy)]
+/// A block: its number, its hash, and its timestamp in seconds since the epoch.
+#[derive(Debug, Clone)]
 struct Block {
     number: u64,
+    hash: String,
     seconds: u64,
 }
 
 impl Block {
-    fn at(self) -> Timestamp {
+    fn at(&self) -> Timestamp {
         Timestamp::from_millis(i64::try_from(self.seconds).unwrap_or(i64::MAX).saturating_mul(1000))
     }
 }
@@ -60,13 +61,13 @@ impl Chain {
 
     async fn outcome(&self, payment: &Payment, since: u64) -> Option<TransferOutcome> {
         let latest = self.latest_for(payment).await?;
-        if self.is_used(payment, latest).await? {
-            return self.search(payment, since, latest).await;
+        if self.is_used(payment, &latest).await? {
+            return self.search(payment, since, latest.number).await;
         }
         // A lagging node has not seen the last blocks that may contain the payment. Blocks that are not final
         // can be replaced by blocks with earlier times.
         let last_final = match self.config.confirmations {
-            0 => latest,
+            0 => latest.clone(),
             depth => self.block(&format!("{:#x}", latest.number.saturating_sub(depth))).await?,
         };
         Some(if last_final.at() > payment.valid_before {
@@ -86,7 +87,7 @@ impl Chain {
         let found = known(self.node.call("eth_getTransactionByHash", json!([transaction])).await)?;
         let logs = self.logs_of_payer(payment, &found["blockHash"]).await?;
         let block = quantity(&found["blockNumber"])?;
-        self.judge(payment, transaction, block, &logs, latest)
+        self.judge(payment, transaction, block, &logs, latest.number)
     }
 
     /// Looks up settled deposits. Returns one entry per deposit, in the given order.
@@ -136,28 +137,30 @@ impl Chain {
 
     async fn block(&self, which: &str) -> Option<Block> {
         let block = known(self.node.call("eth_getBlockByNumber", json!([which, false])).await)?;
-        Some(Block { number: quantity(&block["number"])?, seconds: quantity(&block["timestamp"])? })
+        let hash = block["hash"].as_str()?.to_owned();
+        Some(Block { number: quantity(&block["number"])?, hash, seconds: quantity(&block["timestamp"])? })
     }
 
-    /// Returns true if the payment's authorization was used or cancelled up to this block.
-    async fn is_used(&self, payment: &Payment, latest: Block) -> Option<bool> {
+    /// Returns true if the payment's authorization was used or cancelled up to this block. Asks by its hash (EIP-1898): behind one
+    /// URL, another node can have another block with the same number, or none yet.
+    async fn is_used(&self, payment: &Payment, latest: &Block) -> Option<bool> {
         let (payer, nonce) = (word(payment.payer), nonce(payment)?);
         let call = json!({ "to": self.config.asset, "data": format!("{AUTHORIZATION_STATE}{payer}{nonce}") });
-        let at = format!("{:#x}", latest.number);
+        let at = json!({ "blockHash": latest.hash, "requireCanonical": true });
         let result = known(self.node.call("eth_call", json!([call, at])).await)?;
         let digits = result.as_str()?.strip_prefix("0x")?;
         (digits.len() == 64).then(|| digits.ends_with('1'))
     }
 
     /// Finds the use of a payment's authorization.
-    async fn search(&self, payment: &Payment, since: u64, latest: Block) -> Option<TransferOutcome> {
+    async fn search(&self, payment: &Payment, since: u64, latest: u64) -> Option<TransferOutcome> {
         let payer = format!("0x{}", word(payment.payer));
         let topics =
             json!([[AUTHORIZATION_USED, AUTHORIZATION_CANCELED], payer, format!("0x{}", nonce(payment)?)]);
         // Deposits that began without a node have no start block.
         let mut from = if since == 0 { self.first_block(payment, latest).await? } else { since };
         for _ in 0..SEARCHES {
-            let to = latest.number.min(from + BLOCKS_PER_SEARCH - 1);
+            let to = latest.min(from + BLOCKS_PER_SEARCH - 1);
             let filter = json!({
                 "address": self.config.asset,
                 "topics": topics,
@@ -170,7 +173,7 @@ impl Chain {
                 let logs = self.logs_of_payer(payment, &log["blockHash"]).await?;
                 return self.judge(payment, &transaction, quantity(&log["blockNumber"])?, &logs, latest);
             }
-            if to == latest.number {
+            if to == latest {
                 break;
             }
             from = to + 1;
@@ -179,10 +182,10 @@ impl Chain {
     }
 
     /// Finds, by bisection, the first block that may contain a payment.
-    async fn first_block(&self, payment: &Payment, latest: Block) -> Option<u64> {
+    async fn first_block(&self, payment: &Payment, latest: u64) -> Option<u64> {
         let lifetime = std::time::Duration::from_secs(MAX_TIMEOUT_S.into()) + SLACK;
         let earliest = payment.valid_before.before(lifetime);
-        let (mut low, mut high) = (0, latest.number);
+        let (mut low, mut high) = (0, latest);
         while low < high {
             let middle = low + (high - low) / 2;
             if self.block(&format!("{middle:#x}")).await?.at() < earliest {
@@ -218,9 +221,9 @@ impl Chain {
         transaction: &str,
         block: u64,
         logs: &[Value],
-        latest: Block,
+        latest: u64,
     ) -> Option<TransferOutcome> {
-        let is_final = latest.number >= block.saturating_add(self.config.confirmations);
+        let is_final = latest >= block.saturating_add(self.config.confirmations);
         let logs: Vec<&Value> =
             logs.iter().filter(|log| lower(&log["transactionHash"]) == transaction).collect();
         if pays(payment, payload::payee(payment)?, &logs)? {
@@ -263,6 +266,8 @@ fn nonce(payment: &Payment) -> Option<&str> {
 mod tests {
     use ep_polling::money::MicroUsd;
     use ep_polling::time::Timestamp;
+    use tokio::io::{AsyncReadExt, AsyncWriteExt};
+    use tokio::net::TcpListener;
 
     use super::*;
 
@@ -307,5 +312,72 @@ mod tests {
             assert!(!pays('1', &[used('1'), wrong]));
         }
         assert!(!pays('1', &[]));
+    }
+
+    /// The hash of the block that the first node names as the latest one.
+    const LATEST: &str = "0xabcd";
+
+    /// Answers calls like nodes behind one URL, of which the one that answers `eth_call` has `block` at the latest number.
+    async fn answer(nodes: &TcpListener, block: &str) -> std::io::Result<()> {
+        loop {
+            let (mut stream, _) = nodes.accept().await?;
+            let mut received = Vec::new();
+            let call: Value = loop {
+                let mut part = [0; 4096];
+                let length = stream.read(&mut part).await?;
+                received.extend_from_slice(&part[..length]);
+                let text = String::from_utf8_lossy(&received).into_owned();
+                let body = text.split_once("\r\n\r\n").map(|(_, body)| serde_json::from_str(body));
+                if let Some(Ok(call)) = body {
+                    break call;
+                }
+                assert!(length > 0, "{text}");
+            };
+            let unused = || json!({ "result": format!("0x{}", "0".repeat(64)) });
+            let at = &call["params"][1];
+            let answer = match call["method"].as_str().unwrap() {
+                "eth_chainId" => json!({ "result": "0x1" }),
+                "eth_getBlockByNumber" => {
+                    json!({ "result": { "number": "0x9", "hash": LATEST, "timestamp": "0xff" } })
+                }
+                "eth_call" if at.is_string() || at["blockHash"] == block => unused(),
+                _ => json!({ "error": { "code": -32_000, "message": "header not found" } }),
+            };
+            let body = answer.to_string();
+            let length = body.len();
+            let head = format!("HTTP/1.1 200 OK\r\ncontent-length: {length}\r\nconnection: close\r\n\r\n");
+            stream.write_all((head + &body).as_bytes()).await?;
+        }
+    }
+
+    /// Looks up an expired payment.
+    async fn expired(block: &str) -> TransferOutcome {
+        let nodes = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let config = X402Config {
+            facilitator_url: String::new(),
+            chain_id: 1,
+            asset: PAYER,
+            asset_name: String::new(),
+            asset_version: String::new(),
+            pay_to: PAY_TO,
+            resource: String::new(),
+            confirmations: 0,
+        };
+        let url = format!("http://{}", nodes.local_addr().unwrap());
+        let node = Node::new(reqwest::Client::new(), url.into(), 1);
+        let reference = format!("{}0xaa:0x{}", config.reference_prefix(), "1".repeat(64));
+        let payment = Payment { reference, ..payment('1') };
+        let chain = Chain::new(node, Arc::new(config));
+        tokio::select! {
+            outcome = chain.look_up(&payment, 1) => outcome,
+            ended = answer(&nodes, block) => panic!("{ended:?}"),
+        }
+    }
+
+    #[tokio::test]
+    async fn a_node_with_another_latest_block_proves_nothing() {
+        let unused = TransferOutcome::NotMoved(PaymentRejection::ExpiredUnused);
+        assert_eq!(expired(LATEST).await, unused);
+        assert_eq!(expired("0x1234").await, TransferOutcome::Unknown);
     }
 }
