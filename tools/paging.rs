@@ -89,6 +89,12 @@ impl<I: FromStr> FromStr for Cursor<I> {
     }
 }
 
+/// Reads the batch of a list.
+pub fn batch_of(id: Option<&str>) -> Result<Option<BatchId>, Fault> {
+    let id = id.filter(|id| !id.is_empty()).map(str::parse).transpose();
+    id.map_err(|_| Fault::invalid("batch_id", "must be the id of a batch: batch_ and 32 hexadecimal digits"))
+}
+
 /// Returns the error for a cursor that no page contained.
 pub fn malformed_cursor() -> Fault {
     Fault::invalid("cursor", "must be the next_cursor of an earlier page")

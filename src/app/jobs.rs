@@ -22,7 +22,7 @@ use crate::site::RAILS;
 use crate::site::rails::RailJob;
 
 /// The jobs that are not of a payment rail.
-static JOBS: [Job; 23] = [
+static JOBS: [Job; 24] = [
     start(
         "share changes of polls",
         "Announces changes of polls to other processes, and follows theirs.",
@@ -164,6 +164,12 @@ static JOBS: [Job; 23] = [
         "Converts settled polls of earlier releases to the current form.",
         |on| async move { convert_old_polls(&on).await }.boxed(),
     ),
+    every(
+        "delete polls of deleted batches",
+        MINUTE,
+        "Deletes the private polls of batches that are deleted, or whose files have expired.",
+        |on| async move { erase_polls_of_batches(&on).await }.boxed(),
+    ),
     every("delete unused rosters", HOUR, "Deletes stored rosters without polls.", |on| {
         async move { Ok(on.store.delete_unused_rosters().await.map(drop)?) }.boxed()
     }),
@@ -261,6 +267,20 @@ async fn delete_anonymous_polls(on: &Resources) -> Result<(), Fault> {
     }
     if deleted > 0 {
         tracing::info!(deleted, "old anonymous polls deleted");
+    }
+    Ok(())
+}
+
+/// Deletes the private polls of deleted batches in small steps, so that other writers wait only briefly.
+async fn erase_polls_of_batches(on: &Resources) -> Result<(), Fault> {
+    const AT_ONCE: u32 = 20;
+    const AT_MOST: u64 = 10_000;
+    let mut seen = 0;
+    while seen < AT_MOST {
+        match on.store.erase_polls_of_batches(on.app.ports.clock.now(), AT_ONCE).await? {
+            None | Some(0) => break,
+            Some(some) => seen += some,
+        }
     }
     Ok(())
 }

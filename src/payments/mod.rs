@@ -42,6 +42,11 @@ pub trait PaymentRail: Send + Sync {
     /// Resolves payments with unknown outcome. Returns the number of payments that were looked up.
     async fn reconcile(&self) -> Result<usize, Fault>;
 
+    /// Looks up all open payments, for the operator. Returns their number.
+    async fn reconcile_all(&self) -> Result<usize, Fault> {
+        self.reconcile().await
+    }
+
     /// Returns the deposits that a chain proves; `None` if the rail has no chain or no settings.
     fn deposits(&self) -> Option<&Arc<Deposits>> {
         None

@@ -73,6 +73,13 @@ impl PaymentRail for X402Rail {
         }
     }
 
+    async fn reconcile_all(&self) -> Result<usize, Fault> {
+        match &self.usdc {
+            Some(usdc) => usdc.deposits.reconcile_all().await,
+            None => Ok(0),
+        }
+    }
+
     fn deposits(&self) -> Option<&Arc<Deposits>> {
         self.usdc.as_ref().map(|usdc| &usdc.deposits)
     }

@@ -90,6 +90,51 @@ async fn money(client: &Client) -> (i64, i64) {
 }
 
 #[tokio::test]
+async fn rows_are_left_out_of_lists_of_polls_and_listed_by_their_batch() {
+    let service = Setup::demo().boot().await;
+    let (client, stranger) = (account(&service).await, account(&service).await);
+    let asked = client.poll(json!({ "preset": "trio" })).await.expect(200)["poll_id"].clone();
+    let file = upload(&client, &rows(5)).await;
+    let id = create(&client, &file).await;
+    assert_eq!(ended(&client, &id).await["status"], "completed");
+    let of = |list: &Value, name: &str| -> Vec<Value> {
+        list.as_array().unwrap().iter().map(|poll| poll[name].clone()).collect()
+    };
+    let listed = client.get("/api/polls").await.expect(200);
+    assert_eq!(of(&listed["polls"], "poll_id"), [asked.clone()]);
+    for path in ["/api/results", "/api/results?search=e", "/api/results/recent"] {
+        assert_eq!(of(&client.get(path).await.expect(200), "resultId"), [asked.clone()], "{path}");
+    }
+    // Clients count the polls of a batch by the filter, page by page.
+    let mut counted = Vec::new();
+    let mut cursor = String::new();
+    loop {
+        let page = client.get(&format!("/api/polls?batch_id={id}&limit=2{cursor}")).await.expect(200);
+        counted.extend(of(&page["polls"], "poll_id"));
+        let Some(next) = page["next_cursor"].as_str() else { break };
+        cursor = format!("&cursor={next}");
+    }
+    assert_eq!(counted.len(), 5);
+    let found = client.get(&format!("/api/results?batch_id={id}&search=grade")).await.expect(200);
+    assert_eq!(of(&found, "resultId"), counted);
+    for path in ["/api/polls", "/api/results"] {
+        let others = stranger.get(&format!("{path}?batch_id={id}")).await.expect(200);
+        let others = others.as_array().or_else(|| others["polls"].as_array()).unwrap().clone();
+        assert!(others.is_empty(), "{path}");
+        let refused = client.get(&format!("{path}?batch_id=5")).await.refused(400);
+        assert!(refused.contains("batch_id"), "{refused}");
+    }
+    let days = client.get("/api/spending").await.expect(200)["days"].clone();
+    let sum =
+        |name: &str| -> u64 { days.as_array().unwrap().iter().map(|day| day[name].as_u64().unwrap()).sum() };
+    assert_eq!((sum("polls"), sum("batch_rows")), (1, 5));
+    let page = client.get("/account").await.text;
+    assert!(!page.contains("Polls in 30 days") || page.contains("and 5 rows of batches"), "{page}");
+    let export = client.get("/api/account/export?limit=100").await;
+    assert!(counted.iter().all(|poll| export.text.contains(poll.as_str().unwrap())), "{}", export.text);
+}
+
+#[tokio::test]
 async fn rows_are_answered_and_errors_have_a_file_of_their_own() {
     let service = Setup::demo().boot().await;
     let (client, stranger) = (account(&service).await, account(&service).await);
@@ -353,7 +398,12 @@ async fn a_cancelled_batch_finishes_what_was_begun() {
     let client = account(&service).await;
     let file = upload(&client, &rows(6)).await;
     let id = create(&client, &file).await;
-    while client.get("/api/polls").await.expect(200)["polls"].as_array().unwrap().len() < 2 {
+    while client.get(&format!("/api/polls?batch_id={id}")).await.expect(200)["polls"]
+        .as_array()
+        .unwrap()
+        .len()
+        < 2
+    {
         tokio::time::sleep(Duration::from_millis(20)).await;
     }
     let cancelling = client.post(&format!("/v1/batches/{id}/cancel"), &json!({})).await.expect(200);
@@ -504,7 +554,7 @@ async fn assert_asked_once(client: &Client, id: &str, count: usize, data: &Path,
     let answers = lines(client, &batch["output_file_id"]).await;
     let polls: std::collections::BTreeSet<String> =
         answers.iter().map(|row| row["response"]["body"]["poll"]["poll_id"].to_string()).collect();
-    let listed = client.get("/api/polls?limit=100").await.expect(200);
+    let listed = client.get(&format!("/api/polls?batch_id={id}&limit=100")).await.expect(200);
     assert_eq!((polls.len(), listed["polls"].as_array().unwrap().len()), (count, count));
     let audit = admin(data, database, &["audit", "--json"]).await;
     assert_eq!(audit["clean"], true, "{audit}");

@@ -133,6 +133,25 @@ async fn payment_with_unknown_outcome_is_never_marked_failed() {
 }
 
 #[tokio::test]
+async fn the_operator_reconciles_deposits_that_are_not_due() {
+    let world = PaymentSetup::start().await;
+    let service = world.with_node(Setup::demo()).boot().await;
+    let client = service.anonymous();
+    break_facilitator(&world).await;
+    for _ in 0..3 {
+        let wallet = world.wallet(5).await;
+        let signed = world.signed(&client, &wallet, 2, json!({})).await;
+        pay(&client, header(&signed)).await.refused(503);
+        submit(&world, "transferWithAuthorization", &signed).await;
+    }
+    assert_eq!(reconcile(&service).await, 0, "none is due");
+    let deposits = service.payments.deposits().unwrap();
+    assert_eq!(deposits.reconcile_all().await.unwrap(), 3);
+    assert_eq!(deposits.reconcile_all().await.unwrap(), 0, "they are settled");
+    assert_clean(&service).await;
+}
+
+#[tokio::test]
 async fn operator_settles_a_deposit_by_transaction() {
     let world = PaymentSetup::start().await;
     let data = tempfile::tempdir().unwrap();

@@ -3,7 +3,7 @@
 use ep_kernel::caller::UserId;
 use ep_kernel::ctx::ToolPorts;
 use ep_kernel::fault::Fault;
-use ep_kernel::ports::{AccountRecord, NumberedTransfer, OwnFeedback, TaskRecord, TransferRecord};
+use ep_kernel::ports::{AccountRecord, NumberedTransfer, OwnFeedback, PollScope, TaskRecord, TransferRecord};
 use ep_kernel::tool::ToolOutput;
 use ep_polling::poll_id::PollId;
 use schemars::JsonSchema;
@@ -124,7 +124,7 @@ async fn fill(
         }
         ExportCursor::Polls(after) => {
             let after = after.as_ref().map(|after| (after.at, &after.id));
-            let found = ports.history.polls_after(user, room, after).await?;
+            let found = ports.history.polls_after(user, PollScope::All, room, after).await?;
             for poll in &found {
                 // The poll may have been deleted in the meantime.
                 let state = ports.polls.stored(&poll.id).await?;

@@ -35,9 +35,11 @@ pub struct SpendingOfDay {
     /// The day (UTC), for example 2026-01-31.
     #[schemars(extend("format" = "date"))]
     pub day: String,
-    /// Number of polls that were accepted on this day and have ended.
+    /// Number of polls that were accepted on this day and have ended, without rows of batches.
     pub polls: u32,
-    /// Their cost, in USD.
+    /// Number of polls of rows of batches that were accepted on this day and have ended.
+    pub batch_rows: u32,
+    /// The cost of both, in USD.
     #[schemars(with = "f64")]
     pub cost_usd: Usd,
 }
@@ -83,6 +85,7 @@ impl Tool for ListSpending {
             SpendingOfDay {
                 day: day.calendar().strftime("%Y-%m-%d").to_string(),
                 polls: of_day.map_or(0, |spent| spent.polls),
+                batch_rows: of_day.map_or(0, |spent| spent.batch_rows),
                 cost_usd: Usd(of_day.map_or(MicroUsd::ZERO, |spent| spent.cost)),
             }
         });

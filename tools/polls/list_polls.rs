@@ -1,8 +1,9 @@
 //! `list_polls`: lists the polls of an account, in pages.
 
+use ep_kernel::batch_id::BatchId;
 use ep_kernel::ctx::Ctx;
 use ep_kernel::fault::Fault;
-use ep_kernel::ports::PastPoll;
+use ep_kernel::ports::{PastPoll, PollScope};
 use ep_kernel::tool::{Access, Agents, Cost, Effect, Latency, Rate, Rest, Spec, Task, Tool, ToolOutput};
 use ep_polling::money::Usd;
 use ep_polling::poll_id::PollId;
@@ -12,7 +13,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::summary::{Status, outcome_text};
-use crate::paging::{self, MAX_LIMIT, PollCursor, check_limit, default_limit};
+use crate::paging::{self, MAX_LIMIT, PollCursor, batch_of, check_limit, default_limit};
 
 /// Lists an account's polls.
 pub struct ListPolls;
@@ -28,6 +29,10 @@ pub struct PollPage {
     #[serde(default)]
     #[schemars(transform = PollCursor::describe)]
     pub cursor: Option<String>,
+    /// Id of a batch: lists the polls of its rows, which are left out otherwise.
+    #[serde(default)]
+    #[schemars(with = "Option<BatchId>")]
+    pub batch_id: Option<String>,
 }
 
 /// A page of an account's polls.
@@ -107,7 +112,8 @@ impl Tool for ListPolls {
         check_limit(page.limit)?;
         let after: Option<PollCursor> = page.cursor.map(|cursor| cursor.parse()).transpose()?;
         let after = after.as_ref().map(|after| (after.at, &after.id));
-        let found = cx.history().polls_after(cx.account()?, page.limit + 1, after).await?;
+        let scope = batch_of(page.batch_id.as_deref())?.map_or(PollScope::Asked, PollScope::Batch);
+        let found = cx.history().polls_after(cx.account()?, scope, page.limit + 1, after).await?;
         let cursor = |poll: &PastPoll| PollCursor { at: poll.created_at, id: poll.id.clone() };
         let (found, next_cursor) = paging::page(found, page.limit, cursor);
         Ok(PollList { polls: found.into_iter().map(Into::into).collect(), next_cursor })

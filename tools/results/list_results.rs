@@ -2,10 +2,11 @@
 
 use std::borrow::Cow;
 
+use ep_kernel::batch_id::BatchId;
 use ep_kernel::caller::UserId;
 use ep_kernel::ctx::{Ctx, ToolPorts};
 use ep_kernel::fault::Fault;
-use ep_kernel::ports::PastPoll;
+use ep_kernel::ports::{PastPoll, PollSearch};
 use ep_kernel::tool::{Access, Agents, Cost, Effect, Latency, Rate, Rest, Spec, Task, Tool, ToolOutput};
 use ep_polling::money::MicroUsd;
 use ep_polling::poll_id::PollId;
@@ -14,7 +15,7 @@ use ep_polling::time::Timestamp;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::paging::{MAX_LIMIT, check_limit, default_limit};
+use crate::paging::{MAX_LIMIT, batch_of, check_limit, default_limit};
 use crate::polls::summary::{Status, winning_option};
 
 /// Lists the caller's polls.
@@ -37,6 +38,10 @@ pub struct Page {
     /// Lists running polls only.
     #[serde(default)]
     pub running: bool,
+    /// Id of a batch: lists the polls of its rows, which are left out otherwise.
+    #[serde(default)]
+    #[schemars(with = "Option<BatchId>")]
+    pub batch_id: Option<String>,
 }
 
 /// Maximum length of a search, in characters.
@@ -166,9 +171,11 @@ pub async fn past_polls(ports: &ToolPorts, user: UserId, page: &Page) -> Result<
         return Err(Fault::invalid("search", format!("must have at most {MAX_SEARCH} characters")));
     }
     let words: Vec<&str> = search.split_whitespace().take(MAX_WORDS).collect();
-    Ok(if words.is_empty() && !page.running {
+    let batch = batch_of(page.batch_id.as_deref())?;
+    Ok(if words.is_empty() && !page.running && batch.is_none() {
         ports.history.polls_of(user, page.limit, page.offset).await?
     } else {
-        ports.history.find_polls(user, &words, page.running, page.limit, page.offset).await?
+        let search = PollSearch { words: &words, running: page.running, batch };
+        ports.history.find_polls(user, search, page.limit, page.offset).await?
     })
 }

@@ -49,10 +49,18 @@ pub(crate) trait Connection: Send {
     const POLLS_OF_USER: &'static str;
     /// Lists an account's polls after a given one.
     const POLLS_AFTER: &'static str;
+    /// Lists an account's polls after a given one, including rows of batches.
+    const ALL_POLLS_AFTER: &'static str;
+    /// Lists the polls of a batch after a given one.
+    const POLLS_OF_BATCH_AFTER: &'static str;
     /// Lists an account's polls with given words in their questions.
     const FIND_POLLS: &'static str;
     /// Lists an account's running polls with given words in their questions.
     const FIND_RUNNING: &'static str;
+    /// Lists the polls of a batch with given words in their questions.
+    const FIND_IN_BATCH: &'static str;
+    /// Lists the running polls of a batch with given words in their questions.
+    const FIND_RUNNING_IN_BATCH: &'static str;
     /// Returns an account's spending by day.
     const SPENDING_BY_DAY: &'static str;
     /// Finds settled polls with a capture that differs from their cost.

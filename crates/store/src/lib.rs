@@ -103,6 +103,7 @@ trait AnyDatabase:
     fn delete_anonymous(&self, before: Timestamp, limit: u32) -> BoxFuture<'_, Result<u64, StoreError>>;
     fn delete_cancellations(&self) -> BoxFuture<'_, Result<u64, StoreError>>;
     fn delete_unused_rosters(&self) -> BoxFuture<'_, Result<u64, StoreError>>;
+    fn erase_polls(&self, at: Timestamp, limit: u32) -> BoxFuture<'_, Result<Option<u64>, StoreError>>;
     fn convert_settled(
         &self,
         after: Option<PollId>,
@@ -129,6 +130,10 @@ impl<E: Engine> AnyDatabase for Database<E> {
 
     fn delete_unused_rosters(&self) -> BoxFuture<'_, Result<u64, StoreError>> {
         transactions::plans::delete_unused_rosters(self).boxed()
+    }
+
+    fn erase_polls(&self, at: Timestamp, limit: u32) -> BoxFuture<'_, Result<Option<u64>, StoreError>> {
+        transactions::erased_batches::erase_polls(self, at, limit).boxed()
     }
 
     fn convert_settled(
@@ -323,6 +328,12 @@ impl Store {
     /// Returns their number.
     pub async fn delete_cancellations(&self) -> Result<u64, StoreError> {
         self.database.delete_cancellations().await
+    }
+
+    /// Deletes private polls of deleted batches, and of batches whose files have expired: a step over up to `limit` polls in one
+    /// transaction. Returns their number; zero if the step must wait, and `None` if no such batch is left.
+    pub async fn erase_polls_of_batches(&self, at: Timestamp, limit: u32) -> Result<Option<u64>, StoreError> {
+        self.database.erase_polls(at, limit).await
     }
 
     /// Deletes rosters without polls. Returns their number.

@@ -61,6 +61,7 @@ const MIGRATIONS: &[MigrationFile] = &[
     step!(40, "0040", "tokens_of_batches"),
     step!(41, "0041", "calibration_of_models"),
     step!(42, "0042", "sizes_of_results"),
+    step!(45, "0045", "lists"),
 ];
 
 pub(crate) fn sqlite() -> Migrator {

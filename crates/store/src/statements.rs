@@ -203,14 +203,23 @@ macro_rules! wrong_captures {
     };
 }
 
+/// Polls of the rows of a batch, whose references begin with its id. Equal to an expression of an index.
+macro_rules! of_batch {
+    ($batch:literal) => {
+        concat!("substr(request_ref, 1, 6) = 'batch_' AND substr(request_ref, 1, 38) = ", $batch, " AND ")
+    };
+}
+
 pub(crate) use {ballot_columns, old_ballot_columns};
 
 mod account_data;
 mod agent_tasks;
 mod batches;
 mod deposits;
+mod erased_batches;
 mod evaluations;
 mod history;
+pub(crate) mod lists;
 mod panels;
 mod plans;
 mod reputation;
@@ -220,6 +229,7 @@ pub(crate) use account_data::*;
 pub(crate) use agent_tasks::*;
 pub(crate) use batches::*;
 pub(crate) use deposits::*;
+pub(crate) use erased_batches::*;
 pub(crate) use evaluations::*;
 pub(crate) use history::*;
 pub(crate) use panels::*;

@@ -133,7 +133,11 @@ async fn run_in(
         Command::Reconcile => {
             let mut reconciled = Vec::new();
             for running in payments.all() {
-                reconciled.push(format!("{} {}", running.reconcile().await?, running.rail().words.payments));
+                reconciled.push(format!(
+                    "{} {}",
+                    running.reconcile_all().await?,
+                    running.rail().words.payments
+                ));
             }
             print(&format!("reconciled {}", reconciled.join(" and ")))?;
             for deposits in payments.all().filter_map(PaymentRail::deposits) {

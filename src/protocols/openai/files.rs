@@ -58,7 +58,7 @@ pub(super) async fn list(exchange: Exchange, admission: Admission) -> Result<Res
             skip = Some(batch.id);
         }
         while found.len() <= limit as usize {
-            let some = batches.batches_of(user, position, BATCHES_TOGETHER).await?;
+            let some = batches.with_results(user, position, BATCHES_TOGETHER).await?;
             let Some(last) = some.last() else { break };
             position = Some(ListPosition { at: last.created_at, id: last.id });
             for batch in some.iter().filter(|batch| Some(batch.id) != skip) {

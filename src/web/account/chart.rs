@@ -69,7 +69,7 @@ impl Chart {
         }
         let end = scale_end(most);
         let step = 100.0 / days.len() as f64;
-        let with_polls = days.iter().enumerate().filter(|(_, day)| day.polls > 0);
+        let with_polls = days.iter().enumerate().filter(|(_, day)| day.polls + day.batch_rows > 0);
         let bars = with_polls.map(|(index, day)| Bar::of(index, day, step, end));
         Some(Self {
             summary: format!(
@@ -89,8 +89,13 @@ impl Chart {
 impl Bar {
     fn of(index: usize, day: &SpendingOfDay, step: f64, end: f64) -> Self {
         let height = height(cost(day), end);
-        let DayRow { day, polls, cost } = day.into();
-        let polls = if polls == 1 { "1 poll".to_owned() } else { format!("{polls} polls") };
+        let DayRow { day, polls, batch_rows, cost } = day.into();
+        let mut polls = if polls == 1 { "1 poll".to_owned() } else { format!("{polls} polls") };
+        match batch_rows {
+            0 => {}
+            1 => polls.push_str(" and 1 row of a batch"),
+            _ => polls.push_str(&format!(" and {batch_rows} rows of batches")),
+        }
         Self {
             x: rounded((index as f64 + (1.0 - BAR_SHARE) / 2.0) * step),
             y: rounded(BOTTOM - height),
@@ -170,7 +175,7 @@ mod tests {
         let day = |index: usize| -> Value {
             let cost = spent.iter().find(|(day, _)| *day == index).map(|(_, cost)| *cost);
             let day = format!("2026-11-{:02}", index + 1);
-            json!({ "day": day, "polls": u32::from(cost.is_some()), "cost_usd": cost.unwrap_or(0.0) })
+            json!({ "day": day, "polls": u32::from(cost.is_some()), "batch_rows": 0, "cost_usd": cost.unwrap_or(0.0) })
         };
         let days: Vec<SpendingOfDay> =
             (0..30).map(|index| serde_json::from_value(day(index)).unwrap()).collect();

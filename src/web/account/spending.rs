@@ -12,12 +12,14 @@ pub(crate) struct Spending(pub(super) ep_tools::account::Spending);
 pub(crate) struct DayRow {
     pub(super) day: String,
     pub(super) polls: u32,
+    pub(super) batch_rows: u32,
     pub(super) cost: String,
 }
 
 impl From<&SpendingOfDay> for DayRow {
     fn from(day: &SpendingOfDay) -> Self {
-        Self { day: date(&day.day, true), polls: day.polls, cost: figure(day.cost_usd.0.as_usd()) }
+        let (polls, batch_rows) = (day.polls, day.batch_rows);
+        Self { day: date(&day.day, true), polls, batch_rows, cost: figure(day.cost_usd.0.as_usd()) }
     }
 }
 
@@ -29,6 +31,11 @@ impl Spending {
     /// Returns the number of polls on these days.
     pub(crate) fn polls(&self) -> u32 {
         self.days().iter().map(|day| day.polls).sum()
+    }
+
+    /// Returns the number of polls of rows of batches on these days.
+    pub(crate) fn batch_rows(&self) -> u32 {
+        self.days().iter().map(|day| day.batch_rows).sum()
     }
 
     fn sum(&self) -> f64 {
@@ -47,6 +54,6 @@ impl Spending {
 
     /// Returns the days with polls, newest first.
     pub(crate) fn active(&self) -> impl Iterator<Item = DayRow> + '_ {
-        self.days().iter().rev().filter(|day| day.polls > 0).map(DayRow::from)
+        self.days().iter().rev().filter(|day| day.polls + day.batch_rows > 0).map(DayRow::from)
     }
 }

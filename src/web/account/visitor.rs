@@ -156,7 +156,7 @@ impl<'a> Visitor<'a> {
             limit: LISTED + 1,
             offset: (view.page - 1) * LISTED,
             search: Some(view.search.to_owned()),
-            running: false,
+            ..ResultsPage::default()
         };
         let running = ResultsPage { limit: RUNNING, running: true, ..ResultsPage::default() };
         let funded = match view.funded {

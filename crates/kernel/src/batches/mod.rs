@@ -39,7 +39,7 @@ pub const MIN_RETENTION: Duration = Duration::from_hours(1);
 /// Time within which the rows of a batch are asked.
 const WINDOW: Duration = Duration::from_hours(24);
 /// The limits of an account.
-const OF_ACCOUNT: BatchLimits = BatchLimits { open: 50, results_bytes: 4 << 30 };
+const OF_ACCOUNT: BatchLimits = BatchLimits { open: 50, results_bytes: 4 << 30, failed: 100 };
 /// Results that are read together.
 const READ_TOGETHER: u32 = 100;
 /// Time for receiving a file. Later it counts as abandoned.
@@ -258,6 +258,16 @@ impl Batches {
         limit: u32,
     ) -> Result<Vec<BatchRecord>, Fault> {
         Ok(self.store.batches_of(user, after, limit).await?)
+    }
+
+    /// Returns up to `limit` ended batches of an account that can have results, newest first, after this position.
+    pub async fn with_results(
+        &self,
+        user: UserId,
+        after: Option<ListPosition<BatchId>>,
+        limit: u32,
+    ) -> Result<Vec<BatchRecord>, Fault> {
+        Ok(self.store.batches_with_results(user, after, limit).await?)
     }
 
     /// Cancels a batch. Rows that were begun are finished. [`Kind::Conflict`] if it has ended otherwise.

@@ -20,8 +20,25 @@ impl Deposits {
     pub async fn reconcile(&self) -> Result<usize, Fault> {
         let due = self.store.due_deposits(self.clock.now(), PER_RUN, PER_PAYER).await?;
         let looked = due.len();
+        self.reconcile_each(due).await;
+        Ok(looked)
+    }
+
+    /// Looks up all open deposits, due or not. Returns their number.
+    pub async fn reconcile_all(&self) -> Result<usize, Fault> {
+        let (mut looked, mut after) = (0, String::new());
+        loop {
+            let open = self.store.open_deposits(&after, PER_RUN).await?;
+            let Some(last) = open.last() else { return Ok(looked) };
+            after.clone_from(&last.deposit.payment.reference);
+            looked += open.len();
+            self.reconcile_each(open).await;
+        }
+    }
+
+    async fn reconcile_each(&self, deposits: Vec<StoredDeposit>) {
         let mut payers: BTreeMap<String, Vec<StoredDeposit>> = BTreeMap::new();
-        for known in due {
+        for known in deposits {
             payers.entry(known.deposit.payment.payer.lower_case()).or_default().push(known);
         }
         let each_payer = async |deposits: Vec<StoredDeposit>| {
@@ -30,7 +47,6 @@ impl Deposits {
             }
         };
         futures::stream::iter(payers.into_values()).for_each_concurrent(PAYERS_AT_ONCE, each_payer).await;
-        Ok(looked)
     }
 
     async fn reconcile_one(&self, known: &StoredDeposit) {

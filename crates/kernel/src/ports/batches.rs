@@ -266,6 +266,8 @@ pub struct BatchLimits {
     pub open: u32,
     /// Bytes of stored results of ended batches.
     pub results_bytes: u64,
+    /// Failed batches that stay when another batch is created: the newest ones.
+    pub failed: u32,
 }
 
 /// The end of a row.
@@ -337,6 +339,14 @@ pub trait BatchStore: Send + Sync {
 
     /// Returns up to `limit` batches of an account, newest first, after this position.
     async fn batches_of(
+        &self,
+        user: UserId,
+        after: Option<ListPosition<BatchId>>,
+        limit: u32,
+    ) -> Result<Vec<BatchRecord>, StoreError>;
+
+    /// Does the same for ended batches that can have results which were not deleted.
+    async fn batches_with_results(
         &self,
         user: UserId,
         after: Option<ListPosition<BatchId>>,

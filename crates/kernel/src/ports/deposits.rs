@@ -256,6 +256,9 @@ pub trait DepositStore: Send + Sync {
         per_payer: u32,
     ) -> Result<Vec<StoredDeposit>, StoreError>;
 
+    /// Returns up to `limit` open deposits, due or not, ordered by reference, after this one.
+    async fn open_deposits(&self, after: &str, limit: u32) -> Result<Vec<StoredDeposit>, StoreError>;
+
     /// Returns up to `limit` settled deposits, oldest first, after this creation time and reference.
     async fn settled_deposits(
         &self,

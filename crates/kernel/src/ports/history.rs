@@ -3,6 +3,7 @@
 use async_trait::async_trait;
 
 use super::StoreError;
+use crate::batch_id::BatchId;
 use crate::caller::UserId;
 use ep_polling::money::MicroUsd;
 use ep_polling::poll_id::PollId;
@@ -45,16 +46,40 @@ pub struct PastEnd {
 pub struct DaySpending {
     /// Start of the day (UTC).
     pub day: Timestamp,
-    /// Number of polls.
+    /// Number of polls without rows of batches.
     pub polls: u32,
-    /// Their total cost: see [`PastEnd::cost`].
+    /// Number of polls that are rows of batches.
+    pub batch_rows: u32,
+    /// The total cost of both: see [`PastEnd::cost`].
     pub cost: MicroUsd,
+}
+
+/// The polls of a list.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum PollScope {
+    /// Polls that are no rows of batches.
+    Asked,
+    /// Polls of the rows of this batch.
+    Batch(BatchId),
+    /// All polls.
+    All,
+}
+
+/// A search among the polls of an account.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct PollSearch<'a> {
+    /// Words that the question must contain, ignoring case.
+    pub words: &'a [&'a str],
+    /// True to find only running polls.
+    pub running: bool,
+    /// The batch of the polls; `None` for polls that are no rows of batches.
+    pub batch: Option<BatchId>,
 }
 
 /// Lists polls.
 #[async_trait]
 pub trait PollHistory: Send + Sync {
-    /// Returns up to `limit` polls of this user, newest first, after `offset` newer ones.
+    /// Returns up to `limit` polls of this user without rows of batches, newest first, after `offset` newer ones.
     async fn polls_of(&self, user: UserId, limit: u32, offset: u32) -> Result<Vec<PastPoll>, StoreError>;
 
     /// Returns up to `limit` polls of this user, newest first, after this one in the list, or from the
@@ -62,17 +87,16 @@ pub trait PollHistory: Send + Sync {
     async fn polls_after(
         &self,
         user: UserId,
+        scope: PollScope,
         limit: u32,
         after: Option<(Timestamp, &PollId)>,
     ) -> Result<Vec<PastPoll>, StoreError>;
 
-    /// Does the same as [`polls_of`](Self::polls_of), but only for polls with each of these words in the question, ignoring
-    /// case. With `running`, only running polls.
+    /// Returns up to `limit` polls of this user that match the search, newest first, after `offset` newer ones.
     async fn find_polls(
         &self,
         user: UserId,
-        words: &[&str],
-        running: bool,
+        search: PollSearch<'_>,
         limit: u32,
         offset: u32,
     ) -> Result<Vec<PastPoll>, StoreError>;

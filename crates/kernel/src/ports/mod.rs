@@ -62,7 +62,7 @@ pub use feedback::{
     FeedbackEntry, FeedbackStore, MAX_LISTED_FEEDBACK, NewFeedback, OwnFeedback, PollFeedback,
 };
 pub use files::{FileDeletion, FileLimits, FileRecord, FileSize, FileStore, ListPosition, NewFile};
-pub use history::{DaySpending, PastEnd, PastPoll, PollHistory};
+pub use history::{DaySpending, PastEnd, PastPoll, PollHistory, PollScope, PollSearch};
 pub use idempotency::{ClaimRecord, ClaimState, IdempotencyStore};
 pub use keys::{
     Added, KeyAccount, KeyFunds, KeyOwner, KeySpending, KeyStore, MAX_ACTIVE_KEYS, MAX_LISTED_KEYS, NewKey,

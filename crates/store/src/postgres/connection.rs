@@ -27,8 +27,12 @@ impl Connection for PgConnection {
     const ADOPT_POLLS: &'static str = sql::ADOPT_POLLS_FOR_UPDATE;
     const POLLS_OF_USER: &'static str = sql::POLLS_OF_USER_POSTGRES;
     const POLLS_AFTER: &'static str = sql::POLLS_AFTER_POSTGRES;
+    const ALL_POLLS_AFTER: &'static str = sql::ALL_POLLS_AFTER_POSTGRES;
+    const POLLS_OF_BATCH_AFTER: &'static str = sql::POLLS_OF_BATCH_AFTER_POSTGRES;
     const FIND_POLLS: &'static str = sql::FIND_POLLS_POSTGRES;
     const FIND_RUNNING: &'static str = sql::FIND_RUNNING_POSTGRES;
+    const FIND_IN_BATCH: &'static str = sql::FIND_IN_BATCH_POSTGRES;
+    const FIND_RUNNING_IN_BATCH: &'static str = sql::FIND_RUNNING_IN_BATCH_POSTGRES;
     const SPENDING_BY_DAY: &'static str = sql::SPENDING_BY_DAY_POSTGRES;
     const WRONG_CAPTURES: &'static str = sql::WRONG_CAPTURES_POSTGRES;
     const DUE_NOTIFICATIONS: &'static str = sql::DUE_NOTIFICATIONS_POSTGRES;

@@ -87,7 +87,17 @@ row! {
 
 row! {
     /// The polls of one day, counted from 1970.
-    DaySpendingRow { day: i64, polls: i64, cost: i64 }
+    DaySpendingRow { day: i64, polls: i64, batch_rows: i64, cost: i64 }
+}
+
+row! {
+    /// A queued batch, and the last of its polls that are done.
+    ErasedBatchRow { batch: String, at: i64, poll: String }
+}
+
+row! {
+    /// A poll of a queued batch. `settled` is 1 if this program can delete it.
+    PollToEraseRow { id: String, created_at: i64, settled: i64 }
 }
 
 row! {

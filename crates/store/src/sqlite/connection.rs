@@ -155,8 +155,12 @@ impl Connection for SqliteConnection {
     const ADOPT_POLLS: &'static str = sql::ADOPT_POLLS;
     const POLLS_OF_USER: &'static str = sql::POLLS_OF_USER;
     const POLLS_AFTER: &'static str = sql::POLLS_AFTER;
+    const ALL_POLLS_AFTER: &'static str = sql::ALL_POLLS_AFTER;
+    const POLLS_OF_BATCH_AFTER: &'static str = sql::POLLS_OF_BATCH_AFTER;
     const FIND_POLLS: &'static str = sql::FIND_POLLS;
     const FIND_RUNNING: &'static str = sql::FIND_RUNNING;
+    const FIND_IN_BATCH: &'static str = sql::FIND_IN_BATCH;
+    const FIND_RUNNING_IN_BATCH: &'static str = sql::FIND_RUNNING_IN_BATCH;
     const SPENDING_BY_DAY: &'static str = sql::SPENDING_BY_DAY;
     const WRONG_CAPTURES: &'static str = sql::WRONG_CAPTURES;
     const DUE_NOTIFICATIONS: &'static str = sql::DUE_NOTIFICATIONS;

@@ -80,8 +80,13 @@ pub(crate) const FILE_RECORDS: &str =
 pub(crate) const EVALUATION_RECORDS: &str = "SELECT id, name, '' AS report, shared, created_at FROM evaluations WHERE user_id = $1 ORDER BY created_at, id";
 pub(crate) const BATCH_RECORDS: &str = "SELECT id, file, status, terms, created_at, ended_at FROM batches \
      WHERE user_id = $1 ORDER BY created_at, id";
+/// Each direction has an index by number.
 pub(crate) const TRANSFERS_AFTER: &str = "SELECT id AS number, ref AS reference, debit_account, credit_account, amount, \
-     created_at FROM transfers WHERE (debit_account = $1 OR credit_account = $1) AND id > $2 ORDER BY id LIMIT $3";
+     created_at FROM transfers WHERE id IN (SELECT id FROM (SELECT id FROM transfers \
+         WHERE debit_account = $1 AND id > $2 ORDER BY id LIMIT $3) AS debits \
+     UNION ALL SELECT id FROM (SELECT id FROM transfers \
+         WHERE credit_account = $1 AND credit_account <> 'sys:revenue' AND id > $2 ORDER BY id LIMIT $3) AS credits) \
+     ORDER BY id LIMIT $3";
 /// Each direction has an index without the costs of polls.
 pub(crate) const NEWEST_PAYMENTS: &str = "SELECT id AS number, ref AS reference, debit_account, credit_account, amount, created_at \
      FROM transfers WHERE id IN (SELECT id FROM transfers \

@@ -18,7 +18,7 @@ macro_rules! form_of_poll_is_known {
     };
 }
 
-/// The tasks of an account ($1), optionally filtered by conversation ($2), state ($3) and minimum time ($4).
+/// The tasks of an account ($1) from a time ($4) on, optionally filtered by conversation ($2) and state ($3).
 macro_rules! tasks_of_user {
     ($what:expr) => {
         concat!(
@@ -27,7 +27,7 @@ macro_rules! tasks_of_user {
             " FROM a2a_tasks WHERE owner = $1 \
                  AND (CAST($2 AS TEXT) IS NULL OR context_id = $2) \
                  AND (CAST($3 AS TEXT) IS NULL OR state = $3) \
-                 AND (CAST($4 AS BIGINT) IS NULL OR status_at >= $4) AND ",
+                 AND status_at >= $4 AND ",
             form_of_poll_is_known!()
         )
     };
@@ -47,8 +47,7 @@ pub(crate) const TASK_OPENED_BY: &str =
     concat!("SELECT ", task_columns!(), " FROM a2a_tasks WHERE owner = $1 AND opened_by = $2");
 pub(crate) const TASKS_OF_USER: &str = concat!(
     tasks_of_user!(task_columns!()),
-    " AND (CAST($5 AS BIGINT) IS NULL OR status_at < $5 OR (status_at = $5 AND id < CAST($6 AS TEXT))) \
-     ORDER BY status_at DESC, id DESC LIMIT $7"
+    " AND (status_at, id) < ($5, $6) ORDER BY status_at DESC, id DESC LIMIT $7"
 );
 pub(crate) const COUNT_TASKS: &str = tasks_of_user!("COUNT(*) AS count");
 pub(crate) const CHANGE_TASK: &str = "UPDATE a2a_tasks SET poll_id = $4, batch_id = $5, state = $6, status_at = $7, \

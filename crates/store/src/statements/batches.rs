@@ -54,11 +54,8 @@ macro_rules! files {
     };
 }
 pub(crate) const FILE: &str = concat!(files!(), " AND id = $2");
-pub(crate) const FILES_OF: &str = concat!(
-    files!(),
-    " AND (CAST($2 AS BIGINT) IS NULL OR created_at < $2 OR (created_at = $2 AND id < CAST($3 AS TEXT))) \
-     ORDER BY created_at DESC, id DESC LIMIT $4"
-);
+pub(crate) const FILES_OF: &str =
+    concat!(files!(), " AND (created_at, id) < ($2, $3) ORDER BY created_at DESC, id DESC LIMIT $4");
 pub(crate) const LINES: &str =
     "SELECT number, content FROM file_lines WHERE file = $1 AND number > $2 ORDER BY number LIMIT $3";
 /// Locks a file.
@@ -77,6 +74,9 @@ pub(crate) const OPEN_BATCHES_OF: &str = concat!(
     "SELECT COUNT(*) AS count FROM batches WHERE ended_at IS NULL AND user_id IN ",
     accounts_of!("$1")
 );
+/// Failed batches of an account ($1) after the newest ones ($2).
+pub(crate) const SURPLUS_FAILED_BATCHES: &str = "SELECT id FROM batches WHERE user_id = $1 AND status = 'failed' \
+     ORDER BY created_at DESC, id DESC LIMIT 100 OFFSET $2";
 pub(crate) const ADD_BATCH: &str = "INSERT INTO batches \
      (id, user_id, file, terms, status, key_id, request_ref, created_at, expires_at, keep_ms) \
      VALUES ($1, $2, $3, $4, 'validating', $5, $6, $7, $8, $9)";
@@ -102,8 +102,13 @@ pub(crate) const SHARED_BATCH: &str = concat!(batches!(), " WHERE id = $1 AND sh
 pub(crate) const SHARE_BATCH: &str = "UPDATE batches SET shared = $3 WHERE user_id = $1 AND id = $2";
 pub(crate) const BATCHES_OF: &str = concat!(
     batches!(),
-    " WHERE user_id = $1 AND (CAST($2 AS BIGINT) IS NULL OR created_at < $2 \
-         OR (created_at = $2 AND id < CAST($3 AS TEXT))) ORDER BY created_at DESC, id DESC LIMIT $4"
+    " WHERE user_id = $1 AND (created_at, id) < ($2, $3) ORDER BY created_at DESC, id DESC LIMIT $4"
+);
+/// Batches that can have files of results. Equal to the condition of an index.
+pub(crate) const BATCHES_WITH_RESULTS: &str = concat!(
+    batches!(),
+    " WHERE ended_at IS NOT NULL AND status <> 'failed' AND (output_bytes IS NULL OR error_bytes IS NULL OR output_bytes + error_bytes > 0) \
+     AND user_id = $1 AND (created_at, id) < ($2, $3) ORDER BY created_at DESC, id DESC LIMIT $4"
 );
 pub(crate) const CANCEL_BATCH: &str = "UPDATE batches SET status = 'cancelling', cancelling_at = $3 \
      WHERE user_id = $1 AND id = $2 AND status IN ('validating', 'in_progress')";
@@ -189,7 +194,7 @@ macro_rules! answers {
 pub(crate) const ANSWERS: &str = concat!(answers!(), " AND number > $2 ORDER BY number LIMIT $3");
 pub(crate) const ANSWERS_TO_REVIEW: &str = concat!(
     answers!(),
-    " AND reviewed IS NULL AND (agreement > $2 OR (agreement = $2 AND number > $3)) ORDER BY agreement, number LIMIT $4"
+    " AND reviewed IS NULL AND (agreement, number) > ($2, $3) ORDER BY agreement, number LIMIT $4"
 );
 pub(crate) const REVIEW_ROW: &str = "UPDATE batch_answers SET reviewed = CAST($3 AS TEXT), \
      reviewed_at = CASE WHEN CAST($3 AS TEXT) IS NULL THEN NULL ELSE $4 END WHERE batch = $1 AND number = $2";

@@ -35,6 +35,12 @@ pub(crate) const DUE_DEPOSITS: &str = concat!(
          FROM deposits WHERE look_at <= $1 AND status <> 'settled') AS due \
      WHERE turn <= $3 ORDER BY turn, look_at, ref LIMIT $2"
 );
+/// Open deposits after a given one ($1).
+pub(crate) const OPEN_DEPOSITS: &str = concat!(
+    "SELECT ",
+    deposit_columns!(),
+    " FROM deposits WHERE status <> 'settled' AND look_at IS NOT NULL AND ref > $1 ORDER BY ref LIMIT $2"
+);
 pub(crate) const SETTLED_DEPOSITS: &str = concat!(
     "SELECT ",
     deposit_columns!(),

@@ -3,7 +3,7 @@
 /// A page of an account's polls with their votes counted: a row for each choice of each poll. The page is
 /// selected from the index before other columns are read. Options are extracted once per poll.
 macro_rules! polls_of_user {
-    ($options:literal, $question:literal, $private:literal, $explanations:expr, $owner:literal, $only:expr,
+    ($options:literal, $question:literal, $private:literal, $explanations:expr, $owner:expr, $only:expr,
         $offset:literal) => {
         concat!(
             "WITH page AS MATERIALIZED (SELECT id, number FROM polls WHERE ",
@@ -40,7 +40,7 @@ macro_rules! polls_of_user {
 
 /// The list for SQLite.
 macro_rules! sqlite_polls {
-    ($owner:literal, $only:expr, $offset:literal) => {
+    ($owner:expr, $only:expr, $offset:literal) => {
         polls_of_user!(
             "plan -> 'options'",
             "plan ->> 'question'",
@@ -55,7 +55,7 @@ macro_rules! sqlite_polls {
 
 /// The list for PostgreSQL.
 macro_rules! postgres_polls {
-    ($owner:literal, $only:expr, $offset:literal) => {
+    ($owner:expr, $only:expr, $offset:literal) => {
         polls_of_user!(
             "CAST(CAST(plan AS json) -> 'options' AS text)",
             "CAST(plan AS json) ->> 'question'",
@@ -105,12 +105,14 @@ macro_rules! postgres_words {
     };
 }
 
-/// The ended polls of an account and their cost, by day.
+/// The ended polls of an account and their cost, by day; the rows of batches apart.
 macro_rules! spending_by_day {
     ($explanations:expr) => {
         concat!(
-            "SELECT day, count(*) AS polls, CAST(SUM(cost) AS BIGINT) AS cost FROM \
-             (SELECT created_at / 86400000 AS day, COALESCE( \
+            "SELECT day, CAST(SUM(1 - is_row) AS BIGINT) AS polls, CAST(SUM(is_row) AS BIGINT) AS batch_rows, \
+                 CAST(SUM(cost) AS BIGINT) AS cost FROM \
+             (SELECT created_at / 86400000 AS day, \
+                 CASE WHEN substr(request_ref, 1, 6) = 'batch_' THEN 1 ELSE 0 END AS is_row, COALESCE( \
                  (SELECT captured FROM holds WHERE ref = polls.id AND status <> 'open'), \
                  (SELECT CAST(COALESCE(SUM(cost), 0) AS BIGINT) FROM votes WHERE poll = polls.number) \
                      + (SELECT CAST(COALESCE(SUM(cost), 0) AS BIGINT) FROM ballots WHERE poll_id = polls.id) \
@@ -122,16 +124,49 @@ macro_rules! spending_by_day {
     };
 }
 
-pub(crate) const POLLS_OF_USER: &str = sqlite_polls!("owner", "", "OFFSET $3");
-pub(crate) const POLLS_OF_USER_POSTGRES: &str = postgres_polls!("owner", "", "OFFSET $3");
-pub(crate) const POLLS_AFTER: &str = sqlite_polls!("owner", "AND (created_at, id) < ($3, $4)", "");
-pub(crate) const POLLS_AFTER_POSTGRES: &str = postgres_polls!("owner", "AND (created_at, id) < ($3, $4)", "");
-pub(crate) const FIND_POLLS: &str = sqlite_polls!("owner", sqlite_words!(), "OFFSET $3");
-pub(crate) const FIND_POLLS_POSTGRES: &str = postgres_polls!("owner", postgres_words!(), "OFFSET $3");
+/// Polls that are no rows of batches. Equal to the condition of an index.
+macro_rules! asked {
+    () => {
+        "COALESCE(substr(request_ref, 1, 6), '') <> 'batch_' AND "
+    };
+}
+
 /// Reads the index of unsettled polls, because few polls run and an account may have many.
+macro_rules! running {
+    () => {
+        "settled = 0 AND closing IS NULL AND owner || ''"
+    };
+}
+
+macro_rules! after {
+    () => {
+        "AND (created_at, id) < ($3, $4)"
+    };
+}
+
+pub(crate) const POLLS_OF_USER: &str = sqlite_polls!(concat!(asked!(), "owner"), "", "OFFSET $3");
+pub(crate) const POLLS_OF_USER_POSTGRES: &str = postgres_polls!(concat!(asked!(), "owner"), "", "OFFSET $3");
+pub(crate) const POLLS_AFTER: &str = sqlite_polls!(concat!(asked!(), "owner"), after!(), "");
+pub(crate) const POLLS_AFTER_POSTGRES: &str = postgres_polls!(concat!(asked!(), "owner"), after!(), "");
+pub(crate) const ALL_POLLS_AFTER: &str = sqlite_polls!("owner", after!(), "");
+pub(crate) const ALL_POLLS_AFTER_POSTGRES: &str = postgres_polls!("owner", after!(), "");
+pub(crate) const POLLS_OF_BATCH_AFTER: &str = sqlite_polls!(concat!(of_batch!("$5"), "owner"), after!(), "");
+pub(crate) const POLLS_OF_BATCH_AFTER_POSTGRES: &str =
+    postgres_polls!(concat!(of_batch!("$5"), "owner"), after!(), "");
+pub(crate) const FIND_POLLS: &str = sqlite_polls!(concat!(asked!(), "owner"), sqlite_words!(), "OFFSET $3");
+pub(crate) const FIND_POLLS_POSTGRES: &str =
+    postgres_polls!(concat!(asked!(), "owner"), postgres_words!(), "OFFSET $3");
+pub(crate) const FIND_IN_BATCH: &str =
+    sqlite_polls!(concat!(of_batch!("$5"), "owner"), sqlite_words!(), "OFFSET $3");
+pub(crate) const FIND_IN_BATCH_POSTGRES: &str =
+    postgres_polls!(concat!(of_batch!("$5"), "owner"), postgres_words!(), "OFFSET $3");
 pub(crate) const FIND_RUNNING: &str =
-    sqlite_polls!("settled = 0 AND closing IS NULL AND owner || ''", sqlite_words!(), "OFFSET $3");
+    sqlite_polls!(concat!(asked!(), running!()), sqlite_words!(), "OFFSET $3");
 pub(crate) const FIND_RUNNING_POSTGRES: &str =
-    postgres_polls!("settled = 0 AND closing IS NULL AND owner || ''", postgres_words!(), "OFFSET $3");
+    postgres_polls!(concat!(asked!(), running!()), postgres_words!(), "OFFSET $3");
+pub(crate) const FIND_RUNNING_IN_BATCH: &str =
+    sqlite_polls!(concat!(of_batch!("$5"), running!()), sqlite_words!(), "OFFSET $3");
+pub(crate) const FIND_RUNNING_IN_BATCH_POSTGRES: &str =
+    postgres_polls!(concat!(of_batch!("$5"), running!()), postgres_words!(), "OFFSET $3");
 pub(crate) const SPENDING_BY_DAY: &str = spending_by_day!(sqlite_explanations_cost!());
 pub(crate) const SPENDING_BY_DAY_POSTGRES: &str = spending_by_day!(postgres_explanations_cost!());

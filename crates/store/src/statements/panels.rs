@@ -22,7 +22,7 @@ pub(crate) const NEWEST_PANELS: &str = concat!(
 pub(crate) const PANEL_VERSIONS_AFTER: &str = concat!(
     "SELECT ",
     panel_columns!(),
-    " FROM panels WHERE user_id = $1 AND (name > $2 OR (name = $2 AND version > $3)) ORDER BY name, version LIMIT $4"
+    " FROM panels WHERE user_id = $1 AND (name, version) > ($2, $3) ORDER BY name, version LIMIT $4"
 );
 pub(crate) const PANEL_NAMES: &str = "SELECT COUNT(DISTINCT name) AS count FROM panels WHERE user_id = $1";
 pub(crate) const ADD_PANEL: &str =

@@ -106,6 +106,12 @@ pub(crate) const FORGET_AS_READ: &str =
     "DELETE FROM reputation_polls WHERE poll_id = $1 AND revision = $2 AND counted_revision = $3";
 pub(crate) const HAS_COUNTED_STATE: &str = "SELECT poll_id AS id FROM reputation_polls WHERE poll_id = $1";
 pub(crate) const ENDED_POLL: &str = concat!(all_ended_polls!(), "polls.id = $1");
+/// The polls of a batch after $2 and $3, up to $4 and $5.
+pub(crate) const ENDED_POLLS_OF_BATCH: &str = concat!(
+    all_ended_polls!(),
+    of_batch!("$1"),
+    "(created_at, polls.id) > ($2, $3) AND (created_at, polls.id) <= ($4, $5) ORDER BY polls.id"
+);
 pub(crate) const DELETE_VOTES: &str =
     "DELETE FROM votes WHERE poll = (SELECT number FROM polls WHERE id = $1)";
 pub(crate) const DELETE_POLL: &str = "DELETE FROM polls WHERE id = $1";

@@ -172,6 +172,7 @@ async fn delete_account<C: Connection>(
         sql::ERASE_NOTIFICATIONS,
         sql::ERASE_FILE_LINES,
         sql::ERASE_FILES,
+        sql::ERASE_POLLS_OF_ACCOUNT,
         sql::ERASE_BATCH_ANSWERS,
         sql::ERASE_BATCH_ROWS,
         sql::ERASE_BATCH_NOTIFICATIONS,

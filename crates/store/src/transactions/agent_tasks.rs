@@ -44,11 +44,11 @@ impl<E: Engine> AgentTasks for Database<E> {
     async fn list(&self, owner: UserId, filter: &TaskFilter) -> Result<TaskPage, StoreError> {
         let TaskFilter { context, state, since, after, limit } = filter;
         let (context, state) = (context.as_deref(), state.map(TaskState::as_str));
-        let (after_time, after_id) =
-            after.as_ref().map_or((None, None), |(at, id)| (Some(*at), Some(id.as_str())));
-        let values = values![owner, context, state, *since, after_time, after_id, *limit];
+        let since = since.map_or(i64::MIN, Timestamp::millis);
+        let (at, id) = after.as_ref().map_or((i64::MAX, ""), |(at, id)| (at.millis(), id));
+        let values = values![owner, context, state, since, at, id, *limit];
         let rows: Vec<TaskRow> = self.0.fetch_all(sql::TASKS_OF_USER, values).await?;
-        let values = values![owner, context, state, *since];
+        let values = values![owner, context, state, since];
         let count: Option<CountRow> = self.0.fetch_optional(sql::COUNT_TASKS, values).await?;
         let tasks: Result<Vec<AgentTask>, StoreError> = rows.into_iter().map(TryInto::try_into).collect();
         Ok(TaskPage { tasks: tasks?, total: count.map_or(0, |row| row.count as u64) })

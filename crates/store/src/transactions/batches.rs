@@ -21,7 +21,7 @@ use ep_polling::ballot::TokenUsage;
 use ep_polling::money::MicroUsd;
 use ep_polling::time::Timestamp;
 
-use super::{Database, accounts, agent_tasks, exactly_one, holds};
+use super::{Database, accounts, agent_tasks, exactly_one, holds, preceding};
 use crate::engine::{Connection, Durability, Engine};
 use crate::rows::{
     self, AnswerCountsRow, AnswerRow, BatchRow, CountRow, IdRow, LineRow, LockedBatchRow, NumberRow,
@@ -57,9 +57,21 @@ impl<E: Engine> BatchStore for Database<E> {
         after: Option<ListPosition<BatchId>>,
         limit: u32,
     ) -> Result<Vec<BatchRecord>, StoreError> {
-        let (at, id) = after.map_or((None, None), |after| (Some(after.at), Some(after.id.to_string())));
-        let values = values![user, at, id.as_deref(), limit];
+        let (at, id) = preceding(after);
+        let values = values![user, at, id, limit];
         let rows: Vec<BatchRow> = self.0.fetch_all(sql::BATCHES_OF, values).await?;
+        rows.into_iter().map(TryInto::try_into).collect()
+    }
+
+    async fn batches_with_results(
+        &self,
+        user: UserId,
+        after: Option<ListPosition<BatchId>>,
+        limit: u32,
+    ) -> Result<Vec<BatchRecord>, StoreError> {
+        let (at, id) = preceding(after);
+        let values = values![user, at, id, limit];
+        let rows: Vec<BatchRow> = self.0.fetch_all(sql::BATCHES_WITH_RESULTS, values).await?;
         rows.into_iter().map(TryInto::try_into).collect()
     }
 
@@ -379,6 +391,10 @@ async fn create<C: Connection>(
             "too many batches of this account are open; wait until one has ended, or cancel one",
         ));
     }
+    let surplus = values![*user, limits.failed];
+    for IdRow { id } in db.fetch_all::<IdRow>(sql::SURPLUS_FAILED_BATCHES, surplus).await? {
+        erase(db, &id).await?;
+    }
     let results: CountRow = db.fetch_one(sql::RESULTS_TOTAL, values![*user]).await?;
     if results.count.unsigned_abs() > limits.results_bytes {
         return Err(StoreError::Conflict(
@@ -481,8 +497,9 @@ async fn end<C: Connection>(
     Ok(Some(status))
 }
 
-/// Deletes an ended batch with its rows.
+/// Deletes an ended batch with its rows. Its private polls follow: see [`super::erased_batches`].
 pub(super) async fn erase<C: Connection>(db: &mut C, batch: &str) -> Result<(), StoreError> {
+    db.execute(sql::ERASE_POLLS_OF, values![batch]).await?;
     db.execute(sql::DELETE_ANSWERS, values![batch]).await?;
     db.execute(sql::DELETE_ROWS, values![batch]).await?;
     db.execute(sql::DELETE_BATCH_NOTIFICATION, values![batch]).await?;

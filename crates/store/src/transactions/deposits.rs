@@ -108,6 +108,11 @@ impl<E: Engine> DepositStore for Database<E> {
         rows.into_iter().map(TryInto::try_into).collect()
     }
 
+    async fn open_deposits(&self, after: &str, limit: u32) -> Result<Vec<StoredDeposit>, StoreError> {
+        let rows: Vec<DepositRow> = self.0.fetch_all(sql::OPEN_DEPOSITS, values![after, limit]).await?;
+        rows.into_iter().map(TryInto::try_into).collect()
+    }
+
     async fn settled_deposits(
         &self,
         after: (Timestamp, &str),

@@ -10,7 +10,7 @@ use ep_kernel::ports::{
 };
 use ep_polling::time::Timestamp;
 
-use super::{Database, accounts};
+use super::{Database, accounts, preceding};
 use crate::engine::{Connection, Durability, Engine};
 use crate::rows::{self, FileRow, FilesTotalRow, IdRow, LineRow, OwnedRow};
 use crate::statements as sql;
@@ -58,8 +58,8 @@ impl<E: Engine> FileStore for Database<E> {
         after: Option<ListPosition<FileId>>,
         limit: u32,
     ) -> Result<Vec<FileRecord>, StoreError> {
-        let (at, id) = after.map_or((None, None), |after| (Some(after.at), Some(after.id.to_string())));
-        let values = values![user, at, id.as_deref(), limit];
+        let (at, id) = preceding(after);
+        let values = values![user, at, id, limit];
         let rows: Vec<FileRow> = self.0.fetch_all(sql::FILES_OF, values).await?;
         rows.into_iter().map(TryInto::try_into).collect()
     }
@@ -82,8 +82,9 @@ impl<E: Engine> FileStore for Database<E> {
         let old: Vec<OwnedRow> = self.0.fetch_all(sql::OLD_FILES, values![now, unfinished, limit]).await?;
         let mut deleted = 0;
         for OwnedRow { id, user_id } in old {
-            let file = rows::file_id(&id)?;
-            let outcome = self.delete_file(rows::user_id(&user_id)?, file).await?;
+            let (file, user) = (rows::file_id(&id)?, rows::user_id(&user_id)?);
+            let expiring = self.0.transact(Durability::PowerLoss, move |db| expire(db, user, file).boxed());
+            let outcome = expiring.await?;
             deleted += u64::from(outcome == FileDeletion::Deleted);
         }
         Ok(deleted)
@@ -121,6 +122,15 @@ async fn delete<C: Connection>(db: &mut C, user: UserId, file: FileId) -> Result
     }
     erase(db, &file.to_string()).await?;
     Ok(FileDeletion::Deleted)
+}
+
+/// Deletes a file whose time is over, and queues the private polls of its batches to be deleted.
+async fn expire<C: Connection>(db: &mut C, user: UserId, file: FileId) -> Result<FileDeletion, StoreError> {
+    let outcome = delete(db, user, file).await?;
+    if outcome == FileDeletion::Deleted {
+        db.execute(sql::ERASE_POLLS_OF_FILE, values![file]).await?;
+    }
+    Ok(outcome)
 }
 
 /// Deletes a file with its lines.

@@ -3,7 +3,7 @@
 use async_trait::async_trait;
 
 use ep_kernel::caller::UserId;
-use ep_kernel::ports::{DaySpending, PastPoll, PollHistory, StoreError};
+use ep_kernel::ports::{DaySpending, PastPoll, PollHistory, PollScope, PollSearch, StoreError};
 use ep_polling::money::MicroUsd;
 use ep_polling::poll_id::PollId;
 use ep_polling::time::Timestamp;
@@ -23,26 +23,40 @@ impl<E: Engine> PollHistory for Database<E> {
     async fn polls_after(
         &self,
         user: UserId,
+        scope: PollScope,
         limit: u32,
         after: Option<(Timestamp, &PollId)>,
     ) -> Result<Vec<PastPoll>, StoreError> {
         let (at, id) = after.map_or((i64::MAX, ""), |(at, id)| (at.millis(), id.as_str()));
         let page = values![user, limit, at, id];
-        past_polls(self.0.fetch_all(E::Connection::POLLS_AFTER, page).await?)
+        past_polls(match scope {
+            PollScope::Asked => self.0.fetch_all(E::Connection::POLLS_AFTER, page).await?,
+            PollScope::All => self.0.fetch_all(E::Connection::ALL_POLLS_AFTER, page).await?,
+            PollScope::Batch(batch) => {
+                let page = values![user, limit, at, id, batch];
+                self.0.fetch_all(E::Connection::POLLS_OF_BATCH_AFTER, page).await?
+            }
+        })
     }
 
     async fn find_polls(
         &self,
         user: UserId,
-        words: &[&str],
-        running: bool,
+        search: PollSearch<'_>,
         limit: u32,
         offset: u32,
     ) -> Result<Vec<PastPoll>, StoreError> {
+        let PollSearch { words, running, batch } = search;
         let spellings: Vec<Vec<String>> = words.iter().map(|word| spellings(word)).collect();
         let spellings = rows::json(&spellings)?;
-        let find = if running { E::Connection::FIND_RUNNING } else { E::Connection::FIND_POLLS };
-        past_polls(self.0.fetch_all(find, values![user, limit, offset, spellings.as_str()]).await?)
+        past_polls(if let Some(batch) = batch {
+            let find =
+                if running { E::Connection::FIND_RUNNING_IN_BATCH } else { E::Connection::FIND_IN_BATCH };
+            self.0.fetch_all(find, values![user, limit, offset, &*spellings, batch]).await?
+        } else {
+            let find = if running { E::Connection::FIND_RUNNING } else { E::Connection::FIND_POLLS };
+            self.0.fetch_all(find, values![user, limit, offset, &*spellings]).await?
+        })
     }
 
     async fn spending(&self, user: UserId, since: Timestamp) -> Result<Vec<DaySpending>, StoreError> {
@@ -51,6 +65,7 @@ impl<E: Engine> PollHistory for Database<E> {
         let days = days.into_iter().map(|row| DaySpending {
             day: Timestamp::from_millis(row.day * DAY_MS),
             polls: row.polls as u32,
+            batch_rows: row.batch_rows as u32,
             cost: MicroUsd::new(row.cost),
         });
         Ok(days.collect())

@@ -20,6 +20,7 @@ mod batches;
 mod checkouts;
 pub(crate) mod conversion;
 mod deposits;
+pub(crate) mod erased_batches;
 mod evaluations;
 mod feedback;
 mod files;
@@ -39,7 +40,7 @@ mod upstreams;
 mod users;
 mod webhooks;
 
-use ep_kernel::ports::StoreError;
+use ep_kernel::ports::{ListPosition, StoreError};
 use ep_polling::time::Timestamp;
 
 use crate::error::{UnexpectedData, failed};
@@ -53,6 +54,11 @@ const DAY_MS: i64 = 24 * 60 * 60 * 1000;
 /// Returns the day since the epoch, in UTC.
 const fn day(at: Timestamp) -> i64 {
     at.millis().div_euclid(DAY_MS)
+}
+
+/// Returns the time and the id that precede the rest of a list, newest first. Those of the whole list precede every entry.
+fn preceding<I: ToString>(position: Option<ListPosition<I>>) -> (i64, String) {
+    position.map_or_else(|| (i64::MAX, String::new()), |last| (last.at.millis(), last.id.to_string()))
 }
 
 /// Checks a change of exactly one row. Any other number means that the ledger is inconsistent.

@@ -18,7 +18,7 @@ use ep_polling::time::Timestamp;
 
 use super::plans::RosterCache;
 use super::{Database, exactly_one};
-use crate::engine::{Connection, Durability, Engine};
+use crate::engine::{Connection, Durability, Engine, TransactionBody};
 use crate::rows::{
     self, BallotRow, CalibrationSumsRow, CountedPoll, CountedState, EndedPollRow, HeartbeatsRow, IdRow,
     ModelSumsRow, ServiceSumsRow, SettledRow, SlotSumsRow,
@@ -83,7 +83,7 @@ impl<E: Engine> ReputationStore for Database<E> {
 impl<E: Engine> Database<E> {
     /// Returns the ended polls that a statement selects. One snapshot for all, because each read on SQLite wakes a
     /// thread.
-    async fn ended(
+    pub(super) async fn ended(
         &self,
         sql: &'static str,
         values: &[Value<'_>],
@@ -94,7 +94,7 @@ impl<E: Engine> Database<E> {
 }
 
 /// An ended poll, with its ballots if it counts.
-type PollWithBallots = (CountedPoll, Vec<Ballot>);
+pub(super) type PollWithBallots = (CountedPoll, Vec<Ballot>);
 
 async fn ended<C: Connection>(
     db: &mut C,
@@ -239,6 +239,16 @@ async fn delete_content<C: Connection>(
 ) -> Result<(), StoreError> {
     let id = &poll.id;
     lock(db).await?;
+    blank(db, poll, at).await?;
+    db.execute(sql::REPLACE_REPLIES_OF, values![id, &*reply_of_deleted_poll()]).await?;
+    db.execute(sql::DELETE_UNOWNED_POLL, values![id]).await?;
+    change(db, removed, STORED).await?;
+    change(db, gone, DELETED).await
+}
+
+/// Deletes the content of a poll, but neither its sums nor its row.
+async fn blank<C: Connection>(db: &mut C, poll: &CountedPoll, at: Timestamp) -> Result<(), StoreError> {
+    let id = &poll.id;
     forget(db, poll).await?;
     delete_ballots(db, id).await?;
     for statement in [
@@ -249,11 +259,37 @@ async fn delete_content<C: Connection>(
     ] {
         db.execute(statement, values![id]).await?;
     }
-    db.execute(sql::REPLACE_REPLIES_OF, values![id, &*reply_of_deleted_poll()]).await?;
-    exactly_one(db.execute(sql::BLANK_POLL, values![id, at]).await?)?;
-    db.execute(sql::DELETE_UNOWNED_POLL, values![id]).await?;
-    change(db, removed, STORED).await?;
-    change(db, gone, DELETED).await
+    exactly_one(db.execute(sql::BLANK_POLL, values![id, at]).await?)
+}
+
+/// Deletes the content of settled polls that a statement selects, in a transaction. Their contribution moves to the sums of
+/// deleted polls. Returns `false` if one of them was counted, judged or deleted concurrently; then nothing changed.
+pub(super) async fn delete_contents<E: Engine>(
+    database: &Database<E>,
+    polls: Vec<PollWithBallots>,
+    at: Timestamp,
+    then: impl TransactionBody<E::Connection, ()>,
+) -> Result<bool, StoreError> {
+    let (mut gone, mut removed) = (Sums::default(), Sums::default());
+    for (poll, ballots) in &polls {
+        gone.add(&poll.sums(ballots, poll.judged));
+        if poll.is_counted() {
+            removed.take(&poll.counted_sums(ballots));
+        }
+    }
+    let deleting = database.0.transact(Durability::PowerLoss, move |db| {
+        async move {
+            lock(db).await?;
+            for (poll, _) in &polls {
+                blank(db, poll, at).await?;
+            }
+            change(db, &removed, STORED).await?;
+            change(db, &gone, DELETED).await?;
+            then(db).await
+        }
+        .boxed()
+    });
+    unless_conflicting(deleting.await, true)
 }
 
 /// Deletes the ballots and the plan of a locked poll, in any form.
@@ -271,7 +307,7 @@ pub(super) async fn lock<C: Connection>(db: &mut C) -> Result<(), StoreError> {
 
 const COUNTED_CONCURRENTLY: &str = "the poll was counted, judged or deleted concurrently";
 
-fn unless_counted(unchanged: bool) -> Result<(), StoreError> {
+pub(super) fn unless_counted(unchanged: bool) -> Result<(), StoreError> {
     if unchanged { Ok(()) } else { Err(StoreError::Conflict(COUNTED_CONCURRENTLY)) }
 }
 

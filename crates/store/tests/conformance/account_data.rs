@@ -5,7 +5,7 @@ use std::path::Path;
 use ep_kernel::caller::{FeedbackId, UserId};
 use ep_kernel::ports::{
     AccountDeletion, AccountDeletionOutcome, AgentTask, DeletionObstacles, Epoch, FeedbackEntry, NewFeedback,
-    NewSession, PollDeletion, StoreError, TaskState, TaskWork,
+    NewSession, PollDeletion, PollSearch, StoreError, TaskState, TaskWork,
 };
 use ep_kernel::session_token::TokenHash;
 use ep_kernel::webhook_url::WebhookUrl;
@@ -175,7 +175,13 @@ async fn a_deleted_poll_is_missing_from_lists_but_not_from_ledger_and_sums(db: T
     assert!(matches!(db.polls.delete(&poll.id, at(9)).await, Err(StoreError::NotFound(_))));
     let history = db.store.history();
     assert!(history.polls_of(user, 9, 0).await.unwrap().is_empty());
-    assert!(history.find_polls(user, &["tabs"], false, 9, 0).await.unwrap().is_empty());
+    assert!(
+        history
+            .find_polls(user, PollSearch { words: &["tabs"], ..PollSearch::default() }, 9, 0)
+            .await
+            .unwrap()
+            .is_empty()
+    );
     assert_eq!(history.spending(user, at(0)).await.unwrap()[0].cost, usd(60), "its cost stays");
     assert!(db.store.agent_tasks().find(user, "task").await.unwrap().is_none());
     assert!(db.store.webhooks().notifications_of(user, 9).await.unwrap().is_empty());

@@ -25,6 +25,7 @@ on_both_engines!(
     a_batch_ends_when_its_rows_have_ended,
     answers_are_reviewed_in_the_order_of_their_doubt,
     a_batch_is_shared_by_its_owner,
+    only_the_newest_failed_batches_stay,
     cancelled_and_expired_batches_finish_what_was_begun,
     ended_batches_and_old_files_are_deleted,
     the_end_of_a_batch_is_notified_once,
@@ -458,6 +459,36 @@ async fn the_end_of_a_batch_is_notified_once(db: TestDatabase) {
     assert_eq!(notification(usual).await.unwrap().state, NotificationState::Delivered);
     assert_eq!(notification(own.id).await.unwrap().last_error.as_deref(), Some("410"));
     assert_eq!(batches.delete_old_batches(at(2_000), 9).await.unwrap(), 3);
+}
+
+async fn only_the_newest_failed_batches_stay(db: TestDatabase) {
+    let (user, other) = (db.user(0).await, db.user(0).await);
+    let batches = db.store.batches();
+    let others = new_batch(other, file(&db, other, &["1"]).await);
+    batches.create_batch(&others, limits(9)).await.unwrap();
+    batches.fail_batch(others.id, &[], at(9)).await.unwrap();
+    let ended = started(&db, user, &["1"], None).await;
+    cancelled(&db, user, ended).await;
+    let rows = file(&db, user, &["1"]).await;
+    let mut created = Vec::new();
+    for number in 0..9 {
+        let batch = NewBatch { created_at: at(1_000 + number), ..new_batch(user, rows) };
+        batches.create_batch(&batch, limits(1)).await.unwrap();
+        batches.fail_batch(batch.id, &[], at(2_000)).await.unwrap();
+        created.insert(0, batch.id);
+    }
+    let found: Vec<BatchId> =
+        batches.batches_of(user, None, 99).await.unwrap().into_iter().map(|batch| batch.id).collect();
+    let with_results = async || -> Vec<BatchId> {
+        let found = batches.batches_with_results(user, None, 99).await.unwrap();
+        found.into_iter().map(|batch| batch.id).collect()
+    };
+    assert_eq!(with_results().await, [ended]);
+    batches.erase_results(ended, RowKind::Failed).await.unwrap();
+    assert!(with_results().await.is_empty());
+    let stored = limits(1).failed as usize + 1;
+    assert_eq!(found, [&created[..stored], &[ended]].concat(), "the newest failed ones, and all others");
+    assert!(batches.batch(other, others.id).await.unwrap().is_some());
 }
 
 async fn ended_batches_and_old_files_are_deleted(db: TestDatabase) {

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use ep_kernel::ports::{Epoch, NewPoll, PollRecord};
+use ep_kernel::ports::{Epoch, NewPoll, PollRecord, PollSearch};
 use ep_polling::ballot::Ballot;
 use ep_polling::money::Settlement;
 use ep_polling::plan::Plan;
@@ -126,7 +126,12 @@ async fn settled_polls_of_earlier_releases_are_converted(db: TestDatabase) {
             assert_eq!(db.polls.ballots(&poll.id, 19).await.unwrap(), old_ballots(20..=20));
             let owner = poll.owner.unwrap();
             assert_eq!(db.store.history().polls_of(owner, 5, 0).await.unwrap(), listed[index]);
-            let found = db.store.history().find_polls(owner, &["SPACES"], false, 5, 0).await.unwrap();
+            let found = db
+                .store
+                .history()
+                .find_polls(owner, PollSearch { words: &["SPACES"], ..PollSearch::default() }, 5, 0)
+                .await
+                .unwrap();
             assert_eq!(found.len(), 1);
             assert_eq!(db.store.history().spending(owner, at(0)).await.unwrap()[0].polls, 1);
         }

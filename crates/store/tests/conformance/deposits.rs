@@ -13,6 +13,7 @@ on_both_engines!(
     a_payer_without_an_account_gets_one,
     a_failed_deposit_may_begin_again,
     due_deposits_alternate_between_payers,
+    open_deposits_are_listed_whether_due_or_not,
     a_transfer_is_credited_once_it_is_final,
     the_audit_finds_deposits_without_credit,
 );
@@ -51,6 +52,17 @@ fn received(user: UserId, block: u64) -> Received {
 async fn credit(db: &TestDatabase, deposit: &NewDeposit, transfer: &Transfer) -> CreditedDeposit {
     let payer = sign_up(deposit.payment.payer, 0);
     db.deposits.credit_deposit(&deposit.payment.reference, transfer, &payer, at(5), at(6)).await.unwrap()
+}
+
+/// Returns the ids of all open deposits, in pages of two.
+async fn open(db: &TestDatabase) -> Vec<DepositId> {
+    let (mut ids, mut after) = (Vec::new(), String::new());
+    loop {
+        let page = db.deposits.open_deposits(&after, 2).await.unwrap();
+        let Some(last) = page.last() else { return ids };
+        after.clone_from(&last.deposit.payment.reference);
+        ids.extend(page.into_iter().map(|found| found.deposit.id));
+    }
 }
 
 /// Returns the ids of the due deposits.
@@ -123,6 +135,24 @@ async fn a_failed_deposit_may_begin_again(db: TestDatabase) {
     db.deposits.fail_deposit(&new.payment.reference, None).await.unwrap();
     assert!(credit(&db, &new, &moved(7, true)).await.now);
     db.assert_consistent().await;
+}
+
+async fn open_deposits_are_listed_whether_due_or_not(db: TestDatabase) {
+    let mut expected = Vec::new();
+    for number in 0..5 {
+        let new = deposit(wallet(), None);
+        db.deposits.begin_deposit(&new, at(1_000 * number)).await.unwrap();
+        expected.push(new);
+    }
+    let [settled, refused, ..] = &expected[..] else { panic!() };
+    credit(&db, settled, &moved(7, true)).await;
+    db.deposits.fail_deposit(&refused.payment.reference, None).await.unwrap();
+    let mut expected: Vec<DepositId> = expected[2..].iter().map(|new| new.id).collect();
+    let mut found = open(&db).await;
+    found.sort_unstable();
+    expected.sort_unstable();
+    assert_eq!(found, expected);
+    assert_eq!(due(&db, 2_000, 9, 9).await.len(), 1);
 }
 
 async fn due_deposits_alternate_between_payers(db: TestDatabase) {

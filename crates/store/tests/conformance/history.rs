@@ -1,10 +1,13 @@
 //! Lists of an account's polls.
 
-use ep_kernel::ports::{Closing, DaySpending, Epoch, NewPoll, PastEnd, PastPoll};
+use ep_kernel::batch_id::BatchId;
+use ep_kernel::ports::{Closing, DaySpending, Epoch, NewPoll, PastEnd, PastPoll, PollScope, PollSearch};
 use ep_polling::money::Settlement;
+use ep_polling::poll_id::PollId;
 use ep_polling::tally::Tally;
+use ep_polling::time::Timestamp;
 
-use crate::test_database::{TestDatabase, at, ballots, closing, hold, lease, new_poll, usd};
+use crate::test_database::{TestDatabase, at, ballots, closing, hold, lease, new_poll, random, usd};
 
 on_both_engines!(
     lists_the_result_of_a_poll,
@@ -12,6 +15,7 @@ on_both_engines!(
     pages_after_a_poll_do_not_shift,
     polls_are_found_by_words,
     private_polls_are_marked,
+    rows_of_batches_are_listed_apart,
     running_polls_are_found,
     spending_is_summed_by_day,
 );
@@ -100,7 +104,8 @@ async fn pages_after_a_poll_do_not_shift(db: TestDatabase) {
     ids.sort_by(|a, b| b.cmp(a));
     let history = db.store.history();
     let mut seen = Vec::new();
-    while let Ok(page) = history.polls_after(user, 2, seen.last().map(|(time, id)| (*time, id))).await
+    while let Ok(page) =
+        history.polls_after(user, PollScope::Asked, 2, seen.last().map(|(time, id)| (*time, id))).await
         && !page.is_empty()
     {
         assert!(page.len() <= 2);
@@ -133,7 +138,10 @@ async fn polls_are_found_by_words(db: TestDatabase) {
     }
     let history = db.store.history();
     let found = async |words: &[&str], limit, offset| -> Vec<String> {
-        let polls = history.find_polls(user, words, false, limit, offset).await.unwrap();
+        let polls = history
+            .find_polls(user, PollSearch { words, ..PollSearch::default() }, limit, offset)
+            .await
+            .unwrap();
         polls.into_iter().map(|poll| poll.question).collect()
     };
     for (words, positions) in [
@@ -154,6 +162,62 @@ async fn polls_are_found_by_words(db: TestDatabase) {
         assert_eq!(found(words, 20, 0).await, expected, "{words:?}");
     }
     assert_eq!(found(&["s"], 2, 1).await, [questions[2], questions[1]]);
+}
+
+async fn rows_of_batches_are_listed_apart(db: TestDatabase) {
+    let (user, other) = (db.user(0).await, db.user(0).await);
+    let batches = [BatchId::from_random(random()), BatchId::from_random(random())];
+    let mut ids: [Vec<PollId>; 3] = Default::default();
+    for number in 0..9 {
+        let place = number as usize % 3;
+        let batch = batches.get(place);
+        let request_ref = batch.map(|batch| batch.reference(number as u32));
+        for owner in [user, other] {
+            // A reference opens one poll.
+            let request_ref = request_ref.clone().map(|name| if owner == user { name } else { name + "#1" });
+            let poll = NewPoll { created_at: at(number), request_ref, ..new_poll(Some(owner), None) };
+            db.polls.open(&poll, &lease("a", 60_000)).await.unwrap();
+            if owner == user {
+                ids[place].insert(0, poll.id);
+            }
+        }
+    }
+    let [first, second, asked] = ids;
+    let all = db.store.history().polls_after(user, PollScope::All, 20, None).await.unwrap();
+    assert_eq!(all.len(), 9);
+    let history = db.store.history();
+    for (scope, expected) in [
+        (PollScope::Asked, &asked),
+        (PollScope::Batch(batches[0]), &first),
+        (PollScope::Batch(batches[1]), &second),
+    ] {
+        let mut seen: Vec<(Timestamp, PollId)> = Vec::new();
+        loop {
+            let after = seen.last().map(|(time, id)| (*time, id));
+            let page = history.polls_after(user, scope, 2, after).await.unwrap();
+            if page.is_empty() {
+                break;
+            }
+            seen.extend(page.into_iter().map(|poll| (poll.created_at, poll.id)));
+        }
+        assert_eq!(seen.into_iter().map(|(_, id)| id).collect::<Vec<_>>(), *expected, "{scope:?}");
+    }
+    let ids = |polls: Vec<PastPoll>| polls.into_iter().map(|poll| poll.id).collect::<Vec<_>>();
+    assert_eq!(ids(history.polls_of(user, 20, 0).await.unwrap()), asked);
+    for (batch, expected) in [(None, &asked), (Some(batches[1]), &second)] {
+        for running in [false, true] {
+            for words in [&[][..], &["tabs"]] {
+                let search = PollSearch { words, running, batch };
+                assert_eq!(
+                    ids(history.find_polls(user, search, 20, 0).await.unwrap()),
+                    *expected,
+                    "{search:?}"
+                );
+            }
+            let nothing = PollSearch { words: &["nowhere"], running, batch };
+            assert!(history.find_polls(user, nothing, 20, 0).await.unwrap().is_empty());
+        }
+    }
 }
 
 async fn private_polls_are_marked(db: TestDatabase) {
@@ -177,7 +241,8 @@ async fn running_polls_are_found(db: TestDatabase) {
     db.polls.close(&settling, Epoch::FIRST, &[], &closing(None), Settlement::Later).await.unwrap();
     let history = db.store.history();
     let found = async |words: &[&str]| -> Vec<_> {
-        let polls = history.find_polls(user, words, true, 20, 0).await.unwrap();
+        let polls =
+            history.find_polls(user, PollSearch { words, running: true, batch: None }, 20, 0).await.unwrap();
         polls.into_iter().map(|poll| poll.id).collect()
     };
     assert_eq!(found(&[]).await, std::slice::from_ref(&running));
@@ -206,11 +271,20 @@ async fn spending_is_summed_by_day(db: TestDatabase) {
         let captured = usd(held.map_or(0, |amount| amount - 1));
         db.polls.settle(&poll.id, Epoch::FIRST, captured, usd(9), at(9)).await.unwrap();
     }
+    let batch = BatchId::from_random(random());
+    let row = NewPoll {
+        created_at: at(DAY),
+        request_ref: Some(batch.reference(1)),
+        ..new_poll(Some(user), Some(hold(1, 300)))
+    };
+    db.polls.open(&row, &lease("a", 60_000)).await.unwrap();
+    db.polls.close(&row.id, Epoch::FIRST, &[], &closing(None), Settlement::Later).await.unwrap();
+    db.polls.settle(&row.id, Epoch::FIRST, usd(299), usd(0), at(9)).await.unwrap();
     let running = NewPoll { created_at: at(DAY), ..new_poll(Some(user), None) };
     db.polls.open(&running, &lease("a", 60_000)).await.unwrap();
     let expected = [
-        DaySpending { day: at(DAY), polls: 2, cost: usd(399 + spent + 9) },
-        DaySpending { day: at(4 * DAY), polls: 1, cost: usd(299) },
+        DaySpending { day: at(DAY), polls: 2, batch_rows: 1, cost: usd(399 + spent + 9 + 299) },
+        DaySpending { day: at(4 * DAY), polls: 1, batch_rows: 0, cost: usd(299) },
     ];
     let history = db.store.history();
     assert_eq!(history.spending(user, at(DAY)).await.unwrap(), expected);

@@ -258,7 +258,7 @@ pub fn lease(worker: &str, lasts: u64) -> Lease {
 
 /// Returns the limits of an account with this number of open batches.
 pub const fn limits(open: u32) -> BatchLimits {
-    BatchLimits { open, results_bytes: 1 << 20 }
+    BatchLimits { open, results_bytes: 1 << 20, failed: 3 }
 }
 
 pub fn hold(at_least: i64, at_most: i64) -> Hold {
