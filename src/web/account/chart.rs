@@ -90,17 +90,17 @@ impl Bar {
     fn of(index: usize, day: &SpendingOfDay, step: f64, end: f64) -> Self {
         let height = height(cost(day), end);
         let DayRow { day, polls, batch_rows, cost } = day.into();
-        let mut polls = if polls == 1 { "1 poll".to_owned() } else { format!("{polls} polls") };
-        match batch_rows {
-            0 => {}
-            1 => polls.push_str(" and 1 row of a batch"),
-            _ => polls.push_str(&format!(" and {batch_rows} rows of batches")),
-        }
+        let polls = if polls == 1 { "1 poll".to_owned() } else { format!("{polls} polls") };
+        let rows = match batch_rows {
+            0 => String::new(),
+            1 => " and 1 row of a batch".to_owned(),
+            _ => format!(" and {batch_rows} rows of batches"),
+        };
         Self {
             x: rounded((index as f64 + (1.0 - BAR_SHARE) / 2.0) * step),
             y: rounded(BOTTOM - height),
             height,
-            title: format!("{day}: {cost}, {polls}"),
+            title: format!("{day}: {cost}, {polls}{rows}"),
         }
     }
 }

@@ -94,7 +94,8 @@ pub trait AccountDataStore: Send + Sync {
 
     /// Deletes the personal data of an account, in one transaction: its address, identities, sessions,
     /// webhook, notifications, agent tasks, panels, feedback and the labels of its keys. Its keys are revoked. Its
-    /// polls and ledger entries stay under its id, and deposits under the payer's address. Returns
+    /// polls and ledger entries stay under its id, and deposits under the payer's address; the private polls of its
+    /// batches are queued to be deleted. Returns
     /// [`AccountDeletionOutcome::Rejected`] while one of the [`DeletionObstacles`] remains. Acknowledged once
     /// a power loss cannot undo it.
     async fn delete_account(&self, deletion: AccountDeletion) -> Result<AccountDeletionOutcome, StoreError>;
