@@ -25,7 +25,7 @@ fn row(id: &str) -> Value {
     json!({ "custom_id": id, "method": "POST", "url": CHAT, "body": body })
 }
 
-fn rows(count: usize) -> String {
+pub(crate) fn rows(count: usize) -> String {
     let lines: Vec<String> = (0..count).map(|number| row(&format!("row-{number}")).to_string()).collect();
     lines.join("\n") + "\n"
 }
@@ -48,13 +48,13 @@ async fn send_form(client: &Client, form: String) -> Reply {
     client.send(client.request(Method::POST, "/v1/files").header("content-type", kind).body(body)).await
 }
 
-async fn upload(client: &Client, content: &str) -> String {
+pub(crate) async fn upload(client: &Client, content: &str) -> String {
     let file = send_form(client, form("batch", content)).await.expect(200);
     assert_eq!((&file["object"], &file["bytes"]), (&json!("file"), &json!(content.len())));
     file["id"].as_str().unwrap().to_owned()
 }
 
-async fn create(client: &Client, file: &str) -> String {
+pub(crate) async fn create(client: &Client, file: &str) -> String {
     let request = json!({ "input_file_id": file, "endpoint": CHAT, "completion_window": "24h" });
     let batch = client.post("/v1/batches", &request).await.expect(200);
     assert_eq!((&batch["object"], &batch["status"]), (&json!("batch"), &json!("validating")));
@@ -62,7 +62,7 @@ async fn create(client: &Client, file: &str) -> String {
 }
 
 /// Waits for the end of a batch.
-async fn ended(client: &Client, id: &str) -> Value {
+pub(crate) async fn ended(client: &Client, id: &str) -> Value {
     for _ in 0..600 {
         let batch = client.get(&format!("/v1/batches/{id}")).await.expect(200);
         if !["validating", "in_progress", "cancelling"].contains(&batch["status"].as_str().unwrap()) {
@@ -79,7 +79,7 @@ async fn lines(client: &Client, file: &Value) -> Vec<Value> {
     reply.text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
 }
 
-async fn account(service: &Service) -> Client {
+pub(crate) async fn account(service: &Service) -> Client {
     service.user_with(MicroUsd::new(5_000_000)).await.1
 }
 
@@ -87,51 +87,6 @@ async fn account(service: &Service) -> Client {
 async fn money(client: &Client) -> (i64, i64) {
     let balance = client.get("/api/balance").await.expect(200);
     (balance["balance_cents"].as_i64().unwrap(), balance["held_cents"].as_i64().unwrap())
-}
-
-#[tokio::test]
-async fn rows_are_left_out_of_lists_of_polls_and_listed_by_their_batch() {
-    let service = Setup::demo().boot().await;
-    let (client, stranger) = (account(&service).await, account(&service).await);
-    let asked = client.poll(json!({ "preset": "trio" })).await.expect(200)["poll_id"].clone();
-    let file = upload(&client, &rows(5)).await;
-    let id = create(&client, &file).await;
-    assert_eq!(ended(&client, &id).await["status"], "completed");
-    let of = |list: &Value, name: &str| -> Vec<Value> {
-        list.as_array().unwrap().iter().map(|poll| poll[name].clone()).collect()
-    };
-    let listed = client.get("/api/polls").await.expect(200);
-    assert_eq!(of(&listed["polls"], "poll_id"), [asked.clone()]);
-    for path in ["/api/results", "/api/results?search=e", "/api/results/recent"] {
-        assert_eq!(of(&client.get(path).await.expect(200), "resultId"), [asked.clone()], "{path}");
-    }
-    // Clients count the polls of a batch by the filter, page by page.
-    let mut counted = Vec::new();
-    let mut cursor = String::new();
-    loop {
-        let page = client.get(&format!("/api/polls?batch_id={id}&limit=2{cursor}")).await.expect(200);
-        counted.extend(of(&page["polls"], "poll_id"));
-        let Some(next) = page["next_cursor"].as_str() else { break };
-        cursor = format!("&cursor={next}");
-    }
-    assert_eq!(counted.len(), 5);
-    let found = client.get(&format!("/api/results?batch_id={id}&search=grade")).await.expect(200);
-    assert_eq!(of(&found, "resultId"), counted);
-    for path in ["/api/polls", "/api/results"] {
-        let others = stranger.get(&format!("{path}?batch_id={id}")).await.expect(200);
-        let others = others.as_array().or_else(|| others["polls"].as_array()).unwrap().clone();
-        assert!(others.is_empty(), "{path}");
-        let refused = client.get(&format!("{path}?batch_id=5")).await.refused(400);
-        assert!(refused.contains("batch_id"), "{refused}");
-    }
-    let days = client.get("/api/spending").await.expect(200)["days"].clone();
-    let sum =
-        |name: &str| -> u64 { days.as_array().unwrap().iter().map(|day| day[name].as_u64().unwrap()).sum() };
-    assert_eq!((sum("polls"), sum("batch_rows")), (1, 5));
-    let page = client.get("/account").await.text;
-    assert!(!page.contains("Polls in 30 days") || page.contains("and 5 rows of batches"), "{page}");
-    let export = client.get("/api/account/export?limit=100").await;
-    assert!(counted.iter().all(|poll| export.text.contains(poll.as_str().unwrap())), "{}", export.text);
 }
 
 #[tokio::test]

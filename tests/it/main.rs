@@ -24,6 +24,7 @@ mod account_data;
 mod adding_a_tool;
 mod architecture;
 mod bad_input;
+mod batch_lists;
 mod batches;
 mod bodies;
 mod calibration;

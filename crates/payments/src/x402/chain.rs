@@ -364,7 +364,7 @@ mod tests {
             confirmations: 0,
         };
         let url = format!("http://{}", nodes.local_addr().unwrap());
-        let node = Node::new(reqwest::Client::new(), url.into(), 1);
+        let node = Node::new(ep_outgoing::client_builder().build().unwrap(), url.into(), 1);
         let reference = format!("{}0xaa:0x{}", config.reference_prefix(), "1".repeat(64));
         let payment = Payment { reference, ..payment('1') };
         let chain = Chain::new(node, Arc::new(config));
