@@ -347,6 +347,26 @@ async fn the_money_of_a_batch_is_set_aside_together() {
 }
 
 #[tokio::test]
+async fn a_repeated_request_for_a_batch_is_marked() {
+    let service = Setup::demo().boot().await;
+    let client = account(&service).await;
+    let file = upload(&client, &rows(1)).await;
+    let request = json!({ "input_file_id": file, "endpoint": CHAT });
+    let key = [("idempotency-key", "batch-1")];
+    let first = client.post_with("/v1/batches", &request, &key).await;
+    assert_eq!((first.status, first.header("idempotent-replayed")), (200, ""), "{}", first.text);
+    let retry = [("x-stainless-retry-count", "1")];
+    for headers in [&key, &retry] {
+        let again = client.post_with("/v1/batches", &request, headers).await;
+        assert_eq!((again.status, again.header("idempotent-replayed")), (200, "true"), "{}", again.text);
+        assert_eq!(again.json()["id"], first.json()["id"]);
+    }
+    let new = client.post_with("/v1/batches", &request, &[("idempotency-key", "batch-2")]).await;
+    assert_eq!((new.status, new.header("idempotent-replayed")), (200, ""), "{}", new.text);
+    assert_ne!(new.json()["id"], first.json()["id"]);
+}
+
+#[tokio::test]
 async fn a_cancelled_batch_finishes_what_was_begun() {
     let script = Script { held: true, ..Script::panel(3) };
     let service = Setup::scripted(script).with("EP_BATCH_ROWS", "2").boot().await;

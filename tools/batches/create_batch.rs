@@ -182,7 +182,7 @@ impl Tool for CreateBatch {
             notify,
             request_ref: cx.request_ref.clone(),
         };
-        let created = cx.batches().create(request).await;
+        let created = cx.batches().create(request).await.map(|created| created.record);
         // The request was refused, or repeats another one.
         if is_inline && created.as_ref().map_or(true, |batch| batch.file != file) {
             cx.batches().discard_file(user, file).await;

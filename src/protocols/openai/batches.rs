@@ -5,7 +5,7 @@ use std::time::Duration;
 use axum::body::Body;
 use axum::http::{HeaderMap, Response};
 use ep_kernel::batch_id::BatchId;
-use ep_kernel::batches::{BatchRequest, RETENTION, no_such_batch};
+use ep_kernel::batches::{BatchRequest, CreatedBatch, RETENTION, no_such_batch};
 use ep_kernel::fault::{Fault, Kind};
 use ep_kernel::guard::Admission;
 use ep_kernel::idempotency::check_key;
@@ -22,7 +22,7 @@ use super::request::{object, present};
 use super::responses::usage_object;
 use super::retries::is_retry;
 use super::upload::retention;
-use crate::http::{AppState, Exchange, json as json_response, read_json};
+use crate::http::{AppState, Exchange, json as json_response, read_json, replayed};
 
 /// Maximum number of batches on a page (OpenAI's limit).
 const MAX_PAGE: u32 = 100;
@@ -71,16 +71,23 @@ pub(super) async fn create(exchange: Exchange, admission: Admission) -> Result<R
         request_ref: key.map(|key| format!("v1-batch-{user}-{key}")),
     };
     let repeated = if is_retry(&parts.headers) { repeated(&state, &request).await? } else { None };
-    let batch = if let Some(batch) = repeated { batch } else { create_new(&state, request).await? };
-    Ok(json_response(200, &shown(&batch)))
+    let CreatedBatch { record, is_repeated } = match repeated {
+        Some(record) => CreatedBatch { record, is_repeated: true },
+        None => create_new(&state, request).await?,
+    };
+    let mut response = json_response(200, &shown(&record));
+    if is_repeated {
+        replayed(&mut response);
+    }
+    Ok(response)
 }
 
 /// Creates a batch, or finds the one that an earlier request with the same key has created.
-async fn create_new(state: &AppState, request: BatchRequest) -> Result<BatchRecord, Fault> {
+async fn create_new(state: &AppState, request: BatchRequest) -> Result<CreatedBatch, Fault> {
     let (file, terms) = (request.file, request.terms.clone());
-    let batch = state.app.ports.batches.create(request).await?;
-    if batch.file == file && batch.terms == terms {
-        return Ok(batch);
+    let created = state.app.ports.batches.create(request).await?;
+    if created.record.file == file && created.record.terms == terms {
+        return Ok(created);
     }
     let text = "this Idempotency-Key was used with another request; send the same request, or a new key";
     Err(Fault::new(Kind::IdempotencyMismatch, text))

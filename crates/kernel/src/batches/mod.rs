@@ -93,6 +93,15 @@ pub struct BatchRequest {
     pub request_ref: Option<String>,
 }
 
+/// A batch after a request to create it.
+#[derive(Debug)]
+pub struct CreatedBatch {
+    /// The batch.
+    pub record: BatchRecord,
+    /// True if an earlier request with the same reference has created it.
+    pub is_repeated: bool,
+}
+
 /// Creates batches and works through them.
 pub struct Batches {
     store: Arc<dyn BatchStore>,
@@ -214,8 +223,8 @@ impl Batches {
         Ok(self.files.lines(id, after, READ_TOGETHER).await?)
     }
 
-    /// Creates a batch.
-    pub async fn create(&self, request: BatchRequest) -> Result<BatchRecord, Fault> {
+    /// Creates a batch, or finds the one that an earlier request with the same reference has created.
+    pub async fn create(&self, request: BatchRequest) -> Result<CreatedBatch, Fault> {
         let BatchRequest { user, key, file, terms, keep, notify, request_ref } = request;
         if !self.endpoints.contains(&terms.endpoint.as_str()) {
             let rule = format!("must be one of {}", self.endpoints.join(", "));
@@ -237,7 +246,7 @@ impl Batches {
         };
         let id = self.store.create_batch(&batch, OF_ACCOUNT).await?;
         self.changed.notify_one();
-        self.batch(user, id).await
+        Ok(CreatedBatch { record: self.batch(user, id).await?, is_repeated: id != batch.id })
     }
 
     /// Returns the batch that the request with this reference has created.

@@ -170,7 +170,7 @@ impl World {
             notify: None,
             request_ref: None,
         };
-        self.batches.create(request).await.unwrap().id
+        self.batches.create(request).await.unwrap().record.id
     }
 
     async fn batch(&self, id: BatchId) -> BatchRecord {
