@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 use super::operation_help::operation_help;
 use super::target::Target;
 use super::{End, Ep, print};
-use crate::config::Config;
+use crate::config::{Config, nearest};
 
 #[derive(clap::Args)]
 pub(super) struct Arguments {
@@ -55,7 +55,7 @@ impl TypedValueParser for OperationParser {
         let name = value.to_string_lossy();
         ep_tools::find(&name).ok_or_else(|| {
             let message =
-                format!("there is no operation {name};{} `ep call` lists all operations\n", nearest(&name));
+                format!("there is no operation {name};{} `ep call` lists all operations\n", hint(&name));
             clap::Error::raw(ErrorKind::ValueValidation, message).with_cmd(command)
         })
     }
@@ -66,11 +66,9 @@ impl TypedValueParser for OperationParser {
 }
 
 /// Returns a hint with the most similar name, if one is similar.
-fn nearest(name: &str) -> String {
-    let similarity = |entry: &Entry| strsim::normalized_damerau_levenshtein(name, entry.spec.name);
-    let best = TOOLS.iter().max_by(|one, other| similarity(one).total_cmp(&similarity(other)));
-    best.filter(|entry| similarity(entry) > 0.6)
-        .map_or_else(String::new, |entry| format!(" did you mean {}?", entry.spec.name))
+fn hint(name: &str) -> String {
+    let near = nearest(name, TOOLS.iter().map(|entry| entry.spec.name));
+    near.map_or_else(String::new, |near| format!(" did you mean {near}?"))
 }
 
 /// Prints the help of an operation or of the command, or the list of operations.

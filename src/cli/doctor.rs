@@ -215,7 +215,7 @@ pub(super) async fn run(config: &Config, arguments: Arguments) -> anyhow::Result
         }
         if unpriced > 0 {
             print(&format!(
-                "{unpriced} of them have no listed price. Polls that are charged exclude them. If they are free, set \
+                "{unpriced} of them without a listed price. Polls that are charged exclude such models. If they are free, set \
                  EP_UPSTREAM_UNPRICED_FREE=true."
             ))?;
         }

@@ -1,6 +1,7 @@
 //! Hints before a poll or a server starts: the voting models, and ways to use others.
 
 use console::style;
+use ep_polling::counted::counted;
 
 use crate::config::{Config, Demo};
 use crate::telemetry::is_json;
@@ -44,8 +45,8 @@ pub(super) async fn banner(config: &Config) {
 async fn local_servers() -> Vec<String> {
     let found = ep_upstream::detect::local_servers().await.into_iter();
     let hint = found.map(|server| {
-        let (name, url, models) = (&server.name, &server.base_url, server.models);
-        format!("Found {name} with {models} models. To ask them: EP_UPSTREAM_URL={url}")
+        let (name, url, models) = (&server.name, &server.base_url, counted(server.models, "model"));
+        format!("Found {name} with {models}. To ask them: EP_UPSTREAM_URL={url}")
     });
     hint.collect()
 }

@@ -15,12 +15,15 @@ mod prompt;
 mod remote;
 mod shell_files;
 mod show;
+mod stored;
 mod target;
+mod typed_flags;
 
 use std::io::{IsTerminal, Write};
 use std::process::ExitCode;
 use std::time::Duration;
 
+use clap::error::{ContextKind, ContextValue};
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 use ep_kernel::fault::Fault;
 use tokio::time::Instant;
@@ -48,6 +51,8 @@ struct Ep {
 enum Command {
     /// Ask the models a question
     Poll(poll::Arguments),
+    /// Print the result of a stored poll
+    Show(stored::Arguments),
     /// Label the rows of a file by the votes of several models
     Label(label::Arguments),
     /// Judge models and panels of models on labelled rows
@@ -115,9 +120,10 @@ pub(crate) const INTERRUPTED: u8 = 130;
 pub fn main() -> ExitCode {
     // `ep poll` prompts for missing arguments on a terminal.
     let is_required = !std::io::stdin().is_terminal();
-    let arguments = Ep::command()
+    let arguments = negative_numbers(Ep::command())
         .mut_subcommand("poll", |poll| poll.mut_arg("question", |question| question.required(is_required)));
-    let Ep { command } = Ep::from_arg_matches(&arguments.get_matches()).unwrap_or_else(|error| error.exit());
+    let matches = arguments.try_get_matches().unwrap_or_else(|error| advised(error).exit());
+    let Ep { command } = Ep::from_arg_matches(&matches).unwrap_or_else(|error| error.exit());
     // Installs rustls with ring for all TLS clients of this process. Fails only if a provider is already installed.
     let _ = rustls::crypto::ring::default_provider().install_default();
     let runtime = match tokio::runtime::Builder::new_multi_thread().enable_all().build() {
@@ -133,10 +139,32 @@ pub fn main() -> ExitCode {
         Ok(End::Done) => ExitCode::SUCCESS,
         Ok(End::Code(code)) => ExitCode::from(code),
         Err(error) => {
-            eprintln!("ep: {}", printable(&format!("{error:#}")));
+            eprintln!("ep: {}", printable(&described(&error)));
             ExitCode::from(exit_code(&error))
         }
     }
+}
+
+/// Lets every flag take a negative number as its value, so that its own message says what is wrong with it.
+fn negative_numbers(command: clap::Command) -> clap::Command {
+    let with_value = |arg: clap::Arg| {
+        let takes_number = arg.get_action().takes_values() && !arg.is_positional();
+        if takes_number { arg.allow_negative_numbers(true) } else { arg }
+    };
+    command.mut_args(with_value).mut_subcommands(negative_numbers)
+}
+
+/// Corrects the advice for a value that begins with a hyphen: after `--`, it would be an argument without a flag.
+fn advised(mut error: clap::Error) -> clap::Error {
+    let given = match error.get(ContextKind::InvalidArg) {
+        Some(ContextValue::String(given)) if given.starts_with('-') => given.clone(),
+        _ => return error,
+    };
+    if error.get(ContextKind::Suggested).is_some() {
+        let advice = format!("to pass '{given}' as the value of a flag, join them: --option='{given}'");
+        error.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![advice.into()]));
+    }
+    error
 }
 
 async fn run(command: Command) -> anyhow::Result<End> {
@@ -159,11 +187,12 @@ async fn run(command: Command) -> anyhow::Result<End> {
     }
     let config = config?;
     match command {
-        Command::Poll(arguments) => poll::run(&quietly(config), arguments).await,
+        Command::Poll(arguments) => poll::run(&with_log(config, WARNINGS), arguments).await,
+        Command::Show(arguments) => stored::run(&with_log(config, WARNINGS), arguments).await,
         Command::Label(arguments) => label::run(&quietly(config), arguments).await,
         Command::Panel(command) => label::evaluation::run(&quietly(config), command).await,
-        Command::Call(arguments) => call::run(&quietly(config), arguments).await,
-        Command::Doctor(arguments) => doctor::run(&quietly(config), arguments).await,
+        Command::Call(arguments) => call::run(&with_log(config, WARNINGS), arguments).await,
+        Command::Doctor(arguments) => doctor::run(&with_log(config, WARNINGS), arguments).await,
         Command::Backup(arguments) => backup::run(&quietly(config), arguments).await,
         Command::Admin(command) => admin::run(&quietly(config), command).await,
         Command::Mcp { toolsets } => {
@@ -203,26 +232,32 @@ async fn serve(config: Result<Config, ConfigError>, flags: Serve) -> anyhow::Res
         // The settings are invalid: use only the log settings of the environment.
         Err(_) => Telemetry::from_environment(|name| std::env::var(name).ok()),
     };
-    let started = telemetry::start_logging(&telemetry);
-    if started.is_err() {
+    if telemetry::start_logging(&telemetry).is_err() {
         telemetry::start_logging(&Telemetry { log: "info".into(), ..telemetry.clone() })?;
     }
+    warn_of_unknown_variables();
     let served = async {
-        started?;
         let mut config = config?;
         if let Some(listen) = flags.listen {
             config.server.listen = listen;
         }
-        config.server.base_url = flags.base_url.unwrap_or(config.server.base_url);
+        if let Some(base_url) = flags.base_url {
+            config.server.base_url = base_url;
+            config.origins.set("server", "base_url", "--base-url");
+        }
         config.check_base_url()?;
-        config.database.url = flags.database_url.map_or(config.database.url, Into::into);
+        if let Some(url) = flags.database_url {
+            config.database.url = url.into();
+            config.origins.set("database", "url", "--database-url");
+        }
+        config.check_database_url()?;
         hints::banner(&config).await;
         server::serve(&config, stop_signal()).await
     };
     match served.await {
         Ok(()) => Ok(End::Done),
         Err(error) if telemetry::is_json(telemetry.log_format) => {
-            tracing::error!(error = %format!("{error:#}"), "the server failed");
+            tracing::error!(error = described(&error), "the server failed");
             Ok(End::Code(exit_code(&error)))
         }
         Err(error) => Err(error),
@@ -234,10 +269,39 @@ fn exit_code(error: &anyhow::Error) -> u8 {
     error.downcast_ref::<Fault>().map_or(1, |fault| fault.kind().row().exit)
 }
 
+/// Describes an error with its causes, each once: messages of some libraries repeat their causes.
+fn described(error: &anyhow::Error) -> String {
+    let mut text = String::new();
+    let causes = error.downcast_ref::<Fault>().map(Fault::causes);
+    for part in error.chain().map(ToString::to_string).chain(causes) {
+        if !text.contains(&part) {
+            let colon = if text.is_empty() { "" } else { ": " };
+            text = format!("{text}{colon}{part}");
+        }
+    }
+    text
+}
+
+fn warn_of_unknown_variables() {
+    let variables = std::env::vars_os()
+        .filter_map(|(name, value)| Some((name.into_string().ok()?, value.to_string_lossy().into_owned())));
+    for warning in config::unknown_variables(variables) {
+        tracing::warn!("{warning}");
+    }
+}
+
+/// The log of a command that prints its own failure: without the calls that failed, and the model list that could not be
+/// fetched.
+const WARNINGS: &str = "warn,ep_kernel::guard=off,ep_upstream::registry::cache=off";
+
 /// Logs only warnings, for commands used by people, unless `EP_LOG` is set.
-fn quietly(mut config: Config) -> Config {
+fn quietly(config: Config) -> Config {
+    with_log(config, "warn")
+}
+
+fn with_log(mut config: Config, log: &str) -> Config {
     if std::env::var_os("EP_LOG").is_none() {
-        config.telemetry.log = "warn".into();
+        config.telemetry.log = log.into();
     }
     config.telemetry.log_format = match config.telemetry.log_format {
         config::LogFormat::Auto => config::LogFormat::Text,
@@ -246,6 +310,7 @@ fn quietly(mut config: Config) -> Config {
     if let Err(error) = telemetry::start_logging(&config.telemetry) {
         eprintln!("ep: logging: {error}");
     }
+    warn_of_unknown_variables();
     config
 }
 

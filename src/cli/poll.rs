@@ -15,11 +15,14 @@ use tokio::sync::mpsc;
 
 use super::live::Live;
 use super::printable::printable_value;
-use super::show;
 use super::show::Reply;
 use super::target::Target;
-use super::{End, INTERRUPTED, hints, print, prompt};
+use super::typed_flags::with_flags;
+use super::{End, INTERRUPTED, hints, prompt, stored};
 use crate::config::Config;
+
+/// Exit code of a poll that ends below its pass mark.
+const NOT_PASSED: u8 = 12;
 
 #[derive(clap::Args)]
 pub(super) struct Arguments {
@@ -42,7 +45,7 @@ pub(super) struct Arguments {
     #[arg(long, value_name = "NAME", conflicts_with_all = ["preset", "models"])]
     panel: Option<String>,
     /// Model id, replacing the preset; * matches any text; may be repeated
-    #[arg(long = "model", value_name = "ID")]
+    #[arg(long = "model", value_name = "ID", conflicts_with = "preset")]
     models: Vec<String>,
     /// Model id to exclude; * matches any text; may be repeated
     #[arg(long, value_name = "ID")]
@@ -174,19 +177,13 @@ pub(super) async fn run(config: &Config, mut arguments: Arguments) -> anyhow::Re
     };
     let here = target.app().is_some();
     target.close().await;
-    let (answer, cancelled) = answer?;
-    let reply = reply(&answer);
-    let end = reply.as_ref().map_or(End::Done, exit);
-    if arguments.json {
-        print(&serde_json::to_string_pretty(&answer)?)?;
-    } else {
-        show::result(&reply?, here)?;
-    }
+    let (answer, cancelled) = answer.map_err(with_flags)?;
+    let end = stored::print_result(&answer, arguments.json, here).await?;
     Ok(if cancelled { End::Code(INTERRUPTED) } else { end })
 }
 
 /// Reads the reply to a poll. Its texts are escaped for the terminal.
-fn reply(answer: &Value) -> Result<Reply, Fault> {
+pub(super) fn reply(answer: &Value) -> Result<Reply, Fault> {
     serde_json::from_value(printable_value(answer)).map_err(|error| {
         let text =
             "the response is not the result of a poll; show it with --json, and compare the versions of ep and the server";
@@ -202,17 +199,24 @@ fn show_step(live: &mut Live, step: Progress) {
     }
 }
 
-/// Returns the exit code: 0 for a winner or a median, 3 for a tie, 4 for no votes, 2 for a dry run with errors.
-fn exit(reply: &Reply) -> End {
-    let (status, is_tie) = match reply {
+/// Returns the exit code: 0 for a winner, a median or a pass, 3 for a tie, 4 for no votes, 12 for a level below `--pass`, 2
+/// for a dry run with errors.
+pub(super) fn exit(reply: &Reply) -> End {
+    let (status, is_tie, scale) = match reply {
         Reply::Poll(PollReply::DryRun(checked)) if !checked.valid => return End::Code(2),
         Reply::Poll(PollReply::DryRun(_) | PollReply::Running(_)) | Reply::Free(_) => return End::Done,
-        Reply::Poll(PollReply::Complete(poll)) => (poll.status, poll.is_tie && poll.scale.is_none()),
-        Reply::Result(poll) => (poll.status, poll.is_tie && poll.scale.is_none()),
+        Reply::Poll(PollReply::Complete(poll)) => (poll.status, poll.is_tie, poll.scale.as_ref()),
+        Reply::Result(poll) => (poll.status, poll.is_tie, poll.scale.as_ref()),
     };
-    match status {
-        Status::Failed => End::Code(4),
-        _ if is_tie => End::Code(3),
-        _ => End::Done,
+    match (status, scale) {
+        (Status::Running | Status::Queued, _) => End::Done,
+        (Status::Failed, _) => End::Code(4),
+        (_, Some(scale)) => match scale.pass.as_ref().map(|pass| pass.passed) {
+            Some(Some(false)) => End::Code(NOT_PASSED),
+            Some(None) => End::Code(3),
+            Some(Some(true)) | None => End::Done,
+        },
+        (_, None) if is_tie => End::Code(3),
+        (_, None) => End::Done,
     }
 }

@@ -2,7 +2,6 @@
 
 use std::time::Duration;
 
-use anyhow::Context;
 use ep_kernel::event::Progress;
 use ep_kernel::fault::{Fault, Kind};
 use ep_kernel::tool::{Entry, Method, Rest};
@@ -35,7 +34,7 @@ const SILENCE: Duration = Duration::from_mins(1);
 
 impl Remote {
     pub(super) fn new(url: &str) -> anyhow::Result<Self> {
-        let base: Url = url.trim_end_matches('/').parse().with_context(|| format!("{url} is not a URL"))?;
+        let base = server_url(url)?;
         let client =
             Client::builder().connect_timeout(CONNECT).read_timeout(SILENCE).tcp_nodelay(true).build()?;
         let key = config::read_variable(&|name: &str| std::env::var(name).ok(), "EP_API_KEY")?;
@@ -75,6 +74,15 @@ impl Remote {
     /// Returns the URL of the server.
     pub(super) fn url(&self) -> &str {
         self.base.as_str()
+    }
+
+    /// Returns the URL of the server for a message, without credentials.
+    fn shown(&self) -> String {
+        let mut shown = self.base.clone();
+        // Both calls fail only for URLs without a host.
+        let _ = shown.set_username("");
+        let _ = shown.set_password(None);
+        shown.into()
     }
 
     /// True if calls are made with a key.
@@ -157,7 +165,7 @@ impl Remote {
 
     async fn send(&self, request: RequestBuilder) -> Result<Response, Fault> {
         let response = request.send().await.map_err(|error| {
-            Fault::new(Kind::Unavailable, format!("{} is unreachable; is the server running?", self.base))
+            Fault::new(Kind::Unavailable, format!("{} is unreachable; is the server running?", self.shown()))
                 .caused_by(error)
         })?;
         if response.status().is_success() {
@@ -169,7 +177,7 @@ impl Remote {
         let fault = if problem.get("code").is_some() {
             from_problem(&problem)
         } else {
-            let text = format!("{} returned {status}; is it an Ensemble Poll server?", self.base);
+            let text = format!("{} returned {status}; is it an Ensemble Poll server?", self.shown());
             Fault::new(Kind::Unavailable, text)
         };
         Err(match wait {
@@ -177,6 +185,25 @@ impl Remote {
             None => fault,
         })
     }
+}
+
+/// Parses the URL of a server. A message does not show a value with credentials.
+fn server_url(given: &str) -> Result<Url, Fault> {
+    let shown = if given.contains('@') { "the URL" } else { given };
+    let trimmed = given.trim_end_matches('/');
+    let parsed = trimmed.parse::<Url>();
+    if let Ok(url) = &parsed
+        && matches!(url.scheme(), "http" | "https")
+        && url.has_host()
+    {
+        return Ok(url.clone());
+    }
+    let with_scheme = format!("http://{trimmed}").parse::<Url>();
+    let advice = match with_scheme {
+        Ok(_) if !trimmed.contains("://") && !trimmed.contains('@') => format!("write http://{trimmed}"),
+        _ => "it must begin with http:// or https:// and have a host".to_owned(),
+    };
+    Err(Fault::new(Kind::InvalidInput, format!("--server: {shown} is not the URL of a server; {advice}")))
 }
 
 /// Returns the time that a server asks to wait before a retry, in seconds (RFC 9110, section 10.2.3).

@@ -2,6 +2,7 @@
 
 use console::{Color, Term, measure_text_width, style, truncate_str};
 use ep_polling::apportion::percentages;
+use ep_polling::counted::counted;
 use ep_polling::poll_id::PollId;
 use ep_polling::scale_result::ScaleResult;
 use ep_polling::tally::NamedTally;
@@ -12,6 +13,8 @@ use ep_tools::polls::summary::FamilySpread;
 use ep_tools::polls::{DryRun, FreeReply};
 use ep_tools::results::PollResult;
 use serde::Deserialize;
+
+use super::typed_flags::as_typed;
 
 /// The reply to a poll.
 #[derive(Deserialize)]
@@ -28,12 +31,35 @@ pub(super) enum Reply {
 /// Maximum number of lines below the bars, apart from reasons.
 const MOST_LINES: usize = 10;
 
-/// Prints a poll's result. `here` is true if this process ran the poll.
-pub(super) fn result(reply: &Reply, here: bool) -> anyhow::Result<()> {
+/// The way to read a result again.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Readable {
+    /// At its URL.
+    AtUrl,
+    /// With `ep show`: nothing serves the database of this command.
+    ByCommand,
+    /// At its URL, and with `ep show`.
+    Both,
+}
+
+impl Reply {
+    /// Returns the URL of the result, if the service has one.
+    pub(super) fn url(&self) -> Option<&str> {
+        match self {
+            Self::Poll(PollReply::Complete(poll)) => poll.result_url.as_deref(),
+            Self::Result(poll) => poll.result_url.as_deref(),
+            Self::Poll(_) | Self::Free(_) => None,
+        }
+    }
+}
+
+/// Prints a poll's result.
+pub(super) fn result(reply: &Reply, readable: Readable) -> anyhow::Result<()> {
     let term = Term::stdout();
     let running = |id: &PollId| {
         let line = format!(
-            "Poll {id} is still running; ep call get_poll_result '{{\"poll_id\": \"{id}\"}}' reads it."
+            "Poll {id} is still running; `ep show {id}{}` reads it.",
+            if readable == Readable::AtUrl { " --server URL" } else { "" }
         );
         Ok(term.write_line(&line)?)
     };
@@ -42,13 +68,14 @@ pub(super) fn result(reply: &Reply, here: bool) -> anyhow::Result<()> {
         Reply::Poll(PollReply::Running(poll)) => running(&poll.poll_id),
         Reply::Free(poll) => running(&poll.poll_id),
         Reply::Result(poll) if poll.status.is_open() => running(&poll.poll_id),
-        Reply::Poll(PollReply::Complete(poll)) => TerminalResult::from(&**poll).print(&term, here),
-        Reply::Result(poll) => TerminalResult::from(&**poll).print(&term, here),
+        Reply::Poll(PollReply::Complete(poll)) => TerminalResult::from(&**poll).print(&term, readable),
+        Reply::Result(poll) => TerminalResult::from(&**poll).print(&term, readable),
     }
 }
 
 /// A poll that has ended.
 struct TerminalResult<'a> {
+    id: &'a PollId,
     question: &'a str,
     tally: &'a NamedTally,
     colour: Color,
@@ -67,6 +94,7 @@ struct TerminalResult<'a> {
 impl<'a> From<&'a PollResponse> for TerminalResult<'a> {
     fn from(poll: &'a PollResponse) -> Self {
         Self {
+            id: &poll.poll_id,
             question: &poll.question,
             tally: &poll.tally,
             colour: colour(poll.winning_option.as_ref(), poll.is_tie, poll.scale.as_ref()),
@@ -86,6 +114,7 @@ impl<'a> From<&'a PollResponse> for TerminalResult<'a> {
 impl<'a> From<&'a PollResult> for TerminalResult<'a> {
     fn from(poll: &'a PollResult) -> Self {
         Self {
+            id: &poll.poll_id,
             question: poll.question.as_deref().unwrap_or_default(),
             tally: &poll.tally,
             colour: colour(poll.winning_option.as_ref(), poll.is_tie, poll.scale.as_ref()),
@@ -118,17 +147,17 @@ fn colour(winner: Option<&String>, is_tie: bool, scale: Option<&ScaleResult>) ->
 }
 
 impl TerminalResult<'_> {
-    fn print(&self, term: &Term, here: bool) -> anyhow::Result<()> {
+    fn print(&self, term: &Term, readable: Readable) -> anyhow::Result<()> {
         term.write_line(&format!("\n{}", style(self.question).bold()))?;
         tally(term, self.tally)?;
-        for line in self.lines(here) {
+        for line in self.lines(readable) {
             term.write_line(&line)?;
         }
         Ok(())
     }
 
     /// Returns the lines below the bars.
-    fn lines(&self, here: bool) -> Vec<String> {
+    fn lines(&self, readable: Readable) -> Vec<String> {
         let headline = style(self.sentences.headline(quoted)).bold().fg(self.colour);
         let (counts, stopped) = (self.sentences.counts(), self.sentences.stopped());
         let mut lines = vec![
@@ -143,10 +172,14 @@ impl TerminalResult<'_> {
             lines.push(fact("Families", &independence(self.families)));
         }
         lines.push(self.cost_and_time());
-        let later = if here { " (available while `ep serve` is running)" } else { "" };
-        if let Some(url) = self.url {
-            lines.push(fact("Result", &format!("{}{later}", style(url).underlined())));
-        }
+        let command = format!("`ep show {}`", self.id);
+        let url = self.url.map(|url| style(url).underlined());
+        let place = match (readable, url) {
+            (Readable::ByCommand | Readable::Both, None) | (Readable::ByCommand, _) => Some(command),
+            (Readable::Both, Some(url)) => Some(format!("{url}, or {command}")),
+            (Readable::AtUrl, url) => url.map(|url| url.to_string()),
+        };
+        lines.extend(place.map(|place| fact("Result", &place)));
         let reason = |VoterReason { model_id, chosen_option, reason }: &VoterReason| {
             fact("Reason", &format!("{model_id}, for {chosen_option}, asked afterwards: {reason}"))
         };
@@ -158,7 +191,7 @@ impl TerminalResult<'_> {
         let shown = if notices.len() > room { room - 1 } else { notices.len() };
         lines.extend(notices.iter().take(shown).map(|notice| format!("  {}", style(notice).dim())));
         if shown < notices.len() {
-            let rest = format!("{} more notices: --json shows them", notices.len() - shown);
+            let rest = format!("{}: --json shows them", counted(notices.len() - shown, "more notice"));
             lines.push(format!("  {}", style(rest).dim()));
         }
         lines
@@ -171,7 +204,7 @@ impl TerminalResult<'_> {
             (costs.unknown_cost_calls, costs.unused_calls_cost.is_none() && self.unused > 0);
         let cost = [
             (true, format!("${:.6}", costs.total_estimated_cost.0.as_usd())),
-            (unknown > 0, format!(" plus {unknown} responses with unknown cost")),
+            (unknown > 0, format!(" plus {} with unknown cost", counted(unknown, "response"))),
             (open, " so far (get_poll_result with costs returns the final cost)".to_owned()),
             (self.simulated, ": no model was paid".to_owned()),
             (true, format!(" · {time}")),
@@ -202,16 +235,21 @@ fn tally(term: &Term, tally: &NamedTally) -> anyhow::Result<()> {
 
 fn dry_run(term: &Term, checked: &DryRun) -> anyhow::Result<()> {
     for error in &checked.errors {
-        term.write_line(&format!("  {} {error}", style("✗").red()))?;
+        term.write_line(&format!("  {} {}", style("✗").red(), as_typed(error)))?;
     }
     if let Some(estimates) = checked.estimates.as_ref().filter(|_| checked.valid) {
         let (least, most) = (estimates.calls_at_least, estimates.calls_at_most);
-        term.write_line(&format!("  {} valid; asks {least} to {most} models", style("✓").green()))?;
+        term.write_line(&format!("  {} valid; asks {}", style("✓").green(), range(least, most)))?;
         let (low, high) = (estimates.cost_usd_at_least.0, estimates.cost_usd_at_most.0);
         let line = format!("  Costs ${:.6} at least and ${:.6} at most", low.as_usd(), high.as_usd());
         term.write_line(&line)?;
     }
     Ok(())
+}
+
+/// Describes a number of models.
+fn range(least: u32, most: u32) -> String {
+    if least == most { counted(most, "model") } else { format!("{least} to {most} models") }
 }
 
 #[cfg(test)]
@@ -243,7 +281,7 @@ mod tests {
         let Ok(Reply::Poll(PollReply::Complete(poll))) = serde_json::from_value(poll) else {
             panic!("the response of a poll was not read");
         };
-        let lines = TerminalResult::from(&*poll).lines(false);
+        let lines = TerminalResult::from(&*poll).lines(Readable::AtUrl);
         let text = console::strip_ansi_codes(&lines.join("\n")).into_owned();
         assert_eq!(lines.len(), MOST_LINES, "{text}");
         assert_eq!(text.matches(counts).count(), 1, "{text}");

@@ -1,19 +1,66 @@
 //! Checks of settings that depend on each other.
 
+use std::net::SocketAddr;
+
+use ep_store::DatabaseUrl;
 use secrecy::ExposeSecret;
+use tracing_subscriber::EnvFilter;
 
 use super::error::ConfigError;
-use super::{Auth, Config, Operator, Stripe, is_http_url};
+use super::expected::ADDRESS;
+use super::{Auth, Config, Operator, Stripe, Telemetry, is_http_url};
 
 /// The maximum number of featured polls: the start page reads them one after another until one can be shown.
 const MOST_FEATURED: usize = 20;
 
 impl Config {
+    /// Returns the error of a setting, named by its variable. The message names what set it.
+    pub(super) fn refused(&self, variable: &'static str, expected: &'static str) -> ConfigError {
+        ConfigError::Setting { name: self.origins.name_of(variable), expected }
+    }
+
+    /// Returns the error of a setting that cannot be used, named by its variable. The message names what set it.
+    pub fn unusable(&self, variable: &'static str, problem: impl std::fmt::Display) -> ConfigError {
+        ConfigError::Unusable {
+            name: self.origins.name_of(variable),
+            problem: format!("cannot be used: {problem}"),
+        }
+    }
+
+    /// Rejects a database URL that names no database.
+    pub fn check_database_url(&self) -> Result<(), ConfigError> {
+        let url = self.database.url.expose_secret();
+        match url.parse::<DatabaseUrl>() {
+            Err(error) if !url.is_empty() => Err(self.unusable("EP_DATABASE_URL", error)),
+            _ => Ok(()),
+        }
+    }
+
+    pub(super) fn check_telemetry(&self) -> Result<(), ConfigError> {
+        let Telemetry { metrics_listen, log, .. } = &self.telemetry;
+        if !metrics_listen.is_empty() && metrics_listen.parse::<SocketAddr>().is_err() {
+            return Err(self.refused("EP_METRICS_LISTEN", ADDRESS));
+        }
+        if EnvFilter::try_new(log).is_err() {
+            let expected = "a list of filter directives, for example info or ensemble_poll=debug";
+            return Err(self.refused("EP_LOG", expected));
+        }
+        Ok(())
+    }
+
+    pub(super) fn check_demo_pace(&self) -> Result<(), ConfigError> {
+        let pace = self.upstream.demo_pace;
+        if pace.is_finite() && pace >= 0.0 {
+            return Ok(());
+        }
+        Err(self.refused("EP_DEMO_PACE", "a number, 0 or more"))
+    }
+
     /// Rejects a public base URL that clients could not use.
     pub fn check_base_url(&self) -> Result<(), ConfigError> {
         if !is_http_url(&self.base_url()) {
             let expected = "a URL that begins with http:// or https:// and has a host";
-            return Err(ConfigError::Variable { variable: "EP_BASE_URL (or --base-url)", expected });
+            return Err(self.refused("EP_BASE_URL", expected));
         }
         Ok(())
     }
@@ -25,14 +72,14 @@ impl Config {
             return Ok(());
         }
         let expected = "origins such as https://app.example, or *";
-        Err(ConfigError::Variable { variable: "EP_ALLOWED_ORIGINS", expected })
+        Err(self.refused("EP_ALLOWED_ORIGINS", expected))
     }
 
     pub(super) fn check_featured_polls(&self) -> Result<(), ConfigError> {
         if self.polls.featured.len() <= MOST_FEATURED {
             return Ok(());
         }
-        Err(ConfigError::Variable { variable: "EP_FEATURED_POLLS", expected: "a list of at most 20 polls" })
+        Err(self.refused("EP_FEATURED_POLLS", "a list of at most 20 polls"))
     }
 
     /// Rejects Stripe settings with which payments could not be credited.
@@ -40,18 +87,18 @@ impl Config {
         let Stripe { secret_key, webhook_secrets, api_url } = &self.stripe;
         if secret_key.expose_secret().is_empty() {
             let expected = "empty if EP_STRIPE_SECRET_KEY is empty";
-            let refused = ConfigError::Variable { variable: "EP_STRIPE_WEBHOOK_SECRET", expected };
+            let refused = self.refused("EP_STRIPE_WEBHOOK_SECRET", expected);
             return if webhook_secrets.is_empty() { Ok(()) } else { Err(refused) };
         }
         if webhook_secrets.is_empty() {
             let expected = "set if EP_STRIPE_SECRET_KEY is set";
-            return Err(ConfigError::Variable { variable: "EP_STRIPE_WEBHOOK_SECRET", expected });
+            return Err(self.refused("EP_STRIPE_WEBHOOK_SECRET", expected));
         }
         if is_http_url(api_url) {
             return Ok(());
         }
         let expected = "a URL that begins with https://";
-        Err(ConfigError::Variable { variable: "EP_STRIPE_API_URL", expected })
+        Err(self.refused("EP_STRIPE_API_URL", expected))
     }
 
     /// Rejects an incomplete provider, or one that a network attacker could impersonate.
@@ -69,7 +116,7 @@ impl Config {
             ("http", Some(url::Host::Ipv6(address))) => address.is_loopback(),
             _ => false,
         });
-        let refused = |variable, expected| Err(ConfigError::Variable { variable, expected });
+        let refused = |variable, expected| Err(self.refused(variable, expected));
         match given {
             _ if !is_safe => {
                 refused("EP_AUTH_ISSUER_URL", "a URL that begins with https:// (http:// on this machine)")
@@ -99,12 +146,12 @@ impl Config {
         };
         if !contact.is_empty() && !is_page(contact) && !is_mailbox(contact) {
             let expected = "an email address, or a URL that begins with https:// or mailto:";
-            return Err(ConfigError::Variable { variable: "EP_CONTACT", expected });
+            return Err(self.refused("EP_CONTACT", expected));
         }
         for (variable, page) in pages {
             if !page.is_empty() && !is_page(page) {
                 let expected = "a URL that begins with http://, https:// or mailto:";
-                return Err(ConfigError::Variable { variable, expected });
+                return Err(self.refused(variable, expected));
             }
         }
         Ok(())

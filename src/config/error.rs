@@ -14,24 +14,31 @@ pub enum ConfigError {
         source: std::io::Error,
     },
     /// A settings file is not TOML.
-    #[error("{} is not valid TOML: {message}", path.display())]
+    #[error("{}, line {line}: not valid TOML: {message}", path.display())]
     Malformed {
         /// Path of the file.
         path: PathBuf,
-        /// The position and the error.
+        /// The line of the error.
+        line: usize,
+        /// The error.
         message: String,
     },
-    /// A variable has an invalid value.
-    #[error("{variable} must be {expected}")]
-    Variable {
-        /// The variable.
-        variable: &'static str,
+    /// A setting has an invalid value.
+    #[error("{name} must be {expected}")]
+    Setting {
+        /// The variable, the flag, or the file with the line and the setting.
+        name: String,
         /// The expected value.
         expected: &'static str,
     },
-    /// A setting is unknown or of the wrong kind.
-    #[error("invalid settings: {0}")]
-    Invalid(String),
+    /// A setting is unknown, or cannot be used.
+    #[error("{name} {problem}")]
+    Unusable {
+        /// The variable, the flag, or the file with the line and the setting.
+        name: String,
+        /// The problem and its remedy.
+        problem: String,
+    },
     /// No home directory to store data in.
     #[error("no home directory found: set EP_DATA_DIR to a data directory")]
     NoHome,

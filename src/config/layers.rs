@@ -6,6 +6,8 @@ use toml::{Table, Value};
 
 use super::Config;
 use super::error::ConfigError;
+use super::expected::refused;
+use super::origins::{Origins, line_of};
 use super::secret_variables::read_variable;
 use super::variables::{VARIABLES, typed};
 
@@ -16,30 +18,40 @@ const OPENROUTER: &str = "https://openrouter.ai/api/v1";
 
 /// Loads all layers except the flags. `variable` reads the environment.
 pub fn load(variable: impl Fn(&str) -> Option<String>) -> Result<Config, ConfigError> {
-    let mut settings: Table =
-        DEFAULTS.parse().map_err(|error: toml::de::Error| ConfigError::Invalid(error.to_string()))?;
+    let defaults = parse(Path::new("default.toml"), DEFAULTS)?;
+    let mut settings = defaults.clone();
     let (file, required) = match variable("EP_CONFIG") {
         Some(file) => (PathBuf::from(file), true),
         None => (PathBuf::from("ep.toml"), false),
     };
-    overlay(&mut settings, read(&file, required)?);
+    let given = read(&file, required)?;
+    overlay(&mut settings, parse(&file, &given)?);
+    let mut origins = Origins::of_file(&file, &given);
     if let Some(key) = read_variable(&variable, "OPENROUTER_API_KEY")?.filter(|key| !key.is_empty()) {
         let upstream = variable("EP_UPSTREAM_URL").is_none() && text(&settings, "upstream", "url").is_empty();
         if upstream {
             set(&mut settings, "upstream", "url", Value::String(OPENROUTER.into()));
             set(&mut settings, "upstream", "api_key", Value::String(key));
+            origins.set("upstream", "url", "OPENROUTER_API_KEY");
+            origins.set("upstream", "api_key", "OPENROUTER_API_KEY");
         }
     }
     for &(name, section, setting) in VARIABLES {
         if let Some(given) = read_variable(&variable, name)? {
             let like = settings.get(section).and_then(|section| section.get(setting));
-            let value =
-                typed(&given, like).map_err(|expected| ConfigError::Variable { variable: name, expected })?;
+            let value = typed(&given, like)
+                .map_err(|expected| ConfigError::Setting { name: name.to_owned(), expected })?;
             set(&mut settings, section, setting, value);
+            origins.set(section, setting, name);
         }
     }
-    let config = Config::deserialize_from(settings)?;
+    let config = Config::deserialize_from(settings)
+        .map_err(|path| refused(&path, &defaults, &origins))
+        .map(|config| Config { origins, ..config })?;
+    config.check_telemetry()?;
     config.check_base_url()?;
+    config.check_database_url()?;
+    config.check_demo_pace()?;
     config.check_allowed_origins()?;
     config.check_operator()?;
     config.starter_credit()?;
@@ -53,21 +65,28 @@ pub fn load(variable: impl Fn(&str) -> Option<String>) -> Result<Config, ConfigE
 }
 
 impl Config {
-    fn deserialize_from(settings: Table) -> Result<Self, ConfigError> {
-        // The decoder quotes values in later lines; only the first line, which names the setting, is used.
-        settings.try_into().map_err(|error: toml::de::Error| ConfigError::Invalid(error.message().to_owned()))
+    /// Decodes the settings. The error is the path of the setting at which the decoder stopped: its message quotes values.
+    fn deserialize_from(settings: Table) -> Result<Self, String> {
+        serde_path_to_error::deserialize(Value::Table(settings))
+            .map_err(|error: serde_path_to_error::Error<toml::de::Error>| error.path().to_string())
     }
 }
 
-fn read(file: &Path, required: bool) -> Result<Table, ConfigError> {
+/// Reads the settings file. A missing one is empty, unless it is required.
+fn read(file: &Path, required: bool) -> Result<String, ConfigError> {
     match std::fs::read_to_string(file) {
-        Ok(text) => text.parse().map_err(|error: toml::de::Error| ConfigError::Malformed {
-            path: file.to_owned(),
-            message: error.message().to_owned(),
-        }),
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound && !required => Ok(Table::new()),
+        Ok(text) => Ok(text),
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound && !required => Ok(String::new()),
         Err(source) => Err(ConfigError::Unreadable { path: file.to_owned(), source }),
     }
+}
+
+fn parse(file: &Path, text: &str) -> Result<Table, ConfigError> {
+    text.parse().map_err(|error: toml::de::Error| ConfigError::Malformed {
+        path: file.to_owned(),
+        line: line_of(text, error.span().map_or(0, |span| span.start)),
+        message: error.message().to_owned(),
+    })
 }
 
 fn overlay(under: &mut Table, over: Table) {
@@ -161,6 +180,156 @@ mod tests {
         assert_eq!(with(&[issuer]).unwrap().issuer(), Some("https://login.example"));
         assert!(with(&[issuer, ("EP_AUTH_CLIENT_ID", "polls")]).is_err());
         assert!(with(&[issuer, ("EP_AUTH_CLIENT_SECRET", "s")]).is_err());
+    }
+
+    /// Wrong values of variables, with the other variables that they need. The others accept any text.
+    const WRONG: &[(&str, &str)] = &[
+        ("EP_LISTEN", "abc"),
+        ("EP_BASE_URL", "polls.example"),
+        ("EP_SECRET_KEY", "xyz"),
+        ("EP_TRUSTED_PROXIES", "10.0.0.0/99"),
+        ("EP_ALLOWED_ORIGINS", "localhost"),
+        ("EP_OPERATOR_URL", "x"),
+        ("EP_CONTACT", "x y"),
+        ("EP_DOCUMENTATION_URL", "x"),
+        ("EP_ADD_FUNDS_URL", "x"),
+        ("EP_OPERATOR_TERMS_URL", "x"),
+        ("EP_OPERATOR_PRIVACY_URL", "x"),
+        ("EP_DATABASE_URL", "mysql://u:hunter2@db/x"),
+        ("EP_DEMO", "hunter2"),
+        ("EP_DEMO_PACE", "NaN"),
+        ("EP_DECISION_MODELS", "x"),
+        ("EP_BILLING", "hunter2"),
+        ("EP_STARTER_CREDIT_USD", "x"),
+        ("EP_STRIPE_WEBHOOK_SECRET", ""),
+        ("EP_STRIPE_API_URL", "x"),
+        ("EP_AUTH_ISSUER_URL", "x"),
+        ("EP_AUTH_CLIENT_ID", ""),
+        ("EP_AUTH_CLIENT_SECRET", ""),
+        ("EP_X402_NETWORK", "x"),
+        ("EP_X402_RPC_URL", "hunter2"),
+        ("EP_X402_FACILITATOR_URL", "x"),
+        ("EP_X402_PAY_TO", "x"),
+        ("EP_X402_ASSET", "x"),
+        ("EP_X402_ASSET_NAME", ""),
+        ("EP_X402_CONFIRMATIONS", "-2"),
+        ("EP_WEBHOOK_ALLOWED_NETWORKS", "x"),
+        ("EP_FEATURED_POLLS", "x"),
+        ("EP_OPENAI_ALIASES", "x"),
+        ("EP_METRICS_LISTEN", "x"),
+        ("EP_LOG", "=,="),
+        ("EP_LOG_FORMAT", "x"),
+    ];
+    const ANY_TEXT: &[&str] = &[
+        "EP_DATA_DIR",
+        "EP_OPERATOR_NAME",
+        "EP_OPERATOR_REFUNDS",
+        "EP_OPERATOR_LAW",
+        // These are checked when the models are set up, and their errors name them, too.
+        "EP_UPSTREAM_URL",
+        "EP_UPSTREAM_API_KEY",
+        "EP_PRESETS",
+        "EP_STRIPE_SECRET_KEY",
+        "EP_X402_ASSET_VERSION",
+    ];
+
+    /// Settings with which the others are used.
+    fn valid(variable: &str) -> Vec<(&'static str, &'static str)> {
+        let address = "0x036CbD53842c5426634e7929541eC2318f3dCF7e";
+        if variable.starts_with("EP_STRIPE") {
+            return vec![("EP_STRIPE_SECRET_KEY", "sk_test_1"), ("EP_STRIPE_WEBHOOK_SECRET", "whsec_1")];
+        }
+        if variable.starts_with("EP_AUTH") {
+            let issuer = ("EP_AUTH_ISSUER_URL", "https://login.example");
+            return vec![issuer, ("EP_AUTH_CLIENT_ID", "polls"), ("EP_AUTH_CLIENT_SECRET", "s")];
+        }
+        if variable.starts_with("EP_X402") {
+            return vec![
+                ("EP_X402_FACILITATOR_URL", "https://x402.example"),
+                ("EP_X402_PAY_TO", address),
+                ("EP_X402_ASSET", address),
+                ("EP_X402_ASSET_NAME", "USDC"),
+            ];
+        }
+        Vec::new()
+    }
+
+    /// Returns the error of these settings, in variables and in a file.
+    #[track_caller]
+    fn error_of(variables: &[(&str, &str)], file: &str) -> String {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("ep.toml");
+        std::fs::write(&path, file).unwrap();
+        let path = path.display().to_string();
+        let read = |name: &str| {
+            if name == "EP_CONFIG" {
+                return Some(path.clone());
+            }
+            variables.iter().find(|(known, _)| *known == name).map(|(_, value)| (*value).to_owned())
+        };
+        let read = load(read).and_then(|config| crate::config::secret_key(&config));
+        let Err(refused) = read else { panic!("accepted: {variables:?} {file}") };
+        refused.to_string().replace(&path, "ep.toml")
+    }
+
+    #[test]
+    fn the_error_of_every_variable_names_it_and_not_its_value() {
+        let defaults: Table = DEFAULTS.parse().unwrap();
+        for &(variable, section, setting) in VARIABLES {
+            let default = &defaults[section][setting];
+            let wrong = WRONG.iter().find(|(known, _)| *known == variable).map(|(_, wrong)| *wrong);
+            let wrong = match default {
+                Value::Integer(_) => wrong.or(Some("many")),
+                Value::Boolean(_) => Some("perhaps"),
+                _ => wrong,
+            };
+            if let Some(wrong) = wrong {
+                let mut variables = valid(variable);
+                variables.retain(|(name, _)| *name != variable);
+                variables.push((variable, wrong));
+                let error = error_of(&variables, "");
+                assert!(error.starts_with(&format!("{variable} ")), "{variable}: {error}");
+                assert!(!error.contains("hunter2"), "{error}");
+            } else {
+                assert!(ANY_TEXT.contains(&variable), "{variable} has no wrong value in this test");
+            }
+            let other_type = match default {
+                Value::Integer(_) | Value::Float(_) | Value::Boolean(_) => "\"hunter2\"",
+                _ => "5150",
+            };
+            let error = error_of(&[], &format!("\n[{section}]\n{setting} = {other_type}\n"));
+            let place = format!("ep.toml, line 3: {section}.{setting} must be ");
+            assert!(error.starts_with(&place), "{variable}: {error}");
+            assert!(!error.contains("hunter2") && !error.contains("5150"), "{error}");
+        }
+    }
+
+    #[test]
+    fn errors_of_a_file_name_the_line() {
+        for (file, error) in [
+            ("[server]\nlisten = 5", "ep.toml, line 2: server.listen must be an address and a port"),
+            (
+                "[server]\n\nlissten = \"x\"",
+                "ep.toml, line 3: server.lissten is not a known setting; did you mean listen?",
+            ),
+            ("[servers]\nx = 1", "ep.toml, line 1: servers is not a known section; did you mean server?"),
+            ("# x\nserver = 5", "ep.toml, line 2: server must be a section"),
+            ("[server\n", "ep.toml, line 1: not valid TOML: "),
+            ("[billing]\nmode = \"prepaid\"\nmode = \"off\"", "ep.toml, line 3: not valid TOML: "),
+            ("[chain]\nnetwork = \"base\"", "ep.toml, line 2: chain.network must be eip155: and"),
+            ("[x402]\npay_to = \"x\"", "ep.toml, line 2: x402.pay_to must be empty if"),
+            ("[limits]\nper_minute = -1", "ep.toml, line 2: limits.per_minute must be a whole number from 0"),
+            (
+                "[server]\ntrusted_proxies = [\"::/0\", 5]",
+                "ep.toml, line 2: server.trusted_proxies must be a list",
+            ),
+        ] {
+            let refused = error_of(&[], file);
+            assert!(refused.starts_with(error), "{file}: {refused}");
+        }
+        // A variable replaces the setting of the file, so the error names the variable.
+        let both = error_of(&[("EP_LISTEN", "abc")], "[server]\nlisten = \"0.0.0.0:80\"");
+        assert!(both.starts_with("EP_LISTEN must be an address"), "{both}");
     }
 
     #[test]

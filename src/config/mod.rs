@@ -4,11 +4,15 @@
 
 mod checks;
 mod error;
+mod expected;
 mod layers;
 mod networks;
+mod origins;
 mod secret;
 mod secret_variables;
 mod sections;
+mod spelling;
+mod unknown_variables;
 mod variables;
 
 use std::path::PathBuf;
@@ -21,12 +25,15 @@ use serde::Deserialize;
 
 pub use error::ConfigError;
 pub use layers::{DEFAULTS, load};
+pub use origins::Origins;
 pub use secret::{create_secret_key, key_file, secret_key};
 pub use secret_variables::read_variable;
 pub use sections::{
     Accounts, Auth, Billing, BillingMode, Chain, Content, Database, Demo, Limits, LogFormat, ModelAlias,
     OpenAi, Operator, Polls, Server, Sessions, Stripe, Telemetry, Upstream, Webhooks, X402,
 };
+pub use spelling::nearest;
+pub use unknown_variables::unknown_variables;
 
 /// All settings. `default.toml` documents each one.
 #[derive(Debug, Clone, Deserialize)]
@@ -50,6 +57,8 @@ pub struct Config {
     pub polls: Polls,
     pub openai: OpenAi,
     pub telemetry: Telemetry,
+    #[serde(skip)]
+    pub origins: Origins,
 }
 
 impl Config {
@@ -105,7 +114,7 @@ impl Config {
         let credit: Option<UsdFigure> = self.accounts.starter_credit_usd.parse().ok();
         let credit = credit.filter(|credit| !credit.is_negative()).map(UsdFigure::floor_micro);
         let expected = "an amount in USD, for example 1.00";
-        let credit = credit.ok_or(ConfigError::Variable { variable: "EP_STARTER_CREDIT_USD", expected })?;
+        let credit = credit.ok_or_else(|| self.refused("EP_STARTER_CREDIT_USD", expected))?;
         Ok(if self.charges() { credit } else { MicroUsd::ZERO })
     }
 
@@ -113,7 +122,7 @@ impl Config {
     pub fn chain_id(&self) -> Result<u64, ConfigError> {
         let id = self.chain.network.strip_prefix("eip155:").and_then(|id| id.parse().ok());
         let expected = "eip155: and the number of a chain, for example eip155:8453";
-        id.ok_or(ConfigError::Variable { variable: "EP_X402_NETWORK", expected })
+        id.ok_or_else(|| self.refused("EP_X402_NETWORK", expected))
     }
 
     /// URL of the chain's node, if configured.
@@ -123,7 +132,7 @@ impl Config {
             return Ok((!given.is_empty()).then(|| self.chain.rpc_url.clone()));
         }
         let expected = "a URL that begins with http:// or https://";
-        Err(ConfigError::Variable { variable: "EP_X402_RPC_URL", expected })
+        Err(self.refused("EP_X402_RPC_URL", expected))
     }
 
     /// Issuer URL of the identity provider, if configured.
@@ -134,7 +143,7 @@ impl Config {
     /// Settings of USDC deposits, if configured; `resource` is the URL that is paid for.
     pub fn x402(&self, resource: String) -> Result<Option<X402Config>, ConfigError> {
         let X402 { facilitator_url, pay_to, asset, asset_name, asset_version, confirmations } = &self.x402;
-        let refused = |variable, expected| ConfigError::Variable { variable, expected };
+        let refused = |variable, expected| self.refused(variable, expected);
         if facilitator_url.is_empty() {
             let unused = refused("EP_X402_PAY_TO", "empty if EP_X402_FACILITATOR_URL is empty");
             return if pay_to.is_empty() { Ok(None) } else { Err(unused) };
@@ -190,7 +199,7 @@ impl Config {
         }
         let expected = "set if EP_X402_FACILITATOR_URL is set: real USDC requires a node of its chain, which decides \
                         whether a payment was made (test networks work without)";
-        Err(ConfigError::Variable { variable: "EP_X402_RPC_URL", expected })
+        Err(self.refused("EP_X402_RPC_URL", expected))
     }
 
     /// Time limit for one poll.

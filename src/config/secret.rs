@@ -14,7 +14,7 @@ use super::{Config, ConfigError};
 pub fn secret_key(config: &Config) -> Result<Option<SecretSlice<u8>>, ConfigError> {
     let given = config.server.secret_key.expose_secret();
     if !given.is_empty() {
-        return decode("EP_SECRET_KEY", given).map(Some);
+        return decode(&config.origins.name("server.secret_key"), given).map(Some);
     }
     let file = key_file(config)?;
     match fs::read_to_string(&file) {

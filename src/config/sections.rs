@@ -213,8 +213,9 @@ pub struct ModelAlias {
     pub scale: Option<(u32, u32)>,
 }
 
-/// The problem with an alias.
-const ALIAS: &str = "an alias is a model and a panel, and can have the levels of a score: gpt-4o-mini=poll, gpt-4.1=poll:0-10";
+/// The form of aliases.
+pub(super) const ALIAS: &str = "a list of models, each with its panel, and possibly with the levels of a score, for example gpt-4o-mini=poll or \
+     gpt-4.1=poll:0-10";
 
 impl TryFrom<String> for ModelAlias {
     type Error = &'static str;

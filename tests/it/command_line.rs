@@ -53,7 +53,7 @@ fn poll_works_without_configuration() {
         "Stopped",
         "How sure",
         "Cost",
-        "/api/results/EP-",
+        "`ep show EP-",
         "Simulated votes say nothing about real models",
         "no model was paid",
     ] {
@@ -66,7 +66,15 @@ fn poll_works_without_configuration() {
     let complete: Value = serde_json::from_str(&stdout(&ep(data.path(), &complete, &[]), 0)).unwrap();
     assert_eq!(complete["votes"].as_array().unwrap().len(), 5);
     assert!(complete["decision"]["option"].is_string(), "{complete}");
+    assert!(!shown.contains("http://"), "nothing serves the result: {shown}");
     // The result is stored in the database.
+    let id = poll["poll_id"].as_str().unwrap();
+    let stored = stdout(&ep(data.path(), &["show", id], &[]), 0);
+    let (tally, headline) = (stored.lines().take(4), "Simulated voters: “");
+    assert!(tally.clone().any(|line| line.contains("Alpha")) && stored.contains(headline), "{stored}");
+    let as_json: Value =
+        serde_json::from_str(&stdout(&ep(data.path(), &["show", id, "--json"], &[]), 0)).unwrap();
+    assert_eq!(as_json["tally"], poll["tally"]);
     let id = format!("{{\"poll_id\": {}}}", poll["poll_id"]);
     let again = stdout(&ep(data.path(), &["call", "get_poll_result", &id], &[]), 0);
     assert_eq!(serde_json::from_str::<Value>(&again).unwrap()["tally"], poll["tally"]);
@@ -87,9 +95,51 @@ fn faults_have_exit_codes_and_messages() {
         assert_eq!(output.status.code(), Some(code), "{said}");
         assert!(said.contains(words), "{said}");
     };
-    failed(&["poll", "short", "-o", "a", "-o", "b"], 2, "write at least 10");
-    failed(&["poll", "Which of the two is better?", "-o", "a"], 2, "2 to 10");
-    failed(&[ASK, &["--preset", "nope"]].concat(), 2, "fast_and_cheap");
+    failed(&["poll", "short", "-o", "a", "-o", "b"], 2, "the question has 5 characters; write at least 10");
+    failed(&["poll", "x", "-o", "a", "-o", "b"], 2, "the question has 1 character; write");
+    failed(
+        &["poll", "Which of the two is better?", "-o", "a"],
+        2,
+        "--option: add at least one more option: 2 to 10",
+    );
+    failed(
+        &["poll", "Which of the two is better?", "-o", "a", "-o", "a"],
+        2,
+        "--option 2 is the same as --option 1",
+    );
+    let scale = ["poll", "How good is this text?", "--levels", "a,b", "--pass", "c"];
+    failed(&scale, 2, "--pass is not one of the levels");
+    failed(
+        &["poll", "How good is this text?", "--levels", "a,a"],
+        2,
+        "--levels: level 2 is the same as level 1",
+    );
+    failed(&[ASK, &["--threshold", "2"]].concat(), 2, "--threshold must be a number from 0 to 1");
+    failed(&[ASK, &["--max-cost", "-1"]].concat(), 2, "--max-cost must be a number greater than 0");
+    failed(&[ASK, &["--pace", "x"]].concat(), 2, "--pace must be one of");
+    failed(&[ASK, &["--reasons", "9"]].concat(), 2, "--reasons must be a number from 1 to 3");
+    failed(&[ASK, &["--reasons", "-1"]].concat(), 2, "invalid value '-1' for '--reasons <NUMBER>'");
+    failed(&[ASK, &["--preset", "code", "--model", "x"]].concat(), 2, "cannot be used with");
+    failed(
+        &[ASK, &["-o", "-x"]].concat(),
+        2,
+        "to pass '-x' as the value of a flag, join them: --option='-x'",
+    );
+    failed(&["show", "EP-20260131-0000000000"], 7, "no poll");
+    failed(
+        &[ASK, &["--server", "localhost:9"]].concat(),
+        2,
+        "--server: localhost:9 is not the URL of a server; write http://localhost:9",
+    );
+    failed(&[ASK, &["--server", "ftp://x"]].concat(), 2, "must begin with http:// or https://");
+    let unreachable = ep(data.path(), &[ASK, &["--server", "http://u:hunter2@127.0.0.1:9"]].concat(), &[]);
+    let said = String::from_utf8_lossy(&unreachable.stderr).into_owned();
+    assert!(said.contains("http://127.0.0.1:9/ is unreachable") && !said.contains("hunter2"), "{said}");
+    failed(
+        &[ASK, &["--preset", "nope"]].concat(),
+        2,
+        "--preset: unknown preset \"nope\"; the presets are fast_and_cheap",
+    );
     failed(&[ASK, &["--model", "demo/*", "--exclude", "no/such"]].concat(), 2, "no/such");
     failed(&[ASK, &["--threshold", "NaN"]].concat(), 2, "number");
     failed(&[ASK, &["--max-cost", "inf"]].concat(), 2, "number");
@@ -100,7 +150,104 @@ fn faults_have_exit_codes_and_messages() {
     failed(&[ASK, &["--server", "http://127.0.0.1:9"]].concat(), 9, "is unreachable");
     let output = ep(data.path(), &[ASK, &["--dry-run", "--threshold", "2"]].concat(), &[]);
     assert_eq!(output.status.code(), Some(2));
+    assert!(String::from_utf8_lossy(&output.stderr).contains("--threshold must be"), "{output:?}");
     assert!(stdout(&ep(data.path(), &[ASK, &["--dry-run"]].concat(), &[]), 0).contains("valid"));
+    // A negative number is an option like others.
+    let negative = ["poll", "What is one minus two?", "-o", "-1", "-o", "1", "--dry-run"];
+    assert!(stdout(&ep(data.path(), &negative, &[]), 0).contains("valid"));
+}
+
+#[test]
+fn errors_are_printed_once_with_the_url_that_was_tried() {
+    let data = tempfile::tempdir().unwrap();
+    let said = |arguments: &[&str], variables: &[(&str, &str)]| {
+        let output = ep(data.path(), arguments, variables);
+        assert_ne!(output.status.code(), Some(0), "{output:?}");
+        let said = String::from_utf8(output.stderr).unwrap();
+        assert_eq!(said.lines().count(), 1, "{said}");
+        assert!(!said.contains("hunter2") && !said.contains("(\""), "{said}");
+        said
+    };
+    let upstream = [("EP_UPSTREAM_URL", "http://u:hunter2@127.0.0.1:9/v1")];
+    for command in [ASK, &["doctor"], &["call", "list_models"]] {
+        let said = said(command, &upstream);
+        for words in ["http://127.0.0.1:9/v1: cannot connect", "Connection refused"] {
+            assert_eq!(said.matches(words).count(), 1, "{words} in {said}");
+        }
+    }
+    let database = said(&["migrate"], &[("EP_DATABASE_URL", "postgres://u:hunter2@127.0.0.1:9/x")]);
+    for words in ["postgres://u@127.0.0.1:9/x", "Connection refused"] {
+        assert_eq!(database.matches(words).count(), 1, "{words} in {database}");
+    }
+    let presets = data.path().join("presets.toml");
+    std::fs::write(&presets, "[[preset]]\nname = \"x\"\n[x\n").unwrap();
+    let presets = presets.to_str().unwrap();
+    for (variable, value, words) in [
+        ("EP_UPSTREAM_URL", "abc", "EP_UPSTREAM_URL cannot be used: it must be an absolute URL"),
+        ("EP_PRESETS", "/none.toml", "EP_PRESETS cannot be used: /none.toml: No such file"),
+        ("EP_PRESETS", presets, "presets.toml: line 3: "),
+        ("EP_DATABASE_URL", "mysql://u:hunter2@h/x", "EP_DATABASE_URL cannot be used: "),
+        ("EP_LOG", "=,=", "EP_LOG must be a list of filter directives"),
+    ] {
+        let said = said(&["migrate"], &[(variable, value)]);
+        assert!(said.contains(words), "{said}");
+    }
+    let key = [("EP_UPSTREAM_URL", "http://127.0.0.1:9/v1"), ("EP_UPSTREAM_API_KEY", "hunter2\nx")];
+    assert!(said(&["migrate"], &key).contains("EP_UPSTREAM_API_KEY cannot be used: "));
+}
+
+#[test]
+fn misspelt_variables_are_warned_about_and_those_of_kubernetes_are_not() {
+    let data = tempfile::tempdir().unwrap();
+    let misspelt = ("EP_UPSTREM_URL", "http://127.0.0.1:9");
+    let kubernetes = [
+        ("EP_SERVICE_HOST", "10.0.0.1"),
+        ("EP_SERVICE_PORT_HTTP", "80"),
+        ("EP_PORT", "tcp://10.0.0.1:80"),
+        ("EP_PORT_80_TCP_ADDR", "10.0.0.1"),
+    ];
+    let warning = "the variable EP_UPSTREM_URL is unknown and has no effect; did you mean EP_UPSTREAM_URL?";
+    let variables = [&[misspelt], &kubernetes[..]].concat();
+    let poll = ep(data.path(), &[ASK, &["--json"]].concat(), &variables);
+    serde_json::from_str::<Value>(&stdout(&poll, 0)).unwrap();
+    let said = String::from_utf8(poll.stderr).unwrap();
+    assert!(said.contains(warning) && !said.contains("_SERVICE_") && !said.contains("_PORT"), "{said}");
+    // The log of a server stays JSON, also if the server does not start.
+    let variables = [&variables[..], &[("EP_LOG_FORMAT", "json"), ("EP_LISTEN", "abc")]].concat();
+    let served = ep(data.path(), &["serve"], &variables);
+    assert_eq!(served.status.code(), Some(1), "{served:?}");
+    let log: Vec<Value> = String::from_utf8(served.stderr)
+        .unwrap()
+        .lines()
+        .map(|line| serde_json::from_str(line).unwrap_or_else(|_| panic!("not JSON: {line}")))
+        .collect();
+    assert_eq!((&log[0]["level"], &log[0]["fields"]["message"]), (&json!("WARN"), &json!(warning)));
+    let error = "EP_LISTEN must be an address and a port, for example 127.0.0.1:8080";
+    assert_eq!((log.len(), &log[1]["fields"]["error"]), (2, &json!(error)));
+}
+
+#[tokio::test]
+async fn a_link_is_printed_only_if_it_is_served() {
+    let data = tempfile::tempdir().unwrap();
+    for (status, is_served) in [("200 OK", true), ("404 Not Found", false)] {
+        let head = format!("HTTP/1.1 {status}\r\ncontent-length: 2\r\nconnection: close\r\n\r\n{{}}");
+        let url = fixed_response_server(head).await;
+        let shown = stdout(&beside(data.path(), words(ASK), vec![("EP_BASE_URL", url.clone())]).await, 0);
+        assert_eq!(shown.contains(&format!("{url}/api/results/EP-")), is_served, "{shown}");
+        assert!(shown.contains("`ep show EP-"), "{shown}");
+    }
+}
+
+#[tokio::test]
+async fn a_level_below_the_pass_mark_has_an_exit_code() {
+    let data = tempfile::tempdir().unwrap();
+    for (vote, code) in [("poor", 12), ("good", 0)] {
+        let script = Script { votes_for: VoteFor::Text(vote.into()), ..Script::panel(5) };
+        let upstream = ep_upstream::testing::ScriptedUpstream::start(script).unwrap();
+        let ask = words(&["poll", "How good is this text?", "--levels", "poor,fair,good", "--pass", "fair"]);
+        let polled = beside(data.path(), ask, vec![("EP_UPSTREAM_URL", upstream.base_url())]).await;
+        stdout(&polled, code);
+    }
 }
 
 #[tokio::test]
@@ -245,7 +392,7 @@ fn accounts_keys_and_ledger() {
     assert_eq!(run(&by_email("freeze"), 0).trim(), "frozen");
     assert!(run(&["admin", "list-users"], 0).contains("\"frozen\":true"));
     assert_eq!(run(&by_email("unfreeze"), 0).trim(), "no longer frozen");
-    assert_eq!(run(&by_email("revoke-all"), 0).trim(), "revoked 1 keys, ended 0 sessions");
+    assert_eq!(run(&by_email("revoke-all"), 0).trim(), "revoked 1 key, ended 0 sessions");
     assert!(run(&["admin", "reconcile"], 0).contains("reconciled 0 card payments"));
     let export: Value = serde_json::from_str(&run(&by_email("export-user"), 0)).unwrap();
     let parts = [&export["keys"], &export["transfers"], &export["polls"], &export["feedback"]];
@@ -278,7 +425,8 @@ fn rendered_files_are_current_and_settings_are_documented() {
     std::fs::write(data.path().join("ep.toml"), "[server]\nlisten = \"not an address\"\n").unwrap();
     let output = ep(data.path(), &["migrate"], &[]);
     assert_eq!(output.status.code(), Some(1));
-    assert!(String::from_utf8_lossy(&output.stderr).contains("settings"));
+    let place = "ep.toml, line 2: server.listen must be an address and a port";
+    assert!(String::from_utf8_lossy(&output.stderr).contains(place), "{output:?}");
 }
 
 /// Starts a server that sends this JSON for every request.
@@ -364,7 +512,7 @@ async fn doctor_reports_capabilities_of_each_model() {
     for name in [&names[0], &names[2]] {
         assert!(line(name).contains("unpriced") && !line(name).contains('$'), "{shown}");
     }
-    assert!(shown.contains("2 of them have no listed price"), "{shown}");
+    assert!(shown.contains("2 of them without a listed price"), "{shown}");
     let json = words(&[&ask[..], &["--json"]].concat());
     let shown = stdout(&beside(fresh.path(), json, variables()).await, 1);
     let first: Value = serde_json::from_str(shown.lines().next().unwrap()).unwrap();

@@ -113,6 +113,7 @@ async fn cancelled_poll_ends_with_its_votes_so_far(engine: Engine) {
     assert_eq!(service.upstream().total_calls(), calls, "nobody was asked any more");
     let result = client.get(&path(&started["result_url"])).await.expect(200);
     assert_eq!((&result["termination_reason"], &result["status"]), (&json!(null), &status["status"]));
+    assert_eq!(result["status"], "partial", "models were not asked: {result}");
     assert_eq!(result["costs"]["total_estimated_cost"].as_f64(), Some(spent.as_usd()));
     // A read-only key cannot cancel.
     let read = client.post("/api/keys", &json!({ "scope": "read" })).await.expect(201);

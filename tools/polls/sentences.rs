@@ -6,6 +6,7 @@
 use ep_kernel::executor::PollState;
 use ep_kernel::ports::Closing;
 use ep_polling::contested::is_low_share;
+use ep_polling::counted::counted;
 use ep_polling::scale_result::{PassResult, ScaleResult};
 use ep_polling::stopping::TerminationReason;
 use ep_polling::tally::NamedTally;
@@ -173,13 +174,18 @@ impl EndedPoll<'_> {
     pub fn counts(&self) -> String {
         let decided =
             matches!(self.reason, Some(TerminationReason::MathematicalLock | TerminationReason::Confidence));
-        let not_needed = if decided { self.skipped } else { self.unused };
-        let not_asked = self.skipped.saturating_sub(not_needed);
+        let (not_needed, interrupted) = match self.reason {
+            _ if decided => (self.skipped, 0),
+            None => (0, self.unused),
+            Some(_) => (self.unused, 0),
+        };
+        let not_asked = self.skipped.saturating_sub(not_needed + interrupted);
         let parts = [
             (true, number(self.tally.votes(), "vote")),
             (self.unreadable > 0, number(self.unreadable, "unreadable answer")),
             (self.failed > 0, number(self.failed, "failed call")),
             (not_needed > 0, format!("{not_needed} not needed")),
+            (interrupted > 0, format!("{interrupted} interrupted")),
             (not_asked > 0, format!("{not_asked} not asked")),
         ];
         parts.into_iter().filter_map(|(shown, text)| shown.then_some(text)).collect::<Vec<_>>().join(" · ")
@@ -264,7 +270,7 @@ pub fn independence(families: &FamilySpread) -> String {
 
 /// Formats a count with its noun.
 pub fn number(count: u32, noun: &str) -> String {
-    if count == 1 { format!("1 {noun}") } else { format!("{count} {noun}s") }
+    counted(count, noun)
 }
 
 /// Quotes an option for plain text.
@@ -421,6 +427,8 @@ mod tests {
         assert_eq!(failed.headline(quoted), "No model voted.");
         assert_eq!(failed.counts(), "0 votes · 2 failed calls");
         assert_eq!(failed.sure(), "Not known.");
+        let interrupted = EndedPoll { reason: None, skipped: 5, unused: 3, ..failed.clone() };
+        assert_eq!(interrupted.counts(), "0 votes · 2 failed calls · 3 interrupted · 2 not asked");
         let cancelled = EndedPoll { reason: None, ..failed };
         assert_eq!(
             (cancelled.counts().as_str(), cancelled.stopped().as_str()),

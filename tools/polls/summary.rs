@@ -89,7 +89,7 @@ pub fn outcome_text(outcome: Outcome, options: &[String]) -> String {
 
 /// The summary of a closed poll.
 pub struct Summary {
-    /// The status: all, some or none of the models that counted voted.
+    /// The status: all, some or none of the models that counted voted. A poll that no rule ended is partial at best.
     pub status: Status,
     /// The winning option, or the literal `tie`, or the literal `no_votes`.
     pub outcome: String,
@@ -130,7 +130,11 @@ impl Summary {
         let outcome = tally.outcome();
         let confidence = 1.0 - closing.p_value;
         Self {
-            status: Status::of(counted, succeeded),
+            status: match Status::of(counted, succeeded) {
+                // A cancelled poll, or one whose time is up, lacks votes.
+                Status::Success if closing.reason.is_none() => Status::Partial,
+                status => status,
+            },
             outcome: outcome_text(outcome, &plan.options),
             winning_option: winning_option(outcome, &plan.options),
             scale: ScaleResult::of(plan.kind, &plan.options, &tally, confidence),

@@ -7,6 +7,7 @@ pub mod budget;
 pub mod calibration;
 pub mod choices;
 pub mod contested;
+pub mod counted;
 pub mod dispatch;
 pub mod explainers;
 pub mod explanation;

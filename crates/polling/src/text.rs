@@ -2,6 +2,8 @@
 
 use unicode_normalization::UnicodeNormalization;
 
+use crate::counted::counted;
+
 /// The error of [`normalize`].
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum TextError {
@@ -15,7 +17,7 @@ pub enum TextError {
     #[error("contains the invisible character U+{0:04X}, which can carry hidden text; remove it")]
     Hidden(u32),
     /// Too few characters.
-    #[error("has {given} characters; write at least {min}")]
+    #[error("has {}; write at least {min}", counted(*given, "character"))]
     TooShort {
         /// The minimum number of characters.
         min: usize,
@@ -23,7 +25,7 @@ pub enum TextError {
         given: usize,
     },
     /// Too many characters.
-    #[error("has {given} characters; shorten it to {max}")]
+    #[error("has {}; shorten it to {max}", counted(*given, "character"))]
     TooLong {
         /// The maximum number of characters.
         max: usize,

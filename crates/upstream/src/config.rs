@@ -95,13 +95,16 @@ impl Default for UpstreamConfig {
 #[derive(Debug, thiserror::Error)]
 pub enum SetupError {
     /// The URL is invalid.
-    #[error("the upstream URL is not usable: {0}")]
+    #[error("{0}")]
     BaseUrl(&'static str),
-    /// The key or the public URL contains characters that a header cannot contain.
-    #[error("the {0} contains characters that cannot be sent in a header")]
-    Header(&'static str),
+    /// The key contains characters that a header cannot contain.
+    #[error("the key contains characters that cannot be sent in a header")]
+    ApiKey,
+    /// The public URL contains characters that a header cannot contain.
+    #[error("the URL contains characters that cannot be sent in a header")]
+    PublicUrl,
     /// The presets file cannot be read, or is invalid.
-    #[error("the presets cannot be used: {0}")]
+    #[error("{0}")]
     Presets(String),
     /// The HTTP client could not be built, for example because no root certificate is installed.
     #[error("the HTTP client could not be set up")]

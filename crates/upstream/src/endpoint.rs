@@ -63,8 +63,7 @@ impl Endpoint {
                 HeaderValue::from_static("Ensemble Poll"),
             );
             if let Some(public) = &config.public_url {
-                let value =
-                    HeaderValue::try_from(public).map_err(|_| SetupError::Header("public address"))?;
+                let value = HeaderValue::try_from(public).map_err(|_| SetupError::PublicUrl)?;
                 headers.insert(HeaderName::from_static("http-referer"), value);
             }
         }
@@ -134,7 +133,7 @@ impl Endpoint {
 
 /// Returns the value of a header that is not logged.
 fn secret_header(text: String) -> Result<HeaderValue, SetupError> {
-    let mut value = HeaderValue::try_from(text).map_err(|_| SetupError::Header("API key"))?;
+    let mut value = HeaderValue::try_from(text).map_err(|_| SetupError::ApiKey)?;
     value.set_sensitive(true);
     Ok(value)
 }

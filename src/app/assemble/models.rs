@@ -7,7 +7,7 @@ use ep_kernel::ports::{Clock, Models};
 use ep_kernel::tasks::Tasks;
 use ep_outgoing::HttpClients;
 use ep_store::Store;
-use ep_upstream::{Demo, DemoConfig, FreeLimit, NotConfigured, Upstream, UpstreamConfig};
+use ep_upstream::{Demo, DemoConfig, FreeLimit, NotConfigured, SetupError, Upstream, UpstreamConfig};
 use secrecy::ExposeSecret;
 
 use crate::app::open_files;
@@ -27,7 +27,7 @@ pub(super) fn models(
         return Ok(match settings.demo {
             config::Demo::Auto => {
                 let demo = DemoConfig { latency_scale: settings.demo_pace, presets_path };
-                Arc::new(Demo::new(&demo, Arc::clone(clock))?)
+                Arc::new(Demo::new(&demo, Arc::clone(clock)).map_err(|error| named(config, error))?)
             }
             config::Demo::Off => Arc::new(NotConfigured),
         });
@@ -53,11 +53,19 @@ pub(super) fn models(
         http,
         ..UpstreamConfig::default()
     };
-    Ok(Arc::new(Upstream::new(
-        upstream,
-        store.upstream_cache(),
-        Arc::clone(clock),
-        tasks.tracker(),
-        tasks.token(),
-    )?))
+    let upstream =
+        Upstream::new(upstream, store.upstream_cache(), Arc::clone(clock), tasks.tracker(), tasks.token());
+    Ok(Arc::new(upstream.map_err(|error| named(config, error))?))
+}
+
+/// Returns an error of the setup with the name of the setting that is wrong.
+fn named(config: &Config, error: SetupError) -> anyhow::Error {
+    let variable = match error {
+        SetupError::BaseUrl(_) => "EP_UPSTREAM_URL",
+        SetupError::ApiKey => "EP_UPSTREAM_API_KEY",
+        SetupError::PublicUrl => "EP_BASE_URL",
+        SetupError::Presets(_) => "EP_PRESETS",
+        SetupError::Client(_) => return error.into(),
+    };
+    config.unusable(variable, error).into()
 }

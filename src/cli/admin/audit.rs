@@ -6,6 +6,7 @@ use ep_kernel::accounts::Accounts;
 use ep_kernel::deposits::ChainComparison;
 use ep_kernel::fault::Fault;
 use ep_kernel::ports::IntegrityCheck;
+use ep_polling::counted::counted;
 use ep_polling::money::Usd;
 use serde_json::json;
 
@@ -56,8 +57,11 @@ pub(super) async fn audit(
     }
     show(json, &shown, || {
         let verdict = if is_clean { "the ledger is consistent" } else { "the check found errors" };
-        let mut lines =
-            vec![format!("{verdict}: {} accounts, {} transfers", audit.accounts, audit.transfers)];
+        let mut lines = vec![format!(
+            "{verdict}: {}, {}",
+            counted(audit.accounts, "account"),
+            counted(audit.transfers, "transfer")
+        )];
         for (_, description, found) in audit.findings() {
             lines.extend(found.iter().map(|id| format!("{description}: {id}")));
         }
@@ -70,7 +74,8 @@ pub(super) async fn audit(
 /// Describes the comparison of settled deposits with the chain.
 pub(super) fn chain_lines(compared: &ChainComparison) -> Vec<String> {
     let ChainComparison { deposits, settled, on_chain, missing, unchecked } = compared;
-    let mut lines = vec![format!("{deposits} USDC deposits: {settled} settled, {on_chain} on the chain")];
+    let mut lines =
+        vec![format!("{}: {settled} settled, {on_chain} on the chain", counted(*deposits, "USDC deposit"))];
     lines.extend(missing.iter().map(|id| format!("settled deposit not found on the chain: {id}")));
     lines.extend(unchecked.iter().map(|id| format!("settled deposit that the node cannot look up: {id}")));
     lines

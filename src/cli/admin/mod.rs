@@ -10,6 +10,7 @@ use ep_kernel::caller::DepositId;
 use ep_kernel::deposits::DepositStatus;
 use ep_kernel::fault::Fault;
 use ep_kernel::ports::{CreditOutcome, IntegrityCheck, RevokedCredentials};
+use ep_polling::counted::counted;
 use ep_polling::money::{MicroUsd, Usd, UsdFigure};
 use ep_tools::account::whole_export;
 use ep_tools::keys::ListedKey;
@@ -96,7 +97,7 @@ async fn run_in(
         Command::RevokeAll { account } => {
             let RevokedCredentials { keys, sessions } =
                 accounts.lock_out(account.find(accounts).await?).await?;
-            print(&format!("revoked {keys} keys, ended {sessions} sessions"))?;
+            print(&format!("revoked {}, ended {}", counted(keys, "key"), counted(sessions, "session")))?;
         }
         Command::Freeze { account } => {
             let user = account.find(accounts).await?;
@@ -110,7 +111,7 @@ async fn run_in(
         }
         Command::MergeIdentity { from, into } => {
             let moved = accounts.operator().merge_identities(from, into).await.map_err(Fault::from)?;
-            print(&format!("moved {moved} identities"))?;
+            print(&format!("moved {}", counted(moved, "identity")))?;
         }
         Command::ExportUser { account } => {
             let user = account.find(accounts).await?;

@@ -61,12 +61,12 @@ impl Presets {
 
     fn parse(text: &str) -> Result<Self, SetupError> {
         let File { preset: presets } =
-            toml::from_str(text).map_err(|error| SetupError::Presets(error.to_string()))?;
+            toml::from_str(text).map_err(|error| SetupError::Presets(at_line(text, &error)))?;
         if presets.is_empty() {
             return Err(SetupError::Presets("the file contains no preset".to_owned()));
         }
         for (index, preset) in presets.iter().enumerate() {
-            let wrong = |rule: &str| SetupError::Presets(format!("preset {:?} {rule}", preset.query.name));
+            let wrong = |rule: &str| SetupError::Presets(format!("preset {} {rule}", preset.query.name));
             if preset.query.name.is_empty()
                 || !preset.query.name.bytes().all(|b| b.is_ascii_alphanumeric() || b"_-".contains(&b))
             {
@@ -293,6 +293,12 @@ impl Preset {
         };
         Fault::new(Kind::NotConfigured, format!("{problem}; {remedy}"))
     }
+}
+
+/// Describes an error of TOML on one line, with its place.
+fn at_line(text: &str, error: &toml::de::Error) -> String {
+    let before = text.get(..error.span().map_or(0, |span| span.start)).unwrap_or_default();
+    format!("line {}: {}", before.matches('\n').count() + 1, error.message().trim())
 }
 
 #[cfg(test)]

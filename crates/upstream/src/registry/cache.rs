@@ -69,18 +69,24 @@ struct LastFailure {
 }
 
 /// The error of fetching a list.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, thiserror::Error)]
 enum FetchError {
+    #[error("{0}")]
     Unreachable(String),
+    #[error("status {0}")]
     Status(u16),
+    #[error("the response is no model list")]
     NotAList,
+    #[error("the list is larger than {} MiB", MAX_BODY >> 20)]
     TooLarge,
     /// The list has this number of entries, but no model that can vote.
+    #[error("none of the {0} entries is a model that can vote")]
     NoModels(usize),
 }
 
 impl FetchError {
-    fn fault(&self, retry_after: Duration) -> Fault {
+    /// Returns the fault for callers. Only the log and the operator's terminal show its cause, with the URL that was tried.
+    fn fault(&self, upstream: &str, retry_after: Duration) -> Fault {
         let text = match self {
             Self::Unreachable(_) => {
                 "the model upstream is unreachable and no model list is stored; try again in a moment".to_owned()
@@ -114,8 +120,8 @@ impl FetchError {
         };
         let fault = Fault::new(Kind::Unavailable, text).retry_after(retry_after);
         match self {
-            Self::Unreachable(why) => fault.caused_by(why.clone()),
-            _ => fault,
+            Self::Unreachable(_) => fault.caused_by(format!("{upstream}: {self}")),
+            _ => fault.caused_by(upstream.to_owned()),
         }
     }
 }
@@ -162,7 +168,7 @@ impl ModelListCache {
         if let Some(LastFailure { error, retry_at, .. }) = &*last_failure {
             let wait = retry_at.saturating_duration_since(Instant::now());
             if !wait.is_zero() {
-                return Err(error.fault(wait));
+                return Err(error.fault(&self.upstream, wait));
             }
         }
         if let Some(snapshot) = self.stored().await {
@@ -175,10 +181,10 @@ impl ModelListCache {
                     .as_ref()
                     .map_or(FIRST_FAILURE_TTL, |last| (last.ttl * 2).min(LONGEST_FAILURE_TTL));
                 tracing::warn!(
-                    upstream = %self.upstream, ?error, retry_in_seconds = ttl.as_secs(),
+                    upstream = %self.upstream, %error, retry_in_seconds = ttl.as_secs(),
                     "failed to fetch the model list; polls cannot start without one"
                 );
-                let fault = error.fault(ttl);
+                let fault = error.fault(&self.upstream, ttl);
                 *last_failure = Some(LastFailure { error, retry_at: Instant::now() + ttl, ttl });
                 Err(fault)
             }
@@ -224,7 +230,7 @@ impl ModelListCache {
                     },
                 };
                 tracing::warn!(
-                    upstream = %cache.upstream, ?error, retry_in_seconds = pause.as_secs(),
+                    upstream = %cache.upstream, %error, retry_in_seconds = pause.as_secs(),
                     "failed to refresh the model list; the old one stays in use"
                 );
                 tokio::select! {
