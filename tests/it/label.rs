@@ -79,8 +79,9 @@ async fn a_second_run_asks_nothing_and_ends_alike() {
     reviews(folder.path(), 12);
     let upstream = ScriptedUpstream::start(Script::panel(3)).unwrap();
     let arguments = arguments(&[&TRIO[..], &["--json"]].concat());
-    let first: Value =
-        serde_json::from_str(&stdout(&run(folder.path(), &upstream, &arguments).await, 0)).unwrap();
+    let output = run(folder.path(), &upstream, &arguments).await;
+    let first: Value = serde_json::from_str(&stdout(&output, 0)).unwrap();
+    assert!(String::from_utf8_lossy(&output.stderr).contains("12 labels are in labels.jsonl"), "{output:?}");
     assert_eq!((&first["labelled"], &first["ties"], &first["failed"]), (&json!(12), &json!(0), &json!(0)));
     assert_eq!(upstream.total_calls(), 36);
     let labels = lines(&folder.path().join("labels.jsonl"));

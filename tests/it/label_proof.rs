@@ -411,7 +411,7 @@ async fn an_evaluation_reads_the_labels_that_choose_and_names_the_panel_to_prove
 }
 
 #[tokio::test]
-async fn drawn_rows_without_a_label_count_as_errors() {
+async fn empty_and_misspelt_gold_cells_are_listed_before_anything_is_read() {
     let fixture = Fixture::new().await;
     fixture.write_gold("gold.csv", "1", |_, _| false);
     let gold = fs::read_to_string(fixture.path("gold.csv")).unwrap();
@@ -420,23 +420,73 @@ async fn drawn_rows_without_a_label_count_as_errors() {
             .is_some_and(|(id, _)| fixture.labels.get(id).is_some_and(|line| !is_unanimous(line)))
     };
     let emptied: Vec<&str> = gold.lines().filter(|row| is_emptied(row)).take(2).collect();
-    let partly = emptied.iter().fold(gold.clone(), |gold, row| {
-        gold.replace(row, row.rsplit_once(',').map(|(rest, _)| format!("{rest},")).unwrap().as_str())
-    });
-    fs::write(fixture.path("gold.csv"), partly).unwrap();
+    let with_cells = |cells: [&str; 2]| {
+        emptied.iter().zip(cells).fold(gold.clone(), |gold, (row, cell)| {
+            gold.replace(
+                row,
+                row.rsplit_once(',').map(|(rest, _)| format!("{rest},{cell}")).unwrap().as_str(),
+            )
+        })
+    };
+    let number = |row: &str| gold.lines().position(|line| line == row).unwrap();
     let proof = ["--gold", "gold.csv", "--max-error", "0.1", "--choose", "0"];
-    let output = run(fixture.folder.path(), &fixture.upstream, &arguments(&proof)).await;
-    let summary: Value = serde_json::from_str(&stdout(&output, 0)).unwrap();
-    let notice = "2 rows of gold.csv have no label and count as errors: label them first";
-    assert!(String::from_utf8_lossy(&output.stderr).contains(notice), "{output:?}");
-    let tests = &summary["proof"]["rules"][0]["tests"];
-    assert_eq!((&tests[0]["wrong"], &tests[1]["wrong"]), (&json!(0), &json!(2)), "{tests}");
-    let statement = summary["proof"]["statement"].as_str().unwrap();
-    assert!(statement.contains("of the rows of data.csv"), "{statement}");
-    assert!(
-        statement.contains("on 160 gold rows (2 without a label, which count as errors), with"),
-        "{statement}"
-    );
+    for cells in [["", "lefft"], [" ", "LEFT 1"]] {
+        fs::write(fixture.path("gold.csv"), with_cells(cells)).unwrap();
+        let refused = fixture.refused(&proof).await;
+        assert!(
+            refused.contains("2 cells are no labels of the column gold (1 empty, 1 misspelt)"),
+            "{refused}"
+        );
+        let [empty, misspelt] = [number(emptied[0]), number(emptied[1])];
+        assert!(refused.contains(&format!("- row {empty}: empty")), "{refused}");
+        assert!(
+            refused.contains(&format!("- row {misspelt}: {:?} is none of the options left", cells[1])),
+            "{refused}"
+        );
+        assert!(!fixture.path("labels.proof.json").exists() && !fixture.path("gold-openings.jsonl").exists());
+    }
+    // At most twenty are listed.
+    let blank = |row: &str| format!("{},\n", row.rsplit_once(',').unwrap().0);
+    let rows = gold.lines().enumerate();
+    let many = rows.map(|(at, row)| if (1..=25).contains(&at) { blank(row) } else { format!("{row}\n") });
+    fs::write(fixture.path("gold.csv"), many.collect::<String>()).unwrap();
+    let refused = fixture.refused(&proof).await;
+    assert!(refused.contains("25 cells are no labels") && refused.contains("- and 5 more"), "{refused}");
+    assert_eq!(refused.matches(": empty").count(), 20, "{refused}");
+    // The labels are still unread, so the corrected file proves.
+    fs::write(fixture.path("gold.csv"), &gold).unwrap();
+    assert_eq!(fixture.label(&proof, 0).await["proof"]["verdict"], "proved");
+}
+
+/// A record comes from somewhere else, and names files.
+#[tokio::test]
+async fn verification_reads_only_regular_files() {
+    let fixture = Fixture::new().await;
+    fixture.write_gold("gold.csv", "1", |_, _| false);
+    let proof = ["--gold", "gold.csv", "--max-error", "0.1", "--choose", "0"];
+    assert_eq!(fixture.label(&proof, 0).await["proof"]["verdict"], "proved");
+    let record: Value =
+        serde_json::from_slice(&fs::read(fixture.path("labels.proof.json")).unwrap()).unwrap();
+    let pipe = fixture.path("pipe");
+    rustix::fs::mknodat(rustix::fs::CWD, &pipe, rustix::fs::FileType::Fifo, rustix::fs::Mode::RUSR, 0)
+        .unwrap();
+    for name in ["/dev/zero", "-", pipe.to_str().unwrap()] {
+        let mut changed = record.clone();
+        changed["names"]["rows"] = name.into();
+        fs::write(fixture.path("labels.proof.json"), changed.to_string()).unwrap();
+        let verified = stdout(&fixture.verify("labels.jsonl"), 0);
+        assert!(verified.contains(&format!("the file of rows: cannot read {name}: ")), "{verified}");
+    }
+    for name in ["labels.accepted.jsonl", "labels.proof.json", "labels.jsonl"] {
+        let file = fixture.path(name);
+        fs::rename(&file, fixture.path("kept")).unwrap();
+        std::os::unix::fs::symlink("/dev/zero", &file).unwrap();
+        let verified = fixture.verify("labels.jsonl");
+        let said = String::from_utf8_lossy(&verified.stderr).into_owned();
+        assert_eq!(verified.status.code(), Some(1), "{said}");
+        assert!(said.contains(name) && said.contains("it is not a regular file"), "{said}");
+        fs::rename(fixture.path("kept"), &file).unwrap();
+    }
 }
 
 #[tokio::test]
@@ -478,7 +528,7 @@ async fn wrong_gold_files_ask_nothing() {
     let one = format!("{row}left 1\n");
     refused(&one, &error, "0 labelled rows to prove with, and 29 are the fewest").await;
     refused(&one, &error[..2], "is not exactly what --sample 1 --seed 1 draws from data.csv").await;
-    refused(&format!("{row}left\n"), &error, "gold.csv: row 1: the label \"left\" is none of the options")
+    refused(&format!("{row}left\n"), &error, "- row 1: \"left\" is none of the options left 1, right 1")
         .await;
     refused("id,text,options\nr1,Text 1,left 1|right 1\n", &error, "no column \"gold\"").await;
     refused(&format!("{one}r1,Text 1,left 1|right 1,left 1\n"), &error, "row 2 equals an earlier row").await;
@@ -489,9 +539,10 @@ async fn wrong_gold_files_ask_nothing() {
     )
     .await;
     refused("id,text,options,gold\n", &error, "gold.csv has no rows").await;
-    refused(&format!("{row}\n"), &error, "gold.csv has no labels: all 1 cells of its column are empty").await;
+    refused(&format!("{row}\n"), &error, "gold.csv has no labels: fill its column gold").await;
     let second = "r2,Text 2,left 2|right 2,\n";
-    refused(&format!("{one}{second}"), &error, "0 labelled rows to prove with, and 29 are the fewest").await;
+    refused(&format!("{one}{second}"), &error, "1 cell is no label of the column gold (1 empty, 0 misspelt)")
+        .await;
     refused(&one, &["--own-draw"], "--max-error 0.05").await;
     refused(&one, &["--max-error", "5"], "must be above 0 and below 1").await;
     refused(&one, &["--max-error", "0.1", "--prove", "4"], "--prove 4 must be between 1 and 3").await;

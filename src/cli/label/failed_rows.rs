@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Context;
 use ep_polling::ballot::Reason;
+use ep_polling::counted::{counted, counted_with};
 use ep_polling::money::{MicroUsd, Usd};
 use ep_polling::time::Timestamp;
 use serde::{Deserialize, Serialize};
@@ -216,19 +217,21 @@ impl FailedRows {
         }
         let reasons = self.reasons.iter().map(String::as_str).chain(std::iter::repeat("other reasons"));
         for (rows, reason) in counts.into_iter().zip(reasons).filter(|(rows, _)| *rows > 0) {
-            eprintln!("{rows} rows: {}", printable(reason));
+            eprintln!("{}: {}", counted(rows, "row"), printable(reason));
         }
         if late > 0 {
-            eprintln!("{late} rows had models that did not respond in time: {for_slow_models}");
+            eprintln!("{} had models that did not respond in time: {for_slow_models}", counted(late, "row"));
         }
         let rows = self.count(journal);
         if rows > 0 && journal.is_streamed() {
             eprintln!(
-                "{rows} rows were not fully asked, and have no line; --out FILE keeps them for another run"
+                "{} not fully asked, without a line; --out FILE keeps such rows for another run",
+                counted_with(rows, "row", ["was", "were"])
             );
         } else if rows > 0 {
             eprintln!(
-                "{rows} rows were not fully asked; they are in {}, for another run",
+                "{} not fully asked; {} has them, for another run",
+                counted_with(rows, "row", ["was", "were"]),
                 self.path.display()
             );
         }

@@ -4,6 +4,7 @@ use std::collections::HashSet;
 
 use anyhow::bail;
 use ep_evaluation::agreement::Classes;
+use ep_polling::counted::counted_with;
 
 use super::arguments::Arguments;
 use super::failed_rows::FailedRows;
@@ -72,7 +73,8 @@ impl<'f> LabelFile<'f> {
             Some(_) => {
                 let rows = outcome.unfinished;
                 eprintln!(
-                    "the gold labels stay unread until {rows} more rows are asked; run the same command again"
+                    "the gold labels stay unread until {} asked; run the same command again",
+                    counted_with(rows, "more row", ["is", "are"])
                 );
                 None
             }
@@ -83,7 +85,11 @@ impl<'f> LabelFile<'f> {
             let rows = review.write(out, &HashSet::new(), path)?;
             eprintln!(
                 "{}",
-                printable(&format!("{rows} rows are in {}, the most doubtful first", path.display()))
+                printable(&format!(
+                    "{} in {}, the most doubtful first",
+                    counted_with(rows, "row", ["is", "are"]),
+                    path.display()
+                ))
             );
         }
         Ok((outcome.end, summary))

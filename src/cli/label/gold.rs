@@ -5,6 +5,8 @@ use std::path::Path;
 
 use anyhow::{Context, bail};
 use ep_evaluation::split::{Part, USUAL_CHOOSE, split};
+use ep_kernel::fault::shown;
+use ep_polling::counted::counted_with;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
@@ -40,8 +42,8 @@ pub(super) struct RowHashes {
 pub(super) struct GoldRow {
     pub(super) question: RowQuestion,
     pub(super) hashes: RowHashes,
-    /// The label of a person; `None` if the cell is empty.
-    pub(super) label: Option<String>,
+    /// The label of a person: one of the row's options.
+    pub(super) label: String,
     pub(super) part: Part,
 }
 
@@ -206,11 +208,12 @@ pub(super) fn read_gold(
 ) -> anyhow::Result<Vec<GoldRow>> {
     let GoldArguments { gold_column: column, choose, .. } = arguments;
     let name = path.display();
-    let mut rows = Vec::new();
+    let (mut rows, mut wrong) = (Vec::new(), WrongCells::default());
     let mut keys = HashSet::new();
     for row in Table::open(path)? {
         let row = row.with_context(|| name.to_string())?;
         let gold = gold_row(row, column, settings, panel).with_context(|| name.to_string())?;
+        wrong.add(&gold);
         if !keys.insert(gold.question.key) {
             bail!("{name}: row {} equals an earlier row; remove one of them", gold.question.row.number);
         }
@@ -221,20 +224,66 @@ pub(super) fn read_gold(
     if rows.is_empty() {
         bail!("{name} has no rows");
     }
+    wrong.refuse(&name.to_string(), column, rows.len())?;
     for (row, part) in rows.iter_mut().zip(parts) {
         row.part = part;
     }
     Ok(rows)
 }
 
+/// Cells of the gold column that are no label. Gold labels are read once, so a mistake would waste all of them.
+#[derive(Default)]
+struct WrongCells {
+    empty: usize,
+    misspelt: usize,
+    /// The first ones, in words.
+    shown: Vec<String>,
+}
+
+impl WrongCells {
+    /// The most cells that are listed.
+    const SHOWN: usize = 20;
+
+    fn add(&mut self, gold: &GoldRow) {
+        let GoldRow { question, label, .. } = gold;
+        let problem = match question.options.contains(label) {
+            true => return,
+            false if label.is_empty() => "empty".to_owned(),
+            false => format!("{:?} is none of the options {}", shown(label, 60), question.options.join(", ")),
+        };
+        *(if label.is_empty() { &mut self.empty } else { &mut self.misspelt }) += 1;
+        if self.shown.len() < Self::SHOWN {
+            self.shown.push(format!("\n- row {}: {problem}", question.row.number));
+        }
+    }
+
+    /// Fails if a cell is no label.
+    fn refuse(&self, name: &str, column: &str, rows: usize) -> anyhow::Result<()> {
+        let Self { empty, misspelt, shown } = self;
+        let count = empty + misspelt;
+        if count == 0 {
+            return Ok(());
+        }
+        if *empty == rows {
+            bail!("{name} has no labels: fill its column {column}");
+        }
+        let more = match count - shown.len() {
+            0 => String::new(),
+            more => format!("\n- and {more} more"),
+        };
+        bail!(
+            "{name}: {} of the column {column} ({empty} empty, {misspelt} misspelt); write an option of its row into each. No \
+             gold label was read:{}{more}",
+            counted_with(count, "cell", ["is no label", "are no labels"]),
+            shown.concat()
+        );
+    }
+}
+
 fn gold_row(row: Row, column: &str, settings: &LabelSettings, panel: &str) -> anyhow::Result<GoldRow> {
     let label = row.text(column).ok_or_else(|| row.no_column(column))?.trim().to_owned();
     let question = settings.question(row, panel)?;
     let hashes = RowHashes::of(&question, column, &settings.questions);
-    let label = Some(label).filter(|label| !label.is_empty());
-    if let Some(label) = &label {
-        question.check_label(label)?;
-    }
     Ok(GoldRow { question, hashes, label, part: Part::Prove })
 }
 

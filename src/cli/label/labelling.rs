@@ -7,6 +7,7 @@ use std::path::Path;
 use anyhow::bail;
 use ep_kernel::fault::{Fault, Kind};
 use ep_kernel::tool::Entry as Operation;
+use ep_polling::counted::{counted, counted_with};
 use ep_polling::money::MicroUsd;
 use ep_tools::entry_of;
 use ep_tools::polls::PollQuestion;
@@ -150,8 +151,9 @@ impl Labelling<'_> {
             eprintln!(
                 "{}",
                 printable(&format!(
-                    "{out} has {others} labels that do not belong to this run (other rows, question, panel, round or tie \
-                     rule); they stay"
+                    "{out} has {} not of this run (other rows, question, panel, round or tie \
+                     rule): no run changes them",
+                    counted(others, "label")
                 ))
             );
         }
@@ -159,7 +161,10 @@ impl Labelling<'_> {
             eprintln!("without --id COLUMN, the id of each label is a digest");
         }
         if open.rows() > 0 {
-            eprintln!("{} rows are in batches of an earlier run; their results are read first", open.rows());
+            eprintln!(
+                "{} in batches of an earlier run; the results are read first",
+                counted_with(open.rows(), "row", ["is", "are"])
+            );
         }
         for line in [&quote, &notice].into_iter().flatten() {
             eprintln!("{}", printable(line));

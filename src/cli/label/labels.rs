@@ -2,6 +2,7 @@
 
 use ep_kernel::fault::{Fault, Kind};
 use ep_kernel::tool::Entry as Operation;
+use ep_polling::counted::counted_with;
 use ep_polling::money::{MicroUsd, Usd};
 use ep_polling::tie_rule::TieRule;
 use ep_tools::polls::reply::{PollReply, PollResponse, VoteResult};
@@ -137,7 +138,7 @@ fn unasked(votes: &[EntryVote], skipped: u32) -> Option<String> {
     let names: Vec<&str> = failed.map(|vote| vote.model.as_str()).collect();
     match (names.as_slice(), skipped) {
         ([], 0) => None,
-        ([], skipped) => Some(format!("{skipped} models were not asked")),
+        ([], skipped) => Some(format!("{} not asked", counted_with(skipped, "model", ["was", "were"]))),
         ([one], _) => Some(format!("{one} did not respond")),
         ([first, others @ ..], _) => Some(format!("{first} and {} more did not respond", others.len())),
     }

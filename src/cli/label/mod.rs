@@ -19,6 +19,7 @@ mod progress;
 mod proof;
 mod question;
 mod registry;
+mod regular_file;
 mod replacement;
 mod report;
 mod review;
@@ -36,6 +37,7 @@ use std::path::Path;
 
 use anyhow::{Context, bail};
 use ep_kernel::fault::Kind;
+use ep_polling::counted::{counted, counted_with};
 
 use super::printable::printable;
 use super::{End, INTERRUPTED, print};
@@ -97,17 +99,21 @@ pub(super) async fn run(config: &Config, mut arguments: Arguments) -> anyhow::Re
         eprintln!("{}", text.trim_end());
     } else {
         print(text.trim_end())?;
+        let out = printable(&arguments.out.display().to_string()).into_owned();
+        eprintln!("{} in {out}", counted_with(summary.labelled, "label", ["is", "are"]));
     }
     match (summary.unasked, &end) {
         (0, _) => {}
         (rows, _) if journal.is_streamed() => {
-            eprintln!("{rows} rows were not asked; --out FILE keeps the labels for another run");
+            eprintln!("{} not asked; --out FILE keeps the labels for another run", not_asked(rows));
         }
-        (rows, RunEnd::CostLimit) => eprintln!("{rows} rows were not asked; raise --max-cost-usd for them"),
+        (rows, RunEnd::CostLimit) => {
+            eprintln!("{} not asked; raise --max-cost-usd for the rest", not_asked(rows))
+        }
         (rows, RunEnd::OutOfMoney) => {
-            eprintln!("{rows} rows were not asked; add funds, then run the same command again for them");
+            eprintln!("{} not asked; add funds, then run the same command again", not_asked(rows));
         }
-        (rows, _) => eprintln!("{rows} rows were not asked; run the same command again for them"),
+        (rows, _) => eprintln!("{} not asked; run the same command again for the rest", not_asked(rows)),
     }
     Ok(match (end, &summary.proof) {
         (RunEnd::Interrupted, _) => End::Code(INTERRUPTED),
@@ -119,6 +125,11 @@ pub(super) async fn run(config: &Config, mut arguments: Arguments) -> anyhow::Re
         (RunEnd::Complete, None) if summary.ties + summary.without_votes > 0 => End::Code(TIED),
         (RunEnd::Complete, None) => End::Done,
     })
+}
+
+/// Names a number of rows, up to the verb.
+fn not_asked(rows: u64) -> String {
+    counted_with(rows, "row", ["was", "were"])
 }
 
 /// True if a path stands for standard output.
@@ -155,7 +166,8 @@ fn print_verification(config: &Config, arguments: &Arguments) -> anyhow::Result<
 fn finish_file(labels: &Path, path: &Path) -> anyhow::Result<End> {
     let Finished { labelled, unlabelled, column } = finish(labels, path)?;
     eprintln!(
-        "{labelled} rows have a label in the column {column} of {}",
+        "{} a label in the column {column} of {}",
+        counted_with(labelled, "row", ["has", "have"]),
         printable(&path.display().to_string())
     );
     if unlabelled == 0 {
@@ -163,7 +175,8 @@ fn finish_file(labels: &Path, path: &Path) -> anyhow::Result<End> {
     }
     let review = accepted::review_path(labels);
     eprintln!(
-        "{unlabelled} rows have none yet: fill the column reviewed of {}, and run again with a new file",
+        "{} none yet: fill the column reviewed of {}, and run again with a new file",
+        counted_with(unlabelled, "row", ["has", "have"]),
         printable(&review.display().to_string())
     );
     Ok(End::Code(FAILED))
@@ -174,7 +187,7 @@ fn print_sample(arguments: &Arguments, size: NonZeroUsize) -> anyhow::Result<End
     let size = size.get();
     let rows = sample::draw(Table::open(&arguments.input)?, size, arguments.proof.rows.seed)?;
     if rows.len() < size {
-        eprintln!("the file has only {} rows", rows.len());
+        eprintln!("the file has only {}", counted(rows.len(), "row"));
     }
     if arguments.proof.rows.seed != USUAL_SEED {
         eprintln!("a proof with these rows needs --seed {}, too", arguments.proof.rows.seed);
@@ -191,8 +204,8 @@ fn print_sample(arguments: &Arguments, size: NonZeroUsize) -> anyhow::Result<End
     let mut file = File::create_new(path).with_context(|| format!("cannot write {}", path.display()))?;
     file.write_all(text.as_bytes())?;
     eprintln!(
-        "{} rows are in {}; fill its column {}",
-        rows.len(),
+        "{} in {}; fill its column {}",
+        counted_with(rows.len(), "row", ["is", "are"]),
         printable(&path.display().to_string()),
         sample::GOLD
     );

@@ -4,6 +4,7 @@ use std::fmt::Write;
 
 use anyhow::bail;
 use ep_kernel::tool::Entry as Operation;
+use ep_polling::counted::counted;
 use ep_polling::money::MicroUsd;
 use ep_polling::plan::INSTRUCTION_TOKENS;
 use ep_tools::entry_of;
@@ -53,14 +54,18 @@ impl Quote {
                 let prompts = (rows * INSTRUCTION_TOKENS + bytes) as f64;
                 let first = (INSTRUCTION_TOKENS + self.bytes as u64) as f64;
                 let have =
-                    if *labelled > 0 { format!(" ({labelled} more have labels)") } else { String::new() };
+                    if *labelled > 0 { format!(" ({labelled} labelled before)") } else { String::new() };
                 format!(
-                    "{rows} rows{have}, {} models each: up to {calls} calls, about ${:.4}, at most {at_most}",
-                    self.models,
+                    "{}{have}, {} each: up to {}, about ${:.4}, at most {at_most}",
+                    counted(*rows, "row"),
+                    counted(self.models, "model"),
+                    counted(calls, "call"),
                     self.typical * prompts / first
                 )
             }
-            None => format!("{} models for each row, about ${:.6} a row", self.models, self.typical),
+            None => {
+                format!("{} for each row, about ${:.6} a row", counted(self.models, "model"), self.typical)
+            }
         };
         match (missing, at_once, self.row_ms) {
             // The number of rows of standard input is not known.

@@ -6,6 +6,7 @@ use std::path::Path;
 
 use ep_evaluation::agreement::{Agreement, Classes};
 use ep_evaluation::effective_votes::{ErrorCorrelation, formula};
+use ep_polling::counted::counted;
 use ep_polling::money::{MicroUsd, Usd};
 use serde::Serialize;
 
@@ -184,12 +185,12 @@ impl Summary {
         };
         let labels: Vec<String> = self.labels.iter().map(|(label, rows)| format!("{label} {rows}")).collect();
         let labels = if labels.is_empty() { String::new() } else { format!(": {}", labels.join(", ")) };
-        line("labelled", format!("{} rows{labels}", self.labelled));
+        line("labelled", format!("{}{labels}", counted(self.labelled, "row")));
         line("ties", format!("{} ({} more decided by the strongest model)", self.ties, self.tie_breaks));
-        line("without votes", format!("{} rows", self.without_votes));
-        line("contested", format!("{} rows, ties among them", self.contested));
-        line("not fully asked", format!("{} rows", self.failed));
-        line("not asked", format!("{} rows", self.unasked));
+        line("without votes", counted(self.without_votes, "row"));
+        line("contested", format!("{}, ties among them", counted(self.contested, "row")));
+        line("not fully asked", counted(self.failed, "row"));
+        line("not asked", counted(self.unasked, "row"));
         line("cost", self.cost_usd.0.to_string());
         if let Some(pairs) = self.pair_agreement {
             let alpha = self.alpha.map_or_else(String::new, |alpha| format!("alpha {alpha:.3}, "));

@@ -5,6 +5,7 @@ use std::pin::pin;
 
 use ep_kernel::fault::Fault;
 use ep_kernel::tool::Entry as Operation;
+use ep_polling::counted::counted;
 use ep_polling::money::MicroUsd;
 use futures::stream::FuturesUnordered;
 use futures::{FutureExt, StreamExt};
@@ -108,7 +109,7 @@ impl Run<'_> {
                         return Ok(RunEnd::Interrupted);
                     }
                     stopped.set(stop_signal());
-                    eprintln!("waiting for {} rows in flight; Ctrl-C again ends at once", asked.len());
+                    eprintln!("waiting for {} in flight; Ctrl-C again ends at once", counted(asked.len(), "row"));
                     end = Some(Ok(RunEnd::Interrupted));
                     continue;
                 }

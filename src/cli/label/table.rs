@@ -10,6 +10,8 @@ use anyhow::{Context, bail};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
+use super::regular_file;
+
 /// The field that tells why an earlier run could not label a row. No part of the input.
 pub(super) const FAILURE: &str = "_failed";
 
@@ -32,14 +34,23 @@ enum Rows {
 }
 
 impl Table {
-    /// Opens a file, or standard input for `-`. The first character decides the format: `{` begins JSON Lines.
+    /// Opens a file, or standard input for `-`.
     pub(super) fn open(path: &Path) -> anyhow::Result<Self> {
-        let mut reader: Box<dyn BufRead + Send> = if path == Path::new("-") {
-            Box::new(BufReader::new(std::io::stdin()))
-        } else {
-            let file = File::open(path).with_context(|| format!("cannot open {}", path.display()))?;
-            Box::new(BufReader::new(file))
-        };
+        if path == Path::new("-") {
+            return Self::read(Box::new(BufReader::new(std::io::stdin())), path);
+        }
+        let file = File::open(path).with_context(|| format!("cannot open {}", path.display()))?;
+        Self::read(Box::new(BufReader::new(file)), path)
+    }
+
+    /// Opens a regular file, whose name may come from a record.
+    pub(super) fn of_file(path: &Path) -> anyhow::Result<Self> {
+        let file = regular_file::open(path).with_context(|| format!("cannot open {}", path.display()))?;
+        Self::read(Box::new(BufReader::new(file)), path)
+    }
+
+    /// Begins to read rows. The first character decides the format: `{` begins JSON Lines.
+    fn read(mut reader: Box<dyn BufRead + Send>, path: &Path) -> anyhow::Result<Self> {
         let start = reader.fill_buf().with_context(|| format!("cannot read {}", path.display()))?;
         let mark = start.strip_prefix(b"\xef\xbb\xbf").map_or(0, |_| 3);
         if start[mark..].iter().find(|byte| !byte.is_ascii_whitespace()) == Some(&b'[') {

@@ -16,6 +16,7 @@ use anyhow::anyhow;
 use ep_kernel::batch_id::BatchId;
 use ep_kernel::fault::{Fault, Kind};
 use ep_kernel::ports::{BatchError, BatchStatus};
+use ep_polling::counted::counted;
 
 use super::journal::Key;
 use super::question::RowQuestion;
@@ -253,13 +254,14 @@ impl<'r> Batches<'_, 'r> {
             self.waits_for_money = can_wait;
             (!can_wait && !is_old).then_some(fault)
         } else if !rows.is_empty() {
-            let text = format!("the service has no result for {} rows of {id}; run again", rows.len());
+            let text =
+                format!("the service has no result for {} of {id}; run again", counted(rows.len(), "row"));
             Some(Fault::new(Kind::NotFound, text))
         } else if unpaid.len() == total && !is_old {
             let text = "the account has insufficient balance for the next row; add funds, then run again";
             Some(Fault::new(Kind::InsufficientBalance, text))
         } else if !left_out.is_empty() && !is_old && !is_cancelling {
-            let text = format!("{reason} Run again to ask the other {} rows of {id}.", left_out.len());
+            let text = format!("{reason} Run again to ask {} of {id}.", counted(left_out.len(), "other row"));
             Some(Fault::new(Kind::Conflict, text))
         } else {
             None

@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, bail};
 use ep_kernel::batch_id::BatchId;
 use ep_kernel::batches::line::MAX_CUSTOM_ID;
+use ep_polling::counted::counted_with;
 use ep_polling::money::Usd;
 use ep_polling::tie_rule::TieRule;
 use serde::{Deserialize, Serialize};
@@ -158,9 +159,9 @@ impl OpenBatchFile {
         })?;
         if let Some(other) = open.iter().find(|batch| Some(batch.server.as_str()) != server) {
             bail!(
-                "{} rows are in batches of {}; add --server with this URL to read their results. If you remove {name}, they are \
+                "{} in batches of {}; add --server with this URL to read the results. If you remove {name}, the rows are \
                  asked and paid again",
-                open.iter().map(|batch| batch.rows.len()).sum::<usize>(),
+                counted_with(open.iter().map(|batch| batch.rows.len()).sum::<usize>(), "row", ["is", "are"]),
                 other.server
             );
         }

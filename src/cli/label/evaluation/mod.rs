@@ -11,6 +11,7 @@ use std::path::PathBuf;
 use anyhow::{Context, bail};
 use ep_evaluation::split::Part;
 use ep_kernel::fault::Kind;
+use ep_polling::counted::{counted, counted_with};
 use ep_polling::tie_rule::TieRule;
 use ep_tools::entry_of;
 use ep_tools::evaluations::{CreateEvaluation, StoredEvaluation};
@@ -173,13 +174,9 @@ async fn evaluate(
     let panel = labelling.panel_version().await?;
     let rows = read_gold(&arguments.gold, &arguments.rows, &settings, &panel)?;
     let total = rows.len();
-    let chosen: Vec<GoldRow> =
-        rows.into_iter().filter(|row| row.part == Part::Choose && row.label.is_some()).collect();
+    let chosen: Vec<GoldRow> = rows.into_iter().filter(|row| row.part == Part::Choose).collect();
     let Some(priced) = labelling.price(chosen.first().map(|row| &row.question), journal).await? else {
-        bail!(
-            "{} has no labelled row to choose with; label rows, or set more apart with --choose",
-            arguments.gold.display()
-        );
+        bail!("{} has no row to choose with; set some apart with --choose", arguments.gold.display());
     };
     let mut input = InputCounts::default();
     let mut asked = Rows::none(&settings, &panel);
@@ -188,8 +185,9 @@ async fn evaluate(
     }
     asked.add_gold(chosen.iter().map(|row| row.question.clone()).collect(), 0, arguments.rows.seed);
     let mut notice = format!(
-        "{} of {total} gold rows are used to choose the panel; the labels of the others stay unread",
-        chosen.len()
+        "{} of {} are used to choose the panel; the labels of the others stay unread",
+        chosen.len(),
+        counted(total, "gold row")
     );
     let is_all_used = chosen.len() == total;
     if is_all_used {
@@ -204,7 +202,10 @@ async fn evaluate(
             return Ok(Evaluated::Incomplete(Kind::InsufficientBalance.row().exit));
         }
         RunEnd::Complete if outcome.unfinished > 0 => {
-            eprintln!("{} rows were not fully asked; run the same command again", outcome.unfinished);
+            eprintln!(
+                "{} not fully asked; run the same command again",
+                counted_with(outcome.unfinished, "row", ["was", "were"])
+            );
             return Ok(Evaluated::Incomplete(FAILED));
         }
         RunEnd::Complete => {}
@@ -237,7 +238,7 @@ fn judged(rows: Vec<GoldRow>, journal: &Journal) -> anyhow::Result<Vec<Judged>> 
     rows.sort_by(|one, two| one.hashes.cmp(&two.hashes));
     let judged = rows.into_iter().filter_map(|row| {
         let entry = votes.remove(&row.question.key)?;
-        Some(Judged { gold: row.label?, question: row.question, entry })
+        Some(Judged { gold: row.label, question: row.question, entry })
     });
     Ok(judged.collect())
 }

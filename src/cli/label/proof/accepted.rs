@@ -1,8 +1,7 @@
 //! The labels that a proved rule accepts, and the rows that are left for a person.
 
 use std::collections::{HashMap, HashSet};
-use std::fs::File;
-use std::io::Write;
+use std::io::{ErrorKind, Write};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, bail};
@@ -15,6 +14,7 @@ use super::record::ProofRecord;
 use super::statement::chosen;
 use crate::cli::label::decision::decide;
 use crate::cli::label::journal::{DecidedBy, Entry, Key, entries};
+use crate::cli::label::regular_file;
 use crate::cli::label::replacement::{Replacement, beside};
 use crate::cli::label::review::Review;
 
@@ -62,7 +62,11 @@ pub(super) fn write(record: &ProofRecord, run: &ProofRun<'_>) -> anyhow::Result<
 /// their labels are those that the proved rule accepts.
 pub(super) fn check(record: &ProofRecord, labels: &Path) -> anyhow::Result<Option<u64>> {
     let path = path(labels);
-    let Ok(file) = File::open(&path) else { return Ok(None) };
+    let file = match regular_file::open(&path) {
+        Ok(file) => file.into_inner(),
+        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
+        Err(error) => return Err(error).with_context(|| format!("cannot read {}", path.display())),
+    };
     let mut in_file = entries(&file)?.map(|entry| entry.map(|(entry, _)| (entry.key, entry.label)));
     let mut by_rule = accepted_rows(record, labels)?.map(|entry| entry.map(|entry| (entry.key, entry.label)));
     let mut rows = 0;

@@ -121,7 +121,7 @@ impl Declaration {
         }
         let (settings, mut found) = (self.settings(), 0);
         let gold: HashMap<Key, &DeclaredGold> = rows.iter().map(|row| (row.key, row)).collect();
-        for row in Table::open(file)? {
+        for row in Table::of_file(file)? {
             let question = settings.question(row?, &self.panel_version)?;
             if let Some(gold) = gold.get(&question.key).filter(|gold| gold.is_in_file) {
                 if gold.hashes.asked != asked_hash(&question, &settings.questions) {
@@ -137,7 +137,7 @@ impl Declaration {
     pub(super) fn is_drawn_from(&self, file: &Path) -> anyhow::Result<bool> {
         let settings = self.settings();
         let keys: HashSet<Key> = self.gold.rows.iter().map(|row| row.key).collect();
-        let drawn = sample::draw(Table::open(file)?, keys.len(), self.gold.seed)?;
+        let drawn = sample::draw(Table::of_file(file)?, keys.len(), self.gold.seed)?;
         for row in &drawn {
             if !keys.contains(&settings.question(row.clone(), &self.panel_version)?.key) {
                 return Ok(false);

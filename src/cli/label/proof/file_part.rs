@@ -1,12 +1,13 @@
 //! The digest of the first bytes of a file.
 
-use std::fs::File;
 use std::io::Read;
 use std::path::Path;
 
 use anyhow::Context;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
+
+use crate::cli::label::regular_file;
 
 /// The first bytes of a file.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -16,7 +17,7 @@ pub(super) struct FilePart {
 }
 
 impl FilePart {
-    /// Reads the whole file.
+    /// Reads the whole file, which has to be a regular one.
     pub(super) fn of(path: &Path) -> anyhow::Result<Self> {
         Self::first(path, u64::MAX)
     }
@@ -24,7 +25,7 @@ impl FilePart {
     /// Reads the first bytes of a file.
     pub(super) fn first(path: &Path, bytes: u64) -> anyhow::Result<Self> {
         let unreadable = || format!("cannot read {}", path.display());
-        let mut file = File::open(path).with_context(unreadable)?.take(bytes);
+        let mut file = regular_file::open(path).with_context(unreadable)?.take(bytes);
         let mut digest = Sha256::new();
         let mut buffer = vec![0; 64 * 1024];
         let mut length = 0;

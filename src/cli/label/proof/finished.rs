@@ -65,7 +65,7 @@ pub(in crate::cli::label) fn finish(labels: &Path, path: &Path) -> anyhow::Resul
         let by = if entry.by == DecidedBy::Gold { "person" } else { "models" };
         decided.insert(entry.key, Decided { label: entry.label.unwrap_or_default(), by, reviewed: None });
     }
-    for row in Table::open(&accepted::review_path(labels))? {
+    for row in Table::of_file(&accepted::review_path(labels))? {
         let row = row?;
         let label = row.text(REVIEWED).unwrap_or_default().trim().to_owned();
         let question = settings.question(row, &declaration.panel_version)?;
@@ -79,13 +79,13 @@ pub(in crate::cli::label) fn finish(labels: &Path, path: &Path) -> anyhow::Resul
     if path.exists() {
         bail!("{} exists already; name a new file", path.display());
     }
-    let columns = columns(Table::open(rows)?, &[])?;
+    let columns = columns(Table::of_file(rows)?, &[])?;
     let added = ADDED.map(|name| free_name(name, &columns));
     let mut csv = csv::Writer::from_writer(Replacement::new(path)?);
     csv.write_record(columns.iter().chain(&added))?;
     let [column, _] = added;
     let mut finished = Finished { labelled: 0, unlabelled: 0, column };
-    for row in Table::open(rows)? {
+    for row in Table::of_file(rows)? {
         let question = settings.question(row?, &declaration.panel_version)?;
         let (label, by) = match decided.get_mut(&question.key) {
             Some(decided) => {

@@ -19,6 +19,7 @@ use std::path::Path;
 use anyhow::bail;
 use ep_evaluation::Fraction;
 use ep_kernel::ports::Clock;
+use ep_polling::counted::counted;
 use serde::Serialize;
 
 use super::gold::{GoldRow, read_gold};
@@ -219,7 +220,7 @@ fn gold_rows(
     let (mut rows, mut more) = (Vec::new(), Vec::new());
     for GoldRow { question, hashes, label, part } in gold {
         let (key, is_in_file) = (question.key, input.keys.contains(&question.key));
-        rows.push(DeclaredGold { key, hashes, label, part, is_in_file });
+        rows.push(DeclaredGold { key, hashes, label: Some(label), part, is_in_file });
         if is_in_file {
             continue;
         }
@@ -243,7 +244,7 @@ fn refuse_bad_gold(
     names: &FileNames,
     arguments: &ProofArguments,
 ) -> anyhow::Result<()> {
-    let (name, rows) = (names.gold.display(), &declaration.gold.rows);
+    let name = names.gold.display();
     if !declaration.gold.is_drawn && !arguments.own_draw {
         bail!(
             "{}. If you drew with another seed, name it with --seed. If you drew in another way, add --own-draw: the proof \
@@ -251,11 +252,7 @@ fn refuse_bad_gold(
             statement::not_drawn(&declaration.gold, names)
         );
     }
-    let missing = rows.iter().filter(|row| row.label.is_none()).count();
-    if missing == rows.len() {
-        bail!("{name} has no labels: all {missing} cells of its column are empty");
-    }
-    let labelled = declaration.proof_rows().filter(|row| row.label.is_some()).count() as u64;
+    let labelled = declaration.proof_rows().count() as u64;
     let fewest = declaration.fewest_gold();
     if labelled < fewest {
         let apart = match arguments.rows.choose {
@@ -306,13 +303,17 @@ impl ProofSummary {
         }
         let Some(FileCounts { by_person, by_models, left }) = &self.files else { return statement.clone() };
         let mut text = format!(
-            "{statement}\n\n{}: {} rows, {by_person} labelled by you and {by_models} by the models",
+            "{statement}\n\n{}: {}, {by_person} labelled by you and {by_models} by the models",
             accepted.display(),
-            by_person + by_models
+            counted(by_person + by_models, "row")
         );
         if *left > 0 {
-            let _ =
-                write!(text, "\n{}: {left} rows for you to label, the most doubtful first", review.display());
+            let _ = write!(
+                text,
+                "\n{}: {} for you to label, the most doubtful first",
+                review.display(),
+                counted(*left, "row")
+            );
         }
         text
     }

@@ -1,7 +1,6 @@
 //! The opening: gold labels are read once, for rules that were fixed before.
 
 use std::collections::{BTreeSet, HashMap, HashSet};
-use std::fs::File;
 use std::path::Path;
 
 use super::declaration::{Declaration, DeclaredGold};
@@ -9,6 +8,7 @@ use super::file_part::FilePart;
 use crate::cli::label::gold::RowHash;
 use crate::cli::label::journal::{Entry, Key, entries};
 use crate::cli::label::openings::{LockedOpenings, OpeningId};
+use crate::cli::label::regular_file;
 
 /// An opening, and the gold rows that another one had read before.
 pub(super) struct Opening {
@@ -61,7 +61,7 @@ pub(super) fn entries_of(
     labels: &Path,
     journal: &FilePart,
 ) -> anyhow::Result<impl Iterator<Item = anyhow::Result<Entry>> + use<>> {
-    let (file, bytes) = (File::open(labels)?, journal.bytes);
+    let (file, bytes) = (regular_file::open(labels)?.into_inner(), journal.bytes);
     Ok(entries(&file)?
         .take_while(move |entry| entry.as_ref().map_or(true, |(_, end)| *end <= bytes))
         .map(|entry| entry.map(|(entry, _)| entry)))

@@ -1,7 +1,7 @@
 //! The record of a proof: what was fixed before the gold labels were read, and what they showed.
 
 use std::collections::BTreeSet;
-use std::io::{ErrorKind, Write};
+use std::io::{ErrorKind, Read, Write};
 use std::path::{Path, PathBuf};
 
 use anyhow::Context;
@@ -13,6 +13,7 @@ use super::file_part::FilePart;
 use super::result::ProofResult;
 use crate::cli::label::journal::Key;
 use crate::cli::label::openings::OpeningId;
+use crate::cli::label::regular_file;
 use crate::cli::label::replacement::{Replacement, beside};
 
 /// A proof, in the file beside the labels.
@@ -46,7 +47,11 @@ impl ProofRecord {
     /// Reads the record of a file of labels, if there is one.
     pub(super) fn read(labels: &Path) -> anyhow::Result<Option<Self>> {
         let path = Self::path(labels);
-        let text = match std::fs::read_to_string(&path) {
+        let read = regular_file::open(&path).and_then(|mut file| {
+            let mut text = String::new();
+            file.read_to_string(&mut text).map(|_| text)
+        });
+        let text = match read {
             Ok(text) => text,
             Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
             Err(error) => return Err(error).with_context(|| format!("cannot read {}", path.display())),

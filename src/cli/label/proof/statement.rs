@@ -4,6 +4,7 @@ use std::fmt::Write;
 
 use ep_evaluation::proof::Scope;
 use ep_evaluation::split::Part;
+use ep_polling::counted::{counted, counted_with};
 
 use super::declaration::{Declaration, GoldSet, Rule};
 use super::record::{FileNames, ProofRecord};
@@ -25,12 +26,6 @@ pub(super) fn notice(declaration: &Declaration, names: &FileNames, opened: usize
             "; {apart} are set apart to choose the panel (if they chose nothing, --choose 0 tests with them, too)"
         );
     }
-    let unlabelled = gold.rows.iter().filter(|row| row.part == Part::Prove && row.label.is_none()).count();
-    if unlabelled > 0 {
-        let (name, use_of) =
-            (names.gold.display(), if gold.is_drawn { "count as errors" } else { "prove nothing" });
-        let _ = write!(text, "\n{unlabelled} rows of {name} have no label and {use_of}: label them first");
-    }
     if !gold.is_drawn {
         let _ =
             write!(text, "\n{}: a proof will be about rows drawn like the gold rows", not_drawn(gold, names));
@@ -38,7 +33,8 @@ pub(super) fn notice(declaration: &Declaration, names: &FileNames, opened: usize
     if opened > 0 {
         let _ = write!(
             text,
-            "\n{opened} of the gold rows were read before; for other rules or votes, they prove nothing"
+            "\n{opened} of the gold rows {} read before; for other rules or votes, they prove nothing",
+            if opened == 1 { "was" } else { "were" }
         );
     }
     text
@@ -72,8 +68,12 @@ pub(super) fn statement(record: &ProofRecord) -> String {
     if result.set_aside > 0 {
         let _ = write!(
             text,
-            "\n{} more gold rows were read before, and are set aside, so nothing is said about all rows of {}.",
-            result.set_aside,
+            "\n{}, so nothing is said about all rows of {}.",
+            counted_with(
+                result.set_aside,
+                "more gold row",
+                ["was read before, and is set aside", "were read before, and are set aside"]
+            ),
             names.rows.display()
         );
     }
@@ -151,7 +151,7 @@ fn claim(record: &ProofRecord, rule: &Rule) -> String {
 /// Describes the models of a rule.
 fn models(declaration: &Declaration, rule: &Rule) -> String {
     match &declaration.panel {
-        Panel::Preset(preset) => format!("the {} models of {preset}", rule.models),
+        Panel::Preset(preset) => format!("the {} of {preset}", counted(rule.models, "model")),
         Panel::Models(models) => {
             models.iter().take(rule.models).map(String::as_str).collect::<Vec<_>>().join(", ")
         }
@@ -160,10 +160,7 @@ fn models(declaration: &Declaration, rule: &Rule) -> String {
 
 /// Appends the tests of a rule.
 fn tests(text: &mut String, declaration: &Declaration, rule: &Rule, result: &RuleResult) {
-    let size = match rule.models {
-        1 => "1 model".to_owned(),
-        models => format!("{models} models"),
-    };
+    let size = counted(rule.models, "model");
     let _ = write!(text, "\n{size}, at most {} wrong:", percent(rule.max_error.get()));
     if result.tests.is_empty() {
         let fewest = declaration.claim(rule).fewest_gold();

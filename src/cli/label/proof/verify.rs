@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use anyhow::{Context, bail};
+use ep_polling::counted::counted;
 use serde::Serialize;
 
 use super::accepted;
@@ -48,11 +49,17 @@ pub(in crate::cli::label) fn verify(labels: &Path, config: &Config) -> anyhow::R
 
     match first_openings(&record, config).context("not verified")? {
         0 if !opened_before.is_empty() => {
-            checks.push(format!("{} gold rows were read before, and prove nothing", opened_before.len()));
+            checks.push(format!(
+                "set aside, because they prove nothing: {} read before",
+                counted(opened_before.len(), "gold row")
+            ));
         }
         0 => unchecked
             .push("whether the gold rows were opened before: this machine has no record of them".to_owned()),
-        rows => checks.push(format!("this proof was the first to read the {rows} gold rows on this machine")),
+        rows => checks.push(format!(
+            "this proof was the first to read the {} on this machine",
+            counted(rows, "gold row")
+        )),
     }
 
     let (file, path) = (&declaration.file, &names.rows);
@@ -80,19 +87,19 @@ pub(in crate::cli::label) fn verify(labels: &Path, config: &Config) -> anyhow::R
             path.display(),
             file.sha256
         )),
-        Err(_) => {
-            unchecked.push(format!(
-                "the file of rows: {} is not here; its SHA-256 was {}",
-                path.display(),
-                file.sha256
-            ));
+        Err(error) => {
+            unchecked.push(format!("the file of rows: {error:#}; its SHA-256 was {}", file.sha256));
         }
     }
     if result.verdict == Verdict::Proved {
         let accepted = accepted::path(labels);
         match accepted::check(&record, labels).context("not verified")? {
             Some(rows) => {
-                checks.push(format!("{} has the {rows} rows that the rule accepts", accepted.display()));
+                checks.push(format!(
+                    "{} has the {} that the rule accepts",
+                    accepted.display(),
+                    counted(rows, "row")
+                ));
             }
             None => unchecked.push(format!("the accepted labels: {} is not here", accepted.display())),
         }
