@@ -38,6 +38,7 @@ use crate::documents;
 use crate::site::{Models, SiteSettings};
 use crate::telemetry;
 use printable::printable;
+use typed_flags::with_model_flags;
 
 /// Ask many AI models one question. A poll stops as soon as more votes are unlikely to change its outcome
 #[derive(Parser)]
@@ -189,10 +190,14 @@ async fn run(command: Command) -> anyhow::Result<End> {
     match command {
         Command::Poll(arguments) => poll::run(&with_log(config, WARNINGS), arguments).await,
         Command::Show(arguments) => stored::run(&with_log(config, WARNINGS), arguments).await,
-        Command::Label(arguments) => label::run(&quietly(config), arguments).await,
-        Command::Panel(command) => label::evaluation::run(&quietly(config), command).await,
+        Command::Label(arguments) => label::run(&quietly(config), arguments).await.map_err(with_model_flags),
+        Command::Panel(command) => {
+            label::evaluation::run(&quietly(config), command).await.map_err(with_model_flags)
+        }
         Command::Call(arguments) => call::run(&with_log(config, WARNINGS), arguments).await,
-        Command::Doctor(arguments) => doctor::run(&with_log(config, WARNINGS), arguments).await,
+        Command::Doctor(arguments) => {
+            doctor::run(&with_log(config, WARNINGS), arguments).await.map_err(with_model_flags)
+        }
         Command::Backup(arguments) => backup::run(&quietly(config), arguments).await,
         Command::Admin(command) => admin::run(&quietly(config), command).await,
         Command::Mcp { toolsets } => {

@@ -3,26 +3,19 @@
 use std::io::IsTerminal;
 
 use ep_kernel::event::{MAX_EVENTS, PollEvent, Progress};
-use ep_kernel::fault::{Fault, Kind};
 use ep_polling::tie_rule::TieRule;
 use ep_tools::entry_of;
 use ep_tools::polls::PollQuestion;
-use ep_tools::polls::reply::PollReply;
-use ep_tools::polls::summary::Status;
 use ep_tools::results::GetPollResult;
 use serde_json::{Map, Value, json};
 use tokio::sync::mpsc;
 
 use super::live::Live;
-use super::printable::printable_value;
 use super::show::Reply;
 use super::target::Target;
 use super::typed_flags::with_flags;
 use super::{End, INTERRUPTED, hints, prompt, stored};
 use crate::config::Config;
-
-/// Exit code of a poll that ends below its pass mark.
-const NOT_PASSED: u8 = 12;
 
 #[derive(clap::Args)]
 pub(super) struct Arguments {
@@ -166,7 +159,7 @@ pub(super) async fn run(config: &Config, mut arguments: Arguments) -> anyhow::Re
         .map(|answer| (answer, cancelled))
     };
     live.clear();
-    let read = answer.as_ref().ok().and_then(|(answer, _)| reply(answer).ok());
+    let read = answer.as_ref().ok().and_then(|(answer, _)| stored::reply(answer).ok());
     let answer = match (answer, read) {
         // Without a key, a server asks its free models; the public result contains all votes.
         (Ok((_, cancelled)), Some(Reply::Free(free))) => {
@@ -182,41 +175,10 @@ pub(super) async fn run(config: &Config, mut arguments: Arguments) -> anyhow::Re
     Ok(if cancelled { End::Code(INTERRUPTED) } else { end })
 }
 
-/// Reads the reply to a poll. Its texts are escaped for the terminal.
-pub(super) fn reply(answer: &Value) -> Result<Reply, Fault> {
-    serde_json::from_value(printable_value(answer)).map_err(|error| {
-        let text =
-            "the response is not the result of a poll; show it with --json, and compare the versions of ep and the server";
-        Fault::new(Kind::Unavailable, text).caused_by(error)
-    })
-}
-
 fn show_step(live: &mut Live, step: Progress) {
     match serde_json::from_value(step.data) {
         Ok(PollEvent::Started(started)) => live.started(&started),
         Ok(PollEvent::Vote(vote)) => live.vote(&vote),
         Err(error) => tracing::debug!(error = %error, "failed to parse a progress step"),
-    }
-}
-
-/// Returns the exit code: 0 for a winner, a median or a pass, 3 for a tie, 4 for no votes, 12 for a level below `--pass`, 2
-/// for a dry run with errors.
-pub(super) fn exit(reply: &Reply) -> End {
-    let (status, is_tie, scale) = match reply {
-        Reply::Poll(PollReply::DryRun(checked)) if !checked.valid => return End::Code(2),
-        Reply::Poll(PollReply::DryRun(_) | PollReply::Running(_)) | Reply::Free(_) => return End::Done,
-        Reply::Poll(PollReply::Complete(poll)) => (poll.status, poll.is_tie, poll.scale.as_ref()),
-        Reply::Result(poll) => (poll.status, poll.is_tie, poll.scale.as_ref()),
-    };
-    match (status, scale) {
-        (Status::Running | Status::Queued, _) => End::Done,
-        (Status::Failed, _) => End::Code(4),
-        (_, Some(scale)) => match scale.pass.as_ref().map(|pass| pass.passed) {
-            Some(Some(false)) => End::Code(NOT_PASSED),
-            Some(None) => End::Code(3),
-            Some(Some(true)) | None => End::Done,
-        },
-        (_, None) if is_tie => End::Code(3),
-        (_, None) => End::Done,
     }
 }

@@ -2,15 +2,22 @@
 
 use std::time::Duration;
 
+use ep_kernel::fault::{Fault, Kind};
 use ep_polling::poll_id::PollId;
 use ep_tools::entry_of;
+use ep_tools::polls::reply::PollReply;
+use ep_tools::polls::summary::Status;
 use ep_tools::results::GetPollResult;
 use serde_json::{Value, json};
 
-use super::show::Readable;
+use super::printable::printable_value;
+use super::show::{Readable, Reply};
 use super::target::Target;
-use super::{End, poll, print, show};
+use super::{End, print, show};
 use crate::config::Config;
+
+/// Exit code of a poll that ends below its pass mark.
+const NOT_PASSED: u8 = 12;
 
 /// The time in which a service on this machine responds with a result.
 const SERVED_WITHIN: Duration = Duration::from_millis(500);
@@ -39,13 +46,13 @@ pub(super) async fn run(config: &Config, arguments: Arguments) -> anyhow::Result
 
 /// Prints the result of a poll and returns its exit code. `here` is true if it is in the database of this machine.
 pub(super) async fn print_result(answer: &Value, as_json: bool, here: bool) -> anyhow::Result<End> {
-    let reply = poll::reply(answer);
-    let end = reply.as_ref().map_or(End::Done, poll::exit);
+    let read = reply(answer);
+    let end = read.as_ref().map_or(End::Done, exit);
     if as_json {
         print(&serde_json::to_string_pretty(answer)?)?;
         return Ok(end);
     }
-    let reply = reply?;
+    let reply = read?;
     let readable = match reply.url() {
         _ if !here => Readable::AtUrl,
         Some(url) if is_served(url).await => Readable::Both,
@@ -60,4 +67,35 @@ async fn is_served(url: &str) -> bool {
     let Ok(client) = reqwest::Client::builder().timeout(SERVED_WITHIN).build() else { return false };
     let response = client.get(url).header("accept", "application/json").send().await;
     response.is_ok_and(|response| response.status().is_success())
+}
+
+/// Reads the reply to a poll. Its texts are escaped for the terminal.
+pub(super) fn reply(answer: &Value) -> Result<Reply, Fault> {
+    serde_json::from_value(printable_value(answer)).map_err(|error| {
+        let text =
+            "the response is not the result of a poll; show it with --json, and compare the versions of ep and the server";
+        Fault::new(Kind::Unavailable, text).caused_by(error)
+    })
+}
+
+/// Returns the exit code: 0 for a winner, a median or a pass, 3 for a tie, 4 for no votes, 12 for a level below `--pass`, 2
+/// for a dry run with errors.
+fn exit(reply: &Reply) -> End {
+    let (status, is_tie, scale) = match reply {
+        Reply::Poll(PollReply::DryRun(checked)) if !checked.valid => return End::Code(2),
+        Reply::Poll(PollReply::DryRun(_) | PollReply::Running(_)) | Reply::Free(_) => return End::Done,
+        Reply::Poll(PollReply::Complete(poll)) => (poll.status, poll.is_tie, poll.scale.as_ref()),
+        Reply::Result(poll) => (poll.status, poll.is_tie, poll.scale.as_ref()),
+    };
+    match (status, scale) {
+        (Status::Running | Status::Queued, _) => End::Done,
+        (Status::Failed, _) => End::Code(4),
+        (_, Some(scale)) => match scale.pass.as_ref().map(|pass| pass.passed) {
+            Some(Some(false)) => End::Code(NOT_PASSED),
+            Some(None) => End::Code(3),
+            Some(Some(true)) | None => End::Done,
+        },
+        (_, None) if is_tie => End::Code(3),
+        (_, None) => End::Done,
+    }
 }

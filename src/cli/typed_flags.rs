@@ -1,5 +1,7 @@
 //! Messages about the arguments of `ep poll`: they name the flag that was typed, and not the field of the operation.
 
+use std::fmt::Write;
+
 use ep_kernel::fault::{Fault, Kind};
 
 /// Beginnings of messages, with what the command line calls them. A longer one precedes its own beginning.
@@ -33,6 +35,23 @@ pub(super) fn with_flags(fault: Fault) -> Fault {
     }
 }
 
+/// Beginnings of messages about the models, which several commands name by the same flags.
+const OF_MODELS: [&str; 3] = ["unknown preset", "models", "exclude"];
+
+/// Returns an error with the flags of models in its message.
+pub(super) fn with_model_flags(error: anyhow::Error) -> anyhow::Error {
+    // A context belongs to the message.
+    let is_whole = error.chain().count() == 1;
+    match error.downcast_ref::<Fault>() {
+        Some(fault)
+            if is_whole && OF_MODELS.iter().any(|name| after_name(fault.message(), name).is_some()) =>
+        {
+            with_flags(fault.clone()).into()
+        }
+        _ => error,
+    }
+}
+
 /// Replaces the names of fields in a message by the flags.
 pub(super) fn as_typed(message: &str) -> String {
     let parts: Vec<String> = message.split("; ").map(part_as_typed).collect();
@@ -59,8 +78,7 @@ fn part_as_typed(part: &str) -> String {
     let mut rest = rest.as_str();
     while let Some((before, after)) = rest.split_once("options[") {
         let Some((number, after)) = numbered(after, "") else { break };
-        text.push_str(&snake_case(before));
-        text.push_str(&format!("{item} {number}"));
+        let _ = write!(text, "{}{item} {number}", snake_case(before));
         rest = after;
     }
     text.push_str(&snake_case(rest));

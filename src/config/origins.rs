@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
+use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
 use super::variables::VARIABLES;
@@ -20,7 +21,7 @@ impl Origins {
     /// Reads the lines of the settings in a file.
     pub(super) fn of_file(file: &Path, text: &str) -> Self {
         let mut lines = BTreeMap::new();
-        let sections = DeTable::parse(text).map(|table| table.into_inner()).unwrap_or_default();
+        let sections = DeTable::parse(text).map(Spanned::into_inner).unwrap_or_default();
         for (section, settings) in &sections {
             let section_name = section.get_ref();
             lines.insert(section_name.to_string(), line_of(text, section.span().start));

@@ -125,6 +125,17 @@ fn faults_have_exit_codes_and_messages() {
         2,
         "to pass '-x' as the value of a flag, join them: --option='-x'",
     );
+    std::fs::write(data.path().join("rows.csv"), "text\nA text to label\n").unwrap();
+    for command in
+        [&["doctor"][..], &["label", "rows.csv", "--question", "Is it? {text}", "--options", "a,b", "--yes"]]
+    {
+        failed(&[command, &["--preset", "nope"]].concat(), 2, "--preset: unknown preset");
+        failed(
+            &[command, &["--model", "zz", "--model", "yy"]].concat(),
+            2,
+            "--model: the registry has no zz, yy",
+        );
+    }
     failed(&["show", "EP-20260131-0000000000"], 7, "no poll");
     failed(
         &[ASK, &["--server", "localhost:9"]].concat(),

@@ -108,7 +108,7 @@ pub(super) async fn run(config: &Config, mut arguments: Arguments) -> anyhow::Re
             eprintln!("{} not asked; --out FILE keeps the labels for another run", not_asked(rows));
         }
         (rows, RunEnd::CostLimit) => {
-            eprintln!("{} not asked; raise --max-cost-usd for the rest", not_asked(rows))
+            eprintln!("{} not asked; raise --max-cost-usd for the rest", not_asked(rows));
         }
         (rows, RunEnd::OutOfMoney) => {
             eprintln!("{} not asked; add funds, then run the same command again", not_asked(rows));
