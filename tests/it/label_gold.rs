@@ -2,10 +2,10 @@
 
 use std::fs;
 
-use ep_upstream::testing::{Script, ScriptedUpstream};
-use serde_json::json;
+use ep_upstream::testing::{Script, ScriptedUpstream, VoteFor};
+use serde_json::{Value, json};
 
-use crate::command_line::stdout;
+use crate::command_line::{ep, stdout};
 use crate::label::{TRIO, run};
 use crate::label_proof::{Fixture, GOLD, arguments, is_unanimous};
 
@@ -145,4 +145,98 @@ async fn gold_requests_are_known_by_their_ids_when_they_are_reworded() {
     assert!(!opened("first", "Is this review good? Review", "quite long", 60).await);
     assert!(opened("reworded", "Would you buy after reading this? Review", "quite long", 60).await);
     assert!(!opened("other", "Is this good? Complaint", "of another file", 61).await);
+}
+
+/// Models that always say the same are "proved" on a file where nearly all rows have this label.
+#[tokio::test]
+async fn a_proof_that_the_most_frequent_label_passes_is_headed_by_that() {
+    let folder = tempfile::tempdir().unwrap();
+    let rows: Vec<String> = (0..200).map(|row| format!("r{row},Text {row}")).collect();
+    fs::write(folder.path().join("data.csv"), format!("id,text\n{}\n", rows.join("\n"))).unwrap();
+    let upstream =
+        ScriptedUpstream::start(Script { votes_for: VoteFor::Text("ok".into()), ..Script::panel(3) })
+            .unwrap();
+    let label = async |spam: usize, out: &str, code: i32| {
+        let gold: Vec<String> = rows
+            .iter()
+            .enumerate()
+            .map(|(at, row)| format!("{row},{}", if at < spam { "spam" } else { "ok" }))
+            .collect();
+        fs::write(folder.path().join("gold.csv"), format!("id,text,gold\n{}\n", gold.join("\n"))).unwrap();
+        let arguments = [
+            &[
+                "label",
+                "data.csv",
+                "--question",
+                "Is this spam? {text}",
+                "--options",
+                "ok,spam",
+                "--id",
+                "id",
+            ],
+            &["--yes", "--json", "--gold", "gold.csv", "--choose", "0", "--max-error", "0.05", "--out", out]
+                [..],
+            &TRIO,
+        ]
+        .concat();
+        let summary: Value =
+            serde_json::from_str(&stdout(&run(folder.path(), &upstream, &arguments).await, code)).unwrap();
+        summary["proof"].clone()
+    };
+    let proof = label(2, "first.jsonl", 0).await;
+    let statement = proof["statement"].as_str().unwrap();
+    let heading = "Always saying “ok” would be proved, too: it is wrong on 2 of the 200 gold rows that the rule accepts.";
+    assert!(statement.starts_with(heading) && statement.contains("\n\nProved: "), "{statement}");
+    assert!(
+        statement.contains("wrong on 2 of these 200 accepted gold rows: it would pass, too."),
+        "{statement}"
+    );
+    let verified = stdout(&ep(folder.path(), &["label", "first.jsonl", "--verify"], &[]), 0);
+    assert!(verified.contains(heading), "{verified}");
+    // A record of an earlier release has no such figure. It is verified, and headed, too.
+    let path = folder.path().join("first.proof.json");
+    let mut record: Value = serde_json::from_slice(&fs::read(&path).unwrap()).unwrap();
+    record["result"]["rules"][0].as_object_mut().unwrap().remove("constant").unwrap();
+    fs::write(&path, record.to_string()).unwrap();
+    let verified = stdout(&ep(folder.path(), &["label", "first.jsonl", "--verify"], &[]), 0);
+    assert!(verified.contains(heading), "{verified}");
+    record["result"]["rules"][0]["constant"] =
+        json!({ "label": "ok", "gold": 200, "wrong": 90, "is_proved": false });
+    fs::write(&path, record.to_string()).unwrap();
+    let verified = ep(folder.path(), &["label", "first.jsonl", "--verify"], &[]);
+    assert!(
+        String::from_utf8_lossy(&verified.stderr).contains("another result than the record"),
+        "{verified:?}"
+    );
+}
+
+/// A record comes from somewhere else, and names files.
+#[tokio::test]
+async fn verification_reads_only_regular_files() {
+    let fixture = Fixture::new().await;
+    fixture.write_gold("gold.csv", "1", |_, _| false);
+    let proof = ["--gold", "gold.csv", "--max-error", "0.1", "--choose", "0"];
+    assert_eq!(fixture.label(&proof, 0).await["proof"]["verdict"], "proved");
+    let record: Value =
+        serde_json::from_slice(&fs::read(fixture.path("labels.proof.json")).unwrap()).unwrap();
+    let pipe = fixture.path("pipe");
+    rustix::fs::mknodat(rustix::fs::CWD, &pipe, rustix::fs::FileType::Fifo, rustix::fs::Mode::RUSR, 0)
+        .unwrap();
+    for name in ["/dev/zero", "-", pipe.to_str().unwrap()] {
+        let mut changed = record.clone();
+        changed["names"]["rows"] = name.into();
+        fs::write(fixture.path("labels.proof.json"), changed.to_string()).unwrap();
+        let verified = stdout(&fixture.verify("labels.jsonl"), 0);
+        assert!(verified.contains(&format!("the file of rows: cannot read {name}: ")), "{verified}");
+    }
+    for name in ["labels.accepted.jsonl", "labels.proof.json", "labels.jsonl"] {
+        let file = fixture.path(name);
+        fs::rename(&file, fixture.path("stored")).unwrap();
+        std::os::unix::fs::symlink("/dev/zero", &file).unwrap();
+        let verified = fixture.verify("labels.jsonl");
+        let said = String::from_utf8_lossy(&verified.stderr).into_owned();
+        assert_eq!(verified.status.code(), Some(1), "{said}");
+        assert!(said.contains(name) && said.contains("it is not a regular file"), "{said}");
+        fs::rename(fixture.path("stored"), &file).unwrap();
+    }
 }

@@ -458,37 +458,6 @@ async fn empty_and_misspelt_gold_cells_are_listed_before_anything_is_read() {
     assert_eq!(fixture.label(&proof, 0).await["proof"]["verdict"], "proved");
 }
 
-/// A record comes from somewhere else, and names files.
-#[tokio::test]
-async fn verification_reads_only_regular_files() {
-    let fixture = Fixture::new().await;
-    fixture.write_gold("gold.csv", "1", |_, _| false);
-    let proof = ["--gold", "gold.csv", "--max-error", "0.1", "--choose", "0"];
-    assert_eq!(fixture.label(&proof, 0).await["proof"]["verdict"], "proved");
-    let record: Value =
-        serde_json::from_slice(&fs::read(fixture.path("labels.proof.json")).unwrap()).unwrap();
-    let pipe = fixture.path("pipe");
-    rustix::fs::mknodat(rustix::fs::CWD, &pipe, rustix::fs::FileType::Fifo, rustix::fs::Mode::RUSR, 0)
-        .unwrap();
-    for name in ["/dev/zero", "-", pipe.to_str().unwrap()] {
-        let mut changed = record.clone();
-        changed["names"]["rows"] = name.into();
-        fs::write(fixture.path("labels.proof.json"), changed.to_string()).unwrap();
-        let verified = stdout(&fixture.verify("labels.jsonl"), 0);
-        assert!(verified.contains(&format!("the file of rows: cannot read {name}: ")), "{verified}");
-    }
-    for name in ["labels.accepted.jsonl", "labels.proof.json", "labels.jsonl"] {
-        let file = fixture.path(name);
-        fs::rename(&file, fixture.path("kept")).unwrap();
-        std::os::unix::fs::symlink("/dev/zero", &file).unwrap();
-        let verified = fixture.verify("labels.jsonl");
-        let said = String::from_utf8_lossy(&verified.stderr).into_owned();
-        assert_eq!(verified.status.code(), Some(1), "{said}");
-        assert!(said.contains(name) && said.contains("it is not a regular file"), "{said}");
-        fs::rename(fixture.path("kept"), &file).unwrap();
-    }
-}
-
 #[tokio::test]
 async fn gold_labels_stay_unread_if_no_rule_can_be_tested() {
     let folder = tempfile::tempdir().unwrap();

@@ -157,7 +157,12 @@ impl Evaluation {
         all
     }
 
-    /// Returns the panel to prove, in one sentence.
+    /// Returns the accuracy without a model, as a sentence.
+    pub fn without_models(&self) -> String {
+        format!("A guess, or the most frequent label alone, is right on {:.0} % of rows.", self.guess * 100.0)
+    }
+
+    /// Returns the panel to prove, in one sentence, and the accuracy without a model.
     pub fn advice(&self) -> String {
         let names = self.to_prove.join(", ");
         if !self.is_better_than_a_guess() {
@@ -167,14 +172,15 @@ impl Evaluation {
                 self.guess * 100.0
             );
         }
-        match self.to_prove.len() {
+        let panel = match self.to_prove.len() {
             1 if self.models.len() > 2 => format!("One model is better than every panel here: use {names}."),
             1 => format!(
                 "Fewer than three models make no panel: the better one is {names}. Evaluate more models."
             ),
             3 => format!("Prove the best three models, ties to the strongest: {names}."),
             size => format!("Prove the best {size} models, ties to the strongest: {names}."),
-        }
+        };
+        format!("{panel} {}", self.without_models())
     }
 }
 
@@ -235,6 +241,7 @@ mod tests {
         assert_eq!(frontier, ["b", "a"]);
         assert!(report.is_better_than_a_guess());
         assert!(report.advice().starts_with("Fewer than three models"));
+        assert!(report.advice().ends_with("the most frequent label alone, is right on 50 % of rows."));
         assert!(Evaluation { guess: 0.8, ..report }.advice().starts_with("No panel here"));
     }
 

@@ -108,5 +108,9 @@ fn note(report: &Evaluation) -> String {
     if report.to_prove.len() < 2 || !report.is_better_than_a_guess() {
         return report.advice();
     }
-    format!("The panel is {}; ties go to the strongest.", report.to_prove.join(", "))
+    format!(
+        "The panel is {}; ties go to the strongest. {}",
+        report.to_prove.join(", "),
+        report.without_models()
+    )
 }

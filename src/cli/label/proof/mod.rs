@@ -2,6 +2,7 @@
 //! that were fixed before.
 
 pub(super) mod accepted;
+mod constant;
 mod declaration;
 mod file_part;
 pub(super) mod finished;
@@ -270,9 +271,9 @@ fn refuse_bad_gold(
 /// Returns the record of the same rules and gold rows, if it is on disk. Fails if another proof is there, or if this machine
 /// knows another opening of the gold rows.
 fn earlier(labels: &Path, declaration: &Declaration, config: &Config) -> anyhow::Result<Option<ProofRecord>> {
-    let Some(record) = ProofRecord::read(labels)? else { return Ok(None) };
+    let Some(mut record) = ProofRecord::read(labels)? else { return Ok(None) };
     if record.declaration == *declaration {
-        check(&record, labels)?;
+        record.result = check(&record, labels)?;
         first_openings(&record, config)?;
         return Ok(Some(record));
     }

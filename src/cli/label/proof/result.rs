@@ -8,6 +8,7 @@ use ep_evaluation::proof::{GoldRow, Score, Scores, sequence};
 use ep_polling::time::Timestamp;
 use serde::{Deserialize, Serialize};
 
+use super::constant::{Constant, LabelCounts};
 use super::declaration::{Declaration, DeclaredGold, Rule};
 use crate::cli::label::decision::{decide, describe};
 use crate::cli::label::journal::{Entry, Key};
@@ -55,6 +56,10 @@ pub(super) struct RuleResult {
     pub(super) threshold: Option<u64>,
     /// Rows of the file that are accepted.
     pub(super) accepted: u64,
+    /// The most frequent label, tested on the gold rows of the last test that passed, or of the last one. Absent if no label
+    /// is frequent, and in records of earlier releases.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) constant: Option<Constant>,
 }
 
 /// The test of one threshold.
@@ -76,6 +81,7 @@ pub(super) struct RuleTest {
 #[derive(Default)]
 struct Scored {
     scores: Scores,
+    labels: LabelCounts,
     gold: HashMap<Key, GoldRow>,
 }
 
@@ -143,6 +149,15 @@ impl Conditions {
 }
 
 impl ProofResult {
+    /// True if this is the result of a record. Records of earlier releases lack the most frequent label.
+    pub(super) fn is(&self, recorded: &Self) -> bool {
+        let mut own = self.clone();
+        for (rule, recorded) in own.rules.iter_mut().zip(&recorded.rules) {
+            rule.constant = rule.constant.take().filter(|_| recorded.constant.is_some());
+        }
+        own == *recorded
+    }
+
     /// Creates the result of votes that do not meet these conditions.
     pub(super) fn unread(reasons: Vec<String>) -> Self {
         Self {
@@ -176,6 +191,7 @@ impl ProofResult {
                 let decision = decide(&entry.votes, &declaration.panel, size, declaration.on_tie);
                 if is_in_file {
                     scored.scores.add(decision.score);
+                    decision.label.into_iter().for_each(|label| scored.labels.add(label));
                 }
                 if let Some(gold) = gold {
                     let is_wrong = decision.label != gold.label.as_deref();
@@ -234,6 +250,12 @@ fn rule_result(
     let thresholds = scored.scores.thresholds(gold.len() as u64, &claim);
     let tests = sequence(&thresholds, &gold, &claim);
     let threshold = tests.iter().rfind(|test| claim.is_passed_by(test)).map(|test| test.threshold);
+    let constant = scored.labels.most_frequent().zip(threshold.or(tests.last().map(|test| test.threshold)));
+    let constant = constant.map(|(label, threshold)| {
+        let accepted = gold.iter().zip(rows).filter(|(row, _)| row.score >= threshold);
+        let accepted: Vec<Option<&str>> = accepted.map(|(_, row)| row.label.as_deref()).collect();
+        Constant::new(label, &accepted, gold.len() as u64, &claim)
+    });
     let tests = tests.iter().map(|test| RuleTest {
         threshold: test.threshold.0,
         agreement: describe(test.threshold, &declaration.panel, rule.models),
@@ -245,6 +267,7 @@ fn rule_result(
         tests: tests.collect(),
         threshold: threshold.map(|threshold| threshold.0),
         accepted: threshold.map_or(0, |threshold| scored.scores.accepted_rows(threshold)),
+        constant,
     }
 }
 

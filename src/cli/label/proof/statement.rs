@@ -6,6 +6,7 @@ use ep_evaluation::proof::Scope;
 use ep_evaluation::split::Part;
 use ep_polling::counted::{counted, counted_with};
 
+use super::constant::Constant;
 use super::declaration::{Declaration, GoldSet, Rule};
 use super::record::{FileNames, ProofRecord};
 use super::result::{RuleResult, RuleTest, Verdict};
@@ -55,13 +56,16 @@ pub(super) fn unread(reasons: &[String]) -> String {
 /// Returns the result in words.
 pub(super) fn statement(record: &ProofRecord) -> String {
     let ProofRecord { names, declaration, result, .. } = record;
-    let mut text = match (result.verdict, chosen(record)) {
+    let proved_constant = chosen(record).and_then(|(_, result)| result.constant.as_ref());
+    let heading = proved_constant.filter(|constant| constant.is_proved).map_or_else(String::new, heading);
+    let verdict = match (result.verdict, chosen(record)) {
         (Verdict::Proved, Some((rule, _))) => proved(record, rule),
         (Verdict::Estimate, Some((rule, _))) => {
             format!("Not proved; an estimate: {}.", claim(record, rule))
         }
         _ => format!("Nothing is proved. The tests on {} gold rows say why.", result.gold),
     };
+    let mut text = heading + &verdict;
     for reason in &result.reasons {
         let _ = write!(text, "\n- {reason}");
     }
@@ -106,6 +110,16 @@ pub(super) fn statement(record: &ProofRecord) -> String {
         tests(&mut text, declaration, rule, rule_result);
     }
     text
+}
+
+/// Heads a proof that the most frequent label would pass, too.
+fn heading(constant: &Constant) -> String {
+    let Constant { label, gold, wrong, .. } = constant;
+    format!(
+        "Always saying “{label}” would be proved, too: it is wrong on {wrong} of the {} that the rule accepts. So this does not \
+         show that the models find any other label.\n\n",
+        counted(*gold, "gold row")
+    )
 }
 
 /// Returns the rule that decides which labels are accepted, with its result.
@@ -179,6 +193,17 @@ fn tests(text: &mut String, declaration: &Declaration, rule: &Rule, result: &Rul
             test.gold,
             test.wrong,
             if is_passed { "passed" } else { "failed" }
+        );
+    }
+    if let Some(Constant { label, gold, wrong, is_proved }) = &result.constant {
+        let verdict = if *is_proved { "would pass, too" } else { "would fail" };
+        let _ = write!(
+            text,
+            "\n  The most frequent label alone, “{label}”, is wrong on {wrong} of {}: it {verdict}.",
+            match result.threshold {
+                Some(_) => format!("these {}", counted(*gold, "accepted gold row")),
+                None => counted(*gold, "gold row"),
+            }
         );
     }
 }

@@ -31,7 +31,7 @@ pub(in crate::cli::label) struct Verification {
 /// Computes the result of a proof again. Fails if it is not what the labels and the gold rows show.
 pub(in crate::cli::label) fn verify(labels: &Path, config: &Config) -> anyhow::Result<Verification> {
     let name = labels.display();
-    let Some(record) = ProofRecord::read(labels)? else {
+    let Some(mut record) = ProofRecord::read(labels)? else {
         if [".accepted.jsonl", ".proof.json"].iter().any(|end| name.to_string().ends_with(end)) {
             bail!(
                 "--verify takes the file of labels: labels.jsonl, and not labels.accepted.jsonl or labels.proof.json"
@@ -39,7 +39,7 @@ pub(in crate::cli::label) fn verify(labels: &Path, config: &Config) -> anyhow::R
         }
         bail!("{name} has no proof: {} does not exist", ProofRecord::path(labels).display());
     };
-    check(&record, labels)?;
+    record.result = check(&record, labels)?;
     let ProofRecord { names, declaration, opened_before, result, .. } = &record;
     let mut checks = vec![
         format!("the labels of {name}, the gold labels and the rules are those of the record"),
@@ -132,8 +132,9 @@ pub(super) fn first_openings(record: &ProofRecord, config: &Config) -> anyhow::R
     Ok(known)
 }
 
-/// Fails if the result of a record does not follow from its rules, its gold rows and these labels.
-pub(super) fn check(record: &ProofRecord, labels: &Path) -> anyhow::Result<()> {
+/// Computes the result of a record again. Fails if the one of the record does not follow from its rules, its gold rows and
+/// these labels.
+pub(super) fn check(record: &ProofRecord, labels: &Path) -> anyhow::Result<ProofResult> {
     let ProofRecord { declaration, journal, opening, opened_before, result, .. } = record;
     let name = labels.display();
     if FilePart::first(labels, journal.bytes)? != *journal {
@@ -148,10 +149,10 @@ pub(super) fn check(record: &ProofRecord, labels: &Path) -> anyhow::Result<()> {
     }
     let broken = broken_conditions(entries_of(labels, journal)?)?;
     let again = ProofResult::of(declaration, entries_of(labels, journal)?, opened_before)?;
-    if !broken.is_empty() || again != *result {
+    if !broken.is_empty() || !again.is(result) {
         bail!("not verified: the labels and the gold rows show another result than the record");
     }
-    Ok(())
+    Ok(again)
 }
 
 impl Verification {
