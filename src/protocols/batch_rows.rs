@@ -15,7 +15,7 @@ use ep_polling::money::MicroUsd;
 use ep_tools::batches::{answer_of, operation_of_rows, with_defaults};
 use ep_tools::polls::reply::Costs;
 use ep_tools::polls::usage_of;
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use super::openai::rows::{AskedQuestion, ENDPOINTS, RowCall, RowEndpoint, error_body};
 use crate::site::Site;
@@ -74,8 +74,12 @@ fn asker(batch: &BatchRecord) -> Result<Asker, Fault> {
 /// Returns the input of an operation for a row. Fails for unknown arguments: nobody reads a notice about each of many rows.
 fn input_of(entry: &Entry, batch: &BatchRecord, row: &BatchLine) -> Result<Value, Fault> {
     entry.refuse_unknown(&row.body, &[])?;
-    let members = with_defaults(batch.terms.defaults.clone(), row.body.clone());
-    Ok(entry.without_empty(Value::Object(members)))
+    // Before the terms of the batch are added, which an empty value must not replace.
+    let own = match entry.without_empty(Value::Object(row.body.clone()))? {
+        Value::Object(own) => own,
+        _ => Map::new(),
+    };
+    Ok(Value::Object(with_defaults(batch.terms.defaults.clone(), own)))
 }
 
 #[async_trait]

@@ -48,6 +48,7 @@ async fn send_form(client: &Client, form: String) -> Reply {
     client.send(client.request(Method::POST, "/v1/files").header("content-type", kind).body(body)).await
 }
 
+/// Uploads a file of rows.
 pub(crate) async fn upload(client: &Client, content: &str) -> String {
     let file = send_form(client, form("batch", content)).await.expect(200);
     assert_eq!((&file["object"], &file["bytes"]), (&json!("file"), &json!(content.len())));
@@ -73,7 +74,8 @@ pub(crate) async fn ended(client: &Client, id: &str) -> Value {
     panic!("{id} does not end");
 }
 
-async fn lines(client: &Client, file: &Value) -> Vec<Value> {
+/// Returns the lines of a file.
+pub async fn lines(client: &Client, file: &Value) -> Vec<Value> {
     let reply = client.get(&format!("/v1/files/{}/content", file.as_str().unwrap())).await;
     assert_eq!((reply.status, reply.header("content-type")), (200, "application/octet-stream"));
     reply.text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()

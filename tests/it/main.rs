@@ -43,6 +43,7 @@ mod deposits;
 mod discovery;
 mod doc_samples;
 mod documents;
+mod empty_limits;
 mod examples;
 mod feedback;
 mod graph;

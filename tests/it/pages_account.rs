@@ -210,6 +210,10 @@ async fn key_is_created_once_shown_once_and_revoked() {
         assert!(input.contains(marked), "{marked}: {input}");
     }
     assert_eq!(refusal(&refused).0, "No key was created");
+    // Without a scope, the key could do everything.
+    let refused = visitor.send("/dashboard/keys", &[("label", "x"), ("scope", ""), ("nonce", "n3")]).await;
+    assert_eq!(refused.status, 400);
+    assert_eq!(keys(&owner).await.len(), 2);
 
     let id = keys(&owner).await.iter().find(|key| key["label"] == label).unwrap()["id"]
         .as_str()

@@ -109,7 +109,7 @@ async fn form_polls_the_panel_of_an_account() {
     client.get(&format!("/?again={id}")).await.refused(404);
 
     // Account-only settings are never silently dropped, even for the free models.
-    for field in [("private", "yes"), ("max_cost", "0.5"), ("confidence", "0.8")] {
+    for field in [("private", "yes"), ("private", ""), ("max_cost", "0.5"), ("confidence", "0.8")] {
         let fields =
             [("question", "Is a hot dog a sandwich?"), ("options", "Yes\nNo"), ("who", "free"), field];
         let sent = send(&client, &fields, &[OWN, ("cookie", "ep_session=ended")]).await;

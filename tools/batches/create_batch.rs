@@ -5,7 +5,7 @@ use ep_kernel::ctx::Ctx;
 use ep_kernel::fault::{Fault, Kind};
 use ep_kernel::ports::{BatchTerms, Models};
 use ep_kernel::schema;
-use ep_kernel::tool::{Access, Agents, Cost, Effect, Latency, Rate, Rest, Spec, Task, Tool};
+use ep_kernel::tool::{Access, Agents, Cost, Effect, Entry, Latency, Rate, Rest, Spec, Task, Tool};
 use ep_polling::options::Options;
 use ep_polling::panel::PanelRef;
 use ep_polling::question::Question;
@@ -17,7 +17,7 @@ use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::{Map, Value, json};
 
 use super::batch_state::BatchState;
-use super::with_defaults;
+use super::{operation_of_rows, with_defaults};
 use crate::amount::Amount;
 use crate::panels::{FoundPanel, find};
 use crate::polls::{NamedModels, PollQuestion, ScaleRequest};
@@ -58,8 +58,10 @@ pub struct BatchToCreate {
     #[serde(default, deserialize_with = "schema::word")]
     pub on_tie: Option<TieRule>,
     /// Most to spend for the whole batch, in USD (default: the worst case of all rows).
+    #[schemars(extend("x-limit" = true))]
     pub max_cost_usd: Option<Amount>,
     /// False publishes the results of the polls (default true: only you can read them).
+    #[schemars(extend("x-limit" = true))]
     pub private: Option<bool>,
     /// An https URL notified of the end of the batch, signed (default: the URL of your webhook).
     pub notify_url: Option<String>,
@@ -238,10 +240,12 @@ pub fn labels(metadata: Map<String, Value>) -> Result<Map<String, Value>, Fault>
     Err(Fault::invalid("metadata", rule))
 }
 
-/// Refuses arguments that a row does not have. Empty ones are ignored.
-fn refuse_unknown(index: usize, others: &Map<String, Value>) -> Result<(), Fault> {
+/// Refuses arguments that a row does not have. Empty ones are ignored, except for the limits of a poll.
+fn refuse_unknown(index: usize, others: &Map<String, Value>, limits: &[String]) -> Result<(), Fault> {
     let mut others = others.clone();
-    others.retain(|_, value| !schema::is_empty(value));
+    let is_dropped =
+        |name: &String, value: &Value| value.is_null() || (schema::is_empty(value) && !limits.contains(name));
+    others.retain(|name, value| !is_dropped(name, value));
     if others.is_empty() {
         return Ok(());
     }
@@ -270,9 +274,10 @@ fn lines(rows: Vec<QuestionRow>, defaults: &Map<String, Value>, endpoint: &str) 
         );
         return Err(Fault::invalid("rows", rule));
     }
+    let limits = operation_of_rows(endpoint).map_or(&[][..], Entry::limits);
     let mut lines = String::new();
     for (index, row) in rows.into_iter().enumerate() {
-        refuse_unknown(index, &row.others)?;
+        refuse_unknown(index, &row.others, limits)?;
         let id = row.id.clone().unwrap_or_else(|| (index + 1).to_string());
         let body = serde_json::to_value(&row).map_err(Fault::internal)?;
         let request = with_defaults(defaults.clone(), body.as_object().cloned().unwrap_or_default());

@@ -30,19 +30,24 @@ pub struct KeyToCreate {
     /// Time of expiry, for example 2027-01-31T00:00:00Z; without it the key never expires. Keys created by an expiring
     /// key expire with it or earlier.
     #[serde(default)]
+    #[schemars(extend("x-limit" = true))]
     pub expires_at: Option<Timestamp>,
     /// The scope: reading; polls and reading; or all operations that accept a key. A key without any limit has `all` by
     /// default.
     #[serde(default)]
+    #[schemars(extend("x-limit" = true))]
     pub scope: Option<KeyScope>,
     /// Maximum cost of its polls in total, in USD.
     #[serde(default)]
+    #[schemars(extend("x-limit" = true))]
     pub cap_usd: Option<Amount>,
     /// Maximum cost of its polls of one day (UTC), in USD.
     #[serde(default)]
+    #[schemars(extend("x-limit" = true))]
     pub daily_cap_usd: Option<Amount>,
     /// Creates a pre-funded key, which spends only this amount of your account, in USD. Another person can use it.
     #[serde(default)]
+    #[schemars(extend("x-limit" = true))]
     pub funds_usd: Option<Amount>,
 }
 

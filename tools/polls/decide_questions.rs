@@ -53,7 +53,7 @@ pub struct DecisionRequest {
     pub pace: Option<Pace>,
     /// Only you can read the results.
     #[serde(default)]
-    #[schemars(extend("default" = false))]
+    #[schemars(extend("default" = false, "x-limit" = true))]
     pub private: bool,
 }
 

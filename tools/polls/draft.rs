@@ -95,7 +95,7 @@ pub struct PollRequest {
     pub notify_url: Option<String>,
     /// Only you can read the result.
     #[serde(default)]
-    #[schemars(extend("default" = false))]
+    #[schemars(extend("default" = false, "x-limit" = true))]
     pub private: bool,
     /// Asks this many voters of each of the two first options for a reason, after the vote and within max_cost_usd:
     /// 1 to 3.

@@ -40,7 +40,7 @@ pub struct FreeRequest {
     pub dry_run: bool,
     /// Must be false: results of free polls are public.
     #[serde(default)]
-    #[schemars(extend("default" = false))]
+    #[schemars(extend("default" = false, "x-limit" = true))]
     pub private: bool,
     /// Must be left out: free polls ask the free models.
     pub models: Option<ModelNames>,

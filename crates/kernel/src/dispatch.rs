@@ -158,7 +158,8 @@ impl AdmittedCall {
     pub fn run(self, input: Result<Value, Fault>) -> BoxFuture<'static, Guarded<Dispatched>> {
         let Self { app, entry, admitted, idempotency_key, cx } = self;
         // Before the idempotency key is claimed: a repetition may omit empty fields.
-        let input = input.map(|input| entry.without_empty(input)).and_then(|input| known_only(entry, input));
+        let input =
+            input.and_then(|input| known_only(entry, input)).and_then(|input| entry.without_empty(input));
         let input = match input {
             Ok(input) => input,
             Err(fault) => return admitted.finish(std::future::ready(Err(fault))).boxed(),

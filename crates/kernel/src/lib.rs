@@ -30,6 +30,7 @@ pub mod key_label;
 pub mod key_terms;
 pub mod key_uses;
 pub mod keys;
+mod likeness;
 pub mod links;
 pub mod log_limit;
 pub mod method;

@@ -12,6 +12,7 @@ use serde::{Deserialize, Deserializer};
 use serde_json::{Map, Value, json};
 
 use crate::fault::Fault;
+use crate::likeness::{likeness, resemblance};
 use ep_polling::schema::TEXT_PATTERNS;
 
 /// Keyword of an interim output.
@@ -22,10 +23,14 @@ pub const ALIASES: &str = "x-aliases";
 pub const EXTENDED: &str = "x-extended";
 /// Keyword of a field that can be sent instead of a required one, which it names.
 pub const REPLACES: &str = "x-replaces";
+/// Keyword of an optional field whose absence permits more: `""` and `[]` in it are refused, `null` is absent.
+const LIMIT: &str = "x-limit";
 /// Keyword of a required field in which `null` is a value.
 const NULLABLE: &str = "x-nullable";
-/// End of the description of every input with optional fields.
-pub const EMPTY_IS_ABSENT: &str = "null, \"\" or [] omits an optional field.";
+/// End of the description of an input with optional fields.
+const EMPTY_IS_ABSENT: &str = "null, \"\" or [] omits an optional field.";
+/// The same for an input with limits, in which `""` and `[]` are refused.
+const NULL_IS_ABSENT: &str = "null omits an optional field.";
 
 /// Marks a schema as the output of an unfinished call. Surfaces may send it with a different status.
 pub fn interim(schema: &mut Schema) {
@@ -47,11 +52,12 @@ pub fn input<T: JsonSchema>() -> Schema {
     settings.inline_subschemas = true;
     let mut schema = settings.into_generator().into_root_schema_for::<T>();
     let replaced: Vec<Value> = replacements(&schema).map(|(_, replaced)| replaced.clone()).collect();
+    let rule = rule_for_empty_values(&schema);
     RecursiveTransform(plain).transform(&mut schema);
     if let Some(Value::Array(required)) = schema.get_mut("required") {
         required.retain(|name| !replaced.contains(name));
     }
-    describe_empty_values(&mut schema);
+    describe_empty_values(&mut schema, rule);
     schema
 }
 
@@ -59,18 +65,39 @@ pub fn input<T: JsonSchema>() -> Schema {
 /// replaced is required, and the field that [`REPLACES`] it is optional.
 pub fn request<T: JsonSchema>() -> Schema {
     let mut schema = accepted::<T>();
+    let rule = rule_for_empty_values(&schema);
     RecursiveTransform(for_generators).transform(&mut schema);
-    describe_empty_values(&mut schema);
+    describe_empty_values(&mut schema, rule);
     schema
 }
 
+/// Returns the rule for empty values in an input with these fields.
+fn rule_for_empty_values(schema: &Schema) -> &'static str {
+    if limits(schema).next().is_some() { NULL_IS_ABSENT } else { EMPTY_IS_ABSENT }
+}
+
 /// Adds the rule for empty values to the description of an input with optional fields.
-fn describe_empty_values(schema: &mut Schema) {
+fn describe_empty_values(schema: &mut Schema, rule: &str) {
     if optional(schema).next().is_some() {
         let words = schema.get("description").and_then(Value::as_str).unwrap_or_default();
-        let description = format!("{words} {EMPTY_IS_ABSENT}");
+        let description = format!("{words} {rule}");
         schema.insert("description".into(), description.trim_start().into());
     }
+}
+
+/// Returns the rule for empty values at the end of a description, if it has one.
+pub fn rule_in(description: &str) -> Option<&'static str> {
+    [EMPTY_IS_ABSENT, NULL_IS_ABSENT].into_iter().find(|rule| description.ends_with(rule))
+}
+
+/// Returns the names of the fields whose absence permits more.
+pub fn limits_of<T: JsonSchema>() -> Vec<String> {
+    limits(&accepted::<T>()).cloned().collect()
+}
+
+fn limits(schema: &Schema) -> impl Iterator<Item = &String> {
+    let fields = schema.get("properties").and_then(Value::as_object).into_iter().flatten();
+    fields.filter(|(_, field)| field.get(LIMIT).is_some()).map(|(name, _)| name)
 }
 
 /// Removes the fields listed only for agents that request all tools from the schema of an input, and requires the fields
@@ -116,11 +143,14 @@ fn optional(schema: &Schema) -> impl Iterator<Item = &String> {
 }
 
 /// Removes optional fields with `null`, `""` or `[]`, because many clients send these for omitted fields.
-/// Required fields stay, so that `null` can have a meaning in them.
-pub fn drop_empty(schema: &Schema, input: &mut Map<String, Value>) {
+/// Required fields stay, so that `null` can have a meaning in them; limits stay unless they are `null`.
+pub fn drop_empty(schema: &Schema, limits: &[String], input: &mut Map<String, Value>) {
+    let is_dropped =
+        |name: &String, value: &Value| value.is_null() || (is_empty(value) && !limits.contains(name));
     if input.values().any(is_empty) {
-        let names: Vec<&String> =
-            optional(schema).filter(|name| input.get(*name).is_some_and(is_empty)).collect();
+        let names: Vec<&String> = optional(schema)
+            .filter(|name| input.get(*name).is_some_and(|value| is_dropped(name, value)))
+            .collect();
         for name in names {
             input.shift_remove(name);
         }
@@ -140,6 +170,7 @@ pub fn is_empty(value: &Value) -> bool {
 /// Rewrites a schema for client generators, without changing its meaning.
 fn for_generators(schema: &mut Schema) {
     schema.remove(EXTENDED);
+    schema.remove(LIMIT);
     schema.remove(NULLABLE);
     describe_default(schema);
     let branches = schema.get("anyOf").and_then(Value::as_array);
@@ -178,6 +209,7 @@ fn plain(schema: &mut Schema) {
     schema.remove("title");
     schema.remove(ALIASES);
     schema.remove(EXTENDED);
+    schema.remove(LIMIT);
     schema.remove(REPLACES);
     if schema.get("pattern").and_then(Value::as_str).is_some_and(|pattern| TEXT_PATTERNS.contains(&pattern)) {
         schema.remove("pattern");
@@ -393,50 +425,6 @@ pub fn is_deprecated(schema: &Schema, name: &str) -> bool {
 pub fn aliases(schema: &Schema) -> impl Iterator<Item = &str> {
     let fields = schema.get("properties").and_then(Value::as_object).into_iter().flat_map(Map::values);
     fields.filter_map(|field| field.get(ALIASES)?.as_array()).flatten().filter_map(Value::as_str)
-}
-
-/// Returns the similarity to a known name, up to 1; 0 for an unrelated name.
-fn likeness(given: &str, known: &str) -> f64 {
-    let (given, known) = (words(given), words(known));
-    let whole = similarity(&given.concat(), &known.concat());
-    // `max_cost` for max_cost_usd; `threshold` or `treshold` for confidence_threshold.
-    let part_of = |word: &String| known.iter().any(|known| known.len() > 3 && similarity(word, known) > 0.8);
-    let parts = given.iter().all(|word| known.contains(word) || part_of(word)) && given.iter().any(part_of);
-    // `num_models` for models.
-    let around = |word: &String| word.len() > 3 && given.iter().any(|given| similarity(given, word) > 0.8);
-    match whole {
-        whole if whole >= 0.75 => whole,
-        whole if parts || known.iter().all(around) => whole.max(0.5),
-        _ => 0.0,
-    }
-}
-
-/// Returns the similarity of two different names, by letters and common words.
-fn resemblance(given: &str, known: &str) -> f64 {
-    let (given, known) = (words(given), words(known));
-    let common = given.iter().filter(|word| known.contains(word)).count() as f64;
-    similarity(&given.concat(), &known.concat()) + common
-}
-
-fn similarity(one: &str, other: &str) -> f64 {
-    strsim::normalized_damerau_levenshtein(one, other)
-}
-
-/// Splits a name in any style into lower-case words: `maxCost`, `max-cost` and `MAX_COST` are two words.
-fn words(name: &str) -> Vec<String> {
-    let mut words = vec![String::new()];
-    let mut lower = false;
-    for c in name.chars() {
-        if !c.is_alphanumeric() || (c.is_uppercase() && lower) {
-            words.push(String::new());
-        }
-        lower = c.is_lowercase();
-        if let Some(word) = words.last_mut().filter(|_| c.is_alphanumeric()) {
-            word.extend(c.to_lowercase());
-        }
-    }
-    words.retain(|word| !word.is_empty());
-    words
 }
 
 /// Decodes an optional name of an enum, given as text. Without this, the decoder would also accept a map with

@@ -9,6 +9,8 @@
 //! **Invariant:** a tool does not know the surface of its call, and never checks access, limits or
 //! idempotency itself. It checks only *ownership* ("is this your poll?").
 
+mod arguments;
+
 use std::future::Future;
 use std::sync::OnceLock;
 
@@ -417,9 +419,10 @@ pub struct Entry {
     pub brief: Brief,
     /// True if the operation needs an account.
     pub needs_account: bool,
-    input: CachedSchema,
-    request: CachedSchema,
-    output: CachedSchema,
+    input: Cached<Schema>,
+    request: Cached<Schema>,
+    output: Cached<Schema>,
+    limits: Cached<Vec<String>>,
     parse_input: fn(&Map<String, Value>, MessageContent<'_>) -> Option<ParsedInput>,
     remove_extended: fn(&mut Map<String, Value>),
     check: fn(Value) -> Result<(), Fault>,
@@ -428,19 +431,19 @@ pub struct Entry {
     at_most: fn(Ctx, Value) -> BoxFuture<'static, Result<MicroUsd, Fault>>,
 }
 
-/// A schema generated at its first use.
-struct CachedSchema {
-    generate: fn() -> Schema,
-    schema: OnceLock<Schema>,
+/// A value generated at its first use.
+struct Cached<T> {
+    generate: fn() -> T,
+    value: OnceLock<T>,
 }
 
-impl CachedSchema {
-    const fn new(generate: fn() -> Schema) -> Self {
-        Self { generate, schema: OnceLock::new() }
+impl<T> Cached<T> {
+    const fn new(generate: fn() -> T) -> Self {
+        Self { generate, value: OnceLock::new() }
     }
 
-    fn get(&self) -> &Schema {
-        self.schema.get_or_init(self.generate)
+    fn get(&self) -> &T {
+        self.value.get_or_init(self.generate)
     }
 }
 
@@ -461,73 +464,19 @@ impl Entry {
         self.request.get()
     }
 
+    /// Returns the names of the optional arguments whose absence permits more, such as caps and `private`.
+    pub fn limits(&self) -> &[String] {
+        self.limits.get()
+    }
+
     /// Returns the schema of the output: see [`schema::output`].
     pub fn output(&self) -> &Schema {
         self.output.get()
     }
 
-    /// Removes optional and unknown arguments with `null`, `""` or `[]`: see [`schema::drop_empty`].
-    pub fn without_empty(&self, mut input: Value) -> Value {
-        if let Value::Object(fields) = &mut input {
-            self.drop_empty(fields);
-        }
-        input
-    }
-
-    fn drop_empty(&self, fields: &mut Map<String, Value>) {
-        schema::drop_empty(self.input(), fields);
-        if fields.values().any(schema::is_empty) {
-            fields.retain(|name, value| !schema::is_empty(value) || self.knows(name));
-        }
-    }
-
-    /// Returns true if this is the name or another accepted name of an argument.
-    fn knows(&self, name: &str) -> bool {
-        schema::names(self.input()).contains(&name)
-            || schema::aliases(self.request()).any(|alias| alias == name)
-    }
-
-    /// Rejects unknown arguments. Empty ones are ignored. `others` are names handled by the surface. The fault also lists
-    /// all other problems of the input. MCP and A2A refuse unknown arguments of every operation, other surfaces
-    /// those of [some](Spec::refuses_unknown).
-    pub fn refuse_unknown(&self, input: &Map<String, Value>, others: &[&str]) -> Result<(), Fault> {
-        /// Maximum number of unknown arguments named.
-        const MAX_NAMED: usize = 8;
-        let schema = self.input();
-        let mut offered = schema::names(schema);
-        let is_known = |name: &str| self.knows(name);
-        let mut input = input.clone();
-        self.drop_empty(&mut input);
-        // Some clients send a placeholder to an operation without arguments.
-        if offered.is_empty() || input.keys().all(|name| is_known(name)) {
-            return Ok(());
-        }
-        offered.extend(others);
-        offered.retain(|name| !schema::is_deprecated(schema, name));
-        let name = self.spec.name;
-        let unknown = schema::unknown(&is_known, &offered, &input).into_iter().take(MAX_NAMED);
-        let faults = unknown.map(|unknown| {
-            let nearest = &unknown.nearest;
-            let advice = if unknown.alike {
-                format!("did you mean {nearest}?")
-            } else {
-                format!("the nearest is {nearest}")
-            };
-            Fault::invalid(unknown.given, format!("is not an argument of {name}; {advice}"))
-        });
-        input.retain(|name, _| is_known(name));
-        let rest = self.check(&input).err();
-        faults.chain(rest).reduce(Fault::and).map_or(Ok(()), Err)
-    }
-
     /// Removes the arguments listed only for agents that request all tools: see [`schema::remove_extended`].
     pub fn remove_extended(&self, input: &mut Map<String, Value>) {
         (self.remove_extended)(input);
-    }
-
-    /// Validates an input as far as possible without a caller.
-    pub fn check(&self, input: &Map<String, Value>) -> Result<(), Fault> {
-        (self.check)(self.without_empty(Value::Object(input.clone())))
     }
 
     /// Reads the input from an agent's message: see [`Tool::parse_input`].
@@ -563,9 +512,10 @@ pub const fn entry<T: Tool>() -> Entry {
         spec: T::SPEC,
         brief: <T::Output as ToolOutput>::BRIEF,
         needs_account: T::NEEDS_ACCOUNT,
-        input: CachedSchema::new(schema::input::<T::Input>),
-        request: CachedSchema::new(request::<T>),
-        output: CachedSchema::new(schema::output::<T::Output>),
+        input: Cached::new(schema::input::<T::Input>),
+        request: Cached::new(request::<T>),
+        output: Cached::new(schema::output::<T::Output>),
+        limits: Cached::new(schema::limits_of::<T::Input>),
         parse_input: T::parse_input,
         remove_extended: schema::remove_extended::<T::Input>,
         check: T::check,

@@ -7,7 +7,7 @@ use ep_kernel::tool::{Agents, Entry, Task};
 use rmcp::model::{JsonObject, Tool, ToolAnnotations};
 use serde_json::{Value, json};
 
-use ep_kernel::schema::EMPTY_IS_ABSENT;
+use ep_kernel::schema::rule_in;
 
 use super::app;
 use super::output::compact;
@@ -128,8 +128,8 @@ fn input(entry: &Entry, facts: &ServiceFacts, output: &JsonObject) -> JsonObject
     };
     // Only the rule of the description is used: the tool has its own description.
     let described = schema.shift_remove("description");
-    if described.is_some_and(|words| words.as_str().is_some_and(|words| words.ends_with(EMPTY_IS_ABSENT))) {
-        schema.insert("description".into(), EMPTY_IS_ABSENT.into());
+    if let Some(rule) = described.as_ref().and_then(Value::as_str).and_then(rule_in) {
+        schema.insert("description".into(), rule.into());
     }
     schema.insert("type".into(), "object".into());
     let members = schema.entry("properties").or_insert_with(|| json!({}));

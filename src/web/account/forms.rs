@@ -25,7 +25,8 @@ pub(crate) fn create_key(
 ) -> BoxFuture<'static, Result<Response<Body>, Fault>> {
     sent(exchange, ACCOUNT_FORMS.keys, async |visitor: &Visitor<'_>, form: &Form| {
         let mut input = json!({ "label": form.text("label") });
-        if !form.text("scope").is_empty() {
+        // An empty scope is refused: without one, the key could do everything.
+        if form.has("scope") {
             input["scope"] = form.text("scope").into();
         }
         Ok(Done::Key(visitor.change::<CreateKey>(input, form).await?.typed()?.output))

@@ -36,7 +36,7 @@ impl PollFormValues {
             voters: text("who"),
             confidence: text("confidence"),
             max_cost: text("max_cost"),
-            private: !form.text("private").is_empty(),
+            private: form.has("private"),
             nonce: text("nonce"),
         }
     }

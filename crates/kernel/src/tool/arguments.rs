@@ -1,0 +1,81 @@
+//! The arguments of a call: empty ones, unknown ones, and the check of all.
+
+use serde_json::{Map, Value};
+
+use super::Entry;
+use crate::fault::Fault;
+use crate::schema;
+
+impl Entry {
+    /// Removes optional and unknown arguments with `null`, `""` or `[]`: see [`schema::drop_empty`]. Refuses `""` and
+    /// `[]` in limits, which would be none; the fault also lists all other problems of the input.
+    pub fn without_empty(&self, input: Value) -> Result<Value, Fault> {
+        let Value::Object(mut fields) = input else { return Ok(input) };
+        self.drop_empty(&mut fields);
+        if !fields.values().any(schema::is_empty) {
+            return Ok(fields.into());
+        }
+        let limits = self.limits().iter().filter(|name| fields.get(*name).is_some_and(schema::is_empty));
+        let empty: Vec<String> = limits.cloned().collect();
+        if empty.is_empty() {
+            return Ok(fields.into());
+        }
+        for name in &empty {
+            fields.shift_remove(name);
+        }
+        let faults = empty.into_iter().map(|name| Fault::invalid(name, "is empty: send null or omit it"));
+        let rest = (self.check)(fields.into()).err();
+        faults.chain(rest).reduce(Fault::and).map_or_else(|| Ok(Value::Null), Err)
+    }
+
+    fn drop_empty(&self, fields: &mut Map<String, Value>) {
+        schema::drop_empty(self.input(), self.limits(), fields);
+        if fields.values().any(schema::is_empty) {
+            fields.retain(|name, value| !schema::is_empty(value) || self.knows(name));
+        }
+    }
+
+    /// Returns true if this is the name or another accepted name of an argument.
+    fn knows(&self, name: &str) -> bool {
+        schema::names(self.input()).contains(&name)
+            || schema::aliases(self.request()).any(|alias| alias == name)
+    }
+
+    /// Rejects unknown arguments. Empty ones are ignored. `others` are names handled by the surface. The fault also lists
+    /// all other problems of the input. MCP and A2A refuse unknown arguments of every operation, other surfaces
+    /// those of [some](super::Spec::refuses_unknown).
+    pub fn refuse_unknown(&self, input: &Map<String, Value>, others: &[&str]) -> Result<(), Fault> {
+        /// Maximum number of unknown arguments named.
+        const MAX_NAMED: usize = 8;
+        let schema = self.input();
+        let mut offered = schema::names(schema);
+        let is_known = |name: &str| self.knows(name);
+        let mut input = input.clone();
+        self.drop_empty(&mut input);
+        // Some clients send a placeholder to an operation without arguments.
+        if offered.is_empty() || input.keys().all(|name| is_known(name)) {
+            return Ok(());
+        }
+        offered.extend(others);
+        offered.retain(|name| !schema::is_deprecated(schema, name));
+        let name = self.spec.name;
+        let unknown = schema::unknown(&is_known, &offered, &input).into_iter().take(MAX_NAMED);
+        let faults = unknown.map(|unknown| {
+            let nearest = &unknown.nearest;
+            let advice = if unknown.alike {
+                format!("did you mean {nearest}?")
+            } else {
+                format!("the nearest is {nearest}")
+            };
+            Fault::invalid(unknown.given, format!("is not an argument of {name}; {advice}"))
+        });
+        input.retain(|name, _| is_known(name));
+        let rest = self.check(&input).err();
+        faults.chain(rest).reduce(Fault::and).map_or(Ok(()), Err)
+    }
+
+    /// Validates an input as far as possible without a caller.
+    pub fn check(&self, input: &Map<String, Value>) -> Result<(), Fault> {
+        self.without_empty(Value::Object(input.clone())).and_then(self.check)
+    }
+}
