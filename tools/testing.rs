@@ -174,7 +174,8 @@ impl Service {
     pub async fn call<T: Tool>(&self, caller: &Caller, input: Value) -> Result<CallOutput, Fault> {
         let request_id = RequestId::from_random(self.entropy.bytes());
         let entry = entry::<T>();
-        let input = entry.without_empty(input)?;
+        let mut input = input;
+        entry.remove_empty(&mut input)?;
         entry.run(Ctx::new(Arc::clone(&self.ports), caller.clone(), request_id), input).await
     }
 }

@@ -15,7 +15,7 @@ use ep_polling::money::MicroUsd;
 use ep_tools::batches::{answer_of, operation_of_rows, with_defaults};
 use ep_tools::polls::reply::Costs;
 use ep_tools::polls::usage_of;
-use serde_json::{Map, Value};
+use serde_json::Value;
 
 use super::openai::rows::{AskedQuestion, ENDPOINTS, RowCall, RowEndpoint, error_body};
 use crate::site::Site;
@@ -75,10 +75,9 @@ fn asker(batch: &BatchRecord) -> Result<Asker, Fault> {
 fn input_of(entry: &Entry, batch: &BatchRecord, row: &BatchLine) -> Result<Value, Fault> {
     entry.refuse_unknown(&row.body, &[])?;
     // Before the terms of the batch are added, which an empty value must not replace.
-    let own = match entry.without_empty(Value::Object(row.body.clone()))? {
-        Value::Object(own) => own,
-        _ => Map::new(),
-    };
+    let mut own = Value::Object(row.body.clone());
+    entry.remove_empty(&mut own)?;
+    let own = own.as_object_mut().map(std::mem::take).unwrap_or_default();
     Ok(Value::Object(with_defaults(batch.terms.defaults.clone(), own)))
 }
 
@@ -134,7 +133,7 @@ impl RowRunner for BatchRows {
     fn error(&self, batch: &BatchRecord, fault: &Fault, request: RequestId) -> Value {
         match asker(batch) {
             Ok(Asker::Operation(_)) => {
-                let problem = fault.problem(&self.app.ports.links, &request.to_string());
+                let problem = fault.problem(&*self.app.ports.links, &request.to_string());
                 serde_json::to_value(problem).unwrap_or_default()
             }
             _ => error_body(&self.app, fault, request),

@@ -94,6 +94,7 @@ mod polls;
 mod real_model;
 mod reasons;
 mod recovery;
+mod recovery_calls;
 mod replicas;
 mod reputation;
 mod rounds;

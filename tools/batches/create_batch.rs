@@ -128,6 +128,10 @@ impl Tool for CreateBatch {
     type Output = BatchState;
     const NEEDS_ACCOUNT: bool = true;
 
+    async fn other_mistakes(cx: &Ctx, input: &Value) -> Option<Fault> {
+        NamedModels::mistakes(cx, input).await
+    }
+
     async fn call(cx: &Ctx, input: BatchToCreate) -> Result<BatchState, Fault> {
         let user = cx.account()?;
         has_models(cx.models()).await?;

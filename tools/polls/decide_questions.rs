@@ -17,6 +17,7 @@ use ep_polling::stopping::Pace;
 use ep_polling::threshold::Threshold;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
 use super::draft::{affordable, plan};
 use super::follow::follow;
@@ -185,6 +186,10 @@ impl Tool for DecideQuestions {
     };
     type Input = DecisionRequest;
     type Output = Decisions;
+
+    async fn other_mistakes(cx: &Ctx, input: &Value) -> Option<Fault> {
+        NamedModels::mistakes(cx, input).await
+    }
 
     async fn at_most(cx: &Ctx, request: DecisionRequest) -> Result<MicroUsd, Fault> {
         Ok(plans(cx, request).await?.iter().map(Plan::at_most).sum())

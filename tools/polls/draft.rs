@@ -129,8 +129,17 @@ impl PollRequest {
     /// Looks up the panel, and builds the draft. The models are not looked up yet.
     pub async fn resolve(mut self, cx: &Ctx) -> Result<Draft, Fault> {
         let default = self.profile.unwrap_or(Profile::Balanced).bundle().preset;
-        let selection = self.take_models().select(cx, &default).await?;
-        self.draft(selection)
+        let named = self.take_models();
+        match named.clone().select(cx, &default).await {
+            Ok(selection) => match self.draft(selection) {
+                Ok(draft) => Ok(draft),
+                Err(fault) => Err(named.wrong(cx).await.into_iter().fold(fault, Fault::and)),
+            },
+            Err(wrong) => {
+                let placeholder = Selection::of(ModelSource::Preset(default.into_owned()), None);
+                Err(self.draft(placeholder).err().into_iter().fold(wrong, |wrong, fault| fault.and(wrong)))
+            }
+        }
     }
 
     fn take_models(&mut self) -> NamedModels {

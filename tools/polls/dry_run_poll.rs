@@ -10,6 +10,7 @@ use serde_json::{Map, Value, json};
 
 use super::draft::{PollRequest, plan};
 use super::estimate::DryRun;
+use super::selection::NamedModels;
 
 /// Checks and prices a poll.
 pub struct DryRunPoll;
@@ -45,6 +46,14 @@ impl Tool for DryRunPoll {
     };
     type Input = UncheckedRequest;
     type Output = DryRun;
+
+    fn check(input: Value) -> Result<(), Fault> {
+        PollRequest::check(input)
+    }
+
+    async fn other_mistakes(cx: &Ctx, input: &Value) -> Option<Fault> {
+        NamedModels::mistakes(cx, input).await
+    }
 
     async fn call(cx: &Ctx, UncheckedRequest(mut members): UncheckedRequest) -> Result<DryRun, Fault> {
         let mut errors = Vec::new();

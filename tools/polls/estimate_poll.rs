@@ -13,6 +13,7 @@ use ep_polling::threshold::Threshold;
 use ep_polling::tie_rule::TieRule;
 use schemars::JsonSchema;
 use serde::Deserialize;
+use serde_json::Value;
 
 use super::draft::plan;
 use super::estimate::Estimates;
@@ -113,6 +114,10 @@ impl Tool for EstimatePoll {
     };
     type Input = PollShape;
     type Output = Estimates;
+
+    async fn other_mistakes(cx: &Ctx, input: &Value) -> Option<Fault> {
+        NamedModels::mistakes(cx, input).await
+    }
 
     async fn call(cx: &Ctx, shape: PollShape) -> Result<Estimates, Fault> {
         let options = shape.choices()?;

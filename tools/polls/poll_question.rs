@@ -21,6 +21,7 @@ use super::follow::follow;
 use super::free_form;
 use super::get_poll::reply;
 use super::reply::PollReply;
+use super::selection::NamedModels;
 
 /// Asks a roster of models one question.
 pub struct PollQuestion;
@@ -30,7 +31,8 @@ impl Tool for PollQuestion {
         name: "poll_question",
         title: "Poll many AI models",
         summary: "Asks up to 150 AI models one multiple-choice question, one vote each, first past the post; stops \
-                  early once confident enough. Costs up to $0.50 where polls are charged; takes seconds to a minute. \
+                  early once confident enough. Costs at most max_cost_usd ($1 by default), usually less than half, where polls \
+                  are charged; takes seconds to a minute. \
                   Anyone with the poll_id can read the result (get_poll_result), unless private is true. Status \
                   partial: some models gave no vote. It tells what models agree on, not what is true.",
         manual: include_str!("poll_question.md"),
@@ -82,6 +84,10 @@ impl Tool for PollQuestion {
         PollRequest::check(input)
     }
 
+    async fn other_mistakes(cx: &Ctx, input: &Value) -> Option<Fault> {
+        NamedModels::mistakes(cx, input).await
+    }
+
     async fn at_most(cx: &Ctx, request: PollRequest) -> Result<MicroUsd, Fault> {
         Ok(plan(cx, request.resolve(cx).await?).await?.at_most())
     }
@@ -122,8 +128,16 @@ pub struct PlannedPoll {
 impl PlannedPoll {
     /// Validates a request and plans its poll.
     pub async fn new(cx: &Ctx, request: PollRequest) -> Result<Self, Fault> {
-        let notify = notify(cx, request.notify_url.as_deref())?;
-        Ok(Self { plan: plan(cx, request.resolve(cx).await?).await?, notify })
+        let notify = notify(cx, request.notify_url.as_deref());
+        let plan = match request.resolve(cx).await {
+            Ok(draft) => plan(cx, draft).await,
+            Err(fault) => Err(fault),
+        };
+        match (plan, notify) {
+            (Ok(plan), Ok(notify)) => Ok(Self { plan, notify }),
+            (Err(plan), Err(notify)) => Err(notify.and(plan)),
+            (Err(fault), Ok(_)) | (Ok(_), Err(fault)) => Err(fault),
+        }
     }
 
     /// Opens the poll for the caller.

@@ -6,11 +6,14 @@ use ep_polling::panel::{ChosenPanel, PanelRef};
 use ep_polling::roster::{ModelChoice, ModelId, ModelNames, ModelSource};
 use ep_polling::threshold::Threshold;
 use ep_polling::tie_rule::TieRule;
+use serde::de::DeserializeOwned;
+use serde_json::Value;
 
+use super::profile::Profile;
 use crate::panels::{FoundPanel, find};
 
 /// The models that a request names, by a panel, by a preset or one by one.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct NamedModels {
     /// The panel.
     pub panel: Option<PanelRef>,
@@ -36,6 +39,29 @@ pub struct Selection {
 }
 
 impl NamedModels {
+    /// Returns the mistakes in the names of models in an invalid input. The fields that can be read are looked up.
+    pub async fn mistakes(cx: &Ctx, input: &Value) -> Option<Fault> {
+        let named = Self {
+            panel: field(input, "panel"),
+            preset: field(input, "preset"),
+            models: field(input, "models"),
+            exclude: field(input, "exclude"),
+        };
+        named.wrong(cx).await
+    }
+
+    /// Returns the fault of names that cannot be looked up; `None` without names, or if the registry is not available.
+    pub async fn wrong(self, cx: &Ctx) -> Option<Fault> {
+        if self.panel.is_none() && self.preset.is_none() && self.models.is_none() && self.exclude.is_none() {
+            return None;
+        }
+        let found = match self.select(cx, &Profile::Balanced.bundle().preset).await {
+            Ok(selection) => cx.models().roster(&selection.models).await.map(drop),
+            Err(fault) => Err(fault),
+        };
+        found.err().filter(|fault| !fault.kind().is_ours())
+    }
+
     /// Rejects a request with more than one of panel, preset and models. `*` for all models is not a choice, because some
     /// agents fill in every argument.
     pub fn check(&self) -> Result<(), Fault> {
@@ -81,6 +107,11 @@ impl NamedModels {
             ..Selection::of(ModelSource::Named(names), exclude)
         })
     }
+}
+
+/// Reads a field of an input; `None` if it is missing or invalid.
+fn field<T: DeserializeOwned>(input: &Value, name: &str) -> Option<T> {
+    T::deserialize(input.get(name)?).ok()
 }
 
 impl Selection {

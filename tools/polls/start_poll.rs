@@ -15,6 +15,7 @@ use serde_json::Value;
 use super::draft::PollRequest;
 use super::poll_question::{PlannedPoll, PollQuestion};
 use super::reply::POLL_AFTER_MS;
+use super::selection::NamedModels;
 use super::{GetPoll, GetPollStatus, WatchPoll};
 
 /// Opens a poll without waiting for it.
@@ -78,6 +79,10 @@ impl Tool for StartPoll {
 
     fn check(input: Value) -> Result<(), Fault> {
         PollRequest::check(input)
+    }
+
+    async fn other_mistakes(cx: &Ctx, input: &Value) -> Option<Fault> {
+        NamedModels::mistakes(cx, input).await
     }
 
     async fn call(cx: &Ctx, request: PollRequest) -> Result<StartedPoll, Fault> {

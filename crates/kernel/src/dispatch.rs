@@ -39,6 +39,8 @@ pub struct Call {
     pub wait_limit: Option<Duration>,
     /// True if the caller does not need the single votes of a result.
     pub without_votes: bool,
+    /// Mistakes in the arguments that the surface found. The call is refused with them and all others.
+    pub mistakes: Option<Fault>,
     /// Receiver of progress reports.
     pub progress: Option<ProgressSink>,
     /// Cancelled when the caller disconnects, if the protocol defines that as cancelling the request.
@@ -55,6 +57,7 @@ impl Call {
             request_ref: None,
             wait_limit: None,
             without_votes: false,
+            mistakes: None,
             progress: None,
             cancelled: CancellationToken::new(),
         }
@@ -76,6 +79,7 @@ pub struct AdmittedCall {
     entry: &'static Entry,
     admitted: Admitted,
     idempotency_key: Option<String>,
+    mistakes: Option<Fault>,
     cx: Ctx,
 }
 
@@ -124,8 +128,8 @@ pub async fn admit(
     entry: &'static Entry,
     call: Call,
 ) -> Result<AdmittedCall, Guarded<Dispatched>> {
-    let Call { request, only, idempotency_key, request_ref, wait_limit, without_votes, progress, cancelled } =
-        call;
+    let Call { request, only, idempotency_key, request_ref, wait_limit, without_votes, .. } = call;
+    let Call { mistakes, progress, cancelled, .. } = call;
     let deadline = match entry.spec.latency {
         Latency::Instant => INSTANT,
         Latency::Models => app.ports.settings.poll_deadline + MARGIN,
@@ -145,7 +149,7 @@ pub async fn admit(
         cancelled,
         upstream_us: admitted.upstream_us(),
     };
-    Ok(AdmittedCall { app: Arc::clone(app), entry, admitted, idempotency_key, cx })
+    Ok(AdmittedCall { app: Arc::clone(app), entry, admitted, idempotency_key, mistakes, cx })
 }
 
 impl AdmittedCall {
@@ -156,14 +160,27 @@ impl AdmittedCall {
 
     /// Runs the call.
     pub fn run(self, input: Result<Value, Fault>) -> BoxFuture<'static, Guarded<Dispatched>> {
-        let Self { app, entry, admitted, idempotency_key, cx } = self;
+        let kind = self.entry.spec.kind();
+        let done = self.run_unmarked(input);
+        let marked = done.map(move |mut done| {
+            done.result = done.result.map_err(|fault| fault.of_operation(kind));
+            done
+        });
+        marked.boxed()
+    }
+
+    fn run_unmarked(self, input: Result<Value, Fault>) -> BoxFuture<'static, Guarded<Dispatched>> {
+        let Self { app, entry, admitted, idempotency_key, mistakes, cx } = self;
         // Before the idempotency key is claimed: a repetition may omit empty fields.
-        let input =
-            input.and_then(|input| known_only(entry, input)).and_then(|input| entry.without_empty(input));
-        let input = match input {
+        let mut input = match input {
             Ok(input) => input,
             Err(fault) => return admitted.finish(std::future::ready(Err(fault))).boxed(),
         };
+        let found = known_only(entry, &input).and_then(|()| entry.remove_empty(&mut input)).err();
+        if let Some(fault) = mistakes.into_iter().chain(found).reduce(Fault::and) {
+            let refused = async move { Err(entry.with_other_mistakes(cx, input, fault).await) };
+            return admitted.run(refused).boxed();
+        }
         let reads = entry.spec.effect.read_only();
         // A key applies to any POST, even to one that changes nothing.
         let posted = entry.spec.rest.is_some_and(|rest| rest.method == Method::Post);
@@ -185,12 +202,10 @@ impl AdmittedCall {
 }
 
 /// Refuses an input with unknown arguments where they are refused on every surface.
-fn known_only(entry: &Entry, input: Value) -> Result<Value, Fault> {
-    match &input {
-        Value::Object(fields) if entry.spec.refuses_unknown() => {
-            entry.refuse_unknown(fields, &[]).map(|()| input)
-        }
-        _ => Ok(input),
+fn known_only(entry: &Entry, input: &Value) -> Result<(), Fault> {
+    match input {
+        Value::Object(fields) if entry.spec.refuses_unknown() => entry.refuse_unknown(fields, &[]),
+        _ => Ok(()),
     }
 }
 

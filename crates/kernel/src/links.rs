@@ -19,6 +19,25 @@ pub struct ActionRequest {
     pub example: Option<Value>,
 }
 
+/// A call in the form of a protocol.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum ActionCall {
+    /// A request, or a page to open: the method and the absolute URL.
+    Request(Method, String),
+    /// A tool of MCP, by name.
+    Tool(&'static str),
+    /// A skill of A2A, by name.
+    Skill(&'static str),
+}
+
+/// The calls that a protocol has for operations, documents and pages. Those of REST are [`Links`].
+pub trait Calls {
+    /// Returns the links to everything that the service serves.
+    fn links(&self) -> &Links;
+    /// Returns the call of the operation, document or page with this name, if the protocol has one.
+    fn call(&self, name: &str) -> Option<ActionCall>;
+}
+
 /// Finds the URL of an operation, a document or a protocol endpoint by its name.
 ///
 /// The surfaces create it from the route table, so that paths are defined in one place.
@@ -104,6 +123,17 @@ impl Links {
     /// True if a route or page has this name.
     pub fn has(&self, name: &str) -> bool {
         self.routes.contains_key(name) || self.pages.contains_key(name)
+    }
+}
+
+impl Calls for Links {
+    fn links(&self) -> &Links {
+        self
+    }
+
+    fn call(&self, name: &str) -> Option<ActionCall> {
+        let (method, url) = self.has(name).then(|| self.request(name))?;
+        Some(ActionCall::Request(method, url))
     }
 }
 

@@ -280,13 +280,18 @@ fn constants(branches: &[Value]) -> Option<Value> {
 
 /// Decodes an input. The fault names every invalid field and the expected value.
 pub fn decode<T: DeserializeOwned + JsonSchema>(mut input: Value) -> Result<T, Fault> {
+    decode_from(&mut input)
+}
+
+/// Decodes an input like [`decode`], and leaves it to the caller.
+pub fn decode_from<T: DeserializeOwned + JsonSchema>(input: &mut Value) -> Result<T, Fault> {
     if !input.is_object() {
         return Err(Fault::invalid("", "the input must be a JSON object"));
     }
-    integers(&mut input);
-    serde_path_to_error::deserialize(&input).map_err(|error| {
+    integers(input);
+    serde_path_to_error::deserialize(&*input).map_err(|error| {
         let first = field_fault(error).1;
-        add_other_faults::<T>(&input, first)
+        add_other_faults::<T>(input, first)
     })
 }
 

@@ -24,7 +24,7 @@ use serde_json::{Map, Value};
 
 use crate::caller::Caller;
 use crate::ctx::Ctx;
-use crate::fault::{Fault, Kind};
+use crate::fault::{Fault, Kind, OperationKind};
 use crate::key_terms::KeyScope;
 use crate::output::CallOutput;
 use crate::schema;
@@ -53,6 +53,11 @@ pub trait Tool: 'static {
     /// Validates an input as far as possible without a caller.
     fn check(input: Value) -> Result<(), Fault> {
         schema::decode::<Self::Input>(input).map(drop)
+    }
+    /// Returns the mistakes of an invalid input that only the service's data reveal, such as an unknown preset, so that
+    /// one fault names them beside the others.
+    fn other_mistakes(_: &Ctx, _: &Value) -> impl Future<Output = Option<Fault>> + Send {
+        std::future::ready(None)
     }
     /// Returns a notice for each argument without effect, for the [output](ToolOutput::add_notices). By default these
     /// are the unknown ones that look misspelt.
@@ -110,6 +115,15 @@ impl Spec {
     pub const fn refuses_unknown(&self) -> bool {
         let starts_batch = matches!(self.task, Task::StartBatch);
         starts_batch || matches!(self.effect, Effect::Write { .. } | Effect::Stop | Effect::Destroy)
+    }
+
+    /// Returns the kind of the operation, on which the recovery actions of its faults depend.
+    pub const fn kind(&self) -> OperationKind {
+        match (self.cost, self.task) {
+            (Cost::Free, _) => OperationKind::Other,
+            (Cost::Metered, Task::Decide | Task::StartBatch) => OperationKind::Metered,
+            (Cost::Metered, _) => OperationKind::Poll,
+        }
     }
 }
 
@@ -427,6 +441,7 @@ pub struct Entry {
     remove_extended: fn(&mut Map<String, Value>),
     check: fn(Value) -> Result<(), Fault>,
     without_effect: fn(&Schema, &Map<String, Value>) -> Vec<String>,
+    other_mistakes: fn(Ctx, Value) -> BoxFuture<'static, Option<Fault>>,
     run: fn(Ctx, Value, Vec<String>) -> CallFuture,
     at_most: fn(Ctx, Value) -> BoxFuture<'static, Result<MicroUsd, Fault>>,
 }
@@ -520,6 +535,7 @@ pub const fn entry<T: Tool>() -> Entry {
         remove_extended: schema::remove_extended::<T::Input>,
         check: T::check,
         without_effect: T::without_effect,
+        other_mistakes: other_mistakes::<T>,
         run: run::<T>,
         at_most: at_most::<T>,
     }
@@ -538,9 +554,20 @@ fn at_most<T: Tool>(cx: Ctx, input: Value) -> BoxFuture<'static, Result<MicroUsd
     async move { T::at_most(&cx, schema::decode::<T::Input>(input)?).await }.boxed()
 }
 
+fn other_mistakes<T: Tool>(cx: Ctx, input: Value) -> BoxFuture<'static, Option<Fault>> {
+    async move { T::other_mistakes(&cx, &input).await }.boxed()
+}
+
 fn run<T: Tool>(cx: Ctx, input: Value, notices: Vec<String>) -> CallFuture {
     async move {
-        let mut output = T::call(&cx, schema::decode::<T::Input>(input)?).await?;
+        let mut input = input;
+        let decoded = match schema::decode_from::<T::Input>(&mut input) {
+            Ok(decoded) => decoded,
+            Err(fault) => {
+                return Err(T::other_mistakes(&cx, &input).await.into_iter().fold(fault, Fault::and));
+            }
+        };
+        let mut output = T::call(&cx, decoded).await?;
         output.add_notices(notices);
         let value = serde_json::to_value(&output).map_err(Fault::internal)?;
         Ok(CallOutput { value, presentation: output.presentation() })

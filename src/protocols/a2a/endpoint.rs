@@ -1,7 +1,5 @@
 //! The JSON-RPC endpoint, and the endpoint of `tasks/send` with an optional envelope.
 
-use std::sync::Arc;
-
 use axum::body::Body;
 use axum::http::header::{CACHE_CONTROL, CONTENT_TYPE, HeaderValue};
 use axum::http::{HeaderMap, Response};
@@ -36,12 +34,12 @@ pub(super) async fn serve(
     let Exchange { state, head, request, max_body, .. } = exchange;
     let (parts, body) = request.into_parts();
     let agent = AgentRequest::new(state, head, admission, &parts.headers, payments).await?;
-    let links = agent.state.links();
+    let calls = &agent.calls();
     let body = match read_body(&parts.headers, body, max_body).await {
         Ok(body) => body,
         Err(fault) => {
             let refusal = Refusal::from(fault);
-            return Ok(reply(&error(Id::Null, refusal.error(Dialect::V1, links))));
+            return Ok(reply(&error(Id::Null, refusal.error(Dialect::V1, calls))));
         }
     };
     let response = match read(&body) {
@@ -53,9 +51,9 @@ pub(super) async fn serve(
         }
         Ok(request) => match check_version(&parts.headers) {
             Ok(()) => call(&agent, &request).await,
-            Err(refusal) => error(request.id(), refusal.error(Dialect::of_method(&request.method), links)),
+            Err(refusal) => error(request.id(), refusal.error(Dialect::of_method(&request.method), calls)),
         },
-        Err(InvalidRequest { id, dialect, refusal }) => error(id, refusal.error(dialect, links)),
+        Err(InvalidRequest { id, dialect, refusal }) => error(id, refusal.error(dialect, calls)),
     };
     agent.check_caller()?;
     let mut response = reply(&response);
@@ -66,12 +64,12 @@ pub(super) async fn serve(
 /// Calls a method that returns events.
 async fn stream(agent: &AgentRequest, headers: &HeaderMap, request: &Request<'_>) -> Response<Body> {
     let dialect = Dialect::of_method(&request.method);
-    let (id, links) = (request.id().into_owned(), Arc::clone(&agent.state.app.ports.links));
+    let (id, calls) = (request.id().into_owned(), agent.calls());
     let frame = move |result: Result<Value, Refusal>| match result {
         Ok(result) => {
             MethodResponse::response(id.clone(), ResponsePayload::success(result), MAX_RESPONSE).into_json()
         }
-        Err(refusal) => error(id.clone(), refusal.error(dialect, &links)),
+        Err(refusal) => error(id.clone(), refusal.error(dialect, &calls)),
     };
     let begun = async {
         check_version(headers)?;
@@ -97,7 +95,7 @@ async fn call(agent: &AgentRequest, request: &Request<'_>) -> Box<RawValue> {
     let id = request.id().into_owned();
     let Some(callback) = METHODS.method(&request.method) else {
         let dialect = Dialect::of_method(&request.method);
-        return error(id, unknown(&request.method).error(dialect, agent.state.links()));
+        return error(id, unknown(&request.method).error(dialect, &agent.calls()));
     };
     let params = Params::new(request.params.as_ref().map(|params| params.get())).into_owned();
     let mut extensions = Extensions::new();
@@ -109,7 +107,7 @@ async fn call(agent: &AgentRequest, request: &Request<'_>) -> Box<RawValue> {
         MethodCallback::Sync(method) => method(id, params, MAX_RESPONSE, extensions).into_json(),
         // The table has no subscriptions, because JSON-RPC over HTTP has no streams.
         MethodCallback::Subscription(_) | MethodCallback::Unsubscription(_) => {
-            error(id, unknown(&request.method).error(Dialect::V1, agent.state.links()))
+            error(id, unknown(&request.method).error(Dialect::V1, &agent.calls()))
         }
     }
 }
@@ -145,7 +143,7 @@ pub(super) async fn serve_tasks_send(
             (200, json!({ "jsonrpc": "2.0", "id": id, "result": result }))
         }
         Err(refusal) if enveloped => {
-            let error = refusal.error(Dialect::Legacy, agent.state.links());
+            let error = refusal.error(Dialect::Legacy, &agent.calls());
             let status = refusal.as_fault().kind().row().http;
             (status, json!({ "jsonrpc": "2.0", "id": id, "error": error }))
         }

@@ -1,7 +1,7 @@
 //! Faults as A2A errors (specification 1.0, section 5.4).
 
 use ep_kernel::fault::{Fault, Kind};
-use ep_kernel::links::Links;
+use ep_kernel::links::Calls;
 use jsonrpsee_types::ErrorObjectOwned;
 use serde_json::{Value, json};
 
@@ -89,32 +89,32 @@ impl Refusal {
     }
 
     /// The JSON-RPC error object. Since 1.0 its data is a list of details, as gRPC has them.
-    pub(super) fn error(&self, dialect: Dialect, links: &Links) -> ErrorObjectOwned {
+    pub(super) fn error(&self, dialect: Dialect, calls: &dyn Calls) -> ErrorObjectOwned {
         if dialect.is_proto() {
-            let details = Value::Array(self.details(links));
+            let details = Value::Array(self.details(calls));
             return ErrorObjectOwned::owned(self.code(), self.message(), Some(details));
         }
         let mut data = json!({ "reason": self.reason() });
         if let Self::Fault(fault) = self {
-            data["recovery_actions"] = json!(fault.recovery_actions(links));
+            data["recovery_actions"] = json!(fault.recovery_actions(calls));
         }
         ErrorObjectOwned::owned(self.code(), self.message(), Some(data))
     }
 
     /// The details of the refusal, as gRPC has them.
-    pub(super) fn details(&self, links: &Links) -> Vec<Value> {
+    pub(super) fn details(&self, calls: &dyn Calls) -> Vec<Value> {
         let own = (-32099..=-32000).contains(&self.code()) || (-32768..=-32600).contains(&self.code());
         // Metadata maps strings to strings.
         let metadata = match self {
             Self::Fault(fault) => {
-                json!({ "recovery_actions": json!(fault.recovery_actions(links)).to_string() })
+                json!({ "recovery_actions": json!(fault.recovery_actions(calls)).to_string() })
             }
             _ => json!({}),
         };
         let info = json!({
             "@type": "type.googleapis.com/google.rpc.ErrorInfo",
             "reason": self.reason(),
-            "domain": if own { "a2a-protocol.org" } else { links.base_url() },
+            "domain": if own { "a2a-protocol.org" } else { calls.links().base_url() },
             "metadata": metadata,
         });
         let mut details = vec![info];

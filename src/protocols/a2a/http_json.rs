@@ -1,7 +1,5 @@
 //! The HTTP+JSON binding of specification 1.0 (section 11), and of 0.3 below its `v1` paths.
 
-use std::sync::Arc;
-
 use axum::body::Body;
 use axum::extract::RawPathParams;
 use axum::http::header::{ACCEPT, CACHE_CONTROL, CONTENT_TYPE, HeaderValue, RETRY_AFTER};
@@ -9,7 +7,7 @@ use axum::http::{HeaderMap, Response, StatusCode};
 use axum::response::sse::Event;
 use ep_kernel::fault::Fault;
 use ep_kernel::guard::Admission;
-use ep_kernel::links::Links;
+use ep_kernel::links::Calls;
 use futures::StreamExt;
 use serde_json::{Map, Value, json};
 
@@ -24,6 +22,7 @@ use super::methods::Action;
 use super::payment_extension::TaskPayments;
 use super::pushes::PushAction;
 use super::request::AgentRequest;
+use super::skill_calls::SkillCalls;
 use crate::http::{Exchange, PathParams, event_stream, json as json_response, read_json};
 
 /// An operation of the binding.
@@ -80,8 +79,8 @@ pub(super) async fn handle(
     agent.check_caller()?;
     let mut response = match answered {
         Ok(HttpOutput::Value(value)) => respond(&parts.headers, 200, &value),
-        Ok(HttpOutput::Events(events)) => stream(events, Arc::clone(&agent.state.app.ports.links)),
-        Err(refusal) => refuse(&parts.headers, &refusal, agent.state.links()),
+        Ok(HttpOutput::Events(events)) => stream(events, agent.calls()),
+        Err(refusal) => refuse(&parts.headers, &refusal, &agent.calls()),
     };
     agent.confirm_payments(&parts.headers, &mut response);
     Ok(response)
@@ -183,8 +182,8 @@ fn respond(request: &HeaderMap, status: u16, body: &Value) -> Response<Body> {
     response
 }
 
-fn refuse(request: &HeaderMap, refusal: &Refusal, links: &Links) -> Response<Body> {
-    let (status, body) = refusal.status(links);
+fn refuse(request: &HeaderMap, refusal: &Refusal, calls: &dyn Calls) -> Response<Body> {
+    let (status, body) = refusal.status(calls);
     let mut response = respond(request, status, &body);
     *response.status_mut() = StatusCode::from_u16(status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
     if let Some(seconds) = refusal.as_fault().retry_after_seconds() {
@@ -193,17 +192,17 @@ fn refuse(request: &HeaderMap, refusal: &Refusal, links: &Links) -> Response<Bod
     response
 }
 
-fn stream(events: Events, links: Arc<Links>) -> Response<Body> {
+fn stream(events: Events, calls: SkillCalls) -> Response<Body> {
     let event = move |result: Result<Value, Refusal>| match result {
         Ok(value) => Event::default().data(value.to_string()),
-        Err(refusal) => Event::default().event("error").data(refusal.status(&links).1.to_string()),
+        Err(refusal) => Event::default().event("error").data(refusal.status(&calls).1.to_string()),
     };
     event_stream(events.map(event))
 }
 
 impl Refusal {
     /// The HTTP status and body of the refusal (section 11.6).
-    fn status(&self, links: &Links) -> (u16, Value) {
+    fn status(&self, calls: &dyn Calls) -> (u16, Value) {
         let http = match self {
             Self::Fault(fault) => fault.kind().row().http,
             Self::MethodNotFound(_) => 404,
@@ -225,7 +224,7 @@ impl Refusal {
             (_, 503) => "UNAVAILABLE",
             _ => "INVALID_ARGUMENT",
         };
-        let details = self.details(links);
+        let details = self.details(calls);
         let body = json!({ "code": http, "status": status, "message": self.message(), "details": details });
         (http, json!({ "error": body }))
     }

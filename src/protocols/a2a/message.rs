@@ -38,7 +38,8 @@ impl Sent<'_> {
                 let begun = if known.is_empty() { None } else { skill_for(tools, Task::Start) };
                 let entry = named.or(begun).map_or_else(|| default_skill(tools, &data), Ok)?;
                 refuse_misplaced(&data)?;
-                entry.refuse_unknown(&data, &[]).map_err(Refusal::Fault)?;
+                let known = entry.refuse_unknown(&data, &[]);
+                known.map_err(|fault| fault.of_operation(entry.spec.kind()))?;
                 (Some(entry), MessageContent::Fields(data))
             }
             (None, Some(words)) => {

@@ -106,12 +106,12 @@ async fn call(
         return Err(Refusal::from(Fault::internal("internal error: the request's caller is missing"))
             .error(dialect, &Links::default()));
     };
-    let links = agent.state.links();
+    let calls = &agent.calls();
     let params = match read_params(params.as_str()) {
         Ok(params) => params,
-        Err(refusal) => return Err(refusal.error(dialect, links)),
+        Err(refusal) => return Err(refusal.error(dialect, calls)),
     };
-    act(agent, action, &params, dialect).await.map_err(|refusal| refusal.error(dialect, links))
+    act(agent, action, &params, dialect).await.map_err(|refusal| refusal.error(dialect, calls))
 }
 
 /// Runs an action; returns the result of its method.

@@ -31,6 +31,7 @@ mod pushes;
 mod request;
 mod sending;
 mod sent;
+mod skill_calls;
 mod task;
 
 use std::time::Duration;

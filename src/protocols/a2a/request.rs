@@ -25,6 +25,7 @@ use super::fixtures;
 use super::message::skill_for;
 use super::payment_extension;
 use super::payment_extension::{PaymentSupport, TaskPayments};
+use super::skill_calls::SkillCalls;
 use crate::http::{AppState, RequestHead};
 
 /// Interval between looks at a task that another process can change.
@@ -74,6 +75,11 @@ impl AgentRequest {
     }
 
     /// Returns the callable operations.
+    pub(super) fn calls(&self) -> SkillCalls {
+        SkillCalls { links: Arc::clone(&self.state.app.ports.links), tools: self.tools() }
+    }
+
+    /// Returns all operations.
     pub(super) fn tools(&self) -> &'static [Entry] {
         self.state.tools
     }

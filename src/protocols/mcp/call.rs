@@ -26,7 +26,7 @@ use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
 use super::call_result::result;
-use super::catalogue::{DETAIL, IDEMPOTENCY_KEY, INCLUDE, INCLUDE_DETAIL};
+use super::catalogue::{DETAIL, IDEMPOTENCY_KEY, INCLUDE, INCLUDE_DETAIL, ToolCalls};
 use super::confirm::Confirmation;
 use super::fixtures;
 use super::handler::{Handler, StdioCalls, Transport};
@@ -127,14 +127,20 @@ impl Handler {
         let key = take_key(&mut arguments).or(source.idempotency_key);
         let detailed = match read_arguments(entry, tool, &mut arguments) {
             Ok(detailed) => detailed,
-            Err(fault) => return Ok(self.refusal(&fault, request_id).into()),
+            Err(fault) => {
+                let call = Call { mistakes: Some(fault), ..Call::new(source.request.clone()) };
+                let input = Ok(Value::Object(arguments));
+                let refused = dispatch(self.app(), entry, call, input).await.result.err();
+                let refused = refused.unwrap_or_else(|| Fault::internal("a wrong input was accepted"));
+                return Ok(self.refusal(&refused, request_id, source.toolset).into());
+            }
         };
         let done = source.handover.as_ref().and_then(Handover::done);
         if entry.spec.task == Task::Start && done.is_none() {
             match self.confirm(entry, &params, &source.request, context).await {
                 Ok(Confirmation::Proceed) => {}
                 Ok(Confirmation::AskFirst(question)) => return Ok(question.into()),
-                Err(fault) => return Ok(self.refusal(&fault, request_id).into()),
+                Err(fault) => return Ok(self.refusal(&fault, request_id, source.toolset).into()),
             }
         }
         // Sessions of older versions always read a call's result as its content.
@@ -188,7 +194,7 @@ impl Handler {
                 CreateTaskResult::new(tasks::task_of(&output)).into()
             }
             Ok(output) => result(entry, output, detailed).into(),
-            Err(fault) => self.refusal(&fault, request_id).into(),
+            Err(fault) => self.refusal(&fault, request_id, source.toolset).into(),
         })
     }
 
@@ -244,8 +250,11 @@ impl Handler {
     }
 
     /// Returns a fault as a result that the model can read and act on.
-    fn refusal(&self, fault: &Fault, request_id: RequestId) -> CallToolResult {
-        let problem = fault.problem(&self.app().ports.links, &request_id.to_string());
+    fn refusal(&self, fault: &Fault, request_id: RequestId, toolset: Toolset) -> CallToolResult {
+        let has_account = matches!(self.transport(), Transport::Http);
+        let calls =
+            ToolCalls { links: &self.app().ports.links, catalogue: self.catalogue(), toolset, has_account };
+        let problem = fault.problem(&calls, &request_id.to_string());
         let mut result = CallToolResult::error(vec![ContentBlock::text(fault.message())]);
         result.structured_content = Some(json!({ ERROR: problem }));
         result

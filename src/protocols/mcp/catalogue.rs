@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use ep_kernel::links::{ActionCall, Calls, Links};
 use ep_kernel::tool::{Agents, Entry, Task};
 use rmcp::model::{JsonObject, Tool, ToolAnnotations};
 use serde_json::{Value, json};
@@ -86,6 +87,29 @@ impl Catalogue {
     /// Returns all tools for agents.
     pub(super) fn entries(&self) -> impl Iterator<Item = &'static Entry> + '_ {
         self.tools.iter().map(|(entry, _)| *entry)
+    }
+}
+
+/// The calls of a connection: its tools instead of operations, and requests of documents and pages.
+pub(super) struct ToolCalls<'a> {
+    pub(super) links: &'a Links,
+    pub(super) catalogue: &'a Catalogue,
+    pub(super) toolset: Toolset,
+    /// True if the caller has an account.
+    pub(super) has_account: bool,
+}
+
+impl Calls for ToolCalls<'_> {
+    fn links(&self) -> &Links {
+        self.links
+    }
+
+    fn call(&self, name: &str) -> Option<ActionCall> {
+        let Some(entry) = self.catalogue.table.iter().find(|entry| entry.spec.name == name) else {
+            return self.links.call(name);
+        };
+        let is_tool = entry.spec.agents != Agents::None && (self.has_account || !entry.needs_account);
+        (is_tool && self.toolset.lists(entry)).then_some(ActionCall::Tool(entry.spec.name))
     }
 }
 

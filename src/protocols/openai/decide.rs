@@ -398,7 +398,7 @@ async fn stream<D: Dialect>(request: D, work: Work) -> Result<Response<Body>, Fa
         let events = match decided.await {
             Ok(decided) => request.events(&decided),
             Err(fault) => {
-                request.error_events(&super::refusal::error(&fault, &fault.problem(&links, &request_id)))
+                request.error_events(&super::refusal::error(&fault, &fault.problem(&*links, &request_id)))
             }
         };
         futures::stream::iter(events)

@@ -125,5 +125,5 @@ impl RowCall<'_> {
 
 /// Returns the body of the response to a row that failed.
 pub fn error_body(app: &App, fault: &Fault, request: RequestId) -> Value {
-    error(fault, &fault.problem(&app.ports.links, &request.to_string()))
+    error(fault, &fault.problem(&*app.ports.links, &request.to_string()))
 }

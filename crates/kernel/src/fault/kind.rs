@@ -67,14 +67,30 @@ pub struct Recovery {
     pub description: &'static str,
     /// Name of the operation, document, page or goal to request, if the action is a request.
     pub request: Option<&'static str>,
+    /// True if the action is only the request, and means nothing where a protocol has no call for it.
+    pub only_as_call: bool,
+    /// The least kind of operation to whose faults it applies.
+    pub applies_to: OperationKind,
+}
+
+/// The kind of a faulty operation. Actions for one kind apply to the kinds after it, too.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub enum OperationKind {
+    /// It asks no models at the caller's expense.
+    #[default]
+    Other,
+    /// It asks models at the caller's expense.
+    Metered,
+    /// It also takes a poll request, which a dry run can check.
+    Poll,
 }
 
 const fn advice(action: &'static str, description: &'static str) -> Recovery {
-    Recovery { action, description, request: None }
+    Recovery { action, description, request: None, only_as_call: false, applies_to: OperationKind::Other }
 }
 
 const fn call(action: &'static str, description: &'static str, name: &'static str) -> Recovery {
-    Recovery { action, description, request: Some(name) }
+    Recovery { request: Some(name), ..advice(action, description) }
 }
 
 /// Link name of the goal of funding an account and of its page.
@@ -84,13 +100,33 @@ pub const ADD_FUNDS: &str = "add_funds";
 const CATALOGUE: &str = "list_errors";
 
 const FIX: Recovery = advice("fix_input", "Change what the message names, then send the request again.");
-const DRY_RUN: Recovery = call(
-    "check_first",
-    "Validate and price a poll without asking any model; this needs a key.",
-    "dry_run_poll",
-);
-const WAIT: Recovery = advice("wait", "Wait for the time in Retry-After, then send the same request again.");
-const RETRY: Recovery = advice("retry", "Send the same request again later, with the same Idempotency-Key.");
+const DRY_RUN: Recovery = Recovery {
+    applies_to: OperationKind::Poll,
+    ..call(
+        "check_first",
+        "Validate and price the poll without asking any model, by dry_run_poll or the argument dry_run; this needs a key.",
+        "dry_run_poll",
+    )
+};
+const LOWER_COST: Recovery = Recovery {
+    applies_to: OperationKind::Metered,
+    ..advice(
+        "lower_cost",
+        "Lower max_cost_usd or choose a cheaper preset, for example budget. Where free models are available, the preset free costs \
+         nothing.",
+    )
+};
+const ASK_FREE: Recovery = Recovery {
+    only_as_call: true,
+    ..call(
+        "ask_free",
+        "Ask open-weight free models without credentials, where they are available.",
+        "poll_free",
+    )
+};
+const WAIT: Recovery =
+    advice("wait", "Wait for the time in retry_after or Retry-After, then send the same request again.");
+const RETRY: Recovery = advice("retry", "Send the same request again later, with the same idempotency key.");
 const REPORT: Recovery = advice("report", "If it persists, report the request id.");
 
 const fn row(
@@ -154,11 +190,7 @@ static TABLE: [Row; 26] = [
                 "authorize",
                 "Get an access token, where the header WWW-Authenticate names resource_metadata.",
             ),
-            call(
-                "ask_free",
-                "Ask open-weight free models without credentials, where they are available.",
-                "poll_free",
-            ),
+            ASK_FREE,
         ],
     ),
     row(
@@ -182,14 +214,7 @@ static TABLE: [Row; 26] = [
         "The balance does not cover the cost",
         (402, 40200, 40200, 6),
         false,
-        &[
-            advice(
-                "lower_cost",
-                "Lower max_cost_usd or choose a cheaper preset, for example budget. Where free models are available, the preset free costs \
-                 nothing.",
-            ),
-            call("add_funds", "Add funds to the account.", ADD_FUNDS),
-        ],
+        &[LOWER_COST, call("add_funds", "Add funds to the account.", ADD_FUNDS)],
     ),
     row(
         Kind::AccountFrozen,
@@ -280,7 +305,7 @@ static TABLE: [Row; 26] = [
         "The Idempotency-Key was used for another request",
         (422, 42200, 42200, 2),
         false,
-        &[advice("new_key", "Use a new Idempotency-Key for a new request.")],
+        &[advice("new_key", "Use a new idempotency key for a new request.")],
     ),
     row(Kind::NoVotes, "no_votes", "No model voted", (422, 42201, 42201, 1), true, &[WAIT]),
     row(Kind::RateLimited, "rate_limited", "Too many requests", (429, 42900, 42900, 8), true, &[WAIT]),

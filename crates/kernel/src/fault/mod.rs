@@ -19,13 +19,14 @@ use ep_polling::money::MicroUsd;
 use ep_polling::poll_id::PollId;
 use serde::{Deserialize, Serialize};
 
-pub use kind::{ADD_FUNDS, Kind, Recovery, Row};
+pub use kind::{ADD_FUNDS, Kind, OperationKind, Recovery, Row};
 pub use problem::{ErrorBody, Problem, RecoveryAction};
 
 /// A failure as the caller sees it. The source, if any, is logged and never shown.
 #[derive(Clone)]
 pub struct Fault {
     kind: Kind,
+    operation: OperationKind,
     message: Box<str>,
     fields: Vec<FieldFault>,
     retry_after: Option<Duration>,
@@ -76,6 +77,7 @@ impl Fault {
     pub fn new(kind: Kind, message: impl Into<String>) -> Self {
         Self {
             kind,
+            operation: OperationKind::default(),
             message: without_keys(message.into()).into(),
             fields: Vec::new(),
             retry_after: None,
@@ -152,6 +154,12 @@ impl Fault {
         self
     }
 
+    /// Sets the kind of the operation that failed, on which recovery actions depend.
+    pub fn of_operation(mut self, operation: OperationKind) -> Self {
+        self.operation = operation;
+        self
+    }
+
     /// Sets the time to wait before a retry.
     pub fn retry_after(mut self, wait: Duration) -> Self {
         self.retry_after = Some(wait);
@@ -191,6 +199,11 @@ impl Fault {
     /// Returns the kind.
     pub const fn kind(&self) -> Kind {
         self.kind
+    }
+
+    /// Returns the kind of the operation that failed.
+    pub const fn operation(&self) -> OperationKind {
+        self.operation
     }
 
     /// Returns the message for the caller.
@@ -320,6 +333,7 @@ impl From<StoredFault> for Fault {
         let kind = Kind::from_code(&stored.code).unwrap_or(Kind::Internal);
         Self {
             kind,
+            operation: OperationKind::default(),
             message: stored.message.into(),
             fields: stored.fields,
             retry_after: None,

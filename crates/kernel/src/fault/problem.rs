@@ -3,10 +3,10 @@
 use ep_polling::poll_id::PollId;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
+use serde_json::{Map, Value, json};
 
 use super::{Fault, FieldFault, Recovery};
-use crate::links::{ActionRequest, Links};
+use crate::links::{ActionCall, ActionRequest, Calls};
 use crate::method::Method;
 
 /// The default error body.
@@ -68,6 +68,18 @@ pub struct RecoveryAction {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "serde_json::Map<String, Value>")]
     pub example: Option<Value>,
+    /// Tool of MCP, if the action is its call.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(skip)]
+    pub tool: Option<&'static str>,
+    /// Skill of A2A, if the action is its call.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(skip)]
+    pub skill: Option<&'static str>,
+    /// Arguments of the tool or skill.
+    #[serde(skip_serializing_if = "Map::is_empty")]
+    #[schemars(skip)]
+    pub arguments: Map<String, Value>,
     /// Seconds to wait before the action.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "u64")]
@@ -83,19 +95,49 @@ impl RecoveryAction {
             method: request.as_ref().map(|(method, _)| method.as_str().into()),
             href: request.map(|(_, url)| url),
             example: None,
+            tool: None,
+            skill: None,
+            arguments: Map::new(),
             retry_after: None,
         }
     }
 
-    /// Returns the actions of a row: one, or one for each way that this service offers.
-    pub fn of(recovery: &Recovery, links: &Links, retry_after: Option<u64>) -> Vec<Self> {
-        if let Some(ways) = recovery.request.and_then(|goal| links.ways(goal)) {
+    /// Creates an action with a call in the form of a protocol.
+    fn calling(action: &str, description: &str, call: Option<ActionCall>) -> Self {
+        match call {
+            None => Self::new(action, description, None),
+            Some(ActionCall::Request(method, url)) => Self::new(action, description, Some((method, url))),
+            Some(ActionCall::Tool(name)) => Self { tool: Some(name), ..Self::new(action, description, None) },
+            Some(ActionCall::Skill(name)) => {
+                Self { skill: Some(name), ..Self::new(action, description, None) }
+            }
+        }
+    }
+
+    /// Returns the actions of a row: none if the protocol lacks the call, one, or one for each way that this service
+    /// offers.
+    pub fn of(recovery: &Recovery, calls: &dyn Calls, retry_after: Option<u64>) -> Vec<Self> {
+        // No protocol has calls of its own for payments.
+        if let Some(ways) = recovery.request.and_then(|goal| calls.links().ways(goal)) {
             return ways.iter().cloned().map(Self::from).collect();
         }
-        let served = recovery.request.filter(|name| links.has(name));
-        let action = Self::new(recovery.action, recovery.description, served.map(|name| links.request(name)));
+        let call = recovery.request.and_then(|name| calls.call(name));
+        if recovery.only_as_call && call.is_none() {
+            return Vec::new();
+        }
+        let action = Self::calling(recovery.action, recovery.description, call);
         let retry_after = if recovery.action == "wait" { retry_after } else { None };
         vec![Self { retry_after, ..action }]
+    }
+
+    /// Fills in the id of a poll.
+    fn with_poll(self, poll: &PollId) -> Self {
+        let fill = |url: String| url.replace("{poll_id}", poll.as_str());
+        let mut arguments = Map::new();
+        if self.tool.is_some() || self.skill.is_some() {
+            arguments.insert("poll_id".to_owned(), json!(poll));
+        }
+        Self { href: self.href.map(fill), arguments, ..self }
     }
 }
 
@@ -111,11 +153,11 @@ impl Fault {
         ErrorBody { error: self.message().to_owned(), poll_id: self.poll().cloned() }
     }
 
-    /// Returns the fault as problem details for this request.
-    pub fn problem(&self, links: &Links, request_id: &str) -> Problem {
+    /// Returns the fault as problem details for this request, with recovery actions in the form of this protocol.
+    pub fn problem(&self, calls: &dyn Calls, request_id: &str) -> Problem {
         let row = self.kind().row();
         Problem {
-            kind: self.kind().uri(links),
+            kind: self.kind().uri(calls.links()),
             title: row.title.into(),
             status: row.http,
             detail: self.message().to_owned(),
@@ -124,20 +166,21 @@ impl Fault {
             retryable: row.retryable,
             poll_id: self.poll().cloned(),
             errors: self.fields().to_vec(),
-            recovery_actions: self.recovery_actions(links),
+            recovery_actions: self.recovery_actions(calls),
         }
     }
 
-    /// Returns the recovery actions of the fault, in the order of their use.
-    pub fn recovery_actions(&self, links: &Links) -> Vec<RecoveryAction> {
+    /// Returns the recovery actions of the fault that apply to its operation, in the order of their use.
+    pub fn recovery_actions(&self, calls: &dyn Calls) -> Vec<RecoveryAction> {
         let wait = self.retry_after_seconds();
         let read = self.poll().map(|poll| {
-            let url = links.url("get_poll_result", &[("poll_id", poll.as_str())]);
-            RecoveryAction::new("read_result", "Read the progress of the poll.", Some((Method::Get, url)))
+            let call = calls.call("get_poll_result");
+            RecoveryAction::calling("read_result", "Read the progress of the poll.", call).with_poll(poll)
         });
         let own = self.actions().iter().cloned();
         let recovery = self.kind().row().recovery.iter();
-        let known = recovery.flat_map(|recovery| RecoveryAction::of(recovery, links, wait));
+        let applicable = recovery.filter(|recovery| recovery.applies_to <= self.operation());
+        let known = applicable.flat_map(|recovery| RecoveryAction::of(recovery, calls, wait));
         read.into_iter().chain(own).chain(known).collect()
     }
 }

@@ -3,29 +3,32 @@
 use serde_json::{Map, Value};
 
 use super::Entry;
+use crate::ctx::Ctx;
 use crate::fault::Fault;
 use crate::schema;
 
 impl Entry {
     /// Removes optional and unknown arguments with `null`, `""` or `[]`: see [`schema::drop_empty`]. Refuses `""` and
     /// `[]` in limits, which would be none; the fault also lists all other problems of the input.
-    pub fn without_empty(&self, input: Value) -> Result<Value, Fault> {
-        let Value::Object(mut fields) = input else { return Ok(input) };
-        self.drop_empty(&mut fields);
-        if !fields.values().any(schema::is_empty) {
-            return Ok(fields.into());
-        }
-        let limits = self.limits().iter().filter(|name| fields.get(*name).is_some_and(schema::is_empty));
-        let empty: Vec<String> = limits.cloned().collect();
+    pub fn remove_empty(&self, input: &mut Value) -> Result<(), Fault> {
+        let Value::Object(fields) = input else { return Ok(()) };
+        self.drop_empty(fields);
+        let is_empty = |name: &&String| fields.get(*name).is_some_and(schema::is_empty);
+        let empty: Vec<&String> = self.limits().iter().filter(is_empty).collect();
         if empty.is_empty() {
-            return Ok(fields.into());
+            return Ok(());
         }
-        for name in &empty {
-            fields.shift_remove(name);
-        }
+        let mut others = fields.clone();
+        others.retain(|name, _| !empty.contains(&name));
         let faults = empty.into_iter().map(|name| Fault::invalid(name, "is empty: send null or omit it"));
-        let rest = (self.check)(fields.into()).err();
-        faults.chain(rest).reduce(Fault::and).map_or_else(|| Ok(Value::Null), Err)
+        let rest = (self.check)(others.into()).err();
+        faults.chain(rest).reduce(Fault::and).map_or(Ok(()), Err)
+    }
+
+    /// Adds the mistakes of an input that only the service's data reveal to a fault: see
+    /// [`Tool::other_mistakes`](super::Tool::other_mistakes).
+    pub(crate) async fn with_other_mistakes(&self, cx: Ctx, input: Value, fault: Fault) -> Fault {
+        (self.other_mistakes)(cx, input).await.into_iter().fold(fault, Fault::and)
     }
 
     fn drop_empty(&self, fields: &mut Map<String, Value>) {
@@ -76,6 +79,8 @@ impl Entry {
 
     /// Validates an input as far as possible without a caller.
     pub fn check(&self, input: &Map<String, Value>) -> Result<(), Fault> {
-        self.without_empty(Value::Object(input.clone())).and_then(self.check)
+        let mut input = Value::Object(input.clone());
+        self.remove_empty(&mut input)?;
+        (self.check)(input)
     }
 }
