@@ -2,7 +2,9 @@
 
 use std::time::Duration;
 
+use ep_polling::budget::Budget;
 use ep_polling::money::{MicroUsd, UsdFigure};
+use ep_polling::stopping::MAX_ROSTER;
 use ep_upstream::testing::{Action, Behaviour, Billing, Script, VoteFor, priced};
 use serde_json::{Value, json};
 
@@ -456,4 +458,25 @@ async fn refusals_of_the_service_by_its_upstream_are_not_explained_to_readers() 
         assert!(errors.iter().all(|error| *error == "the model is not available here"), "{poll}");
         assert!(!poll.to_string().contains("credits"), "{poll}");
     }
+}
+
+#[tokio::test]
+async fn texts_name_the_quantities_of_a_poll() {
+    let service = Setup::demo().boot().await;
+    let estimate = service.user().await.get("/api/poll/estimate").await.expect(200);
+    let (models, most) = (&estimate["models"], &estimate["cost_usd_at_most"]);
+    let readme = include_str!("../../README.md");
+    for said in
+        [format!("up to {models} **simulated** models vote"), format!("the whole panel of {models} models")]
+    {
+        assert!(readme.contains(&said), "{said}");
+    }
+    let default = Budget::DEFAULT.amount().micro();
+    let typical = estimate["cost_usd_typical_full_roster"].as_f64().unwrap();
+    assert!(typical < default as f64 / 2e6 && most.as_f64().unwrap() <= default as f64 / 1e6, "{estimate}");
+    let spec = &ep_tools::find("poll_question").unwrap().spec;
+    let default = format!("(${} by default), usually less than half", default / 1_000_000);
+    assert!(spec.summary.contains(&format!("max_cost_usd {default}")), "{}", spec.summary);
+    assert!(spec.manual.contains(&format!("`max_cost_usd` {default}")), "{}", spec.manual);
+    assert!(spec.summary.contains(&format!("Asks up to {MAX_ROSTER} AI models")), "{}", spec.summary);
 }

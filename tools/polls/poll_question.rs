@@ -31,8 +31,8 @@ impl Tool for PollQuestion {
         name: "poll_question",
         title: "Poll many AI models",
         summary: "Asks up to 150 AI models one multiple-choice question, one vote each, first past the post; stops \
-                  early once confident enough. Costs at most max_cost_usd ($1 by default), usually less than half, where polls \
-                  are charged; takes seconds to a minute. \
+                  early once confident enough. Costs at most max_cost_usd ($1 by default), usually less than half; takes seconds \
+                  to a minute. \
                   Anyone with the poll_id can read the result (get_poll_result), unless private is true. Status \
                   partial: some models gave no vote. It tells what models agree on, not what is true.",
         manual: include_str!("poll_question.md"),
