@@ -241,6 +241,7 @@ fn privacy_page_covers_every_table() {
         "card_reversals",
         "checkouts",
         "deposits",
+        "erased_batches",
         "evaluations",
         "feedback",
         "file_lines",

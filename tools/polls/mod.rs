@@ -1,5 +1,6 @@
 //! Polls: opening, estimating and configuring them.
 
+pub mod audience;
 pub mod brief;
 mod cancel_poll;
 mod completion;

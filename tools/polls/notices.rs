@@ -7,18 +7,10 @@ use ep_kernel::executor::PollState;
 use ep_kernel::ports::{Closing, PollRecord};
 use ep_polling::tie_rule::TieRule;
 
+use super::audience::Audience;
 use super::reasons::missing_reasons;
 use super::sentences::EndedPoll;
 use super::summary::{PollDecision, Summary};
-
-/// A reader of notices.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Audience {
-    /// The poll's owner, who also reads about settings of the request and of the service.
-    Owner,
-    /// Everybody with the link.
-    Everybody,
-}
 
 /// Returns the notices about a poll for its readers.
 pub fn notices(state: &PollState, ended: Option<(&Closing, &Summary)>, audience: Audience) -> Vec<String> {

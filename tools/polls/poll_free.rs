@@ -19,11 +19,12 @@ use schemars::{JsonSchema, Schema};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
+use super::audience::Audience;
 use super::draft::plan;
 use super::estimate::DryRun;
 use super::follow::follow;
 use super::free_form::{self, FreeRequest, Theme};
-use super::notices::{Audience, notices};
+use super::notices::notices;
 use super::poll_question::{PollQuestion, open};
 use super::sentences::{EndedPoll, NOT_PROOF, quoted};
 use super::summary::Summary;

@@ -9,7 +9,7 @@ use ep_polling::explanation::ExplanationText;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::notices::Audience;
+use super::audience::Audience;
 
 /// One model's reason for its vote, in a sentence, given after the vote had been decided.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]

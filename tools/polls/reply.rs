@@ -19,11 +19,12 @@ use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use super::audience::Audience;
 use super::brief;
 use super::draft::PollType;
 use super::estimate::DryRun;
 use super::facts::{self, ResultText};
-use super::notices::{Audience, notices};
+use super::notices::notices;
 use super::reasons::{VoterReason, reasons};
 use super::sentences::EndedPoll;
 use super::summary::{FamilySpread, PollDecision, Status, Summary, family};

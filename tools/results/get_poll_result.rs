@@ -21,10 +21,11 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::poll_access::{owns, readable};
+use crate::polls::audience::Audience;
 use crate::polls::brief;
 use crate::polls::facts::ResultText;
 use crate::polls::follow::follow;
-use crate::polls::notices::{Audience, notices};
+use crate::polls::notices::notices;
 use crate::polls::reasons::{VoterReason, reasons};
 use crate::polls::reply::{Costs, PublicVote, RunningPoll, Timing, VoteResult, missing, votes};
 use crate::polls::sentences::EndedPoll;

@@ -151,9 +151,8 @@ pub fn compared_texts(messages: &[Message]) -> Option<usize> {
     if !text.ends_with("You must output a single integer.") {
         return None;
     }
-    const MARK: &str = "<Text index=\"";
     let mut marked = [false; MAX_OPTIONS + 1];
-    for (at, mark) in text.match_indices(MARK) {
+    for (at, mark) in text.match_indices("<Text index=\"") {
         // An index has at most two digits.
         let rest = &text.as_bytes()[at + mark.len()..];
         let digits = rest.iter().take(3).take_while(|byte| byte.is_ascii_digit()).count();
@@ -313,7 +312,8 @@ mod tests {
     #[test]
     fn compared_texts_are_counted_up_to_the_first_gap() {
         let prompt = |marks: &[&str]| {
-            let marks: String = marks.iter().map(|mark| format!("<Text index=\"{mark}\">a</Text>")).collect();
+            let marks = marks.iter().map(|mark| format!("<Text index=\"{mark}\">a</Text>"));
+            let marks = marks.collect::<Vec<String>>().concat();
             let text = format!("{marks} You must output a single integer.");
             compared_texts(&[Message { role: Role::User, text }])
         };
