@@ -449,7 +449,7 @@ async fn public_forms_of_a_result_name_no_setting() {
 async fn refusals_of_the_service_by_its_upstream_are_not_explained_to_readers() {
     for status in [401, 402, 403] {
         let body = json!({ "error": { "message": "add credits to your account org-1" } }).to_string();
-        let refuses = Behaviour::of(vec![Action::Status(status, body.into())]);
+        let refuses = Behaviour::of(vec![Action::Status(status, body)]);
         let service = Setup::scripted(Script { default: refuses, ..Script::panel(3) }).boot().await;
         let poll = service.user().await.poll(json!({ "models": ["maker*"] })).await.expect(200);
         assert_eq!(poll["status"], "failed", "{poll}");

@@ -1,7 +1,7 @@
 //! The context of one call of one tool: the caller and the ports of operations.
 
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, PoisonError};
 use std::time::Duration;
 
 use tokio::sync::Mutex;
@@ -73,8 +73,8 @@ pub struct ToolPorts {
 pub struct DatabaseHealth {
     store: Arc<dyn PollStore>,
     last: Arc<Mutex<Option<LastCheck>>>,
-    /// True if the last check failed.
-    failed: AtomicBool,
+    /// Time of the first of the failed checks since the last successful one.
+    failing_since: std::sync::Mutex<Option<Instant>>,
 }
 
 /// The result of the last check.
@@ -88,19 +88,22 @@ const HEALTH_TTL: Duration = Duration::from_secs(1);
 /// Time limit of the database. A probe must get a response within a second, including the identification of
 /// its caller.
 const HEALTH_TIMEOUT: Duration = Duration::from_millis(500);
+/// Time of failed checks after which the database is stalled.
+const STALLED_AFTER: Duration = Duration::from_secs(10);
 /// Retry delay while the database does not respond in time.
 const RETRY_STALLED: Duration = Duration::from_secs(5);
 
 impl DatabaseHealth {
     /// Creates a check of this store.
     pub fn new(store: Arc<dyn PollStore>) -> Self {
-        Self { store, last: Arc::default(), failed: AtomicBool::new(false) }
+        Self { store, last: Arc::default(), failing_since: std::sync::Mutex::default() }
     }
 
-    /// Fails within [`HEALTH_TIMEOUT`] if the last check failed and the database does still not respond in time.
-    /// Without it, a new poll on a stalled disk waits until the store's own time limit.
+    /// Fails within [`HEALTH_TIMEOUT`] if all checks of the last [`STALLED_AFTER`] failed, and one more does. Without it, a new
+    /// poll on a stalled disk waits until the store's own time limit. A busy machine fails single checks.
     pub async fn refuse_while_stalled(&self) -> Result<(), Fault> {
-        if self.failed.load(Ordering::Relaxed) { self.check().await } else { Ok(()) }
+        let since = *self.failing_since.lock().unwrap_or_else(PoisonError::into_inner);
+        if since.is_some_and(|since| since.elapsed() >= STALLED_AFTER) { self.check().await } else { Ok(()) }
     }
 
     /// Fails if the database cannot be read and written, or takes too long.
@@ -123,7 +126,8 @@ impl DatabaseHealth {
         };
         // Another caller's check may be in progress.
         let result = tokio::time::timeout(HEALTH_TIMEOUT, check).await.unwrap_or_else(|_| too_slow());
-        self.failed.store(result.is_err(), Ordering::Relaxed);
+        let mut since = self.failing_since.lock().unwrap_or_else(PoisonError::into_inner);
+        *since = if result.is_err() { since.or_else(|| Some(Instant::now())) } else { None };
         result
     }
 }
