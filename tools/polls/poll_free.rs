@@ -245,7 +245,7 @@ mod tests {
              Agreement is not proof."
         );
         let cancelled = reasoning(&EndedPoll { reason: None, ..ended });
-        assert!(cancelled.contains("5 not needed · 2 not asked"), "{cancelled}");
+        assert!(cancelled.contains("5 interrupted · 2 not asked"), "{cancelled}");
     }
 
     #[tokio::test]

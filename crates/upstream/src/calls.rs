@@ -202,7 +202,7 @@ impl<'v> Calls<'v> {
     pub(crate) fn unknown_response(&mut self, response: &RawResponse, document: &str) -> NoVote {
         self.note_unreported();
         match response.status {
-            300..400 => NoVote::new(Reason::UpstreamError, "the upstream's response is a redirect"),
+            300..400 => NoVote::new(Reason::UpstreamError, "the upstream redirects instead of responding"),
             _ => NoVote::new(Reason::UpstreamError, format!("the upstream's response is not a {document}")),
         }
     }

@@ -328,10 +328,13 @@ mod tests {
     fn invalid_files_are_rejected_with_the_reason() {
         for (text, expected) in [
             ("preset = []", "contains no preset"),
-            ("[[preset]]\nname = \"a\"\nsize = 0\nsort = \"price\"", "\"a\" must have a size from 1 to 150"),
+            (
+                "[[preset]]\nname = \"a\"\nsize = 0\nsort = \"price\"",
+                "preset a must have a size from 1 to 150",
+            ),
             (
                 "[[preset]]\nname = \"a\"\nsize = 151\nsort = \"price\"",
-                "\"a\" must have a size from 1 to 150",
+                "preset a must have a size from 1 to 150",
             ),
             ("[[preset]]\nname = \"a b\"\nsize = 1\nsort = \"price\"", "name"),
             ("[[preset]]\nname = \"a\"\nsize = 1\nsort = \"best\"", "unknown variant"),
