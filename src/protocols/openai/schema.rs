@@ -19,8 +19,8 @@ use super::work::{Exhausted, Work};
 use ep_polling::options::MAX_LEVELS;
 use ep_tools::polls::MAX_QUESTIONS;
 use keywords::{
-    Distinct, OF_VALUES, ValueRules, allows_null, equal, other_than, rejects_null, types, union,
-    unsupported_in,
+    Distinct, OF_VALUES, ValueRules, allows_null, equal, length_of_types, other_than, rejects_null, types,
+    union, unsupported_in,
 };
 use levels::{NoLevels, levels};
 
@@ -115,10 +115,10 @@ impl fmt::Display for Place<'_> {
 }
 
 /// The possible values of a field.
-struct Finite {
+struct Finite<'a> {
     values: Vec<Value>,
-    /// Descriptions of the values, by index.
-    descriptions: Vec<(usize, String)>,
+    /// Descriptions of the values, by index: at most one of each.
+    descriptions: Vec<(usize, &'a str)>,
     kind: FieldKind,
 }
 
@@ -169,7 +169,7 @@ impl<'a> Reader<'a, '_> {
         for _ in 0..MAX_DEPTH {
             self.count(1, place)?;
             let Some(members) = schema.as_object() else { return Ok(schema) };
-            self.spend(1 + members.len(), place)?;
+            self.spend(1 + members.len() + length_of_types(members), place)?;
             let next = if let Some(Value::String(reference)) = members.get("$ref") {
                 only(members, &["$ref"], place)?;
                 self.spend(reference.len(), place)?;
@@ -211,7 +211,7 @@ impl<'a> Reader<'a, '_> {
     }
 
     /// Returns the possible values; none if there are too many to vote on.
-    fn finite(&mut self, schema: &'a Value, place: &Place<'_>) -> Result<Option<Finite>, Refusal> {
+    fn finite(&mut self, schema: &'a Value, place: &Place<'_>) -> Result<Option<Finite<'a>>, Refusal> {
         let Some(members) = schema.as_object() else { return Ok(None) };
         let plain = |values: Vec<Value>| Finite { values, descriptions: Vec::new(), kind: FieldKind::Choice };
         let types = types(members);
@@ -220,7 +220,7 @@ impl<'a> Reader<'a, '_> {
             (_, Some(constant)) => Some(std::slice::from_ref(constant)),
             _ => None,
         };
-        self.spend(1 + members.len(), place)?;
+        self.spend(1 + members.len() + length_of_types(members), place)?;
         if let Some(values) = listed {
             only(members, &OF_VALUES, place)?;
             let rules = ValueRules::of(members);
@@ -267,7 +267,7 @@ impl<'a> Reader<'a, '_> {
         branches: &'a [Value],
         members: &Map<String, Value>,
         place: &Place<'_>,
-    ) -> Result<Option<Finite>, Refusal> {
+    ) -> Result<Option<Finite<'a>>, Refusal> {
         let mut rules = ValueRules::of(members);
         if let Some(Value::Array(listed)) = members.get("enum") {
             let size = listed.iter().map(|value| 1 + length(value)).sum();
@@ -286,7 +286,7 @@ impl<'a> Reader<'a, '_> {
             }
             let text = text.or_else(|| description(branch)).filter(|_| finite.values.len() == 1);
             let described = finite.descriptions.into_iter().chain(text.map(|text| (0, text)));
-            let described: Vec<(Value, String)> = described
+            let described: Vec<(Value, &str)> = described
                 .filter_map(|(index, text)| Some((finite.values.get(index)?.clone(), text)))
                 .collect();
             for value in finite.values {
@@ -300,8 +300,13 @@ impl<'a> Reader<'a, '_> {
                 }
             }
             let position = |value: &Value| all.values.iter().position(|known| equal(known, value));
-            let described = described.into_iter().filter_map(|(value, text)| Some((position(&value)?, text)));
-            all.descriptions.extend(described);
+            for (value, text) in described {
+                if let Some(index) = position(&value)
+                    && all.descriptions.iter().all(|(known, _)| *known != index)
+                {
+                    all.descriptions.push((index, text));
+                }
+            }
         }
         only(members, &[&[keyword], &OF_VALUES[..]].concat(), place)?;
         if keyword == "oneOf" && repeats {
@@ -333,12 +338,12 @@ impl<'a> Reader<'a, '_> {
     /// Makes a field of the possible values. A single value is no question.
     fn vote(
         &mut self,
-        finite: Finite,
-        description: Option<String>,
+        finite: Finite<'a>,
+        description: Option<&'a str>,
         place: &Place<'_>,
     ) -> Result<AnswerPart, Refusal> {
         let Finite { mut values, descriptions, kind } = finite;
-        let texts = descriptions.iter().map(|(_, text)| text).chain(&description);
+        let texts = descriptions.iter().map(|(_, text)| *text).chain(description);
         let size =
             values.iter().map(size_of).sum::<usize>() + texts.map(|text| 1 + text.len() / 64).sum::<usize>();
         self.count(size, place)?;
@@ -352,7 +357,8 @@ impl<'a> Reader<'a, '_> {
             return Err(Refusal::new(Code::TooManyDecisionFields, &place.path(), text));
         }
         let field = Field::new(&place.path(), place.field(), values, kind)?;
-        self.fields.push(field.described(description, descriptions));
+        let descriptions = descriptions.into_iter().map(|(index, text)| (index, text.to_owned())).collect();
+        self.fields.push(field.described(description.map(str::to_owned), descriptions));
         Ok(AnswerPart::Vote(self.fields.len() - 1))
     }
 
@@ -492,13 +498,8 @@ fn unsupported(place: &Place<'_>, text: &str) -> Refusal {
     Refusal::new(Code::UnsupportedValue, &place.path(), text.to_owned())
 }
 
-fn description(schema: &Value) -> Option<String> {
-    schema
-        .get("description")
-        .and_then(Value::as_str)
-        .map(str::trim)
-        .filter(|text| !text.is_empty())
-        .map(str::to_owned)
+fn description(schema: &Value) -> Option<&str> {
+    schema.get("description").and_then(Value::as_str).map(str::trim).filter(|text| !text.is_empty())
 }
 
 /// The longest sentence about a vote that a schema may require.

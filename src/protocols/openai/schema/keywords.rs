@@ -45,6 +45,9 @@ const UNSUPPORTED: [&str; 15] = [
     "$recursiveRef",
 ];
 
+/// The types of values.
+const TYPES: [&str; 7] = ["string", "boolean", "null", "integer", "number", "array", "object"];
+
 /// Keywords that a single value is checked against.
 pub(super) const OF_VALUES: [&str; 10] = [
     "type",
@@ -87,13 +90,27 @@ pub(super) fn union(members: &Map<String, Value>) -> Option<(&'static str, &[Val
     ["anyOf", "oneOf"].into_iter().find_map(|name| Some((name, members.get(name)?.as_array()?.as_slice())))
 }
 
-/// Returns the types that a schema allows; empty if it does not say.
+/// Returns the distinct types that a schema allows, as far as they are known, or the first one that is not; empty if it does
+/// not say.
 pub(super) fn types(members: &Map<String, Value>) -> Vec<&str> {
     match members.get("type") {
         Some(Value::String(one)) => vec![one],
-        Some(Value::Array(several)) => several.iter().filter_map(Value::as_str).collect(),
+        Some(Value::Array(several)) => {
+            let mut types = Vec::new();
+            for name in several.iter().filter_map(Value::as_str) {
+                if (types.is_empty() || TYPES.contains(&name)) && !types.contains(&name) {
+                    types.push(name);
+                }
+            }
+            types
+        }
         _ => Vec::new(),
     }
+}
+
+/// Returns the number of listed types.
+pub(super) fn length_of_types(members: &Map<String, Value>) -> usize {
+    members.get("type").and_then(Value::as_array).map_or(0, Vec::len)
 }
 
 /// True if a schema allows null by its type, and nothing in it rejects null.

@@ -180,6 +180,18 @@ fn growing(n: usize) -> Vec<(&'static str, Value)> {
         ("required names without a schema", json!({ "required": texts(60) })),
         ("unknown keywords", required(texts(20).into_iter().map(|name| (name, json!(1))).collect())),
         ("fields of fields", fields(fields(json!({ "type": "boolean" }))["properties"]["f0"].clone())),
+        ("a long list of types", required(json!({ "enum": numbers(), "type": vec!["a"; n / 4] }))),
+        (
+            "fields that refer to a long list of types",
+            with_defs(fields(json!({ "$ref": "#/$defs/t" })), json!({ "t": { "type": vec!["a"; n / 4] } })),
+        ),
+        (
+            "branches that refer to a long description",
+            with_defs(
+                required(json!({ "anyOf": vec![json!({ "$ref": "#/$defs/d" }); n / 32] })),
+                json!({ "d": { "const": 1, "description": long } }),
+            ),
+        ),
         ("a long description", required(json!({ "type": "boolean", "description": long }))),
     ]
 }
@@ -211,6 +223,17 @@ fn work_is_linear_in_the_length_of_a_schema() {
         assert!(grows(*middle, *large, *second, *third), "{shape}: {second} units, then {third}");
     }
     assert!(sizes[2].iter().any(|(_, bytes, _)| *bytes > 1_000_000), "{:?}", sizes[2]);
+}
+
+/// A description is stored once, however many branches have it.
+#[test]
+fn a_value_has_one_description() {
+    let low = json!({ "const": 1, "description": "low" });
+    let schema = object(
+        &json!({ "grade": { "anyOf": [low, low, { "const": 2 }, { "const": 1, "description": "other" }] } }),
+    );
+    let field = &read(&schema, "schema").unwrap().fields[0];
+    assert_eq!(field.descriptions, [(0, "low".to_owned())]);
 }
 
 #[test]
