@@ -99,8 +99,8 @@ impl DatabaseHealth {
         Self { store, last: Arc::default(), failing_since: std::sync::Mutex::default() }
     }
 
-    /// Fails within [`HEALTH_TIMEOUT`] if all checks of the last [`STALLED_AFTER`] failed, and one more does. Without it, a new
-    /// poll on a stalled disk waits until the store's own time limit. A busy machine fails single checks.
+    /// Fails within half a second if all checks of the last ten seconds failed, and one more does. Without it, a new poll on a
+    /// stalled disk waits until the store's own time limit. A busy machine fails single checks.
     pub async fn refuse_while_stalled(&self) -> Result<(), Fault> {
         let since = *self.failing_since.lock().unwrap_or_else(PoisonError::into_inner);
         if since.is_some_and(|since| since.elapsed() >= STALLED_AFTER) { self.check().await } else { Ok(()) }
