@@ -1,7 +1,6 @@
 //! Empty values in limits: `""` and `[]` are refused, because the absence of a limit permits more.
 
 use std::process::Command;
-use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
 use ep_kernel::tool::{Agents, Entry};
@@ -10,7 +9,7 @@ use ep_tools::TOOLS;
 use serde_json::{Value, json};
 
 use crate::batches::{lines, upload};
-use crate::harness::{Client, Reply, Setup, by_rest, example, question};
+use crate::harness::{Reply, Setup, by_rest, example, question};
 
 /// Every operation with limits.
 const LIMITS: [(&str, &[&str]); 7] = [
@@ -55,21 +54,6 @@ fn every_limit_is_marked_and_described() {
     }
 }
 
-/// Numbers the messages, because a repeated message gets its earlier response.
-static SENT: AtomicU32 = AtomicU32::new(0);
-
-/// Calls a skill of A2A.
-async fn message(client: &Client, skill: &str, data: &Value) -> Value {
-    let id = SENT.fetch_add(1, Ordering::Relaxed).to_string();
-    let message = json!({
-        "messageId": id,
-        "role": "ROLE_USER",
-        "parts": [{ "data": data }],
-        "metadata": { "skillId": skill },
-    });
-    client.rpc("/api/a2a", "SendMessage", json!({ "message": message })).await.expect(200)
-}
-
 fn refuses(refused: &str, limit: &str) -> bool {
     refused.contains(&format!("{limit} is empty: send null or omit it"))
 }
@@ -96,7 +80,7 @@ async fn an_empty_limit_is_refused_on_every_surface() {
             }
             let refused = client.tool(name, input.clone()).await;
             assert!(refuses(&refused.to_string(), limit), "{name}.{limit}: {refused}");
-            let refused = message(&client, name, &input).await["error"]["message"].take();
+            let refused = client.skill(name, &input).await["error"]["message"].take();
             assert!(refuses(&refused.to_string(), limit), "{name}.{limit}: {refused}");
         }
     }

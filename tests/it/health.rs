@@ -60,6 +60,8 @@ async fn new_polls_are_refused_at_once_while_the_database_is_stalled() {
     }
     assert_eq!(refused.header("retry-after"), "5", "{}", refused.text);
     assert!(refused.refused(503).contains("the database takes too long"));
+    let decide = json!({ "questions": [question(json!({}))] });
+    assert!(user.post("/api/decide", &decide).await.refused(503).contains("the database takes too long"));
     let refused = user.tool("poll_question", question(json!({}))).await;
     assert!(refused.to_string().contains("the database takes too long"), "{refused}");
     assert!(

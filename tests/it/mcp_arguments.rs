@@ -1,6 +1,5 @@
 //! Arguments as agents send them: empty, unknown or with several mistakes; and the response for the model.
 
-use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
 use ep_kernel::tool::Agents;
@@ -8,7 +7,7 @@ use ep_upstream::testing::{Script, VoteFor};
 use serde_json::{Value, json};
 use sqlx::Connection;
 
-use crate::harness::{Client, Service, Setup, StdioServer, question};
+use crate::harness::{Service, Setup, StdioServer, question};
 
 /// Every optional argument of a poll that is no limit, with an empty value.
 fn empties() -> [Value; 3] {
@@ -27,17 +26,6 @@ fn empties() -> [Value; 3] {
         "wait_ms",
     ];
     [json!(null), json!(""), json!([])].map(|empty| names.iter().map(|name| (*name, empty.clone())).collect())
-}
-
-/// Numbers the messages, because a repeated message gets its earlier response.
-static SENT: AtomicU32 = AtomicU32::new(0);
-
-async fn message(client: &Client, data: Value, skill: &str) -> Value {
-    let parts = json!([{ "data": data }]);
-    let id = SENT.fetch_add(1, Ordering::Relaxed).to_string();
-    let message =
-        json!({ "messageId": id, "role": "ROLE_USER", "parts": parts, "metadata": { "skillId": skill } });
-    client.rpc("/api/a2a", "SendMessage", json!({ "message": message })).await.expect(200)
 }
 
 #[tokio::test]
@@ -60,7 +48,7 @@ async fn empty_optional_arguments_are_absent_on_every_surface() {
         let id = &result["structuredContent"]["poll_id"];
         let read = json!({ "poll_id": id, "costs": empty["preset"], "wait_ms": empty["preset"] });
         assert_eq!(client.tool("get_poll_result", read).await["isError"], false, "{empty}");
-        let task = message(&client, asked, "poll_question").await;
+        let task = client.skill("poll_question", &asked).await;
         assert_eq!(task["result"]["task"]["status"]["state"], "TASK_STATE_COMPLETED", "{empty}: {task}");
     }
     let id = client.poll(json!({})).await.expect(200)["poll_id"].as_str().unwrap().to_owned();
@@ -141,7 +129,7 @@ async fn unknown_argument_error_names_the_nearest() {
         assert_eq!(result["structuredContent"]["error"]["code"], "invalid_input");
     }
     for (given, nearest) in [("num_models", "models"), ("maxCost", "max_cost_usd")] {
-        let refused = message(&client, question(json!({ given: 3 })), "poll_question").await;
+        let refused = client.skill("poll_question", &question(json!({ given: 3 }))).await;
         let text = refused["error"]["message"].as_str().unwrap();
         assert!(text.contains(given) && text.contains(nearest), "{refused}");
     }

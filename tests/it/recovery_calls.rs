@@ -1,7 +1,5 @@
 //! Recovery actions in the form of the protocol that is spoken, and refusals that name all mistakes.
 
-use std::sync::atomic::{AtomicU32, Ordering};
-
 use ep_kernel::tool::{Agents, Entry};
 use ep_polling::money::MicroUsd;
 use ep_tools::TOOLS;
@@ -9,19 +7,9 @@ use serde_json::{Value, json};
 
 use crate::harness::{Client, Service, Setup, question};
 
-/// Numbers the messages, because a repeated message gets its earlier response.
-static SENT: AtomicU32 = AtomicU32::new(0);
-
 /// Calls a skill of A2A, and returns the error.
 async fn refused_skill(client: &Client, skill: &str, data: &Value) -> Value {
-    let id = SENT.fetch_add(1, Ordering::Relaxed).to_string();
-    let message = json!({
-        "messageId": id,
-        "role": "ROLE_USER",
-        "parts": [{ "data": data }],
-        "metadata": { "skillId": skill },
-    });
-    client.rpc("/api/a2a", "SendMessage", json!({ "message": message })).await.expect(200)["error"].take()
+    client.skill(skill, data).await["error"].take()
 }
 
 /// Returns the recovery actions of an error of A2A.

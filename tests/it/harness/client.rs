@@ -1,5 +1,7 @@
 //! An HTTP client for tests.
 
+use std::sync::atomic::{AtomicU32, Ordering};
+
 use ep_kernel::tool::{Entry, Rest};
 use reqwest::header::HeaderMap;
 use reqwest::{Method, RequestBuilder};
@@ -122,6 +124,18 @@ impl Client {
         self.post_with(path, &body, &[("accept", "application/json, text/event-stream")]).await
     }
 
+    /// Sends a message with this input to a skill of A2A.
+    pub async fn skill(&self, skill: &str, data: &Value) -> Value {
+        let id = MESSAGES.fetch_add(1, Ordering::Relaxed).to_string();
+        let message = json!({
+            "messageId": id,
+            "role": "ROLE_USER",
+            "parts": [{ "data": data }],
+            "metadata": { "skillId": skill },
+        });
+        self.rpc("/api/a2a", "SendMessage", json!({ "message": message })).await.expect(200)
+    }
+
     /// Makes a stateless MCP request, which carries these client capabilities.
     pub async fn mcp(&self, capabilities: Value, method: &str, name: Option<&str>, params: Value) -> Reply {
         self.send(self.mcp_request("/api/mcp", capabilities, method, name, params)).await
@@ -156,6 +170,9 @@ impl Client {
         reply.expect(200)["result"].clone()
     }
 }
+
+/// Numbers the messages of A2A, because a repeated message gets its earlier response.
+static MESSAGES: AtomicU32 = AtomicU32::new(0);
 
 /// The protocol version of stateless MCP.
 pub const MCP_VERSION: &str = "2026-07-28";
