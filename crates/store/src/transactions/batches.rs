@@ -21,7 +21,7 @@ use ep_polling::ballot::TokenUsage;
 use ep_polling::money::MicroUsd;
 use ep_polling::time::Timestamp;
 
-use super::{Database, accounts, agent_tasks, exactly_one, holds, preceding};
+use super::{Database, accounts, agent_tasks, exactly_one, holds, newest_first};
 use crate::engine::{Connection, Durability, Engine};
 use crate::rows::{
     self, AnswerCountsRow, AnswerRow, BatchRow, CountRow, IdRow, LineRow, LockedBatchRow, NumberRow,
@@ -57,10 +57,7 @@ impl<E: Engine> BatchStore for Database<E> {
         after: Option<ListPosition<BatchId>>,
         limit: u32,
     ) -> Result<Vec<BatchRecord>, StoreError> {
-        let (at, id) = preceding(after);
-        let values = values![user, at, id, limit];
-        let rows: Vec<BatchRow> = self.0.fetch_all(sql::BATCHES_OF, values).await?;
-        rows.into_iter().map(TryInto::try_into).collect()
+        newest_first::<_, _, BatchRow, _>(&self.0, sql::BATCHES_OF, user, after, limit).await
     }
 
     async fn batches_with_results(
@@ -69,10 +66,7 @@ impl<E: Engine> BatchStore for Database<E> {
         after: Option<ListPosition<BatchId>>,
         limit: u32,
     ) -> Result<Vec<BatchRecord>, StoreError> {
-        let (at, id) = preceding(after);
-        let values = values![user, at, id, limit];
-        let rows: Vec<BatchRow> = self.0.fetch_all(sql::BATCHES_WITH_RESULTS, values).await?;
-        rows.into_iter().map(TryInto::try_into).collect()
+        newest_first::<_, _, BatchRow, _>(&self.0, sql::BATCHES_WITH_RESULTS, user, after, limit).await
     }
 
     async fn cancel_batch(&self, user: UserId, id: BatchId, at: Timestamp) -> Result<(), StoreError> {

@@ -10,7 +10,7 @@ use ep_kernel::ports::{
 };
 use ep_polling::time::Timestamp;
 
-use super::{Database, accounts, preceding};
+use super::{Database, accounts, newest_first};
 use crate::engine::{Connection, Durability, Engine};
 use crate::rows::{self, FileRow, FilesTotalRow, IdRow, LineRow, OwnedRow};
 use crate::statements as sql;
@@ -58,10 +58,7 @@ impl<E: Engine> FileStore for Database<E> {
         after: Option<ListPosition<FileId>>,
         limit: u32,
     ) -> Result<Vec<FileRecord>, StoreError> {
-        let (at, id) = preceding(after);
-        let values = values![user, at, id, limit];
-        let rows: Vec<FileRow> = self.0.fetch_all(sql::FILES_OF, values).await?;
-        rows.into_iter().map(TryInto::try_into).collect()
+        newest_first::<_, _, FileRow, _>(&self.0, sql::FILES_OF, user, after, limit).await
     }
 
     async fn lines(&self, file: FileId, after: u32, limit: u32) -> Result<Vec<(u32, String)>, StoreError> {

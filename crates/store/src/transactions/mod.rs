@@ -40,10 +40,13 @@ mod upstreams;
 mod users;
 mod webhooks;
 
+use ep_kernel::caller::UserId;
 use ep_kernel::ports::{ListPosition, StoreError};
 use ep_polling::time::Timestamp;
 
+use crate::engine::{Engine, Record};
 use crate::error::{UnexpectedData, failed};
+use crate::value::values;
 use plans::RosterCache;
 
 /// A database that implements the ports, with its cached rosters.
@@ -56,9 +59,19 @@ const fn day(at: Timestamp) -> i64 {
     at.millis().div_euclid(DAY_MS)
 }
 
-/// Returns the time and the id that precede the rest of a list, newest first. Those of the whole list precede every entry.
-fn preceding<I: ToString>(position: Option<ListPosition<I>>) -> (i64, String) {
-    position.map_or_else(|| (i64::MAX, String::new()), |last| (last.at.millis(), last.id.to_string()))
+/// Reads up to `limit` entries of an account's list after a position, newest first. The time and the id of the position of the
+/// whole list precede every entry.
+async fn newest_first<E: Engine, I: ToString, R: Record, T: TryFrom<R, Error = StoreError>>(
+    engine: &E,
+    sql: &'static str,
+    user: UserId,
+    after: Option<ListPosition<I>>,
+    limit: u32,
+) -> Result<Vec<T>, StoreError> {
+    let preceding = |last: ListPosition<I>| (last.at.millis(), last.id.to_string());
+    let (at, id) = after.map_or_else(|| (i64::MAX, String::new()), preceding);
+    let rows: Vec<R> = engine.fetch_all(sql, values![user, at, id, limit]).await?;
+    rows.into_iter().map(TryInto::try_into).collect()
 }
 
 /// Checks a change of exactly one row. Any other number means that the ledger is inconsistent.
