@@ -139,7 +139,7 @@ pub(super) fn counted<T>(questions: &[T]) -> Result<(), Fault> {
 
 /// Opens a poll for each plan, all or none, and waits for their ends.
 pub(super) async fn decide(cx: &Ctx, plans: Vec<Plan>, opener: Opener) -> Result<Decisions, Fault> {
-    let ids = cx.polls().open_all(plans, opener).await?;
+    let ids = cx.open_polls(plans, opener).await?;
     let mut states = Vec::with_capacity(ids.len());
     for id in &ids {
         states.push(follow(cx, id, None).await?);

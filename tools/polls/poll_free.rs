@@ -25,7 +25,7 @@ use super::estimate::DryRun;
 use super::follow::follow;
 use super::free_form::{self, FreeRequest, Theme};
 use super::notices::notices;
-use super::poll_question::{PollQuestion, open};
+use super::poll_question::PollQuestion;
 use super::sentences::{EndedPoll, NOT_PROOF, quoted};
 use super::summary::Summary;
 use crate::result_link::result_url;
@@ -172,7 +172,7 @@ impl Tool for PollFree {
             return Ok(FreeAnswer::DryRun(DryRun::of(cx, &plan)));
         }
         let opener = Opener { request_ref: cx.request_ref.clone(), ..Opener::default() };
-        let id = open(cx, plan, opener).await?;
+        let id = cx.open_poll(plan, opener).await?;
         let state = follow(cx, &id, None).await?;
         let Some(closing) = &state.record.closing else {
             return Err(Fault::new(

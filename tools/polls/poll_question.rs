@@ -31,10 +31,10 @@ impl Tool for PollQuestion {
         name: "poll_question",
         title: "Poll many AI models",
         summary: "Asks up to 150 AI models one multiple-choice question, one vote each, first past the post; stops \
-                  early once confident enough. Costs at most max_cost_usd ($1 by default), usually less than half; takes seconds \
-                  to a minute. \
-                  Anyone with the poll_id can read the result (get_poll_result), unless private is true. Status \
-                  partial: some models gave no vote. It tells what models agree on, not what is true.",
+                  early once confident enough. Costs at most max_cost_usd ($1 by default), usually less than half; \
+                  takes seconds to a minute. Anyone with the poll_id can read the result (get_poll_result), unless \
+                  private is true. Status partial: some models gave no vote. It tells what models agree on, not what is \
+                  true.",
         manual: include_str!("poll_question.md"),
         example: include_str!("poll_question.example.json"),
         access: Access::ACCOUNT,
@@ -144,16 +144,8 @@ impl PlannedPoll {
     pub async fn open(self, cx: &Ctx) -> Result<PollId, Fault> {
         let Self { plan, notify } = self;
         affordable(&plan)?;
-        open(cx, plan, opener(cx, notify)).await
+        cx.open_poll(plan, opener(cx, notify)).await
     }
-}
-
-/// Opens a poll. Fails at once while the database is stalled, except for rows of batches, which can wait.
-pub(super) async fn open(cx: &Ctx, plan: Plan, opener: Opener) -> Result<PollId, Fault> {
-    if opener.batch.is_none() {
-        cx.health().refuse_while_stalled().await?;
-    }
-    cx.polls().open(plan, opener).await
 }
 
 /// Returns the caller as the opener of polls.

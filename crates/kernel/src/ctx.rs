@@ -4,6 +4,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, PoisonError};
 use std::time::Duration;
 
+use ep_polling::plan::Plan;
+use ep_polling::poll_id::PollId;
 use tokio::sync::Mutex;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
@@ -14,7 +16,7 @@ use crate::caller::{Caller, RequestId, UserId};
 use crate::cards::Cards;
 use crate::evaluations::Evaluations;
 use crate::event::{Progress, ProgressSink};
-use crate::executor::PollExecutor;
+use crate::executor::{Opener, PollExecutor};
 use crate::fault::{Fault, Kind};
 use crate::feedback::Feedback;
 use crate::keys::Keys;
@@ -225,6 +227,23 @@ impl Ctx {
     /// Returns the executor, which opens, runs and follows polls.
     pub fn polls(&self) -> &PollExecutor {
         &self.ports.polls
+    }
+
+    /// Opens a poll: see [`PollExecutor::open`]. Fails at once while the database is stalled.
+    pub async fn open_poll(&self, plan: Plan, opener: Opener) -> Result<PollId, Fault> {
+        self.refuse_while_stalled(&opener).await?;
+        self.polls().open(plan, opener).await
+    }
+
+    /// Opens several polls: see [`PollExecutor::open_all`]. Fails at once while the database is stalled.
+    pub async fn open_polls(&self, plans: Vec<Plan>, opener: Opener) -> Result<Vec<PollId>, Fault> {
+        self.refuse_while_stalled(&opener).await?;
+        self.polls().open_all(plans, opener).await
+    }
+
+    /// Fails while the database is stalled, except for rows of batches, which can wait.
+    async fn refuse_while_stalled(&self, opener: &Opener) -> Result<(), Fault> {
+        if opener.batch.is_none() { self.health().refuse_while_stalled().await } else { Ok(()) }
     }
 
     /// Returns the list of polls.
