@@ -122,6 +122,7 @@ impl Service {
             worker: polls.worker().to_owned(),
             lease: Duration::from_secs(30),
             at_once: 4,
+            max_stored: 1 << 30,
             endpoints: batch_endpoints().collect(),
         };
         let batches = Batches::new(batches, batch_settings);

@@ -57,6 +57,7 @@ pub struct Content {
 #[expect(missing_docs, reason = "every setting is documented in default.toml")]
 pub struct Database {
     pub url: SecretString,
+    pub max_stored_mib: u32,
 }
 
 #[derive(Debug, Clone, Deserialize)]

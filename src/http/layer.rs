@@ -24,6 +24,7 @@ use crate::site::{Challenge, HTML, MARKDOWN};
 use askama::Template;
 
 const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
+const SHOULD_RETRY: HeaderName = HeaderName::from_static("x-should-retry");
 const CONTENT_USAGE: HeaderName = HeaderName::from_static("content-usage");
 const IDEMPOTENCY_KEY: HeaderName = HeaderName::from_static("idempotency-key");
 
@@ -131,6 +132,10 @@ fn write_fault(
     }
     if let Some(seconds) = fault.retry_after_seconds() {
         set(headers, RETRY_AFTER, &seconds.to_string());
+    }
+    if matches!(style, ErrorStyle::Own(_)) && fault.kind().is_ours() && !fault.kind().row().retryable {
+        // OpenAI's clients would repeat the request.
+        set(headers, SHOULD_RETRY, "false");
     }
     if let Some(challenge) = challenge::header(wanted_token, state, &head.credential, fault) {
         headers.insert(WWW_AUTHENTICATE, challenge);

@@ -12,7 +12,7 @@ use tokio::process::{Child, Command};
 use crate::crash::{admin, started};
 use crate::harness::{Client, Reply, Service, Setup, WebhookReceiver};
 
-const CHAT: &str = "/v1/chat/completions";
+pub const CHAT: &str = "/v1/chat/completions";
 const BOUNDARY: &str = "rows";
 
 /// A row that decides a grade.
@@ -31,7 +31,7 @@ pub(crate) fn rows(count: usize) -> String {
 }
 
 /// Returns the form of an upload.
-fn form(purpose: &str, content: &str) -> String {
+pub fn form(purpose: &str, content: &str) -> String {
     format!(
         "--{BOUNDARY}\r\nContent-Disposition: form-data; name=\"file\"; filename=\"rows.jsonl\"\r\n\
          Content-Type: application/octet-stream\r\n\r\n{content}\r\n--{BOUNDARY}\r\n\
@@ -39,7 +39,7 @@ fn form(purpose: &str, content: &str) -> String {
     )
 }
 
-async fn send_form(client: &Client, form: String) -> Reply {
+pub async fn send_form(client: &Client, form: String) -> Reply {
     // In pieces without a length, as JavaScript's client sends it.
     let pieces: Vec<_> =
         form.into_bytes().chunks(4000).map(|part| Ok::<_, std::io::Error>(part.to_vec())).collect();

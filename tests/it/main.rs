@@ -46,6 +46,7 @@ mod documents;
 mod empty_limits;
 mod examples;
 mod feedback;
+mod file_storage;
 mod graph;
 mod health;
 mod history;

@@ -122,7 +122,7 @@ impl Tool for CreateBatch {
             "classify hundreds of rows",
             "answer a file of questions",
         ],
-        faults: &[Kind::NotFound, Kind::Conflict, Kind::NotConfigured],
+        faults: &[Kind::NotFound, Kind::Conflict, Kind::NotConfigured, Kind::StorageFull],
     };
     type Input = BatchToCreate;
     type Output = BatchState;

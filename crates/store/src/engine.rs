@@ -6,7 +6,7 @@
 
 use std::time::Duration;
 
-use ep_kernel::ports::{Epoch, IntegrityCheck, StoreError};
+use ep_kernel::ports::{DatabaseSize, Epoch, IntegrityCheck, StoreError};
 use ep_polling::ballot::Ballot;
 use ep_polling::poll_id::PollId;
 use futures::future::BoxFuture;
@@ -77,8 +77,6 @@ pub(crate) trait Connection: Send {
     const ADD_SLOT_SUMS: &'static str;
     /// Renews leases with an unchanged epoch; returns the ids of their polls.
     const RENEW_LEASES: &'static str;
-    /// Adds lines to a file.
-    const ADD_LINES: &'static str;
     /// Leases a batch to be validated. Skips those that another transaction is leasing.
     const LEASE_VALIDATION: &'static str;
     /// Returns the sizes of the results and of the errors of a batch.
@@ -225,6 +223,9 @@ pub(crate) trait Engine: Send + Sync + 'static {
     ) -> impl Future<Output = Result<Vec<String>, StoreError>> + Send {
         async { Ok(Vec::new()) }
     }
+
+    /// See [`UserAdmin::database_size`](ep_kernel::ports::UserAdmin::database_size).
+    fn database_size(&self) -> impl Future<Output = Result<DatabaseSize, StoreError>> + Send;
 
     /// See [`AccountDataStore::purge_deleted`](ep_kernel::ports::AccountDataStore::purge_deleted).
     fn purge_deleted(&self) -> impl Future<Output = Result<bool, StoreError>> + Send {

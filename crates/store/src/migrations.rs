@@ -61,6 +61,7 @@ const MIGRATIONS: &[MigrationFile] = &[
     step!(40, "0040", "tokens_of_batches"),
     step!(41, "0041", "calibration_of_models"),
     step!(42, "0042", "sizes_of_results"),
+    step!(43, "0043", "chunks_of_files"),
     step!(45, "0045", "lists"),
 ];
 
@@ -84,7 +85,7 @@ fn migrator(sql: impl Fn(&MigrationFile) -> &'static str) -> Migrator {
 
 #[cfg(test)]
 mod tests {
-    use sqlx::{ConnectOptions, Connection, PgConnection, query_as, raw_sql};
+    use sqlx::{ConnectOptions, Connection, PgConnection, query, query_as, raw_sql};
 
     use super::*;
 
@@ -219,6 +220,49 @@ mod tests {
         let database = crate::testing::Postgres::start().unwrap().database().await.unwrap();
         let mut db = PgConnection::connect(database.url()).await.unwrap();
         deposits_are_due!(db, postgres());
+    }
+
+    /// A file that is complete, with a long line, and one that is being received.
+    const FILES: &str = "
+        INSERT INTO users VALUES ('u', 'a@b', 1);
+        INSERT INTO files (id, user_id, name, bytes, lines, created_at, expires_at)
+            VALUES ('f', 'u', 'a', 70008, 3, 1, 2), ('g', 'u', 'b', NULL, NULL, 1, 2);
+        INSERT INTO file_lines (file, number, content)
+            VALUES ('f', 1, 'é\n'), ('f', 3, 'last'), ('g', 1, 'z\n');";
+    const LONG_LINE: &str = "INSERT INTO file_lines (file, number, content) VALUES ('f', 2, $1)";
+    const PARTS: &str = "SELECT file, first, lines, content FROM file_chunks ORDER BY file, first";
+    const RECEIVED: &str = "SELECT received FROM files ORDER BY id";
+
+    macro_rules! lines_are_preserved {
+        ($db:expr, $all:expr) => {
+            up_to(&$all, 42).run(&mut $db).await.unwrap();
+            raw_sql(FILES).execute(&mut $db).await.unwrap();
+            query(LONG_LINE).bind("x".repeat(70_000) + "\n").execute(&mut $db).await.unwrap();
+            $all.run(&mut $db).await.unwrap();
+            let parts: Vec<(String, i64, i64, String)> = query_as(PARTS).fetch_all(&mut $db).await.unwrap();
+            assert_eq!(parts.iter().map(|part| part.2).sum::<i64>(), 4);
+            let whole = |file: &str| -> String {
+                parts.iter().filter(|part| part.0 == file).map(|part| part.3.as_str()).collect()
+            };
+            let lines: Vec<String> = whole("f").split_inclusive('\n').map(str::to_owned).collect();
+            assert_eq!((lines.len(), &*lines[0], &*lines[2], &*whole("g")), (3, "é\n", "last", "z\n"));
+            let mut next = 1;
+            for (_, first, count, content) in parts.iter().filter(|part| part.0 == "f") {
+                assert_eq!((*first, *count), (next, content.split_inclusive('\n').count() as i64));
+                next += count;
+            }
+            let received: Vec<(i64,)> = query_as(RECEIVED).fetch_all(&mut $db).await.unwrap();
+            assert_eq!(received, [(0,), (2,)]);
+        };
+    }
+
+    #[tokio::test]
+    async fn lines_of_earlier_releases_are_preserved() {
+        let mut db = sqlx::sqlite::SqliteConnectOptions::new().in_memory(true).connect().await.unwrap();
+        lines_are_preserved!(db, sqlite());
+        let database = crate::testing::Postgres::start().unwrap().database().await.unwrap();
+        let mut db = PgConnection::connect(database.url()).await.unwrap();
+        lines_are_preserved!(db, postgres());
     }
 
     #[test]

@@ -271,6 +271,7 @@ fn batches(shared: &AssemblyContext<'_>, polls: &PollExecutor, lease: Duration) 
         worker: polls.worker().to_owned(),
         lease,
         at_once: shared.config.polls.max_batch_rows,
+        max_stored: u64::from(shared.config.database.max_stored_mib) << 20,
         endpoints: batch_endpoints().collect(),
     };
     Arc::new(Batches::new(ports, settings))

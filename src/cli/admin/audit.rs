@@ -5,7 +5,7 @@ use std::time::Duration;
 use ep_kernel::accounts::Accounts;
 use ep_kernel::deposits::ChainComparison;
 use ep_kernel::fault::Fault;
-use ep_kernel::ports::IntegrityCheck;
+use ep_kernel::ports::{DatabaseSize, FreePages, IntegrityCheck};
 use ep_polling::counted::counted;
 use ep_polling::money::Usd;
 use serde_json::json;
@@ -43,6 +43,10 @@ pub(super) async fn audit(
     let is_clean = audit.is_clean() && compared.iter().all(|(_, comparison)| comparison.is_clean());
     let mut shown =
         json!({ "clean": is_clean, "accounts": audit.accounts, "transfers": audit.transfers, "damaged": [] });
+    let size = accounts.operator().database_size().await.map_err(Fault::from)?;
+    shown["database_bytes"] = json!(size.bytes);
+    shown["free_pages"] = json!(size.free.map(|free| free.pages));
+    shown["free_bytes"] = json!(size.free.map(|free| free.bytes));
     for (name, _, found) in audit.findings() {
         shown[name] = json!(found);
     }
@@ -62,6 +66,7 @@ pub(super) async fn audit(
             counted(audit.accounts, "account"),
             counted(audit.transfers, "transfer")
         )];
+        lines.push(storage_line(size));
         for (_, description, found) in audit.findings() {
             lines.extend(found.iter().map(|id| format!("{description}: {id}")));
         }
@@ -69,6 +74,19 @@ pub(super) async fn audit(
         lines.join("\n")
     })?;
     Ok(if is_clean { End::Done } else { End::Code(1) })
+}
+
+/// Describes the size of the database.
+fn storage_line(DatabaseSize { bytes, free }: DatabaseSize) -> String {
+    let mib = |bytes: u64| format!("{}.{} MiB", bytes >> 20, (bytes >> 10) % 1024 * 10 / 1024);
+    match free {
+        Some(FreePages { pages, bytes: free }) => format!(
+            "the database takes {}; {pages} pages of it ({}) are free, and new data fills them",
+            mib(bytes),
+            mib(free)
+        ),
+        None => format!("the database takes {}", mib(bytes)),
+    }
 }
 
 /// Describes the comparison of settled deposits with the chain.

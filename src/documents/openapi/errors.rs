@@ -40,6 +40,7 @@ pub(super) fn kinds(route: &Route) -> Vec<Kind> {
             Kind::PollFailed,
             Kind::NotConfigured,
             Kind::Unavailable,
+            Kind::StorageFull,
         ],
     };
     let happens = |kind: Kind| own.contains(&kind) || everywhere(route, kind);

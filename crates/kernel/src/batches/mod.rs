@@ -6,6 +6,8 @@
 
 pub mod line;
 mod notifications;
+mod quota;
+mod room;
 mod runner;
 mod upload;
 mod validation;
@@ -17,6 +19,8 @@ use std::time::Duration;
 use tokio::sync::Notify;
 
 pub use notifications::BatchNotifications;
+use quota::Quota;
+use room::Room;
 pub use runner::{RowResponse, RowRunner};
 use upload::Uploads;
 pub use upload::{MAX_FILE_BYTES, Upload, UploadPermit};
@@ -38,8 +42,10 @@ pub const RETENTION: Duration = Duration::from_hours(30 * 24);
 pub const MIN_RETENTION: Duration = Duration::from_hours(1);
 /// Time within which the rows of a batch are asked.
 const WINDOW: Duration = Duration::from_hours(24);
-/// The limits of an account.
-const OF_ACCOUNT: BatchLimits = BatchLimits { open: 50, results_bytes: 4 << 30, failed: 100 };
+/// Maximum number of open batches of an account.
+const MAX_OPEN: u32 = 50;
+/// Maximum number of failed batches of an account.
+const MAX_FAILED: u32 = 100;
 /// Results that are read together.
 const READ_TOGETHER: u32 = 100;
 /// Time for receiving a file. Later it counts as abandoned.
@@ -70,6 +76,8 @@ pub struct BatchSettings {
     pub lease: Duration,
     /// Maximum number of rows that this process asks at once.
     pub at_once: usize,
+    /// Maximum size of the files and results of all accounts, in bytes.
+    pub max_stored: u64,
     /// The paths of the requests that rows can be.
     pub endpoints: Vec<&'static str>,
 }
@@ -120,13 +128,15 @@ pub struct Batches {
     /// Signalled at the same time: for the push notifications of its task.
     ended_tasks: Arc<Notify>,
     uploads: Uploads,
+    room: Room,
 }
 
 impl Batches {
     /// Creates the service.
     pub fn new(ports: Ports, settings: BatchSettings) -> Self {
         let Ports { store, files, clock, entropy, ended_tasks } = ports;
-        let BatchSettings { billing, worker, lease: lasts, at_once, endpoints } = settings;
+        let BatchSettings { billing, worker, lease: lasts, at_once, max_stored, endpoints } = settings;
+        let room = Room::new(Arc::clone(&files), Arc::clone(&clock), max_stored);
         let (changed, ended) = (Notify::new(), Arc::default());
         Self {
             store,
@@ -142,6 +152,7 @@ impl Batches {
             ended,
             ended_tasks,
             uploads: Uploads::default(),
+            room,
         }
     }
 
@@ -156,19 +167,29 @@ impl Batches {
         self.uploads.begin(user)
     }
 
-    /// Begins to receive a file. Returns its id.
+    /// Returns what an account may store at its present balance.
+    async fn quota(&self, user: UserId) -> Result<Quota, Fault> {
+        if !self.billing {
+            return Ok(Quota::WITHOUT_BILLING);
+        }
+        Ok(Quota::of(self.files.funds(user).await?))
+    }
+
+    /// Begins to receive a file. Returns its id. [`Kind::StorageFull`] if the service has no room.
     pub async fn begin_file(&self, user: UserId, name: &str) -> Result<FileId, Fault> {
+        self.room.take(0).await?;
+        let quota = self.quota(user).await?.files;
         let id = FileId::from_random(self.entropy.bytes());
         let now = self.clock.now();
         let name = name.chars().filter(|c| !c.is_control()).take(200).collect();
-        let file = NewFile { id, user, name, created_at: now, expires_at: now.after(RETENTION) };
+        let file = NewFile { id, user, name, created_at: now, expires_at: now.after(RETENTION), quota };
         self.files.begin_file(&file).await?;
         Ok(id)
     }
 
     /// Receives the content of a file that has begun.
     pub fn receive(&self, id: FileId) -> Upload<'_> {
-        Upload::new(&*self.files, id)
+        Upload::new(&*self.files, &self.room, id)
     }
 
     /// Completes a received file.
@@ -224,6 +245,7 @@ impl Batches {
     }
 
     /// Creates a batch, or finds the one that an earlier request with the same reference has created.
+    /// [`Kind::StorageFull`] if the service has no room for results.
     pub async fn create(&self, request: BatchRequest) -> Result<CreatedBatch, Fault> {
         let BatchRequest { user, key, file, terms, keep, notify, request_ref } = request;
         if !self.endpoints.contains(&terms.endpoint.as_str()) {
@@ -231,6 +253,12 @@ impl Batches {
             return Err(Fault::invalid("endpoint", rule));
         }
         self.file(user, file).await?;
+        self.room.take(0).await?;
+        let limits = BatchLimits {
+            open: MAX_OPEN,
+            results_bytes: self.quota(user).await?.results,
+            failed: MAX_FAILED,
+        };
         let created_at = self.clock.now();
         let batch = NewBatch {
             id: BatchId::from_random(self.entropy.bytes()),
@@ -244,7 +272,7 @@ impl Batches {
             keep,
             notify,
         };
-        let id = self.store.create_batch(&batch, OF_ACCOUNT).await?;
+        let id = self.store.create_batch(&batch, limits).await?;
         self.changed.notify_one();
         Ok(CreatedBatch { record: self.batch(user, id).await?, is_repeated: id != batch.id })
     }

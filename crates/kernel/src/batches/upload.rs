@@ -5,18 +5,20 @@ use std::collections::hash_map::Entry;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
+use super::quota;
+use super::room::Room;
 use crate::batch_id::FileId;
 use crate::caller::UserId;
 use crate::fault::{Fault, Kind};
-use crate::ports::{FileLimits, FileSize, FileStore};
+use crate::ports::{FileSize, FileStore};
 use ep_polling::time::Timestamp;
 
 /// Maximum size of a file, in bytes.
 pub const MAX_FILE_BYTES: u64 = 200 << 20;
 /// Maximum size of a line, in bytes, with its end.
 const MAX_LINE_BYTES: usize = 1 << 20;
-/// Maximum of all files of an account.
-const OF_ACCOUNT: FileLimits = FileLimits { bytes: 1 << 30, files: 10_000 };
+/// Maximum number of files of an account.
+const MAX_FILES: u32 = 10_000;
 /// Maximum number of lines of a file.
 const MAX_LINES: u32 = 200_000;
 /// Maximum number of files that this process receives at once.
@@ -68,6 +70,7 @@ impl Drop for UploadPermit {
 /// A file that is being received.
 pub struct Upload<'a> {
     store: &'a dyn FileStore,
+    room: &'a Room,
     id: FileId,
     /// The begun line.
     line: Vec<u8>,
@@ -81,8 +84,8 @@ pub struct Upload<'a> {
 
 impl<'a> Upload<'a> {
     /// Receives the content of a file that has begun.
-    pub(super) const fn new(store: &'a dyn FileStore, id: FileId) -> Self {
-        Self { store, id, line: Vec::new(), lines: Vec::new(), waiting: 0, stored: 0, bytes: 0 }
+    pub(super) const fn new(store: &'a dyn FileStore, room: &'a Room, id: FileId) -> Self {
+        Self { store, room, id, line: Vec::new(), lines: Vec::new(), waiting: 0, stored: 0, bytes: 0 }
     }
 
     /// Receives a part of the content.
@@ -122,7 +125,11 @@ impl<'a> Upload<'a> {
     }
 
     async fn flush(&mut self) -> Result<(), Fault> {
-        self.store.add_lines(self.id, self.stored + 1, &self.lines).await?;
+        if self.lines.is_empty() {
+            return Ok(());
+        }
+        self.room.take(self.waiting as u64).await?;
+        self.store.add_lines(self.id, self.stored + 1, &self.lines).await.map_err(quota::fault)?;
         self.stored += self.lines.len() as u32;
         self.lines.clear();
         self.waiting = 0;
@@ -145,15 +152,7 @@ impl<'a> Upload<'a> {
         }
         self.flush().await?;
         let size = FileSize { bytes: self.bytes, lines: self.stored };
-        if self.store.complete_file(self.id, size, expires_at, OF_ACCOUNT).await? {
-            return Ok(());
-        }
-        let message = format!(
-            "the account would have more than {} files, or more than {} MiB; delete some files first",
-            OF_ACCOUNT.files,
-            OF_ACCOUNT.bytes >> 20
-        );
-        Err(Fault::new(Kind::Conflict, message))
+        self.store.complete_file(self.id, size, expires_at, MAX_FILES).await.map_err(quota::fault)
     }
 }
 

@@ -32,6 +32,7 @@ pub enum Kind {
     NotConfigured,
     Unavailable,
     DeadlineExceeded,
+    StorageFull,
 }
 
 /// Status, codes and recovery actions of one kind: a row of the table.
@@ -141,7 +142,7 @@ const fn row(
 }
 
 //    kind, code, title, (HTTP, MCP, A2A, exit), retryable, recovery
-static TABLE: [Row; 26] = [
+static TABLE: [Row; 27] = [
     row(
         Kind::InvalidInput,
         "invalid_input",
@@ -342,6 +343,25 @@ static TABLE: [Row; 26] = [
         (504, 50400, 50400, 9),
         true,
         &[RETRY],
+    ),
+    row(
+        Kind::StorageFull,
+        "storage_full",
+        "The service has no room for more files and results",
+        (507, 50700, 50700, 9),
+        false,
+        &[
+            advice("free_room", "Delete files and results of batches that you do not need."),
+            call(
+                "ask_without_file",
+                "Ask single questions: they need no file and no batch.",
+                "poll_question",
+            ),
+            advice(
+                "tell_operator",
+                "The operator can delete accounts, or raise the limit (EP_MAX_STORED_MIB).",
+            ),
+        ],
     ),
 ];
 

@@ -5,6 +5,7 @@ use async_trait::async_trait;
 use super::StoreError;
 use crate::batch_id::{BatchId, FileId};
 use crate::caller::UserId;
+use ep_polling::money::MicroUsd;
 use ep_polling::time::Timestamp;
 
 /// The size of a file.
@@ -14,15 +15,6 @@ pub struct FileSize {
     pub bytes: u64,
     /// Lines.
     pub lines: u32,
-}
-
-/// The limits of the complete files of an account, together.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct FileLimits {
-    /// Maximum number of bytes.
-    pub bytes: u64,
-    /// Maximum number of files.
-    pub files: u32,
 }
 
 /// A file that is being received.
@@ -38,6 +30,9 @@ pub struct NewFile {
     pub created_at: Timestamp,
     /// The time of its deletion, which its completion may change.
     pub expires_at: Timestamp,
+    /// The most bytes that the files of its account may take together, those in progress included. The accounts of
+    /// pre-funded keys and the one that funds them count as one.
+    pub quota: u64,
 }
 
 /// A complete file.
@@ -85,18 +80,21 @@ pub trait FileStore: Send + Sync {
     /// Begins a file. It is invisible until it is complete. [`StoreError::NotFound`] for an unknown or deleted account.
     async fn begin_file(&self, file: &NewFile) -> Result<(), StoreError>;
 
-    /// Adds lines to a file that is not complete. `first` is the number of the first one, from 1.
+    /// Adds lines to a file that is not complete. `first` is the number of the first one, from 1. Only the last line of a
+    /// file may lack its end. [`StoreError::FilesQuota`] if the quota of the file does not allow them;
+    /// [`StoreError::NotFound`] if the file was not begun, is complete or is deleted.
     async fn add_lines(&self, file: FileId, first: u32, lines: &[String]) -> Result<(), StoreError>;
 
-    /// Completes a file. Returns `false` if the files of its account would then exceed these limits.
-    /// [`StoreError::NotFound`] if the file was not begun, or is complete. Acknowledged once a power loss cannot undo it.
+    /// Completes a file. [`StoreError::FilesQuota`] if its quota does not allow it, [`StoreError::Conflict`] if its account
+    /// has more than `most` files, [`StoreError::NotFound`] if the file was not begun, or is complete. Acknowledged once
+    /// a power loss cannot undo it.
     async fn complete_file(
         &self,
         file: FileId,
         size: FileSize,
         expires_at: Timestamp,
-        limits: FileLimits,
-    ) -> Result<bool, StoreError>;
+        most: u32,
+    ) -> Result<(), StoreError>;
 
     /// Returns a complete file of an account.
     async fn file(&self, user: UserId, id: FileId) -> Result<Option<FileRecord>, StoreError>;
@@ -109,8 +107,15 @@ pub trait FileStore: Send + Sync {
         limit: u32,
     ) -> Result<Vec<FileRecord>, StoreError>;
 
-    /// Returns up to `limit` lines of a file with numbers above `after`, in order.
+    /// Returns up to `limit` lines of a file with numbers above `after`, in order: fewer if they are long, none after the
+    /// last one.
     async fn lines(&self, file: FileId, after: u32, limit: u32) -> Result<Vec<(u32, String)>, StoreError>;
+
+    /// Returns the money of an account, with that of the accounts that are funded with it.
+    async fn funds(&self, user: UserId) -> Result<MicroUsd, StoreError>;
+
+    /// Returns the bytes of the files and results of all accounts. Results of batches that have not ended are not counted.
+    async fn stored_bytes(&self) -> Result<u64, StoreError>;
 
     /// Deletes a file of an account, whether complete or not.
     async fn delete_file(&self, user: UserId, id: FileId) -> Result<FileDeletion, StoreError>;

@@ -61,7 +61,7 @@ pub use evaluations::{EvaluationRecord, EvaluationStore, MAX_EVALUATIONS};
 pub use feedback::{
     FeedbackEntry, FeedbackStore, MAX_LISTED_FEEDBACK, NewFeedback, OwnFeedback, PollFeedback,
 };
-pub use files::{FileDeletion, FileLimits, FileRecord, FileSize, FileStore, ListPosition, NewFile};
+pub use files::{FileDeletion, FileRecord, FileSize, FileStore, ListPosition, NewFile};
 pub use history::{DaySpending, PastEnd, PastPoll, PollHistory, PollScope, PollSearch};
 pub use idempotency::{ClaimRecord, ClaimState, IdempotencyStore};
 pub use keys::{
@@ -73,7 +73,9 @@ pub use models::{
     AbandonPolicy, CallLimits, ExplanationResponse, Models, PanelOrder, RankedPanel, Registry, Variant,
     VariantPricing,
 };
-pub use operator::{IntegrityCheck, MAX_LISTED_USERS, RevokedCredentials, UserAdmin, UserRecord};
+pub use operator::{
+    DatabaseSize, FreePages, IntegrityCheck, MAX_LISTED_USERS, RevokedCredentials, UserAdmin, UserRecord,
+};
 pub use panels::{MAX_PANEL_VERSIONS, MAX_PANELS, PanelStore, SavedPanel, StoredPanel};
 pub use poll_changes::{Change, MAX_ANNOUNCED, PollChange, PollChanges};
 pub use polls::{
@@ -180,6 +182,9 @@ pub enum StoreError {
     /// The account would hold more than [`MicroUsd::MAX`].
     #[error("the balance would exceed {}", MicroUsd::MAX)]
     BalanceLimit,
+    /// The files of the account would take more than this number of bytes.
+    #[error("the files of the account would exceed {0} bytes")]
+    FilesQuota(u64),
     /// An object with this name exists.
     #[error("conflict: {0}")]
     Conflict(&'static str),
@@ -238,6 +243,10 @@ impl From<StoreError> for Fault {
                 Kind::Conflict,
                 "the balance would exceed 1,000,000,000,000 USD (10^12), the most that an account can hold; credit \
                  less",
+            ),
+            StoreError::FilesQuota(bytes) => Fault::new(
+                Kind::Conflict,
+                format!("the files of the account would take more than {} MiB; delete some first", bytes >> 20),
             ),
             StoreError::Conflict(what) => Fault::new(Kind::Conflict, what),
             StoreError::NotFound(what) => Fault::new(Kind::NotFound, format!("{what} not found")),

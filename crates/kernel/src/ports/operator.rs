@@ -20,6 +20,24 @@ pub enum IntegrityCheck {
     Full,
 }
 
+/// The size of the database.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct DatabaseSize {
+    /// Bytes on the disk, without the write-ahead log.
+    pub bytes: u64,
+    /// The pages of deleted data, which new data fills. `None` on PostgreSQL.
+    pub free: Option<FreePages>,
+}
+
+/// Free pages of a database file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct FreePages {
+    /// Their number.
+    pub pages: u64,
+    /// Their size together.
+    pub bytes: u64,
+}
+
 /// A user as shown to the operator.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct UserRecord {
@@ -57,6 +75,9 @@ pub trait UserAdmin: Send + Sync {
     /// Checks the stored data for damage. Returns a description of each finding. Does nothing on PostgreSQL,
     /// which checks its own files.
     async fn check_integrity(&self, check: IntegrityCheck) -> Result<Vec<String>, StoreError>;
+
+    /// Returns the size of the database.
+    async fn database_size(&self) -> Result<DatabaseSize, StoreError>;
 
     /// Freezes or unfreezes an account. A frozen account cannot spend.
     async fn freeze(&self, user: UserId, frozen: bool) -> Result<(), StoreError>;

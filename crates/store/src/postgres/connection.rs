@@ -41,7 +41,6 @@ impl Connection for PgConnection {
     const ADD_MODEL_SUMS: &'static str = sql::ADD_MODEL_SUMS_POSTGRES;
     const ADD_SLOT_SUMS: &'static str = sql::ADD_SLOT_SUMS_POSTGRES;
     const RENEW_LEASES: &'static str = sql::RENEW_LEASES_POSTGRES;
-    const ADD_LINES: &'static str = sql::ADD_LINES_POSTGRES;
     const LEASE_VALIDATION: &'static str = sql::LEASE_VALIDATION_POSTGRES;
     const RESULTS_SIZES: &'static str = sql::RESULTS_SIZES_POSTGRES;
     const ROSTER_BY_HASH: &'static str = sql::ROSTER_BY_HASH_FOR_KEY_SHARE;

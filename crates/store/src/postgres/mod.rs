@@ -7,7 +7,7 @@ mod limiter;
 
 use std::time::Duration;
 
-use ep_kernel::ports::{Epoch, StoreError};
+use ep_kernel::ports::{DatabaseSize, Epoch, StoreError};
 use ep_polling::ballot::Ballot;
 use ep_polling::poll_id::PollId;
 use sqlx::pool::PoolConnection;
@@ -18,6 +18,7 @@ use self::connection::query;
 use crate::connect_error::ConnectError;
 use crate::engine::{Durability, Engine, Record, SNAPSHOT_TIMEOUT, TransactionBody};
 use crate::error::{TimedOut, database_error, failed};
+use crate::rows::CountRow;
 use crate::statements::PING;
 use crate::value::Value;
 use crate::{StoreOptions, migrations};
@@ -30,6 +31,8 @@ const MAX_CONNECTION_AGE: Duration = Duration::from_hours(1);
 const TOUCH_KEYS: &str = "UPDATE api_keys SET last_used_at = used.at \
      FROM UNNEST($1::text[], $2::bigint[]) AS used (id, at) \
      WHERE api_keys.id = used.id AND (last_used_at IS NULL OR last_used_at < used.at)";
+
+const DATABASE_SIZE: &str = "SELECT pg_database_size(current_database()) AS count";
 
 /// A pool of connections.
 pub(crate) struct Postgres {
@@ -232,6 +235,11 @@ impl Engine for Postgres {
 
     async fn sweep(&self) -> Result<(), StoreError> {
         self.within_timeout(limiter::sweep(&self.pool)).await
+    }
+
+    async fn database_size(&self) -> Result<DatabaseSize, StoreError> {
+        let size: Option<CountRow> = self.fetch_optional(DATABASE_SIZE, &[]).await?;
+        Ok(DatabaseSize { bytes: size.map_or(0, |size| size.count.unsigned_abs()), free: None })
     }
 
     async fn ping(&self) -> Result<(), StoreError> {

@@ -28,7 +28,7 @@ row! {
 }
 
 row! {
-    /// The complete files of an account.
+    /// The files of an account.
     FilesTotalRow { count: i64, bytes: i64 }
 }
 
@@ -38,7 +38,17 @@ row! {
 }
 
 row! {
-    /// A numbered text: a line of a file, or the result of a row.
+    /// The owner of a file that is being received, and the most that the owner's files may take.
+    ReceivedFileRow { user_id: String, quota: i64 }
+}
+
+row! {
+    /// A part of a file: whole lines with their ends, and the number of the first one.
+    ChunkRow { first: i64, lines: i64, content: String }
+}
+
+row! {
+    /// A numbered text: the result of a row.
     LineRow { number: i64, content: String }
 }
 
@@ -75,7 +85,6 @@ row! {
     /// An open batch, locked.
     LockedBatchRow {
         user_id: String,
-        file: String,
         status: String,
         lines: i64,
         leased: i64,

@@ -169,7 +169,6 @@ impl Connection for SqliteConnection {
     const ADD_MODEL_SUMS: &'static str = sql::ADD_MODEL_SUMS;
     const ADD_SLOT_SUMS: &'static str = sql::ADD_SLOT_SUMS;
     const RENEW_LEASES: &'static str = sql::RENEW_LEASES;
-    const ADD_LINES: &'static str = sql::ADD_LINES;
     const LEASE_VALIDATION: &'static str = sql::LEASE_VALIDATION;
     const RESULTS_SIZES: &'static str = sql::RESULTS_SIZES;
     const ROSTER_BY_HASH: &'static str = sql::ROSTER_BY_HASH;

@@ -11,7 +11,7 @@ use std::path::Path;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use ep_kernel::ports::{Epoch, IntegrityCheck, StoreError};
+use ep_kernel::ports::{DatabaseSize, Epoch, FreePages, IntegrityCheck, StoreError};
 use ep_polling::ballot::Ballot;
 use ep_polling::poll_id::PollId;
 use futures::FutureExt;
@@ -260,6 +260,16 @@ impl Engine for Sqlite {
 
     async fn check_integrity(&self, check: IntegrityCheck) -> Result<Vec<String>, StoreError> {
         self.readers.read_within(SNAPSHOT_TIMEOUT, move |db| Ok(integrity::check(db, check))).await
+    }
+
+    async fn database_size(&self) -> Result<DatabaseSize, StoreError> {
+        let read = |db: &mut SqliteConnection| {
+            let number = |pragma| db.number(pragma).map(i64::unsigned_abs).map_err(sqlite_error);
+            let (page, free) = (number("PRAGMA page_size")?, number("PRAGMA freelist_count")?);
+            let bytes = number("PRAGMA page_count")? * page;
+            Ok(DatabaseSize { bytes, free: Some(FreePages { pages: free, bytes: free * page }) })
+        };
+        self.readers.read(read).await
     }
 
     async fn purge_deleted(&self) -> Result<bool, StoreError> {

@@ -41,8 +41,8 @@ pub(crate) const ERASE_EVALUATIONS: &str =
     concat!("DELETE FROM evaluations WHERE user_id IN ", accounts_of!("$1"));
 pub(crate) const ERASE_PANELS: &str = concat!("DELETE FROM panels WHERE user_id IN ", accounts_of!("$1"));
 
-pub(crate) const ERASE_FILE_LINES: &str = concat!(
-    "DELETE FROM file_lines WHERE file IN (SELECT id FROM files WHERE user_id IN ",
+pub(crate) const ERASE_FILE_CHUNKS: &str = concat!(
+    "DELETE FROM file_chunks WHERE file IN (SELECT id FROM files WHERE user_id IN ",
     accounts_of!("$1"),
     ")"
 );

@@ -17,6 +17,19 @@ macro_rules! lease_validation {
     };
 }
 
+/// The account, the one that funds it, and the others that this one funds.
+macro_rules! funded_with {
+    ($user:literal) => {
+        concat!(
+            "(SELECT id FROM accounts WHERE id = (SELECT COALESCE(funder, id) FROM accounts WHERE id = ",
+            $user,
+            ") OR funder = (SELECT COALESCE(funder, id) FROM accounts WHERE id = ",
+            $user,
+            "))"
+        )
+    };
+}
+
 /// The sizes of the results ($2) and of the errors ($3) of a batch, with an end for each line.
 macro_rules! results_sizes {
     ($bytes:literal, $length:literal) => {
@@ -34,19 +47,31 @@ macro_rules! results_sizes {
 
 // Files.
 
+/// The money of an account, with that of the accounts that are funded with it.
+pub(crate) const FUNDS_TOGETHER: &str = concat!(
+    "SELECT CAST(COALESCE(SUM(posted), 0) AS BIGINT) AS count FROM accounts WHERE id IN ",
+    funded_with!("$1")
+);
 /// Begins a file of an account that is not deleted.
-pub(crate) const BEGIN_FILE: &str = "INSERT INTO files (id, user_id, name, created_at, expires_at) \
-     SELECT $1, id, $3, $4, $5 FROM accounts WHERE id = $2 AND deleted_at IS NULL";
-/// Adds lines ($3, a JSON array of texts) from the number $2 on.
-pub(crate) const ADD_LINES: &str =
-    "INSERT INTO file_lines (file, number, content) SELECT $1, $2 + key, value FROM json_each($3)";
-pub(crate) const ADD_LINES_POSTGRES: &str = "INSERT INTO file_lines (file, number, content) \
-     SELECT $1, $2 + place - 1, content FROM json_array_elements_text($3::json) WITH ORDINALITY AS line (content, place)";
-pub(crate) const OWNER_OF_FILE: &str = "SELECT user_id AS id FROM files WHERE id = $1 AND bytes IS NULL";
-pub(crate) const FILES_TOTAL: &str = "SELECT COUNT(*) AS count, CAST(COALESCE(SUM(bytes), 0) AS BIGINT) AS bytes \
-     FROM files WHERE user_id = $1 AND bytes IS NOT NULL";
+pub(crate) const BEGIN_FILE: &str = "INSERT INTO files (id, user_id, name, created_at, expires_at, quota) \
+     SELECT $1, id, $3, $4, $5, $6 FROM accounts WHERE id = $2 AND deleted_at IS NULL";
+/// Counts bytes of a file that is being received.
+pub(crate) const RECEIVE_BYTES: &str =
+    "UPDATE files SET received = received + $2 WHERE id = $1 AND bytes IS NULL RETURNING user_id, quota";
+pub(crate) const ADD_CHUNK: &str =
+    "INSERT INTO file_chunks (file, first, lines, content) VALUES ($1, $2, $3, $4)";
+pub(crate) const RECEIVED_FILE: &str = "SELECT user_id, quota FROM files WHERE id = $1 AND bytes IS NULL";
+/// The files of an account and of those that are funded with it, whether complete or not.
+pub(crate) const FILES_TOTAL: &str = concat!(
+    "SELECT COUNT(*) AS count, CAST(COALESCE(SUM(COALESCE(bytes, received)), 0) AS BIGINT) AS bytes \
+     FROM files WHERE user_id IN ",
+    funded_with!("$1")
+);
+/// The bytes of all files and results.
+pub(crate) const STORED_TOTAL: &str = "SELECT CAST((SELECT COALESCE(SUM(COALESCE(bytes, received)), 0) FROM files) \
+     + (SELECT COALESCE(SUM(COALESCE(output_bytes, 0) + COALESCE(error_bytes, 0)), 0) FROM batches) AS BIGINT) AS count";
 pub(crate) const COMPLETE_FILE: &str =
-    "UPDATE files SET bytes = $2, lines = $3, expires_at = $4 WHERE id = $1 AND bytes IS NULL";
+    "UPDATE files SET bytes = $2, lines = $3, expires_at = $4, received = 0 WHERE id = $1 AND bytes IS NULL";
 /// The columns of [`crate::rows::FileRow`].
 macro_rules! files {
     () => {
@@ -56,13 +81,15 @@ macro_rules! files {
 pub(crate) const FILE: &str = concat!(files!(), " AND id = $2");
 pub(crate) const FILES_OF: &str =
     concat!(files!(), " AND (created_at, id) < ($2, $3) ORDER BY created_at DESC, id DESC LIMIT $4");
-pub(crate) const LINES: &str =
-    "SELECT number, content FROM file_lines WHERE file = $1 AND number > $2 ORDER BY number LIMIT $3";
+/// The chunks with the lines above $2 up to $3.
+pub(crate) const CHUNKS: &str = "SELECT first, lines, content FROM file_chunks WHERE file = $1 AND first <= $3 \
+     AND first >= COALESCE((SELECT MAX(first) FROM file_chunks WHERE file = $1 AND first <= $2 + 1), 0) \
+     ORDER BY first LIMIT $4";
 /// Locks a file.
 pub(crate) const LOCK_FILE: &str = "UPDATE files SET name = name WHERE id = $1 AND user_id = $2";
 pub(crate) const OPEN_BATCH_OF_FILE: &str =
     "SELECT id FROM batches WHERE file = $1 AND ended_at IS NULL LIMIT 1";
-pub(crate) const DELETE_LINES: &str = "DELETE FROM file_lines WHERE file = $1";
+pub(crate) const DELETE_CHUNKS: &str = "DELETE FROM file_chunks WHERE file = $1";
 pub(crate) const DELETE_FILE: &str = "DELETE FROM files WHERE id = $1";
 pub(crate) const OLD_FILES: &str = "SELECT id, user_id FROM files WHERE (expires_at <= $1 \
          OR (bytes IS NULL AND created_at < $2)) \
@@ -116,7 +143,7 @@ pub(crate) const LEASE_VALIDATION: &str = lease_validation!("");
 pub(crate) const LEASE_VALIDATION_POSTGRES: &str = lease_validation!(" FOR UPDATE SKIP LOCKED");
 /// Locks a batch that is open, and returns what decides about its next step.
 pub(crate) const LOCK_BATCH: &str = "UPDATE batches SET leased = leased WHERE id = $1 AND ended_at IS NULL \
-     RETURNING user_id, file, status, lines, leased, held, key_id, day, expires_at, \
+     RETURNING user_id, status, lines, leased, held, key_id, day, expires_at, \
          (SELECT funder FROM accounts WHERE id = batches.user_id) AS funder, \
          (SELECT frozen FROM accounts WHERE id = batches.user_id) AS frozen, is_cut, budget";
 pub(crate) const START_BATCH: &str = "UPDATE batches SET status = 'in_progress', lines = $2, total = $3, \
@@ -159,10 +186,11 @@ pub(crate) const LEASE_ROWS_AGAIN: &str = "UPDATE batch_rows SET lease_worker = 
      WHERE batch = $1 AND number IN (SELECT number FROM batch_rows WHERE batch = $1 AND outcome IS NULL \
          AND (lease_until <= (SELECT now FROM clock) OR lease_until > (SELECT now FROM clock) + $5) \
          ORDER BY number LIMIT $4) RETURNING number";
-/// Leases the rows of the lines above $5 up to $6.
-pub(crate) const LEASE_ROWS: &str = "INSERT INTO batch_rows (batch, number, lease_worker, lease_until) \
-     SELECT $1, number, $3, (SELECT now FROM clock) + $4 FROM file_lines \
-     WHERE file = $2 AND number > $5 AND number <= $6 RETURNING number";
+/// Leases the rows of the lines above $4 up to $5.
+pub(crate) const LEASE_ROWS: &str = "WITH RECURSIVE line (number) AS (SELECT CAST($4 AS BIGINT) + 1 \
+         UNION ALL SELECT number + 1 FROM line WHERE number < $5) \
+     INSERT INTO batch_rows (batch, number, lease_worker, lease_until) \
+     SELECT $1, number, $2, (SELECT now FROM clock) + $3 FROM line RETURNING number";
 pub(crate) const SET_LEASED: &str = "UPDATE batches SET leased = $2 WHERE id = $1";
 /// Renews the lease of a batch that is being validated.
 pub(crate) const RENEW_VALIDATION: &str = "UPDATE batches SET lease_until = (SELECT now FROM clock) + $3 \
@@ -221,8 +249,11 @@ pub(crate) const STORE_RESULTS_SIZES: &str = "UPDATE batches SET output_bytes = 
      error_bytes = COALESCE(error_bytes, $3) WHERE id = $1 AND ended_at IS NOT NULL";
 pub(crate) const NO_OUTPUT: &str = "UPDATE batches SET output_bytes = 0 WHERE id = $1";
 pub(crate) const NO_ERRORS: &str = "UPDATE batches SET error_bytes = 0 WHERE id = $1";
-/// The sizes of all results of an account.
-pub(crate) const RESULTS_TOTAL: &str = "SELECT CAST(COALESCE(SUM(COALESCE(output_bytes, 0) + COALESCE(error_bytes, 0)), 0) \
-     AS BIGINT) AS count FROM batches WHERE user_id = $1";
+/// The sizes of all results of an account and of those that are funded with it.
+pub(crate) const RESULTS_TOTAL: &str = concat!(
+    "SELECT CAST(COALESCE(SUM(COALESCE(output_bytes, 0) + COALESCE(error_bytes, 0)), 0) \
+     AS BIGINT) AS count FROM batches WHERE user_id IN ",
+    funded_with!("$1")
+);
 pub(crate) const ERASE_RESULTS: &str =
     "UPDATE batch_rows SET response = '' WHERE batch = $1 AND outcome = $2";

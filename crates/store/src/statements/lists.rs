@@ -34,7 +34,7 @@ macro_rules! lists {
 
 lists! {
     FILES_OF: "user_id", "created_at, id";
-    LINES: "file", "number";
+    CHUNKS: "file", "first";
     BATCHES_OF: "user_id", "created_at, id";
     BATCHES_WITH_RESULTS: "user_id", "created_at, id";
     SURPLUS_FAILED_BATCHES: "user_id";

@@ -170,7 +170,7 @@ async fn delete_account<C: Connection>(
         sql::ERASE_TASKS,
         sql::ERASE_WEBHOOK,
         sql::ERASE_NOTIFICATIONS,
-        sql::ERASE_FILE_LINES,
+        sql::ERASE_FILE_CHUNKS,
         sql::ERASE_FILES,
         sql::ERASE_POLLS_OF_ACCOUNT,
         sql::ERASE_BATCH_ANSWERS,

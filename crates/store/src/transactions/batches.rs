@@ -457,7 +457,7 @@ async fn lease_rows<C: Connection>(
     let further = i64::from(limit).saturating_sub(leased.len() as i64).min(batch.lines - batch.leased);
     if further > 0 && (batch.frozen == 0 || ending.is_some()) {
         let (from, to) = (batch.leased, batch.leased + further);
-        let rows = values![id, &*batch.file, &*lease.worker, lease.lasts, from, to];
+        let rows = values![id, &*lease.worker, lease.lasts, from, to];
         leased.extend(db.fetch_all::<NumberRow>(sql::LEASE_ROWS, rows).await?);
         exactly_one(db.execute(sql::SET_LEASED, values![id, to]).await?)?;
     }

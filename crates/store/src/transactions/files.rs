@@ -5,22 +5,21 @@ use futures::FutureExt;
 
 use ep_kernel::batch_id::FileId;
 use ep_kernel::caller::UserId;
-use ep_kernel::ports::{
-    FileDeletion, FileLimits, FileRecord, FileSize, FileStore, ListPosition, NewFile, StoreError,
-};
+use ep_kernel::ports::{FileDeletion, FileRecord, FileSize, FileStore, ListPosition, NewFile, StoreError};
+use ep_polling::money::MicroUsd;
 use ep_polling::time::Timestamp;
 
-use super::{Database, accounts, newest_first};
+use super::{Database, accounts, chunks, newest_first};
 use crate::engine::{Connection, Durability, Engine};
-use crate::rows::{self, FileRow, FilesTotalRow, IdRow, LineRow, OwnedRow};
+use crate::rows::{self, ChunkRow, CountRow, FileRow, FilesTotalRow, IdRow, OwnedRow, ReceivedFileRow};
 use crate::statements as sql;
 use crate::value::values;
 
 #[async_trait]
 impl<E: Engine> FileStore for Database<E> {
     async fn begin_file(&self, file: &NewFile) -> Result<(), StoreError> {
-        let NewFile { id, user, name, created_at, expires_at } = file;
-        let values = values![*id, *user, &**name, *created_at, *expires_at];
+        let NewFile { id, user, name, created_at, expires_at, quota } = file;
+        let values = values![*id, *user, &**name, *created_at, *expires_at, *quota as i64];
         match self.0.execute(Durability::ProcessCrash, sql::BEGIN_FILE, values).await? {
             1 => Ok(()),
             _ => Err(StoreError::NotFound("account")),
@@ -31,8 +30,8 @@ impl<E: Engine> FileStore for Database<E> {
         if lines.is_empty() {
             return Ok(());
         }
-        let values = values![file, first, rows::json(&lines)?];
-        self.0.execute(Durability::ProcessCrash, E::Connection::ADD_LINES, values).await.map(drop)
+        let chunks = chunks::of_lines(first, lines);
+        self.0.transact(Durability::ProcessCrash, move |db| add(db, file, chunks).boxed()).await
     }
 
     async fn complete_file(
@@ -40,10 +39,10 @@ impl<E: Engine> FileStore for Database<E> {
         file: FileId,
         size: FileSize,
         expires_at: Timestamp,
-        limits: FileLimits,
-    ) -> Result<bool, StoreError> {
+        most: u32,
+    ) -> Result<(), StoreError> {
         self.0
-            .transact(Durability::PowerLoss, move |db| complete(db, file, size, expires_at, limits).boxed())
+            .transact(Durability::PowerLoss, move |db| complete(db, file, size, expires_at, most).boxed())
             .await
     }
 
@@ -62,8 +61,20 @@ impl<E: Engine> FileStore for Database<E> {
     }
 
     async fn lines(&self, file: FileId, after: u32, limit: u32) -> Result<Vec<(u32, String)>, StoreError> {
-        let rows: Vec<LineRow> = self.0.fetch_all(sql::LINES, values![file, after, limit]).await?;
-        Ok(rows.into_iter().map(|row| (row.number as u32, row.content)).collect())
+        let to = i64::from(after) + i64::from(limit);
+        let read: Vec<ChunkRow> =
+            self.0.fetch_all(sql::CHUNKS, values![file, after, to, chunks::READ_TOGETHER]).await?;
+        chunks::lines(&read, after, limit)
+    }
+
+    async fn funds(&self, user: UserId) -> Result<MicroUsd, StoreError> {
+        let funds: Option<CountRow> = self.0.fetch_optional(sql::FUNDS_TOGETHER, values![user]).await?;
+        Ok(MicroUsd::new(funds.map_or(0, |row| row.count)))
+    }
+
+    async fn stored_bytes(&self) -> Result<u64, StoreError> {
+        let total: Option<CountRow> = self.0.fetch_optional(sql::STORED_TOTAL, &[]).await?;
+        Ok(total.map_or(0, |row| row.count.unsigned_abs()))
     }
 
     async fn delete_file(&self, user: UserId, id: FileId) -> Result<FileDeletion, StoreError> {
@@ -88,23 +99,43 @@ impl<E: Engine> FileStore for Database<E> {
     }
 }
 
+/// Adds chunks, unless the files of the account would then exceed their quota.
+async fn add<C: Connection>(db: &mut C, file: FileId, chunks: Vec<ChunkRow>) -> Result<(), StoreError> {
+    let bytes: usize = chunks.iter().map(|chunk| chunk.content.len()).sum();
+    let received: Option<ReceivedFileRow> =
+        db.fetch_optional(sql::RECEIVE_BYTES, values![file, bytes as i64]).await?;
+    fits(db, &received.ok_or(StoreError::NotFound("file"))?).await?;
+    for ChunkRow { first, lines, content } in &chunks {
+        db.execute(sql::ADD_CHUNK, values![file, *first, *lines, &**content]).await?;
+    }
+    Ok(())
+}
+
+/// Fails if the files of the account exceed their quota. Returns their number.
+async fn fits<C: Connection>(db: &mut C, file: &ReceivedFileRow) -> Result<i64, StoreError> {
+    let stored: FilesTotalRow = db.fetch_one(sql::FILES_TOTAL, values![&*file.user_id]).await?;
+    if stored.bytes > file.quota {
+        return Err(StoreError::FilesQuota(file.quota.unsigned_abs()));
+    }
+    Ok(stored.count)
+}
+
 async fn complete<C: Connection>(
     db: &mut C,
     file: FileId,
     FileSize { bytes, lines }: FileSize,
     expires_at: Timestamp,
-    limits: FileLimits,
-) -> Result<bool, StoreError> {
-    let owner: Option<IdRow> = db.fetch_optional(sql::OWNER_OF_FILE, values![file]).await?;
-    let owner = rows::user_id(&owner.ok_or(StoreError::NotFound("file"))?.id)?;
+    most: u32,
+) -> Result<(), StoreError> {
+    let received: Option<ReceivedFileRow> = db.fetch_optional(sql::RECEIVED_FILE, values![file]).await?;
+    let received = received.ok_or(StoreError::NotFound("file"))?;
     // Two files of an account are not completed at once.
-    accounts::lock_live(db, owner).await?;
-    let stored: FilesTotalRow = db.fetch_one(sql::FILES_TOTAL, values![owner]).await?;
-    if stored.bytes.unsigned_abs() + bytes > limits.bytes || stored.count >= i64::from(limits.files) {
-        return Ok(false);
+    accounts::lock_live(db, rows::user_id(&received.user_id)?).await?;
+    if fits(db, &received).await? > i64::from(most) {
+        return Err(StoreError::Conflict("the account has too many files; delete some first"));
     }
     match db.execute(sql::COMPLETE_FILE, values![file, bytes as i64, lines, expires_at]).await? {
-        1 => Ok(true),
+        1 => Ok(()),
         _ => Err(StoreError::NotFound("file")),
     }
 }
@@ -132,6 +163,6 @@ async fn expire<C: Connection>(db: &mut C, user: UserId, file: FileId) -> Result
 
 /// Deletes a file with its lines.
 pub(super) async fn erase<C: Connection>(db: &mut C, file: &str) -> Result<(), StoreError> {
-    db.execute(sql::DELETE_LINES, values![file]).await?;
+    db.execute(sql::DELETE_CHUNKS, values![file]).await?;
     db.execute(sql::DELETE_FILE, values![file]).await.map(drop)
 }

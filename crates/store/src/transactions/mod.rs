@@ -18,6 +18,7 @@ mod agent_pushes;
 mod agent_tasks;
 mod batches;
 mod checkouts;
+mod chunks;
 pub(crate) mod conversion;
 mod deposits;
 pub(crate) mod erased_batches;

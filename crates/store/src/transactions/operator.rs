@@ -7,8 +7,8 @@ use futures::FutureExt;
 
 use ep_kernel::caller::UserId;
 use ep_kernel::ports::{
-    CreditOutcome, IdentityRecord, IntegrityCheck, MAX_LISTED_USERS, RevokedCredentials, StoreError,
-    UserAdmin, UserRecord,
+    CreditOutcome, DatabaseSize, IdentityRecord, IntegrityCheck, MAX_LISTED_USERS, RevokedCredentials,
+    StoreError, UserAdmin, UserRecord,
 };
 use ep_polling::money::MicroUsd;
 use ep_polling::time::Timestamp;
@@ -35,6 +35,10 @@ impl<E: Engine> UserAdmin for Database<E> {
 
     async fn check_integrity(&self, check: IntegrityCheck) -> Result<Vec<String>, StoreError> {
         self.0.check_integrity(check).await
+    }
+
+    async fn database_size(&self) -> Result<DatabaseSize, StoreError> {
+        self.0.database_size().await
     }
 
     async fn freeze(&self, user: UserId, frozen: bool) -> Result<(), StoreError> {

@@ -136,6 +136,7 @@ impl World {
             worker: worker.to_owned(),
             lease: Duration::from_secs(60),
             at_once: 4,
+            max_stored: 1 << 30,
             endpoints: vec![ENDPOINT],
         };
         let batches = Arc::new(Batches::new(ports, settings));

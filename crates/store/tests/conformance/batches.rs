@@ -6,9 +6,8 @@ use ep_kernel::batch_id::{BatchId, FileId};
 use ep_kernel::caller::UserId;
 use ep_kernel::ports::{
     AgentTask, AnswerCounts, AnswerRecord, AttemptOutcome, BatchError, BatchLimits, BatchMoney, BatchStart,
-    BatchStatus, BatchTerms, CheckedRows, FileDeletion, FileLimits, FileSize, LeasedRows, ListPosition,
-    NewBatch, NewFile, NotificationState, RowAnswer, RowEnd, RowKind, RowResult, StoreError, TaskState,
-    TaskWork,
+    BatchStatus, BatchTerms, CheckedRows, FileDeletion, FileSize, LeasedRows, ListPosition, NewBatch,
+    NewFile, NotificationState, RowAnswer, RowEnd, RowKind, RowResult, StoreError, TaskState, TaskWork,
 };
 use ep_kernel::webhook_url::WebhookUrl;
 use ep_polling::agreement::Agreement;
@@ -33,13 +32,16 @@ on_both_engines!(
     a_task_added_while_its_batch_ends_gets_its_final_state,
 );
 
-const LIMITS: FileLimits = FileLimits { bytes: 1_000, files: 5 };
+/// Maximum number of files of an account.
+const MOST: u32 = 5;
+/// Maximum number of bytes of the files of an account.
+const QUOTA: u64 = 1_000;
 
 pub(crate) async fn file(db: &TestDatabase, user: UserId, lines: &[&str]) -> FileId {
     let files = db.store.files();
     let id = FileId::from_random(random());
     let name = "rows.jsonl".to_owned();
-    let new = NewFile { id, user, name, created_at: at(5), expires_at: at(10) };
+    let new = NewFile { id, user, name, created_at: at(5), expires_at: at(10), quota: QUOTA };
     files.begin_file(&new).await.unwrap();
     let lines: Vec<String> = lines.iter().map(|line| format!("{line}\n")).collect();
     let (first, rest) = lines.split_at(1);
@@ -47,7 +49,7 @@ pub(crate) async fn file(db: &TestDatabase, user: UserId, lines: &[&str]) -> Fil
     files.add_lines(id, 2, rest).await.unwrap();
     let bytes = lines.iter().map(|line| line.len() as u64).sum();
     let size = FileSize { bytes, lines: lines.len() as u32 };
-    assert!(files.complete_file(id, size, at(1_000_000), LIMITS).await.unwrap());
+    files.complete_file(id, size, at(1_000_000), MOST).await.unwrap();
     id
 }
 
@@ -114,21 +116,26 @@ async fn files_are_lines_that_are_visible_once_complete(db: TestDatabase) {
         name: "a".to_owned(),
         created_at: at(1),
         expires_at: at(9),
+        quota: QUOTA,
     };
     files.begin_file(&new).await.unwrap();
     let text = "{\"text\":\"\\u0000 \u{1F600}\"}\r\n".to_owned();
     files.add_lines(new.id, 1, &[text.clone(), "\n".to_owned()]).await.unwrap();
     assert_eq!(files.file(user, new.id).await.unwrap(), None);
     let size = |bytes| FileSize { bytes, lines: 2 };
-    assert!(!files.complete_file(new.id, size(1_001), at(20), LIMITS).await.unwrap());
-    assert!(files.complete_file(new.id, size(900), at(20), LIMITS).await.unwrap());
-    let again = files.complete_file(new.id, size(1), at(20), LIMITS).await;
+    let too_many = files.complete_file(new.id, size(900), at(20), 0).await;
+    assert!(matches!(too_many, Err(StoreError::Conflict(_))), "{too_many:?}");
+    files.complete_file(new.id, size(900), at(20), MOST).await.unwrap();
+    let again = files.complete_file(new.id, size(1), at(20), MOST).await;
     assert!(matches!(again, Err(StoreError::NotFound(_))), "{again:?}");
     let stored = files.file(user, new.id).await.unwrap().unwrap();
     assert_eq!((stored.bytes, stored.lines, stored.expires_at), (900, 2, at(20)));
     assert_eq!(files.file(other, new.id).await.unwrap(), None);
     assert_eq!(files.lines(new.id, 0, 9).await.unwrap(), [(1, text), (2, "\n".to_owned())]);
     assert_eq!(files.lines(new.id, 1, 9).await.unwrap().len(), 1);
+
+    let late = files.add_lines(new.id, 3, &["x\n".to_owned()]).await;
+    assert!(matches!(late, Err(StoreError::NotFound("file"))), "{late:?}");
 
     let second = file(&db, user, &["x", "y"]).await;
     let listed = files.files_of(user, None, 9).await.unwrap();
@@ -505,6 +512,7 @@ async fn ended_batches_and_old_files_are_deleted(db: TestDatabase) {
         name: "a".to_owned(),
         created_at: at(50),
         expires_at: at(2_000_000),
+        quota: QUOTA,
     };
     files.begin_file(&unfinished).await.unwrap();
     assert_eq!(files.delete_old_files(at(999_999), at(50), 9).await.unwrap(), 0);

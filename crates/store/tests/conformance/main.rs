@@ -27,6 +27,7 @@ mod credits;
 mod deposits;
 mod erased_batches;
 mod evaluations;
+mod file_storage;
 mod health;
 mod history;
 mod holds;
