@@ -116,6 +116,7 @@ impl Service {
             clock: Arc::clone(&clock),
             entropy: Arc::clone(&entropy),
             ended_tasks: polls.ended_tasks(),
+            tasks: Tasks::default(),
         };
         let batch_settings = BatchSettings {
             billing: true,

@@ -20,6 +20,13 @@ ALTER TABLE files ADD COLUMN received BIGINT NOT NULL DEFAULT 0 CHECK (received 
 ALTER TABLE files ADD COLUMN quota BIGINT NOT NULL DEFAULT 0;
 UPDATE files SET received = COALESCE((SELECT SUM(octet_length(content)) FROM file_lines WHERE file = files.id), 0)
     WHERE bytes IS NULL;
+
+-- `stored_at` is the time at which the newest line was stored, `request_ref` the reference of the request, and `sha256` the digest of
+-- the content, if there is a reference.
+ALTER TABLE files ADD COLUMN stored_at BIGINT NOT NULL DEFAULT 0;
+ALTER TABLE files ADD COLUMN request_ref TEXT;
+ALTER TABLE files ADD COLUMN sha256 TEXT;
+CREATE UNIQUE INDEX files_requests ON files (request_ref);
 CREATE INDEX files_sizes ON files (user_id, bytes, received);
 
 DROP TABLE file_lines;

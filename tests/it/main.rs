@@ -106,6 +106,7 @@ mod streams;
 mod surfaces;
 mod telemetry;
 mod unknown_arguments;
+mod uploads;
 mod upstreams;
 mod wallets;
 mod webhooks;

@@ -1,6 +1,6 @@
 //! `create_batch`: accepts many questions, and answers them in the background.
 
-use ep_kernel::batches::{BatchRequest, MAX_ROWS, RETENTION};
+use ep_kernel::batches::{BatchRequest, BatchRows, MAX_ROWS, RETENTION};
 use ep_kernel::ctx::Ctx;
 use ep_kernel::fault::{Fault, Kind};
 use ep_kernel::ports::{BatchTerms, Models};
@@ -147,8 +147,7 @@ impl Tool for CreateBatch {
         let notify =
             input.notify_url.as_deref().map(|url| cx.webhooks().check("notify_url", url)).transpose()?;
         let polls = PollQuestion::SPEC.rest.map_or("", |rest| rest.path);
-        let is_inline = !input.rows.is_empty();
-        let (file, endpoint) = match (input.rows.is_empty(), &input.input_file_id) {
+        let (rows, endpoint) = match (input.rows.is_empty(), &input.input_file_id) {
             (true, None) => {
                 return Err(Fault::invalid(
                     "rows",
@@ -162,16 +161,9 @@ impl Tool for CreateBatch {
                 let file = id.parse().map_err(|_| {
                     Fault::invalid("input_file_id", "must be the id of a file: file- and 32 digits")
                 })?;
-                (file, input.endpoint.as_deref().unwrap_or(polls).to_owned())
+                (BatchRows::File(file), input.endpoint.as_deref().unwrap_or(polls).to_owned())
             }
-            (false, None) => {
-                let lines = lines(input.rows, &defaults, polls)?;
-                let file = cx.batches().begin_file(user, "rows.jsonl").await?;
-                let mut upload = cx.batches().receive(file);
-                upload.write(lines.as_bytes()).await?;
-                cx.batches().complete_file(user, file, upload, RETENTION).await?;
-                (file, polls.to_owned())
-            }
+            (false, None) => (BatchRows::Lines(lines(input.rows, &defaults, polls)?), polls.to_owned()),
         };
         let terms = BatchTerms {
             endpoint,
@@ -182,18 +174,13 @@ impl Tool for CreateBatch {
         let request = BatchRequest {
             user,
             key: cx.caller.capped_key().map(|capped| capped.key),
-            file,
             terms,
             keep: RETENTION,
             notify,
             request_ref: cx.request_ref.clone(),
         };
-        let created = cx.batches().create(request).await.map(|created| created.record);
-        // The request was refused, or repeats another one.
-        if is_inline && created.as_ref().map_or(true, |batch| batch.file != file) {
-            cx.batches().discard_file(user, file).await;
-        }
-        Ok(BatchState::of(cx, &created?))
+        let created = cx.batches().create(request, rows).await?;
+        Ok(BatchState::of(cx, &created.record))
     }
 }
 

@@ -307,7 +307,7 @@ impl Ctx {
     }
 
     /// Returns the files and batches of accounts.
-    pub fn batches(&self) -> &Batches {
+    pub fn batches(&self) -> &Arc<Batches> {
         &self.ports.batches
     }
 

@@ -182,7 +182,7 @@ pub async fn service(config: &Config, environment: Environment) -> anyhow::Resul
     let links = Arc::new(if links { site.links.clone() } else { Links::default() });
     let targets = PublicTargets::new(config.webhooks.allowed_networks.clone());
     let sender: Arc<dyn WebhookSender> = Arc::new(HttpWebhooks::new(targets, &http)?);
-    let batches = batches(&shared, &polls, lease);
+    let batches = batches(&shared, &polls, &tasks, lease);
     let webhooks = webhooks(&shared, &sender, &polls, &links);
     let app = App {
         ports: Arc::new(ToolPorts {
@@ -258,13 +258,19 @@ pub async fn service(config: &Config, environment: Environment) -> anyhow::Resul
 }
 
 /// Returns the files and batches of accounts.
-fn batches(shared: &AssemblyContext<'_>, polls: &PollExecutor, lease: Duration) -> Arc<Batches> {
+fn batches(
+    shared: &AssemblyContext<'_>,
+    polls: &PollExecutor,
+    tasks: &Tasks,
+    lease: Duration,
+) -> Arc<Batches> {
     let ports = batches::Ports {
         store: shared.store.batches(),
         files: shared.store.files(),
         clock: Arc::clone(shared.clock),
         entropy: Arc::clone(shared.entropy),
         ended_tasks: polls.ended_tasks(),
+        tasks: tasks.clone(),
     };
     let settings = BatchSettings {
         billing: shared.config.charges(),

@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use axum::body::Body;
 use axum::http::{HeaderMap, Response};
-use ep_kernel::batch_id::BatchId;
-use ep_kernel::batches::{BatchRequest, CreatedBatch, RETENTION, no_such_batch};
+use ep_kernel::batch_id::{BatchId, FileId};
+use ep_kernel::batches::{BatchRequest, BatchRows, CreatedBatch, RETENTION, no_such_batch};
 use ep_kernel::fault::{Fault, Kind};
 use ep_kernel::guard::Admission;
 use ep_kernel::idempotency::check_key;
@@ -64,16 +64,15 @@ pub(super) async fn create(exchange: Exchange, admission: Admission) -> Result<R
     let request = BatchRequest {
         user,
         key: admission.caller.capped_key().map(|capped| capped.key),
-        file,
         terms: BatchTerms { endpoint, defaults, max_cost, metadata },
         keep,
         notify: None,
         request_ref: key.map(|key| format!("v1-batch-{user}-{key}")),
     };
-    let repeated = if is_retry(&parts.headers) { repeated(&state, &request).await? } else { None };
+    let repeated = if is_retry(&parts.headers) { repeated(&state, &request, file).await? } else { None };
     let CreatedBatch { record, is_repeated } = match repeated {
         Some(record) => CreatedBatch { record, is_repeated: true },
-        None => create_new(&state, request).await?,
+        None => create_new(&state, request, file).await?,
     };
     let mut response = json_response(200, &shown(&record));
     if is_repeated {
@@ -83,9 +82,9 @@ pub(super) async fn create(exchange: Exchange, admission: Admission) -> Result<R
 }
 
 /// Creates a batch, or finds the one that an earlier request with the same key has created.
-async fn create_new(state: &AppState, request: BatchRequest) -> Result<CreatedBatch, Fault> {
-    let (file, terms) = (request.file, request.terms.clone());
-    let created = state.app.ports.batches.create(request).await?;
+async fn create_new(state: &AppState, request: BatchRequest, file: FileId) -> Result<CreatedBatch, Fault> {
+    let terms = request.terms.clone();
+    let created = state.app.ports.batches.create(request, BatchRows::File(file)).await?;
     if created.record.file == file && created.record.terms == terms {
         return Ok(created);
     }
@@ -94,11 +93,15 @@ async fn create_new(state: &AppState, request: BatchRequest) -> Result<CreatedBa
 }
 
 /// Returns the batch that an earlier attempt of the same request has created.
-async fn repeated(state: &AppState, request: &BatchRequest) -> Result<Option<BatchRecord>, Fault> {
+async fn repeated(
+    state: &AppState,
+    request: &BatchRequest,
+    file: FileId,
+) -> Result<Option<BatchRecord>, Fault> {
     let since = state.app.ports.clock.now().before(REPEATED_WITHIN);
     let newest = state.app.ports.batches.batches_of(request.user, None, USUAL_PAGE).await?;
     let is_same = |batch: &BatchRecord| {
-        let is_same = batch.file == request.file && batch.terms == request.terms;
+        let is_same = batch.file == file && batch.terms == request.terms;
         is_same && batch.created_at > since && batch.status != BatchStatus::Failed
     };
     Ok(newest.into_iter().find(is_same))

@@ -9,17 +9,19 @@ use axum::BoxError;
 use axum::body::{Body, Bytes};
 use axum::http::Response;
 use axum::http::header::CONTENT_TYPE;
-use ep_kernel::batch_id::FileId;
-use ep_kernel::batches::{Batches, MAX_FILE_BYTES, MIN_RETENTION, RETENTION, Upload};
+use ep_kernel::batches::{
+    Batches, FileRequest, MAX_FILE_BYTES, MIN_RETENTION, RETENTION, ReceivedFile, Upload, UploadPermit,
+};
 use ep_kernel::caller::UserId;
 use ep_kernel::fault::{Fault, Kind};
 use ep_kernel::guard::Admission;
+use ep_kernel::idempotency::check_key;
 use futures::{Stream, StreamExt};
 use multer::{Constraints, Multipart, SizeLimit};
 
 use super::files::stored;
 use super::lists::account;
-use crate::http::{Exchange, json as json_response};
+use crate::http::{Exchange, json as json_response, replayed};
 
 /// Maximum size of an upload: the file, and the parts around it.
 pub(super) const MAX_UPLOAD: usize = MAX_FILE_BYTES as usize + (64 << 10);
@@ -42,18 +44,23 @@ struct Form {
     seconds: Option<String>,
 }
 
-/// The parts of an upload.
-struct Received<'a> {
+/// The request of an upload, and its parts so far.
+struct Receiving<'a> {
+    batches: &'a Batches,
+    user: UserId,
+    permit: UploadPermit,
+    request_ref: Option<String>,
     form: Form,
-    file: Option<(FileId, Upload<'a>)>,
+    file: Option<Upload>,
 }
 
 /// Receives a file. Its parts can come in any order, so it is stored before its purpose is known.
 pub(super) async fn upload(exchange: Exchange, admission: Admission) -> Result<Response<Body>, Fault> {
     let user = account(&admission)?;
-    let Exchange { state, request, .. } = exchange;
-    let batches = &state.app.ports.batches;
-    let _permit = batches.begin_upload(user)?;
+    let Exchange { state, head, request, .. } = exchange;
+    let batches = &*state.app.ports.batches;
+    let key = head.idempotency_key.as_deref().map(check_key).transpose()?;
+    let permit = batches.begin_upload(user).await?;
     let (parts, body) = request.into_parts();
     let kind = parts.headers.get(CONTENT_TYPE).and_then(|kind| kind.to_str().ok()).unwrap_or_default();
     let boundary = multer::parse_boundary(kind).map_err(|_| {
@@ -63,72 +70,96 @@ pub(super) async fn upload(exchange: Exchange, admission: Admission) -> Result<R
     let sizes = SizeLimit::new().whole_stream(MAX_UPLOAD as u64).per_field(MAX_FIELD);
     let limits = Constraints::new().size_limit(sizes.for_field("file", MAX_FILE_BYTES));
     let left = Arc::new(AtomicU64::new(MAX_BETWEEN));
-    let mut fields = Multipart::with_constraints(metered(body, Arc::clone(&left)), boundary, limits);
-    let mut received = Received { form: Form::default(), file: None };
-    let reading = received.read(batches, user, &mut fields, &left);
-    let outcome = tokio::time::timeout(WHOLE_TIMEOUT, reading).await.unwrap_or_else(|_| {
+    let fields = Multipart::with_constraints(metered(body, Arc::clone(&left)), boundary, limits);
+    let mut receiving = Receiving {
+        batches,
+        user,
+        permit,
+        request_ref: key.map(|key| format!("v1-file-{user}-{key}")),
+        form: Form::default(),
+        file: None,
+    };
+    let received = tokio::time::timeout(WHOLE_TIMEOUT, receiving.receive(fields, &left)).await;
+    let received = received.unwrap_or_else(|_| {
         let text =
             format!("the upload took more than {} minutes; split the file", WHOLE_TIMEOUT.as_secs() / 60);
         Err(Fault::new(Kind::IncompleteBody, text))
     });
-    let Received { form, file } = received;
-    let Some((id, upload)) = file else {
-        let missing =
-            Fault::invalid("file", "is missing: send the requests in the field file, one on each line");
-        return Err(outcome.err().unwrap_or(missing));
-    };
-    let completing = async {
-        outcome?;
-        batches.complete_file(user, id, upload, form.retention()?).await
-    };
-    match completing.await {
-        Ok(record) => Ok(json_response(200, &stored(&record))),
-        Err(fault) => {
-            batches.discard_file(user, id).await;
-            Err(fault)
+    let Receiving { form, file, .. } = receiving;
+    let retention = received.and_then(|()| form.retention());
+    let ReceivedFile { record, is_repeated } = match (file, retention) {
+        (Some(file), Ok(keep)) => file.complete(keep).await?,
+        (Some(file), Err(fault)) => {
+            file.abandon().await;
+            return Err(fault);
         }
+        (None, Err(fault)) => return Err(fault),
+        (None, Ok(_)) => {
+            let text = "is missing: send the requests in the field file, one on each line";
+            return Err(Fault::invalid("file", text));
+        }
+    };
+    let mut response = json_response(200, &stored(&record));
+    if is_repeated {
+        replayed(&mut response);
     }
+    Ok(response)
 }
 
-impl<'a> Received<'a> {
-    async fn read(
-        &mut self,
-        batches: &'a Batches,
-        user: UserId,
-        fields: &mut Multipart<'_>,
-        left: &AtomicU64,
-    ) -> Result<(), Fault> {
+impl Receiving<'_> {
+    /// Receives all fields.
+    async fn receive(&mut self, mut fields: Multipart<'_>, left: &AtomicU64) -> Result<(), Fault> {
         loop {
             left.store(MAX_BETWEEN, Ordering::Relaxed);
-            let Some(mut field) = in_time(fields.next_field()).await? else { return Ok(()) };
+            let Some(mut field) = next(&self.permit, fields.next_field()).await? else { return Ok(()) };
             left.store(u64::MAX, Ordering::Relaxed);
             let name = field.name().unwrap_or_default().to_owned();
-            let text = match name.as_str() {
-                "file" if self.file.is_none() => {
-                    let id = batches.begin_file(user, field.file_name().unwrap_or("upload")).await?;
-                    let (_, upload) = self.file.insert((id, batches.receive(id)));
-                    while let Some(part) = in_time(field.chunk()).await? {
-                        upload.write(&part).await?;
-                    }
-                    continue;
+            if name != "file" {
+                let text = next(&self.permit, field.text()).await?;
+                if self.form.member(&name).is_some_and(|member| member.replace(text).is_some()) {
+                    return Err(Fault::invalid(name, "occurs twice: send it once"));
                 }
-                "file" => return Err(Fault::invalid("file", "occurs twice: send one file")),
-                "purpose" => &mut self.form.purpose,
-                "expires_after[anchor]" => &mut self.form.anchor,
-                "expires_after[seconds]" => &mut self.form.seconds,
-                _ => {
-                    in_time(field.bytes()).await?;
-                    continue;
-                }
-            };
-            if text.replace(in_time(field.text()).await?).is_some() {
-                return Err(Fault::invalid(name, "occurs twice: send it once"));
+                continue;
+            }
+            if self.file.is_some() {
+                return Err(Fault::invalid("file", "occurs twice: send one file"));
+            }
+            let file = self.file.insert(self.batches.receive(FileRequest {
+                user: self.user,
+                name: field.file_name().unwrap_or("upload").to_owned(),
+                request_ref: self.request_ref.take(),
+            }));
+            while let Some(part) = next(&self.permit, field.chunk()).await? {
+                self.permit.received(part.len() as u64);
+                file.write(&part).await?;
             }
         }
     }
 }
 
+/// Waits for a part of an upload, as long as it has its place.
+async fn next<T>(
+    permit: &UploadPermit,
+    part: impl Future<Output = Result<T, multer::Error>>,
+) -> Result<T, Fault> {
+    tokio::select! {
+        biased;
+        fault = permit.lost() => Err(fault),
+        part = in_time(part) => part,
+    }
+}
+
 impl Form {
+    /// Returns the member for a field.
+    fn member(&mut self, name: &str) -> Option<&mut Option<String>> {
+        match name {
+            "purpose" => Some(&mut self.purpose),
+            "expires_after[anchor]" => Some(&mut self.anchor),
+            "expires_after[seconds]" => Some(&mut self.seconds),
+            _ => None,
+        }
+    }
+
     /// Checks the fields. Returns the time for which the file is stored.
     fn retention(&self) -> Result<Duration, Fault> {
         if self.purpose.as_deref() != Some("batch") {

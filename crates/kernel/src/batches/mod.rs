@@ -9,6 +9,7 @@ mod notifications;
 mod quota;
 mod room;
 mod runner;
+mod slots;
 mod upload;
 mod validation;
 mod worker;
@@ -19,11 +20,12 @@ use std::time::Duration;
 use tokio::sync::Notify;
 
 pub use notifications::BatchNotifications;
-use quota::Quota;
 use room::Room;
 pub use runner::{RowResponse, RowRunner};
-use upload::Uploads;
-pub use upload::{MAX_FILE_BYTES, Upload, UploadPermit};
+use slots::Slots;
+pub use slots::UploadPermit;
+use upload::Receiver;
+pub use upload::{FileRequest, MAX_FILE_BYTES, ReceivedFile, Upload};
 pub use validation::MAX_ROWS;
 
 use crate::batch_id::{BatchId, FileId};
@@ -31,10 +33,12 @@ use crate::caller::{KeyId, UserId};
 use crate::fault::{Fault, Kind, shown};
 use crate::ports::{
     AnswerCounts, AnswerRecord, BatchLimits, BatchRecord, BatchStatus, BatchStore, BatchTerms, Clock,
-    Entropy, FileDeletion, FileRecord, FileStore, ListPosition, NewBatch, NewFile, RowKind,
+    Entropy, FileDeletion, FileRecord, FileStore, ListPosition, NewBatch, RowKind,
 };
+use crate::tasks::Tasks;
 use crate::webhook_url::WebhookUrl;
 use ep_polling::agreement::Agreement;
+use ep_polling::money::MicroUsd;
 
 /// Time for which files and results are stored, unless their owner chooses another one.
 pub const RETENTION: Duration = Duration::from_hours(30 * 24);
@@ -46,10 +50,12 @@ const WINDOW: Duration = Duration::from_hours(24);
 const MAX_OPEN: u32 = 50;
 /// Maximum number of failed batches of an account.
 const MAX_FAILED: u32 = 100;
+/// The name of a file with the lines of a batch.
+const ROWS_NAME: &str = "rows.jsonl";
 /// Results that are read together.
 const READ_TOGETHER: u32 = 100;
-/// Time for receiving a file. Later it counts as abandoned.
-const RECEIVED_WITHIN: Duration = Duration::from_hours(2);
+/// Time without a stored line after which a file that is being received counts as abandoned.
+const UNFINISHED: Duration = Duration::from_mins(5);
 
 /// The dependencies of batches.
 pub struct Ports {
@@ -63,6 +69,8 @@ pub struct Ports {
     pub entropy: Arc<dyn Entropy>,
     /// Signalled when the task of an agent may have ended.
     pub ended_tasks: Arc<Notify>,
+    /// Background work: files are stored in tasks.
+    pub tasks: Tasks,
 }
 
 /// The operator's settings for batches.
@@ -89,8 +97,6 @@ pub struct BatchRequest {
     pub user: UserId,
     /// The key that pays, if its spending is capped.
     pub key: Option<KeyId>,
-    /// The file of the rows.
-    pub file: FileId,
     /// The terms of the rows.
     pub terms: BatchTerms,
     /// The time for which the results are stored.
@@ -99,6 +105,15 @@ pub struct BatchRequest {
     pub notify: Option<WebhookUrl>,
     /// The reference of the request: a repetition gets the same batch.
     pub request_ref: Option<String>,
+}
+
+/// The rows of a new batch.
+#[derive(Debug, Clone)]
+pub enum BatchRows {
+    /// Those of a stored file.
+    File(FileId),
+    /// These lines, which become a file.
+    Lines(String),
 }
 
 /// A batch after a request to create it.
@@ -127,16 +142,25 @@ pub struct Batches {
     ended: Arc<Notify>,
     /// Signalled at the same time: for the push notifications of its task.
     ended_tasks: Arc<Notify>,
-    uploads: Uploads,
-    room: Room,
+    slots: Slots,
+    room: Arc<Room>,
+    receiver: Receiver,
 }
 
 impl Batches {
     /// Creates the service.
     pub fn new(ports: Ports, settings: BatchSettings) -> Self {
-        let Ports { store, files, clock, entropy, ended_tasks } = ports;
+        let Ports { store, files, clock, entropy, ended_tasks, tasks } = ports;
         let BatchSettings { billing, worker, lease: lasts, at_once, max_stored, endpoints } = settings;
-        let room = Room::new(Arc::clone(&files), Arc::clone(&clock), max_stored);
+        let room = Arc::new(Room::new(Arc::clone(&files), Arc::clone(&clock), max_stored));
+        let receiver = Receiver {
+            files: Arc::clone(&files),
+            room: Arc::clone(&room),
+            clock: Arc::clone(&clock),
+            entropy: Arc::clone(&entropy),
+            tasks,
+            billing,
+        };
         let (changed, ended) = (Notify::new(), Arc::default());
         Self {
             store,
@@ -151,8 +175,9 @@ impl Batches {
             changed,
             ended,
             ended_tasks,
-            uploads: Uploads::default(),
+            slots: Slots::default(),
             room,
+            receiver,
         }
     }
 
@@ -162,47 +187,15 @@ impl Batches {
         self.ended_tasks.notify_one();
     }
 
-    /// Admits an upload. [`Kind::Busy`] if the account or the process receives too many files already.
-    pub fn begin_upload(&self, user: UserId) -> Result<UploadPermit, Fault> {
-        self.uploads.begin(user)
+    /// Admits an upload. [`Kind::Busy`] if the account, accounts without money, or the process receive too many files already.
+    pub async fn begin_upload(&self, user: UserId) -> Result<UploadPermit, Fault> {
+        let is_paid = !self.receiver.billing || self.files.funds(user).await? > MicroUsd::ZERO;
+        self.slots.begin(user, is_paid)
     }
 
-    /// Returns what an account may store at its present balance.
-    async fn quota(&self, user: UserId) -> Result<Quota, Fault> {
-        if !self.billing {
-            return Ok(Quota::WITHOUT_BILLING);
-        }
-        Ok(Quota::of(self.files.funds(user).await?))
-    }
-
-    /// Begins to receive a file. Returns its id. [`Kind::StorageFull`] if the service has no room.
-    pub async fn begin_file(&self, user: UserId, name: &str) -> Result<FileId, Fault> {
-        self.room.take(0).await?;
-        let quota = self.quota(user).await?.files;
-        let id = FileId::from_random(self.entropy.bytes());
-        let now = self.clock.now();
-        let name = name.chars().filter(|c| !c.is_control()).take(200).collect();
-        let file = NewFile { id, user, name, created_at: now, expires_at: now.after(RETENTION), quota };
-        self.files.begin_file(&file).await?;
-        Ok(id)
-    }
-
-    /// Receives the content of a file that has begun.
-    pub fn receive(&self, id: FileId) -> Upload<'_> {
-        Upload::new(&*self.files, &self.room, id)
-    }
-
-    /// Completes a received file.
-    pub async fn complete_file(
-        &self,
-        user: UserId,
-        id: FileId,
-        upload: Upload<'_>,
-        keep: Duration,
-    ) -> Result<FileRecord, Fault> {
-        let expires_at = self.clock.now().after(keep);
-        upload.complete(expires_at).await?;
-        self.files.file(user, id).await?.ok_or_else(|| no_such_file(&id.to_string()))
+    /// Begins to receive a file. Its upload fails with [`Kind::StorageFull`] if the service has no room.
+    pub fn receive(&self, request: FileRequest) -> Upload {
+        self.receiver.receive(request)
     }
 
     /// Deletes a file. [`Kind::Conflict`] while an open batch reads it.
@@ -214,13 +207,6 @@ impl Batches {
                 let message = format!("{batch} reads this file; wait until it has ended, or cancel it");
                 Err(Fault::new(Kind::Conflict, message))
             }
-        }
-    }
-
-    /// Deletes a file that is not needed. One that an open batch reads stays. A failure is logged, because the file expires.
-    pub async fn discard_file(&self, user: UserId, id: FileId) {
-        if let Err(error) = self.files.delete_file(user, id).await {
-            tracing::warn!(%error, "failed to delete a file that is not needed; it is deleted when it expires");
         }
     }
 
@@ -245,18 +231,47 @@ impl Batches {
     }
 
     /// Creates a batch, or finds the one that an earlier request with the same reference has created.
-    /// [`Kind::StorageFull`] if the service has no room for results.
-    pub async fn create(&self, request: BatchRequest) -> Result<CreatedBatch, Fault> {
-        let BatchRequest { user, key, file, terms, keep, notify, request_ref } = request;
-        if !self.endpoints.contains(&terms.endpoint.as_str()) {
+    /// [`Kind::StorageFull`] if the service has no room for rows or results.
+    pub async fn create(
+        self: &Arc<Self>,
+        request: BatchRequest,
+        rows: BatchRows,
+    ) -> Result<CreatedBatch, Fault> {
+        if !self.endpoints.contains(&request.terms.endpoint.as_str()) {
             let rule = format!("must be one of {}", self.endpoints.join(", "));
             return Err(Fault::invalid("endpoint", rule));
         }
+        match rows {
+            BatchRows::File(file) => self.create_from(request, file).await,
+            BatchRows::Lines(lines) => {
+                // The request may end meanwhile: a file without its batch would stay.
+                let batches = Arc::clone(self);
+                let creating = async move { batches.create_with_lines(request, &lines).await };
+                self.receiver.tasks.spawn(creating).await.map_err(Fault::internal)?
+            }
+        }
+    }
+
+    /// Stores the lines of a new batch as a file, and creates the batch. The file stays only if the batch reads it.
+    async fn create_with_lines(&self, request: BatchRequest, lines: &str) -> Result<CreatedBatch, Fault> {
+        let user = request.user;
+        let mut upload = self.receive(FileRequest { user, name: ROWS_NAME.to_owned(), request_ref: None });
+        upload.write(lines.as_bytes()).await?;
+        let file = upload.complete(RETENTION).await?.record.id;
+        let created = self.create_from(request, file).await;
+        if created.as_ref().map_or(true, |created| created.record.file != file) {
+            self.receiver.discard(user, file).await;
+        }
+        created
+    }
+
+    async fn create_from(&self, request: BatchRequest, file: FileId) -> Result<CreatedBatch, Fault> {
+        let BatchRequest { user, key, terms, keep, notify, request_ref } = request;
         self.file(user, file).await?;
         self.room.take(0).await?;
         let limits = BatchLimits {
             open: MAX_OPEN,
-            results_bytes: self.quota(user).await?.results,
+            results_bytes: self.receiver.quota(user).await?.results,
             failed: MAX_FAILED,
         };
         let created_at = self.clock.now();
@@ -384,7 +399,7 @@ impl Batches {
         const AT_ONCE: u32 = 20;
         let now = self.clock.now();
         while self.store.delete_old_batches(now, AT_ONCE).await? == u64::from(AT_ONCE) {}
-        let unfinished = now.before(RECEIVED_WITHIN);
+        let unfinished = now.before(UNFINISHED);
         while self.files.delete_old_files(now, unfinished, AT_ONCE).await? == u64::from(AT_ONCE) {}
         Ok(())
     }

@@ -1,17 +1,26 @@
 //! Files on their way in: split into lines and stored as they arrive, in bounded memory.
+//!
+//! A task of its own stores a file. A request can end at any moment, for example because its stream was reset; the task then
+//! deletes what it has stored. No call of the database is ever dropped.
 
-use std::collections::HashMap;
-use std::collections::hash_map::Entry;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
-use super::quota;
+use sha2::{Digest, Sha256};
+use tokio::sync::mpsc;
+use tokio::task::JoinHandle;
+use tokio::time::Instant;
+
+use super::quota::{self, Quota};
 use super::room::Room;
+use super::{RETENTION, UNFINISHED, no_such_file};
 use crate::batch_id::FileId;
 use crate::caller::UserId;
 use crate::fault::{Fault, Kind};
-use crate::ports::{FileSize, FileStore};
-use ep_polling::time::Timestamp;
+use crate::ports::{
+    BegunFile, Clock, EarlierFile, Entropy, FileContent, FileRecord, FileStore, NewFile, StoreError,
+};
+use crate::tasks::Tasks;
 
 /// Maximum size of a file, in bytes.
 pub const MAX_FILE_BYTES: u64 = 200 << 20;
@@ -21,79 +30,269 @@ const MAX_LINE_BYTES: usize = 1 << 20;
 const MAX_FILES: u32 = 10_000;
 /// Maximum number of lines of a file.
 const MAX_LINES: u32 = 200_000;
-/// Maximum number of files that this process receives at once.
-const MAX_UPLOADS: u32 = 32;
-/// Maximum number of files that this process receives at once from an account.
-const MAX_UPLOADS_OF_ACCOUNT: u32 = 4;
 /// Bytes of lines that are stored together.
 const STORED_TOGETHER: usize = 256 << 10;
+/// Time after which fewer lines are stored, so that a slow upload does not count as abandoned.
+const STORED_WITHIN: Duration = Duration::from_mins(1);
+/// Maximum length of a name, in characters.
+const MAX_NAME: usize = 200;
 
-/// The uploads in progress, by account.
-#[derive(Default)]
-pub(super) struct Uploads(Arc<Mutex<HashMap<UserId, u32>>>);
-
-/// The right to receive one file, given back when dropped.
-pub struct UploadPermit {
-    user: UserId,
-    uploads: Arc<Mutex<HashMap<UserId, u32>>>,
+/// A request to store a file.
+#[derive(Debug, Clone)]
+pub struct FileRequest {
+    /// The owner.
+    pub user: UserId,
+    /// The name of the file.
+    pub name: String,
+    /// The reference of the request: a repetition gets the same file.
+    pub request_ref: Option<String>,
 }
 
-impl Uploads {
-    /// Admits an upload.
-    pub(super) fn begin(&self, user: UserId) -> Result<UploadPermit, Fault> {
-        let mut uploads = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let own = uploads.get(&user).copied().unwrap_or_default();
-        if own >= MAX_UPLOADS_OF_ACCOUNT || uploads.values().sum::<u32>() >= MAX_UPLOADS {
-            let text = format!(
-                "too many files are being received; an account can upload {MAX_UPLOADS_OF_ACCOUNT} at once: try again \
-                 in a few seconds"
-            );
-            return Err(Fault::new(Kind::Busy, text).retry_after(Duration::from_secs(5)));
+/// A stored file.
+#[derive(Debug)]
+pub struct ReceivedFile {
+    /// The file.
+    pub record: FileRecord,
+    /// True if an earlier request with the same reference has stored it.
+    pub is_repeated: bool,
+}
+
+/// A file that is being received. If it is dropped before it is complete, nothing of it stays.
+pub struct Upload {
+    parts: mpsc::Sender<Part>,
+    /// The end of the task, until it was waited for.
+    outcome: Option<JoinHandle<Result<ReceivedFile, Fault>>>,
+}
+
+/// A message to the task that stores a file.
+enum Part {
+    /// A part of the content.
+    Content(Vec<u8>),
+    /// The end of the content, and the time for which the file is stored.
+    End(Duration),
+}
+
+impl Upload {
+    /// Receives a part of the content. Fails as soon as the file is refused.
+    pub async fn write(&mut self, part: &[u8]) -> Result<(), Fault> {
+        if self.parts.send(Part::Content(part.to_vec())).await.is_ok() {
+            return Ok(());
         }
-        uploads.insert(user, own + 1);
-        Ok(UploadPermit { user, uploads: Arc::clone(&self.0) })
+        // The task ends early only when it fails.
+        self.outcome().await.map(drop)
+    }
+
+    /// Stores the rest, and completes the file. `keep` is the time for which it is stored.
+    pub async fn complete(mut self, keep: Duration) -> Result<ReceivedFile, Fault> {
+        // If the task has ended, its outcome says why.
+        let _ = self.parts.send(Part::End(keep)).await;
+        self.outcome().await
+    }
+
+    /// Waits until nothing of the file is stored, so that the request can be repeated at once.
+    pub async fn abandon(self) {
+        let Self { parts, outcome } = self;
+        drop(parts);
+        if let Some(task) = outcome {
+            // It fails, because the content has no end.
+            let _ = task.await;
+        }
+    }
+
+    async fn outcome(&mut self) -> Result<ReceivedFile, Fault> {
+        match self.outcome.take() {
+            Some(task) => task.await.map_err(Fault::internal)?,
+            None => Err(ended_early()),
+        }
     }
 }
 
-impl Drop for UploadPermit {
-    fn drop(&mut self) {
-        let mut uploads = self.uploads.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Entry::Occupied(mut own) = uploads.entry(self.user) {
-            *own.get_mut() -= 1;
-            if *own.get() == 0 {
-                own.remove();
+/// The dependencies of the tasks that store files.
+#[derive(Clone)]
+pub(super) struct Receiver {
+    pub(super) files: Arc<dyn FileStore>,
+    pub(super) room: Arc<Room>,
+    pub(super) clock: Arc<dyn Clock>,
+    pub(super) entropy: Arc<dyn Entropy>,
+    pub(super) tasks: Tasks,
+    /// True if polls are charged.
+    pub(super) billing: bool,
+}
+
+impl Receiver {
+    /// Begins to receive a file.
+    pub(super) fn receive(&self, request: FileRequest) -> Upload {
+        let (parts, received) = mpsc::channel(1);
+        let outcome = self.tasks.spawn(self.clone().store(request, received));
+        Upload { parts, outcome: Some(outcome) }
+    }
+
+    /// Returns what an account may store at its present balance.
+    pub(super) async fn quota(&self, user: UserId) -> Result<Quota, Fault> {
+        if !self.billing {
+            return Ok(Quota::WITHOUT_BILLING);
+        }
+        Ok(Quota::of(self.files.funds(user).await?))
+    }
+
+    /// Stores a file. Unless it is complete in the end, it is deleted.
+    async fn store(
+        self,
+        request: FileRequest,
+        mut parts: mpsc::Receiver<Part>,
+    ) -> Result<ReceivedFile, Fault> {
+        let FileRequest { user, name, request_ref } = request;
+        self.room.take(0).await?;
+        let quota = self.quota(user).await?.files;
+        let now = self.clock.now();
+        let file = NewFile {
+            id: FileId::from_random(self.entropy.bytes()),
+            user,
+            name: name.chars().filter(|c| !c.is_control()).take(MAX_NAME).collect(),
+            created_at: now,
+            expires_at: now.after(RETENTION),
+            quota,
+            request_ref,
+        };
+        let stored = match self.files.begin_file(&file).await {
+            Ok(BegunFile::Earlier(earlier)) => return repeat(&file, earlier, parts).await,
+            Ok(BegunFile::New) => {
+                let stored = self.store_content(&file, &mut parts).await;
+                drop(parts);
+                stored
+            }
+            // It may have begun nevertheless.
+            Err(error) => Err(error.into()),
+        };
+        match stored {
+            Ok(record) => Ok(ReceivedFile { record, is_repeated: false }),
+            Err(fault) => {
+                self.discard(user, file.id).await;
+                Err(fault)
             }
         }
     }
+
+    async fn store_content(
+        &self,
+        file: &NewFile,
+        parts: &mut mpsc::Receiver<Part>,
+    ) -> Result<FileRecord, Fault> {
+        let mut lines = Lines::new(self, file);
+        loop {
+            match tokio::time::timeout_at(lines.due, parts.recv()).await {
+                Err(_) => lines.flush().await?,
+                Ok(Some(Part::Content(part))) => lines.write(&part).await?,
+                Ok(Some(Part::End(keep))) => {
+                    let content = lines.end().await?;
+                    let expires_at = self.clock.now().after(keep);
+                    let completed = self.files.complete_file(file.id, content, expires_at, MAX_FILES).await;
+                    completed.map_err(stored_fault)?;
+                    let stored = self.files.file(file.user, file.id).await?;
+                    return stored.ok_or_else(|| no_such_file(&file.id.to_string()));
+                }
+                Ok(None) => return Err(ended_early()),
+            }
+        }
+    }
+
+    /// Deletes a file that is not needed. One that an open batch reads stays. A failure is logged, because the file is deleted
+    /// when it is abandoned or has expired.
+    pub(super) async fn discard(&self, user: UserId, id: FileId) {
+        if let Err(error) = self.files.delete_file(user, id).await {
+            tracing::warn!(%error, "failed to delete a file that is not needed; it is deleted later");
+        }
+    }
 }
 
-/// A file that is being received.
-pub struct Upload<'a> {
-    store: &'a dyn FileStore,
-    room: &'a Room,
+/// Compares a repeated request with the file of the first one.
+async fn repeat(
+    file: &NewFile,
+    earlier: EarlierFile,
+    mut parts: mpsc::Receiver<Part>,
+) -> Result<ReceivedFile, Fault> {
+    if earlier.name != file.name {
+        return Err(other_request());
+    }
+    let Some((record, first)) = earlier.complete else {
+        let text = "an upload with this Idempotency-Key is still running; send it again when that has ended";
+        return Err(Fault::new(Kind::InProgress, text).retry_after(Duration::from_secs(5)));
+    };
+    let mut digest = Sha256::new();
+    loop {
+        match parts.recv().await {
+            Some(Part::Content(part)) => digest.update(&part),
+            Some(Part::End(_)) if hex::encode(digest.finalize()) == first => {
+                return Ok(ReceivedFile { record, is_repeated: true });
+            }
+            Some(Part::End(_)) => return Err(other_request()),
+            None => return Err(ended_early()),
+        }
+    }
+}
+
+fn other_request() -> Fault {
+    let text = "this Idempotency-Key was used for another file; send the same file with the same name, or use a new key";
+    Fault::new(Kind::IdempotencyMismatch, text)
+}
+
+fn ended_early() -> Fault {
+    Fault::new(Kind::IncompleteBody, "the upload ended early; send it again")
+}
+
+/// Returns the fault of storing a part of a file. A file that is gone counts as abandoned.
+fn stored_fault(error: StoreError) -> Fault {
+    if let StoreError::NotFound("file") = error {
+        let text = format!(
+            "no whole line of the file arrived for {} minutes; send the file again, faster",
+            UNFINISHED.as_secs() / 60
+        );
+        return Fault::new(Kind::IncompleteBody, text);
+    }
+    quota::fault(error)
+}
+
+/// The lines of a file that is being received.
+struct Lines<'a> {
+    receiver: &'a Receiver,
     id: FileId,
     /// The begun line.
     line: Vec<u8>,
     lines: Vec<String>,
     /// Bytes of `lines`.
     waiting: usize,
+    /// Time at which `lines` are stored, even if they are few.
+    due: Instant,
     /// Number of stored lines.
     stored: u32,
     bytes: u64,
+    /// The digest of the content, if repetitions are compared with it.
+    digest: Option<Sha256>,
 }
 
-impl<'a> Upload<'a> {
-    /// Receives the content of a file that has begun.
-    pub(super) const fn new(store: &'a dyn FileStore, room: &'a Room, id: FileId) -> Self {
-        Self { store, room, id, line: Vec::new(), lines: Vec::new(), waiting: 0, stored: 0, bytes: 0 }
+impl<'a> Lines<'a> {
+    fn new(receiver: &'a Receiver, file: &NewFile) -> Self {
+        Self {
+            receiver,
+            id: file.id,
+            line: Vec::new(),
+            lines: Vec::new(),
+            waiting: 0,
+            due: Instant::now() + STORED_WITHIN,
+            stored: 0,
+            bytes: 0,
+            digest: file.request_ref.is_some().then(Sha256::new),
+        }
     }
 
-    /// Receives a part of the content.
-    pub async fn write(&mut self, part: &[u8]) -> Result<(), Fault> {
+    async fn write(&mut self, part: &[u8]) -> Result<(), Fault> {
         self.bytes += part.len() as u64;
         if self.bytes > MAX_FILE_BYTES {
             let message = format!("the file is larger than {} MiB; split it", MAX_FILE_BYTES >> 20);
             return Err(Fault::new(Kind::PayloadTooLarge, message));
+        }
+        if let Some(digest) = &mut self.digest {
+            digest.update(part);
         }
         for piece in part.split_inclusive(|byte| *byte == b'\n') {
             self.line.extend_from_slice(piece);
@@ -125,11 +324,14 @@ impl<'a> Upload<'a> {
     }
 
     async fn flush(&mut self) -> Result<(), Fault> {
+        self.due = Instant::now() + STORED_WITHIN;
         if self.lines.is_empty() {
             return Ok(());
         }
-        self.room.take(self.waiting as u64).await?;
-        self.store.add_lines(self.id, self.stored + 1, &self.lines).await.map_err(quota::fault)?;
+        self.receiver.room.take(self.waiting as u64).await?;
+        let now = self.receiver.clock.now();
+        let added = self.receiver.files.add_lines(self.id, self.stored + 1, &self.lines, now).await;
+        added.map_err(stored_fault)?;
         self.stored += self.lines.len() as u32;
         self.lines.clear();
         self.waiting = 0;
@@ -145,31 +347,107 @@ impl<'a> Upload<'a> {
         Fault::invalid("file", format!("line {} {rule}", self.number()))
     }
 
-    /// Stores the rest, and completes the file.
-    pub(super) async fn complete(mut self, expires_at: Timestamp) -> Result<(), Fault> {
+    /// Stores the rest.
+    async fn end(mut self) -> Result<FileContent, Fault> {
         if !self.line.is_empty() {
             self.end_line().await?;
         }
         self.flush().await?;
-        let size = FileSize { bytes: self.bytes, lines: self.stored };
-        self.store.complete_file(self.id, size, expires_at, MAX_FILES).await.map_err(quota::fault)
+        let sha256 = self.digest.map(|digest| hex::encode(digest.finalize()));
+        Ok(FileContent { bytes: self.bytes, lines: self.stored, sha256 })
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use std::sync::Mutex;
 
-    #[test]
-    fn uploads_are_bounded_and_leave_nothing_behind() {
-        let uploads = Uploads::default();
-        let user = |number: u8| UserId::from_random([number; 16]);
-        let mut permits: Vec<UploadPermit> = std::iter::from_fn(|| uploads.begin(user(0)).ok()).collect();
-        assert_eq!(permits.len(), 4);
-        permits.extend((1..200).filter_map(|number| uploads.begin(user(number)).ok()));
-        assert_eq!(permits.len(), 32);
-        drop(permits);
-        assert!(uploads.0.lock().unwrap().is_empty());
-        assert!(uploads.begin(user(0)).is_ok());
+    use async_trait::async_trait;
+
+    use super::*;
+    use crate::ports::{FileDeletion, ListPosition};
+    use crate::testing::{ManualClock, SeededEntropy};
+    use ep_polling::money::MicroUsd;
+    use ep_polling::time::Timestamp;
+
+    /// A store that notes the lines that are added.
+    #[derive(Default)]
+    struct Notes(Mutex<Vec<(u32, usize)>>);
+
+    #[async_trait]
+    impl FileStore for Notes {
+        async fn begin_file(&self, _: &NewFile) -> Result<BegunFile, StoreError> {
+            Ok(BegunFile::New)
+        }
+        async fn add_lines(
+            &self,
+            _: FileId,
+            first: u32,
+            lines: &[String],
+            _: Timestamp,
+        ) -> Result<(), StoreError> {
+            self.0.lock().unwrap().push((first, lines.len()));
+            Ok(())
+        }
+        async fn complete_file(
+            &self,
+            _: FileId,
+            _: FileContent,
+            _: Timestamp,
+            _: u32,
+        ) -> Result<(), StoreError> {
+            Ok(())
+        }
+        async fn file(&self, _: UserId, _: FileId) -> Result<Option<FileRecord>, StoreError> {
+            Ok(None)
+        }
+        async fn files_of(
+            &self,
+            _: UserId,
+            _: Option<ListPosition<FileId>>,
+            _: u32,
+        ) -> Result<Vec<FileRecord>, StoreError> {
+            Ok(Vec::new())
+        }
+        async fn lines(&self, _: FileId, _: u32, _: u32) -> Result<Vec<(u32, String)>, StoreError> {
+            Ok(Vec::new())
+        }
+        async fn funds(&self, _: UserId) -> Result<MicroUsd, StoreError> {
+            Ok(MicroUsd::ZERO)
+        }
+        async fn stored_bytes(&self) -> Result<u64, StoreError> {
+            Ok(0)
+        }
+        async fn delete_file(&self, _: UserId, _: FileId) -> Result<FileDeletion, StoreError> {
+            Ok(FileDeletion::Deleted)
+        }
+        async fn delete_old_files(&self, _: Timestamp, _: Timestamp, _: u32) -> Result<u64, StoreError> {
+            Ok(0)
+        }
+    }
+
+    /// Three lines a minute are stored by the minute, long before their file counts as abandoned.
+    #[tokio::test(start_paused = true)]
+    async fn the_lines_of_a_slow_upload_are_stored_in_time() {
+        let notes = Arc::new(Notes::default());
+        let clock: Arc<dyn Clock> = Arc::new(ManualClock::default());
+        let files: Arc<dyn FileStore> = notes.clone();
+        let receiver = Receiver {
+            room: Arc::new(Room::new(Arc::clone(&files), Arc::clone(&clock), 1 << 20)),
+            files,
+            clock,
+            entropy: Arc::new(SeededEntropy::new(1)),
+            tasks: Tasks::default(),
+            billing: false,
+        };
+        let user = UserId::from_random([1; 16]);
+        let mut upload = receiver.receive(FileRequest { user, name: "a".to_owned(), request_ref: None });
+        for _ in 0..60 {
+            tokio::time::sleep(Duration::from_secs(20)).await;
+            upload.write(b"a line\nand ").await.unwrap();
+        }
+        let stored = notes.0.lock().unwrap().clone();
+        assert!((19..=20).contains(&stored.len()), "{stored:?}");
+        assert!(STORED_WITHIN * 2 < UNFINISHED);
     }
 }

@@ -8,13 +8,15 @@ use crate::caller::UserId;
 use ep_polling::money::MicroUsd;
 use ep_polling::time::Timestamp;
 
-/// The size of a file.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct FileSize {
+/// The received content of a file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FileContent {
     /// Bytes.
     pub bytes: u64,
     /// Lines.
     pub lines: u32,
+    /// The digest of the bytes (SHA-256, hexadecimal), if the file has a reference.
+    pub sha256: Option<String>,
 }
 
 /// A file that is being received.
@@ -33,6 +35,26 @@ pub struct NewFile {
     /// The most bytes that the files of its account may take together, those in progress included. The accounts of
     /// pre-funded keys and the one that funds them count as one.
     pub quota: u64,
+    /// The reference of the request, unique among all files.
+    pub request_ref: Option<String>,
+}
+
+/// The result of beginning a file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum BegunFile {
+    /// The file has begun.
+    New,
+    /// Nothing has begun: the account has a file with the same reference.
+    Earlier(EarlierFile),
+}
+
+/// A file with the reference of a later request.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct EarlierFile {
+    /// Its name.
+    pub name: String,
+    /// The file with the digest of its content ([`FileContent::sha256`]), once it is complete.
+    pub complete: Option<(FileRecord, String)>,
 }
 
 /// A complete file.
@@ -77,13 +99,20 @@ pub struct ListPosition<I> {
 /// Stores files, line by line. A line includes its end.
 #[async_trait]
 pub trait FileStore: Send + Sync {
-    /// Begins a file. It is invisible until it is complete. [`StoreError::NotFound`] for an unknown or deleted account.
-    async fn begin_file(&self, file: &NewFile) -> Result<(), StoreError>;
+    /// Begins a file, unless there is one with the same reference. It is invisible until it is complete.
+    /// [`StoreError::NotFound`] for an unknown or deleted account.
+    async fn begin_file(&self, file: &NewFile) -> Result<BegunFile, StoreError>;
 
-    /// Adds lines to a file that is not complete. `first` is the number of the first one, from 1. Only the last line of a
+    /// Adds lines at the time `at` to a file that is not complete. `first` is the number of the first one, from 1. Only the last line of a
     /// file may lack its end. [`StoreError::FilesQuota`] if the quota of the file does not allow them;
     /// [`StoreError::NotFound`] if the file was not begun, is complete or is deleted.
-    async fn add_lines(&self, file: FileId, first: u32, lines: &[String]) -> Result<(), StoreError>;
+    async fn add_lines(
+        &self,
+        file: FileId,
+        first: u32,
+        lines: &[String],
+        at: Timestamp,
+    ) -> Result<(), StoreError>;
 
     /// Completes a file. [`StoreError::FilesQuota`] if its quota does not allow it, [`StoreError::Conflict`] if its account
     /// has more than `most` files, [`StoreError::NotFound`] if the file was not begun, or is complete. Acknowledged once
@@ -91,7 +120,7 @@ pub trait FileStore: Send + Sync {
     async fn complete_file(
         &self,
         file: FileId,
-        size: FileSize,
+        content: FileContent,
         expires_at: Timestamp,
         most: u32,
     ) -> Result<(), StoreError>;
@@ -120,8 +149,8 @@ pub trait FileStore: Send + Sync {
     /// Deletes a file of an account, whether complete or not.
     async fn delete_file(&self, user: UserId, id: FileId) -> Result<FileDeletion, StoreError>;
 
-    /// Deletes up to `limit` files: expired ones that no open batch reads, and incomplete ones begun before `unfinished`.
-    /// Returns their number.
+    /// Deletes up to `limit` files: expired ones that no open batch reads, and incomplete ones that got no line since
+    /// `unfinished`. Returns their number.
     async fn delete_old_files(
         &self,
         now: Timestamp,

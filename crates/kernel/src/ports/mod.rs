@@ -61,7 +61,9 @@ pub use evaluations::{EvaluationRecord, EvaluationStore, MAX_EVALUATIONS};
 pub use feedback::{
     FeedbackEntry, FeedbackStore, MAX_LISTED_FEEDBACK, NewFeedback, OwnFeedback, PollFeedback,
 };
-pub use files::{FileDeletion, FileRecord, FileSize, FileStore, ListPosition, NewFile};
+pub use files::{
+    BegunFile, EarlierFile, FileContent, FileDeletion, FileRecord, FileStore, ListPosition, NewFile,
+};
 pub use history::{DaySpending, PastEnd, PastPoll, PollHistory, PollScope, PollSearch};
 pub use idempotency::{ClaimRecord, ClaimState, IdempotencyStore};
 pub use keys::{

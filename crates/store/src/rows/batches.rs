@@ -43,6 +43,11 @@ row! {
 }
 
 row! {
+    /// The file of a reference. It has a digest once it is complete.
+    RequestedFileRow { id: String, name: String, sha256: Option<String> }
+}
+
+row! {
     /// A part of a file: whole lines with their ends, and the number of the first one.
     ChunkRow { first: i64, lines: i64, content: String }
 }

@@ -52,12 +52,14 @@ pub(crate) const FUNDS_TOGETHER: &str = concat!(
     "SELECT CAST(COALESCE(SUM(posted), 0) AS BIGINT) AS count FROM accounts WHERE id IN ",
     funded_with!("$1")
 );
-/// Begins a file of an account that is not deleted.
-pub(crate) const BEGIN_FILE: &str = "INSERT INTO files (id, user_id, name, created_at, expires_at, quota) \
-     SELECT $1, id, $3, $4, $5, $6 FROM accounts WHERE id = $2 AND deleted_at IS NULL";
+/// Begins a file of an account that is not deleted, unless there is one with the same reference.
+pub(crate) const BEGIN_FILE: &str = "INSERT INTO files \
+     (id, user_id, name, created_at, stored_at, expires_at, quota, request_ref) \
+     SELECT $1, id, $3, $4, $4, $5, $6, $7 FROM accounts WHERE id = $2 AND deleted_at IS NULL \
+     ON CONFLICT (request_ref) DO NOTHING";
 /// Counts bytes of a file that is being received.
-pub(crate) const RECEIVE_BYTES: &str =
-    "UPDATE files SET received = received + $2 WHERE id = $1 AND bytes IS NULL RETURNING user_id, quota";
+pub(crate) const RECEIVE_BYTES: &str = "UPDATE files SET received = received + $2, stored_at = $3 \
+     WHERE id = $1 AND bytes IS NULL RETURNING user_id, quota";
 pub(crate) const ADD_CHUNK: &str =
     "INSERT INTO file_chunks (file, first, lines, content) VALUES ($1, $2, $3, $4)";
 pub(crate) const RECEIVED_FILE: &str = "SELECT user_id, quota FROM files WHERE id = $1 AND bytes IS NULL";
@@ -70,8 +72,7 @@ pub(crate) const FILES_TOTAL: &str = concat!(
 /// The bytes of all files and results.
 pub(crate) const STORED_TOTAL: &str = "SELECT CAST((SELECT COALESCE(SUM(COALESCE(bytes, received)), 0) FROM files) \
      + (SELECT COALESCE(SUM(COALESCE(output_bytes, 0) + COALESCE(error_bytes, 0)), 0) FROM batches) AS BIGINT) AS count";
-pub(crate) const COMPLETE_FILE: &str =
-    "UPDATE files SET bytes = $2, lines = $3, expires_at = $4, received = 0 WHERE id = $1 AND bytes IS NULL";
+pub(crate) const COMPLETE_FILE: &str = "UPDATE files SET bytes = $2, lines = $3, expires_at = $4, sha256 = $5, received = 0 WHERE id = $1 AND bytes IS NULL";
 /// The columns of [`crate::rows::FileRow`].
 macro_rules! files {
     () => {
@@ -79,6 +80,9 @@ macro_rules! files {
     };
 }
 pub(crate) const FILE: &str = concat!(files!(), " AND id = $2");
+/// The file of a reference, whether complete or not.
+pub(crate) const FILE_OF_REQUEST: &str =
+    "SELECT id, name, sha256 FROM files WHERE user_id = $1 AND request_ref = $2";
 pub(crate) const FILES_OF: &str =
     concat!(files!(), " AND (created_at, id) < ($2, $3) ORDER BY created_at DESC, id DESC LIMIT $4");
 /// The chunks with the lines above $2 up to $3.
@@ -92,7 +96,7 @@ pub(crate) const OPEN_BATCH_OF_FILE: &str =
 pub(crate) const DELETE_CHUNKS: &str = "DELETE FROM file_chunks WHERE file = $1";
 pub(crate) const DELETE_FILE: &str = "DELETE FROM files WHERE id = $1";
 pub(crate) const OLD_FILES: &str = "SELECT id, user_id FROM files WHERE (expires_at <= $1 \
-         OR (bytes IS NULL AND created_at < $2)) \
+         OR (bytes IS NULL AND stored_at < $2)) \
      AND NOT EXISTS (SELECT 1 FROM batches WHERE file = files.id AND ended_at IS NULL) LIMIT $3";
 
 // Batches.

@@ -5,44 +5,51 @@ use futures::FutureExt;
 
 use ep_kernel::batch_id::FileId;
 use ep_kernel::caller::UserId;
-use ep_kernel::ports::{FileDeletion, FileRecord, FileSize, FileStore, ListPosition, NewFile, StoreError};
+use ep_kernel::ports::{
+    BegunFile, EarlierFile, FileContent, FileDeletion, FileRecord, FileStore, ListPosition, NewFile,
+    StoreError,
+};
 use ep_polling::money::MicroUsd;
 use ep_polling::time::Timestamp;
 
 use super::{Database, accounts, chunks, newest_first};
 use crate::engine::{Connection, Durability, Engine};
-use crate::rows::{self, ChunkRow, CountRow, FileRow, FilesTotalRow, IdRow, OwnedRow, ReceivedFileRow};
+use crate::rows::{
+    self, ChunkRow, CountRow, FileRow, FilesTotalRow, IdRow, OwnedRow, ReceivedFileRow, RequestedFileRow,
+};
 use crate::statements as sql;
 use crate::value::values;
 
 #[async_trait]
 impl<E: Engine> FileStore for Database<E> {
-    async fn begin_file(&self, file: &NewFile) -> Result<(), StoreError> {
-        let NewFile { id, user, name, created_at, expires_at, quota } = file;
-        let values = values![*id, *user, &**name, *created_at, *expires_at, *quota as i64];
-        match self.0.execute(Durability::ProcessCrash, sql::BEGIN_FILE, values).await? {
-            1 => Ok(()),
-            _ => Err(StoreError::NotFound("account")),
-        }
+    async fn begin_file(&self, file: &NewFile) -> Result<BegunFile, StoreError> {
+        let file = file.clone();
+        self.0.transact(Durability::ProcessCrash, move |db| begin(db, file).boxed()).await
     }
 
-    async fn add_lines(&self, file: FileId, first: u32, lines: &[String]) -> Result<(), StoreError> {
+    async fn add_lines(
+        &self,
+        file: FileId,
+        first: u32,
+        lines: &[String],
+        at: Timestamp,
+    ) -> Result<(), StoreError> {
         if lines.is_empty() {
             return Ok(());
         }
         let chunks = chunks::of_lines(first, lines);
-        self.0.transact(Durability::ProcessCrash, move |db| add(db, file, chunks).boxed()).await
+        self.0.transact(Durability::ProcessCrash, move |db| add(db, file, chunks, at).boxed()).await
     }
 
     async fn complete_file(
         &self,
         file: FileId,
-        size: FileSize,
+        content: FileContent,
         expires_at: Timestamp,
         most: u32,
     ) -> Result<(), StoreError> {
         self.0
-            .transact(Durability::PowerLoss, move |db| complete(db, file, size, expires_at, most).boxed())
+            .transact(Durability::PowerLoss, move |db| complete(db, file, content, expires_at, most).boxed())
             .await
     }
 
@@ -99,11 +106,31 @@ impl<E: Engine> FileStore for Database<E> {
     }
 }
 
+async fn begin<C: Connection>(db: &mut C, file: NewFile) -> Result<BegunFile, StoreError> {
+    let NewFile { id, user, name, created_at, expires_at, quota, request_ref } = file;
+    let request_ref = request_ref.as_deref();
+    let values = values![id, user, &*name, created_at, expires_at, quota as i64, request_ref];
+    if db.execute(sql::BEGIN_FILE, values).await? == 1 {
+        return Ok(BegunFile::New);
+    }
+    let earlier: Option<RequestedFileRow> =
+        db.fetch_optional(sql::FILE_OF_REQUEST, values![user, request_ref]).await?;
+    let RequestedFileRow { id, name, sha256 } = earlier.ok_or(StoreError::NotFound("account"))?;
+    let record: Option<FileRow> = db.fetch_optional(sql::FILE, values![user, rows::file_id(&id)?]).await?;
+    let record: Option<FileRecord> = record.map(TryInto::try_into).transpose()?;
+    Ok(BegunFile::Earlier(EarlierFile { name, complete: record.zip(sha256) }))
+}
+
 /// Adds chunks, unless the files of the account would then exceed their quota.
-async fn add<C: Connection>(db: &mut C, file: FileId, chunks: Vec<ChunkRow>) -> Result<(), StoreError> {
+async fn add<C: Connection>(
+    db: &mut C,
+    file: FileId,
+    chunks: Vec<ChunkRow>,
+    at: Timestamp,
+) -> Result<(), StoreError> {
     let bytes: usize = chunks.iter().map(|chunk| chunk.content.len()).sum();
     let received: Option<ReceivedFileRow> =
-        db.fetch_optional(sql::RECEIVE_BYTES, values![file, bytes as i64]).await?;
+        db.fetch_optional(sql::RECEIVE_BYTES, values![file, bytes as i64, at]).await?;
     fits(db, &received.ok_or(StoreError::NotFound("file"))?).await?;
     for ChunkRow { first, lines, content } in &chunks {
         db.execute(sql::ADD_CHUNK, values![file, *first, *lines, &**content]).await?;
@@ -123,7 +150,7 @@ async fn fits<C: Connection>(db: &mut C, file: &ReceivedFileRow) -> Result<i64, 
 async fn complete<C: Connection>(
     db: &mut C,
     file: FileId,
-    FileSize { bytes, lines }: FileSize,
+    content: FileContent,
     expires_at: Timestamp,
     most: u32,
 ) -> Result<(), StoreError> {
@@ -134,7 +161,9 @@ async fn complete<C: Connection>(
     if fits(db, &received).await? > i64::from(most) {
         return Err(StoreError::Conflict("the account has too many files; delete some first"));
     }
-    match db.execute(sql::COMPLETE_FILE, values![file, bytes as i64, lines, expires_at]).await? {
+    let FileContent { bytes, lines, sha256 } = content;
+    let values = values![file, bytes as i64, lines, expires_at, sha256.as_deref()];
+    match db.execute(sql::COMPLETE_FILE, values).await? {
         1 => Ok(()),
         _ => Err(StoreError::NotFound("file")),
     }

@@ -9,7 +9,9 @@ use std::time::Duration;
 use async_trait::async_trait;
 use ep_kernel::batch_id::BatchId;
 use ep_kernel::batches::line::BatchLine;
-use ep_kernel::batches::{BatchRequest, BatchSettings, Batches, Ports, RETENTION, RowResponse, RowRunner};
+use ep_kernel::batches::{
+    BatchRequest, BatchRows, BatchSettings, Batches, Ports, RETENTION, RowResponse, RowRunner,
+};
 use ep_kernel::caller::{RequestId, UserId};
 use ep_kernel::fault::{Fault, Kind};
 use ep_kernel::ports::{BatchRecord, BatchStatus, BatchTerms, RowKind};
@@ -123,13 +125,14 @@ impl World {
 
     /// A process on the same database, which does not work yet.
     fn beside(db: &TestDatabase, script: Arc<Script>, user: UserId, worker: &str) -> Self {
-        let clock = Arc::new(ManualClock::default());
+        let (clock, tasks) = (Arc::new(ManualClock::default()), Tasks::default());
         let ports = Ports {
             store: db.store.batches(),
             files: db.store.files(),
             clock: clock.clone(),
             entropy: Arc::new(SeededEntropy::new(worker.len() as u64)),
             ended_tasks: Arc::default(),
+            tasks: tasks.clone(),
         };
         let settings = BatchSettings {
             billing: false,
@@ -140,7 +143,7 @@ impl World {
             endpoints: vec![ENDPOINT],
         };
         let batches = Arc::new(Batches::new(ports, settings));
-        Self { batches, clock, script, user, tasks: Tasks::default() }
+        Self { batches, clock, script, user, tasks }
     }
 
     fn work(&self) {
@@ -155,23 +158,20 @@ impl World {
 
     /// Creates a batch with rows of these ids and a maximum cost.
     async fn create_with(&self, ids: &[&str], max_cost: Option<MicroUsd>) -> BatchId {
-        let file = self.batches.begin_file(self.user, "rows.jsonl").await.unwrap();
-        let mut upload = self.batches.receive(file);
-        for id in ids {
+        let lines = ids.iter().map(|id| {
             let line = json!({ "custom_id": id, "method": "POST", "url": ENDPOINT, "body": {} });
-            upload.write(format!("{line}\n\n").as_bytes()).await.unwrap();
-        }
-        self.batches.complete_file(self.user, file, upload, RETENTION).await.unwrap();
+            format!("{line}\n\n")
+        });
         let request = BatchRequest {
             user: self.user,
             key: None,
-            file,
             terms: BatchTerms { endpoint: ENDPOINT.to_owned(), max_cost, ..BatchTerms::default() },
             keep: RETENTION,
             notify: None,
             request_ref: None,
         };
-        self.batches.create(request).await.unwrap().record.id
+        let rows = BatchRows::Lines(lines.collect());
+        self.batches.create(request, rows).await.unwrap().record.id
     }
 
     async fn batch(&self, id: BatchId) -> BatchRecord {

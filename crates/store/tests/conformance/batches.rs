@@ -6,7 +6,7 @@ use ep_kernel::batch_id::{BatchId, FileId};
 use ep_kernel::caller::UserId;
 use ep_kernel::ports::{
     AgentTask, AnswerCounts, AnswerRecord, AttemptOutcome, BatchError, BatchLimits, BatchMoney, BatchStart,
-    BatchStatus, BatchTerms, CheckedRows, FileDeletion, FileSize, LeasedRows, ListPosition, NewBatch,
+    BatchStatus, BatchTerms, CheckedRows, FileContent, FileDeletion, LeasedRows, ListPosition, NewBatch,
     NewFile, NotificationState, RowAnswer, RowEnd, RowKind, RowResult, StoreError, TaskState, TaskWork,
 };
 use ep_kernel::webhook_url::WebhookUrl;
@@ -41,14 +41,15 @@ pub(crate) async fn file(db: &TestDatabase, user: UserId, lines: &[&str]) -> Fil
     let files = db.store.files();
     let id = FileId::from_random(random());
     let name = "rows.jsonl".to_owned();
-    let new = NewFile { id, user, name, created_at: at(5), expires_at: at(10), quota: QUOTA };
+    let new =
+        NewFile { id, user, name, created_at: at(5), expires_at: at(10), quota: QUOTA, request_ref: None };
     files.begin_file(&new).await.unwrap();
     let lines: Vec<String> = lines.iter().map(|line| format!("{line}\n")).collect();
     let (first, rest) = lines.split_at(1);
-    files.add_lines(id, 1, first).await.unwrap();
-    files.add_lines(id, 2, rest).await.unwrap();
+    files.add_lines(id, 1, first, at(5)).await.unwrap();
+    files.add_lines(id, 2, rest, at(5)).await.unwrap();
     let bytes = lines.iter().map(|line| line.len() as u64).sum();
-    let size = FileSize { bytes, lines: lines.len() as u32 };
+    let size = FileContent { bytes, lines: lines.len() as u32, sha256: None };
     files.complete_file(id, size, at(1_000_000), MOST).await.unwrap();
     id
 }
@@ -117,12 +118,13 @@ async fn files_are_lines_that_are_visible_once_complete(db: TestDatabase) {
         created_at: at(1),
         expires_at: at(9),
         quota: QUOTA,
+        request_ref: None,
     };
     files.begin_file(&new).await.unwrap();
     let text = "{\"text\":\"\\u0000 \u{1F600}\"}\r\n".to_owned();
-    files.add_lines(new.id, 1, &[text.clone(), "\n".to_owned()]).await.unwrap();
+    files.add_lines(new.id, 1, &[text.clone(), "\n".to_owned()], at(2)).await.unwrap();
     assert_eq!(files.file(user, new.id).await.unwrap(), None);
-    let size = |bytes| FileSize { bytes, lines: 2 };
+    let size = |bytes| FileContent { bytes, lines: 2, sha256: None };
     let too_many = files.complete_file(new.id, size(900), at(20), 0).await;
     assert!(matches!(too_many, Err(StoreError::Conflict(_))), "{too_many:?}");
     files.complete_file(new.id, size(900), at(20), MOST).await.unwrap();
@@ -134,7 +136,7 @@ async fn files_are_lines_that_are_visible_once_complete(db: TestDatabase) {
     assert_eq!(files.lines(new.id, 0, 9).await.unwrap(), [(1, text), (2, "\n".to_owned())]);
     assert_eq!(files.lines(new.id, 1, 9).await.unwrap().len(), 1);
 
-    let late = files.add_lines(new.id, 3, &["x\n".to_owned()]).await;
+    let late = files.add_lines(new.id, 3, &["x\n".to_owned()], at(3)).await;
     assert!(matches!(late, Err(StoreError::NotFound("file"))), "{late:?}");
 
     let second = file(&db, user, &["x", "y"]).await;
@@ -513,6 +515,7 @@ async fn ended_batches_and_old_files_are_deleted(db: TestDatabase) {
         created_at: at(50),
         expires_at: at(2_000_000),
         quota: QUOTA,
+        request_ref: None,
     };
     files.begin_file(&unfinished).await.unwrap();
     assert_eq!(files.delete_old_files(at(999_999), at(50), 9).await.unwrap(), 0);

@@ -2,7 +2,7 @@
 
 use ep_kernel::batch_id::FileId;
 use ep_kernel::caller::UserId;
-use ep_kernel::ports::{Added, Entropy, FileSize, NewFile, StoreError};
+use ep_kernel::ports::{Added, Entropy, FileContent, NewFile, StoreError};
 use ep_kernel::testing::SeededEntropy;
 
 use crate::key_money::funded_key;
@@ -21,13 +21,25 @@ const KIB: u64 = 1024;
 
 async fn begun(db: &TestDatabase, user: UserId, quota: u64) -> FileId {
     let id = FileId::from_random(random());
-    let new = NewFile { id, user, name: "a".to_owned(), created_at: at(5), expires_at: at(10), quota };
+    let new = NewFile {
+        id,
+        user,
+        name: "a".to_owned(),
+        created_at: at(5),
+        expires_at: at(10),
+        quota,
+        request_ref: None,
+    };
     db.store.files().begin_file(&new).await.unwrap();
     id
 }
 
 async fn completed(db: &TestDatabase, id: FileId, bytes: u64, lines: u32) {
-    db.store.files().complete_file(id, FileSize { bytes, lines }, at(1_000_000), 9).await.unwrap();
+    db.store
+        .files()
+        .complete_file(id, FileContent { bytes, lines, sha256: None }, at(1_000_000), 9)
+        .await
+        .unwrap();
 }
 
 /// A line that cannot be compressed by much.
@@ -46,7 +58,7 @@ async fn stored(db: &TestDatabase, user: UserId, mebibytes: u32) -> FileId {
     let files = db.store.files();
     for part in 0..mebibytes * 4 {
         let lines: Vec<String> = (0..256).map(|_| line(1024)).collect();
-        files.add_lines(id, part * 256 + 1, &lines).await.unwrap();
+        files.add_lines(id, part * 256 + 1, &lines, at(5)).await.unwrap();
     }
     completed(db, id, u64::from(mebibytes) << 20, mebibytes * 1024).await;
     id
@@ -93,10 +105,10 @@ async fn long_lines_and_ranges_are_read_by_number(db: TestDatabase) {
     lines.extend((0..300).map(|_| line(1000)));
     let files = db.store.files();
     // A crash between two parts leaves the first ones.
-    files.add_lines(id, 1, &lines[..3]).await.unwrap();
+    files.add_lines(id, 1, &lines[..3], at(5)).await.unwrap();
     assert_eq!(files.lines(id, 0, 9).await.unwrap().len(), 3);
-    files.add_lines(id, 4, &lines[3..]).await.unwrap();
-    let repeated = files.add_lines(id, 4, &lines[3..4]).await;
+    files.add_lines(id, 4, &lines[3..], at(5)).await.unwrap();
+    let repeated = files.add_lines(id, 4, &lines[3..4], at(5)).await;
     assert!(repeated.is_err(), "a number occurs once");
     completed(&db, id, lines.iter().map(|line| line.len() as u64).sum(), 307).await;
     let expected = |after: u32, count: usize| -> Vec<(u32, String)> {
@@ -116,23 +128,23 @@ async fn unfinished_files_count(db: TestDatabase) {
     let files = db.store.files();
     let part = [line(400)];
     let (first, second) = (begun(&db, user, KIB).await, begun(&db, user, KIB).await);
-    files.add_lines(first, 1, &part).await.unwrap();
-    files.add_lines(second, 1, &part).await.unwrap();
+    files.add_lines(first, 1, &part, at(5)).await.unwrap();
+    files.add_lines(second, 1, &part, at(5)).await.unwrap();
     for (file, number) in [(first, 2), (second, 2)] {
-        let refused = files.add_lines(file, number, &part).await;
+        let refused = files.add_lines(file, number, &part, at(5)).await;
         assert!(matches!(refused, Err(StoreError::FilesQuota(KIB))), "{refused:?}");
     }
     // Nothing of a refused part is stored or counted.
     assert_eq!(files.lines(second, 0, 9).await.unwrap().len(), 1);
-    files.add_lines(second, 2, &[line(224)]).await.unwrap();
+    files.add_lines(second, 2, &[line(224)], at(5)).await.unwrap();
     completed(&db, second, 624, 2).await;
-    assert!(files.add_lines(first, 2, &[line(2)]).await.is_err());
+    assert!(files.add_lines(first, 2, &[line(2)], at(5)).await.is_err());
     files.delete_file(user, second).await.unwrap();
-    files.add_lines(first, 2, &part).await.unwrap();
+    files.add_lines(first, 2, &part, at(5)).await.unwrap();
     // Another account has its own room.
     let other = db.user(0).await;
     let theirs = begun(&db, other, KIB).await;
-    files.add_lines(theirs, 1, &[line(1000)]).await.unwrap();
+    files.add_lines(theirs, 1, &[line(1000)], at(5)).await.unwrap();
 }
 
 async fn files_of_accounts_with_one_funder_count_together(db: TestDatabase) {
@@ -144,8 +156,8 @@ async fn files_of_accounts_with_one_funder_count_together(db: TestDatabase) {
     }
     let part = [line(600)];
     let (own, keys) = (begun(&db, funder, KIB).await, begun(&db, funded, KIB).await);
-    files.add_lines(keys, 1, &part).await.unwrap();
-    let refused = files.add_lines(own, 1, &part).await;
+    files.add_lines(keys, 1, &part, at(5)).await.unwrap();
+    let refused = files.add_lines(own, 1, &part, at(5)).await;
     assert!(matches!(refused, Err(StoreError::FilesQuota(KIB))), "{refused:?}");
 }
 
@@ -154,8 +166,8 @@ async fn the_stored_bytes_are_those_of_all_files(db: TestDatabase) {
     assert_eq!(files.stored_bytes().await.unwrap(), 0);
     let (first, second) = (db.user(0).await, db.user(0).await);
     let (open, done) = (begun(&db, first, KIB).await, begun(&db, second, KIB).await);
-    files.add_lines(open, 1, &[line(100)]).await.unwrap();
-    files.add_lines(done, 1, &[line(300)]).await.unwrap();
+    files.add_lines(open, 1, &[line(100)], at(5)).await.unwrap();
+    files.add_lines(done, 1, &[line(300)], at(5)).await.unwrap();
     completed(&db, done, 300, 1).await;
     assert_eq!(files.stored_bytes().await.unwrap(), 400);
     files.delete_file(second, done).await.unwrap();

@@ -25,6 +25,7 @@ mod conversion;
 mod crash;
 mod credits;
 mod deposits;
+mod dropped_uploads;
 mod erased_batches;
 mod evaluations;
 mod file_storage;

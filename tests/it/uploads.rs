@@ -1,0 +1,209 @@
+//! Uploads: those that are reset, repeated or slow.
+
+use std::time::Duration;
+
+use ep_polling::money::MicroUsd;
+use futures::stream;
+use reqwest::Method;
+use tokio::sync::mpsc;
+
+use crate::batches::{account, create, form, rows, send_form, upload};
+use crate::harness::{Client, Reply, Service, Setup};
+
+/// The media type of the forms.
+const FORM: &str = "multipart/form-data; boundary=rows";
+
+async fn file_count(client: &Client) -> usize {
+    client.get("/v1/files").await.expect(200)["data"].as_array().unwrap().len()
+}
+
+/// Sends a form with an Idempotency-Key.
+async fn send_with(client: &Client, key: &str, form: String) -> Reply {
+    let request = client.request(Method::POST, "/v1/files").header("content-type", FORM);
+    client.send(request.header("idempotency-key", key).body(form)).await
+}
+
+/// Begins an upload that goes on as long as the sender exists.
+fn begun(
+    client: &Client,
+    key: Option<&str>,
+    start: &str,
+) -> (mpsc::Sender<String>, tokio::task::JoinHandle<Reply>) {
+    let (sender, parts) = mpsc::channel::<String>(9);
+    sender.try_send(start.to_owned()).unwrap();
+    let parts = stream::unfold(parts, |mut parts| async move {
+        parts.recv().await.map(|part| (Ok::<_, std::io::Error>(part), parts))
+    });
+    let mut request = client.request(Method::POST, "/v1/files").header("content-type", FORM);
+    if let Some(key) = key {
+        request = request.header("idempotency-key", key);
+    }
+    let request = request.body(reqwest::Body::wrap_stream(parts));
+    let client = client.clone();
+    (sender, tokio::spawn(async move { client.send(request).await }))
+}
+
+/// Splits a form in the middle of its file.
+fn halves(form: &str) -> (String, String) {
+    let (start, end) = form.split_at(form.len() / 2);
+    (start.to_owned(), end.to_owned())
+}
+
+/// Sends this many frames of an upload on an HTTP/2 stream, and resets the stream once the service has received them.
+async fn reset_after(service: &Service, key: &str, frames: &[Vec<u8>]) {
+    let address = service.url.strip_prefix("http://").unwrap();
+    let socket = tokio::net::TcpStream::connect(address).await.unwrap();
+    let (client, connection) = h2::client::handshake(socket).await.unwrap();
+    let connection = tokio::spawn(connection);
+    let request = axum::http::Request::post(format!("{}/v1/files", service.url))
+        .header("authorization", format!("Bearer {key}"))
+        .header("content-type", FORM)
+        .body(())
+        .unwrap();
+    let (response, mut stream) = client.ready().await.unwrap().send_request(request, false).unwrap();
+    for frame in frames {
+        let mut rest = axum::body::Bytes::from(frame.clone());
+        while !rest.is_empty() {
+            stream.reserve_capacity(rest.len());
+            let room = std::future::poll_fn(|cx| stream.poll_capacity(cx)).await.unwrap().unwrap();
+            stream.send_data(rest.split_to(room.min(rest.len())), false).unwrap();
+        }
+    }
+    // All of it was sent if the window has room again.
+    stream.reserve_capacity(1);
+    std::future::poll_fn(|cx| stream.poll_capacity(cx)).await.unwrap().unwrap();
+    stream.send_reset(h2::Reason::CANCEL);
+    assert!(response.await.unwrap_err().is_reset());
+    connection.abort();
+}
+
+#[tokio::test]
+async fn a_stream_that_is_reset_leaves_nothing() {
+    let service = Setup::demo().boot().await;
+    let (_, client) = service.user_with(MicroUsd::ZERO).await;
+    let key = client.key.clone().unwrap();
+    let content = format!("{}\n", "x".repeat(1023)).repeat(7 << 10);
+    let form = form("batch", &content);
+    let frames: Vec<Vec<u8>> = form.as_bytes().chunks(1 << 20).map(<[u8]>::to_vec).collect();
+    for sent in 1..=frames.len() {
+        reset_after(&service, &key, &frames[..sent]).await;
+    }
+    // Each of them took nearly all the room that the account has.
+    let mut last = None;
+    let is_free = async {
+        loop {
+            let reply = send_form(&client, form.clone()).await;
+            if reply.status == 200 {
+                return;
+            }
+            last = Some(reply);
+            tokio::time::sleep(Duration::from_millis(50)).await;
+        }
+    };
+    let is_free = tokio::time::timeout(Duration::from_secs(60), is_free).await;
+    assert!(is_free.is_ok(), "no room after the resets: {last:?}");
+    assert_eq!(file_count(&client).await, 1);
+}
+
+#[tokio::test]
+async fn a_repeated_upload_gets_the_first_file() {
+    let service = Setup::demo().boot().await;
+    let client = account(&service).await;
+    let content = rows(9);
+    let first = send_with(&client, "one", form("batch", &content)).await;
+    assert_eq!((first.status, first.headers.get("idempotent-replayed")), (200, None), "{}", first.text);
+    let purpose_first = format!(
+        "--rows\r\nContent-Disposition: form-data; name=\"purpose\"\r\n\r\nbatch\r\n--rows\r\nContent-Disposition: form-data; \
+         name=\"file\"; filename=\"rows.jsonl\"\r\n\r\n{content}\r\n--rows--\r\n"
+    );
+    for again in [form("batch", &content), purpose_first] {
+        let again = send_with(&client, "one", again).await;
+        assert_eq!(again.header("idempotent-replayed"), "true");
+        assert_eq!((again.status, again.json()["id"].clone()), (200, first.json()["id"].clone()));
+    }
+    let other_name = form("batch", &content).replace("rows.jsonl", "other.jsonl");
+    for other in [form("batch", &rows(8)), form("batch", ""), other_name] {
+        let refused = send_with(&client, "one", other).await;
+        assert_eq!(refused.status, 422, "{}", refused.text);
+        assert!(refused.text.contains("Idempotency-Key"), "{}", refused.text);
+    }
+    assert_eq!(file_count(&client).await, 1);
+    // Another account has keys of its own.
+    let stranger = account(&service).await;
+    let other = send_with(&stranger, "one", form("batch", &content)).await.expect(200);
+    assert_ne!(other["id"], first.json()["id"]);
+    // A refused upload leaves its key free, and so does a deleted file.
+    send_with(&client, "two", form("assistants", &content)).await.expect(400);
+    send_with(&client, "two", form("batch", &content)).await.expect(200);
+    let path = format!("/v1/files/{}", first.json()["id"].as_str().unwrap());
+    client.send(client.request(Method::DELETE, &path)).await.expect(200);
+    let new = send_with(&client, "one", form("batch", &rows(8))).await.expect(200);
+    assert_ne!(new["id"], first.json()["id"]);
+    assert_eq!(send_with(&client, "", form("batch", &content)).await.status, 400);
+}
+
+#[tokio::test]
+async fn an_upload_that_is_running_is_not_repeated() {
+    let service = Setup::demo().boot().await;
+    let client = account(&service).await;
+    let form = form("batch", &rows(999));
+    let (start, end) = halves(&form);
+    let (sender, running) = begun(&client, Some("one"), &start);
+    let refused = async {
+        loop {
+            let reply = send_with(&client, "one", form.clone()).await;
+            // The first one may not have begun: then this one has its place for a moment.
+            if reply.status == 409 {
+                return reply;
+            }
+            let path = format!("/v1/files/{}", reply.json()["id"].as_str().unwrap());
+            client.send(client.request(Method::DELETE, &path)).await;
+        }
+    };
+    let refused = tokio::time::timeout(Duration::from_secs(20), refused).await.unwrap();
+    assert!(refused.headers.contains_key("retry-after"), "{:?}", refused.headers);
+    assert!(refused.text.contains("still running"), "{}", refused.text);
+    sender.send(end).await.unwrap();
+    drop(sender);
+    let file = running.await.unwrap();
+    let again = send_with(&client, "one", form).await.expect(200);
+    if file.status == 200 {
+        assert_eq!(again["id"], file.json()["id"]);
+    }
+    create(&client, again["id"].as_str().unwrap()).await;
+}
+
+/// Begins as many silent uploads as the service admits.
+async fn silent(
+    service: &Service,
+    accounts: usize,
+) -> Vec<(mpsc::Sender<String>, tokio::task::JoinHandle<Reply>)> {
+    let mut uploads = Vec::new();
+    for _ in 0..accounts {
+        let (_, client) = service.user_with(MicroUsd::ZERO).await;
+        for _ in 0..4 {
+            uploads.push(begun(&client, None, "--rows\r\n"));
+        }
+    }
+    uploads
+}
+
+#[tokio::test]
+async fn silent_uploads_without_money_keep_nobody_else_out() {
+    let service = Setup::demo().boot().await;
+    let uploads = silent(&service, 4).await;
+    // Eight have a place, and the others are refused.
+    let refused = async {
+        while uploads.iter().filter(|(_, reply)| reply.is_finished()).count() < 8 {
+            tokio::time::sleep(Duration::from_millis(50)).await;
+        }
+    };
+    tokio::time::timeout(Duration::from_secs(20), refused).await.expect("eight refusals");
+    assert_eq!(uploads.iter().filter(|(_, reply)| reply.is_finished()).count(), 8);
+    let (_, client) = service.user_with(MicroUsd::ZERO).await;
+    let busy = send_form(&client, form("batch", "{}")).await;
+    assert_eq!(busy.status, 429, "{}", busy.text);
+    let paid = account(&service).await;
+    let file = upload(&paid, &rows(2)).await;
+    create(&paid, &file).await;
+}
