@@ -7,7 +7,7 @@ use ep_upstream::testing::{Action, Behaviour, Script, VoteFor};
 use reqwest::Method;
 use serde_json::{Value, json};
 
-use crate::harness::{Service, Setup, question};
+use crate::harness::{Service, Setup, question, until};
 
 async fn service() -> Service {
     Setup::scripted(Script { votes_for: VoteFor::Text("Beta".into()), ..Script::panel(50) }).boot().await
@@ -132,17 +132,14 @@ async fn nonblocking_task_is_found_by_id_and_completes() {
         assert!(task["status"]["state"].as_str().unwrap().to_lowercase().ends_with("working"), "{task}");
         assert_eq!(task["id"], data(task)["poll_id"]);
         let by_id = json!({ "id": task["id"] });
-        loop {
-            let got = client.rpc("/api/a2a", get, by_id.clone()).await.expect(200)["result"].clone();
-            assert_eq!(got["id"], task["id"]);
-            if got["status"]["state"].as_str().unwrap().to_lowercase().ends_with("completed") {
-                assert_eq!(data(&got)["winning_option"], "Beta");
-                let ended = client.rpc("/api/a2a", cancel, by_id.clone()).await.expect(200);
-                assert_eq!(ended["error"]["code"], -32002);
-                break;
-            }
-            tokio::time::sleep(Duration::from_millis(50)).await;
-        }
+        let read = async || client.rpc("/api/a2a", get, by_id.clone()).await.expect(200)["result"].clone();
+        let got = until("the task is completed", read, |task| {
+            task["status"]["state"].as_str().unwrap().to_lowercase().ends_with("completed")
+        })
+        .await;
+        assert_eq!((&got["id"], &data(&got)["winning_option"]), (&task["id"], &json!("Beta")));
+        let ended = client.rpc("/api/a2a", cancel, by_id.clone()).await.expect(200);
+        assert_eq!(ended["error"]["code"], -32002);
     }
 }
 
@@ -339,12 +336,7 @@ async fn message_resent_during_the_poll_returns_the_running_poll() {
         let (client, params) = (client.clone(), params.clone());
         tokio::spawn(async move { client.rpc("/api/a2a", "SendMessage", params).await.expect(200) })
     };
-    for _ in 0..500 {
-        if service.upstream().total_calls() > 0 {
-            break;
-        }
-        tokio::time::sleep(Duration::from_millis(10)).await;
-    }
+    until("a model is called", async || service.upstream().total_calls(), |calls| *calls > 0).await;
     let at_once = json!({ "message": params["message"], "configuration": { "returnImmediately": true } });
     let again = client.rpc("/api/a2a", "SendMessage", at_once).await.expect(200);
     let running = &again["result"]["task"];

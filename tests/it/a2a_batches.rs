@@ -6,7 +6,7 @@ use ep_polling::money::MicroUsd;
 use ep_upstream::testing::Script;
 use serde_json::{Value, json};
 
-use crate::harness::{Client, Engine, Service, Setup, WebhookReceiver};
+use crate::harness::{Client, Engine, Service, Setup, WebhookReceiver, until};
 
 fn slow(millis: u64) -> Script {
     let mut script = Script::divided_panel(4);
@@ -38,14 +38,8 @@ fn batch(task: &Value) -> &Value {
 
 /// Waits for the end of a task.
 async fn ended(client: &Client, id: &Value) -> Value {
-    for _ in 0..600 {
-        let task = call(client, "GetTask", json!({ "id": id })).await["result"].clone();
-        if task["status"]["state"] != "TASK_STATE_WORKING" {
-            return task;
-        }
-        tokio::time::sleep(Duration::from_millis(50)).await;
-    }
-    panic!("{id} does not end");
+    let read = async || call(client, "GetTask", json!({ "id": id })).await["result"].clone();
+    until("the task has ended", read, |task| task["status"]["state"] != "TASK_STATE_WORKING").await
 }
 
 async fn the_end_of_a_batch_is_pushed(engine: Engine) {
@@ -149,14 +143,13 @@ async fn the_text_of_a_batch_has_its_id_and_the_next_step() {
     let text = created["content"][0]["text"].as_str().unwrap();
     let id = created["structuredContent"]["batch_id"].clone();
     assert!(text.contains(id.as_str().unwrap()) && text.contains("get_batch"), "{text}");
-    for _ in 0..600 {
-        if !client.get(&format!("/api/batches/{}", id.as_str().unwrap())).await.expect(200)["ended_at"]
-            .is_null()
-        {
-            break;
-        }
-        tokio::time::sleep(Duration::from_millis(50)).await;
-    }
+    let path = format!("/api/batches/{}", id.as_str().unwrap());
+    until(
+        "the batch has ended",
+        async || client.get(&path).await.expect(200),
+        |batch| !batch["ended_at"].is_null(),
+    )
+    .await;
     let read = client.tool("get_batch", json!({ "batch_id": id })).await;
     let text = read["content"][0]["text"].as_str().unwrap();
     for part in [

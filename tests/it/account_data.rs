@@ -8,7 +8,7 @@ use ep_polling::money::MicroUsd;
 use reqwest::Method;
 use serde_json::{Value, json};
 
-use crate::harness::{Client, Engine, Reply, Service, Setup, question};
+use crate::harness::{Client, Engine, Reply, Service, Setup, question, until};
 
 /// A text that appears nowhere else.
 const MARK: &str = "Zebra-Quartz-4711";
@@ -29,9 +29,8 @@ async fn settled_poll(service: &Service, client: &Client, input: Value) -> Strin
     let poll = client.poll(input).await.expect(200);
     let id = poll["poll_id"].as_str().unwrap().to_owned();
     let parsed = id.parse().unwrap();
-    while !service.app.ports.polls.stored(&parsed).await.unwrap().unwrap().record.settled {
-        tokio::time::sleep(std::time::Duration::from_millis(5)).await;
-    }
+    let read = async || service.app.ports.polls.stored(&parsed).await.unwrap().unwrap().record.settled;
+    until("the poll is settled", read, |settled| *settled).await;
     id
 }
 

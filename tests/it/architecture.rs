@@ -1,7 +1,9 @@
 //! Architecture rules that the crate graph cannot express.
 
 mod imports;
+mod lexer;
 mod retired_words;
+mod waits;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;

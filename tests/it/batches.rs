@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use tokio::process::{Child, Command};
 
 use crate::crash::{admin, started};
-use crate::harness::{Client, Reply, Service, Setup, WebhookReceiver};
+use crate::harness::{Client, Reply, Service, Setup, WebhookReceiver, until};
 
 pub const CHAT: &str = "/v1/chat/completions";
 const BOUNDARY: &str = "rows";
@@ -64,14 +64,11 @@ pub(crate) async fn create(client: &Client, file: &str) -> String {
 
 /// Waits for the end of a batch.
 pub(crate) async fn ended(client: &Client, id: &str) -> Value {
-    for _ in 0..600 {
-        let batch = client.get(&format!("/v1/batches/{id}")).await.expect(200);
-        if !["validating", "in_progress", "cancelling"].contains(&batch["status"].as_str().unwrap()) {
-            return batch;
-        }
-        tokio::time::sleep(Duration::from_millis(50)).await;
-    }
-    panic!("{id} does not end");
+    let read = async || client.get(&format!("/v1/batches/{id}")).await.expect(200);
+    until("the batch has ended", read, |batch| {
+        !["validating", "in_progress", "cancelling"].contains(&batch["status"].as_str().unwrap())
+    })
+    .await
 }
 
 /// Returns the lines of a file.
@@ -306,13 +303,8 @@ async fn the_money_of_a_batch_is_set_aside_together() {
     let started =
         client.post_with("/v1/batches", &request, &[("poll-max-cost-usd", "0.5")]).await.expect(200);
     let id = started["id"].as_str().unwrap();
-    let in_progress = loop {
-        let batch = client.get(&format!("/api/batches/{id}")).await.expect(200);
-        if batch["status"] == "in_progress" {
-            break batch;
-        }
-        tokio::time::sleep(Duration::from_millis(20)).await;
-    };
+    let read = async || client.get(&format!("/api/batches/{id}")).await.expect(200);
+    let in_progress = until("the batch is in progress", read, |batch| batch["status"] == "in_progress").await;
     assert_eq!(in_progress["max_cost_usd"], 0.5);
     let held = in_progress["held_usd"].as_f64().unwrap();
     assert!(held > 0.0 && held <= 0.5, "{in_progress}");
@@ -375,14 +367,8 @@ async fn a_cancelled_batch_finishes_what_was_begun() {
     let client = account(&service).await;
     let file = upload(&client, &rows(6)).await;
     let id = create(&client, &file).await;
-    while client.get(&format!("/api/polls?batch_id={id}")).await.expect(200)["polls"]
-        .as_array()
-        .unwrap()
-        .len()
-        < 2
-    {
-        tokio::time::sleep(Duration::from_millis(20)).await;
-    }
+    let listed = async || client.get(&format!("/api/polls?batch_id={id}")).await.expect(200);
+    until("two rows have polls", listed, |polls| polls["polls"].as_array().unwrap().len() >= 2).await;
     let cancelling = client.post(&format!("/v1/batches/{id}/cancel"), &json!({})).await.expect(200);
     assert_eq!(cancelling["status"], "cancelling");
     service.upstream().release(1000);
@@ -487,9 +473,12 @@ async fn the_end_of_a_batch_is_notified_instead_of_its_polls() {
     assert_eq!(event["data"]["metadata"]["run"], "7");
     ended(&client, id.as_str().unwrap()).await;
     let path = format!("/api/batches/{}", id.as_str().unwrap());
-    while client.get(&path).await.expect(200)["notification"]["state"] != "delivered" {
-        tokio::time::sleep(Duration::from_millis(20)).await;
-    }
+    until(
+        "the notification is delivered",
+        async || client.get(&path).await.expect(200),
+        |batch| batch["notification"]["state"] == "delivered",
+    )
+    .await;
     let listed = client.get("/api/account/webhook").await.expect(200);
     assert_eq!(listed["notifications"], json!([]));
     let refused =
@@ -544,7 +533,8 @@ async fn rows_are_asked_once_despite_kills() {
     let (mut child, client) = serve(data.path(), &upstream, None).await;
     let id = create(&client, &upload(&client, &rows(60)).await).await;
     for _ in 0..8 {
-        tokio::time::sleep(Duration::from_millis(350)).await;
+        let before = upstream.total_calls();
+        until("models are called", async || upstream.total_calls(), |calls| *calls >= before + 4).await;
         child.kill().await.unwrap();
         (child, _) = serve(data.path(), &upstream, None).await;
     }
@@ -564,11 +554,9 @@ async fn two_replicas_share_the_rows_and_one_takes_over() {
     let (mut first, client) = serve(data.path(), &upstream, url).await;
     let (_second, other) = serve(data.path(), &upstream, url).await;
     let id = create(&client, &upload(&client, &rows(60)).await).await;
-    while other.get(&format!("/v1/batches/{id}")).await.expect(200)["request_counts"]["completed"].as_u64()
-        < Some(8)
-    {
-        tokio::time::sleep(Duration::from_millis(50)).await;
-    }
+    let read = async || other.get(&format!("/v1/batches/{id}")).await.expect(200);
+    until("eight rows are completed", read, |batch| batch["request_counts"]["completed"].as_u64() >= Some(8))
+        .await;
     first.kill().await.unwrap();
     assert_asked_once(&other, &id, 60, data.path(), url).await;
 }

@@ -6,24 +6,21 @@ use ep_upstream::testing::Script;
 use reqwest::Method;
 use serde_json::{Value, json};
 
-use crate::harness::{Client, Engine, Service, Setup};
+use crate::harness::{Client, Engine, Service, Setup, until};
 
 const LEVELS: [&str; 3] = ["unanimous", "two_thirds", "below_two_thirds"];
 
 /// Returns the calibration once the polls of the first panel that were judged are these, by level. Polls are counted within
 /// seconds; figures are cached for five minutes.
 async fn calibrated(service: &Service, judged: [i64; 3]) -> Value {
-    let mut last = Value::Null;
-    for _ in 0..150 {
+    let read = async || {
         service.clock.as_ref().unwrap().advance(Duration::from_mins(5));
-        last = service.anonymous().get("/api/reputation/calibration").await.expect(200);
-        let found = LEVELS.map(|level| level_of(&last, level)["judged"].as_i64().unwrap_or_default());
-        if found == judged {
-            return last;
-        }
-        tokio::time::sleep(Duration::from_millis(200)).await;
-    }
-    panic!("{judged:?} are not reached within 30 s: {last}");
+        service.anonymous().get("/api/reputation/calibration").await.expect(200)
+    };
+    until(&format!("{judged:?} are judged"), read, |calibration| {
+        LEVELS.map(|level| level_of(calibration, level)["judged"].as_i64().unwrap_or_default()) == judged
+    })
+    .await
 }
 
 fn level_of<'a>(calibration: &'a Value, level: &str) -> &'a Value {

@@ -8,7 +8,7 @@ use ep_upstream::testing::Script;
 use reqwest::Method;
 use serde_json::{Value, json};
 
-use crate::harness::{Client, Service, Setup, WalletLibraries, WebhookReceiver, question};
+use crate::harness::{Client, Service, Setup, WalletLibraries, WebhookReceiver, question, until};
 
 /// Starts a replica with a clock that is this many seconds ahead.
 async fn replica(database: &Database, ahead_s: i64, setup: Setup) -> Service {
@@ -49,13 +49,9 @@ fn at(value: &Value) -> Timestamp {
 }
 
 async fn ended(client: &Client, poll: &Value) -> Value {
-    loop {
-        let status = client.get(&format!("/api/polls/{}/status", poll.as_str().unwrap())).await.expect(200);
-        if !status["ended_at"].is_null() {
-            return status;
-        }
-        tokio::time::sleep(Duration::from_millis(50)).await;
-    }
+    let path = format!("/api/polls/{}/status", poll.as_str().unwrap());
+    let read = async || client.get(&path).await.expect(200);
+    until("the poll has ended", read, |status| !status["ended_at"].is_null()).await
 }
 
 /// Slow scripted models, two calls at a time.
@@ -106,9 +102,8 @@ async fn handed_over(from_ahead: bool) {
     let ([stopping, other], [client, elsewhere]) = (services, clients);
     let polls = [start(&client).await, start(&client).await];
     let path = format!("/api/polls/{}/status", polls[0].as_str().unwrap());
-    while client.get(&path).await.json()["answered"] == 0 {
-        tokio::time::sleep(Duration::from_millis(10)).await;
-    }
+    until("a model has responded", async || client.get(&path).await.json(), |status| status["answered"] != 0)
+        .await;
     stopping.app.ports.polls.release().await.unwrap();
     for poll in &polls {
         assert_whole(&ended(&elsewhere, poll).await);

@@ -8,7 +8,7 @@ use ep_polling::stopping::MAX_ROSTER;
 use ep_upstream::testing::{Action, Behaviour, Billing, Script, VoteFor, priced};
 use serde_json::{Value, json};
 
-use crate::harness::{Client, Setup, question};
+use crate::harness::{Client, Setup, question, until};
 
 /// A panel of this size in which every model chooses Beta and reports this cost.
 fn panel(size: usize, cost_usd: f64) -> Script {
@@ -117,14 +117,8 @@ async fn counts_add_up_for_every_kind_of_end() {
 
 /// Reads the costs of a poll until the unused calls have ended.
 async fn final_costs(read: impl AsyncFn() -> Value) -> Value {
-    for _ in 0..200 {
-        let costs = read().await["costs"].clone();
-        if !costs["unused_calls_cost"].is_null() {
-            return costs;
-        }
-        tokio::time::sleep(Duration::from_millis(25)).await;
-    }
-    panic!("the unused calls did not end within 5 s");
+    let costs = async || read().await["costs"].clone();
+    until("the unused calls have ended", costs, |costs| !costs["unused_calls_cost"].is_null()).await
 }
 
 #[tokio::test]
@@ -321,13 +315,12 @@ async fn running_poll_has_every_field_of_a_result() {
         client.poll(json!({ "wait_ms": 0, "pace": "fast", "confidence_threshold": 1 })).await.expect(202);
     let path = format!("/api/results/{}", running["poll_id"].as_str().unwrap());
     let mut seen = 0;
-    loop {
+    let read = async || {
         let reply = service.anonymous().get(&path).await;
         let result = reply.json();
         assert_eq!(reply.status, 200, "{result}");
         if result["status"] != "running" {
-            assert!(result.get("leader").is_none() && result["termination_reason"].is_string());
-            break;
+            return result;
         }
         assert_eq!((reply.header("cache-control"), reply.header("retry-after")), ("no-store", "2"));
         for (member, expected) in RESULT {
@@ -338,8 +331,10 @@ async fn running_poll_has_every_field_of_a_result() {
         assert_eq!(result["tally"]["Beta"], json!(votes));
         assert!(result["timing"]["total_ms"].as_u64() >= result["timing"]["gather_ms"].as_u64());
         seen = seen.max(votes);
-        tokio::time::sleep(Duration::from_millis(100)).await;
-    }
+        result
+    };
+    let ended = until("the poll has ended", read, |result| result["status"] != "running").await;
+    assert!(ended.get("leader").is_none() && ended["termination_reason"].is_string());
     assert!(seen > 0, "no votes were seen while the poll ran");
 }
 

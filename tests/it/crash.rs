@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use tokio::io::{AsyncBufReadExt, BufReader};
 use tokio::process::{Child, Command};
 
-use crate::harness::{Client, Setup, Stripe, WalletLibraries, question};
+use crate::harness::{Client, Setup, Stripe, WalletLibraries, question, until};
 use crate::rounds::stored::Stored;
 
 /// Starts `ep serve` as a process and returns its address.
@@ -165,13 +165,11 @@ pub async fn signal(child: &Child, signal: &str) {
 
 /// Returns the result of a poll after it has ended.
 async fn ended(client: &Client, id: &str) -> Value {
-    loop {
-        let result = client.get(&format!("/api/results/{id}")).await.expect(200);
-        if !["queued", "running"].contains(&result["status"].as_str().unwrap()) {
-            return result;
-        }
-        tokio::time::sleep(Duration::from_millis(50)).await;
-    }
+    let read = async || client.get(&format!("/api/results/{id}")).await.expect(200);
+    until("the poll has ended", read, |result| {
+        !["queued", "running"].contains(&result["status"].as_str().unwrap())
+    })
+    .await
 }
 
 /// A replica paused for longer than its lease finds its poll on another replica and makes no more calls.
@@ -186,35 +184,34 @@ async fn paused_replica_leaves_its_poll_to_the_other() {
     let upstream = ScriptedUpstream::start(script).unwrap();
     let user = ["create-user", "--email", "a@example.com", "--credit-usd", "1", "--json"];
     let key = admin(data.path(), url, &user).await["api_key"].as_str().unwrap().to_owned();
-    let (paused, first) = serve(data.path(), &upstream, url).await;
+    let (mut paused, first) = serve(data.path(), &upstream, url).await;
     let (mut other, second) = serve(data.path(), &upstream, url).await;
     let client = Client::new(&first, Some(key.clone()));
     let body = question(json!({ "confidence_threshold": 1, "pace": "thrifty", "wait_ms": 1 }));
     let poll = client.post("/api/poll", &body).await.expect(202);
     let id = poll["poll_id"].as_str().unwrap();
     let path = format!("/api/results/{id}");
-    while client.get(&path).await.json()["answered"].as_u64().unwrap() < 3 {
-        tokio::time::sleep(Duration::from_millis(5)).await;
-    }
+    let answered = async |client: &Client| client.get(&path).await.json()["answered"].as_u64().unwrap();
+    until("three models have responded", async || answered(&client).await, |answered| *answered >= 3).await;
     let client = Client::new(&second, Some(key));
-    let in_flight = loop {
+    let pause = async || {
         signal(&paused, "-STOP").await;
-        let recorded = client.get(&path).await.json()["answered"].as_u64().unwrap() as usize;
-        match upstream.total_calls() - recorded {
+        let in_flight = upstream.total_calls() - answered(&client).await as usize;
+        if in_flight == 0 {
             // Paused between two waves of calls.
-            0 => signal(&paused, "-CONT").await,
-            in_flight => break in_flight,
+            signal(&paused, "-CONT").await;
         }
-        tokio::time::sleep(Duration::from_millis(20)).await;
+        in_flight
     };
+    let in_flight = until("it is paused with calls in flight", pause, |in_flight| *in_flight > 0).await;
     // It resumes when the other replica makes its first call, before any result is recorded.
     let before = upstream.total_calls();
-    while upstream.total_calls() == before {
-        tokio::time::sleep(Duration::from_millis(5)).await;
-    }
+    until("the other replica calls a model", async || upstream.total_calls(), |calls| *calls > before).await;
     signal(&paused, "-CONT").await;
     let result = ended(&client, id).await;
-    tokio::time::sleep(Duration::from_secs(1)).await;
+    // It finishes what it had begun before the pause.
+    signal(&paused, "-TERM").await;
+    until("the paused process has exited", async || paused.try_wait().unwrap(), Option::is_some).await;
     let calls = upstream.total_calls();
     assert!(calls <= 40 + in_flight, "{calls} calls for 40 models, {in_flight} were in flight at the pause");
     assert_eq!(client.get(&path).await.expect(200)["votes"], result["votes"]);
@@ -243,18 +240,13 @@ async fn paused_single_process_uses_the_responses_that_arrived() {
     let poll = client.post("/api/poll", &body).await.expect(202);
     let id = poll["poll_id"].as_str().unwrap();
     let path = format!("/api/results/{id}");
-    let answered = loop {
-        let shown = client.get(&path).await;
-        let answered = shown.json()["answered"].as_u64().unwrap_or_else(|| panic!("{}", shown.text));
-        if answered >= 5 {
-            break answered;
-        }
-        tokio::time::sleep(Duration::from_millis(50)).await;
-    };
+    let read = async || client.get(&path).await.json()["answered"].as_u64().unwrap();
+    let answered = until("five models have responded", read, |answered| *answered >= 5).await;
     signal(&child, "-STOP").await;
     assert!(answered < 40 && upstream.total_calls() == 40, "{answered} of 40 have answered");
-    // The lease lasts 1.5 s.
-    tokio::time::sleep(Duration::from_secs(4)).await;
+    let stored = Stored(format!("sqlite://{}/ensemble-poll.db", data.path().display()));
+    let leased = "SELECT count(*) FROM polls, clock WHERE lease_until > clock.now";
+    until("the lease has ended", async || stored.number(leased).await, |leased| *leased == 0).await;
     signal(&child, "-CONT").await;
     let result = ended(&client, id).await;
     assert_eq!((&result["models_succeeded"], upstream.total_calls()), (&json!(40), 40), "{result}");
@@ -276,16 +268,23 @@ async fn poll_in_an_unknown_format_is_never_resumed() {
     let key = admin(data.path(), None, &user).await["api_key"].as_str().unwrap().to_owned();
     let (mut child, url) = serve(data.path(), &upstream, None).await;
     let client = Client::new(&url, Some(key.clone()));
-    let body = question(json!({ "confidence_threshold": 1, "wait_ms": 1 }));
-    let poll = client.post("/api/poll", &body).await.expect(202);
-    let id = poll["poll_id"].as_str().unwrap();
-    while upstream.total_calls() == 0 {
-        tokio::time::sleep(Duration::from_millis(5)).await;
-    }
+    let open = async |text: &str| {
+        let body = question(json!({ "question": text, "confidence_threshold": 1, "wait_ms": 1 }));
+        client.post("/api/poll", &body).await.expect(202)["poll_id"].as_str().unwrap().to_owned()
+    };
+    let (newer, known) = ("Which of the two is newer?", "Which of the two is known?");
+    let ids = [open(newer).await, open(known).await];
+    let id = ids[0].as_str();
+    let calls = |text: &str| {
+        let received = upstream.all_received();
+        received.iter().filter(|request| request.body.to_string().contains(text)).count()
+    };
+    until("both polls call models", async || [newer, known].map(calls), |calls| !calls.contains(&0)).await;
     child.kill().await.unwrap();
     let stored = Stored(format!("sqlite://{}/ensemble-poll.db", data.path().display()));
-    stored.execute("UPDATE polls SET form = 99, lease_until = 0").await;
-    let calls = upstream.total_calls();
+    stored.execute("UPDATE polls SET form = 99 WHERE number = (SELECT min(number) FROM polls)").await;
+    stored.execute("UPDATE polls SET lease_until = 0").await;
+    let before = calls(newer);
     let (mut child, url) = serve(data.path(), &upstream, None).await;
     let client = Client::new(&url, Some(key));
     for path in ["/api/results/ID", "/api/polls/ID/status", "/api/polls/ID/result", "/api/polls/ID/events"] {
@@ -296,11 +295,11 @@ async fn poll_in_an_unknown_format_is_never_resumed() {
     let tool = client.tool("get_poll_result", json!({ "poll_id": id })).await;
     assert!(tool["isError"] == true && tool.to_string().contains("a newer version"), "{tool}");
     client.post(&format!("/api/polls/{id}/cancel"), &json!({})).await.refused(503);
-    // Two scans for abandoned polls.
-    tokio::time::sleep(Duration::from_millis(1600)).await;
-    assert_eq!(upstream.total_calls(), calls, "no model was asked");
+    // The scan that resumes the other poll finds this one as well.
+    assert_eq!(ended(&client, &ids[1]).await["models_succeeded"], 8);
+    assert_eq!(calls(newer), before, "no model was asked");
     stored.execute("UPDATE polls SET form = 2").await;
-    let result = tokio::time::timeout(Duration::from_secs(20), ended(&client, id)).await.unwrap();
+    let result = ended(&client, id).await;
     assert_eq!(result["models_succeeded"], 8, "{result}");
     child.kill().await.unwrap();
 }
@@ -326,27 +325,15 @@ async fn request_can_be_repeated_after_a_crash() {
             .header("idempotency-key", "order-1");
         async move { request.send().await.and_then(reqwest::Response::error_for_status) }
     });
-    let id = loop {
-        let running = client.post_with("/api/poll", &body, &keyed).await;
-        if let Some(id) = running.json()["poll_id"].as_str() {
-            break id.to_owned();
-        }
-        tokio::time::sleep(Duration::from_millis(10)).await;
-    };
+    let repeat = async || client.post_with("/api/poll", &body, &keyed).await.json()["poll_id"].clone();
+    let id = until("the poll is open", repeat, Value::is_string).await;
     child.kill().await.unwrap();
     assert!(cut_off.await.unwrap().is_err());
     let (mut child, url) = serve(data.path(), &upstream, None).await;
     let client = Client::new(&url, Some(key));
-    let again = tokio::time::timeout(Duration::from_secs(20), async {
-        loop {
-            let reply = client.post_with("/api/poll", &body, &keyed).await;
-            if reply.status != 409 {
-                return reply;
-            }
-            tokio::time::sleep(Duration::from_millis(100)).await;
-        }
-    });
-    assert_eq!(again.await.unwrap().expect(200)["poll_id"], id);
+    let repeat = async || client.post_with("/api/poll", &body, &keyed).await;
+    let again = until("the request is repeated", repeat, |reply| reply.status != 409).await;
+    assert_eq!(again.expect(200)["poll_id"], id);
     child.kill().await.unwrap();
 }
 

@@ -17,7 +17,7 @@ use tokio::process::Command;
 
 use crate::crash;
 use crate::harness::{
-    Chain, Client, Engine, Facilitator, Payer, Reply, Service, Setup, Wallet, WalletLibraries,
+    Chain, Client, Engine, Facilitator, Payer, Reply, Service, Setup, Wallet, WalletLibraries, until,
 };
 
 /// Everything that a payment needs.
@@ -103,17 +103,19 @@ pub async fn pay(client: &Client, header: &str) -> Reply {
 
 /// Repeats a payment until the outcome is known, as the responses request.
 pub async fn pay_until_known(client: &Client, header: &str) -> Reply {
-    for _ in 0..60 {
-        let reply = pay(client, header).await;
-        if reply.status != 503 {
-            return reply;
-        }
-        assert!(!reply.header("retry-after").is_empty());
-        let said = reply.refused(503);
-        assert!(said.contains("do not sign another payment"), "{said}");
-        tokio::time::sleep(Duration::from_millis(200)).await;
-    }
-    panic!("nobody could say how the payment ended");
+    until(
+        "the outcome of the payment is known",
+        async || pay(client, header).await,
+        |reply| {
+            if reply.status != 503 {
+                return true;
+            }
+            assert!(!reply.header("retry-after").is_empty());
+            assert!(reply.text.contains("do not sign another payment"), "{}", reply.text);
+            false
+        },
+    )
+    .await
 }
 
 pub async fn assert_clean(service: &Service) {

@@ -1,7 +1,6 @@
 //! Empty values in limits: `""` and `[]` are refused, because the absence of a limit permits more.
 
 use std::process::Command;
-use std::time::Duration;
 
 use ep_kernel::tool::{Agents, Entry};
 use ep_polling::money::MicroUsd;
@@ -9,7 +8,7 @@ use ep_tools::TOOLS;
 use serde_json::{Value, json};
 
 use crate::batches::{lines, upload};
-use crate::harness::{Reply, Setup, by_rest, example, question};
+use crate::harness::{Reply, Setup, by_rest, example, question, until};
 
 /// Every operation with limits.
 const LIMITS: [(&str, &[&str]); 7] = [
@@ -140,14 +139,8 @@ async fn an_empty_value_in_a_row_does_not_publish_its_poll() {
     let file = upload(&client, &format!("{}\n{}", row("null", absent), row("empty", asked))).await;
     let batch = client.post("/api/batches", &json!({ "input_file_id": file })).await.expect(202);
     let id = batch["batch_id"].as_str().unwrap();
-    for _ in 0..600 {
-        let batch = client.get(&format!("/api/batches/{id}")).await.expect(200);
-        if batch["ended_at"].is_string() {
-            break;
-        }
-        tokio::time::sleep(Duration::from_millis(50)).await;
-    }
-    let batch = client.get(&format!("/api/batches/{id}")).await.expect(200);
+    let read = async || client.get(&format!("/api/batches/{id}")).await.expect(200);
+    let batch = until("the batch has ended", read, |batch| batch["ended_at"].is_string()).await;
     assert_eq!(batch["status"], "completed", "{batch}");
     let failed = lines(&client, &batch["error_file_id"]).await;
     assert_eq!((failed.len(), &failed[0]["custom_id"]), (1, &json!("empty")), "{failed:?}");

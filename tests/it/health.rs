@@ -6,7 +6,7 @@ use reqwest::Method;
 use serde_json::json;
 use sqlx::{Connection, SqliteConnection};
 
-use crate::harness::{Client, Service, Setup, question};
+use crate::harness::{Client, Service, Setup, question, until};
 
 /// Returns the database state of the health response. Fails if the probe takes seconds.
 async fn database(client: &Client) -> String {
@@ -16,13 +16,7 @@ async fn database(client: &Client) -> String {
 
 /// Waits until health reports this state. Health responses are cached for a second.
 async fn becomes(client: &Client, state: &str) {
-    for _ in 0..100 {
-        if database(client).await == state {
-            return;
-        }
-        tokio::time::sleep(Duration::from_millis(100)).await;
-    }
-    panic!("health does not say {state}");
+    until(&format!("health says {state}"), async || database(client).await, |said| said == state).await;
 }
 
 fn file(service: &Service) -> std::path::PathBuf {

@@ -6,7 +6,7 @@ use ep_polling::money::MicroUsd;
 use ep_upstream::testing::{Action, Behaviour, Script};
 use serde_json::json;
 
-use crate::harness::{Engine, Service, Setup, question};
+use crate::harness::{Engine, Service, Setup, question, until};
 
 async fn once(engine: Engine) {
     let service = Setup::default().on(engine).boot().await;
@@ -86,15 +86,8 @@ async fn rejections_are_stored_but_server_errors_are_not() {
     let client = service.user().await;
     client.post_with("/api/poll", &question(json!({})), &key).await.refused(503);
     service.upstream().change(|script| script.registry_fails = None);
-    let mut healed = client.post_with("/api/poll", &question(json!({})), &key).await;
-    for _ in 0..100 {
-        if healed.status == 200 {
-            break;
-        }
-        tokio::time::sleep(Duration::from_millis(100)).await;
-        healed = client.post_with("/api/poll", &question(json!({})), &key).await;
-    }
-    healed.expect(200);
+    let repeat = async || client.post_with("/api/poll", &question(json!({})), &key).await.status;
+    until("the request succeeds", repeat, |status| *status == 200).await;
 }
 
 #[tokio::test]
@@ -110,11 +103,8 @@ async fn disconnected_client_finds_its_poll_again() {
     let impatient =
         client.request(reqwest::Method::POST, "/api/poll").json(&body).header("idempotency-key", "left");
     assert!(impatient.timeout(Duration::from_millis(100)).send().await.is_err());
-    let mut reply = client.post_with("/api/poll", &body, &[("idempotency-key", "left")]).await;
-    while reply.status == 409 {
-        tokio::time::sleep(Duration::from_millis(100)).await;
-        reply = client.post_with("/api/poll", &body, &[("idempotency-key", "left")]).await;
-    }
+    let repeat = async || client.post_with("/api/poll", &body, &[("idempotency-key", "left")]).await;
+    let reply = until("the first request has ended", repeat, |reply| reply.status != 409).await;
     assert_eq!(reply.header("idempotent-replayed"), "true");
     reply.expect(200);
 }
@@ -128,14 +118,9 @@ async fn interim_response_is_not_stored() {
     let body = question(json!({ "wait_ms": 10 }));
     let key = [("idempotency-key", "impatient")];
     let running = client.post_with("/api/poll", &body, &key).await.expect(202);
-    let finished = loop {
-        let reply = client.post_with("/api/poll", &body, &key).await;
-        if reply.status == 200 {
-            break reply.json();
-        }
-        tokio::time::sleep(Duration::from_millis(100)).await;
-    };
-    assert_eq!(finished["poll_id"], running["poll_id"]);
+    let repeat = async || client.post_with("/api/poll", &body, &key).await;
+    let finished = until("the poll has ended", repeat, |reply| reply.status == 200).await;
+    assert_eq!(finished.json()["poll_id"], running["poll_id"]);
 }
 
 #[tokio::test]
@@ -149,17 +134,13 @@ async fn running_request_names_its_poll() {
         let client = client.clone();
         async move { client.post_with("/api/poll", &question(json!({})), &headers).await }
     });
-    while service.upstream().total_calls() == 0 {
-        tokio::time::sleep(Duration::from_millis(10)).await;
-    }
-    let refused = loop {
-        let reply = client.post_with("/api/poll", &question(json!({})), &headers).await;
-        if reply.status == 409 && reply.json()["poll_id"].is_string() {
-            break reply;
-        }
+    until("a model is called", async || service.upstream().total_calls(), |calls| *calls > 0).await;
+    let repeat = async || client.post_with("/api/poll", &question(json!({})), &headers).await;
+    let refused = until("the repetition is refused with the poll", repeat, |reply| {
         assert_ne!(reply.status, 200, "it must be refused before the first one ends");
-        tokio::time::sleep(Duration::from_millis(10)).await;
-    };
+        reply.status == 409 && reply.json()["poll_id"].is_string()
+    })
+    .await;
     assert!(!refused.header("retry-after").is_empty());
     let refused = refused.expect(409);
     let id = refused["poll_id"].as_str().unwrap();

@@ -13,7 +13,7 @@ use tokio::process::{Child, Command};
 
 use crate::command_line::{ep, stdout};
 use crate::crash::signal;
-use crate::harness::{Client, Service, Setup};
+use crate::harness::{Client, Service, Setup, until};
 use crate::label::{TRIO, arguments, lines, long_kills, reviews};
 
 /// A folder with a file of rows, and an account at a service.
@@ -67,9 +67,8 @@ impl Fixture {
     /// Waits until a number of rows has a label.
     async fn labelled(&self, rows: usize) {
         let complete = |path: &Path| fs::read_to_string(path).unwrap_or_default().matches('\n').count();
-        while complete(&self.path("labels.jsonl")) < rows {
-            tokio::time::sleep(Duration::from_millis(20)).await;
-        }
+        let read = async || complete(&self.path("labels.jsonl"));
+        until("these rows have labels", read, |labelled| *labelled >= rows).await;
     }
 }
 

@@ -7,7 +7,7 @@ use ep_upstream::testing::{Billing, Script};
 use reqwest::Method;
 use serde_json::{Value, json};
 
-use crate::harness::{Client, Engine, Setup, question};
+use crate::harness::{Client, Engine, Setup, question, until};
 
 /// Models with this latency and a price.
 fn models(count: usize, latency_ms: u64) -> Script {
@@ -32,14 +32,8 @@ async fn start(client: &Client, members: Value) -> Value {
 }
 
 async fn ended(client: &Client, started: &Value) -> Value {
-    for _ in 0..400 {
-        let status = client.get(&path(&started["status_url"])).await.expect(200);
-        if status["ended_at"] != json!(null) {
-            return status;
-        }
-        tokio::time::sleep(Duration::from_millis(25)).await;
-    }
-    panic!("{started} does not end");
+    let read = async || client.get(&path(&started["status_url"])).await.expect(200);
+    until("the poll has ended", read, |status| !status["ended_at"].is_null()).await
 }
 
 async fn poll_is_started_and_read_by_its_owner(engine: Engine) {
@@ -95,9 +89,8 @@ async fn cancelled_poll_ends_with_its_votes_so_far(engine: Engine) {
     let (user, client) = service.user_with(MicroUsd::STARTER_CREDIT).await;
     let started = start(&client, json!({ "confidence_threshold": 1, "pace": "thrifty" })).await;
     let id = started["poll_id"].as_str().unwrap();
-    while client.get(&path(&started["status_url"])).await.expect(200)["answered"] == 0 {
-        tokio::time::sleep(Duration::from_millis(20)).await;
-    }
+    let read = async || client.get(&path(&started["status_url"])).await.expect(200);
+    until("a model has responded", read, |status| status["answered"] != 0).await;
     let cancel = format!("/api/polls/{id}/cancel");
     let status = client.post(&cancel, &json!({})).await.expect(200);
     assert_eq!(

@@ -10,7 +10,7 @@ use reqwest::Method;
 use serde_json::{Value, json};
 use tokio::io::AsyncWriteExt;
 
-use crate::harness::{Client, MCP_VERSION, Service, Setup, StdioServer, example, question};
+use crate::harness::{Client, MCP_VERSION, Service, Setup, StdioServer, example, question, until};
 
 /// Makes a 2026-07-28 request as a client without optional capabilities.
 async fn modern(client: &Client, method: &str, name: Option<&str>, params: Value) -> (u16, Value) {
@@ -290,14 +290,10 @@ async fn long_poll_returns_its_id_before_the_timeout() {
         client.tool("poll_question", question(json!({ "wait_ms": 100 }))).await["structuredContent"].clone();
     assert_eq!(running["status"], "running");
     assert!(running["poll_after_ms"].as_u64().unwrap() > 0);
-    loop {
-        let result = client.tool("get_poll_result", json!({ "poll_id": running["poll_id"] })).await["structuredContent"].clone();
-        if result["status"] != "running" {
-            assert_eq!(result["winning_option"], "Beta");
-            return;
-        }
-        tokio::time::sleep(Duration::from_millis(100)).await;
-    }
+    let id = json!({ "poll_id": running["poll_id"] });
+    let read = async || client.tool("get_poll_result", id.clone()).await["structuredContent"].clone();
+    let result = until("the poll has ended", read, |result| result["status"] != "running").await;
+    assert_eq!(result["winning_option"], "Beta");
 }
 
 #[tokio::test]

@@ -6,7 +6,7 @@ use ep_polling::money::MicroUsd;
 use ep_upstream::testing::Script;
 use serde_json::{Value, json};
 
-use crate::harness::{Client, Engine, Setup, question};
+use crate::harness::{Client, Engine, Setup, question, until};
 
 /// Models with this latency that never agree.
 fn models(count: usize, latency_ms: u64) -> Setup {
@@ -58,14 +58,12 @@ async fn poll_is_a_task_for_clients_with_task_support() {
     let undeclared = client.mcp(json!({}), "tasks/get", id.as_str(), json!({ "taskId": id })).await;
     assert_eq!(undeclared.json()["error"]["code"], -32021);
 
-    let done = loop {
-        let read = task(&client, "tasks/get", id).await["result"].clone();
-        assert_eq!(read["resultType"], "complete");
-        if read["status"] != "working" {
-            break read;
-        }
-        tokio::time::sleep(Duration::from_millis(50)).await;
-    };
+    let read = async || task(&client, "tasks/get", id).await["result"].clone();
+    let done = until("the task has ended", read, |task| {
+        assert_eq!(task["resultType"], "complete");
+        task["status"] != "working"
+    })
+    .await;
     assert_eq!(done["status"], "completed");
     assert_eq!(done["result"]["structuredContent"]["outcome"], "tie");
     assert!(done["result"]["content"][0]["text"].as_str().unwrap().contains(" tie with "), "{done}");
@@ -118,10 +116,12 @@ async fn disconnect_cancels_a_request_unless_it_is_durable() {
         (modern(asked(json!({ "idempotency_key": "lasts" }))), false),
         (modern(asked(json!({ "notify_url": "https://example.com/hook" }))), false),
         (legacy(asked(json!({}))), false),
-        (modern(with_progress(asked(json!({})))), true),
         (modern(with_progress(asked(json!({ "idempotency_key": "lasts too" })))), false),
         (legacy(with_progress(asked(json!({})))), false),
+        (modern(with_progress(asked(json!({})))), true),
     ];
+    let status = async |id: &str| client.get(&format!("/api/polls/{id}/status")).await.expect(200);
+    let mut ids = Vec::new();
     for (number, (request, taken_back)) in cases.into_iter().enumerate() {
         let sent = tokio::spawn(async move {
             // Reads at least the first event of a stream.
@@ -129,20 +129,18 @@ async fn disconnect_cancels_a_request_unless_it_is_durable() {
             response.chunk().await.unwrap();
             std::future::pending::<()>().await;
         });
-        while polls().await.len() <= number {
-            tokio::time::sleep(Duration::from_millis(10)).await;
-        }
+        until("another poll is open", async || polls().await.len(), |count| *count > number).await;
         let id = polls().await[0]["poll_id"].as_str().unwrap().to_owned();
         sent.abort();
-        let mut status = json!(null);
-        for _ in 0..40 {
-            status = client.get(&format!("/api/polls/{id}/status")).await.expect(200);
-            if status["cancelled"] == true {
-                break;
-            }
-            tokio::time::sleep(Duration::from_millis(50)).await;
+        if taken_back {
+            until("the poll is cancelled", async || status(&id).await, |status| status["cancelled"] == true)
+                .await;
         }
-        assert_eq!(status["cancelled"], taken_back, "case {number}");
+        ids.push((id, taken_back));
+    }
+    // The last case is cancelled, so the earlier disconnects were noticed as well.
+    for (number, (id, taken_back)) in ids.iter().enumerate() {
+        assert_eq!(status(id).await["cancelled"], *taken_back, "case {number}");
         client.post(&format!("/api/polls/{id}/cancel"), &json!({})).await.expect(200);
     }
 }
@@ -155,9 +153,7 @@ async fn repeated_request_returns_its_running_poll() {
     let call =
         || client.mcp_request("/api/mcp", json!({}), "tools/call", Some("poll_question"), asked.clone());
     let first = tokio::spawn(call().send());
-    while service.upstream().total_calls() == 0 {
-        tokio::time::sleep(Duration::from_millis(5)).await;
-    }
+    until("a model is called", async || service.upstream().total_calls(), |calls| *calls > 0).await;
     let again = client.send(call()).await.expect(200)["result"]["structuredContent"].clone();
     assert_eq!(again["status"], "running", "{again}");
     let first: Value = first.await.unwrap().unwrap().json().await.unwrap();

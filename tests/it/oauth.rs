@@ -8,7 +8,7 @@ use futures::future::join_all;
 use reqwest::Method;
 use serde_json::{Value, json};
 
-use crate::harness::{Client, Engine, IdentityProvider, Reply, Service, Setup, question};
+use crate::harness::{Client, Engine, IdentityProvider, Reply, Service, Setup, question, until};
 
 async fn service_with(setup: Setup) -> (Service, IdentityProvider) {
     let (setup, url) = setup.at_known_address();
@@ -403,13 +403,8 @@ async fn issuer_rotates_keys_and_becomes_unavailable() {
         let request = other.with_key(&unknown).request(Method::GET, "/api/keys");
         assert!(request.timeout(Duration::from_millis(200)).send().await.is_err());
     }
-    for _ in 0..100 {
-        if provider.key_fetches().await > fetches {
-            break;
-        }
-        tokio::time::sleep(Duration::from_millis(100)).await;
-    }
-    assert_eq!(provider.key_fetches().await, fetches + 1);
+    let read = async || provider.key_fetches().await;
+    assert_eq!(until("the keys are fetched", read, |count| *count > fetches).await, fetches + 1);
     drop(provider);
     assert_eq!(status(&second).await, 200, "the keys stay cached while the issuer is unreachable");
     assert_eq!(status(&unknown).await, 401);

@@ -9,7 +9,7 @@ use reqwest::Method;
 use serde_json::{Value, json};
 use url::Url;
 
-use crate::harness::{Client, Engine, IdentityProvider, Reply, Service, Setup, free_port};
+use crate::harness::{Client, Engine, IdentityProvider, Reply, Service, Setup, free_port, until};
 
 /// A browser that follows redirects and stores cookies. Each host has one jar, regardless of the port.
 struct Browser {
@@ -278,7 +278,8 @@ async fn service_starts_before_its_provider() {
     assert!(reply.refused(503).contains("identity provider is not responding"));
     client.get("/api/health").await.expect(200);
     let _provider = IdentityProvider::start(&service.url, port).await;
-    tokio::time::sleep(Duration::from_millis(2100)).await;
+    let sign_in = async || client.get("/api/auth/login").await.status;
+    until("the service has found its provider", sign_in, |status| *status != 503).await;
     Browser::new().sign_in(&service).await;
 }
 

@@ -7,7 +7,7 @@ use ep_upstream::testing::{Script, bare};
 use reqwest::Method;
 use serde_json::{Value, json};
 
-use crate::harness::{Client, Reply, Service, Setup};
+use crate::harness::{Client, Reply, Service, Setup, until};
 
 const CHAT: &str = "/v1/chat/completions";
 
@@ -334,7 +334,7 @@ async fn retries_never_pay_twice() {
     let request = graded();
     let retry = client.post_with(CHAT, &request, &[("x-stainless-retry-count", "1")]);
     let (retry, ()) = tokio::join!(retry, async {
-        tokio::time::sleep(Duration::from_secs(1)).await;
+        until("the retry has come", async || service.requests.to(CHAT), |requests| *requests == 2).await;
         upstream.release(10_000);
     });
     assert_eq!(retry.status, 200, "{}", retry.text);

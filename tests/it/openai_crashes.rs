@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use tokio::process::{Child, Command};
 
 use crate::crash::{admin, started};
-use crate::harness::Client;
+use crate::harness::{Client, until};
 
 const PATH: &str = "/v1/chat/completions";
 
@@ -66,8 +66,12 @@ async fn a_retry_after_a_kill_gets_the_first_polls() {
     let (_child, url) = serve(data.path(), &upstream, None).await;
     upstream.release(10_000);
     let client = Client::new(&url, Some(key));
-    // A client that does not count its retries, once the lease of the killed process has ended.
-    tokio::time::sleep(Duration::from_secs(2)).await;
+    let polls = async || client.get("/api/polls").await.expect(200)["polls"].clone();
+    until("the next process has ended the polls", polls, |polls| {
+        polls.as_array().unwrap().iter().all(|poll| poll["status"] != "running" && poll["status"] != "queued")
+    })
+    .await;
+    // A client that does not count its retries.
     let body = client.post(PATH, &decision()).await.expect(200);
     assert_paid_once(&client, &body, data.path(), None).await;
     let again = client.post_with(PATH, &decision(), &[("x-stainless-retry-count", "1")]).await.expect(200);
@@ -79,7 +83,7 @@ async fn a_retry_on_another_replica_does_not_wait_for_a_paused_process() {
     let database = ep_store::testing::Postgres::start().unwrap().database().await.unwrap();
     let data = tempfile::tempdir().unwrap();
     let upstream = ScriptedUpstream::start(Script { held: true, ..Script::divided_panel(9) }).unwrap();
-    let (first, url) = serve(data.path(), &upstream, Some(database.url())).await;
+    let (mut first, url) = serve(data.path(), &upstream, Some(database.url())).await;
     let (_second, elsewhere) = serve(data.path(), &upstream, Some(database.url())).await;
     let key = key(data.path(), Some(database.url())).await;
     lose(&Client::new(&url, Some(key.clone()))).await;
@@ -89,6 +93,8 @@ async fn a_retry_on_another_replica_does_not_wait_for_a_paused_process() {
     let client = Client::new(&elsewhere, Some(key));
     let body = client.post_with(PATH, &decision(), &[("x-stainless-retry-count", "1")]).await.expect(200);
     rustix::process::kill_process(process, rustix::process::Signal::CONT).unwrap();
-    tokio::time::sleep(Duration::from_secs(1)).await;
+    // It finishes what it had begun before the pause.
+    rustix::process::kill_process(process, rustix::process::Signal::TERM).unwrap();
+    until("the paused process has exited", async || first.try_wait().unwrap(), Option::is_some).await;
     assert_paid_once(&client, &body, data.path(), Some(database.url())).await;
 }

@@ -8,7 +8,7 @@ use ep_store::testing::Postgres;
 use ep_upstream::testing::{Action, Behaviour, Script};
 use serde_json::{Value, json};
 
-use crate::harness::{Client, Service, Setup};
+use crate::harness::{Client, Service, Setup, until};
 
 async fn user(service: &Service) -> Client {
     service.user_with(MicroUsd::new(5_000_000)).await.1
@@ -341,7 +341,7 @@ async fn a_retry_reaches_the_polls_of_another_replica() {
     let request = alpha_or_beta();
     let retry = elsewhere.post_with(path, &request, &[("x-stainless-retry-count", "1")]);
     let (retry, ()) = tokio::join!(retry, async {
-        tokio::time::sleep(Duration::from_secs(1)).await;
+        until("the retry has come", async || second.requests.to(path), |requests| *requests == 1).await;
         first.upstream().release(10_000);
         second.upstream().release(10_000);
     });

@@ -9,7 +9,7 @@ use ep_upstream::testing::Script;
 use tokio::io::AsyncWriteExt;
 use tokio::process::Command;
 
-use crate::harness::{Client, Service, Setup, node};
+use crate::harness::{Client, Service, Setup, node, until};
 
 const GUIDE: &str = include_str!("../../docs/openai.md");
 const FOLDER: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/openai-clients");
@@ -98,10 +98,9 @@ async fn polls_of_a_retry(program: &str, language: Language) -> usize {
     let client = account(&service).await;
     let (output, ()) = tokio::join!(run(program, language, &service, &client), async {
         // The time-out of the client is a second.
-        while polls(&client).await == 0 {
-            tokio::time::sleep(Duration::from_millis(100)).await;
-        }
-        tokio::time::sleep(Duration::from_secs(2)).await;
+        until("the first attempt has a poll", async || polls(&client).await, |polls| *polls == 1).await;
+        let path = "/v1/chat/completions";
+        until("a retry has come", async || service.requests.to(path), |requests| *requests > 1).await;
         service.upstream().release(10_000);
     });
     assert_eq!(output, "answered");

@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::process::{Output, Stdio};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use ep_upstream::testing::{Script, ScriptedUpstream};
@@ -12,7 +13,7 @@ use tokio::io::{AsyncBufReadExt, BufReader};
 use tokio::process::{Child, Command};
 use tokio::task::JoinHandle;
 
-use crate::harness::{Client, Service, Setup, question};
+use crate::harness::{Client, Service, Setup, question, until};
 
 fn ep(data: &Path, arguments: &[&str], variables: &[(&str, &str)]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_ep"));
@@ -27,7 +28,8 @@ struct Server {
     process: Child,
     url: String,
     metrics: Option<String>,
-    log: JoinHandle<Vec<String>>,
+    lines: Arc<Mutex<Vec<String>>>,
+    reading: JoinHandle<()>,
 }
 
 impl Server {
@@ -49,13 +51,16 @@ impl Server {
             }
             seen.push(line);
         }
-        let log = tokio::spawn(async move {
-            while let Ok(Some(line)) = lines.next_line().await {
-                seen.push(line);
+        let seen = Arc::new(Mutex::new(seen));
+        let reading = tokio::spawn({
+            let seen = Arc::clone(&seen);
+            async move {
+                while let Ok(Some(line)) = lines.next_line().await {
+                    seen.lock().unwrap().push(line);
+                }
             }
-            seen
         });
-        Self { process, url: url.unwrap(), metrics, log }
+        Self { process, url: url.unwrap(), metrics, lines: seen, reading }
     }
 
     fn terminate(&self) {
@@ -66,7 +71,13 @@ impl Server {
     /// Waits until the process has exited and returns the parsed log lines.
     async fn log(mut self) -> Vec<Value> {
         self.process.wait().await.unwrap();
-        let lines = self.log.await.unwrap();
+        (&mut self.reading).await.unwrap();
+        self.logged()
+    }
+
+    /// Returns the parsed log lines so far.
+    fn logged(&self) -> Vec<Value> {
+        let lines = self.lines.lock().unwrap();
         lines
             .iter()
             .map(|line| serde_json::from_str(line).unwrap_or_else(|_| panic!("not JSON: {line}")))
@@ -76,18 +87,19 @@ impl Server {
 
 /// Waits until the service is ready: on a busy machine, one database probe may time out.
 async fn ready(client: &Client) {
-    for _ in 0..100 {
-        if client.get("/readyz").await.status == 200 {
-            return;
-        }
-        tokio::time::sleep(Duration::from_millis(100)).await;
-    }
-    panic!("it does not become ready");
+    until("the service is ready", async || client.get("/readyz").await, |reply| reply.status == 200).await;
 }
 
 fn messages(log: &[Value], text: &str) -> Vec<Value> {
     let fields = log.iter().map(|line| line["fields"].clone());
     fields.filter(|fields| fields["message"].as_str().is_some_and(|message| message.contains(text))).collect()
+}
+
+/// Returns the number of events in a log: those with a line of this text, and those suppressed in it or in its sums.
+fn events(log: &[Value], text: &str, sum: &str) -> usize {
+    let lines = messages(log, text);
+    let suppressed = |line: &Value| line["suppressed"].as_u64().unwrap() as usize;
+    lines.len() + lines.iter().chain(&messages(log, sum)).map(suppressed).sum::<usize>()
 }
 
 fn stderr(output: &Output) -> String {
@@ -266,9 +278,7 @@ async fn stopping_service_is_alive_but_not_ready() {
         let client = client.clone();
         async move { client.poll(json!({ "confidence_threshold": 1 })).await.expect(200) }
     });
-    while upstream.total_calls() == 0 {
-        tokio::time::sleep(Duration::from_millis(10)).await;
-    }
+    until("a model is called", async || upstream.total_calls(), |calls| *calls > 0).await;
     server.terminate();
     let late = Client::new(&server.url, client.key.clone());
     let probed = loop {
@@ -337,15 +347,14 @@ async fn overload_logs_one_line_per_second() {
         client.get("/api/models").await.refused(503);
     }
     let seconds = started.elapsed().as_secs() as usize;
-    // The remaining events are reported within two seconds.
-    tokio::time::sleep(Duration::from_millis(2200)).await;
+    // Those without a line of their own are reported in sums.
+    let counted = |log: &Vec<Value>| events(log, "call failed", "more calls failed");
+    until("every failure is counted", async || server.logged(), |log| counted(log) >= 150).await;
     server.terminate();
     let log = server.log().await;
-    let mut lines = messages(&log, "call failed");
+    let lines = messages(&log, "call failed");
     assert!((1..=seconds + 1).contains(&lines.len()), "{lines:#?}");
-    lines.extend(messages(&log, "more calls failed"));
-    let suppressed: u64 = lines.iter().map(|line| line["suppressed"].as_u64().unwrap()).sum();
-    assert_eq!(suppressed as usize + messages(&log, "call failed").len(), 150, "every failure is counted");
+    assert_eq!(counted(&log), 150);
 }
 
 #[tokio::test]
@@ -371,35 +380,36 @@ async fn polls_without_a_database_log_one_line_per_second() {
     for _ in 0..POLLS {
         client.post("/api/polls", &question(json!({ "confidence_threshold": 1 }))).await.expect(202);
     }
-    while upstream.total_calls() < RUNNING {
-        tokio::time::sleep(Duration::from_millis(10)).await;
-    }
+    until("models are called", async || upstream.total_calls(), |calls| *calls >= RUNNING).await;
     std::fs::remove_file(data.path().join("ensemble-poll.db")).unwrap();
     upstream.release(10_000);
     let lost = std::time::Instant::now();
-    // Longer than a lease, so that polls that wait are interrupted, too.
-    tokio::time::sleep(Duration::from_millis(8200)).await;
+    let interruptions = [
+        ("poll interrupted", "more polls were interrupted"),
+        ("the lease on this poll has ended", "more leases have ended"),
+    ];
+    // Their sums begin with the same words.
+    let failures = ["the database is still failing", "failed to load cancelled polls"];
+    let texts = interruptions.map(|(text, sum)| vec![text, sum]);
+    let texts: Vec<Vec<&str>> = texts.into_iter().chain(failures.map(|text| vec![text])).collect();
+    let lines =
+        |log: &[Value], texts: &[&str]| -> usize { texts.iter().map(|text| messages(log, text).len()).sum() };
+    let interrupted =
+        |log: &[Value]| -> usize { interruptions.iter().map(|(text, sum)| events(log, text, sum)).sum() };
+    // Polls that wait are interrupted, too, when their leases end.
+    until(
+        "every poll is interrupted, and all is in the log",
+        async || server.logged(),
+        |log| interrupted(log) >= POLLS && texts.iter().all(|texts| lines(log, texts) > 0),
+    )
+    .await;
     server.terminate();
     let log = server.log().await;
     let seconds = lost.elapsed().as_secs() as usize;
-    let mut interrupted = 0;
-    for (text, sum) in [
-        ("poll interrupted", Some("more polls were interrupted")),
-        ("the lease on this poll has ended", Some("more leases have ended")),
-        // Their sums begin with the same words.
-        ("the database is still failing", None),
-        ("failed to load cancelled polls", None),
-    ] {
-        let mut lines = messages(&log, text);
-        let logged = lines.len();
-        lines.extend(sum.iter().flat_map(|sum| messages(&log, sum)));
-        assert!((1..=seconds + 1).contains(&lines.len()), "{} in {seconds} s: {lines:#?}", lines.len());
-        if sum.is_some() {
-            let suppressed: u64 = lines.iter().map(|line| line["suppressed"].as_u64().unwrap()).sum();
-            interrupted += logged + suppressed as usize;
-        }
+    for texts in &texts {
+        let count = lines(&log, texts);
+        assert!(count <= seconds + 1, "{count} of {texts:?} in {seconds} s: {log:#?}");
     }
-    assert!(interrupted >= POLLS, "every poll is counted: {interrupted}");
 }
 
 /// Returns the names of a metrics page: those with HELP, those with TYPE and those of all samples.

@@ -1,13 +1,11 @@
 //! The page of a batch: its review in a real browser (`tests/pages/batch.mjs`), and the operations behind it.
 
-use std::time::Duration;
-
 use ep_kernel::caller::UserId;
 use ep_polling::money::MicroUsd;
 use reqwest::Method;
 use serde_json::{Value, json};
 
-use crate::harness::{Client, Service, Setup, example};
+use crate::harness::{Client, Service, Setup, example, until};
 use crate::pages::walked_by;
 use crate::pages_account::{Visitor, between};
 
@@ -27,14 +25,8 @@ async fn batch(client: &Client, rows: usize) -> String {
 }
 
 async fn ended(client: &Client, id: &str) -> Value {
-    for _ in 0..600 {
-        let batch = client.get(&format!("/api/batches/{id}")).await.expect(200);
-        if !batch["ended_at"].is_null() {
-            return batch;
-        }
-        tokio::time::sleep(Duration::from_millis(50)).await;
-    }
-    panic!("{id} does not end");
+    let read = async || client.get(&format!("/api/batches/{id}")).await.expect(200);
+    until("the batch has ended", read, |batch| !batch["ended_at"].is_null()).await
 }
 
 async fn owner(service: &Service) -> (UserId, Client) {

@@ -6,9 +6,9 @@ use std::time::Duration;
 
 use ep_upstream::testing::{Script, priced};
 use reqwest::Method;
-use serde_json::{Value, json};
+use serde_json::json;
 
-use crate::harness::{Client, Reply, Setup};
+use crate::harness::{Client, Reply, Setup, until};
 
 async fn get(client: &Client, path: &str, accept: &str) -> Reply {
     client.send(client.request(Method::GET, path).header("accept", accept)).await
@@ -117,16 +117,11 @@ async fn models_page_shows_statistics_after_enough_votes() {
     for _ in 0..31 {
         user.poll(ask.clone()).await.expect(200);
     }
-    let mut model = Value::Null;
-    for _ in 0..150 {
+    let read = async || {
         service.clock.as_ref().unwrap().advance(Duration::from_mins(5));
-        model = nobody.get("/api/reputation/models").await.expect(200)["models"][0].clone();
-        if model["votes"] == 31 {
-            break;
-        }
-        tokio::time::sleep(Duration::from_millis(200)).await;
-    }
-    assert_eq!(model["votes"], 31, "{model}");
+        nobody.get("/api/reputation/models").await.expect(200)["models"][0].clone()
+    };
+    let model = until("the votes are counted", read, |model| model["votes"] == 31).await;
     let page = nobody.get("/models?sort=majority").await.text;
     assert!(page.contains("aria-sort=\"descending\"") && page.contains("from 30 votes on"), "{page}");
     let id = model["model_id"].as_str().unwrap();

@@ -6,7 +6,7 @@ use ep_polling::stopping::{Evidence, p_value};
 use serde_json::{Value, json};
 use tokio::process::Command;
 
-use crate::harness::{Client, Reply, Setup, node};
+use crate::harness::{Client, Reply, Setup, node, until};
 
 async fn get(client: &Client, path: &str, accept: &str) -> Reply {
     client.send(client.request(reqwest::Method::GET, path).header("accept", accept)).await
@@ -136,13 +136,7 @@ async fn results_are_opened_by_link_or_id() {
     let asked = json!({ "question": "Is a hot dog a sandwich?", "options": ["Yes", "No"] });
     client.post("/api/poll", &asked).await.expect(200);
     client.get("/").await;
-    let mut listed = String::new();
-    for _ in 0..100 {
-        listed = client.get("/results").await.text;
-        if listed.contains("/results/EP-") {
-            break;
-        }
-        tokio::time::sleep(std::time::Duration::from_millis(100)).await;
-    }
-    assert!(listed.contains("/results/EP-") && !listed.contains("hot dog"), "{listed}");
+    let read = async || client.get("/results").await.text;
+    let listed = until("the example is listed", read, |listed| listed.contains("/results/EP-")).await;
+    assert!(!listed.contains("hot dog"), "{listed}");
 }

@@ -1,13 +1,11 @@
 //! The start page: polls without a script, errors and CSRF protection of the form.
 
-use std::time::Duration;
-
 use ep_polling::money::MicroUsd;
 use ep_upstream::testing::Script;
 use reqwest::Method;
 use serde_json::json;
 
-use crate::harness::{Client, Reply, Setup};
+use crate::harness::{Client, Reply, Setup, until};
 
 /// Names and values of fields or headers.
 type Fields<'a> = &'a [(&'a str, &'a str)];
@@ -63,12 +61,12 @@ async fn every_visitor_gets_a_separate_form() {
     let service = Setup::demo().boot().await;
     let client = service.anonymous();
     // The earlier page opened the example poll, which appears after it has ended.
-    for _ in 0..100 {
-        if client.get("/").await.text.contains("<section class=\"featured\"") {
-            break;
-        }
-        tokio::time::sleep(Duration::from_millis(100)).await;
-    }
+    until(
+        "the example is shown",
+        async || client.get("/").await.text,
+        |page| page.contains("<section class=\"featured\""),
+    )
+    .await;
     let [one, other] = [client.get("/").await.text, client.get("/").await.text];
     assert!(one.contains("<section class=\"featured\""), "{one}");
     let nonce = |page: &str| {
@@ -289,19 +287,13 @@ async fn forms_of_other_websites_are_rejected() {
 async fn example_is_polled_once() {
     let service = Setup::demo().boot().await;
     let client = service.anonymous();
-    let mut page = client.get("/").await;
-    for _ in 0..200 {
-        if page.text.contains("class=\"featured\"") {
-            break;
-        }
-        tokio::time::sleep(std::time::Duration::from_millis(50)).await;
-        page = client.get("/").await;
-    }
-    assert!(
-        page.text.contains("class=\"featured\"") && page.text.contains("Simulated voters."),
-        "{}",
-        page.text
-    );
+    let page = until(
+        "the example is shown",
+        async || client.get("/").await,
+        |page| page.text.contains("class=\"featured\""),
+    )
+    .await;
+    assert!(page.text.contains("Simulated voters."), "{}", page.text);
     let shown = page.text.split("href=\"/results/").nth(1).unwrap();
     assert!(client.get("/").await.text.contains(&format!("/results/{}", &shown[..22])));
     assert!(page.header("link").contains("rel=\"service-desc\""));

@@ -9,7 +9,7 @@ use ep_polling::money::MicroUsd;
 use ep_tools::TOOLS;
 use serde_json::{Value, json};
 
-use crate::harness::{Client, Setup, by_rest, example, without_durations};
+use crate::harness::{Client, Setup, by_rest, example, until, without_durations};
 
 #[derive(Debug, Clone, Copy)]
 enum Surface {
@@ -89,9 +89,12 @@ async fn started_batch(user: &Client, state: &str) -> Value {
     let rows = json!([{ "question": "Which of the two is better?", "options": ["Alpha", "Beta"] }]);
     let id = user.post("/api/batches", &json!({ "rows": rows })).await.expect(202)["batch_id"].clone();
     let path = format!("/api/batches/{}", id.as_str().unwrap());
-    while ["validating", state].contains(&user.get(&path).await.expect(200)["status"].as_str().unwrap()) {
-        tokio::time::sleep(std::time::Duration::from_millis(20)).await;
-    }
+    until(
+        "the batch has left this state",
+        async || user.get(&path).await.expect(200),
+        |batch| !["validating", state].contains(&batch["status"].as_str().unwrap()),
+    )
+    .await;
     id
 }
 

@@ -4,7 +4,7 @@ use ep_polling::money::MicroUsd;
 use ep_upstream::testing::{Action, Behaviour, Script, VoteFor, bare, priced};
 use serde_json::{Value, json};
 
-use crate::harness::{Engine, Service, Setup, question};
+use crate::harness::{Engine, Service, Setup, question, until};
 
 /// A panel of this size in which every model chooses this option.
 fn unanimous(size: usize, option: &str) -> Script {
@@ -375,13 +375,8 @@ async fn short_wait_returns_the_running_poll() {
     let running = reply.expect(202);
     assert_eq!((&running["status"], &running["roster_size"]), (&json!("running"), &json!(50)));
     let path = format!("/api/results/{}", running["poll_id"].as_str().unwrap());
-    let result = loop {
-        let result = client.get(&path).await.expect(200);
-        if result["status"] != "running" {
-            break result;
-        }
-        tokio::time::sleep(std::time::Duration::from_millis(50)).await;
-    };
+    let read = async || client.get(&path).await.expect(200);
+    let result = until("the poll has ended", read, |result| result["status"] != "running").await;
     assert_eq!(result["winning_option"], "Beta");
 }
 
@@ -462,13 +457,12 @@ async fn polls_are_queued_and_a_full_queue_rejects() {
     // The last slot is reserved for another account.
     assert_eq!(other.poll(asked.clone()).await.expect(202)["queue_position"], 2);
     other.poll(asked).await.refused(429);
-    let result = loop {
-        let result = busy.get(&path).await.expect(200);
-        if !["queued", "running"].contains(&result["status"].as_str().unwrap()) {
-            break result;
-        }
-        tokio::time::sleep(std::time::Duration::from_millis(50)).await;
-    };
+    let result = until(
+        "the poll has ended",
+        async || busy.get(&path).await.expect(200),
+        |result| !["queued", "running"].contains(&result["status"].as_str().unwrap()),
+    )
+    .await;
     assert_eq!(result["winning_option"], "Beta");
 }
 

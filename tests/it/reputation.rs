@@ -6,21 +6,19 @@ use std::time::Duration;
 use ep_upstream::testing::{Script, VoteFor, priced};
 use serde_json::{Value, json};
 
-use crate::harness::{Engine, Service, Setup};
+use crate::harness::{Engine, Service, Setup, until};
 
 /// Returns the figures after this many polls are counted. Polls are counted within seconds; figures are cached
 /// for five minutes.
 async fn counted(service: &Service, polls: u64) -> (Value, Value) {
-    for _ in 0..150 {
+    let nobody = service.anonymous();
+    let read = async || {
         service.clock.as_ref().unwrap().advance(Duration::from_mins(5));
-        let nobody = service.anonymous();
-        let figures = nobody.get("/api/reputation").await.expect(200);
-        if figures["totals"]["polls"] == polls {
-            return (figures, nobody.get("/api/reputation/models").await.expect(200));
-        }
-        tokio::time::sleep(Duration::from_millis(200)).await;
-    }
-    panic!("{polls} polls are not counted within 30 s");
+        nobody.get("/api/reputation").await.expect(200)
+    };
+    let is_counted = |figures: &Value| figures["totals"]["polls"] == polls;
+    let figures = until(&format!("{polls} polls are counted"), read, is_counted).await;
+    (figures, nobody.get("/api/reputation/models").await.expect(200))
 }
 
 fn of_model<'a>(models: &'a Value, id: &str) -> &'a Value {

@@ -9,7 +9,7 @@ use tokio::process::Command;
 
 use crate::command_line::{ep, stdout};
 use crate::crash::{admin, started};
-use crate::harness::{Client, Service, Setup};
+use crate::harness::{Client, Service, Setup, until};
 use crate::rounds::stored::Stored;
 
 /// Returns a panel with a model for each of these votes.
@@ -176,9 +176,12 @@ async fn every_surface_asks_a_scale_and_shows_its_pass() {
     let batch = json!({ "rows": rows, "models": ["maker*"], "complete": true, "on_tie": "strongest" });
     let batch = client.post("/api/batches", &batch).await.expect(202);
     let path = format!("/api/batches/{}", batch["batch_id"].as_str().unwrap());
-    while client.get(&path).await.expect(200)["status"] != "completed" {
-        tokio::time::sleep(Duration::from_millis(50)).await;
-    }
+    until(
+        "the batch is completed",
+        async || client.get(&path).await.expect(200),
+        |batch| batch["status"] == "completed",
+    )
+    .await;
     let results = client.get(&format!("{path}/results")).await.expect(200);
     assert!(results.to_string().contains("\"votes_for\":4"), "{results}");
     drop(service);
@@ -283,9 +286,8 @@ async fn a_poll_resumed_after_a_kill_keeps_its_pass_mark() {
     let client = Client::new(&url, Some(key.clone()));
     let body = rated(Some("2"), json!({ "confidence_threshold": 1, "pace": "thrifty", "wait_ms": 1 }));
     let poll = client.post("/api/poll", &body).await.expect(202);
-    while client.get(&path_of(&poll)).await.expect(200)["answered"] == 0 {
-        tokio::time::sleep(Duration::from_millis(20)).await;
-    }
+    let read = async || client.get(&path_of(&poll)).await.expect(200);
+    until("a model has responded", read, |result| result["answered"] != 0).await;
     child.kill().await.unwrap();
     let stored = Stored(format!("sqlite://{}/ensemble-poll.db", data.path().display()));
     assert_eq!(stored.number("SELECT form FROM polls").await, 6);

@@ -7,7 +7,7 @@ use futures::StreamExt;
 use reqwest::Method;
 use serde_json::{Value, json};
 
-use crate::harness::{Client, Setup, question};
+use crate::harness::{Client, Setup, question, until};
 
 /// Returns name, id and data of each event, until the stream ends.
 async fn events(client: &Client, body: &Value) -> Vec<(String, Option<u64>, Value)> {
@@ -104,15 +104,9 @@ async fn disconnected_client_does_not_end_its_poll() {
     let data: Value =
         serde_json::from_str(first.lines().find_map(|line| line.strip_prefix("data:")).unwrap()).unwrap();
     let path = format!("/api/results/{}", data["poll_id"].as_str().unwrap());
-    for _ in 0..100 {
-        let result = client.get(&path).await.expect(200);
-        if result["status"] != "running" {
-            assert_eq!(result["winning_option"], "Beta");
-            return;
-        }
-        tokio::time::sleep(Duration::from_millis(50)).await;
-    }
-    panic!("the poll did not end");
+    let read = async || client.get(&path).await.expect(200);
+    let result = until("the poll has ended", read, |result| result["status"] != "running").await;
+    assert_eq!(result["winning_option"], "Beta");
 }
 
 #[tokio::test]

@@ -2,23 +2,21 @@
 
 use serde_json::{Value, json};
 
-use crate::harness::{Client, Engine, Service, Setup, WebhookReceiver};
+use crate::harness::{Client, Engine, Service, Setup, WebhookReceiver, until};
 
 /// Starts a service that may call loopback addresses.
 async fn service_on(engine: Engine) -> Service {
     Setup::demo().on(engine).with("EP_WEBHOOK_ALLOWED_NETWORKS", "127.0.0.0/8").boot().await
 }
 
+async fn newest(client: &Client) -> Value {
+    client.get("/api/account/webhook").await.expect(200)["notifications"][0].clone()
+}
+
 /// Waits until the newest notification is in this state.
 async fn notified(client: &Client, state: &str) -> Value {
-    for _ in 0..400 {
-        let newest = client.get("/api/account/webhook").await.expect(200)["notifications"][0].clone();
-        if newest["state"] == state {
-            return newest;
-        }
-        tokio::time::sleep(std::time::Duration::from_millis(50)).await;
-    }
-    panic!("no notification is {state}: {}", client.get("/api/account/webhook").await.text);
+    let expected = format!("the newest notification is {state}");
+    until(&expected, async || newest(client).await, |newest| newest["state"] == state).await
 }
 
 async fn secret(client: &Client) -> String {
@@ -155,14 +153,12 @@ async fn only_public_https_urls_are_called() {
     // The address of a name is checked when it is called.
     set(json!("https://localhost:1/")).await.expect(200);
     client.poll(json!({})).await.expect(200);
-    for _ in 0..200 {
-        let newest = client.get("/api/account/webhook").await.expect(200)["notifications"][0].clone();
-        if newest["last_error"] == "the host has no public address" {
-            return;
-        }
-        tokio::time::sleep(std::time::Duration::from_millis(50)).await;
-    }
-    panic!("{}", client.get("/api/account/webhook").await.text);
+    until(
+        "the notification has failed",
+        async || newest(&client).await,
+        |newest| newest["last_error"] == "the host has no public address",
+    )
+    .await;
 }
 
 #[tokio::test]

@@ -79,6 +79,7 @@ impl Tool for DeletePoll {
 
 #[cfg(test)]
 mod tests {
+    use ep_kernel::testing::until;
     use serde_json::json;
 
     use super::*;
@@ -101,9 +102,8 @@ mod tests {
         assert_eq!(delete(&nobody, id).await.unwrap_err().kind(), Kind::NotFound);
         assert_eq!(delete(&owner, &yes).await.unwrap_err().kind(), Kind::InvalidInput);
         // The deletion conflicts while the poll's cost is still being charged.
-        while delete(&owner, id).await.is_err_and(|fault| fault.kind() == Kind::Conflict) {
-            tokio::task::yield_now().await;
-        }
+        let delete_own = async || delete(&owner, id).await.err().map(|fault| fault.kind());
+        until("the cost is charged", delete_own, |refused| *refused != Some(Kind::Conflict)).await;
         for caller in [&owner, &other, &Service::anonymous()] {
             let read = service.call::<GetPollResult>(caller, json!({ "poll_id": id })).await;
             assert_eq!(read.unwrap_err().kind(), Kind::NotFound);

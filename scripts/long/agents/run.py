@@ -148,6 +148,8 @@ def start(ep, data):
             break
         except OSError:
             time.sleep(0.1)
+    else:
+        raise SystemExit(f"{url} does not respond")
     return process, url, json.loads(made.stdout)["api_key"]
 
 

@@ -38,6 +38,14 @@ def postgres(program, *arguments):
     subprocess.run([*AS_POSTGRES, f"{BINARIES}/{program}", *arguments], check=True, stdout=subprocess.DEVNULL, stderr=subprocess.STDOUT, cwd="/")
 
 
+def until(state, is_reached):
+    """Waits for a state, for a minute."""
+    deadline = time.monotonic() + 60
+    while not is_reached():
+        assert time.monotonic() < deadline, f"after a minute, it is not true that {state}"
+        time.sleep(0.1)
+
+
 class Server:
     """One PostgreSQL server."""
 
@@ -63,8 +71,7 @@ class Server:
         other.start()
         self.query("ALTER SYSTEM SET synchronous_standby_names = '*'")
         self.query("SELECT pg_reload_conf()")
-        while self.query("SELECT count(*) FROM pg_stat_replication WHERE sync_state = 'sync'") != "1":
-            time.sleep(0.1)
+        until("commits wait for the standby", lambda: self.query("SELECT count(*) FROM pg_stat_replication WHERE sync_state = 'sync'") == "1")
         return other
 
     def kill(self):
@@ -145,6 +152,7 @@ class Caller(threading.Thread):
                 if status in (200, 202):
                     break
                 assert status in ("cut", 409, 429, 500, 502, 503, 504), (status, content)
+                assert time.monotonic() < began + 120, f"{name} has had no response for two minutes"
                 time.sleep(0.2)
             self.longest = max(self.longest, time.monotonic() - began)
             poll = json.loads(content)["poll_id"]
@@ -178,7 +186,7 @@ def main(program, failovers):
     stop = threading.Event()
     callers = [Caller(number, ports, key, stop) for number in range(CALLERS)]
     try:
-        time.sleep(3)
+        until("a service responds", lambda: callers[0].request("GET", "/readyz")[0] == 200)
         for caller in callers:
             caller.start()
         for number in range(failovers):

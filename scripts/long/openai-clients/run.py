@@ -73,6 +73,8 @@ class Service:
                 break
             except OSError:
                 time.sleep(0.1)
+        else:
+            raise SystemExit(f"{' '.join(serve)} does not respond")
         self.url = proxy.listen(self.port)
 
     def polls(self):

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use std::time::Duration;
 
+use ep_kernel::testing::until;
 use reqwest::Method;
 use serde_json::{Value, json};
 use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader, Lines};
@@ -357,15 +358,11 @@ impl WebhookReceiver {
 
     /// Waits for at least this many requests and returns all of them.
     pub async fn received(&self, count: usize) -> Vec<Value> {
-        for _ in 0..600 {
+        let read = async || {
             let received = self.script.lock().await.ask(json!({ "op": "received" })).await;
-            let received = received.as_array().unwrap();
-            if received.len() >= count {
-                return received.clone();
-            }
-            tokio::time::sleep(Duration::from_millis(50)).await;
-        }
-        panic!("{count} requests did not come within 30 s");
+            received.as_array().unwrap().clone()
+        };
+        until(&format!("{count} requests have come"), read, |received| received.len() >= count).await
     }
 }
 

@@ -33,7 +33,7 @@
 //!   processes in Node and Python.
 //! - **State.** `service.app` has the ports, for state that no interface shows. `settled_cost` waits until holds are
 //!   settled, and audits the ledger.
-//! - **Rules.** A test waits for a state, not for a time, and asserts no duration. Its name is a sentence that it proves.
+//! - **Rules.** A test waits for a state with [`until`], which has a deadline, not for a time, and asserts no duration. Its name is a sentence that it proves.
 //!   A new file is a module of `tests/it/main.rs`. `cargo it polls::` runs one module.
 
 mod client;
@@ -46,5 +46,6 @@ pub use counterparts::{
     AgentClient, Chain, Facilitator, IdentityProvider, OAuthClient, Payer, Stripe, Wallet, WalletLibraries,
     WebhookReceiver, node,
 };
+pub use ep_kernel::testing::until;
 pub use service::{Engine, Service, Setup, configured, free_port};
 pub use stdio::StdioServer;

@@ -1,9 +1,13 @@
 //! A running service.
 
-use std::sync::Arc;
+use std::collections::HashMap;
 use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+use axum::Router;
+use axum::extract::Request;
+use axum::middleware::map_request;
 use ensemble_poll::app::assemble::{self, Environment};
 use ensemble_poll::app::connections::ConnectionLimits;
 use ensemble_poll::app::jobs;
@@ -15,7 +19,7 @@ use ep_kernel::app::App;
 use ep_kernel::caller::{KeyId, UserId};
 use ep_kernel::output::SessionChange;
 use ep_kernel::ports::Clock;
-use ep_kernel::testing::{ManualClock, SeededEntropy};
+use ep_kernel::testing::{ManualClock, SeededEntropy, until};
 use ep_kernel::tool::Entry;
 use ep_outgoing::HttpClients;
 use ep_polling::money::MicroUsd;
@@ -123,6 +127,25 @@ impl Clock for Ahead {
     }
 }
 
+/// The number of requests to each path.
+#[derive(Clone, Default)]
+pub struct Requests(Arc<Mutex<HashMap<String, usize>>>);
+
+impl Requests {
+    /// Returns the number of requests to a path, including those without a response so far.
+    pub fn to(&self, path: &str) -> usize {
+        self.0.lock().unwrap().get(path).copied().unwrap_or_default()
+    }
+
+    fn counted(&self, router: Router) -> Router {
+        let Self(requests) = self.clone();
+        router.layer(map_request(move |request: Request| {
+            *requests.lock().unwrap().entry(request.uri().path().to_owned()).or_default() += 1;
+            std::future::ready(request)
+        }))
+    }
+}
+
 /// A running service and its resources.
 pub struct Service {
     pub app: Arc<App>,
@@ -132,6 +155,8 @@ pub struct Service {
     pub payments: Rails,
     /// The clock, if the test controls it.
     pub clock: Option<Arc<ManualClock>>,
+    /// The requests that it has received.
+    pub requests: Requests,
     pub url: String,
     pub upstream: Option<ScriptedUpstream>,
     pub data: TempDir,
@@ -181,7 +206,8 @@ impl Service {
         jobs::start_all(&assembled, None);
         let (app, site) = (Arc::clone(&assembled.app), Arc::clone(&assembled.site));
         let payments = assembled.payments.clone();
-        let router = server::router(&assembled, &config);
+        let requests = Requests::default();
+        let router = requests.counted(server::router(&assembled, &config));
         let limits = ConnectionLimits::new(&config);
         let (stop, stopped) = oneshot::channel::<()>();
         tokio::spawn(async move {
@@ -195,6 +221,7 @@ impl Service {
             site,
             payments,
             clock,
+            requests,
             url: format!("http://{address}"),
             upstream,
             data,
@@ -242,15 +269,10 @@ impl Service {
 
     /// Waits until the account's holds are settled, then returns its spending.
     pub async fn settled_cost(&self, user: UserId) -> MicroUsd {
-        for _ in 0..500 {
-            let balance = self.app.accounts.balance(user).await.unwrap();
-            if balance.held.is_zero() {
-                assert!(self.app.accounts.audit(Duration::from_mins(1)).await.unwrap().is_clean());
-                return balance.used;
-            }
-            tokio::time::sleep(Duration::from_millis(20)).await;
-        }
-        panic!("the holds of {user} were not settled within 10 s");
+        let read = async || self.app.accounts.balance(user).await.unwrap();
+        let balance = until("the account's holds are settled", read, |balance| balance.held.is_zero()).await;
+        assert!(self.app.accounts.audit(Duration::from_mins(1)).await.unwrap().is_clean());
+        balance.used
     }
 }
 

@@ -19,7 +19,7 @@ use super::dice::Dice;
 use super::receiver::Receiver;
 use super::stored::Stored;
 use crate::crash::admin;
-use crate::harness::{Client, Engine, free_port};
+use crate::harness::{Client, Engine, free_port, until};
 
 /// The number of models that each poll calls.
 const MODELS: usize = 8;
@@ -160,13 +160,11 @@ impl Lane {
     /// Sets the account's webhook.
     pub async fn set_webhook(&self) {
         let body = json!({ "url": format!("{}/all", self.receiver.url) });
-        loop {
+        let set = async || {
             let sent = self.client().request(Method::POST, "/api/account/webhook").json(&body).send().await;
-            if sent.is_ok_and(|response| response.status() == 200) {
-                return;
-            }
-            tokio::time::sleep(Duration::from_millis(20)).await;
-        }
+            sent.is_ok_and(|response| response.status() == 200)
+        };
+        until("a process sets the webhook", set, |is_set| *is_set).await;
     }
 
     /// Notes that these ballots, by poll and model, were recorded by this time.

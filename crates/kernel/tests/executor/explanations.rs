@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use ep_kernel::executor::{Billing, Opener};
+use ep_kernel::testing::until;
 use ep_polling::explanation::{Explanation, ExplanationCount, TIME_LIMIT};
 use ep_polling::money::{MicroUsd, Spend};
 use ep_polling::plan::Plan;
@@ -36,9 +37,7 @@ fn explained(script: &Script) -> Vec<String> {
 
 /// Waits until this many voters were asked for explanations.
 async fn asked(script: &Script, count: usize) {
-    while explained(script).len() < count {
-        tokio::time::sleep(Duration::from_millis(5)).await;
-    }
+    until("they are asked", async || explained(script).len(), |asked| *asked >= count).await;
 }
 
 #[tokio::test(start_paused = true)]

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use ep_kernel::executor::Opener;
 use ep_kernel::fault::Kind;
+use ep_kernel::testing::until;
 use tokio::task::JoinSet;
 use tokio::time::{Instant, sleep, timeout};
 
@@ -72,12 +73,8 @@ async fn unannounced_changes_are_found_within_a_second() {
     let mut follow = follows.executor.follow(&id).await.unwrap().unwrap();
     let mut seen = 0;
     loop {
-        let stored = async {
-            while database.row(&id).ballots.len() == seen && database.row(&id).record.closing.is_none() {
-                sleep(Duration::from_millis(5)).await;
-            }
-        };
-        stored.await;
+        let stored = async || (database.row(&id).ballots.len(), database.row(&id).record.closing.is_some());
+        until("a change is stored", stored, |(ballots, is_closed)| *ballots > seen || *is_closed).await;
         let ballots = timeout(Duration::from_millis(1010), follow.next()).await.unwrap().unwrap();
         if ballots.is_empty() {
             break;

@@ -16,7 +16,7 @@ use ep_kernel::caller::{RequestId, UserId};
 use ep_kernel::fault::{Fault, Kind};
 use ep_kernel::ports::{BatchRecord, BatchStatus, BatchTerms, RowKind};
 use ep_kernel::tasks::Tasks;
-use ep_kernel::testing::{ManualClock, SeededEntropy};
+use ep_kernel::testing::{ManualClock, SeededEntropy, until};
 use ep_polling::ballot::TokenUsage;
 use ep_polling::money::MicroUsd;
 use serde_json::{Value, json};
@@ -180,18 +180,17 @@ impl World {
 
     /// Waits until a batch fits.
     async fn until(&self, id: BatchId, fits: impl Fn(&BatchRecord) -> bool) -> BatchRecord {
-        for _ in 0..400 {
-            let batch = self.batch(id).await;
-            if fits(&batch) {
-                return batch;
-            }
-            tokio::time::sleep(Duration::from_millis(50)).await;
-        }
-        panic!("{:?}", self.batch(id).await);
+        until("the batch fits", async || self.batch(id).await, fits).await
     }
 
     async fn ended(&self, id: BatchId) -> BatchRecord {
         self.until(id, |batch| batch.ended_at.is_some()).await
+    }
+
+    /// Waits until this many rows were asked.
+    async fn asked(&self, count: usize) {
+        let asked = async || self.script.asked.load(Ordering::SeqCst);
+        until("the rows are asked", asked, |asked| *asked >= count).await;
     }
 
     async fn errors(&self, batch: &BatchRecord) -> Vec<String> {
@@ -223,9 +222,7 @@ async fn a_row_that_is_not_asked_returns_what_it_reserved(db: TestDatabase) {
     let world = World::start(&db, Script::new(Row::FailsForATime)).await;
     let id = world.create_with(&["a", "later"], Some(usd(25))).await;
     world.until(id, |batch| batch.rows.completed == 1).await;
-    while world.script.asked.load(Ordering::SeqCst) < 2 {
-        tokio::time::sleep(Duration::from_millis(20)).await;
-    }
+    world.asked(2).await;
     world.batches.cancel(world.user, id).await.unwrap();
     let batch = world.ended(id).await;
     assert_eq!((batch.status, batch.rows.failed), (BatchStatus::Cancelled, 1));
@@ -260,11 +257,10 @@ async fn a_row_that_has_begun_is_finished_by_a_batch_that_ends_early(db: TestDat
     let world = World::start(&db, Script::new(Row::FailsForATime)).await;
     let id = world.create(&["a", "later-begun"]).await;
     world.until(id, |batch| batch.rows.completed == 1).await;
-    while world.script.begun.lock().unwrap().is_empty() {
-        tokio::time::sleep(Duration::from_millis(20)).await;
-    }
+    let begun = async || world.script.begun.lock().unwrap().len();
+    until("the row has begun", begun, |begun| *begun > 0).await;
     world.batches.cancel(world.user, id).await.unwrap();
-    tokio::time::sleep(Duration::from_millis(1_500)).await;
+    world.asked(world.script.asked.load(Ordering::SeqCst) + 1).await;
     assert_eq!(world.batch(id).await.status, BatchStatus::Cancelling);
     *world.script.later.lock().unwrap() = Row::Answers;
     let batch = world.ended(id).await;
@@ -299,9 +295,7 @@ async fn a_batch_that_cannot_be_priced_expires(db: TestDatabase) {
 async fn a_stopping_worker_leaves_its_rows_to_others(db: TestDatabase) {
     let world = World::start(&db, Script::new(Row::Hangs)).await;
     let id = world.create(&["later", "later-too"]).await;
-    while world.script.asked.load(Ordering::SeqCst) < 2 {
-        tokio::time::sleep(Duration::from_millis(20)).await;
-    }
+    world.asked(2).await;
     assert!(world.tasks.shut_down(Duration::from_secs(10)).await);
     *world.script.later.lock().unwrap() = Row::Answers;
     // Long before the leases would have ended.

@@ -12,7 +12,7 @@ use ep_kernel::ports::{
     Opened, PollDeletion, PollOpening, PollProgress, PollRecord, PollStore, Registry, StoreError,
 };
 use ep_kernel::tasks::Tasks;
-use ep_kernel::testing::{ManualClock, SeededEntropy};
+use ep_kernel::testing::{ManualClock, SeededEntropy, until};
 use ep_polling::ballot::{Ballot, BallotView, ModelResponse};
 use ep_polling::explanation::{ExplanationCount, ExplanationText};
 use ep_polling::money::{MicroUsd, PicoUsd, Price, Settlement, Spend, SpendBasis};
@@ -244,14 +244,18 @@ fn thrifty() -> Plan {
     plan
 }
 
+async fn closed(db: &TestDatabase, id: &PollId) {
+    let closing = async || db.polls.poll(id).await.unwrap().unwrap().closing;
+    until("the poll is closed", closing, Option::is_some).await;
+}
+
 async fn all_settled(db: &TestDatabase) {
-    for _ in 0..600 {
-        if number(&db.url, "SELECT COUNT(*) FROM polls WHERE settled = 0").await == 0 {
-            return db.assert_consistent().await;
-        }
-        sleep(Duration::from_millis(50)).await;
-    }
-    panic!("polls were stranded: {:?}", db.ledger.audit(Duration::ZERO).await);
+    let unsettled = async || {
+        let polls = number(&db.url, "SELECT COUNT(*) FROM polls WHERE settled = 0").await;
+        (polls, db.ledger.audit(Duration::ZERO).await.unwrap())
+    };
+    until("no poll is stranded", unsettled, |(polls, _)| *polls == 0).await;
+    db.assert_consistent().await;
 }
 
 async fn commits_with_lost_responses_strand_no_poll(db: TestDatabase) {
@@ -282,20 +286,15 @@ async fn a_paused_replica_does_not_continue_an_adopted_poll(db: TestDatabase) {
         .open(thrifty(), Opener { owner: Some(user), billing: Billing::Owner, ..Opener::default() })
         .await
         .unwrap();
-    while db.polls.ballots(&id, 0).await.unwrap().is_empty() {
-        sleep(Duration::from_millis(10)).await;
-    }
+    let ballots = async || db.polls.ballots(&id, 0).await.unwrap().len();
+    until("a ballot is stored", ballots, |ballots| *ballots > 0).await;
     paused.stalled.send_replace(true);
     let in_flight = voters.in_flight.load(Ordering::SeqCst).max(MEMBERS / 2 + 1);
     let _successor = replica(2, &successor, &voters, lease);
-    while db.polls.poll(&id).await.unwrap().unwrap().closing.is_none() {
-        sleep(Duration::from_millis(20)).await;
-    }
+    closed(&db, &id).await;
     paused.stalled.send_replace(false);
     all_settled(&db).await;
-    while executor.running() > 0 {
-        sleep(Duration::from_millis(20)).await;
-    }
+    until("the paused replica runs no poll", async || executor.running(), |running| *running == 0).await;
     assert_eq!(db.polls.ballots(&id, 0).await.unwrap().len(), MEMBERS);
     let asked = voters.asked.load(Ordering::SeqCst);
     assert!(asked <= MEMBERS + in_flight, "{asked} calls, {in_flight} were in flight");
@@ -316,9 +315,7 @@ async fn an_end_is_read_from_the_database_before_it_is_reported(db: TestDatabase
     let executor = replica(1, &connection, &Voters::new(Duration::ZERO), Duration::from_mins(1));
     let opener = Opener { owner: Some(user), billing: Billing::Owner, ..Opener::default() };
     let id = executor.open(thrifty(), opener).await.unwrap();
-    while db.polls.poll(&id).await.unwrap().unwrap().closing.is_none() {
-        sleep(Duration::from_millis(5)).await;
-    }
+    closed(&db, &id).await;
     let closing = |state: Option<PollState>| state.unwrap().record.closing.clone();
     assert!(closing(executor.state(&id).await.unwrap()).is_none());
     assert!(closing(executor.stored(&id).await.unwrap()).is_some());
