@@ -55,6 +55,7 @@ mod intents;
 mod keys;
 mod label;
 mod label_batches;
+mod label_draw;
 mod label_gold;
 mod label_proof;
 mod label_requests;

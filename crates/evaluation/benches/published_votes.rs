@@ -249,7 +249,7 @@ impl Outcome {
         }
         let gold = &rows[..prove_rows.min(rows.len())];
         let nothing = Self { max_error: claim.max_error.get(), ..Self::default() };
-        let Some(test) = prove(&scores.thresholds(gold.len() as u64, claim), gold, claim) else {
+        let Some(test) = prove(&scores.thresholds_with_gold(gold, claim), gold, claim) else {
             return nothing;
         };
         let accepted = rows.iter().filter(|row| row.score >= test.threshold);

@@ -3,8 +3,10 @@
 pub mod agreement;
 pub mod binomial;
 pub mod choice;
+pub mod draw;
 pub mod effective_votes;
 mod fraction;
+pub mod hypergeometric;
 pub mod panel;
 pub mod proof;
 pub mod report;

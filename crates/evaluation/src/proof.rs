@@ -157,6 +157,11 @@ impl Scores {
         *self.0.entry(score).or_default() += rows;
     }
 
+    /// Returns each score with its number of rows.
+    pub fn iter(&self) -> impl Iterator<Item = (Score, u64)> {
+        self.0.iter().map(|(score, rows)| (*score, *rows))
+    }
+
     /// Returns the number of rows.
     pub fn rows(&self) -> u64 {
         self.0.values().sum()
@@ -172,19 +177,51 @@ impl Scores {
         self.accepted_rows(threshold) as f64 / self.rows().max(1) as f64
     }
 
-    /// Returns the thresholds to test, the strictest first: every score of a label, or quantiles of more than
-    /// [`MAX_THRESHOLDS`] scores. Those that may accept too few of `gold` rows to prove the claim are left out. No gold
-    /// label is needed.
+    /// Returns the thresholds to test, the strictest first: one for each of the [levels](Self::levels). Those that may accept
+    /// too few of `gold` rows to prove the claim are left out. No gold label is needed.
     pub fn thresholds(&self, gold: u64, claim: &Claim) -> Vec<Score> {
-        let rows = self.rows();
-        let labels = || self.0.range((Bound::Excluded(Score::NO_LABEL), Bound::Unbounded));
-        let of_labels: u64 = labels().map(|(_, count)| count).sum();
-        let quantiles = labels().count() > MAX_THRESHOLDS;
+        let rows = self.rows() as f64;
         let needed = match claim.scope {
             Scope::Accepted => claim.fewest_gold(),
             Scope::File => 0,
         };
-        let (mut thresholds, mut accepted, mut next) = (Vec::new(), 0, 1);
+        let mut accepted = 0;
+        let is_tested = |(threshold, rows_of_level): (Score, u64)| {
+            accepted += rows_of_level;
+            accepts_enough(gold, accepted as f64 / rows, needed).then_some(threshold)
+        };
+        self.levels().into_iter().filter_map(is_tested).collect()
+    }
+
+    /// Returns the [thresholds](Self::thresholds) above the first level without a gold row. Gold says nothing about the labels
+    /// of such a level, so no rule accepts them. Testing may end there, because no gold label decides it.
+    pub fn thresholds_with_gold(&self, gold: &[GoldRow], claim: &Claim) -> Vec<Score> {
+        let mut thresholds = self.thresholds(gold.len() as u64, claim);
+        if let Some(without) = self.level_without_gold(gold) {
+            thresholds.retain(|threshold| *threshold > without);
+        }
+        thresholds
+    }
+
+    /// Returns the strictest level without a gold row, by its lowest score.
+    pub fn level_without_gold(&self, gold: &[GoldRow]) -> Option<Score> {
+        let mut above = None;
+        let is_without = |(lowest, _): &(Score, u64)| {
+            let is_in = |score: Score| score >= *lowest && above.is_none_or(|above| score < above);
+            let is_without = !gold.iter().any(|row| is_in(row.score));
+            above = Some(*lowest);
+            is_without
+        };
+        self.levels().into_iter().find(is_without).map(|(lowest, _)| lowest)
+    }
+
+    /// Returns the levels of labels that are believed alike, the strictest first: the lowest score of each, and its number of
+    /// rows. Each score is a level, or more than [`MAX_THRESHOLDS`] scores are divided by quantiles.
+    pub fn levels(&self) -> Vec<(Score, u64)> {
+        let labels = || self.0.range((Bound::Excluded(Score::NO_LABEL), Bound::Unbounded));
+        let of_labels: u64 = labels().map(|(_, count)| count).sum();
+        let quantiles = labels().count() > MAX_THRESHOLDS;
+        let (mut levels, mut accepted, mut before, mut next) = (Vec::new(), 0, 0, 1);
         for (&score, &count) in labels().rev() {
             accepted += count;
             let is_quantile = accepted * MAX_THRESHOLDS as u64 >= of_labels * next;
@@ -192,11 +229,10 @@ impl Scores {
                 continue;
             }
             next = accepted * MAX_THRESHOLDS as u64 / of_labels.max(1) + 1;
-            if accepts_enough(gold, accepted as f64 / rows as f64, needed) {
-                thresholds.push(score);
-            }
+            levels.push((score, accepted - before));
+            before = accepted;
         }
-        thresholds
+        levels
     }
 }
 
@@ -228,7 +264,7 @@ fn accepts_enough(gold: u64, coverage: f64, needed: u64) -> bool {
 /// let mut scores = Scores::default();
 /// (0..1_480).for_each(|_| scores.add(Score(3)));
 /// (0..520).for_each(|_| scores.add(Score(2)));
-/// let proved = prove(&scores.thresholds(200, &claim), &gold, &claim).expect("a proof");
+/// let proved = prove(&scores.thresholds_with_gold(&gold, &claim), &gold, &claim).expect("a proof");
 /// assert_eq!((proved.threshold, proved.accepted, proved.wrong), (Score(3), 150, 1));
 /// ```
 pub fn prove(thresholds: &[Score], gold: &[GoldRow], claim: &Claim) -> Option<Test> {

@@ -2,9 +2,11 @@
 
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
+use ep_evaluation::draw::{Group, unlikely};
 use ep_evaluation::proof::{Claim, GoldRow, MAX_THRESHOLDS, Scope, Score, Scores, prove};
 use ep_evaluation::{Fraction, binomial};
 use proptest::prelude::*;
+use rand::seq::SliceRandom;
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
@@ -103,14 +105,17 @@ proptest! {
         let thresholds = population.scores().thresholds(gold as u64, &claim);
         prop_assert!(thresholds.is_sorted_by(|first, second| first > second));
         let mut random = ChaCha8Rng::seed_from_u64(seed);
-        let mut breaks = 0;
+        let mut breaks = [0, 0];
         for _ in 0..DRAWS {
-            let proved = prove(&thresholds, &population.draw(gold, &mut random), &claim);
-            breaks += u64::from(proved.is_some_and(|test| {
-                population.error_rate(test.threshold, claim.scope) > max_error
-            }));
+            let gold = population.draw(gold, &mut random);
+            let with_gold = population.scores().thresholds_with_gold(&gold, &claim);
+            for (thresholds, breaks) in [&thresholds, &with_gold].into_iter().zip(&mut breaks) {
+                *breaks += u64::from(prove(thresholds, &gold, &claim).is_some_and(|test| {
+                    population.error_rate(test.threshold, claim.scope) > max_error
+                }));
+            }
         }
-        assert_within(breaks, claim.risk);
+        breaks.map(|breaks| assert_within(breaks, claim.risk));
     }
 }
 
@@ -171,4 +176,58 @@ fn rows_without_a_label_have_no_threshold() {
         .collect();
     let proved = prove(&thresholds, &gold, &claim).unwrap();
     assert_eq!((proved.accepted, proved.wrong), (190, 0));
+}
+
+/// Gold of the strictest level says nothing about the others, and gold of the loosest level nothing about those above it.
+#[test]
+fn a_level_without_a_gold_row_is_never_accepted() {
+    let mut scores = Scores::default();
+    [(3, 600), (2, 300), (1, 100)].map(|(score, rows)| scores.add_rows(Score(score), rows));
+    let claim = claim(Scope::Accepted, 0.05, 0.05);
+    let gold = |counts: [usize; 3]| -> Vec<GoldRow> {
+        let of = |(level, count): (usize, usize)| {
+            vec![GoldRow { score: Score(3 - level as u64), is_wrong: false }; count]
+        };
+        counts.into_iter().enumerate().flat_map(of).collect()
+    };
+    let proved = |counts| {
+        let gold = gold(counts);
+        prove(&scores.thresholds_with_gold(&gold, &claim), &gold, &claim).map(|test| test.threshold)
+    };
+    assert_eq!(proved([120, 60, 20]), Some(Score(1)));
+    assert_eq!(proved([199, 1, 0]), Some(Score(2)));
+    assert_eq!(proved([200, 0, 0]), Some(Score(3)));
+    assert_eq!(proved([140, 0, 60]), Some(Score(3)));
+    assert_eq!(proved([0, 100, 100]), None);
+}
+
+/// Honest draws are stopped at most as often as the risk says, in the same draws that a proof takes.
+#[test]
+fn random_draws_are_rarely_unlikely_and_chosen_ones_always() {
+    let risk = Fraction::new(0.05).unwrap();
+    let mut random = ChaCha8Rng::seed_from_u64(11);
+    for sizes in [vec![452, 231, 38], vec![30, 15, 5], vec![1_900, 60, 30, 10], vec![20; 12], vec![8; 25]] {
+        let mut places: Vec<usize> = Vec::new();
+        for (group, &size) in sizes.iter().enumerate() {
+            places.extend(std::iter::repeat_n(group, size));
+        }
+        let gold = places.len() / 3;
+        let is_stopped = |drawn: &[usize]| {
+            let count = |group: usize| drawn.iter().filter(|place| **place == group).count() as u64;
+            let groups: Vec<Group> = sizes
+                .iter()
+                .enumerate()
+                .map(|(group, &rows)| Group { rows: rows as u64, drawn: count(group) })
+                .collect();
+            !unlikely(&groups, risk).is_empty()
+        };
+        let stopped = (0..DRAWS).filter(|_| {
+            places.shuffle(&mut random);
+            is_stopped(&places[..gold])
+        });
+        assert_within(stopped.count() as u64, risk);
+        // The same rows in the order of their groups: the first ones are all of the strictest level.
+        places.sort_unstable();
+        assert!(is_stopped(&places[..gold]), "{sizes:?}");
+    }
 }

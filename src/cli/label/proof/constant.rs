@@ -21,6 +21,16 @@ impl LabelCounts {
         }
     }
 
+    /// Returns the number of different labels that are counted.
+    pub(super) fn different(&self) -> usize {
+        self.0.len()
+    }
+
+    /// Returns each label that is counted, with its number of rows.
+    pub(super) fn counts(&self) -> impl Iterator<Item = (&str, u64)> {
+        self.0.iter().map(|(label, rows)| (label.as_str(), *rows))
+    }
+
     /// Returns the most frequent label; `None` if no label is given twice, or if there are too many.
     pub(super) fn most_frequent(&self) -> Option<&str> {
         let most = self.0.iter().max_by_key(|(_, count)| **count);

@@ -4,6 +4,7 @@
 pub(super) mod accepted;
 mod constant;
 mod declaration;
+mod difference;
 mod file_part;
 pub(super) mod finished;
 mod opening;
@@ -13,7 +14,7 @@ mod rules;
 mod statement;
 pub(super) mod verify;
 
-use std::collections::{BTreeSet, HashSet};
+use std::collections::HashSet;
 use std::fmt::Write;
 use std::path::Path;
 
@@ -25,7 +26,7 @@ use serde::Serialize;
 
 use super::gold::{GoldRow, read_gold};
 use super::journal::{Journal, Key};
-use super::openings::Openings;
+use super::openings::{LockedOpenings, Openings};
 use super::question::{RowQuestion, digest};
 use super::review::Review;
 use super::rows::InputCounts;
@@ -34,6 +35,7 @@ use crate::app::clock::SystemClock;
 use crate::config::Config;
 use accepted::FileCounts;
 use declaration::{Declaration, DeclaredGold, GoldSet, InputFile};
+use difference::{Difference, listed};
 use file_part::FilePart;
 use opening::{Opening, entries_of, hashes, opened_by_others};
 use record::{FileNames, ProofRecord};
@@ -60,6 +62,8 @@ pub(super) struct Proof<'r> {
     declaration: Declaration,
     /// Gold rows that are no rows of the file.
     more: Vec<RowQuestion>,
+    /// True if the gold rows may differ from the file.
+    despite_difference: bool,
     /// The proof of these rules, if the gold labels were read before.
     earlier: Option<ProofRecord>,
 }
@@ -120,7 +124,8 @@ impl<'r> Proof<'r> {
             );
         }
         let earlier = earlier(run.labels, &declaration, run.config)?;
-        Ok(Some(Self { run, names, declaration, more, earlier }))
+        let despite_difference = arguments.despite_difference;
+        Ok(Some(Self { run, names, declaration, more, despite_difference, earlier }))
     }
 
     /// Takes the gold rows that are no rows of the file.
@@ -149,20 +154,27 @@ impl<'r> Proof<'r> {
             record
         } else {
             let journal = FilePart::of(labels)?;
+            // No other process reads gold labels until the record is written.
+            let openings = Openings::new(&self.run.config.data_dir()?).lock()?;
+            let opening = Opening::find(&self.declaration, &journal, &openings)?;
             let mut broken = broken_conditions(entries_of(labels, &journal)?)?;
-            if broken.is_empty() && !self.can_be_tested(&journal)? {
-                broken.push(format!(
-                    "the models agree on too few gold rows: a test needs {}; label more rows",
-                    self.declaration.fewest_gold()
-                ));
+            let mut differences = Vec::new();
+            if broken.is_empty() {
+                let blind = self.without_gold_labels(&journal, &opening)?;
+                broken.extend(self.untestable(&blind));
+                differences = blind.differences;
+                if !self.despite_difference && !differences.is_empty() {
+                    broken.push(self.different(&differences));
+                }
             }
             if !broken.is_empty() {
-                let result = ProofResult::unread(broken);
+                drop(openings);
+                let result = ProofResult::unread(broken, differences);
                 let statement = statement::unread(&result.reasons);
                 let all_left = Some(self.leave_all()?);
                 return Ok(ProofSummary { result, statement, files: None, all_left });
             }
-            self.open(journal)?
+            self.open(journal, opening, &openings)?
         };
         let statement = statement::statement(&record);
         let (files, all_left) = match record.result.verdict {
@@ -179,28 +191,61 @@ impl<'r> Proof<'r> {
         review.write(labels, &HashSet::new(), &accepted::review_path(labels))
     }
 
-    /// True if the votes leave enough gold rows for a test of some rule. No gold label matters for that.
-    fn can_be_tested(&self, journal: &FilePart) -> anyhow::Result<bool> {
+    /// Returns the result without the gold labels: the tests that are possible, and the differences from the file.
+    fn without_gold_labels(&self, journal: &FilePart, opening: &Opening) -> anyhow::Result<ProofResult> {
         let mut unlabelled = self.declaration.clone();
         for row in &mut unlabelled.gold.rows {
             row.label = Some(String::new());
         }
-        let result = ProofResult::of(&unlabelled, entries_of(self.run.labels, journal)?, &BTreeSet::new())?;
-        Ok(result.rules.iter().any(|rule| !rule.tests.is_empty()))
+        ProofResult::of(&unlabelled, entries_of(self.run.labels, journal)?, &opening.opened_before)
+    }
+
+    /// Returns the reason why the votes leave no test of any rule.
+    fn untestable(&self, blind: &ProofResult) -> Option<String> {
+        if blind.rules.iter().any(|rule| !rule.tests.is_empty()) {
+            return None;
+        }
+        let without = blind.rules.iter().find_map(|rule| rule.without_gold.as_ref());
+        Some(without.map_or_else(
+            || {
+                let fewest = self.declaration.fewest_gold();
+                format!("the models agree on too few gold rows: a test needs {fewest}; label more rows")
+            },
+            |agreement| {
+                format!(
+                    "no gold row has an agreement of {agreement}, so labels with it cannot be accepted; label rows that \
+                     --sample draws"
+                )
+            },
+        ))
+    }
+
+    /// Describes differences that stop the proof.
+    fn different(&self, differences: &[Difference]) -> String {
+        format!(
+            "the gold rows differ from {} more than a random draw does; label rows that --sample draws, or repeat the \
+             command with --despite-difference for a proof that says so:{}",
+            self.names.rows.display(),
+            listed(differences)
+        )
     }
 
     /// Tests the rules and writes the record. The opening is on disk before the first test.
-    fn open(&self, journal: FilePart) -> anyhow::Result<ProofRecord> {
-        let ProofRun { config, input, labels, .. } = self.run;
+    fn open(
+        &self,
+        journal: FilePart,
+        opening: Opening,
+        openings: &LockedOpenings,
+    ) -> anyhow::Result<ProofRecord> {
+        let ProofRun { input, labels, .. } = self.run;
         if FilePart::of(input)?.sha256 != self.declaration.file.sha256 {
             bail!(
                 "{} has changed during the run; the gold labels stay unread. Run the command again",
                 input.display()
             );
         }
-        // No other process reads gold labels until the record is written.
-        let openings = Openings::new(&config.data_dir()?).lock()?;
-        let Opening { id, opened_before } = Opening::record(&self.declaration, &journal, &openings)?;
+        opening.record(&self.declaration, openings)?;
+        let Opening { id, opened_before, .. } = opening;
         let result = ProofResult::of(&self.declaration, entries_of(labels, &journal)?, &opened_before)?;
         let (declaration, names, opened_at) =
             (self.declaration.clone(), self.names.clone(), SystemClock.now());

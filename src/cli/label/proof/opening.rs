@@ -14,28 +14,38 @@ use crate::cli::label::regular_file;
 pub(super) struct Opening {
     pub(super) id: OpeningId,
     pub(super) opened_before: BTreeSet<Key>,
+    /// The digests that are on disk already.
+    recorded: HashSet<RowHash>,
 }
 
 impl Opening {
-    /// Records the opening of all gold rows, or finds it in the record. Rows that are set apart are opened, too: they
-    /// cannot prove another rule later.
-    pub(super) fn record(
+    /// Returns the opening of all gold rows: that of the record, or a new one.
+    pub(super) fn find(
         declaration: &Declaration,
         journal: &FilePart,
         openings: &LockedOpenings,
     ) -> anyhow::Result<Self> {
         let first = openings.first(hashes(declaration))?;
         let ids: HashSet<&OpeningId> = first.values().collect();
+        let mut found = None;
         for id in ids {
             let opened_before = opened_by_others(declaration, &first, Some(id));
             if declaration.opening(journal, &opened_before)? == *id {
-                return Ok(Self { id: id.clone(), opened_before });
+                found = Some((id.clone(), opened_before));
             }
         }
-        let opened_before = opened_by_others(declaration, &first, None);
-        let id = declaration.opening(journal, &opened_before)?;
-        openings.add(hashes(declaration).filter(|hash| !first.contains_key(*hash)), &id)?;
-        Ok(Self { id, opened_before })
+        let (id, opened_before) = if let Some(found) = found {
+            found
+        } else {
+            let opened_before = opened_by_others(declaration, &first, None);
+            (declaration.opening(journal, &opened_before)?, opened_before)
+        };
+        Ok(Self { id, opened_before, recorded: first.into_keys().collect() })
+    }
+
+    /// Records the opening of all gold rows. Rows that are set apart are opened, too: they cannot prove another rule later.
+    pub(super) fn record(&self, declaration: &Declaration, openings: &LockedOpenings) -> anyhow::Result<()> {
+        openings.add(hashes(declaration).filter(|hash| !self.recorded.contains(*hash)), &self.id)
     }
 }
 

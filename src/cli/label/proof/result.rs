@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use super::constant::{Constant, LabelCounts};
 use super::declaration::{Declaration, DeclaredGold, Rule};
+use super::difference::{Difference, differences};
 use crate::cli::label::decision::{decide, describe};
 use crate::cli::label::journal::{Entry, Key};
 
@@ -22,6 +23,10 @@ pub(super) struct ProofResult {
     pub(super) verdict: Verdict,
     /// True if the claim is about the rows of the file; else it is about rows drawn like the gold.
     pub(super) is_about_file: bool,
+    /// The differences between the gold rows and the file, if the gold rows are not known to be a random draw of it. Absent
+    /// in records of earlier releases.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(super) differences: Vec<Difference>,
     /// The reasons against a proof.
     pub(super) reasons: Vec<String>,
     /// Gold rows that were compared.
@@ -52,6 +57,9 @@ pub(super) enum Verdict {
 pub(super) struct RuleResult {
     /// The tests in their order; the last one may have failed.
     pub(super) tests: Vec<RuleTest>,
+    /// The agreement at which no gold row is, if it ended the tests. Absent in records of earlier releases.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) without_gold: Option<String>,
     /// The lowest score that is accepted; null if no test passed.
     pub(super) threshold: Option<u64>,
     /// Rows of the file that are accepted.
@@ -79,10 +87,24 @@ pub(super) struct RuleTest {
 
 /// The votes of a panel of one size: the scores of the file's rows, and the gold rows by their keys.
 #[derive(Default)]
-struct Scored {
-    scores: Scores,
-    labels: LabelCounts,
-    gold: HashMap<Key, GoldRow>,
+pub(super) struct Scored {
+    pub(super) scores: Scores,
+    /// The levels of these scores, by their lowest one, the strictest first.
+    pub(super) levels: Vec<(Score, u64)>,
+    pub(super) labels: LabelCounts,
+    pub(super) gold: HashMap<Key, ScoredGold>,
+}
+
+/// A gold row with the label of the models.
+pub(super) struct ScoredGold {
+    pub(super) row: GoldRow,
+    label: Option<String>,
+}
+
+impl ScoredGold {
+    pub(super) fn label(&self) -> Option<&str> {
+        self.label.as_deref()
+    }
 }
 
 /// The conditions of a proof that the votes must meet.
@@ -149,20 +171,25 @@ impl Conditions {
 }
 
 impl ProofResult {
-    /// True if this is the result of a record. Records of earlier releases lack the most frequent label.
+    /// True if this is the result of a record. Records of earlier releases lack some of the figures.
     pub(super) fn is(&self, recorded: &Self) -> bool {
         let mut own = self.clone();
         for (rule, recorded) in own.rules.iter_mut().zip(&recorded.rules) {
             rule.constant = rule.constant.take().filter(|_| recorded.constant.is_some());
+            rule.without_gold = rule.without_gold.take().filter(|_| recorded.without_gold.is_some());
+        }
+        if recorded.differences.is_empty() {
+            own.differences.clear();
         }
         own == *recorded
     }
 
     /// Creates the result of votes that do not meet these conditions.
-    pub(super) fn unread(reasons: Vec<String>) -> Self {
+    pub(super) fn unread(reasons: Vec<String>, differences: Vec<Difference>) -> Self {
         Self {
             verdict: Verdict::Unread,
             is_about_file: false,
+            differences,
             reasons,
             gold: 0,
             set_aside: 0,
@@ -195,7 +222,9 @@ impl ProofResult {
                 }
                 if let Some(gold) = gold {
                     let is_wrong = decision.label != gold.label.as_deref();
-                    scored.gold.insert(entry.key, GoldRow { score: decision.score, is_wrong });
+                    let row = GoldRow { score: decision.score, is_wrong };
+                    let label = decision.label.map(str::to_owned);
+                    scored.gold.insert(entry.key, ScoredGold { row, label });
                 }
             }
         }
@@ -205,6 +234,7 @@ impl ProofResult {
         // Rows that could not be asked are never accepted.
         for scored in sizes.values_mut() {
             scored.scores.add_rows(Score::NO_LABEL, declaration.file.rows - asked);
+            scored.levels = scored.scores.levels();
         }
         let all: Vec<&DeclaredGold> = declaration.proof_rows().collect();
         let fresh: Vec<&DeclaredGold> =
@@ -219,9 +249,8 @@ impl ProofResult {
             ));
         }
         let (rows, set_aside) = if is_proof { (fresh, opened) } else { (all, 0) };
-        let results = declaration.rules.iter().map(|rule| {
-            let scored = sizes.entry(rule.models).or_default();
-            rule_result(declaration, rule, scored, &rows)
+        let results = declaration.rules.iter().filter_map(|rule| {
+            sizes.get(&rule.models).map(|scored| rule_result(declaration, rule, scored, &rows))
         });
         let rules: Vec<RuleResult> = results.collect();
         let chosen = chosen(&declaration.rules, &rules);
@@ -232,7 +261,9 @@ impl ProofResult {
         };
         // Rows were not set aside at random, so the others are no sample of the file.
         let is_about_file = declaration.gold.is_drawn && set_aside == 0;
-        Ok(Self { verdict, is_about_file, reasons, gold: rows.len() as u64, set_aside, rules, chosen })
+        let differences = if is_about_file { Vec::new() } else { differences(declaration, &sizes, &rows) };
+        let gold = rows.len() as u64;
+        Ok(Self { verdict, is_about_file, differences, reasons, gold, set_aside, rules, chosen })
     }
 }
 
@@ -246,10 +277,13 @@ fn rule_result(
     let claim = declaration.claim(rule);
     let not_asked = GoldRow { score: Score::NO_LABEL, is_wrong: true };
     let gold: Vec<GoldRow> =
-        rows.iter().map(|row| scored.gold.get(&row.key).copied().unwrap_or(not_asked)).collect();
-    let thresholds = scored.scores.thresholds(gold.len() as u64, &claim);
-    let tests = sequence(&thresholds, &gold, &claim);
+        rows.iter().map(|row| scored.gold.get(&row.key).map_or(not_asked, |gold| gold.row)).collect();
+    let tests = sequence(&scored.scores.thresholds_with_gold(&gold, &claim), &gold, &claim);
     let threshold = tests.iter().rfind(|test| claim.is_passed_by(test)).map(|test| test.threshold);
+    // A test that failed ended the tests before.
+    let passed = tests.iter().all(|test| claim.is_passed_by(test));
+    let without_gold = scored.scores.level_without_gold(&gold).filter(|_| passed);
+    let without_gold = without_gold.map(|level| describe(level, &declaration.panel, rule.models));
     let constant = scored.labels.most_frequent().zip(threshold.or(tests.last().map(|test| test.threshold)));
     let constant = constant.map(|(label, threshold)| {
         let accepted = gold.iter().zip(rows).filter(|(row, _)| row.score >= threshold);
@@ -265,6 +299,7 @@ fn rule_result(
     });
     RuleResult {
         tests: tests.collect(),
+        without_gold,
         threshold: threshold.map(|threshold| threshold.0),
         accepted: threshold.map_or(0, |threshold| scored.scores.accepted_rows(threshold)),
         constant,

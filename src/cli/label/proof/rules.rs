@@ -19,6 +19,9 @@ pub(in crate::cli::label) struct ProofArguments {
     /// The gold rows were drawn in another way than by --sample: the proof is about rows drawn like them
     #[arg(long, requires = "gold")]
     pub(super) own_draw: bool,
+    /// Prove even if the gold rows differ from the file more than a random draw does; the proof begins with this difference
+    #[arg(long, requires = "gold")]
+    pub(super) despite_difference: bool,
     /// Share of the accepted labels that may be wrong, such as 0.05; several are tried in this order
     #[arg(
         long,

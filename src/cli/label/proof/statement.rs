@@ -8,6 +8,7 @@ use ep_polling::counted::{counted, counted_with};
 
 use super::constant::Constant;
 use super::declaration::{Declaration, GoldSet, Rule};
+use super::difference::{Difference, listed};
 use super::record::{FileNames, ProofRecord};
 use super::result::{RuleResult, RuleTest, Verdict};
 use crate::cli::label::settings::Panel;
@@ -57,7 +58,10 @@ pub(super) fn unread(reasons: &[String]) -> String {
 pub(super) fn statement(record: &ProofRecord) -> String {
     let ProofRecord { names, declaration, result, .. } = record;
     let proved_constant = chosen(record).and_then(|(_, result)| result.constant.as_ref());
-    let heading = proved_constant.filter(|constant| constant.is_proved).map_or_else(String::new, heading);
+    let mut heading = proved_constant.filter(|constant| constant.is_proved).map_or_else(String::new, heading);
+    if !result.differences.is_empty() {
+        heading = format!("{}{heading}", unlike(names, &result.differences));
+    }
     let verdict = match (result.verdict, chosen(record)) {
         (Verdict::Proved, Some((rule, _))) => proved(record, rule),
         (Verdict::Estimate, Some((rule, _))) => {
@@ -122,6 +126,16 @@ fn heading(constant: &Constant) -> String {
     )
 }
 
+/// Heads a result with gold rows that differ from the file.
+fn unlike(names: &FileNames, differences: &[Difference]) -> String {
+    let (gold, rows) = (names.gold.display(), names.rows.display());
+    format!(
+        "The rows of {gold} differ from {rows} more than a random draw does. The result is about rows like those of {gold}, \
+         not about {rows}:{}\n\n",
+        listed(differences)
+    )
+}
+
 /// Returns the rule that decides which labels are accepted, with its result.
 pub(super) fn chosen(record: &ProofRecord) -> Option<(&Rule, &RuleResult)> {
     let place = record.result.chosen?;
@@ -176,7 +190,7 @@ fn models(declaration: &Declaration, rule: &Rule) -> String {
 fn tests(text: &mut String, declaration: &Declaration, rule: &Rule, result: &RuleResult) {
     let size = counted(rule.models, "model");
     let _ = write!(text, "\n{size}, at most {} wrong:", percent(rule.max_error.get()));
-    if result.tests.is_empty() {
+    if result.tests.is_empty() && result.without_gold.is_none() {
         let fewest = declaration.claim(rule).fewest_gold();
         let _ = write!(text, " no test, because fewer than {fewest} gold rows can be accepted");
     }
@@ -193,6 +207,12 @@ fn tests(text: &mut String, declaration: &Declaration, rule: &Rule, result: &Rul
             test.gold,
             test.wrong,
             if is_passed { "passed" } else { "failed" }
+        );
+    }
+    if let Some(agreement) = &result.without_gold {
+        let _ = write!(
+            text,
+            "\n  {agreement}: no gold row, so labels with this or a lower agreement are not accepted"
         );
     }
     if let Some(Constant { label, gold, wrong, is_proved }) = &result.constant {

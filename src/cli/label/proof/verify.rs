@@ -150,7 +150,15 @@ pub(super) fn check(record: &ProofRecord, labels: &Path) -> anyhow::Result<Proof
     let broken = broken_conditions(entries_of(labels, journal)?)?;
     let again = ProofResult::of(declaration, entries_of(labels, journal)?, opened_before)?;
     if !broken.is_empty() || !again.is(result) {
-        bail!("not verified: the labels and the gold rows show another result than the record");
+        let of_earlier_release = match again.rules.iter().find_map(|rule| rule.without_gold.as_ref()) {
+            Some(agreement) => format!(
+                ". No gold row has an agreement of {agreement}; earlier releases accepted such labels, too"
+            ),
+            None => String::new(),
+        };
+        bail!(
+            "not verified: the labels and the gold rows show another result than the record{of_earlier_release}"
+        );
     }
     Ok(again)
 }
