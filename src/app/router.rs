@@ -12,7 +12,7 @@ use axum::http::{Method, Response, StatusCode};
 use axum::routing::any;
 use ep_kernel::caller::Caller;
 use ep_kernel::fault::{Fault, Kind, RecoveryAction};
-use ep_kernel::guard::{Credential, Policy};
+use ep_kernel::guard::{Admission, Credential, Policy};
 use ep_kernel::tool::{Access, Rate};
 
 use super::routes::Handlers;
@@ -207,6 +207,8 @@ async fn answer(candidate: &Candidate, exchange: Exchange) -> Response<Body> {
             if let Some(response) = web::to_page(route, &exchange) {
                 return response;
             }
+            // The credential is checked after the body was received.
+            let exchange = limited(exchange);
             let mut response = Box::pin(rest::serve(binding, route, exchange)).await;
             if route.page.is_some() {
                 response.headers_mut().append(VARY, HeaderValue::from_static("accept"));
@@ -227,10 +229,19 @@ async fn answer(candidate: &Candidate, exchange: Exchange) -> Response<Body> {
         _ => exchange.head.credential.clone(),
     };
     let request = exchange.head.guarded(route.surface(), credential);
-    let handle = |admission| handler.handle(exchange, admission);
+    let handle = |admission: Admission| {
+        let is_known = admission.caller.user().is_some();
+        handler.handle(if is_known { exchange } else { limited(exchange) }, admission)
+    };
     let guarded = Box::pin(app.guard.run(route.policy(), request, handle)).await;
     let refuse = |refusal| formatted_fault(refusal, route.errors());
     counted(guarded.result.unwrap_or_else(refuse), guarded.allowance)
+}
+
+/// Limits the memory of the request's body, which is counted with those of other callers who are not known.
+fn limited(exchange: Exchange) -> Exchange {
+    let (room, address) = (exchange.state.bodies.clone(), exchange.head.address);
+    Exchange { request: exchange.request.map(|body| room.limited(body, address)), ..exchange }
 }
 
 /// Selects the route for this method. If two routes share it, the presence of a credential decides. The credential

@@ -30,7 +30,8 @@ use super::unread;
 use super::unread::UnreadBody;
 use crate::config::Config;
 use crate::http::{
-    AppState, DocumentResponses, Stopping, WebAccess, compression, finish_response, panicked, weaken_tag,
+    AppState, BodyRoom, DocumentResponses, Stopping, WebAccess, compression, finish_response, panicked,
+    weaken_tag,
 };
 use crate::telemetry;
 
@@ -42,6 +43,7 @@ pub(super) fn state(service: &Assembled, config: &Config) -> AppState {
         site: Arc::clone(&service.site),
         documents: Arc::new(DocumentResponses::new(&service.site)),
         proxies: config.server.trusted_proxies.clone().into(),
+        bodies: BodyRoom::default(),
         web: WebAccess::new(config),
         provider: service.provider.clone(),
         oidc: service.oidc.clone(),

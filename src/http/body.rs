@@ -13,6 +13,8 @@ use ruzstd::decoding::StreamingDecoder;
 use serde_json::{Map, Value};
 use tokio::sync::Semaphore;
 
+use super::body_room::NoRoom;
+
 /// Time limit for receiving a body.
 const READ_TIMEOUT: Duration = Duration::from_secs(10);
 
@@ -102,7 +104,12 @@ pub async fn read_bytes(body: Body, max: usize) -> Result<Bytes, Fault> {
     }
     match tokio::time::timeout(READ_TIMEOUT, axum::body::to_bytes(body, max)).await {
         Ok(Ok(bytes)) => Ok(bytes),
-        Ok(Err(error)) if is_too_large(&error) => Err(too_large(max)),
+        Ok(Err(error)) if is_caused_by::<http_body_util::LengthLimitError>(&error) => Err(too_large(max)),
+        Ok(Err(error)) if is_caused_by::<NoRoom>(&error) => {
+            let text =
+                "too many bodies are being received; send a shorter one, or send it again in a few seconds";
+            Err(Fault::new(Kind::Busy, text).retry_after(READ_TIMEOUT / 2))
+        }
         Ok(Err(_)) => {
             Err(Fault::new(Kind::IncompleteBody, "the request body ended early; send the request again"))
         }
@@ -116,10 +123,10 @@ pub async fn read_bytes(body: Body, max: usize) -> Result<Bytes, Fault> {
     }
 }
 
-fn is_too_large(error: &axum::Error) -> bool {
+fn is_caused_by<E: std::error::Error + 'static>(error: &axum::Error) -> bool {
     let mut cause: Option<&(dyn std::error::Error + 'static)> = Some(error);
     while let Some(error) = cause {
-        if error.is::<http_body_util::LengthLimitError>() {
+        if error.is::<E>() {
             return true;
         }
         cause = error.source();

@@ -3,6 +3,7 @@
 
 mod address;
 mod body;
+mod body_room;
 mod challenge;
 mod compression;
 mod cookies;
@@ -22,6 +23,7 @@ mod stream;
 mod web_access;
 
 pub use body::{malformed as malformed_body, parse as parse_body, read as read_body, read_bytes, read_json};
+pub use body_room::BodyRoom;
 pub use compression::{layer as compression, reads_gzip, weaken_tag};
 pub use cookies::{read_cookie, session_cookie, write_cookie};
 pub use documents::DocumentResponses;

@@ -20,7 +20,7 @@ use futures::future::BoxFuture;
 use ipnet::IpNet;
 use secrecy::ExposeSecret;
 
-use super::{DocumentResponses, RequestHead, WebAccess};
+use super::{BodyRoom, DocumentResponses, RequestHead, WebAccess};
 use crate::site::Site;
 
 /// State shared by all handlers.
@@ -36,6 +36,8 @@ pub struct AppState {
     pub documents: Arc<DocumentResponses>,
     /// Proxies whose forwarded headers are trusted.
     pub proxies: Arc<[IpNet]>,
+    /// The room for bodies that are being received.
+    pub bodies: BodyRoom,
     /// Allowed hosts and origins.
     pub web: WebAccess,
     /// The identity provider, if configured.

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use ep_kernel::testing::until;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 
@@ -115,4 +116,32 @@ async fn response_announces_connection_close() {
             "{refused}"
         );
     }
+}
+
+#[tokio::test]
+async fn bodies_that_never_end_take_bounded_memory() {
+    let service = Setup::demo().boot().await;
+    let address = service.url.strip_prefix("http://").unwrap();
+    let head = "POST /api/batches HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\ncontent-length: 1048576\r\n\r\n";
+    let begun = [head.as_bytes(), &vec![b' '; (1 << 20) - 1]].concat();
+    let mut streams = Vec::new();
+    for _ in 0..17 {
+        let mut stream = TcpStream::connect(address).await.unwrap();
+        stream.write_all(&begun).await.unwrap();
+        streams.push(stream);
+    }
+    // The others wait for their last byte.
+    let answers = streams.iter_mut().map(|stream| Box::pin(response(stream)));
+    let (refused, _, _) = futures::future::select_all(answers).await;
+    assert!(refused.starts_with("HTTP/1.1 429") && refused.contains("too many bodies"), "{refused}");
+    let small = service.anonymous().post("/api/poll/dry-run", &serde_json::json!({})).await;
+    assert_ne!(small.status, 429, "{}", small.text);
+    drop(streams);
+    let whole = format!("{}{}", &head, " ".repeat(1 << 20));
+    let send = async || {
+        let mut stream = TcpStream::connect(address).await.unwrap();
+        stream.write_all(whole.as_bytes()).await.unwrap();
+        response(&mut stream).await
+    };
+    until("there is room again", send, |answer| !answer.starts_with("HTTP/1.1 429")).await;
 }

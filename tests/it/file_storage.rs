@@ -1,7 +1,6 @@
 //! The room for files: of accounts by their balance, and of the service.
 
-use std::time::Duration;
-
+use ep_kernel::testing::until;
 use ep_polling::money::MicroUsd;
 use reqwest::Method;
 use serde_json::json;
@@ -54,6 +53,6 @@ async fn a_service_without_room_refuses_files_and_batches() {
         "{problem}"
     );
     delete(&client, &file).await;
-    let has_room = async { while send_form(&client, form("batch", "{}")).await.status == 507 {} };
-    tokio::time::timeout(Duration::from_secs(20), has_room).await.expect("room after a deletion");
+    let send = async || send_form(&client, form("batch", "{}")).await;
+    until("there is room after the deletion", send, |reply| reply.status != 507).await;
 }

@@ -1,7 +1,6 @@
 //! Uploads: those that are reset, repeated or slow.
 
-use std::time::Duration;
-
+use ep_kernel::testing::until;
 use ep_polling::money::MicroUsd;
 use futures::stream;
 use reqwest::Method;
@@ -89,19 +88,8 @@ async fn a_stream_that_is_reset_leaves_nothing() {
         reset_after(&service, &key, &frames[..sent]).await;
     }
     // Each of them took nearly all the room that the account has.
-    let mut last = None;
-    let is_free = async {
-        loop {
-            let reply = send_form(&client, form.clone()).await;
-            if reply.status == 200 {
-                return;
-            }
-            last = Some(reply);
-            tokio::time::sleep(Duration::from_millis(50)).await;
-        }
-    };
-    let is_free = tokio::time::timeout(Duration::from_secs(60), is_free).await;
-    assert!(is_free.is_ok(), "no room after the resets: {last:?}");
+    let send = async || send_form(&client, form.clone()).await;
+    until("there is room after the resets", send, |reply| reply.status == 200).await;
     assert_eq!(file_count(&client).await, 1);
 }
 
@@ -149,18 +137,16 @@ async fn an_upload_that_is_running_is_not_repeated() {
     let form = form("batch", &rows(999));
     let (start, end) = halves(&form);
     let (sender, running) = begun(&client, Some("one"), &start);
-    let refused = async {
-        loop {
-            let reply = send_with(&client, "one", form.clone()).await;
-            // The first one may not have begun: then this one has its place for a moment.
-            if reply.status == 409 {
-                return reply;
-            }
+    let send = async || {
+        let reply = send_with(&client, "one", form.clone()).await;
+        // The first one has not begun, so this one has its place for a moment.
+        if reply.status == 200 {
             let path = format!("/v1/files/{}", reply.json()["id"].as_str().unwrap());
             client.send(client.request(Method::DELETE, &path)).await;
         }
+        reply
     };
-    let refused = tokio::time::timeout(Duration::from_secs(20), refused).await.unwrap();
+    let refused = until("the first upload is running", send, |reply| reply.status == 409).await;
     assert!(refused.headers.contains_key("retry-after"), "{:?}", refused.headers);
     assert!(refused.text.contains("still running"), "{}", refused.text);
     sender.send(end).await.unwrap();
@@ -193,13 +179,9 @@ async fn silent_uploads_without_money_keep_nobody_else_out() {
     let service = Setup::demo().boot().await;
     let uploads = silent(&service, 4).await;
     // Eight have a place, and the others are refused.
-    let refused = async {
-        while uploads.iter().filter(|(_, reply)| reply.is_finished()).count() < 8 {
-            tokio::time::sleep(Duration::from_millis(50)).await;
-        }
-    };
-    tokio::time::timeout(Duration::from_secs(20), refused).await.expect("eight refusals");
-    assert_eq!(uploads.iter().filter(|(_, reply)| reply.is_finished()).count(), 8);
+    let refused = async || uploads.iter().filter(|(_, reply)| reply.is_finished()).count();
+    let refused = until("uploads are refused", refused, |count| *count >= 8).await;
+    assert_eq!(refused, 8);
     let (_, client) = service.user_with(MicroUsd::ZERO).await;
     let busy = send_form(&client, form("batch", "{}")).await;
     assert_eq!(busy.status, 429, "{}", busy.text);
