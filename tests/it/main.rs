@@ -62,6 +62,7 @@ mod label_requests;
 mod lifecycle;
 mod limits;
 mod long_input;
+mod long_suites;
 mod mcp;
 mod mcp_app;
 mod mcp_arguments;

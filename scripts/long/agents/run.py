@@ -189,6 +189,7 @@ def run_all(venvs, names, key):
     summary_file, calls_file = HERE / "agents.json", ROOT / "tests/it/agent_calls.json"
     summary = json.loads(summary_file.read_text()) if summary_file.exists() else {}
     recorded = json.loads(calls_file.read_text()) if calls_file.exists() else {}
+    ran = json.loads(subprocess.check_output([HERE.with_name("summaries"), "stamp", "agents"]))
     for name in names:
         title, packages, shown = FRAMEWORKS[name]
         Recorder.calls = []
@@ -210,7 +211,7 @@ def run_all(venvs, names, key):
         polls = [one for one in Recorder.calls if one["params"]["name"] == "poll_question"]
         works = code == 0 and bool(polls) and not any(one["refused"] for one in polls)
         summary[name] = {
-            "works": works, "versions": versions(python, shown),
+            **ran, "works": works, "versions": versions(python, shown),
             "date": datetime.date.today().isoformat(), "python": sys.version.split()[0],
         }
         if polls:

@@ -161,6 +161,7 @@ def main(program):
         subprocess.run([*podman.options, "rmi", "--all", "--force"], capture_output=True)
         shutil.rmtree(folder, ignore_errors=True)
     summary = {
+        **json.loads(output(Path(__file__).parent.with_name("summaries"), "stamp", "container")),
         "program": output(program, "--version"), "runtime": [output("podman", "--version"), output("runc", "--version").splitlines()[0]],
         "image": files, "runs": runs,
         "not_run": [

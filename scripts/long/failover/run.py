@@ -218,8 +218,9 @@ def main(program, failovers):
                 time.sleep(0.3)
             ended[str(state)] += 1
         audit = run("admin", "audit")
+        ran = subprocess.check_output([pathlib.Path(__file__).resolve().parent.with_name("summaries"), "stamp", "failover"])
         summary = {
-            "failovers": failovers, "polls": len(polls), "ended": ended, "responses": sum((caller.statuses for caller in callers), collections.Counter()),
+            **json.loads(ran), "failovers": failovers, "polls": len(polls), "ended": ended, "responses": sum((caller.statuses for caller in callers), collections.Counter()),
             "longest_request_s": round(max(caller.longest for caller in callers), 1), "audit": "passed" if audit.returncode == 0 else audit.stdout + audit.stderr,
         }
         pathlib.Path(__file__).with_name("summary.json").write_text(json.dumps(summary, indent=2) + "\n", encoding="utf-8")

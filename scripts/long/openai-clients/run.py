@@ -371,6 +371,7 @@ def main():
     names = options.names or [*CASES, *(f"retry:{name}" for name in RETRIES)]
     document, runner, ep = options.doc.read_text(), Runner(options.venvs.resolve()), os.path.abspath(options.ep)
     summary, calls, works = load(options.summary), load(options.calls), True
+    ran = json.loads(subprocess.check_output([HERE.with_name("summaries"), "stamp", "openai-clients"]))
     with contextlib.ExitStack() as stack:
 
         def start(pace):
@@ -385,6 +386,7 @@ def main():
                 summary[name] = run_retry(name.removeprefix("retry:"), document, runner, services)
             else:
                 summary[name], calls[name] = run_case(name, CASES[name], document, runner, service)
+            summary[name] |= ran
             works = works and summary[name]["works"]
             save(options.summary, summary)
             save_calls(options.calls, calls)

@@ -6,6 +6,7 @@ written to summary.json beside this file.
 
 import collections
 import json
+import subprocess
 import sys
 from pathlib import Path
 
@@ -38,7 +39,9 @@ for request in requests:
                     at = next((at for at, pair in enumerate(zip(first, second)) if pair[0] != pair[1]), min(len(first), len(second)))
                     print(f"  {name}: …{first[max(0, at - 60):at + 140]}\n  {' ' * len(name)}  …{second[max(0, at - 60):at + 140]}")
 print(f"{same} of {len(requests)} requests have the same responses")
+ran = subprocess.check_output([Path(__file__).resolve().parent.with_name("summaries"), "stamp", "recorder"])
 summary = {
+    **json.loads(ran),
     "responses": [sum(map(len, of.values())) for of in (after, *before)],
     "requests": len(requests),
     "same": same,
