@@ -122,10 +122,7 @@ fn argument<'a, 'b>(tokens: &'b [&'a str]) -> &'b [&'a str] {
 /// True if an argument is a number of milliseconds below a thousand.
 fn is_short(argument: &[&str]) -> bool {
     let time = argument.strip_prefix(&["std", "::", "time", "::"]).unwrap_or(argument);
-    let number = match time {
-        ["Duration", "::", "from_millis", "(", number, ")"] => number,
-        _ => return false,
-    };
+    let ["Duration", "::", "from_millis", "(", number, ")"] = time else { return false };
     number.replace('_', "").parse::<u64>().is_ok_and(|millis| millis < 1000)
 }
 
@@ -208,7 +205,7 @@ fn scripts(folder: &Path, found: &mut Vec<PathBuf>) {
         let name = path.file_name().unwrap().to_str().unwrap();
         if path.is_dir() && !name.starts_with('.') && name != "node_modules" {
             scripts(&path, found);
-        } else if path.is_file() && (!name.contains('.') || name.ends_with(".py") || name.ends_with(".mjs")) {
+        } else if path.is_file() && path.extension().is_none_or(|kind| kind == "py" || kind == "mjs") {
             found.push(path);
         }
     }
@@ -218,7 +215,9 @@ fn scripts(folder: &Path, found: &mut Vec<PathBuf>) {
 fn scripts_wait_for_a_limited_time() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let mut found = Vec::new();
-    ["scripts", "tests"].iter().for_each(|folder| scripts(&root.join(folder), &mut found));
+    for folder in ["scripts", "tests"] {
+        scripts(&root.join(folder), &mut found);
+    }
     assert!(found.len() > 80, "only {} scripts found", found.len());
     let problems: Vec<String> = found
         .iter()
