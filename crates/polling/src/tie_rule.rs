@@ -29,7 +29,7 @@ pub enum DecidedBy {
     Plurality,
     /// Options are tied, and the strongest model decided.
     TieBreak,
-    /// Nothing: a tie, or no votes.
+    /// Nothing: a tie, too few votes, or none.
     None,
 }
 
