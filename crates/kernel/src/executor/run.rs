@@ -397,7 +397,10 @@ impl<'a> Run<'a> {
     /// Ends the poll. Responses not tallied by now do not count, neither as votes nor as failures.
     fn finish(&mut self, decision: Decision, cancelled: bool) -> Finished {
         self.dropped.cancel();
-        let unused = (self.calls.len() + self.arrived.len()) as u32;
+        // Members before one with a ballot were asked, too, perhaps by a process that was interrupted.
+        let last = self.ballots.iter().map(|ballot| ballot.position as usize + 1).max().unwrap_or(0);
+        let asked = self.responses.launched().max(last);
+        let unused = asked.saturating_sub(self.ballots.len()) as u32;
         let drains =
             |call: &Call| self.models.abandon(&self.plan.roster[call.position]) == AbandonPolicy::Drain;
         self.calls = std::mem::take(&mut self.calls).into_iter().filter(drains).collect();

@@ -297,6 +297,34 @@ async fn a_poll_past_its_deadline_is_closed_with_its_votes_so_far() {
     assert!(database.row(&id).record.settled);
 }
 
+/// A model with a lost response was asked, although no process waits for it any more.
+#[tokio::test(start_paused = true)]
+async fn calls_lost_in_an_interruption_count_as_unused() {
+    let mut case = Case::new(&vec![Some(0); 50]);
+    (case.threshold, case.pace) = (1.0, Pace::Thrifty);
+    let plan = case.plan();
+    let mut script = case.script();
+    for (position, member) in plan.roster.iter().enumerate() {
+        let seconds = if position == 0 { 3_600 } else { 2 };
+        script.lines.get_mut(member.model.as_str()).unwrap().takes = Duration::from_secs(seconds);
+    }
+    let (script, database) = (Arc::new(script), Arc::default());
+    let dead = Replica::new(1, &database, &script);
+    let id = dead.executor.open(plan, Opener::default()).await.unwrap();
+    sleep(Duration::from_secs(3)).await;
+    dead.executor.release().await.unwrap();
+    sleep(Duration::from_hours(72)).await;
+    let had = database.row(&id).ballots.len();
+    assert!(had > 0);
+    let successor = Replica::new(2, &database, &script);
+    successor.executor.resume().await.unwrap();
+    let closing = successor.ended(&id).await;
+    let row = database.row(&id);
+    let last = row.ballots.iter().map(|ballot| ballot.position as usize + 1).max().unwrap();
+    assert_eq!((row.ballots.len(), last), (had, had + 1), "the first model did not respond");
+    assert_eq!(closing.unused_calls, 1);
+}
+
 #[tokio::test(start_paused = true)]
 async fn a_resumed_poll_has_only_the_remaining_time() {
     let (case, script, database) = long(60, 170);
