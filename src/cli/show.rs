@@ -3,6 +3,7 @@
 use console::{Color, Term, measure_text_width, style, truncate_str};
 use ep_polling::apportion::percentages;
 use ep_polling::counted::counted;
+use ep_polling::no_answer::NoAnswer;
 use ep_polling::poll_id::PollId;
 use ep_polling::scale_result::ScaleResult;
 use ep_polling::tally::NamedTally;
@@ -97,11 +98,11 @@ impl<'a> From<&'a PollResponse> for TerminalResult<'a> {
             id: &poll.poll_id,
             question: &poll.question,
             tally: &poll.tally,
-            colour: colour(poll.winning_option.as_ref(), poll.is_tie, poll.scale.as_ref()),
+            colour: colour(poll.winning_option.as_ref(), poll.no_answer, poll.is_tie, poll.scale.as_ref()),
             sentences: poll.into(),
             families: &poll.families,
             costs: Some(&poll.costs),
-            unused: poll.models_unused,
+            unused: poll.models.unused(),
             simulated: poll.simulated,
             timing: poll.timing,
             url: poll.result_url.as_deref(),
@@ -117,11 +118,11 @@ impl<'a> From<&'a PollResult> for TerminalResult<'a> {
             id: &poll.poll_id,
             question: poll.question.as_deref().unwrap_or_default(),
             tally: &poll.tally,
-            colour: colour(poll.winning_option.as_ref(), poll.is_tie, poll.scale.as_ref()),
+            colour: colour(poll.winning_option.as_ref(), poll.no_answer, poll.is_tie, poll.scale.as_ref()),
             sentences: poll.into(),
             families: &poll.families,
             costs: poll.costs.as_ref(),
-            unused: poll.models_unused,
+            unused: poll.models.unused(),
             simulated: poll.simulated,
             timing: poll.timing,
             url: poll.result_url.as_deref(),
@@ -131,10 +132,16 @@ impl<'a> From<&'a PollResult> for TerminalResult<'a> {
     }
 }
 
-/// Returns the colour of a headline: green for a winner, a median or a pass, yellow for a tie, red for a fail and without
-/// votes.
-fn colour(winner: Option<&String>, is_tie: bool, scale: Option<&ScaleResult>) -> Color {
+/// Returns the colour of a headline: green for a winner, a median or a pass, yellow for a tie, red for a fail, and without
+/// votes or after too few.
+fn colour(
+    winner: Option<&String>,
+    no_answer: Option<NoAnswer>,
+    is_tie: bool,
+    scale: Option<&ScaleResult>,
+) -> Color {
     let is_decided = match scale {
+        _ if no_answer == Some(NoAnswer::Unsupported) => return Color::Red,
         Some(ScaleResult { pass: Some(pass), .. }) => pass.passed == Some(true),
         Some(scale) => scale.median.is_some(),
         None => winner.is_some(),
@@ -271,8 +278,8 @@ mod tests {
         let poll = json!({ "poll_id": "EP-20260131-7KQ2M4X9TB", "status": "partial", "outcome": "Tabs",
             "question": "Tabs or spaces?", "options": ["Tabs", "Spaces"], "poll_type": "fptp",
             "winning_option": "Tabs", "is_tie": false, "confidence_threshold": 0.95, "max_cost_usd": 1.0,
-            "early_terminated": true, "termination_reason": "confidence", "models_skipped": 8,
-            "models_unused": 0, "tally": { "Tabs": 1, "Spaces": 0 }, "votes": [vote(true), vote(false)],
+            "early_terminated": true, "termination_reason": "confidence", "models_requested": 2, "models_succeeded": 1,
+            "models_failed": 1, "models_unused": 0, "models_skipped": 8, "tally": { "Tabs": 1, "Spaces": 0 }, "votes": [vote(true), vote(false)],
             "timing": { "gather_ms": 1, "total_ms": 1500 },
             "costs": { "total_estimated_cost": 0.0001, "unused_calls_cost": 0, "unknown_cost_calls": 0 },
             "confidence": 0.96, "families": { "with_votes": 1, "effective": 1.0 }, "preset": null,

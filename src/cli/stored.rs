@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use ep_kernel::fault::{Fault, Kind};
+use ep_polling::no_answer::NoAnswer;
 use ep_polling::poll_id::PollId;
 use ep_tools::entry_of;
 use ep_tools::polls::reply::PollReply;
@@ -78,18 +79,21 @@ pub(super) fn reply(answer: &Value) -> Result<Reply, Fault> {
     })
 }
 
-/// Returns the exit code: 0 for a winner, a median or a pass, 3 for a tie, 4 for no votes, 12 for a level below `--pass`, 2
-/// for a dry run with errors.
+/// Returns the exit code: 0 for a winner, a median or a pass, 3 for a tie, 4 for no votes or too few, 12 for a level
+/// below `--pass`, 2 for a dry run with errors.
 fn exit(reply: &Reply) -> End {
-    let (status, is_tie, scale) = match reply {
+    let (status, no_answer, is_tie, scale) = match reply {
         Reply::Poll(PollReply::DryRun(checked)) if !checked.valid => return End::Code(2),
         Reply::Poll(PollReply::DryRun(_) | PollReply::Running(_)) | Reply::Free(_) => return End::Done,
-        Reply::Poll(PollReply::Complete(poll)) => (poll.status, poll.is_tie, poll.scale.as_ref()),
-        Reply::Result(poll) => (poll.status, poll.is_tie, poll.scale.as_ref()),
+        Reply::Poll(PollReply::Complete(poll)) => {
+            (poll.status, poll.no_answer, poll.is_tie, poll.scale.as_ref())
+        }
+        Reply::Result(poll) => (poll.status, poll.no_answer, poll.is_tie, poll.scale.as_ref()),
     };
     match (status, scale) {
         (Status::Running | Status::Queued, _) => End::Done,
         (Status::Failed, _) => End::Code(4),
+        _ if no_answer == Some(NoAnswer::Unsupported) => End::Code(4),
         (_, Some(scale)) => match scale.pass.as_ref().map(|pass| pass.passed) {
             Some(Some(false)) => End::Code(NOT_PASSED),
             Some(None) => End::Code(3),

@@ -107,6 +107,15 @@ async fn cancelled_poll_ends_with_its_votes_so_far(engine: Engine) {
     let result = client.get(&path(&started["result_url"])).await.expect(200);
     assert_eq!((&result["termination_reason"], &result["status"]), (&json!(null), &status["status"]));
     assert_eq!(result["status"], "partial", "models were not asked: {result}");
+    let number = |name: &str| result[name].as_u64().unwrap();
+    let (succeeded, unused) = (number("models_succeeded"), number("models_unused"));
+    assert_eq!(number("models_requested"), succeeded + number("models_failed") + unused, "{result}");
+    assert_eq!(number("models_requested") + number("models_skipped"), 40, "{result}");
+    let listed = client.get("/api/results").await.expect(200)[0].clone();
+    assert_eq!(
+        (&listed["status"], &listed["modelsRequested"]),
+        (&result["status"], &result["models_requested"])
+    );
     assert_eq!(result["costs"]["total_estimated_cost"].as_f64(), Some(spent.as_usd()));
     // A read-only key cannot cancel.
     let read = client.post("/api/keys", &json!({ "scope": "read" })).await.expect(201);

@@ -189,6 +189,7 @@ const CHECKS = {
       [win({ Tea: 0, Water: 0, Coffee: 9 }), 'The models agree: all 9 that voted chose it.'],
       [win({ Tea: 3, Water: 2, Coffee: 4 }), 'The models do not agree: it leads with 4 of 9 votes, which is no majority.'],
       [win({ Tea: 0, Water: 0, Coffee: 1 }), 'The only model that voted chose it.'],
+      [win({ Tea: 0, Water: 0, Coffee: 1 }, { no_answer: 'unsupported' }), 'Missing votes could decide.'],
       [NO_VOTES, 'No model gave a vote.'],
       [TIE, 'The models do not agree: 2 options have 6 of 14 votes each.'],
     ]
@@ -202,6 +203,11 @@ const CHECKS = {
     await host.expect('facts', /Every model was asked/)
     assert.equal(await host.app.locator('.first').count(), 2)
     await host.shoot(host.page, 'tie-700')
+    // Models that were asked but not counted are no models without a vote.
+    await host.show(finished({ models_requested: 40, models_unused: 23, models_skipped: 10 }))
+    await host.expect('facts', /16 voted, 1 gave no vote, 33 not needed/)
+    await host.show(finished({ termination_reason: 'budget', models_requested: 40, models_unused: 23, models_skipped: 10 }))
+    await host.expect('facts', /16 voted, 1 gave no vote, 23 not needed, 10 not asked/)
     await host.show(finished({ termination_reason: null }))
     await host.expect('status', 'Cancelled')
     await host.expect('facts', /cancelled, or interrupted/)

@@ -5,13 +5,16 @@ use ep_kernel::ports::RowAnswer;
 use ep_polling::agreement::Agreement;
 use ep_polling::choices::ChoiceKind;
 
-use crate::polls::summary::{contested, decided};
+use crate::polls::summary::{contested, decided, no_answer};
 
 /// Returns the answer of a closed poll: the option that won, or the one that its tie rule chose; of a scale the lower median.
+/// None if the votes give no answer.
 pub fn answer_of(state: &PollState) -> RowAnswer {
     let plan = &state.record.plan;
     let tally = state.tally();
+    let closing = state.record.closing.as_ref();
     let option = match plan.kind {
+        _ if closing.is_some_and(|closing| no_answer(state, closing).is_some()) => None,
         ChoiceKind::Options => decided(state, &tally).0,
         ChoiceKind::Levels | ChoiceKind::PassMark(_) => tally.lower_median(),
     };

@@ -20,6 +20,8 @@ pub const ASKED: Brief = Brief {
         "confidence_threshold",
         "max_cost_usd",
         "early_terminated",
+        "models_succeeded",
+        "models_failed",
         "models_unused",
         "timing",
         "families",
@@ -32,8 +34,13 @@ pub const ASKED: Brief = Brief {
     shorten,
 };
 
-/// The brief form of a poll that someone else may have opened.
-pub const READ: Brief = Brief { caveat: Some(CAVEAT), only_with: "confidence", ..Brief::WHOLE };
+/// The brief form of a poll that someone else may have opened. It omits what other fields say.
+pub const READ: Brief = Brief {
+    without: &["poll_type", "early_terminated", "models_succeeded"],
+    caveat: Some(CAVEAT),
+    only_with: "confidence",
+    ..Brief::WHOLE
+};
 
 /// Removes zero costs and shortens long options.
 fn shorten(poll: &mut Map<String, Value>) {

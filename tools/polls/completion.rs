@@ -2,6 +2,7 @@
 
 use ep_kernel::executor::PollState;
 use ep_kernel::links::Links;
+use ep_polling::no_answer::NoAnswer;
 use ep_polling::poll_id::PollId;
 use ep_polling::scale_result::ScaleResult;
 use ep_polling::stopping::TerminationReason;
@@ -52,6 +53,11 @@ pub struct CompletedPoll {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "PollDecision")]
     pub decision: Option<PollDecision>,
+    /// The reason why the votes give no answer; absent if they give one. `no_votes`; `tie`; or `unsupported`: too few votes,
+    /// so that the missing ones could give another outcome.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "String")]
+    pub no_answer: Option<NoAnswer>,
     /// Votes per option.
     pub tally: NamedTally,
     /// Confidence that the whole roster would give this outcome (with a pass mark: pass or fail likewise); not a
@@ -80,6 +86,7 @@ impl PollCompleted {
             contested,
             scale,
             decision,
+            no_answer,
             tally,
             confidence,
             ..
@@ -93,6 +100,7 @@ impl PollCompleted {
             contested,
             scale,
             decision,
+            no_answer,
             tally,
             confidence,
             termination_reason: closing.reason,

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 
 use ep_kernel::executor::PollState;
 use ep_kernel::ports::{Closing, PollRecord};
+use ep_polling::no_answer::NoAnswer;
 use ep_polling::tie_rule::TieRule;
 
 use super::audience::Audience;
@@ -27,13 +28,14 @@ pub fn notices(state: &PollState, ended: Option<(&Closing, &Summary)>, audience:
 fn of_votes(state: &PollState, closing: &Closing, summary: &Summary, audience: Audience) -> Vec<String> {
     let mut notices = Vec::new();
     let poll = EndedPoll::new(state, closing, summary);
-    if poll.lacks_votes() || summary.counted == 0 {
+    if poll.lacks_votes() || summary.models.counted() == 0 {
         notices.push(poll.counts());
     }
     if poll.lacks_votes() {
         notices.push(format!("no vote: {}", failures(state)));
     }
-    let decision = summary.decision.as_ref().filter(|_| summary.is_tie);
+    let is_tie = summary.is_tie && summary.no_answer != Some(NoAnswer::Unsupported);
+    let decision = summary.decision.as_ref().filter(|_| is_tie);
     notices.extend(decision.map(|decision| of_a_tie(state.record.plan.on_tie, decision)));
     if closing.reason.is_none() {
         notices.push(poll.stopped());
@@ -49,7 +51,7 @@ fn of_a_tie(rule: TieRule, decision: &PollDecision) -> String {
             format!("the vote is tied; the strongest model that voted for a tied option decides: {option}")
         }
         (None, TieRule::Strongest) => {
-            "the vote is tied, and not every model was asked: nothing decides".to_owned()
+            "the vote is tied, and not every model counted: nothing decides".to_owned()
         }
         (None, TieRule::Report | TieRule::Review) => "the vote is tied, and a person decides".to_owned(),
     }

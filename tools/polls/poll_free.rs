@@ -46,7 +46,8 @@ pub struct FreeReply {
     pub question: String,
     /// The options.
     pub options: Vec<String>,
-    /// The option with the most votes; null on a tie or without votes.
+    /// The option with the most votes; null on a tie, without votes, and after too few votes: the missing ones could give another
+    /// outcome.
     pub answer: Option<String>,
     /// The outcome and the vote counts in sentences.
     pub reasoning: String,
@@ -192,7 +193,7 @@ impl Tool for PollFree {
             options: plan.options.clone(),
             reasoning: reasoning(&ended),
             notices,
-            answer: summary.winning_option,
+            answer: summary.winning_option.filter(|_| summary.no_answer.is_none()),
             cost: 0,
             theme: "free".into(),
             result_url: result_url(cx, &id),
@@ -215,6 +216,7 @@ fn reasoning(poll: &EndedPoll<'_>) -> String {
 #[cfg(test)]
 mod tests {
     use ep_kernel::caller::Caller;
+    use ep_polling::model_counts::ModelCounts;
     use ep_polling::stopping::TerminationReason;
     use ep_polling::tally::NamedTally;
     use serde_json::json;
@@ -228,15 +230,14 @@ mod tests {
         let ended = EndedPoll {
             tally: &tally,
             winner: Some("Tea"),
-            unreadable: 1,
+            models: ModelCounts::new(22, 15, 14, 5),
             failed: 0,
-            skipped: 7,
-            unused: 5,
             reason: Some(TerminationReason::MathematicalLock),
             confidence: 1.0,
             threshold: None,
             simulated: true,
             contested: false,
+            no_answer: None,
             scale: None,
         };
         assert_eq!(

@@ -7,7 +7,9 @@ use ep_kernel::executor::{EventProjection, PollState};
 use ep_kernel::ports::{Closing, PollRecord};
 use ep_kernel::tool::{Brief, Presentation, ToolOutput};
 use ep_polling::ballot::{Ballot, BallotMode, Reason};
+use ep_polling::model_counts::ModelCounts;
 use ep_polling::money::{MicroUsd, SpendBasis, Usd};
+use ep_polling::no_answer::NoAnswer;
 use ep_polling::panel::PanelVersion;
 use ep_polling::poll_id::PollId;
 use ep_polling::probabilities::OptionProbability;
@@ -97,19 +99,22 @@ pub struct PollResponse {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "PollDecision")]
     pub decision: Option<PollDecision>,
+    /// The reason why the votes give no answer; absent if they give one. `no_votes`; `tie`; or `unsupported`: too few votes,
+    /// so that the missing ones could give another outcome.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "String")]
+    pub no_answer: Option<NoAnswer>,
     /// The confidence at which the poll could stop early.
     pub confidence_threshold: f64,
     /// The maximum cost of the poll, in USD.
     pub max_cost_usd: Usd,
-    /// True if the poll ended before every model had responded.
+    /// True if the poll ended before every model of the roster counted.
     pub early_terminated: bool,
     /// The reason why the poll ended; null if it was cancelled.
     pub termination_reason: Option<TerminationReason>,
-    /// Models without a response when the poll ended: never asked, or still in flight. The roster is the
-    /// votes and these.
-    pub models_skipped: u32,
-    /// Skipped models that were in flight: not counted, but paid for.
-    pub models_unused: u32,
+    /// The numbers of models.
+    #[serde(flatten)]
+    pub models: ModelCounts,
     /// Votes per option.
     pub tally: NamedTally,
     /// Every response, in order of arrival.
@@ -354,10 +359,10 @@ impl PollResponse {
             decision: summary.decision,
             confidence_threshold: plan.threshold.get(),
             max_cost_usd: Usd(plan.budget.amount()),
-            early_terminated: summary.skipped > 0,
+            no_answer: summary.no_answer,
+            early_terminated: !summary.models.is_complete(),
             termination_reason: closing.reason,
-            models_skipped: summary.skipped,
-            models_unused: summary.unused,
+            models: summary.models,
             tally: summary.tally,
             votes: votes(state, true),
             reasons: reasons(state, closing),
@@ -378,19 +383,18 @@ impl PollResponse {
 
 impl<'a> From<&'a PollResponse> for EndedPoll<'a> {
     fn from(poll: &'a PollResponse) -> Self {
-        let (unreadable, failed) = missing(&poll.votes);
+        let (_, failed) = missing(&poll.votes);
         Self {
             tally: &poll.tally,
             winner: poll.winning_option.as_deref(),
-            unreadable,
+            models: poll.models,
             failed,
-            skipped: poll.models_skipped,
-            unused: poll.models_unused,
             reason: poll.termination_reason,
             confidence: poll.confidence,
             threshold: Some(poll.confidence_threshold),
             simulated: poll.simulated,
             contested: poll.contested == Some(true),
+            no_answer: poll.no_answer,
             scale: poll.scale.as_ref(),
         }
     }

@@ -7,6 +7,8 @@ use ep_kernel::executor::PollState;
 use ep_kernel::ports::Closing;
 use ep_polling::contested::is_low_share;
 use ep_polling::counted::counted;
+use ep_polling::model_counts::ModelCounts;
+use ep_polling::no_answer::NoAnswer;
 use ep_polling::scale_result::{PassResult, ScaleResult};
 use ep_polling::stopping::TerminationReason;
 use ep_polling::tally::NamedTally;
@@ -21,20 +23,17 @@ pub const SIMULATED: &str = "Simulated voters: ";
 pub struct EndedPoll<'a> {
     pub(crate) tally: &'a NamedTally,
     pub(crate) winner: Option<&'a str>,
-    /// Number of complete responses without a vote.
-    pub(crate) unreadable: u32,
+    pub(crate) models: ModelCounts,
     /// Number of calls without a complete response: their votes are unknown.
     pub(crate) failed: u32,
-    /// Number of models without a counted response.
-    pub(crate) skipped: u32,
-    /// Number of these that had been called.
-    pub(crate) unused: u32,
     pub(crate) reason: Option<TerminationReason>,
     pub(crate) confidence: f64,
     pub(crate) threshold: Option<f64>,
     pub(crate) simulated: bool,
     /// True if the result is contested.
     pub(crate) contested: bool,
+    /// The reason why the votes give no answer.
+    pub(crate) no_answer: Option<NoAnswer>,
     /// The votes on a scale.
     pub(crate) scale: Option<&'a ScaleResult>,
 }
@@ -46,15 +45,14 @@ impl<'a> EndedPoll<'a> {
         Self {
             tally: &summary.tally,
             winner: summary.winning_option.as_deref(),
-            unreadable: summary.counted - summary.succeeded - summary.failed_calls,
+            models: summary.models,
             failed: summary.failed_calls,
-            skipped: summary.skipped,
-            unused: summary.unused,
             reason: closing.reason,
             confidence: summary.confidence,
             threshold: Some(plan.threshold.get()),
             simulated: plan.simulated,
             contested: summary.contested,
+            no_answer: summary.no_answer,
             scale: summary.scale.as_ref(),
         }
     }
@@ -65,7 +63,7 @@ impl EndedPoll<'_> {
     /// of a scale without a pass mark is certain once the missing votes cannot change it, and has no bound before.
     pub fn percent(&self) -> f64 {
         if self.is_median() {
-            let is_settled = self.tally.unnamed().has_settled_median(self.failed + self.skipped);
+            let is_settled = self.tally.unnamed().has_settled_median(self.failed + self.models.uncounted());
             return if is_settled { 100.0 } else { 0.0 };
         }
         (self.confidence * 1000.0).floor() / 10.0
@@ -76,10 +74,10 @@ impl EndedPoll<'_> {
         self.scale.is_some() && self.pass().is_none()
     }
 
-    /// Returns the effect of the failed calls on the median of a scale; `None` for other polls, before every model was
-    /// asked, and without failed calls.
+    /// Returns the effect of the failed calls on the median of a scale; `None` for other polls, before every model
+    /// counted, and without failed calls.
     pub fn missing_votes(&self) -> Option<String> {
-        if !self.is_median() || self.failed == 0 || self.skipped > 0 {
+        if !self.is_median() || self.failed == 0 || !self.models.is_complete() {
             return None;
         }
         Some(match self.failed {
@@ -117,7 +115,11 @@ impl EndedPoll<'_> {
 
     /// Returns the caveat of a pass or fail that was decided early; an empty text for other polls.
     pub fn level_note(&self) -> &'static str {
-        if self.pass().is_some() && self.skipped > 0 { " The median level could still change." } else { "" }
+        if self.pass().is_some() && !self.models.is_complete() {
+            " The median level could still change."
+        } else {
+            ""
+        }
     }
 
     /// Returns the threshold in per cent, if the poll had one.
@@ -126,8 +128,13 @@ impl EndedPoll<'_> {
     }
 
     /// Returns the number of models on the roster.
-    pub fn roster(&self) -> u32 {
-        self.tally.votes() + self.unreadable + self.failed + self.skipped
+    pub const fn roster(&self) -> u32 {
+        self.models.roster()
+    }
+
+    /// Returns the number of complete responses without a vote.
+    const fn unreadable(&self) -> u32 {
+        self.models.failed().saturating_sub(self.failed)
     }
 
     /// Returns the outcome, for example `“Tabs” won 17 of 22 votes.` `quote` quotes an option; its second argument is
@@ -152,7 +159,9 @@ impl EndedPoll<'_> {
             }
             (_, None) => "no model voted.".to_owned(),
         };
-        if prefix.is_empty() { capitalized(&outcome) } else { format!("{prefix}{outcome}") }
+        let too_few = if self.no_answer == Some(NoAnswer::Unsupported) { TOO_FEW } else { "" };
+        let sentence = format!("{prefix}{too_few}{outcome}");
+        if prefix.is_empty() { capitalized(&sentence) } else { sentence }
     }
 
     /// Describes the median of a scale and its pass, for example `passed with 9 votes for and 2 against; the median is “4”,
@@ -175,14 +184,14 @@ impl EndedPoll<'_> {
         let decided =
             matches!(self.reason, Some(TerminationReason::MathematicalLock | TerminationReason::Confidence));
         let (not_needed, interrupted) = match self.reason {
-            _ if decided => (self.skipped, 0),
-            None => (0, self.unused),
-            Some(_) => (self.unused, 0),
+            _ if decided => (self.models.uncounted(), 0),
+            None => (0, self.models.unused()),
+            Some(_) => (self.models.unused(), 0),
         };
-        let not_asked = self.skipped.saturating_sub(not_needed + interrupted);
+        let not_asked = self.models.uncounted() - not_needed - interrupted;
         let parts = [
             (true, number(self.tally.votes(), "vote")),
-            (self.unreadable > 0, number(self.unreadable, "unreadable answer")),
+            (self.unreadable() > 0, number(self.unreadable(), "unreadable answer")),
             (self.failed > 0, number(self.failed, "failed call")),
             (not_needed > 0, format!("{not_needed} not needed")),
             (interrupted > 0, format!("{interrupted} interrupted")),
@@ -193,7 +202,7 @@ impl EndedPoll<'_> {
 
     /// True if a model that was called gave no vote.
     pub const fn lacks_votes(&self) -> bool {
-        self.unreadable + self.failed > 0
+        self.models.failed() > 0
     }
 
     /// Returns the reason why the poll stopped.
@@ -224,7 +233,7 @@ impl EndedPoll<'_> {
         let all = self.tally.votes();
         Some(if is_low_share(votes, all) {
             format!("Less than two thirds of the votes are for the {winner}.")
-        } else if self.skipped == 0 && is_low_share(votes, all + self.unreadable + self.failed) {
+        } else if self.models.is_complete() && is_low_share(votes, self.models.counted()) {
             format!("Less than two thirds of the models voted for the {winner}.")
         } else {
             format!("The strongest model that voted chose {another}.")
@@ -242,7 +251,7 @@ impl EndedPoll<'_> {
             missing
         } else if percent >= 100.0 {
             format!("{held} of {roster} models: 100 %.")
-        } else if self.skipped == 0 {
+        } else if self.models.is_complete() {
             "Not known: the failed calls could change it.".to_owned()
         } else if percent > 0.0 {
             format!("{held} of {roster} models: at least {percent} %.")
@@ -253,6 +262,8 @@ impl EndedPoll<'_> {
     }
 }
 
+/// The beginning of an outcome that is no answer.
+const TOO_FEW: &str = "too few votes for an answer: ";
 /// The reason of a poll that no rule ended.
 const CANCELLED: &str = "Cancelled, or interrupted until its deadline passed. The votes so far count.";
 /// The reason to stop at the threshold.
@@ -295,19 +306,24 @@ fn capitalized(text: &str) -> String {
 mod tests {
     use super::*;
 
+    /// Returns the numbers for a tally, with so many counted models without a vote, and so many that were not asked.
+    fn models(tally: &NamedTally, failed: u32, skipped: u32) -> ModelCounts {
+        let (votes, ballots) = (tally.votes(), tally.votes() + failed);
+        ModelCounts::new(ballots + skipped, ballots, votes, 0)
+    }
+
     fn poll(tally: &NamedTally) -> EndedPoll<'_> {
         EndedPoll {
             tally,
             winner: Some("Tabs"),
-            unreadable: 2,
+            models: models(tally, 4, 9),
             failed: 2,
-            skipped: 9,
-            unused: 0,
             reason: Some(TerminationReason::MathematicalLock),
             confidence: 1.0,
             threshold: Some(0.95),
             simulated: false,
             contested: false,
+            no_answer: None,
             scale: None,
         }
     }
@@ -327,9 +343,8 @@ mod tests {
             reason: Some(TerminationReason::Confidence),
             confidence: 0.97399,
             simulated: true,
-            unreadable: 0,
+            models: ModelCounts::new(47, 38, 37, 1),
             failed: 1,
-            unused: 1,
             ..locked
         };
         assert_eq!(stopped.headline(quoted), "Simulated voters: “Tabs” won 30 of 37 votes.");
@@ -351,14 +366,16 @@ mod tests {
             winner: None,
             reason: Some(TerminationReason::RosterExhausted),
             confidence: 0.2,
+            models: models(&tally, 2, 0),
             failed: 0,
-            skipped: 0,
             ..poll(&tally)
         };
         assert_eq!(complete.headline(quoted), "The median of 11 votes is “3”.");
         assert_eq!(complete.stopped(), "Complete: every model was asked.");
         assert!(complete.sure().starts_with("Would hold for the whole panel of 13 models: 100 %."));
-        let failing = |failed, skipped| EndedPoll { failed, skipped, ..complete.clone() }.sure();
+        let failing = |failed, skipped| {
+            EndedPoll { failed, models: models(&tally, failed + 2, skipped), ..complete.clone() }.sure()
+        };
         assert!(failing(1, 0).starts_with("Settled: the missing votes could not change the median."));
         assert!(failing(9, 0).starts_with("9 models did not answer; their votes could change the median."));
         assert!(failing(1, 1).starts_with("Would hold for the whole panel of 15 models: 100 %."));
@@ -369,7 +386,7 @@ mod tests {
             scale: Some(&marked),
             reason: Some(TerminationReason::MathematicalLock),
             confidence: 0.97,
-            skipped: 3,
+            models: models(&tally, 2, 3),
             ..complete
         };
         let headline = "Passed with 8 votes for and 3 against; the median is “3”, the pass mark is “3”.";
@@ -391,7 +408,7 @@ mod tests {
         assert!(dissent(&high, true).unwrap().contains("strongest model"));
         assert_eq!(dissent(&high, false), None);
         // Of a complete poll, models without a vote count, too.
-        let complete = EndedPoll { contested: true, skipped: 0, ..poll(&high) };
+        let complete = EndedPoll { contested: true, models: models(&high, 4, 0), ..poll(&high) };
         assert_eq!(complete.dissent().unwrap(), "Less than two thirds of the models voted for the winner.");
         assert_eq!(EndedPoll { winner: None, contested: true, ..poll(&low) }.dissent(), None);
         let pass = PassResult { mark: "4".into(), passed: Some(false), votes_for: 1, votes_against: 2 };
@@ -420,15 +437,26 @@ mod tests {
             winner: None,
             reason: Some(TerminationReason::RosterExhausted),
             confidence: 0.0,
-            unreadable: 0,
-            skipped: 0,
+            models: models(&none, 2, 0),
             ..poll(&none)
         };
         assert_eq!(failed.headline(quoted), "No model voted.");
         assert_eq!(failed.counts(), "0 votes · 2 failed calls");
         assert_eq!(failed.sure(), "Not known.");
-        let interrupted = EndedPoll { reason: None, skipped: 5, unused: 3, ..failed.clone() };
+        let interrupted = EndedPoll { reason: None, models: ModelCounts::new(7, 2, 0, 3), ..failed.clone() };
         assert_eq!(interrupted.counts(), "0 votes · 2 failed calls · 3 interrupted · 2 not asked");
+        let one = NamedTally(vec![("Tabs".into(), 1), ("Spaces".into(), 0)]);
+        let few = EndedPoll {
+            tally: &one,
+            winner: Some("Tabs"),
+            models: models(&one, 49, 0),
+            failed: 49,
+            no_answer: Some(NoAnswer::Unsupported),
+            ..failed.clone()
+        };
+        assert_eq!(few.headline(quoted), "Too few votes for an answer: “Tabs” won 1 of 1 vote.");
+        let simulated = EndedPoll { simulated: true, ..few }.headline(quoted);
+        assert_eq!(simulated, "Simulated voters: too few votes for an answer: “Tabs” won 1 of 1 vote.");
         let cancelled = EndedPoll { reason: None, ..failed };
         assert_eq!(
             (cancelled.counts().as_str(), cancelled.stopped().as_str()),

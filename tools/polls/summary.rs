@@ -6,6 +6,8 @@ use ep_kernel::executor::PollState;
 use ep_kernel::ports::{Closing, PastPoll, PollRecord};
 use ep_polling::ballot::Ballot;
 use ep_polling::contested::is_contested_for;
+use ep_polling::model_counts::ModelCounts;
+use ep_polling::no_answer::{EndedVotes, NoAnswer};
 use ep_polling::scale_result::ScaleResult;
 use ep_polling::stopping::FinalResponse;
 use ep_polling::tally::{NamedTally, Outcome, Tally};
@@ -31,18 +33,19 @@ pub enum Status {
 }
 
 impl Status {
-    /// Returns the status of a closed poll from its numbers of models that counted and that voted.
-    pub const fn of(counted: u32, succeeded: u32) -> Self {
-        match succeeded {
+    /// Returns the status of a closed poll. Models that did not count do not matter, unless the poll was cancelled, or its time
+    /// was up: then it lacks votes.
+    pub const fn of(models: ModelCounts, by_rule: bool) -> Self {
+        match models.succeeded() {
             0 => Self::Failed,
-            all if all == counted => Self::Success,
+            all if by_rule && all == models.counted() => Self::Success,
             _ => Self::Partial,
         }
     }
 
     /// Returns the status of a listed poll.
     pub fn of_listed(poll: &PastPoll) -> Self {
-        poll.end.map_or(Self::Running, |_| Self::of(poll.answered, poll.tally.votes()))
+        poll.end.map_or(Self::Running, |end| Self::of(poll.models, end.by_rule))
     }
 
     /// True if the poll has not ended.
@@ -105,16 +108,12 @@ pub struct Summary {
     pub decision: Option<PollDecision>,
     /// Votes per option.
     pub tally: NamedTally,
-    /// Number of models that counted: with a vote, without one, or without a response.
-    pub counted: u32,
-    /// Number of votes.
-    pub succeeded: u32,
+    /// The numbers of models.
+    pub models: ModelCounts,
     /// Number of models that counted but did not respond.
     pub failed_calls: u32,
-    /// Models without a response when the poll ended: never asked, or still in flight.
-    pub skipped: u32,
-    /// Skipped models that had been asked: their responses came too late to count.
-    pub unused: u32,
+    /// The reason why there is no answer; `None` if there is one.
+    pub no_answer: Option<NoAnswer>,
     /// Confidence that the whole roster would give this outcome, or pass or fail likewise.
     pub confidence: f64,
     /// Distribution of the votes over model families.
@@ -126,27 +125,22 @@ impl Summary {
     pub fn new(state: &PollState, closing: &Closing) -> Self {
         let plan = &state.record.plan;
         let tally = state.tally();
-        let (counted, succeeded) = (state.ballots.len() as u32, tally.votes());
+        let models = state.models();
         let outcome = tally.outcome();
         let confidence = 1.0 - closing.p_value;
+        let no_answer = no_answer(state, closing);
         Self {
-            status: match Status::of(counted, succeeded) {
-                // A cancelled poll, or one whose time is up, lacks votes.
-                Status::Success if closing.reason.is_none() => Status::Partial,
-                status => status,
-            },
+            status: Status::of(models, closing.reason.is_some()),
             outcome: outcome_text(outcome, &plan.options),
             winning_option: winning_option(outcome, &plan.options),
             scale: ScaleResult::of(plan.kind, &plan.options, &tally, confidence),
             is_tie: outcome == Outcome::Tie,
             contested: contested(state, &tally),
-            decision: decision(state, &tally),
+            decision: decision(state, &tally, no_answer),
             tally: tally.named(&plan.options),
-            counted,
-            succeeded,
+            models,
             failed_calls: failed_calls(state),
-            skipped: (plan.roster.len() as u32).saturating_sub(counted),
-            unused: closing.unused_calls,
+            no_answer,
             confidence,
             families: families(state),
         }
@@ -163,21 +157,37 @@ pub struct PollDecision {
 }
 
 /// Returns the decision of a closed poll, if it has a tie rule.
-fn decision(state: &PollState, tally: &Tally) -> Option<PollDecision> {
+fn decision(state: &PollState, tally: &Tally, no_answer: Option<NoAnswer>) -> Option<PollDecision> {
     let plan = &state.record.plan;
     if plan.on_tie == TieRule::Report {
         return None;
+    }
+    if no_answer.is_some() {
+        return Some(PollDecision { option: None, by: DecidedBy::None });
     }
     let (option, by) = decided(state, tally);
     Some(PollDecision { option: option.and_then(|option| plan.options.get(option).cloned()), by })
 }
 
-/// Returns the option that decides a closed poll, and the rule. A tie is broken only after every model was asked.
+/// Returns the option that decides a closed poll, and the rule. A tie is broken only after every model counted.
 pub fn decided(state: &PollState, tally: &Tally) -> (Option<usize>, DecidedBy) {
     let plan = &state.record.plan;
-    let is_final = state.ballots.len() == plan.roster.len();
+    let is_final = state.models().is_complete();
     let ranked = plan.ranked_votes(state.ballots.iter().map(|ballot| &**ballot));
     tie_rule::decide(tally, plan.on_tie, ranked, is_final)
+}
+
+/// Returns the reason why a closed poll has no answer; `None` if it has one.
+pub fn no_answer(state: &PollState, closing: &Closing) -> Option<NoAnswer> {
+    let tally = state.tally();
+    let votes = EndedVotes {
+        kind: state.record.plan.kind,
+        tally: &tally,
+        decided: decided(state, &tally).0,
+        confidence: 1.0 - closing.p_value,
+        missing: failed_calls(state) + state.models().uncounted(),
+    };
+    votes.no_answer()
 }
 
 /// True if the result is contested.

@@ -4,10 +4,11 @@ use std::collections::BTreeMap;
 use std::fmt::Write;
 
 use ep_kernel::executor::PollState;
+use ep_polling::no_answer::NoAnswer;
 use ep_polling::scale_result::{PassResult, ScaleResult};
 use ep_polling::tally::{Outcome, Tally};
 
-use crate::polls::summary::{family, outcome_text};
+use crate::polls::summary::{family, no_answer, outcome_text};
 
 /// Maximum number of families drawn separately; smaller ones are merged.
 const MAX_FAMILIES: usize = 12;
@@ -61,18 +62,22 @@ pub fn diagram(state: &PollState) -> String {
             let _ = writeln!(text, "    family{index} -.->|\"{}\"| silent", family.silent);
         }
     }
-    let counted = state.ballots.len();
+    let models = state.models();
+    let (counted, roster) = (models.counted(), models.roster());
+    let is_unsupported = |closing| no_answer(state, closing) == Some(NoAnswer::Unsupported);
+    let too_few = state.record.closing.as_ref().is_some_and(is_unsupported);
     let end = if state.record.closing.is_some() {
         let outcome = outcome(state, &tally);
-        format!("{outcome} ({counted} of {} models counted; agreement is not proof)", plan.roster.len())
+        let too_few = if too_few { "Too few votes for an answer. " } else { "" };
+        format!("{too_few}{outcome} ({counted} of {roster} models counted; agreement is not proof)")
     } else {
-        format!("Still running: {counted} of {} models have responded", plan.roster.len())
+        format!("Still running: {counted} of {roster} models have responded")
     };
     let _ = writeln!(text, "    outcome{}", node(&end));
     let median = tally.lower_median().filter(|_| plan.kind.is_scale());
     let most = tally.counts().iter().copied().max().unwrap_or_default();
     let leads = |index: usize, votes: u32| median.map_or(most > 0 && votes == most, |median| index == median);
-    let is_decided = median.is_some() || matches!(tally.outcome(), Outcome::Winner(_));
+    let is_decided = !too_few && (median.is_some() || matches!(tally.outcome(), Outcome::Winner(_)));
     let arrow = if is_decided { "==>" } else { "-.->" };
     for (index, _) in tally.counts().iter().enumerate().filter(|(index, votes)| leads(*index, **votes)) {
         let _ = writeln!(text, "    option{index} {arrow} outcome");

@@ -10,7 +10,9 @@ use ep_kernel::ports::Closing;
 use ep_kernel::tool::{
     Access, Agents, Brief, Cost, Effect, Latency, Presentation, Rate, Rest, Spec, Task, Tool, ToolOutput,
 };
+use ep_polling::model_counts::ModelCounts;
 use ep_polling::money::Usd;
+use ep_polling::no_answer::NoAnswer;
 use ep_polling::panel::PanelVersion;
 use ep_polling::poll_id::PollId;
 use ep_polling::scale_result::ScaleResult;
@@ -87,18 +89,19 @@ pub struct PollResult {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "PollDecision")]
     pub decision: Option<PollDecision>,
+    /// The reason why the votes give no answer; absent if they give one, and while the poll runs. `no_votes`; `tie`; or
+    /// `unsupported`: too few votes, so that the missing ones could give another outcome.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "String")]
+    pub no_answer: Option<NoAnswer>,
     /// The confidence at which the poll could stop early.
     pub confidence_threshold: Option<f64>,
     /// The maximum cost, in USD; null if its models are free.
     pub max_cost_usd: Option<Usd>,
-    /// True if the poll ended before every model had responded.
+    /// True if the poll ended before every model of the roster counted.
     pub early_terminated: bool,
     /// The reason why the poll ended; null if it was cancelled, and while it runs.
     pub termination_reason: Option<TerminationReason>,
-    /// Models without a response when the poll ended: never asked, or still in flight; 0 while it runs.
-    pub models_skipped: u32,
-    /// Skipped models that were in flight: not counted.
-    pub models_unused: u32,
     /// Votes per option.
     pub tally: NamedTally,
     /// Every response, in order of arrival.
@@ -107,13 +110,9 @@ pub struct PollResult {
     /// Reasons of some voters, requested after the vote and no part of it. Absent without any.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub reasons: Vec<VoterReason>,
-    /// Number of models that responded: `models_succeeded` and `models_failed`. The roster is these and
-    /// `models_skipped`.
-    pub models_requested: u32,
-    /// Number of models that voted.
-    pub models_succeeded: u32,
-    /// Number of models that gave no vote, or did not respond.
-    pub models_failed: u32,
+    /// The numbers of models; while the poll runs, of those that responded so far.
+    #[serde(flatten)]
+    pub models: ModelCounts,
     /// The duration of the poll.
     pub timing: Timing,
     /// The time the poll was accepted.
@@ -255,19 +254,18 @@ fn costs_are_the_owners(cx: &Ctx, state: &PollState) -> Fault {
 impl<'a> From<&'a PollResult> for EndedPoll<'a> {
     /// Describes a result with its single votes.
     fn from(poll: &'a PollResult) -> Self {
-        let (unreadable, failed) = missing(&poll.votes);
+        let (_, failed) = missing(&poll.votes);
         Self {
             tally: &poll.tally,
             winner: poll.winning_option.as_deref(),
-            unreadable,
+            models: poll.models,
             failed,
-            skipped: poll.models_skipped,
-            unused: poll.models_unused,
             reason: poll.termination_reason,
             confidence: poll.confidence,
             threshold: poll.confidence_threshold,
             simulated: poll.simulated,
             contested: poll.contested == Some(true),
+            no_answer: poll.no_answer,
             scale: poll.scale.as_ref(),
         }
     }
@@ -276,7 +274,6 @@ impl<'a> From<&'a PollResult> for EndedPoll<'a> {
 /// The counts of the votes so far.
 struct VoteCounts {
     tally: NamedTally,
-    succeeded: u32,
     families: FamilySpread,
     notices: Vec<String>,
 }
@@ -312,8 +309,8 @@ impl PollResult {
         } else {
             ResultView::Public(text)
         };
-        let Summary { tally, succeeded, families, .. } = summary;
-        let counted = VoteCounts { tally, succeeded, families, notices };
+        let Summary { tally, families, .. } = summary;
+        let counted = VoteCounts { tally, families, notices };
         Self {
             status: summary.status,
             outcome: Some(summary.outcome),
@@ -322,11 +319,10 @@ impl PollResult {
             is_tie: summary.is_tie,
             contested: Some(summary.contested),
             decision: summary.decision,
-            early_terminated: summary.skipped > 0,
+            no_answer: summary.no_answer,
+            early_terminated: !summary.models.is_complete(),
             termination_reason: closing.reason,
-            models_skipped: summary.skipped,
-            models_unused: summary.unused,
-            models_requested: summary.counted,
+            models: summary.models,
             timing: Timing { gather_ms: closing.gather_ms, total_ms: closing.total_ms },
             confidence: summary.confidence,
             costs: final_costs,
@@ -346,7 +342,6 @@ impl PollResult {
         let gather_ms = state.ballots.last().map_or(0, |ballot| ballot.at_ms.into());
         let tally = state.tally();
         let counted = VoteCounts {
-            succeeded: tally.votes(),
             tally: tally.named(&state.record.plan.options),
             families: families(state),
             notices: notices(state, None, audience),
@@ -376,8 +371,10 @@ impl PollResult {
         shown: ResultView,
     ) -> Self {
         let plan = &state.record.plan;
-        let VoteCounts { tally, succeeded, families, notices } = counted;
+        let VoteCounts { tally, families, notices } = counted;
         let ballots = state.ballots.len() as u32;
+        // A running poll has skipped no model.
+        let models = ModelCounts::new(ballots, ballots, tally.votes(), 0);
         Self {
             poll_id: state.record.id.clone(),
             status: Status::Running,
@@ -390,18 +387,15 @@ impl PollResult {
             is_tie: false,
             contested: None,
             decision: None,
+            no_answer: None,
             confidence_threshold: Some(plan.threshold.get()),
             max_cost_usd: (!plan.is_free()).then(|| Usd(plan.budget.amount())),
             early_terminated: false,
             termination_reason: None,
-            models_skipped: 0,
-            models_unused: 0,
             tally,
             votes: Vec::new(),
             reasons: Vec::new(),
-            models_requested: ballots,
-            models_succeeded: succeeded,
-            models_failed: ballots - succeeded,
+            models,
             timing: Timing { gather_ms: 0, total_ms: 0 },
             created_at: state.record.created_at,
             confidence: 0.0,

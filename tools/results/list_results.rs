@@ -87,7 +87,7 @@ pub struct ListedOutcome {
     pub winning_option: Option<String>,
     /// True if two or more options share the highest count; false while the poll runs.
     pub is_tie: bool,
-    /// Number of models that responded, with a vote or without.
+    /// Number of models that were asked.
     pub models_requested: u32,
     /// Number of models that voted.
     pub models_succeeded: u32,
@@ -117,8 +117,8 @@ impl ListedOutcome {
             poll_type: "fptp".into(),
             winning_option: outcome.and_then(|outcome| winning_option(outcome, &poll.options)),
             is_tie: outcome == Some(Outcome::Tie),
-            models_requested: poll.answered,
-            models_succeeded: poll.tally.votes(),
+            models_requested: poll.models.requested(),
+            models_succeeded: poll.models.succeeded(),
         }
     }
 }

@@ -7,6 +7,7 @@ use std::collections::BTreeMap;
 use crate::ballot::{Ballot, Reason};
 use crate::calibration::{AgreementLevel, CalibrationGroup};
 use crate::choices::ChoiceKind;
+use crate::model_counts::ModelCounts;
 use crate::money::{MicroUsd, SpendBasis};
 use crate::plan::Plan;
 use crate::roster::ModelId;
@@ -150,12 +151,18 @@ pub struct EndedPoll<'a> {
 }
 
 impl<'a> EndedPoll<'a> {
+    /// Returns the numbers of models. Unused calls do not matter to statistics, so these count as skipped.
+    fn models(&self) -> ModelCounts {
+        let votes = self.ballots.iter().filter(|ballot| ballot.vote.is_ok()).count() as u32;
+        ModelCounts::new(self.plan.roster.len() as u32, self.ballots.len() as u32, votes, 0)
+    }
+
     /// Returns the preset whose agreement is compared with judgements. `None` unless the poll was to ask every model and did,
     /// because the share of votes at an early stop is too high. Scores have no winner, and the names of
     /// accounts' own panels are private.
     fn calibrated_panel(&self) -> Option<&'a str> {
         let plan = self.plan;
-        let is_complete = plan.complete && self.by_rule && self.ballots.len() == plan.roster.len();
+        let is_complete = plan.complete && self.by_rule && self.models().is_complete();
         let has_winner = plan.kind == ChoiceKind::Options;
         plan.preset.as_deref().filter(|_| is_complete && has_winner && plan.panel.is_none())
     }

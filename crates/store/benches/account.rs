@@ -62,7 +62,7 @@ async fn measure(url: &str, sizes: &[u32]) {
         ] {
             median(what, async || {
                 let listed = history.polls_of(user, limit, offset).await.unwrap();
-                assert_eq!((listed.len() as u32, listed[0].answered), (limit, 3));
+                assert_eq!((listed.len() as u32, listed[0].models.counted()), (limit, 3));
             })
             .await;
         }

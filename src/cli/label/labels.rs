@@ -2,7 +2,8 @@
 
 use ep_kernel::fault::{Fault, Kind};
 use ep_kernel::tool::Entry as Operation;
-use ep_polling::counted::counted_with;
+use ep_polling::counted::{counted, counted_with};
+use ep_polling::model_counts::ModelCounts;
 use ep_polling::money::{MicroUsd, Usd};
 use ep_polling::tie_rule::TieRule;
 use ep_tools::polls::reply::{PollReply, PollResponse, VoteResult};
@@ -84,8 +85,8 @@ impl Rule<'_> {
         // After the last attempt, a model that does not respond counts as one that does not vote. If none votes, all of
         // them are asked again: one outage can last for several runs.
         let is_last =
-            earlier.attempts + 1 >= MAX_ATTEMPTS && poll.models_skipped == 0 && !are_without_vote(&votes);
-        if let Some(reason) = unasked(&votes, poll.models_skipped).filter(|_| !is_last) {
+            earlier.attempts + 1 >= MAX_ATTEMPTS && poll.models.is_complete() && !are_without_vote(&votes);
+        if let Some(reason) = uncounted(&votes, poll.models).filter(|_| !is_last) {
             let outcome = RowOutcome::Failed(Failed { reason, asked_at: Some(asked_at), votes, simulated });
             return Labelled { question, cost, outcome };
         }
@@ -132,12 +133,13 @@ fn all_votes(mut votes: Vec<EntryVote>, poll: &PollResponse) -> Vec<EntryVote> {
     votes
 }
 
-/// Returns the reason why a panel was not fully asked; `None` if it was.
-fn unasked(votes: &[EntryVote], skipped: u32) -> Option<String> {
+/// Returns the reason why not every model of a panel counted; `None` if all did.
+fn uncounted(votes: &[EntryVote], models: ModelCounts) -> Option<String> {
     let failed = votes.iter().filter(|vote| vote.has_failed());
     let names: Vec<&str> = failed.map(|vote| vote.model.as_str()).collect();
-    match (names.as_slice(), skipped) {
-        ([], 0) => None,
+    match (names.as_slice(), models.skipped()) {
+        ([], _) if models.is_complete() => None,
+        ([], 0) => Some(format!("{} did not respond in time", counted(models.unused(), "model"))),
         ([], skipped) => Some(format!("{} not asked", counted_with(skipped, "model", ["was", "were"]))),
         ([one], _) => Some(format!("{one} did not respond")),
         ([first, others @ ..], _) => Some(format!("{first} and {} more did not respond", others.len())),

@@ -56,7 +56,7 @@ impl ChatRequest {
             let sentence = result.sentence();
             match result.outcome() {
                 Outcome::Decided(value) => winners.push(value),
-                Outcome::Tie | Outcome::NoVotes => undecided.push(sentence.clone()),
+                Outcome::Tie | Outcome::NoVotes | Outcome::Unsupported => undecided.push(sentence.clone()),
             }
             sentences.push(sentence);
         }

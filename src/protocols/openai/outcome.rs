@@ -2,6 +2,7 @@
 
 use axum::http::HeaderMap;
 use axum::http::header::{HeaderName, HeaderValue, LINK};
+use ep_polling::no_answer::NoAnswer;
 use ep_tools::polls::sentences::number;
 use ep_tools::results::PollResult;
 use serde_json::{Value, json};
@@ -26,6 +27,8 @@ pub enum Outcome {
     Tie,
     /// No model voted.
     NoVotes,
+    /// Too few votes: the missing ones could give another outcome.
+    Unsupported,
 }
 
 impl Outcome {
@@ -33,21 +36,27 @@ impl Outcome {
     const fn name(&self) -> &'static str {
         match self {
             Self::Decided(_) => "decided",
-            Self::Tie => "tie",
-            Self::NoVotes => "no_votes",
+            Self::Tie => NoAnswer::Tie.as_str(),
+            Self::NoVotes => NoAnswer::NoVotes.as_str(),
+            Self::Unsupported => NoAnswer::Unsupported.as_str(),
         }
+    }
+
+    /// True if the votes give neither an answer nor probabilities. A tie gives equal ones.
+    pub const fn lacks_votes(&self) -> bool {
+        matches!(self, Self::NoVotes | Self::Unsupported)
     }
 }
 
 impl FieldResult<'_> {
     /// Returns the outcome.
     pub fn outcome(&self) -> Outcome {
-        if self.poll.tally.votes() == 0 {
-            return Outcome::NoVotes;
-        }
-        match self.winner().and_then(|position| self.field.values.get(position)) {
-            Some(value) => Outcome::Decided(value.clone()),
-            None => Outcome::Tie,
+        let winner = || self.winner().and_then(|position| self.field.values.get(position));
+        match self.poll.no_answer {
+            Some(NoAnswer::NoVotes) => Outcome::NoVotes,
+            Some(NoAnswer::Unsupported) => Outcome::Unsupported,
+            Some(NoAnswer::Tie) => Outcome::Tie,
+            None => winner().map_or(Outcome::Tie, |value| Outcome::Decided(value.clone())),
         }
     }
 
@@ -76,7 +85,7 @@ impl FieldResult<'_> {
 
     /// Returns the number of models on the roster.
     const fn panel(&self) -> u32 {
-        self.poll.models_requested + self.poll.models_skipped
+        self.poll.models.roster()
     }
 
     /// Returns the votes for each value.
@@ -121,6 +130,17 @@ impl FieldResult<'_> {
                 )
             }
             Outcome::Tie => format!("{subject}{votes} of {voters} tie. {link}"),
+            Outcome::Unsupported => {
+                let panel = self.panel();
+                // A poll that its budget ended has no notice.
+                let reasons = match poll.notices.join("; ") {
+                    none if none.is_empty() => none,
+                    reasons => format!(" ({reasons})"),
+                };
+                format!(
+                    "{subject}too few votes for an answer: {votes} from {panel} {voters}{reasons}. {link}"
+                )
+            }
             Outcome::NoVotes => {
                 let reasons = poll.notices.join("; ");
                 format!("{subject}no model voted ({reasons}). {link}")

@@ -1,5 +1,6 @@
 //! The headline of a result: the answer and its score.
 
+use ep_polling::no_answer::NoAnswer;
 use ep_polling::scale_result::{PassResult, ScaleResult};
 use ep_tools::polls::sentences::{EndedPoll, number};
 use ep_tools::polls::summary::Status;
@@ -16,7 +17,7 @@ const CLOSE: &str = "Close: ";
 /// The answer of a poll: the winner or leader, or a short text, and its score.
 pub struct Answer {
     pub(crate) text: String,
-    /// The index of the option; none for a tie, and without votes.
+    /// The index of the option; none for a tie, after too few votes, and without votes.
     pub(crate) option: Option<usize>,
     pub(crate) is_long: bool,
     /// True if a few other votes would have changed the winner.
@@ -30,6 +31,16 @@ impl Answer {
         let all = poll.tally.votes();
         let voters = voters_of(poll);
         let running = poll.status.is_open();
+        if poll.no_answer == Some(NoAnswer::Unsupported) {
+            let score = format!("{all} from {} {voters}", panel_size(poll));
+            return Self {
+                text: "Too few votes".to_owned(),
+                option: None,
+                is_long: false,
+                is_close: false,
+                score,
+            };
+        }
         if let Some(scale) = poll.scale.as_ref().filter(|_| !running && all > 0) {
             return Self::of_scale(poll, scale);
         }
@@ -99,9 +110,10 @@ impl Answer {
     }
 }
 
-/// Returns the option that is marked as the result: the winner, or the median of a scale.
+/// Returns the option that is marked as the result: the winner, or the median of a scale. None after too few votes.
 pub(super) fn decisive(poll: &PollResult) -> Option<&String> {
     match &poll.scale {
+        _ if poll.no_answer == Some(NoAnswer::Unsupported) => None,
         Some(scale) if !poll.status.is_open() => scale.median.as_ref(),
         Some(_) => None,
         None => poll.winning_option.as_ref(),

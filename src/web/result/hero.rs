@@ -75,7 +75,7 @@ pub struct Seats {
     pub(crate) middle: (String, String),
     pub(crate) without_vote: u32,
     pub(crate) skipped: u32,
-    /// "not needed", or "not asked" if the votes did not decide the end.
+    /// "not needed"; or "not asked" or "not counted", if the votes did not decide the end.
     pub(crate) skipped_text: &'static str,
 }
 
@@ -107,9 +107,13 @@ impl Seats {
         let votes = number(poll.tally.votes(), "vote");
         let of_panel = format!("of {}", number(roster, if poll.simulated { "voter" } else { "model" }));
         // The counts of a running poll change, and its status line says them.
-        let skipped_text = if stopped_early(poll).is_some() { "not asked" } else { "not needed" };
+        let skipped_text = match stopped_early(poll) {
+            None => "not needed",
+            Some(_) if poll.models.unused() == 0 => "not asked",
+            Some(_) => "not counted",
+        };
         let (without_vote, skipped) =
-            if poll.status.is_open() { (0, 0) } else { (poll.models_failed, poll.models_skipped) };
+            if poll.status.is_open() { (0, 0) } else { (poll.models.failed(), poll.models.uncounted()) };
         let mut description = format!("Seats of {panel}");
         if !poll.status.is_open() {
             let counts = poll.tally.0.iter().map(|(option, votes)| (*votes, option.as_str()));
@@ -172,7 +176,7 @@ fn voters(poll: &PollResult) -> Vec<Voter> {
             voters.push((State::Vote(position), voter));
         }
     }
-    let answered = poll.progress.as_ref().map_or(poll.models_requested, |progress| progress.answered);
+    let answered = poll.progress.as_ref().map_or(poll.models.counted(), |progress| progress.answered);
     let mut failed = poll.votes.iter().filter(|vote| vote.chosen_option.is_none());
     while voters.len() < answered as usize {
         let voter = failed.next().map(|vote| (vote.model_id.clone(), "no usable answer".to_owned()));
@@ -197,7 +201,7 @@ impl Meter {
         }
         let ended = EndedPoll::from(poll);
         let percent = ended.percent();
-        let is_complete = poll.models_skipped == 0;
+        let is_complete = poll.models.is_complete();
         let text = if let Some(missing) = ended.missing_votes() {
             return Some(Self::Text(missing));
         } else if percent >= 100.0 {

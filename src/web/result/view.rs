@@ -126,7 +126,7 @@ impl EndedView {
             held: sentences.held(),
             median: poll.scale.as_ref().and_then(|scale| scale.median.clone()),
             pass: sentences.pass().cloned(),
-            independence: (poll.models_succeeded > 0).then(|| independence(&poll.families)),
+            independence: (poll.models.succeeded() > 0).then(|| independence(&poll.families)),
         }
     }
 }

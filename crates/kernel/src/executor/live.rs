@@ -10,6 +10,7 @@ use tokio_util::sync::CancellationToken;
 use super::lease::HeldLease;
 use crate::ports::{Closing, PollRecord};
 use ep_polling::ballot::Ballot;
+use ep_polling::model_counts::ModelCounts;
 use ep_polling::poll_id::PollId;
 use ep_polling::tally::Tally;
 
@@ -27,6 +28,13 @@ impl PollState {
     pub fn tally(&self) -> Tally {
         let votes = self.ballots.iter().map(|ballot| ballot.vote.as_ref().ok().copied());
         Tally::of(self.record.plan.options.len(), votes)
+    }
+
+    /// Returns the numbers of models so far, or at the end.
+    pub fn models(&self) -> ModelCounts {
+        let unused = self.record.closing.as_ref().map_or(0, |closing| closing.unused_calls);
+        let roster = self.record.plan.roster.len() as u32;
+        ModelCounts::new(roster, self.ballots.len() as u32, self.tally().votes(), unused)
     }
 }
 

@@ -21,6 +21,7 @@ use crate::executor::run::{Finished, Recorder, Run};
 use crate::ports::{Change, Closing, Epoch, PollRecord, StoreError};
 use ep_polling::ballot::Ballot;
 use ep_polling::explanation::Explanation;
+use ep_polling::model_counts::ModelCounts;
 use ep_polling::money::{MicroUsd, Settlement, Spend};
 use ep_polling::plan::Plan;
 use ep_polling::stopping::TerminationReason;
@@ -492,9 +493,10 @@ fn measure(record: &PollRecord, closing: &Closing, ballots: &[Ballot], spent: Mi
     metrics::counter!("ep_polls_total", "reason" => reason).increment(1);
     metrics::histogram!("ep_poll_duration_seconds").record(gather);
     metrics::counter!("ep_poll_cost_micro_usd_total").increment(spent.micro().unsigned_abs());
-    let skipped = record.plan.roster.len().saturating_sub(ballots.len());
-    let saved = skipped.saturating_sub(closing.unused_calls as usize);
-    metrics::counter!("ep_calls_saved_total").increment(saved as u64);
+    let votes = ballots.iter().filter(|ballot| ballot.vote.is_ok()).count() as u32;
+    let roster = record.plan.roster.len() as u32;
+    let models = ModelCounts::new(roster, ballots.len() as u32, votes, closing.unused_calls);
+    metrics::counter!("ep_calls_saved_total").increment(models.skipped().into());
     for ballot in ballots {
         let result = ballot.vote.as_ref().map_or_else(|no_vote| no_vote.reason.as_str(), |_| "vote");
         metrics::counter!("ep_votes_total", "result" => result).increment(1);
@@ -504,7 +506,8 @@ fn measure(record: &PollRecord, closing: &Closing, ballots: &[Ballot], spent: Mi
     tracing::info!(
         reason,
         ballots = ballots.len(),
-        skipped,
+        unused = models.unused(),
+        skipped = models.skipped(),
         confidence = 1.0 - closing.p_value,
         explanations = closing.explanations.len(),
         cost = %spent,

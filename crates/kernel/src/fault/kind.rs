@@ -308,7 +308,7 @@ static TABLE: [Row; 27] = [
         false,
         &[advice("new_key", "Use a new idempotency key for a new request.")],
     ),
-    row(Kind::NoVotes, "no_votes", "No model voted", (422, 42201, 42201, 1), true, &[WAIT]),
+    row(Kind::NoVotes, "no_votes", "The votes give no answer", (422, 42201, 42201, 1), true, &[WAIT]),
     row(Kind::RateLimited, "rate_limited", "Too many requests", (429, 42900, 42900, 8), true, &[WAIT]),
     row(Kind::Busy, "busy", "Too many polls are running and waiting", (429, 42901, 42901, 8), true, &[WAIT]),
     row(

@@ -5,6 +5,7 @@ use async_trait::async_trait;
 use super::StoreError;
 use crate::batch_id::BatchId;
 use crate::caller::UserId;
+use ep_polling::model_counts::ModelCounts;
 use ep_polling::money::MicroUsd;
 use ep_polling::poll_id::PollId;
 use ep_polling::tally::Tally;
@@ -25,8 +26,8 @@ pub struct PastPoll {
     pub private: bool,
     /// Votes per option, so far or at the end.
     pub tally: Tally,
-    /// Models with a vote, an unreadable response or no response.
-    pub answered: u32,
+    /// The numbers of the models that were asked. A list does not read the roster, so none is skipped.
+    pub models: ModelCounts,
     /// The end; `None` while the poll runs.
     pub end: Option<PastEnd>,
 }
@@ -34,6 +35,8 @@ pub struct PastPoll {
 /// The end of a listed poll.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PastEnd {
+    /// True if a rule ended the poll; false if it was cancelled, or no process continued it in time.
+    pub by_rule: bool,
     /// Time from acceptance to the close, in milliseconds.
     pub total_ms: u64,
     /// The charge to the owner. Until the poll is settled, and for unbilled polls, the known cost of its

@@ -7,6 +7,7 @@ use ep_kernel::ports::{
     AdoptedPoll, Closing, Epoch, PastEnd, PastPoll, PollProgress, PollRecord, StoreError,
 };
 use ep_polling::explanation::Explanation;
+use ep_polling::model_counts::ModelCounts;
 use ep_polling::money::MicroUsd;
 use ep_polling::order::Seed;
 use ep_polling::plan::{Plan, PollForm};
@@ -213,15 +214,19 @@ pub(crate) fn past_poll(rows: &[PastPollRow]) -> Result<PastPoll, StoreError> {
     let cost = spent.plus(MicroUsd::new(first.other_cost));
     let closing: Option<Closing> =
         first.closing.as_deref().map(serde_json::from_str).transpose().map_err(failed)?;
+    let ballots = rows.iter().map(|row| row.answers).sum::<i64>() as u32;
+    let unused = closing.as_ref().map_or(0, |closing| closing.unused_calls);
+    let models = ModelCounts::new(ballots.saturating_add(unused), ballots, tally.votes(), unused);
     Ok(PastPoll {
         id: poll_id(&first.id)?,
         created_at: Timestamp::from_millis(first.created_at),
         tally,
-        answered: rows.iter().map(|row| row.answers).sum::<i64>() as u32,
+        models,
         question: first.question.clone(),
         options,
         private: first.private != 0,
         end: closing.map(|closing| PastEnd {
+            by_rule: closing.reason.is_some(),
             total_ms: closing.total_ms,
             cost: first.captured.map_or(cost, MicroUsd::new),
         }),

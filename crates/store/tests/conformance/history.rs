@@ -2,6 +2,7 @@
 
 use ep_kernel::batch_id::BatchId;
 use ep_kernel::ports::{Closing, DaySpending, Epoch, NewPoll, PastEnd, PastPoll, PollScope, PollSearch};
+use ep_polling::model_counts::ModelCounts;
 use ep_polling::money::Settlement;
 use ep_polling::poll_id::PollId;
 use ep_polling::tally::Tally;
@@ -37,7 +38,7 @@ async fn lists_the_result_of_a_poll(db: TestDatabase) {
         options,
         private: false,
         tally: Tally::new(3),
-        answered: 0,
+        models: ModelCounts::new(0, 0, 0, 0),
         end: None,
     };
     assert_eq!(listed().await, expected);
@@ -46,15 +47,17 @@ async fn lists_the_result_of_a_poll(db: TestDatabase) {
     let recorded = ballots(1..=7);
     db.polls.record(&id, Epoch::FIRST, &recorded).await.unwrap();
     expected.tally = Tally::of(3, recorded.iter().map(|ballot| ballot.vote.as_ref().ok().copied()));
-    expected.answered = 7;
+    expected.models = ModelCounts::new(7, 7, 5, 0);
     assert_eq!(listed().await, expected);
 
     // A closed poll with calls in flight lists the known cost, a settled one the captured amount.
     let spent: i64 = recorded.iter().map(|ballot| ballot.spend.amount.micro()).sum();
     let closing = Closing { unused_calls: 3, ..closing(None) };
     db.polls.close(&id, Epoch::FIRST, &[], &closing, Settlement::Later).await.unwrap();
-    let end = PastEnd { total_ms: 4_400, cost: usd(spent) };
+    let end = PastEnd { by_rule: true, total_ms: 4_400, cost: usd(spent) };
     expected.end = Some(end);
+    // Models that were asked without being counted are requested, too.
+    expected.models = ModelCounts::new(10, 7, 5, 3);
     assert_eq!(listed().await, expected);
     db.polls.settle(&id, Epoch::FIRST, usd(399), usd(9), at(9)).await.unwrap();
     expected.end = Some(PastEnd { cost: usd(399), ..end });

@@ -8,7 +8,7 @@ use super::{Shares, check_count, description, kind_of};
 use crate::protocols::openai::decide::{Decided, Dialect};
 use crate::protocols::openai::field::{Field, FieldKind, Question};
 use crate::protocols::openai::models;
-use crate::protocols::openai::outcome::{FieldResult, Outcome};
+use crate::protocols::openai::outcome::FieldResult;
 use crate::protocols::openai::prompt;
 use crate::protocols::openai::refusal::{Refusal, unsupported};
 use crate::protocols::openai::request::{model, object, present};
@@ -104,7 +104,7 @@ impl Dialect for DecisionRequest {
 fn answer(result: FieldResult<'_>) -> Value {
     let field = result.field;
     let name = (!field.name.is_empty()).then_some(field.name.as_str());
-    if result.outcome() == Outcome::NoVotes {
+    if result.outcome().lacks_votes() {
         return json!({ "type": "refusal", "name": name });
     }
     let shares = Shares::of(result);

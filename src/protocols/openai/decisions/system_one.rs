@@ -7,7 +7,7 @@ use super::{Shares, check_count, choice, description, kind_of, members, prose, s
 use crate::protocols::openai::decide::{Decided, Dialect};
 use crate::protocols::openai::field::{FieldKind, Question};
 use crate::protocols::openai::models;
-use crate::protocols::openai::outcome::{FieldResult, Outcome};
+use crate::protocols::openai::outcome::FieldResult;
 use crate::protocols::openai::refusal::{Refusal, unsupported};
 use crate::protocols::openai::request::{model, object, present};
 use crate::site::ModelAlias;
@@ -75,9 +75,9 @@ impl Dialect for SystemOneRequest {
     }
 }
 
-/// Returns the first question without votes.
+/// Returns the first question without an answer.
 pub(super) fn silent<'a>(decided: &'a Decided, questions: &'a [Question]) -> Option<FieldResult<'a>> {
-    decided.results(questions).find(|result| result.outcome() == Outcome::NoVotes)
+    decided.results(questions).find(|result| result.outcome().lacks_votes())
 }
 
 /// Answers a question. `confidence` is computed from the shares of choices and scores.
