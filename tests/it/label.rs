@@ -241,6 +241,29 @@ async fn a_model_that_never_responds_counts_as_one_that_does_not_vote() {
     assert!(!folder.path().join("labels.failed.jsonl").exists());
 }
 
+/// One vote of a panel of three is no answer, however often the two others are asked.
+#[tokio::test]
+async fn too_few_votes_give_no_label() {
+    let folder = tempfile::tempdir().unwrap();
+    reviews(folder.path(), 2);
+    let broken = || Behaviour { actions: vec![Action::Status(401, String::new())], ..Behaviour::default() };
+    let script = Script::panel(3).with("maker1/line-1", broken()).with("maker2/line-2", broken());
+    let upstream = ScriptedUpstream::start(script).unwrap();
+    for attempts in [2, 4] {
+        stdout(&run(folder.path(), &upstream, &arguments(&TRIO)).await, 4);
+        assert_eq!(lines(&folder.path().join("labels.jsonl")).len(), 0);
+        let failed = lines(&folder.path().join("labels.failed.jsonl"));
+        assert!(
+            failed.len() == 2 && failed.iter().all(|row| row["_failed"]["attempts"] == attempts),
+            "{failed:?}"
+        );
+    }
+    assert_eq!(upstream.calls("maker0/line-0"), 2, "the model that voted is not asked again");
+    let mended = ScriptedUpstream::start(Script::panel(3)).unwrap();
+    stdout(&run(folder.path(), &mended, &arguments(&TRIO)).await, 0);
+    assert_eq!(lines(&folder.path().join("labels.jsonl")).len(), 2);
+}
+
 #[tokio::test]
 async fn an_outage_of_two_runs_loses_no_row() {
     let folder = tempfile::tempdir().unwrap();

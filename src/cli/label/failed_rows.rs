@@ -13,7 +13,7 @@ use ep_polling::time::Timestamp;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
-use super::journal::{EntryVote, Journal, Key, are_without_vote};
+use super::journal::{EntryVote, Journal, Key, lack_votes};
 use super::replacement::{Replacement, beside};
 use super::table::{FAILURE, Row};
 use crate::cli::printable::printable;
@@ -23,7 +23,7 @@ const MAX_REASONS: usize = 5;
 
 /// The attempts after which a row is labelled by the models that voted.
 pub(super) const MAX_ATTEMPTS: u32 = 3;
-/// The attempts after which a proof no longer waits for a row whose models all failed. An outage can last for some runs.
+/// The attempts after which a proof no longer waits for a row with too few votes. An outage can last for some runs.
 const MAX_SILENT_ATTEMPTS: u32 = 10;
 
 /// The attempts to ask about a row.
@@ -34,8 +34,8 @@ struct Attempts {
     cost: MicroUsd,
     /// The beginning of the row's last line.
     line: u64,
-    /// True if no model of its polls responded with a vote.
-    is_silent: bool,
+    /// True if too few models of its polls responded with a vote.
+    lacks_votes: bool,
     /// True if a model had no time left to respond.
     is_late: bool,
 }
@@ -45,13 +45,13 @@ impl Attempts {
     fn new(count: u32, cost: MicroUsd, line: u64, votes: &[EntryVote]) -> Self {
         let is_late = |vote: &EntryVote| matches!(vote.error, Some(Reason::Timeout | Reason::Deadline));
         // Without a poll, there are no votes.
-        let is_silent = !votes.is_empty() && are_without_vote(votes);
-        Self { count, cost, line, is_silent, is_late: votes.iter().any(is_late) }
+        let lacks_votes = !votes.is_empty() && lack_votes(votes);
+        Self { count, cost, line, lacks_votes, is_late: votes.iter().any(is_late) }
     }
 
     /// True if a further attempt can give the row a label.
     const fn may_succeed(&self) -> bool {
-        self.count < if self.is_silent { MAX_SILENT_ATTEMPTS } else { MAX_ATTEMPTS }
+        self.count < if self.lacks_votes { MAX_SILENT_ATTEMPTS } else { MAX_ATTEMPTS }
     }
 }
 

@@ -8,6 +8,7 @@ use std::path::Path;
 use anyhow::{Context, bail};
 use ep_polling::ballot::Reason;
 use ep_polling::money::{MicroUsd, Usd};
+use ep_polling::no_answer::are_too_few;
 use ep_polling::probabilities::OptionProbability;
 use ep_polling::time::Timestamp;
 use serde::{Deserialize, Serialize};
@@ -86,6 +87,13 @@ pub(super) struct EntryVote {
 /// True if none of these responses has a vote.
 pub(super) fn are_without_vote(votes: &[EntryVote]) -> bool {
     votes.iter().all(|vote| vote.vote.is_none())
+}
+
+/// True if too few of these models voted for a label, because the calls of the others failed.
+pub(super) fn lack_votes(votes: &[EntryVote]) -> bool {
+    let known = votes.iter().filter(|vote| vote.vote.is_some()).count() as u32;
+    let missing = votes.iter().filter(|vote| vote.has_failed()).count() as u32;
+    are_too_few(known, missing)
 }
 
 impl EntryVote {

@@ -11,7 +11,7 @@ use serde_json::Value;
 
 use super::decision::decide;
 use super::failed_rows::{Earlier, Failed, MAX_ATTEMPTS};
-use super::journal::{Entry, EntryVote, are_without_vote};
+use super::journal::{Entry, EntryVote, lack_votes};
 use super::patience::patiently;
 use super::question::RowQuestion;
 use super::settings::{LabelSettings, Panel};
@@ -82,10 +82,10 @@ impl Rule<'_> {
         let votes = all_votes(earlier.votes, &poll);
         let asked_at = earlier.asked_at.unwrap_or(poll.created_at);
         let simulated = earlier.simulated || poll.simulated;
-        // After the last attempt, a model that does not respond counts as one that does not vote. If none votes, all of
-        // them are asked again: one outage can last for several runs.
+        // After the last attempt, a model that does not respond counts as one that does not vote. If too few vote, the others
+        // are asked again: one outage can last for several runs.
         let is_last =
-            earlier.attempts + 1 >= MAX_ATTEMPTS && poll.models.is_complete() && !are_without_vote(&votes);
+            earlier.attempts + 1 >= MAX_ATTEMPTS && poll.models.is_complete() && !lack_votes(&votes);
         if let Some(reason) = uncounted(&votes, poll.models).filter(|_| !is_last) {
             let outcome = RowOutcome::Failed(Failed { reason, asked_at: Some(asked_at), votes, simulated });
             return Labelled { question, cost, outcome };
