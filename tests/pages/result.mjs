@@ -19,7 +19,7 @@ const HEROES = {
   close: /^Close: TypeScript 6 of 11 AI models$/,
   tie: /^A tie .?TypeScript.? and .?Go.?, 6 AI models each$/,
   none: /^No votes from 15 AI models$/,
-  failures: /^TypeScript 4 of 5 AI models$/,
+  failures: /^Too few votes 5 from 18 AI models$/,
   ten: WON,
   many: WON,
   budget: /of \d+ AI models$/,
