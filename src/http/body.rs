@@ -1,28 +1,20 @@
 //! Reads a JSON body with limits on size and time.
 
 use std::io::Read;
-use std::num::NonZeroUsize;
-use std::sync::LazyLock;
 use std::time::Duration;
 
 use axum::body::{Body, Bytes, HttpBody};
 use axum::http::HeaderMap;
 use axum::http::header::{CONTENT_ENCODING, CONTENT_TYPE};
 use ep_kernel::fault::{Fault, Kind};
+use ep_kernel::reading;
 use ruzstd::decoding::StreamingDecoder;
 use serde_json::{Map, Value};
-use tokio::sync::Semaphore;
 
 use super::body_room::NoRoom;
 
 /// Time limit for receiving a body.
 const READ_TIMEOUT: Duration = Duration::from_secs(10);
-
-/// Maximum length of a body that is read where it is received, in bytes.
-const PARSED_HERE: usize = 16 << 10;
-/// Permits to read longer bodies: one for each core.
-static PARSERS: LazyLock<Semaphore> =
-    LazyLock::new(|| Semaphore::new(std::thread::available_parallelism().map_or(1, NonZeroUsize::get)));
 
 /// Reads a body of at most `max` bytes as JSON. An empty body counts as an empty object.
 pub async fn read_json(headers: &HeaderMap, body: Body, max: usize) -> Result<Value, Fault> {
@@ -30,24 +22,12 @@ pub async fn read_json(headers: &HeaderMap, body: Body, max: usize) -> Result<Va
     if bytes.is_empty() {
         return Ok(Value::Object(Map::new()));
     }
-    parse(bytes, |bytes| serde_json::from_slice(bytes).map_err(|error| malformed(&error))).await
+    reading::read(bytes.len(), move || parse(&bytes)).await?
 }
 
-/// Reads the content of a body. A long one takes milliseconds, so it is read on a thread that may block, by a few at once.
-pub async fn parse<T: Send + 'static>(
-    bytes: Bytes,
-    read: impl FnOnce(&[u8]) -> Result<T, Fault> + Send + 'static,
-) -> Result<T, Fault> {
-    if bytes.len() <= PARSED_HERE {
-        return read(&bytes);
-    }
-    let permit = PARSERS.acquire().await.map_err(Fault::internal)?;
-    let parsed = tokio::task::spawn_blocking(move || {
-        // A body that is no longer waited for keeps its permit until it is read.
-        let _permit = permit;
-        read(&bytes)
-    });
-    parsed.await.map_err(Fault::internal)?
+/// Parses JSON of any type.
+pub fn parse(bytes: &[u8]) -> Result<Value, Fault> {
+    serde_json::from_slice(bytes).map_err(|error| malformed(&error))
 }
 
 /// Returns the fault for a body that is not JSON.
@@ -57,37 +37,50 @@ pub fn malformed(error: &serde_json::Error) -> Fault {
 
 /// Reads a body of at most `max` bytes, decompressed, and checks that its media type is JSON, unless it is empty.
 pub async fn read(headers: &HeaderMap, body: Body, max: usize) -> Result<Bytes, Fault> {
-    let bytes = decoded(headers, read_bytes(body, max).await?, max)?;
+    let bytes = read_bytes(body, max).await?;
+    let is_compressed = is_compressed(headers)?;
+    let length = if is_compressed { max } else { bytes.len() };
+    let bytes = reading::read(length, move || {
+        let bytes = if is_compressed { decompressed(&bytes, max)? } else { bytes };
+        // JSON is UTF-8 (RFC 8259 §8.1), also in ignored fields.
+        match std::str::from_utf8(&bytes) {
+            Ok(_) => Ok(bytes),
+            Err(error) => Err(Fault::new(
+                Kind::MalformedJson,
+                format!(
+                    "the body is not valid UTF-8 from byte {} on; send JSON in UTF-8",
+                    error.valid_up_to()
+                ),
+            )),
+        }
+    });
+    let bytes = bytes.await??;
     if !bytes.is_empty() {
         check_type(headers)?;
     }
-    // JSON is UTF-8 (RFC 8259 §8.1), also in ignored fields.
-    match std::str::from_utf8(&bytes) {
-        Ok(_) => Ok(bytes),
-        Err(error) => Err(Fault::new(
-            Kind::MalformedJson,
-            format!("the body is not valid UTF-8 from byte {} on; send JSON in UTF-8", error.valid_up_to()),
-        )),
-    }
+    Ok(bytes)
 }
 
-/// Decompresses a body with a content encoding (RFC 9110 §8.4). Some clients compress with zstd (RFC 8878).
-fn decoded(headers: &HeaderMap, bytes: Bytes, max: usize) -> Result<Bytes, Fault> {
-    let Some(encoding) = headers.get(CONTENT_ENCODING) else { return Ok(bytes) };
-    let name = encoding.to_str().unwrap_or("").trim().to_ascii_lowercase();
-    match name.as_str() {
-        "" | "identity" => return Ok(bytes),
-        "zstd" => {}
+/// True for a body with a content encoding (RFC 9110 §8.4). Some clients compress with zstd (RFC 8878).
+fn is_compressed(headers: &HeaderMap) -> Result<bool, Fault> {
+    let encoding = headers.get(CONTENT_ENCODING).map(|value| value.to_str().unwrap_or("").trim());
+    match encoding.unwrap_or_default().to_ascii_lowercase().as_str() {
+        "" | "identity" => Ok(false),
+        "zstd" => Ok(true),
         _ => {
             let text =
                 "the body has a Content-Encoding that is not supported; send it with zstd, or uncompressed";
-            return Err(Fault::new(Kind::UnsupportedMediaType, text));
+            Err(Fault::new(Kind::UnsupportedMediaType, text))
         }
     }
+}
+
+/// Decompresses a body of at most `max` bytes.
+fn decompressed(bytes: &[u8], max: usize) -> Result<Bytes, Fault> {
     let damaged = || {
         Fault::new(Kind::MalformedJson, "the body is not valid zstd; send it again, or send it uncompressed")
     };
-    let decoder = StreamingDecoder::new(&*bytes).map_err(|_| damaged())?;
+    let decoder = StreamingDecoder::new(bytes).map_err(|_| damaged())?;
     let mut plain = Vec::new();
     decoder.take(max as u64 + 1).read_to_end(&mut plain).map_err(|_| damaged())?;
     if plain.len() > max { Err(too_large(max)) } else { Ok(plain.into()) }

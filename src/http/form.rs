@@ -4,6 +4,7 @@ use axum::body::Body;
 use axum::http::HeaderMap;
 use axum::http::header::CONTENT_TYPE;
 use ep_kernel::fault::{Fault, Kind};
+use ep_kernel::reading;
 
 use super::read_bytes;
 
@@ -22,7 +23,8 @@ impl Form {
                 "this URL accepts only the form of its page; programs must use the API",
             ));
         }
-        Ok(Self::parse(&read_bytes(body, max).await?))
+        let bytes = read_bytes(body, max).await?;
+        reading::read(bytes.len(), move || Self::parse(&bytes)).await
     }
 
     /// Parses the fields of a query string.

@@ -8,6 +8,7 @@ use axum::http::Response;
 use ep_kernel::cards::Cards;
 use ep_kernel::fault::Fault;
 use ep_kernel::ports::CardProcessor;
+use ep_kernel::reading;
 use ep_payments::{Stripe, StripeConfig, StripeWebhooks, WebhookError, WebhookSignature};
 use futures::FutureExt;
 use secrecy::ExposeSecret;
@@ -91,7 +92,7 @@ async fn receive(exchange: Exchange, webhooks: Option<Arc<StripeWebhooks>>) -> R
         Ok(body) => body,
         Err(fault) => return unsigned(fault).await,
     };
-    let event = match webhooks.read(&signature, &body) {
+    let event = match reading::read(body.len(), move || webhooks.read(&signature, &body)).await? {
         Ok(event) => event,
         Err(error @ WebhookError::Body) => return Err(refused(error)),
         Err(error) => return unsigned(refused(error)).await,

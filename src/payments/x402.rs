@@ -13,6 +13,7 @@ use ep_kernel::deposits::{DepositOutcome, DepositStatus, Deposited, Deposits};
 use ep_kernel::fault::Fault;
 use ep_kernel::guard::Admission;
 use ep_kernel::idempotency::check_key;
+use ep_kernel::reading;
 use ep_payments::{Offer, PayloadError, Usdc, X402};
 use ep_polling::money::Usd;
 use futures::FutureExt;
@@ -102,7 +103,7 @@ async fn deposit(
     head.idempotency_key.as_deref().map(check_key).transpose()?;
     let (parts, body) = request.into_parts();
     let body = read_body(&parts.headers, body, max_body).await?;
-    let cents = amount(&body)?;
+    let cents = reading::read(body.len(), move || amount(&body)).await??;
     let offered = usdc.filter(|_| state.site.settings.offer.takes(&rails::X402));
     let usdc = offered.ok_or_else(|| rails::X402.not_configured())?;
     let Some(header) = payment_header(&parts.headers) else {

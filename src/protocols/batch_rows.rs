@@ -10,6 +10,7 @@ use ep_kernel::batches::{RowResponse, RowRunner};
 use ep_kernel::caller::RequestId;
 use ep_kernel::fault::{Fault, Kind};
 use ep_kernel::ports::BatchRecord;
+use ep_kernel::reading;
 use ep_kernel::tool::Entry;
 use ep_polling::money::MicroUsd;
 use ep_tools::batches::{answer_of, operation_of_rows, with_defaults};
@@ -72,13 +73,18 @@ fn asker(batch: &BatchRecord) -> Result<Asker, Fault> {
 }
 
 /// Returns the input of an operation for a row. Fails for unknown arguments: nobody reads a notice about each of many rows.
-fn input_of(entry: &Entry, batch: &BatchRecord, row: &BatchLine) -> Result<Value, Fault> {
-    entry.refuse_unknown(&row.body, &[])?;
-    // Before the terms of the batch are added, which an empty value must not replace.
-    let mut own = Value::Object(row.body.clone());
-    entry.remove_empty(&mut own)?;
-    let own = own.as_object_mut().map(std::mem::take).unwrap_or_default();
-    Ok(Value::Object(with_defaults(batch.terms.defaults.clone(), own)))
+async fn input_of(entry: &'static Entry, batch: &BatchRecord, row: &BatchLine) -> Result<Value, Fault> {
+    let defaults = batch.terms.defaults.clone();
+    let read = move |mut own: Value| {
+        if let Value::Object(fields) = &own {
+            entry.refuse_unknown(fields, &[])?;
+        }
+        // Before the terms of the batch are added, which an empty value must not replace.
+        entry.remove_empty(&mut own)?;
+        let own = own.as_object_mut().map(std::mem::take).unwrap_or_default();
+        Ok(Value::Object(with_defaults(defaults, own)))
+    };
+    reading::read_value(Value::Object(row.body.clone()), read).await?
 }
 
 #[async_trait]
@@ -87,7 +93,9 @@ impl RowRunner for BatchRows {
         let call = self.call(batch, row, RequestId::from_random(self.app.entropy.bytes()));
         match asker(batch)? {
             Asker::Endpoint(endpoint) => (endpoint.at_most)(call).await,
-            Asker::Operation(entry) => entry.at_most(call.context(), input_of(entry, batch, row)?).await,
+            Asker::Operation(entry) => {
+                entry.at_most(call.context(), input_of(entry, batch, row).await?).await
+            }
         }
     }
 
@@ -104,7 +112,7 @@ impl RowRunner for BatchRows {
             Asker::Operation(entry) => {
                 let mut cx = call.context();
                 cx.request_ref = Some(reference.clone());
-                let output = entry.run(cx, input_of(entry, batch, row)?).await?;
+                let output = entry.run(cx, input_of(entry, batch, row).await?).await?;
                 if output.presentation.interim.is_some() {
                     // The row waits less than its poll takes.
                     return Err(Fault::new(Kind::PollFailed, "the poll of the row has not ended yet"));

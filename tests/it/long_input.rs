@@ -7,9 +7,10 @@ use axum::body::Bytes;
 use ensemble_poll::cli::event_stream::read_events;
 use futures::stream;
 use reqwest::Method;
-use serde_json::json;
+use serde_json::{Value, json};
 
-use crate::harness::Service;
+use crate::batches::{account, ended};
+use crate::harness::{Client, Service, Setup, question};
 
 /// Repeats a unit up to this many bytes.
 fn repeated(unit: &str, bytes: usize) -> String {
@@ -87,4 +88,72 @@ async fn of_an_event_stream() {
             drop(read_events(stream::iter(pieces), |_, _| ()).await);
         }
     }
+}
+
+/// Bodies from 16 KiB on are read beside the async workers, and answered like others.
+const LONG: usize = 40_000;
+
+/// Returns the question of a poll, as its owner reads it.
+async fn asked(client: &Client, poll: &Value) -> String {
+    let id = poll.as_str().unwrap_or_else(|| panic!("a poll: {poll}"));
+    let poll = client.get(&format!("/api/polls/{id}/result")).await.expect(200);
+    poll["question"].as_str().unwrap_or_else(|| panic!("a question: {poll}")).to_owned()
+}
+
+#[tokio::test]
+async fn long_questions_are_asked_by_every_protocol() {
+    let service = Setup::demo().boot().await;
+    let client = service.user().await;
+    let long = format!("Which one is it? {}", "x".repeat(LONG));
+    let input = question(json!({ "question": long }));
+    let poll = client.post("/api/poll", &input).await.expect(200);
+    assert_eq!(asked(&client, &poll["poll_id"]).await, long);
+
+    let called = client.tool("poll_question", input.clone()).await;
+    assert_eq!(asked(&client, &called["structuredContent"]["poll_id"]).await, long);
+    let params = json!({ "name": "poll_question", "arguments": input, "_meta": { "progressToken": 1 } });
+    let reply = client.rpc("/api/mcp", "tools/call", params).await;
+    let last = reply.text.lines().filter_map(|line| line.strip_prefix("data: ")).last().unwrap_or_default();
+    let last: Value = serde_json::from_str(last).unwrap();
+    assert_eq!(asked(&client, &last["result"]["structuredContent"]["poll_id"]).await, long);
+
+    let done = client.skill("poll_question", &input).await;
+    let data = |task: &Value| task["artifacts"][0]["parts"][0]["data"]["poll_id"].clone();
+    assert_eq!(asked(&client, &data(&done["result"]["task"])).await, long);
+    let text = json!({ "role": "ROLE_USER", "messageId": "text", "parts": [{ "text": input.to_string() }] });
+    let done = client.post("/api/a2a/message:send", &json!({ "message": text })).await.expect(200);
+    assert_eq!(asked(&client, &data(&done["task"])).await, long);
+    let legacy = json!({ "message": { "role": "user", "parts": [{ "type": "data", "data": input }] } });
+    let done = client.post("/api/a2a/tasks/send", &legacy).await.expect(200);
+    assert_eq!(asked(&client, &data(&done)).await, long);
+}
+
+#[tokio::test]
+async fn long_requests_of_mcp_have_their_length_in_the_arguments_of_a_tool() {
+    let service = Setup::demo().boot().await;
+    let client = service.user().await;
+    let long = "x".repeat(LONG);
+    for (method, params) in [
+        ("tools/call", json!({ "name": "get_balance", "arguments": {}, "_meta": { "note": long } })),
+        ("tools/call", json!({ "name": long, "arguments": {} })),
+        ("prompts/get", json!({ "name": "poll_models", "arguments": { "question": long } })),
+    ] {
+        let refused = client.rpc("/api/mcp", method, params).await.expect(400)["error"].clone();
+        assert_eq!(refused["code"], -32600, "{refused}");
+        assert!(refused["message"].as_str().unwrap().contains("more than 16384 bytes"), "{refused}");
+    }
+    // Arguments are checked as usual.
+    let called = client.tool("poll_question", json!({ "question": long, "optoins": ["a", "b"] })).await;
+    assert!(called["content"][0]["text"].as_str().unwrap().contains("did you mean options?"), "{called}");
+}
+
+#[tokio::test]
+async fn long_rows_of_batches_are_asked() {
+    let service = Setup::demo().boot().await;
+    let client = account(&service).await;
+    let row = |length: usize| json!({ "question": format!("Which? {}", "x".repeat(length)), "options": ["a", "b"] });
+    let batch = json!({ "rows": [row(10), row(LONG)], "preset": "budget" });
+    let created = client.post("/api/batches", &batch).await.expect(202);
+    let batch = ended(&client, created["batch_id"].as_str().unwrap()).await;
+    assert_eq!(batch["request_counts"]["completed"], 2, "{batch}");
 }

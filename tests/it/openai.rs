@@ -382,9 +382,13 @@ async fn bodies_that_are_much_work_to_read_are_refused() {
     let text = json!({ "format": { "type": "json_schema", "name": "a", "schema": repeated } });
     let response = json!({ "model": "budget", "input": "Which?", "text": text });
     refused(user.post("/v1/responses", &response).await, "too much work");
-    let prompt = format!("Answer in the form {repeated}");
-    let asked = json!({ "model": "budget", "messages": [{ "role": "user", "content": prompt }] });
-    refused(user.post("/v1/chat/completions", &asked).await, "too much work");
+    let asked = |schema: Value| {
+        let prompt = format!("Answer in the form {schema}");
+        json!({ "model": "budget", "messages": [{ "role": "user", "content": prompt }] })
+    };
+    let short = of(600, 4_000, 3_999.0);
+    refused(user.post("/v1/chat/completions", &asked(short)).await, "too much work");
+    refused(user.post("/v1/chat/completions", &asked(repeated)).await, "more than 65536 bytes");
     let begun = format!("{}\"{}", "{\"a\":".repeat(64), "x".repeat(200_000));
     let asked = json!({ "model": "budget", "messages": [{ "role": "user", "content": begun }] });
     refused(user.post("/v1/chat/completions", &asked).await, "do not end");

@@ -4,6 +4,7 @@ use ep_kernel::batches::{BatchRequest, BatchRows, MAX_ROWS, RETENTION};
 use ep_kernel::ctx::Ctx;
 use ep_kernel::fault::{Fault, Kind};
 use ep_kernel::ports::{BatchTerms, Models};
+use ep_kernel::reading;
 use ep_kernel::schema;
 use ep_kernel::tool::{Access, Agents, Cost, Effect, Entry, Latency, Rate, Rest, Spec, Task, Tool};
 use ep_polling::options::Options;
@@ -17,7 +18,7 @@ use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::{Map, Value, json};
 
 use super::batch_state::BatchState;
-use super::{operation_of_rows, with_defaults};
+use super::{operation_of_rows, with_defaults, without_models};
 use crate::amount::Amount;
 use crate::panels::{FoundPanel, find};
 use crate::polls::{NamedModels, PollQuestion, ScaleRequest};
@@ -27,6 +28,8 @@ pub struct CreateBatch;
 
 /// Maximum number of rows in a request. A file can have more.
 pub const MAX_INLINE_ROWS: usize = 1000;
+/// Minimum length of a row with its options, in bytes.
+const LEAST_ROW: usize = 64;
 /// Maximum size of a request with rows, in bytes.
 pub const MAX_BODY: usize = 1 << 20;
 /// Maximum number of labels, and their maximum lengths in characters (OpenAI's limits).
@@ -163,7 +166,10 @@ impl Tool for CreateBatch {
                 })?;
                 (BatchRows::File(file), input.endpoint.as_deref().unwrap_or(polls).to_owned())
             }
-            (false, None) => (BatchRows::Lines(lines(input.rows, &defaults, polls)?), polls.to_owned()),
+            (false, None) => {
+                let lines = checked_lines(input.rows, &defaults, polls).await?;
+                (BatchRows::Lines(lines), polls.to_owned())
+            }
         };
         let terms = BatchTerms {
             endpoint,
@@ -256,6 +262,18 @@ fn refuse_unknown(index: usize, others: &Map<String, Value>, limits: &[String]) 
     ))
 }
 
+/// Returns the lines of a file of these questions, after checking each. Many are checked beside the async workers.
+async fn checked_lines(
+    rows: Vec<QuestionRow>,
+    defaults: &Map<String, Value>,
+    endpoint: &'static str,
+) -> Result<String, Fault> {
+    // The models of the batch are valid, and are not checked again for each row.
+    let defaults = without_models(defaults.clone());
+    let length = rows.iter().map(|row| LEAST_ROW + row.question.len()).sum();
+    reading::read(length, move || lines(rows, &defaults, endpoint)).await?
+}
+
 /// Returns the lines of a file of these questions, after checking each.
 fn lines(rows: Vec<QuestionRow>, defaults: &Map<String, Value>, endpoint: &str) -> Result<String, Fault> {
     if rows.len() > MAX_INLINE_ROWS {
@@ -281,4 +299,19 @@ fn lines(rows: Vec<QuestionRow>, defaults: &Map<String, Value>, endpoint: &str) 
         lines.push('\n');
     }
     Ok(lines)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The rows are checked with what remains: else each of 1000 rows would read 150 names again.
+    #[test]
+    fn rows_are_checked_without_the_models_of_their_batch() {
+        let defaults = json!({
+            "models": vec!["m".repeat(200); 150], "preset": "p".repeat(1000), "panel": "trio", "private": true,
+        });
+        let checked = without_models(defaults.as_object().cloned().unwrap_or_default());
+        assert_eq!(Value::Object(checked), json!({ "private": true }));
+    }
 }

@@ -48,14 +48,21 @@ fn operations_of_rows() -> impl Iterator<Item = &'static Entry> {
     })
 }
 
+/// Arguments that name the models. A row has one of them.
+const MODELS: [&str; 3] = ["panel", "preset", "models"];
+
+/// Returns the arguments of a batch without those that name models, which are long.
+fn without_models(mut defaults: Map<String, Value>) -> Map<String, Value> {
+    for name in MODELS {
+        defaults.remove(name);
+    }
+    defaults
+}
+
 /// Returns the arguments of a row: those of its batch, unless the row has its own.
 pub fn with_defaults(mut defaults: Map<String, Value>, row: Map<String, Value>) -> Map<String, Value> {
-    /// Arguments that name the models. A row has one of them.
-    const MODELS: [&str; 3] = ["panel", "preset", "models"];
     if MODELS.iter().any(|name| row.contains_key(*name)) {
-        for name in MODELS {
-            defaults.remove(name);
-        }
+        defaults = without_models(defaults);
     }
     // The median of a scale is never tied.
     if row.contains_key("scale") {

@@ -1,5 +1,7 @@
 //! The report of an evaluation: models and panels judged on gold labels, as figures for people and programs.
 
+use std::collections::HashSet;
+
 use serde::{Deserialize, Serialize};
 
 /// Models and panels judged on rows that a person labelled.
@@ -95,7 +97,8 @@ impl Evaluation {
         if self.differences.len() > differences {
             return wrong("differences", "must be at most 1,000");
         }
-        let is_model = |name: &String| self.models.iter().any(|model| model.name == *name);
+        let known: HashSet<&str> = self.models.iter().map(|model| model.name.as_str()).collect();
+        let is_model = |name: &String| known.contains(name.as_str());
         if !self.candidates().all(|candidate| candidate.models.len() <= models)
             || self.to_prove.len() > models
         {

@@ -18,10 +18,12 @@ use crate::ctx::Ctx;
 use crate::event::ProgressSink;
 use crate::fault::{Fault, Kind};
 use crate::guard::{Admission, Admitted, Guarded, INSTANT, Policy, Request, bounded};
-use crate::idempotency::Claimed;
+use crate::idempotency::{Claimed, fingerprint};
 use crate::method::Method;
 use crate::output::{CallOutput, Typed};
 use crate::ports::PollOpening;
+use crate::reading;
+use crate::reading::is_long;
 use crate::tool::{Access, Entry, Latency, Tool};
 
 /// A call from a surface.
@@ -170,13 +172,30 @@ impl AdmittedCall {
     }
 
     fn run_unmarked(self, input: Result<Value, Fault>) -> BoxFuture<'static, Guarded<Dispatched>> {
-        let Self { app, entry, admitted, idempotency_key, mistakes, cx } = self;
-        // Before the idempotency key is claimed: a repetition may omit empty fields.
-        let mut input = match input {
+        let input = match input {
             Ok(input) => input,
-            Err(fault) => return admitted.finish(std::future::ready(Err(fault))).boxed(),
+            Err(fault) => return self.refuse(fault),
         };
-        let found = known_only(entry, &input).and_then(|()| entry.remove_empty(&mut input)).err();
+        let entry = self.entry;
+        if !is_long(&input) {
+            return self.run_checked(checked(entry, input));
+        }
+        async move {
+            match reading::read_value(input, move |input| checked(entry, input)).await {
+                Ok(input) => self.run_checked(input).await,
+                Err(fault) => self.refuse(fault).await,
+            }
+        }
+        .boxed()
+    }
+
+    fn refuse(self, fault: Fault) -> BoxFuture<'static, Guarded<Dispatched>> {
+        self.admitted.finish(std::future::ready(Err(fault))).boxed()
+    }
+
+    /// Runs the call with an input, and with the mistakes in it.
+    fn run_checked(self, (input, found): CheckedInput) -> BoxFuture<'static, Guarded<Dispatched>> {
+        let Self { app, entry, admitted, idempotency_key, mistakes, cx } = self;
         if let Some(fault) = mistakes.into_iter().chain(found).reduce(Fault::and) {
             let refused = async move { Err(entry.with_other_mistakes(cx, input, fault).await) };
             return admitted.run(refused).boxed();
@@ -201,6 +220,15 @@ impl AdmittedCall {
     }
 }
 
+/// An input without empty arguments, and the mistakes in its arguments.
+type CheckedInput = (Value, Option<Fault>);
+
+/// Removes empty arguments. Before the idempotency key is claimed, because a repetition may omit them.
+fn checked(entry: &Entry, mut input: Value) -> CheckedInput {
+    let found = known_only(entry, &input).and_then(|()| entry.remove_empty(&mut input)).err();
+    (input, found)
+}
+
 /// Refuses an input with unknown arguments where they are refused on every surface.
 fn known_only(entry: &Entry, input: &Value) -> Result<(), Fault> {
     match input {
@@ -220,7 +248,12 @@ async fn once(
 ) -> Result<Dispatched, Fault> {
     let fresh = |output| Dispatched { output, replayed: false };
     let Some(key) = key else { return bounded(deadline, entry.run(cx, input)).await.map(fresh) };
-    match app.idempotency.claim(entry.spec.name, &cx.caller, &key, &input).await? {
+    let (input, fingerprint) = reading::read_value(input, |input| {
+        let fingerprint = fingerprint(&input);
+        (input, fingerprint)
+    })
+    .await?;
+    match app.idempotency.claim(entry.spec.name, &cx.caller, &key, &fingerprint).await? {
         Claimed::New(claim) => {
             cx.request_ref = Some(claim.request_ref().to_owned());
             let work = bounded(deadline, entry.run(cx, input));

@@ -107,18 +107,18 @@ impl Claim {
 }
 
 impl Idempotency {
-    /// Claims a request of this operation and caller, or returns its reply.
+    /// Claims a request of this operation and caller, or returns its reply. `fingerprint` is that of its input.
     pub async fn claim(
         &self,
         operation: &str,
         caller: &Caller,
         key: &str,
-        input: &Value,
+        fingerprint: &str,
     ) -> Result<Claimed, Fault> {
         let scope = digest(&[&caller.scope(), operation, check_key(key)?]);
         let now = self.clock.now();
         let expires = now.after(STORED_FOR);
-        match self.store.begin(&scope, &fingerprint(input), now, self.lease, expires).await? {
+        match self.store.begin(&scope, fingerprint, now, self.lease, expires).await? {
             ClaimState::Claimed(record) => Ok(Claimed::New(Claim::new(scope, caller.credential(), record))),
             ClaimState::Done(record, reply) if reply == PENDING => {
                 Ok(Claimed::New(Claim::new(scope, caller.credential(), record)))
@@ -234,7 +234,7 @@ const fn is_temporary(kind: Kind) -> bool {
 }
 
 /// Returns a hash of the input, independent of the order of JSON fields.
-fn fingerprint(input: &Value) -> String {
+pub fn fingerprint(input: &Value) -> String {
     digest(&[&canonical::text(input)])
 }
 

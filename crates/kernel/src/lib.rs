@@ -36,6 +36,7 @@ pub mod log_limit;
 pub mod method;
 pub mod output;
 pub mod ports;
+pub mod reading;
 pub mod reputation;
 pub mod schema;
 pub mod sealing;

@@ -11,7 +11,7 @@ use serde::de::{DeserializeOwned, IntoDeserializer};
 use serde::{Deserialize, Deserializer};
 use serde_json::{Map, Value, json};
 
-use crate::fault::Fault;
+use crate::fault::{Fault, shown};
 use crate::likeness::{likeness, resemblance};
 use ep_polling::schema::TEXT_PATTERNS;
 
@@ -441,6 +441,9 @@ pub fn word<'de, D: Deserializer<'de>, T: Deserialize<'de>>(deserializer: D) -> 
     }
 }
 
+/// Maximum length of a wrong value that a fault quotes, in characters.
+const MAX_QUOTED: usize = 120;
+
 /// Rewrites a decoder's message ("invalid type: string \"x\", expected f64") for the caller.
 fn reword(message: &str) -> String {
     let wrong = message.strip_prefix("invalid type: ").or_else(|| message.strip_prefix("invalid value: "));
@@ -448,7 +451,7 @@ fn reword(message: &str) -> String {
         if let Some((word, known)) =
             message.strip_prefix("unknown variant ").and_then(|m| m.split_once(", expected "))
         {
-            return format!("must be {}, not {word}", known.replace('`', ""));
+            return format!("must be {}, not {}", known.replace('`', ""), shown(word, MAX_QUOTED));
         }
         return match message.strip_prefix("missing field ") {
             Some(field) => format!("{} is missing", field.trim_matches('`')),
@@ -465,7 +468,7 @@ fn reword(message: &str) -> String {
         other if other.starts_with("struct ") => "a JSON object",
         other => other,
     };
-    format!("must be {expected}, not {given}")
+    format!("must be {expected}, not {}", shown(given, MAX_QUOTED))
 }
 
 #[cfg(test)]
@@ -582,6 +585,8 @@ mod tests {
         assert_eq!(nested.message(), "nested[1] must be a number, not string \"two\"");
         assert_eq!(nested.fields()[0].field, "nested[1]");
         assert_eq!(fault(json!([1])).message(), "the input must be a JSON object");
+        let long = fault(json!({ "name": "x", "count": "y".repeat(100_000), "size": "z".repeat(100_000) }));
+        assert!(long.message().len() < 500, "{}", long.message());
         let input = decode::<Input>(json!({ "name": "x", "count": 2.0, "nested": [3.0, 0.5] })).unwrap();
         assert_eq!((input.count, input.nested), (Some(2), vec![3.0, 0.5]));
         assert_eq!(fault(json!({ "name": "x", "count": 2.5 })).fields()[0].field, "count");

@@ -11,6 +11,7 @@
 
 mod arguments;
 
+use std::collections::HashSet;
 use std::future::Future;
 use std::sync::OnceLock;
 
@@ -27,6 +28,7 @@ use crate::ctx::Ctx;
 use crate::fault::{Fault, Kind, OperationKind};
 use crate::key_terms::KeyScope;
 use crate::output::CallOutput;
+use crate::reading;
 use crate::schema;
 
 pub use crate::method::Method;
@@ -437,6 +439,7 @@ pub struct Entry {
     request: Cached<Schema>,
     output: Cached<Schema>,
     limits: Cached<Vec<String>>,
+    known: Cached<HashSet<String>>,
     parse_input: fn(&Map<String, Value>, MessageContent<'_>) -> Option<ParsedInput>,
     remove_extended: fn(&mut Map<String, Value>),
     check: fn(Value) -> Result<(), Fault>,
@@ -531,6 +534,7 @@ pub const fn entry<T: Tool>() -> Entry {
         request: Cached::new(request::<T>),
         output: Cached::new(schema::output::<T::Output>),
         limits: Cached::new(schema::limits_of::<T::Input>),
+        known: Cached::new(arguments::known::<T>),
         parse_input: T::parse_input,
         remove_extended: schema::remove_extended::<T::Input>,
         check: T::check,
@@ -551,7 +555,11 @@ fn request<T: Tool>() -> Schema {
 }
 
 fn at_most<T: Tool>(cx: Ctx, input: Value) -> BoxFuture<'static, Result<MicroUsd, Fault>> {
-    async move { T::at_most(&cx, schema::decode::<T::Input>(input)?).await }.boxed()
+    async move {
+        let decoded = reading::read_value(input, schema::decode::<T::Input>).await??;
+        T::at_most(&cx, decoded).await
+    }
+    .boxed()
 }
 
 fn other_mistakes<T: Tool>(cx: Ctx, input: Value) -> BoxFuture<'static, Option<Fault>> {
@@ -560,8 +568,12 @@ fn other_mistakes<T: Tool>(cx: Ctx, input: Value) -> BoxFuture<'static, Option<F
 
 fn run<T: Tool>(cx: Ctx, input: Value, notices: Vec<String>) -> CallFuture {
     async move {
-        let mut input = input;
-        let decoded = match schema::decode_from::<T::Input>(&mut input) {
+        let (input, decoded) = reading::read_value(input, |mut input| {
+            let decoded = schema::decode_from::<T::Input>(&mut input);
+            (input, decoded)
+        })
+        .await?;
+        let decoded = match decoded {
             Ok(decoded) => decoded,
             Err(fault) => {
                 return Err(T::other_mistakes(&cx, &input).await.into_iter().fold(fault, Fault::and));

@@ -10,8 +10,16 @@ pub(crate) struct Pattern(WildMatchPattern<'*', '\0'>);
 
 impl Pattern {
     pub(crate) fn matches(&self, text: &str) -> bool {
+        #[cfg(test)]
+        MATCHED.with(|count| count.set(count.get() + 1));
         self.0.matches(text)
     }
+}
+
+#[cfg(test)]
+thread_local! {
+    /// The number of comparisons of this thread.
+    pub(crate) static MATCHED: std::cell::Cell<usize> = const { std::cell::Cell::new(0) };
 }
 
 impl From<String> for Pattern {

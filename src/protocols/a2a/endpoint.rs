@@ -6,6 +6,7 @@ use axum::http::{HeaderMap, Response};
 use axum::response::sse::Event;
 use ep_kernel::fault::Fault;
 use ep_kernel::guard::Admission;
+use ep_kernel::reading;
 use futures::StreamExt;
 use jsonrpsee_core::server::{ConnectionId, Extensions, MethodCallback, MethodResponse, ResponsePayload};
 use jsonrpsee_types::{Id, Params, Request};
@@ -20,7 +21,7 @@ use super::methods::{METHODS, Streaming, read_params, unknown};
 use super::operations::{Reply, send};
 use super::payment_extension::TaskPayments;
 use super::request::AgentRequest;
-use crate::http::{Exchange, event_stream, json as json_response, malformed_body, read_body};
+use crate::http::{Exchange, event_stream, json as json_response, parse_body, read_body};
 
 /// Maximum response size, in bytes: far above any poll's.
 const MAX_RESPONSE: usize = 16 * 1024 * 1024;
@@ -42,7 +43,7 @@ pub(super) async fn serve(
             return Ok(reply(&error(Id::Null, refusal.error(Dialect::V1, calls))));
         }
     };
-    let response = match read(&body) {
+    let response = match reading::read(body.len(), move || read(&body)).await? {
         Ok(request) if Streaming::of(&request.method).is_some() => {
             let mut response = stream(&agent, &parts.headers, &request).await;
             agent.check_caller()?;
@@ -62,7 +63,7 @@ pub(super) async fn serve(
 }
 
 /// Calls a method that returns events.
-async fn stream(agent: &AgentRequest, headers: &HeaderMap, request: &Request<'_>) -> Response<Body> {
+async fn stream(agent: &AgentRequest, headers: &HeaderMap, request: &Request<'static>) -> Response<Body> {
     let dialect = Dialect::of_method(&request.method);
     let (id, calls) = (request.id().into_owned(), agent.calls());
     let frame = move |result: Result<Value, Refusal>| match result {
@@ -73,7 +74,7 @@ async fn stream(agent: &AgentRequest, headers: &HeaderMap, request: &Request<'_>
     };
     let begun = async {
         check_version(headers)?;
-        let params = read_params(request.params.as_ref().map(|params| params.get()))?;
+        let params = read_params(request.params.as_ref().map(|params| params.get())).await?;
         match Streaming::of(&request.method) {
             Some(Streaming::Send) => events::send(agent, &params, dialect).await,
             _ => events::subscribe(agent, &params, dialect).await,
@@ -91,7 +92,7 @@ async fn stream(agent: &AgentRequest, headers: &HeaderMap, request: &Request<'_>
 }
 
 /// Calls a method of the table.
-async fn call(agent: &AgentRequest, request: &Request<'_>) -> Box<RawValue> {
+async fn call(agent: &AgentRequest, request: &Request<'static>) -> Box<RawValue> {
     let id = request.id().into_owned();
     let Some(callback) = METHODS.method(&request.method) else {
         let dialect = Dialect::of_method(&request.method);
@@ -130,7 +131,7 @@ pub(super) async fn serve_tasks_send(
     let Exchange { state, head, request, max_body, .. } = exchange;
     let (parts, body) = request.into_parts();
     let body = read_body(&parts.headers, body, max_body).await?;
-    let mut sent: Value = serde_json::from_slice(&body).map_err(|error| malformed_body(&error))?;
+    let mut sent = reading::read(body.len(), move || parse_body(&body)).await??;
     let agent = AgentRequest::new(state, head, admission, &parts.headers, payments).await?;
     let enveloped = sent.get("jsonrpc").is_some() || sent.get("method").is_some();
     let id = sent.get("id").filter(|id| id.is_string() || id.is_number()).cloned().unwrap_or_default();

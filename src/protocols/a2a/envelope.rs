@@ -1,5 +1,7 @@
 //! The JSON-RPC 2.0 envelope (jsonrpsee-types).
 
+use std::borrow::Cow;
+
 use axum::http::HeaderMap;
 use jsonrpsee_core::server::MethodResponse;
 use jsonrpsee_types::{ErrorObjectOwned, Id, Notification, Request};
@@ -19,9 +21,10 @@ pub(super) struct InvalidRequest {
 }
 
 /// Reads a request. A request without an id gets a response with a null id.
-pub(super) fn read(body: &[u8]) -> Result<Request<'_>, InvalidRequest> {
+pub(super) fn read(body: &[u8]) -> Result<Request<'static>, InvalidRequest> {
     if let Ok(request) = serde_json::from_slice::<Request<'_>>(body) {
-        return Ok(request);
+        let params = request.params.map(Cow::into_owned);
+        return Ok(Request::owned(request.method.into_owned(), params, request.id.into_owned()));
     }
     if let Ok(request) = serde_json::from_slice::<Notification<'_, Option<&RawValue>>>(body)
         && !has_id(body)

@@ -5,6 +5,7 @@ use std::sync::LazyLock;
 use ep_kernel::fault::{Fault, Kind};
 use ep_kernel::guard::Credential;
 use ep_kernel::links::Links;
+use ep_kernel::reading;
 use ep_kernel::tool::Entry;
 use jsonrpsee_core::server::{Extensions, RpcModule};
 use jsonrpsee_types::{ErrorObjectOwned, Params};
@@ -89,10 +90,10 @@ pub(super) static METHODS: LazyLock<RpcModule<()>> = LazyLock::new(|| {
 });
 
 /// Parses the parameters, which the envelope left unparsed.
-pub(super) fn read_params(params: Option<&str>) -> Result<Value, Refusal> {
-    params
-        .map_or(Ok(json!({})), serde_json::from_str)
-        .map_err(|error| Fault::new(Kind::MalformedJson, format!("params is not valid JSON: {error}")).into())
+pub(super) async fn read_params(params: Option<&str>) -> Result<Value, Refusal> {
+    let Some(params) = params.map(str::to_owned) else { return Ok(json!({})) };
+    let read = reading::read(params.len(), move || serde_json::from_str(&params)).await?;
+    read.map_err(|error| Fault::new(Kind::MalformedJson, format!("params is not valid JSON: {error}")).into())
 }
 
 async fn call(
@@ -107,7 +108,7 @@ async fn call(
             .error(dialect, &Links::default()));
     };
     let calls = &agent.calls();
-    let params = match read_params(params.as_str()) {
+    let params = match read_params(params.as_str()).await {
         Ok(params) => params,
         Err(refusal) => return Err(refusal.error(dialect, calls)),
     };

@@ -5,9 +5,11 @@ use std::time::Duration;
 use ep_kernel::fault::Fault;
 use ep_kernel::output::CallOutput;
 use ep_kernel::ports::TaskState;
+use ep_kernel::reading;
+use ep_kernel::reading::is_long;
 use ep_kernel::tool::{Effect, ParsedInput, Task};
 use ep_polling::time::Timestamp;
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use super::conversation::{Conversation, MAX_CONTENT, MAX_MESSAGES};
 use super::dialect::Dialect;
@@ -66,7 +68,7 @@ async fn take(agent: &AgentRequest, sent: &Sent<'_>, modes: Modes) -> Result<Sen
         return pay(agent, sent, known.clone(), step).await.map(|task| SendOutcome::Task(Box::new(task)));
     }
     let before = existing.as_ref().map(|known| known.content.known.clone()).unwrap_or_default();
-    let SkillCall { entry, understood } = sent.skill_call(agent.tools(), &before)?;
+    let SkillCall { entry, understood } = skill_call(agent, sent, before).await?;
     let names = Names::of(agent, sent, entry, &understood);
     if let Some(known) = &existing {
         if sent.client_id.is_some() && names.opening.is_some() && known.task.opened_by == names.opening {
@@ -105,6 +107,21 @@ async fn take(agent: &AgentRequest, sent: &Sent<'_>, modes: Modes) -> Result<Sen
             }
         }
     }
+}
+
+/// Returns the skill of a message and its input. Long JSON in a text is parsed beside the async workers.
+async fn skill_call(
+    agent: &AgentRequest,
+    sent: &Sent<'_>,
+    before: Map<String, Value>,
+) -> Result<SkillCall, Refusal> {
+    let tools = agent.tools();
+    if !is_long(sent.params) {
+        return sent.skill_call(tools, &before);
+    }
+    let (params, dialect) = (sent.params.clone(), sent.dialect);
+    reading::read_value(params, move |params| Sent::read(&params, dialect)?.skill_call(tools, &before))
+        .await?
 }
 
 /// Handles a message about the payment that its task waits for: a payment opens the poll.

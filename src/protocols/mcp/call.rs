@@ -51,6 +51,8 @@ pub(super) struct RequestScope {
     pub(super) replayed: Arc<OnceLock<bool>>,
     /// Slot that hands a call with progress over to an event stream.
     pub(super) handover: Option<Handover>,
+    /// The arguments of a long call of a tool, which its message lacks.
+    pub(super) arguments: Option<Arc<JsonObject>>,
 }
 
 /// Source of a call, over any transport.
@@ -62,6 +64,7 @@ pub(super) struct CallSource {
     pub(super) toolset: Toolset,
     replayed: Arc<OnceLock<bool>>,
     handover: Option<Handover>,
+    arguments: Option<Arc<JsonObject>>,
 }
 
 impl Handler {
@@ -82,12 +85,14 @@ impl Handler {
                 toolset: *toolset,
                 replayed,
                 handover: None,
+                arguments: None,
             };
             return Ok(source);
         }
         let scope =
             context.extensions.get::<Parts>().and_then(|parts| parts.extensions.get::<RequestScope>());
-        let Some(RequestScope { admission, head, streams, toolset, replayed, handover }) = scope.cloned()
+        let Some(RequestScope { admission, head, streams, toolset, replayed, handover, arguments }) =
+            scope.cloned()
         else {
             let message = "internal error: the request's scope is missing";
             return Err(ErrorData::new(ErrorCode::INTERNAL_ERROR, message, None));
@@ -100,18 +105,22 @@ impl Handler {
             toolset,
             replayed,
             handover,
+            arguments,
         })
     }
 
     pub(super) async fn call(
         &self,
-        params: CallToolRequestParams,
+        mut params: CallToolRequestParams,
         context: &RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, ErrorData> {
         if let Some(output) = fixtures::call(&params, context).await {
             return output;
         }
         let source = self.source(context)?;
+        if let Some(arguments) = &source.arguments {
+            params.arguments = Some(JsonObject::clone(arguments));
+        }
         let Some((entry, tool)) = self.catalogue().find(&params.name) else {
             return Err(self.unknown_tool(&params.name));
         };

@@ -1,15 +1,48 @@
 //! JSON-RPC errors in place of the transport's plain-text errors and misleading statuses.
 
-use axum::body::Body;
+use axum::body::{Body, Bytes};
 use axum::http::header::{ACCEPT, CONTENT_TYPE, HeaderValue};
 use axum::http::request::Parts;
 use axum::http::{Response, StatusCode};
+use ep_kernel::reading::MAX_READ_HERE;
 use serde_json::{Map, Value};
 
 use crate::http::json;
 
-/// Reads a JSON-RPC message, or returns the error response. Boxed, because a response is large.
-pub(super) fn read_message(bytes: &[u8]) -> Result<Map<String, Value>, Box<Response<Body>>> {
+/// A JSON-RPC message, as the transport receives it.
+pub(super) struct ReceivedMessage {
+    /// The message, without the arguments below.
+    pub(super) message: Map<String, Value>,
+    /// The same as text.
+    pub(super) bytes: Bytes,
+    /// The arguments of a long call of a tool. The transport, which parses on an async worker, does not receive them.
+    pub(super) arguments: Option<Map<String, Value>>,
+}
+
+impl ReceivedMessage {
+    /// Reads a message, or returns the error response. Boxed, because a response is large.
+    pub(super) fn read(bytes: Bytes) -> Result<Self, Box<Response<Body>>> {
+        let mut message = read_message(&bytes)?;
+        if bytes.len() <= MAX_READ_HERE {
+            return Ok(Self { message, bytes, arguments: None });
+        }
+        let is_call = message.get("method").is_some_and(|method| method == "tools/call");
+        let arguments = message.get_mut("params").filter(|_| is_call);
+        let arguments = arguments.and_then(|params| params.get_mut("arguments")?.as_object_mut());
+        let arguments = arguments.map(std::mem::take);
+        let bytes = serde_json::to_vec(&message).unwrap_or_default();
+        if bytes.len() > MAX_READ_HERE {
+            let id = message.get("id").unwrap_or(&Value::Null);
+            let text = format!(
+                "the request has more than {MAX_READ_HERE} bytes besides the arguments of a tool; shorten it"
+            );
+            return Err(Box::new(rpc_error(400, id, -32600, &text)));
+        }
+        Ok(Self { message, bytes: bytes.into(), arguments })
+    }
+}
+
+fn read_message(bytes: &[u8]) -> Result<Map<String, Value>, Box<Response<Body>>> {
     let refused = |code, message| Err(Box::new(rpc_error(400, &Value::Null, code, message)));
     let message = match serde_json::from_slice(bytes) {
         Ok(Value::Object(message)) => message,

@@ -37,6 +37,7 @@ use ep_kernel::app::App;
 use ep_kernel::fault::{Fault, Kind};
 use ep_kernel::guard::Admission;
 use ep_kernel::key_terms::KeyScope;
+use ep_kernel::reading;
 use ep_kernel::tool::{Access, Effect, Entry, Rate, Task};
 use futures::FutureExt;
 use rmcp::transport::streamable_http_server::session::never::NeverSessionManager;
@@ -50,7 +51,7 @@ use crate::site::protocol;
 use crate::site::protocol::{Description, EVENTS, JSON, message_event, rpc_error, rpc_request, rpc_response};
 use crate::site::{ProtectedResource, Protocol, ProtocolRoute, Route, RouteKind};
 use call::RequestScope;
-use envelope::{complete_headers, plain_errors_as_json, read_message};
+use envelope::{ReceivedMessage, complete_headers, plain_errors_as_json};
 use handler::{Handler, Transport};
 use ongoing::Handover;
 use stream::{RepeatedRequest, ask, wants_progress};
@@ -171,13 +172,14 @@ impl Endpoint {
         let path = params.iter().flatten().find(|(name, _)| *name == toolset::PATH).map(|(_, names)| names);
         let toolset = Toolset::of(path, &parts.headers, parts.uri.query())?;
         let bytes = read_bytes(body, max_body).await?;
-        let message = match read_message(&bytes) {
-            Ok(message) => message,
+        let received = match reading::read(bytes.len(), move || ReceivedMessage::read(bytes)).await? {
+            Ok(received) => received,
             Err(refusal) => {
                 admission.check_allowance()?;
                 return Ok(*refusal);
             }
         };
+        let ReceivedMessage { message, bytes, arguments } = received;
         // Checked before the transport, which would return a rejected tool call with status 200.
         admission.check_token(effect(self.tools, &message))?;
         let (streams, was_replayed) = (complete_headers(&mut parts), Arc::new(OnceLock::new()));
@@ -189,6 +191,7 @@ impl Endpoint {
             toolset,
             replayed: Arc::clone(&was_replayed),
             handover,
+            arguments: arguments.map(Arc::new),
         };
         let again = scope
             .handover

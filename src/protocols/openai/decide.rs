@@ -4,7 +4,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use axum::body::Body;
+use axum::body::{Body, Bytes};
 use axum::http::header::{CACHE_CONTROL, CONTENT_TYPE, HeaderName, HeaderValue};
 use axum::http::{HeaderMap, Response};
 use axum::response::sse::Event;
@@ -14,6 +14,7 @@ use ep_kernel::dispatch::{Call, Dispatched, dispatch};
 use ep_kernel::fault::{Fault, Kind};
 use ep_kernel::guard::{Admission, Credential, Guarded};
 use ep_kernel::output::CallOutput;
+use ep_kernel::reading;
 use ep_kernel::tool::{Entry, Task};
 use ep_polling::ballot::TokenUsage;
 use ep_polling::options::{FREE_MAX_OPTION_CHARS, FREE_MAX_OPTIONS};
@@ -28,8 +29,8 @@ use super::field::{FieldKind, Question};
 use super::models::Voters;
 use super::outcome::FieldResult;
 use super::refusal::{Code, Refusal};
-use super::retries::{Connection, Retries};
-use crate::http::{AppState, Exchange, RequestHead, event_stream, malformed_body, parse_body, read_body};
+use super::retries::{Connection, Fingerprint, Retries, fingerprint};
+use crate::http::{AppState, Exchange, RequestHead, event_stream, parse_body, read_body};
 use crate::site::{ModelAlias, Site};
 
 /// Maximum size of a body without a key, in bytes.
@@ -133,25 +134,27 @@ pub(super) async fn serve<D: Dialect>(
     let anonymous = matches!(admission.caller, Caller::Anonymous { .. });
     let max_body = if anonymous { max_body.min(MAX_ANONYMOUS_BODY) } else { max_body };
     let body = read_body(&parts.headers, body, max_body).await?;
-    let site = Arc::clone(&state.site);
-    let reading = move |body: &[u8]| {
-        let parsed: Value = serde_json::from_slice(body).map_err(|error| malformed_body(&error))?;
-        Ok(D::read(&parsed, &site.settings.model_aliases)?)
+    let unread = UnreadRequest {
+        app: Arc::clone(&state.app),
+        site: Arc::clone(&state.site),
+        terms: if anonymous { Ok(None) } else { Terms::read(&parts.headers).map(Some) },
+        path: parts.uri.path().to_owned(),
+        headers: TERMS
+            .map(|(header, _)| header)
+            .into_iter()
+            .chain([PRIVATE])
+            .map(|header| parts.headers.get(header).cloned())
+            .collect(),
+        caller: admission.caller.clone(),
+        body,
     };
-    let request = parse_body(body.clone(), reading).await?;
-    let terms = if anonymous { None } else { Some(Terms::read(&parts.headers)?) };
-    let input = input(&state.app, &state.site, &request, terms)?;
+    let ReadRequest { request, input, fingerprint } =
+        reading::read(unread.body.len(), move || unread.read::<D>()).await??;
     let request_id = D::REQUEST_ID.zip(HeaderValue::try_from(head.request_id.to_string()).ok());
     let polls = if let Some(key) = &head.idempotency_key {
         PollsOf::Key(key.clone())
     } else {
-        let terms = TERMS.map(|(header, _)| header).into_iter().chain([PRIVATE]);
-        let terms = terms.map(|header| parts.headers.get(header).map_or(&[][..], HeaderValue::as_bytes));
-        // A later version of the program can read other questions from the same body.
-        let questions = input.to_string();
-        let request = terms.chain([parts.uri.path().as_bytes(), &body, questions.as_bytes()]);
-        let (reference, connection) =
-            retries.reference(&state.app, &admission.caller, &parts.headers, request).await?;
+        let (reference, connection) = retries.reference(&state.app, &parts.headers, fingerprint).await?;
         PollsOf::Request { reference, connection }
     };
     let work = Work { state, head, admission, input, polls };
@@ -170,6 +173,39 @@ pub(super) async fn serve<D: Dialect>(
         first.write_headers(headers);
     }
     Ok(response)
+}
+
+/// A request that was received.
+struct UnreadRequest {
+    app: Arc<App>,
+    site: Arc<Site>,
+    terms: Result<Option<Terms>, Fault>,
+    path: String,
+    /// The headers that set the terms.
+    headers: Vec<Option<HeaderValue>>,
+    caller: Caller,
+    body: Bytes,
+}
+
+/// A request that was read.
+struct ReadRequest<D> {
+    request: D,
+    /// The input of the operation.
+    input: Value,
+    /// What a repetition has in common.
+    fingerprint: Fingerprint,
+}
+
+impl UnreadRequest {
+    fn read<D: Dialect>(self) -> Result<ReadRequest<D>, Fault> {
+        let request = D::read(&parse_body(&self.body)?, &self.site.settings.model_aliases)?;
+        let input = input(&self.app, &self.site, &request, self.terms?)?;
+        let headers = self.headers.iter().map(|value| value.as_ref().map_or(&[][..], HeaderValue::as_bytes));
+        // A later version of the program can read other questions from the same body.
+        let questions = input.to_string();
+        let parts = headers.chain([self.path.as_bytes(), &self.body, questions.as_bytes()]);
+        Ok(ReadRequest { fingerprint: fingerprint(&self.caller, parts), request, input })
+    }
 }
 
 /// Terms of the polls of an account.

@@ -24,7 +24,6 @@ pub mod rows;
 pub mod schema;
 pub mod shape;
 mod upload;
-mod work;
 
 use std::sync::Arc;
 use std::time::Duration;

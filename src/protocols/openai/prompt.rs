@@ -2,12 +2,14 @@
 
 use std::ops::Range;
 
+use ep_kernel::reading::{Exhausted, Work};
 use ep_polling::options::{MAX_OPTIONS, MIN_OPTIONS};
+use serde::Deserialize;
+use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 
 use super::field::{Field, Question};
 use super::refusal::{Code, Refusal, unsupported};
-use super::work::{Exhausted, Work};
 
 /// A message of a conversation.
 #[derive(Debug, Clone)]
@@ -47,20 +49,17 @@ pub fn messages(body: &Map<String, Value>) -> Result<Vec<Message>, Refusal> {
     };
     let mut read = Vec::with_capacity(messages.len());
     for (index, message) in messages.iter().enumerate() {
-        let at = format!("messages[{index}]");
+        let at = |member: &str| format!("messages[{index}].{member}");
         let role = match message.get("role").and_then(Value::as_str) {
             Some("system" | "developer") => Role::Instructions,
             Some("user") => Role::User,
             Some("assistant") => Role::Assistant,
             Some("tool" | "function") => Role::Tool,
             _ => {
-                return Err(unsupported(
-                    &format!("{at}.role"),
-                    "must be system, developer, user, assistant or tool",
-                ));
+                return Err(unsupported(&at("role"), "must be system, developer, user, assistant or tool"));
             }
         };
-        let text = content(message.get("content"), &format!("{at}.content"))?;
+        let text = content(message.get("content"), &|| at("content"))?;
         read.extend(Message::new(role, &text));
     }
     if read.is_empty() {
@@ -69,14 +68,14 @@ pub fn messages(body: &Map<String, Value>) -> Result<Vec<Message>, Refusal> {
     Ok(read)
 }
 
-/// Reads a text, or a list of parts that are texts, refusals or JSON. Other media are refused.
-pub fn content(content: Option<&Value>, at: &str) -> Result<String, Refusal> {
+/// Reads a text, or a list of parts that are texts, refusals or JSON. Other media are refused. `at` returns the path.
+pub fn content(content: Option<&Value>, at: &dyn Fn() -> String) -> Result<String, Refusal> {
     let parts = match content {
         None | Some(Value::Null) => return Ok(String::new()),
         Some(Value::String(text)) => return Ok(text.clone()),
         Some(Value::Array(parts)) => parts.as_slice(),
         Some(part @ Value::Object(_)) => std::slice::from_ref(part),
-        Some(_) => return Err(unsupported(at, "must be a text or a list of parts")),
+        Some(_) => return Err(unsupported(&at(), "must be a text or a list of parts")),
     };
     let mut texts = Vec::with_capacity(parts.len());
     for (index, part) in parts.iter().enumerate() {
@@ -91,7 +90,7 @@ pub fn content(content: Option<&Value>, at: &str) -> Result<String, Refusal> {
             _ => None,
         };
         let text = text.or_else(|| part.as_str()).ok_or_else(|| {
-            unsupported(&format!("{at}[{index}]"), "is not a text: only texts can be voted on")
+            unsupported(&format!("{}[{index}]", at()), "is not a text: only texts can be voted on")
         })?;
         texts.push(text.to_owned());
     }
@@ -107,7 +106,7 @@ pub fn items(input: &Value, at: &str) -> Result<Vec<Message>, Refusal> {
     };
     let mut read = Vec::with_capacity(items.len());
     for (index, item) in items.iter().enumerate() {
-        let at = format!("{at}[{index}]");
+        let at = |member: &str| format!("{at}[{index}]{member}");
         let kind = item.get("type").and_then(Value::as_str).unwrap_or("message");
         let text = |name: &str| item.get(name).and_then(Value::as_str).unwrap_or_default();
         match kind {
@@ -118,12 +117,12 @@ pub fn items(input: &Value, at: &str) -> Result<Vec<Message>, Refusal> {
                     "assistant" => Role::Assistant,
                     _ => {
                         return Err(unsupported(
-                            &format!("{at}.role"),
+                            &at(".role"),
                             "must be system, developer, user or assistant",
                         ));
                     }
                 };
-                let text = content(item.get("content"), &format!("{at}.content"))?;
+                let text = content(item.get("content"), &|| at(".content"))?;
                 read.extend(Message::new(role, &text));
             }
             "function_call" | "custom_tool_call" => {
@@ -132,13 +131,16 @@ pub fn items(input: &Value, at: &str) -> Result<Vec<Message>, Refusal> {
                 read.extend(Message::new(Role::Assistant, &call));
             }
             "function_call_output" | "custom_tool_call_output" => {
-                let output = content(item.get("output"), &format!("{at}.output"))?;
+                let output = content(item.get("output"), &|| at(".output"))?;
                 read.extend(Message::new(Role::Tool, &output));
             }
             // Another model's thoughts are not part of the question.
             "reasoning" => {}
             _ => {
-                return Err(unsupported(&at, "has a type that cannot be voted on: send messages with texts"));
+                return Err(unsupported(
+                    &at(""),
+                    "has a type that cannot be voted on: send messages with texts",
+                ));
             }
         }
     }
@@ -170,24 +172,31 @@ pub fn compared_texts(messages: &[Message]) -> Option<usize> {
 /// Finds the one JSON Schema with properties in the messages, and takes it out of them. `place` and `format` are the
 /// parameters that hold messages and the format of the answer.
 pub fn schema(messages: &mut [Message], place: &str, format: &str) -> Result<Value, Refusal> {
-    let mut found: Vec<Value> = Vec::new();
-    let mut work = Work::of(messages.iter().map(|message| message.text.len()).sum());
+    let mut found: Option<(String, Value)> = None;
+    let mut scans = Scans::of(messages.iter().map(|message| message.text.len()).sum());
     for message in messages.iter_mut().filter(|message| message.role != Role::Assistant) {
         let mut rest = String::new();
         let mut end = 0;
-        let objects = objects(&message.text, &mut work).map_err(|Exhausted| {
+        let ranges = schemas(&message.text, &mut scans).map_err(|Exhausted| {
             let text =
                 format!("has too many JSON objects that do not end: send the wanted schema in {format}");
             unsupported(place, &text)
         })?;
-        for (range, schema) in objects {
-            if !schema.get("properties").is_some_and(Value::is_object) {
-                continue;
-            }
+        for range in ranges {
             rest.push_str(&message.text[end..range.start]);
             end = range.end;
-            if found.len() < 2 && !found.contains(&schema) {
-                found.push(schema);
+            let text = &message.text[range];
+            if found.as_ref().is_some_and(|(known, _)| known == text) {
+                continue;
+            }
+            let schema = parsed(text, &mut scans).map_err(|text| unsupported(place, &text))?;
+            match &found {
+                None => found = Some((text.to_owned(), schema)),
+                Some((_, known)) if *known == schema => {}
+                Some(_) => {
+                    let text = format!("has several JSON Schemas: send the wanted one in {format}");
+                    return Err(Refusal::new(Code::NoDecisionField, place, text));
+                }
             }
         }
         if end > 0 {
@@ -195,35 +204,67 @@ pub fn schema(messages: &mut [Message], place: &str, format: &str) -> Result<Val
             message.text = rest;
         }
     }
-    match found.len() {
-        1 => Ok(found.swap_remove(0)),
-        0 => Err(Refusal::new(
+    found.map(|(_, schema)| schema).ok_or_else(|| {
+        Refusal::new(
             Code::NoDecisionField,
             format,
             "is missing: a poll answers in a form with a few possible values. Send a JSON Schema that has an enum, or one \
              function",
-        )),
-        _ => Err(Refusal::new(
-            Code::NoDecisionField,
-            place,
-            format!("has several JSON Schemas: send the wanted one in {format}"),
-        )),
+        )
+    })
+}
+
+/// Maximum length of a schema in a message, in bytes.
+const MAX_SCHEMA: usize = 64 << 10;
+
+/// The budgets of the readers of JSON in texts.
+struct Scans {
+    /// Bytes in which the end of an object is searched for.
+    ends: Work,
+    /// Bytes that are parsed as schemas.
+    schemas: Work,
+}
+
+impl Scans {
+    /// Creates the budgets for texts of this length in all.
+    fn of(bytes: usize) -> Self {
+        Self { ends: Work::of(bytes), schemas: Work::of(MAX_SCHEMA) }
     }
 }
 
-/// Returns the JSON objects in a text, with their places. Bounded, because every brace could begin one that does not end.
-fn objects(text: &str, work: &mut Work) -> Result<Vec<(Range<usize>, Value)>, Exhausted> {
-    let mut objects = Vec::new();
+/// Parses a schema in a message.
+fn parsed(text: &str, scans: &mut Scans) -> Result<Value, String> {
+    if text.len() > MAX_SCHEMA || scans.schemas.spend(text.len()).is_err() {
+        return Err(format!(
+            "has JSON Schemas of more than {MAX_SCHEMA} bytes: shorten them, or send one as the format of the answer"
+        ));
+    }
+    serde_json::from_str(text).map_err(|error| format!("has a JSON Schema that cannot be read: {error}"))
+}
+
+/// The part of a JSON object that marks it as a schema.
+#[derive(Deserialize)]
+struct Marked<'t> {
+    #[serde(borrow, default)]
+    properties: Option<&'t RawValue>,
+}
+
+/// Returns the places of the JSON Schemas with properties in a text. Bounded, because every brace could begin an object that
+/// does not end.
+fn schemas(text: &str, scans: &mut Scans) -> Result<Vec<Range<usize>>, Exhausted> {
+    let mut schemas = Vec::new();
     let mut at = 0;
     for _ in 0..MAX_OBJECTS {
         let Some(start) = text[at..].find('{').map(|found| at + found) else { break };
         let rest = &text[start..];
-        work.spend(rest.len())?;
-        let mut values = serde_json::Deserializer::from_str(rest).into_iter::<Value>();
-        let read = match values.next() {
-            Some(Ok(value)) => {
-                at = start + values.byte_offset();
-                objects.push((start..at, value));
+        scans.ends.spend(rest.len())?;
+        let mut objects = serde_json::Deserializer::from_str(rest).into_iter::<Marked<'_>>();
+        let read = match objects.next() {
+            Some(Ok(object)) => {
+                at = start + objects.byte_offset();
+                if object.properties.is_some_and(|properties| properties.get().starts_with('{')) {
+                    schemas.push(start..at);
+                }
                 at - start
             }
             Some(Err(error)) => {
@@ -232,9 +273,9 @@ fn objects(text: &str, work: &mut Work) -> Result<Vec<(Range<usize>, Value)>, Ex
             }
             None => break,
         };
-        work.refund(rest.len() - read.min(rest.len()));
+        scans.ends.refund(rest.len() - read.min(rest.len()));
     }
-    Ok(objects)
+    Ok(schemas)
 }
 
 /// Returns the number of bytes that were read before an error.
@@ -297,16 +338,34 @@ mod tests {
         for begun in ["{\"a\":", "{", "{\"a\":[", "{\n\"properties\": {"] {
             for length in [64 << 10, 128 << 10, 256 << 10, 1 << 20] {
                 let text = format!("{}\"{}", begun.repeat(64), "x".repeat(length));
-                let mut work = Work::of(text.len());
-                let _ = objects(&text, &mut work);
-                assert!(work.used() <= 4 * text.len(), "{begun}: {} for {}", work.used(), text.len());
+                let mut scans = Scans::of(text.len());
+                let _ = schemas(&text, &mut scans);
+                let used = scans.ends.used();
+                assert!(used <= 4 * text.len(), "{begun}: {used} for {}", text.len());
             }
         }
-        let mut work = Work::of(0);
-        let text = "Use {name} and {\"properties\": {}}, not {this: one}.";
-        let found = objects(text, &mut work).unwrap();
-        assert_eq!(found.len(), 1, "{found:?}");
-        assert!(work.used() < 2 * text.len(), "{}", work.used());
+        let mut scans = Scans::of(0);
+        let text = "Use {name} and {\"properties\": {}}, not {this: one} or {\"properties\": []}.";
+        let found = schemas(text, &mut scans).unwrap();
+        assert_eq!(found, [15..33], "{found:?}");
+        assert!(scans.ends.used() < 2 * text.len(), "{}", scans.ends.used());
+    }
+
+    /// Equal schemas are parsed once, and different ones of any number within one budget.
+    #[test]
+    fn schemas_in_messages_are_parsed_within_a_budget() {
+        let messages = |texts: Vec<String>| -> Vec<Message> {
+            texts.into_iter().map(|text| Message { role: Role::User, text }).collect()
+        };
+        let of = |spaces: usize| format!("{{\"properties\":{{{}}}}}", " ".repeat(spaces));
+        let read = |texts: Vec<String>| schema(&mut messages(texts), "messages", "response_format");
+        assert_eq!(read(vec![of(3000); 300]).unwrap(), serde_json::json!({ "properties": {} }));
+        assert!(read(vec![of(30_000), of(30_001), of(30_000)]).is_ok());
+        for refused in [vec![of(MAX_SCHEMA)], (0..20).map(|n| of(30_000 + n)).collect()] {
+            assert!(read(refused).unwrap_err().text.contains("more than 65536 bytes"));
+        }
+        let several = vec![of(1), "{\"properties\":{\"a\":{}}}".to_owned()];
+        assert!(read(several).unwrap_err().text.contains("has several JSON Schemas"));
     }
 
     #[test]

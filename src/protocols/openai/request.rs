@@ -181,12 +181,9 @@ impl Decision {
                 return Ok(None);
             }
             let wanted = call.and_then(|call| call.get("name")).and_then(Value::as_str);
-            let indexed: Vec<(String, &Value)> = functions
-                .iter()
-                .enumerate()
-                .map(|(index, function)| (format!("functions[{index}]"), function))
-                .collect();
-            return Self::of_functions(&indexed, wanted, "function_call", Form::FunctionCall).map(Some);
+            let functions: Vec<&Value> = functions.iter().collect();
+            let at = |index| format!("functions[{index}]");
+            return Self::of_functions(&functions, wanted, "function_call", at, Form::FunctionCall).map(Some);
         }
         let Some(tools) = list("tools") else { return Ok(None) };
         let choice = present(body, "tool_choice");
@@ -206,45 +203,52 @@ impl Decision {
             }
             _ => None,
         };
-        let mut indexed = Vec::new();
+        let mut functions = Vec::with_capacity(tools.len());
         for (index, tool) in tools.iter().enumerate() {
-            let is_function = tool["type"] == "function";
-            let (at, function) = match api {
-                Api::Chat => (format!("tools[{index}].function"), tool.get("function")),
-                Api::Responses => (format!("tools[{index}]"), Some(tool)),
+            let function = match api {
+                Api::Chat => tool.get("function"),
+                Api::Responses => Some(tool),
             };
-            let function = function.filter(|_| is_function);
-            indexed.push((
-                at,
-                function.ok_or_else(|| unsupported(&format!("tools[{index}]"), "must be a function"))?,
-            ));
+            let function = function.filter(|_| tool["type"] == "function");
+            functions
+                .push(function.ok_or_else(|| unsupported(&format!("tools[{index}]"), "must be a function"))?);
         }
-        Self::of_functions(&indexed, wanted, "tool_choice", Form::Call).map(Some)
+        let at = |index| match api {
+            Api::Chat => format!("tools[{index}].function"),
+            Api::Responses => format!("tools[{index}]"),
+        };
+        Self::of_functions(&functions, wanted, "tool_choice", at, Form::Call).map(Some)
     }
 
+    /// Reads the parameters of the wanted one of these functions. `at` returns the path of a function.
     fn of_functions(
-        functions: &[(String, &Value)],
+        functions: &[&Value],
         wanted: Option<&str>,
         param: &str,
+        at: impl Fn(usize) -> String,
         form: fn(String) -> Form,
     ) -> Result<Self, Refusal> {
-        let name_of =
-            |function: &Value| function.get("name").and_then(Value::as_str).unwrap_or_default().to_owned();
         let found = match (wanted, functions) {
-            (Some(wanted), _) => functions.iter().find(|(_, function)| name_of(function) == wanted),
-            (None, [only]) => Some(only),
+            (Some(wanted), _) => functions.iter().position(|function| name_of(function) == wanted),
+            (None, [_]) => Some(0),
             (None, _) => {
                 let text = "must name one of the functions: a poll fills in one function, and does not choose among several";
                 return Err(unsupported(param, text));
             }
         };
-        let (at, function) =
+        let found = found.and_then(|index| Some((index, *functions.get(index)?)));
+        let (index, function) =
             found.ok_or_else(|| unsupported(param, "names a function that is not in the list"))?;
-        let at = format!("{at}.parameters");
+        let at = format!("{}.parameters", at(index));
         let schema = function.get("parameters").ok_or_else(|| unsupported(&at, "is missing"))?;
         let about = function.get("description").and_then(Value::as_str).map(str::to_owned);
-        Ok(Self { answer: schema::read(schema, &at)?, form: form(name_of(function)), about })
+        Ok(Self { answer: schema::read(schema, &at)?, form: form(name_of(function).to_owned()), about })
     }
+}
+
+/// Returns the name of a function; empty without one.
+fn name_of(function: &Value) -> &str {
+    function.get("name").and_then(Value::as_str).unwrap_or_default()
 }
 
 /// Returns the answer to a request for a score in words: a sentence, and a level from the lowest to the highest.

@@ -220,7 +220,7 @@ impl ResponseRequest {
 
 /// Reads the instructions and the input: a text, or a list of items.
 fn messages(body: &Map<String, Value>) -> Result<Vec<Message>, Refusal> {
-    let instructions = prompt::content(present(body, "instructions"), "instructions")?;
+    let instructions = prompt::content(present(body, "instructions"), &|| "instructions".to_owned())?;
     let mut read: Vec<Message> = Message::new(Role::Instructions, &instructions).into_iter().collect();
     let input = present(body, "input").ok_or_else(|| unsupported("input", "is missing: send the text"))?;
     read.extend(prompt::items(input, "input")?);

@@ -32,7 +32,7 @@ const MAX_EQUAL: u64 = 1000;
 const RETRY_COUNTS: [&str; 2] = ["x-stainless-retry-count", "x-typesafe-retry-count"];
 
 /// The digest of a request.
-type Fingerprint = [u8; 32];
+pub type Fingerprint = [u8; 32];
 
 /// The recent requests of this process.
 pub struct Retries {
@@ -73,15 +73,12 @@ impl Retries {
     }
 
     /// Returns the reference of a request's polls: that of an earlier attempt if this one repeats it, else a new one.
-    /// `request` are the parts that a repetition has in common.
-    pub async fn reference<'r>(
+    pub async fn reference(
         &self,
         app: &App,
-        caller: &Caller,
         headers: &HeaderMap,
-        request: impl IntoIterator<Item = &'r [u8]>,
+        fingerprint: Fingerprint,
     ) -> Result<(String, Connection), Fault> {
-        let fingerprint = fingerprint(caller, request);
         let now = app.ports.clock.now();
         let span = now.millis() / REMEMBERED.as_millis() as i64;
         let known = self.recent(&fingerprint);
@@ -160,7 +157,8 @@ impl Attempt {
     }
 }
 
-fn fingerprint<'r>(caller: &Caller, request: impl IntoIterator<Item = &'r [u8]>) -> Fingerprint {
+/// Returns the digest of a request. `request` are the parts that a repetition has in common.
+pub fn fingerprint<'r>(caller: &Caller, request: impl IntoIterator<Item = &'r [u8]>) -> Fingerprint {
     let mut digest = Sha256::new();
     let mut add = |part: &[u8]| {
         digest.update(part.len().to_le_bytes());

@@ -8,6 +8,7 @@ use ep_kernel::caller::{Caller, RequestId};
 use ep_kernel::ctx::Ctx;
 use ep_kernel::fault::Fault;
 use ep_kernel::ports::BatchRecord;
+use ep_kernel::reading;
 use ep_kernel::tool::Entry;
 use ep_polling::money::MicroUsd;
 use futures::FutureExt;
@@ -26,7 +27,7 @@ pub struct RowCall<'a> {
     /// The service.
     pub app: &'a Arc<App>,
     /// The settings.
-    pub site: &'a Site,
+    pub site: &'a Arc<Site>,
     /// All operations.
     pub tools: &'static [Entry],
     /// The batch.
@@ -79,7 +80,7 @@ fn questions<D: Dialect>(body: &Value) -> Result<Vec<AskedQuestion>, Fault> {
 
 fn at_most<D: Dialect>(call: RowCall<'_>) -> BoxFuture<'_, Result<MicroUsd, Fault>> {
     async move {
-        let (_, input) = call.read::<D>()?;
+        let (_, input) = call.read::<D>().await?;
         let (entry, cx) = call.operation()?;
         entry.at_most(cx, input).await
     }
@@ -88,7 +89,7 @@ fn at_most<D: Dialect>(call: RowCall<'_>) -> BoxFuture<'_, Result<MicroUsd, Faul
 
 fn run<D: Dialect>(call: RowCall<'_>, reference: String) -> BoxFuture<'_, Result<Value, Fault>> {
     async move {
-        let (request, input) = call.read::<D>()?;
+        let (request, input) = call.read::<D>().await?;
         let (entry, mut cx) = call.operation()?;
         cx.request_ref = Some(reference);
         let output = entry.run(cx, input).await.map_err(|fault| located(fault, request.questions()))?;
@@ -99,9 +100,10 @@ fn run<D: Dialect>(call: RowCall<'_>, reference: String) -> BoxFuture<'_, Result
 
 impl RowCall<'_> {
     /// Reads the row, and builds the input of the operation.
-    fn read<D: Dialect>(&self) -> Result<(D, Value), Fault> {
-        let body = Value::Object(self.row.body.clone());
-        let request = D::read(&body, &self.site.settings.model_aliases)?;
+    async fn read<D: Dialect>(&self) -> Result<(D, Value), Fault> {
+        let (body, site) = (Value::Object(self.row.body.clone()), Arc::clone(self.site));
+        let read = move |body: Value| D::read(&body, &site.settings.model_aliases);
+        let request = reading::read_value(body, read).await??;
         let terms = Terms::of_batch(self.batch.terms.defaults.clone());
         let input = input(self.app, self.site, &request, Some(terms))?;
         Ok((request, input))

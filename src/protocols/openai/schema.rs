@@ -4,6 +4,8 @@
 //! of a bounded number. Other required fields are filled with what is certain: constants, null, an empty list, or
 //! a sentence about the vote. Everything else is refused with its path.
 
+#[cfg(test)]
+mod growing;
 mod keywords;
 mod levels;
 
@@ -15,7 +17,7 @@ use serde_json::{Map, Value};
 use super::field::{Field, FieldKind, most_values, too_many};
 use super::refusal::{Code, Refusal};
 use super::shape::AnswerPart;
-use super::work::{Exhausted, Work};
+use ep_kernel::reading::{Exhausted, Work};
 use ep_polling::options::MAX_LEVELS;
 use ep_tools::polls::MAX_QUESTIONS;
 use keywords::{

@@ -4,7 +4,9 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use crate::batch_id::BatchId;
+use crate::fault::Fault;
 use crate::ports::BatchError;
+use crate::reading;
 
 /// Maximum length of a custom id, in bytes.
 pub const MAX_CUSTOM_ID: usize = 512;
@@ -55,11 +57,23 @@ pub fn read(line: &str, endpoint: &str) -> Result<BatchLine, BatchError> {
     }
 }
 
-/// Returns the custom id of a line that was valid.
-pub(super) fn custom_id(line: &str) -> Option<String> {
-    let line = line.strip_prefix('\u{feff}').unwrap_or(line);
-    let row: Map<String, Value> = serde_json::from_str(line).ok()?;
-    row.get("custom_id")?.as_str().map(str::to_owned)
+/// Reads a line. A long one is read beside the async workers.
+pub(super) async fn read_beside(
+    line: String,
+    endpoint: &str,
+) -> Result<Result<BatchLine, BatchError>, Fault> {
+    let endpoint = endpoint.to_owned();
+    reading::read(line.len(), move || read(&line, &endpoint)).await
+}
+
+/// Returns the custom id of a line that was valid; empty without one.
+pub(super) async fn custom_id(line: String) -> Result<String, Fault> {
+    let id = |line: &str| {
+        let line = line.strip_prefix('\u{feff}').unwrap_or(line);
+        let row: Map<String, Value> = serde_json::from_str(line).ok()?;
+        row.get("custom_id")?.as_str().map(str::to_owned)
+    };
+    reading::read(line.len(), move || id(&line).unwrap_or_default()).await
 }
 
 /// Returns the custom id of a line of the results.

@@ -120,7 +120,7 @@ impl Batches {
                     sums.errors.push(whole("too_many_tasks", &message));
                     return Ok(Some(sums));
                 }
-                let error = match line::read(&text, &batch.terms.endpoint) {
+                let error = match line::read_beside(text, &batch.terms.endpoint).await? {
                     Err(error) => Some(error),
                     Ok(row) => {
                         let mut name = [0; 16];

@@ -239,18 +239,19 @@ impl Row {
         if let Some(ending) = self.ending {
             match self.runner.has_begun(&self.reference()).await {
                 Ok(true) => {}
-                Ok(false) => return self.leave_out(ending, &text).await,
+                Ok(false) => return self.leave_out(ending, text).await,
                 // Its polls may exist, and are paid.
                 Err(_) => return self.postpone(AGAIN).await,
             }
         }
-        let row = match line::read(&text, &batch.terms.endpoint) {
-            Ok(row) => row,
+        let row = match line::read_beside(text.clone(), &batch.terms.endpoint).await {
+            Ok(Ok(row)) => row,
             // It was valid when the batch started.
-            Err(error) => {
-                let name = line::custom_id(&text).unwrap_or_default();
+            Ok(Err(error)) => {
+                let name = line::custom_id(text).await.unwrap_or_default();
                 return self.fail(&name, Fault::invalid("line", error.message)).await;
             }
+            Err(fault) => return self.fail("", fault).await,
         };
         let request = RequestId::from_random(batches.entropy.bytes());
         for attempt in 1.. {
@@ -332,14 +333,14 @@ impl Row {
     }
 
     /// Ends the row without asking it, because the batch ends early.
-    async fn leave_out(&self, ending: BatchStatus, text: &str) -> Result<RowOutcome, StoreError> {
+    async fn leave_out(&self, ending: BatchStatus, text: String) -> Result<RowOutcome, StoreError> {
         let reason = match ending {
             BatchStatus::Expired => {
                 ("batch_expired", "The time of the batch was over before this row was asked.")
             }
             _ => ("batch_cancelled", "The batch was cancelled before this row was asked."),
         };
-        let id = line::custom_id(text).unwrap_or_default();
+        let id = line::custom_id(text).await.unwrap_or_default();
         let line = line::not_asked((self.batch.id, self.number), &id, reason)
             .map_err(|error| StoreError::Failed(error.into()))?;
         self.end(RowEnd::NotAsked(line)).await

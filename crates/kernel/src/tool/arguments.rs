@@ -1,11 +1,19 @@
 //! The arguments of a call: empty ones, unknown ones, and the check of all.
 
+use std::collections::HashSet;
+
 use serde_json::{Map, Value};
 
-use super::Entry;
+use super::{Entry, Tool};
 use crate::ctx::Ctx;
 use crate::fault::Fault;
 use crate::schema;
+
+/// Returns the names and the other accepted names of all arguments.
+pub(super) fn known<T: Tool>() -> HashSet<String> {
+    let (input, request) = (schema::input::<T::Input>(), super::request::<T>());
+    schema::names(&input).into_iter().chain(schema::aliases(&request)).map(str::to_owned).collect()
+}
 
 impl Entry {
     /// Removes optional and unknown arguments with `null`, `""` or `[]`: see [`schema::drop_empty`]. Refuses `""` and
@@ -40,8 +48,7 @@ impl Entry {
 
     /// Returns true if this is the name or another accepted name of an argument.
     fn knows(&self, name: &str) -> bool {
-        schema::names(self.input()).contains(&name)
-            || schema::aliases(self.request()).any(|alias| alias == name)
+        self.known.get().contains(name)
     }
 
     /// Rejects unknown arguments. Empty ones are ignored. `others` are names handled by the surface. The fault also lists

@@ -44,7 +44,7 @@ impl StripeWebhooks {
     }
 
     /// Verifies the signature of a body and parses its event.
-    pub fn read(&self, signature: &WebhookSignature<'_>, body: &[u8]) -> Result<CardEvent, WebhookError> {
+    pub fn read(&self, signature: &WebhookSignature, body: &[u8]) -> Result<CardEvent, WebhookError> {
         if !self.secrets.iter().any(|secret| signature.signs(body, secret)) {
             return Err(WebhookError::Signature);
         }
@@ -54,14 +54,14 @@ impl StripeWebhooks {
 }
 
 /// A well-formed and recent `Stripe-Signature` header. Its signatures are not verified yet.
-pub struct WebhookSignature<'h> {
-    time: &'h str,
+pub struct WebhookSignature {
+    time: String,
     signatures: Vec<Vec<u8>>,
 }
 
-impl<'h> WebhookSignature<'h> {
+impl WebhookSignature {
     /// Parses a header. This is cheaper than reading the body and rejects most forged requests.
-    pub fn parse(header: &'h str, now: Timestamp) -> Result<Self, WebhookError> {
+    pub fn parse(header: &str, now: Timestamp) -> Result<Self, WebhookError> {
         let mut time = None;
         let mut signatures = Vec::new();
         for part in header.split(',') {
@@ -79,7 +79,7 @@ impl<'h> WebhookSignature<'h> {
         if u128::from(apart) > TOLERANCE.as_millis() {
             return Err(WebhookError::Time);
         }
-        Ok(Self { time, signatures })
+        Ok(Self { time: time.to_owned(), signatures })
     }
 
     fn signs(&self, body: &[u8], secret: &SecretString) -> bool {

@@ -13,8 +13,8 @@ use serde_json::Value;
 
 use super::{MAX_TIMEOUT_S, SLACK, X402Config};
 
-/// Maximum length of a header, in bytes.
-const MAX_HEADER: usize = 16 * 1024;
+/// Maximum length of a payment, in bytes: in base64 in a header, or as JSON.
+const MAX_PAYMENT: usize = 16 * 1024;
 
 /// The reason for rejecting a payment header before verification.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
@@ -106,7 +106,11 @@ pub(super) fn parse(
     cents: u32,
     now: Timestamp,
 ) -> Result<Payment, PayloadError> {
-    let envelope: Envelope = serde_json::from_value(body.clone()).map_err(|_| PayloadError::Malformed)?;
+    let text = body.to_string();
+    if text.len() > MAX_PAYMENT {
+        return Err(PayloadError::Malformed);
+    }
+    let envelope: Envelope = serde_json::from_value(body).map_err(|_| PayloadError::Malformed)?;
     let Envelope { x402_version, scheme, network, accepted, payload } = envelope;
     let Authorized { signature, authorization } = payload;
     let amount = MicroUsd::from(Cents(cents));
@@ -157,7 +161,7 @@ pub(super) fn parse(
         payer,
         amount,
         valid_before,
-        body: body.to_string(),
+        body: text,
     })
 }
 
@@ -194,7 +198,7 @@ fn authorized(payment: &Payment) -> Option<Authorized> {
 /// Decodes base64 with or without padding, in either alphabet, because clients differ.
 fn decode(header: &str) -> Option<Vec<u8>> {
     let header = header.trim();
-    if header.len() > MAX_HEADER {
+    if header.len() > MAX_PAYMENT {
         return None;
     }
     [STANDARD, STANDARD_NO_PAD, URL_SAFE, URL_SAFE_NO_PAD]
@@ -209,4 +213,44 @@ fn address_of(text: &str) -> Option<WalletAddress> {
 
 fn bytes_of(text: &str) -> Option<Vec<u8>> {
     hex::decode(text.strip_prefix("0x")?).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn long_payments_are_rejected() {
+        let address = |byte: u8| WalletAddress::new([byte; 20]);
+        let config = X402Config {
+            facilitator_url: String::new(),
+            chain_id: 8453,
+            asset: address(1),
+            asset_name: String::new(),
+            asset_version: String::new(),
+            pay_to: address(2),
+            resource: String::new(),
+            confirmations: 1,
+        };
+        let payment = |note: &str| {
+            let (asset, payee) = (address(1).lower_case(), address(2).lower_case());
+            json!({
+                "x402Version": 2,
+                "accepted": { "scheme": "exact", "network": "eip155:8453", "amount": "5000000", "asset": asset, "payTo": payee },
+                "payload": {
+                    "signature": "0x01",
+                    "authorization": {
+                        "from": address(3).lower_case(), "to": payee, "value": "5000000",
+                        "validAfter": "0", "validBefore": "60", "nonce": format!("0x{}", "00".repeat(32)),
+                    },
+                },
+                "extensions": { "note": note },
+            })
+        };
+        let parse = |body: Value| parse(&config, body, 500, Timestamp::from_millis(0));
+        assert!(parse(payment("x")).is_ok());
+        assert_eq!(parse(payment(&"x".repeat(MAX_PAYMENT))).unwrap_err(), PayloadError::Malformed);
+    }
 }

@@ -1,6 +1,6 @@
 //! Selection of models by name: those to ask and those to exclude.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 use ep_kernel::fault::{Fault, Kind};
 use ep_polling::roster::{MIN_NAMED, ModelNames};
@@ -20,19 +20,70 @@ pub(super) fn quoted<'a>(names: impl ExactSizeIterator<Item = &'a str>) -> Strin
     if count > QUOTED { format!("{text} and {} more", count - QUOTED) } else { text }
 }
 
+/// Names with the models that each of them matches.
+struct Matches {
+    /// For each model, by its index: the first name that is its whole id, and the first one with `*` that matches it.
+    first: Vec<(Option<usize>, Option<usize>)>,
+    /// For each name: true if it matches a model.
+    known: Vec<bool>,
+}
+
+impl Matches {
+    /// Matches names with the ids of models, each pattern with each id once. With `or_base`, a name also matches a model whose
+    /// base id it matches.
+    fn of(names: &ModelNames, models: &[ListedModel], or_base: bool) -> Self {
+        let names = names.as_slice();
+        let mut known = vec![false; names.len()];
+        let (mut whole, mut patterns): (HashMap<String, Vec<usize>>, Vec<(usize, Pattern)>) =
+            Default::default();
+        for (index, name) in names.iter().enumerate() {
+            if name.contains('*') {
+                patterns.push((index, Pattern::from(name.clone())));
+            } else {
+                whole.entry(name.to_lowercase()).or_default().push(index);
+            }
+        }
+        let mut first = Vec::with_capacity(models.len());
+        for model in models {
+            let id = model.variant.id.as_str();
+            let ids = [Some(id), Some(base_id(id)).filter(|base| or_base && *base != id)];
+            let named = ids.into_iter().flatten().filter_map(|id| whole.get(&id.to_lowercase())).flatten();
+            let named = named.inspect(|index| known[**index] = true).copied().min();
+            let mut matched = None;
+            for (index, pattern) in &patterns {
+                if ids.into_iter().flatten().any(|id| pattern.matches(id)) {
+                    known[*index] = true;
+                    matched = matched.or(Some(*index));
+                }
+            }
+            first.push((named, matched));
+        }
+        Self { first, known }
+    }
+
+    /// Rejects names that match no model of the registry. `member` is the argument.
+    fn check(&self, member: &str, names: &ModelNames) -> Result<(), Fault> {
+        check_known(member, names, |index| self.known[index])
+    }
+}
+
 /// Returns the models of a list that are not excluded.
 pub(super) fn without<'m>(
     models: &'m [ListedModel],
     exclude: Option<&ModelNames>,
 ) -> Result<Vec<&'m ListedModel>, Fault> {
-    let Some(names) = exclude else { return Ok(models.iter().collect()) };
-    let excluded = patterns(names);
-    let hit = |pattern: &Pattern, model: &ListedModel| {
-        let id = &model.variant.id;
-        pattern.matches(id) || pattern.matches(base_id(id))
-    };
-    check_known("exclude", names, |index| models.iter().any(|model| hit(&excluded[index], model)))?;
-    Ok(models.iter().filter(|model| !excluded.iter().any(|pattern| hit(pattern, model))).collect())
+    let indices = indices_without(models, exclude)?;
+    Ok(indices.into_iter().filter_map(|index| models.get(index)).collect())
+}
+
+/// Returns the indices of the models that are not excluded.
+fn indices_without(models: &[ListedModel], exclude: Option<&ModelNames>) -> Result<Vec<usize>, Fault> {
+    let Some(names) = exclude else { return Ok((0..models.len()).collect()) };
+    let excluded = Matches::of(names, models, true);
+    excluded.check("exclude", names)?;
+    let is_allowed =
+        |(index, hits): (usize, &(Option<usize>, Option<usize>))| (*hits == (None, None)).then_some(index);
+    Ok(excluded.first.iter().enumerate().filter_map(is_allowed).collect())
 }
 
 /// Returns the models that match these names, in the order of the names. If a model is served in several ways, a name
@@ -42,34 +93,33 @@ pub(super) fn select<'m>(
     models: &'m [ListedModel],
     exclude: Option<&ModelNames>,
 ) -> Result<Vec<&'m ListedModel>, Fault> {
-    let patterns = patterns(names);
-    check_known("models", names, |index| {
-        models.iter().any(|model| patterns[index].matches(&model.variant.id))
-    })?;
-    let allowed = without(models, exclude)?;
-    let mut selected = vec![false; allowed.len()];
+    let matches = Matches::of(names, models, false);
+    matches.check("models", names)?;
+    let allowed = indices_without(models, exclude)?;
     let mut base_ids = HashSet::new();
-    let named = |exactly: bool, id: &str| {
-        let fitting =
-            names.as_slice().iter().zip(&patterns).filter(|(name, _)| exactly != name.contains('*'));
-        fitting.into_iter().any(|(_, pattern)| pattern.matches(id))
-    };
-    for (index, model) in allowed.iter().enumerate().filter(|(_, model)| named(true, &model.variant.id)) {
-        selected[index] = true;
-        base_ids.insert(base_id(&model.variant.id));
+    let mut chosen: Vec<(usize, usize)> = Vec::new();
+    for index in allowed.iter().copied() {
+        let (named, matched) = matches.first[index];
+        if let Some(named) = named {
+            base_ids.insert(base_id(&models[index].variant.id));
+            chosen.push((matched.map_or(named, |matched| matched.min(named)), index));
+        }
     }
     // Prefer a model's plain id to `:free` and other variants.
     for plain in [true, false] {
-        for (index, model) in allowed.iter().enumerate() {
-            let id = model.variant.id.as_str();
-            if (base_id(id) == id) == plain && named(false, id) && base_ids.insert(base_id(id)) {
-                selected[index] = true;
+        for index in allowed.iter().copied() {
+            let id = models[index].variant.id.as_str();
+            let (named, matched) = matches.first[index];
+            if let Some(matched) = matched
+                && (base_id(id) == id) == plain
+                && base_ids.insert(base_id(id))
+            {
+                chosen.push((named.map_or(matched, |named| named.min(matched)), index));
             }
         }
     }
-    let mut chosen: Vec<_> =
-        allowed.into_iter().zip(selected).filter(|(_, selected)| *selected).map(|(model, _)| model).collect();
-    chosen.sort_by_key(|model| patterns.iter().position(|pattern| pattern.matches(&model.variant.id)));
+    chosen.sort_unstable();
+    let chosen: Vec<&ListedModel> = chosen.into_iter().map(|(_, index)| &models[index]).collect();
     match chosen.len() {
         MIN_NAMED..=MAX_ROSTER => Ok(chosen),
         0 => Err(Fault::invalid("exclude", "exclude leaves none of the named models: exclude fewer")),
@@ -82,10 +132,6 @@ pub(super) fn select<'m>(
             format!("models match {count} models; name {MIN_NAMED} to {MAX_ROSTER}"),
         )),
     }
-}
-
-fn patterns(names: &ModelNames) -> Vec<Pattern> {
-    names.as_slice().iter().map(|name| Pattern::from(name.clone())).collect()
 }
 
 /// Rejects names that match no model of the registry.
@@ -102,4 +148,32 @@ fn check_known(member: &str, names: &ModelNames, known: impl Fn(usize) -> bool) 
     Err(unknown.iter().fold(Fault::new(Kind::InvalidInput, text), |fault, (index, _)| {
         fault.with_field(format!("{member}[{index}]"), "is not in the registry")
     }))
+}
+
+#[cfg(test)]
+mod tests {
+    use ep_polling::time::Timestamp;
+    use serde_json::json;
+
+    use super::*;
+    use crate::pattern::MATCHED;
+    use crate::registry::listing::{Rules, read};
+
+    /// Each name with `*` is compared with each model once, and other names are looked up.
+    #[test]
+    fn work_on_names_is_linear_in_names_and_models() {
+        let work = |names: usize, models: usize, ending: &str| {
+            let list: Vec<_> = (0..models).map(|n| json!({ "id": format!("a/m{n}") })).collect();
+            let list =
+                read(&json!(list).to_string(), Timestamp::from_millis(0), &Rules::NONE).unwrap().models;
+            let names: Vec<String> = (0..names).map(|n| format!("a/m{n}{ending}")).collect();
+            let before = MATCHED.get();
+            let _ = select(&ModelNames::new(&names).unwrap(), &list, None);
+            MATCHED.get() - before
+        };
+        for (names, models) in [(20, 100), (40, 100), (80, 100), (20, 200), (20, 400)] {
+            assert_eq!(work(names, models, "*"), names * models);
+            assert_eq!(work(names, models, ""), 0);
+        }
+    }
 }

@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use ep_kernel::fault::{Fault, Kind};
 use ep_kernel::ports::{CachedModelList, Clock, UpstreamCache};
+use ep_kernel::reading;
 use reqwest::header::HeaderMap;
 use reqwest::{Client, Url};
 use tokio::sync::OnceCell;
@@ -17,6 +18,7 @@ use tokio_util::task::TaskTracker;
 
 use super::Snapshot;
 use super::listing;
+use super::listing::{Listing, NotAList};
 use crate::endpoint::describe;
 
 /// Maximum length of a model list, in bytes; the largest known list has about one million.
@@ -202,7 +204,8 @@ impl ModelListCache {
                 return None;
             }
         };
-        let models = listing::read(&stored.body, self.clock.now(), &self.rules).ok()?.models;
+        let (_, listing) = self.listed(stored.body).await.ok()?;
+        let models = listing.models;
         // An earlier release may have stored an empty list.
         if models.is_empty() {
             return None;
@@ -255,7 +258,7 @@ impl ModelListCache {
             Err(_) => return Err(FetchError::Unreachable("timed out".to_owned())),
         };
         let now = self.clock.now();
-        let listing = listing::read(&body, now, &self.rules).map_err(|_| FetchError::NotAList)?;
+        let (body, listing) = self.listed(body).await.map_err(|_| FetchError::NotAList)?;
         let models = listing.models;
         if models.is_empty() {
             return Err(FetchError::NoModels(listing.entries));
@@ -267,6 +270,16 @@ impl ModelListCache {
             tracing::warn!(error = &error as &dyn std::error::Error, "failed to store the model list");
         }
         Ok(snapshot)
+    }
+
+    /// Reads a list beside the async workers, because it can have megabytes. Returns it with its content.
+    async fn listed(&self, body: String) -> Result<(String, Listing), NotAList> {
+        let (now, rules) = (self.clock.now(), self.rules.clone());
+        let read = reading::read(body.len(), move || {
+            let listing = listing::read(&body, now, &rules)?;
+            Ok((body, listing))
+        });
+        read.await.unwrap_or(Err(NotAList))
     }
 
     async fn download(&self) -> Result<String, FetchError> {

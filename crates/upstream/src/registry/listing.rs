@@ -19,6 +19,8 @@ use crate::decision_rules::{DecisionModels, Dialect};
 use crate::fallback_level::FallbackLevel;
 use crate::voting::Capabilities;
 
+/// Maximum length of an id, in bytes. Callers cannot name a model with a longer one.
+const MAX_ID: usize = 200;
 /// Completion tokens allowed for a vote, and for the vote of a reasoning model.
 const OUTPUT_TOKENS: u32 = 256;
 const REASONING_OUTPUT_TOKENS: u32 = 1024;
@@ -85,7 +87,8 @@ pub(crate) struct Listing {
 #[error("the upstream's response is not a model list")]
 pub(crate) struct NotAList;
 
-/// Parses a document. Skips invalid, duplicate and expired entries, aliases, and models that neither chat nor decide.
+/// Parses a document. Skips invalid, duplicate and expired entries, aliases, too long ids, and models that neither chat nor
+/// decide.
 pub(crate) fn read(document: &str, now: Timestamp, rules: &Rules) -> Result<Listing, NotAList> {
     let document = document.trim_start();
     let entries: Vec<&RawValue> = if document.starts_with('[') {
@@ -109,7 +112,7 @@ pub(crate) fn read(document: &str, now: Timestamp, rules: &Rules) -> Result<List
 fn list(model: &RawModel<'_>, now: Timestamp, rules: &Rules) -> Option<ListedModel> {
     let id = text(model.id).or_else(|| text(model.name))?.trim().to_owned();
     let alias = id.starts_with('~');
-    if id.is_empty() || alias || is_expired(model.expiration_date, now) {
+    if id.is_empty() || id.len() > MAX_ID || alias || is_expired(model.expiration_date, now) {
         return None;
     }
     let dialect = match (rules.decisions.by_rule(&id), role(&id, model.architecture)) {
@@ -265,6 +268,13 @@ mod tests {
         let free = Rules { unpriced_is_free: true, ..rules(&[]) };
         let free = read(document, Timestamp::from_millis(0), &free).unwrap().models;
         assert!(free[0].variant.free && free[0].price == Some(Price::FREE));
+    }
+
+    #[test]
+    fn ids_that_nobody_can_name_are_skipped() {
+        let models =
+            listed(&serde_json::json!([{ "id": "m".repeat(201) }, { "id": "m".repeat(200) }]).to_string());
+        assert_eq!(models.iter().map(|model| model.variant.id.len()).collect::<Vec<_>>(), [200]);
     }
 
     #[test]

@@ -26,7 +26,7 @@ impl Dialect for GeminiRequest {
         let body = object(body)?;
         let input =
             present(body, "input").ok_or_else(|| unsupported("input", "is missing: send the text"))?;
-        let input = prompt::content(Some(input), "input")?;
+        let input = prompt::content(Some(input), &|| "input".to_owned())?;
         let name = model(body)?;
         let model = name.strip_prefix("models/").unwrap_or(&name).to_owned();
         Ok(Self { model, questions: questions(body, &input)? })

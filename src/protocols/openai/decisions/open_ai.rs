@@ -136,7 +136,8 @@ fn answer(result: FieldResult<'_>) -> Value {
 fn read(question: &Value, path: &str, input: &str) -> Result<Question, Refusal> {
     let question = question.as_object().ok_or_else(|| unsupported(path, "must be an object"))?;
     let name = present(question, "name").and_then(Value::as_str).unwrap_or_default();
-    let instructions = prompt::content(present(question, "instructions"), &format!("{path}.instructions"))?;
+    let instructions =
+        prompt::content(present(question, "instructions"), &|| format!("{path}.instructions"))?;
     let field = match kind_of(question, path, KINDS)? {
         "choice" => choice(question, path, name)?,
         "predicate" => {

@@ -3,6 +3,7 @@
 use proptest::prelude::*;
 use serde_json::json;
 
+use super::growing::SCHEMAS;
 use super::*;
 
 /// Returns the values of the fields of a schema, and the answer with the first value of each.
@@ -114,93 +115,12 @@ fn repeated_references_are_bounded() {
     assert!(read(&json!({ "$defs": defs, "$ref": "#/$defs/d0" }), "schema").is_err());
 }
 
-/// Schemas that grow with `n`, and that a naive reader reads in quadratic time.
-fn growing(n: usize) -> Vec<(&'static str, Value)> {
-    let numbers = || (0..n).collect::<Vec<usize>>();
-    let required = |field: Value| json!({ "properties": { "f": field }, "required": ["f"] });
-    let texts = |length: usize| (0..n / 8).map(|i| format!("{i:0length$}")).collect::<Vec<String>>();
-    let long = "x".repeat(n);
-    let fields = |schema: Value| {
-        let properties: Map<String, Value> = (0..n / 16).map(|i| (format!("f{i}"), schema.clone())).collect();
-        let names: Vec<String> = properties.keys().cloned().collect();
-        json!({ "properties": properties, "required": names })
-    };
-    let with_defs = |mut schema: Value, defs: Value| {
-        schema["$defs"] = defs;
-        schema
-    };
-    let constants = |rule: Value| {
-        let branches: Vec<Value> = (0..n / 8).map(|i| json!({ "const": i })).collect();
-        let mut union = json!({ "anyOf": branches, "enum": numbers() });
-        union.as_object_mut().unwrap().extend(rule.as_object().unwrap().clone());
-        required(union)
-    };
-    let mut nested = json!({ "anyOf": [{ "enum": numbers(), "minimum": 1e17 }, {}] });
-    for _ in 0..10 {
-        nested = json!({ "anyOf": [nested] });
-    }
-    let object = |i: usize| json!({ "a": i, "b": [i] });
-    vec![
-        ("an enum that minimum rejects", required(json!({ "enum": numbers(), "minimum": 1e17 }))),
-        ("an enum that const rejects", required(json!({ "enum": numbers(), "const": "a" }))),
-        ("an enum that its type rejects", required(json!({ "enum": numbers(), "type": "string" }))),
-        ("texts that minLength rejects", required(json!({ "enum": texts(20), "minLength": 1000 }))),
-        ("equal texts", required(json!({ "enum": vec!["y".repeat(50); n / 8] }))),
-        ("equal objects", required(json!({ "enum": vec![object(1); n / 8] }))),
-        (
-            "distinct objects",
-            required(json!({ "enum": (0..n / 8).map(object).collect::<Vec<Value>>(), "const": 1 })),
-        ),
-        ("one long value", required(json!({ "enum": [long] }))),
-        ("long equal values", required(json!({ "enum": [long, long, long] }))),
-        ("constants beside an enum", constants(json!({}))),
-        ("constants beside an enum and minimum", constants(json!({ "minimum": 1e17 }))),
-        ("an enum in unions in unions", required(nested)),
-        (
-            "fields that refer to one enum",
-            with_defs(
-                fields(json!({ "$ref": "#/$defs/e" })),
-                json!({ "e": { "enum": numbers(), "minimum": 1e17 } }),
-            ),
-        ),
-        (
-            "fields that refer to a long name",
-            with_defs(
-                fields(json!({ "$ref": "#/$defs/a" })),
-                json!({ "a": { "$ref": format!("#/$defs/{long}") }, &*long: { "type": "string" } }),
-            ),
-        ),
-        (
-            "fields below a long name",
-            required(json!({
-                "properties": { &*long: fields(json!({ "type": "string" })) }, "required": [long],
-            })),
-        ),
-        ("optional fields", json!({ "properties": fields(json!({ "type": "string" }))["properties"] })),
-        ("required names without a schema", json!({ "required": texts(60) })),
-        ("unknown keywords", required(texts(20).into_iter().map(|name| (name, json!(1))).collect())),
-        ("fields of fields", fields(fields(json!({ "type": "boolean" }))["properties"]["f0"].clone())),
-        ("a long list of types", required(json!({ "enum": numbers(), "type": vec!["a"; n / 4] }))),
-        (
-            "fields that refer to a long list of types",
-            with_defs(fields(json!({ "$ref": "#/$defs/t" })), json!({ "t": { "type": vec!["a"; n / 4] } })),
-        ),
-        (
-            "branches that refer to a long description",
-            with_defs(
-                required(json!({ "anyOf": vec![json!({ "$ref": "#/$defs/d" }); n / 32] })),
-                json!({ "d": { "const": 1, "description": long } }),
-            ),
-        ),
-        ("a long description", required(json!({ "type": "boolean", "description": long }))),
-    ]
-}
-
 /// Four units a byte, and the time grows like the work. A small text has a budget of its own.
 #[test]
 fn work_is_linear_in_the_length_of_a_schema() {
     let measured = |n: usize| {
-        let shapes = growing(n).into_iter().map(|(shape, schema)| {
+        let shapes = SCHEMAS.iter().map(|(shape, schema)| {
+            let schema = schema(n);
             let bytes = schema.to_string().len();
             let mut work = Work::of(length(&schema));
             let _ = read_within(&schema, "schema", &mut work);
