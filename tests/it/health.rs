@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use ep_polling::money::MicroUsd;
+use ep_upstream::testing::Script;
 use reqwest::Method;
 use serde_json::json;
 use sqlx::{Connection, SqliteConnection};
@@ -69,6 +71,32 @@ async fn new_polls_are_refused_at_once_while_the_database_is_stalled() {
     sqlx::query("ROLLBACK").execute(&mut other).await.unwrap();
     becomes(&user, "ok").await;
     user.post("/api/poll", &question(json!({}))).await.expect(200);
+}
+
+/// No health check has run before: the call that waits finds out by itself.
+#[tokio::test]
+async fn a_call_that_waits_for_a_stalled_database_is_refused() {
+    let service = Setup::scripted(Script::panel(3)).boot().await;
+    let (id, user) = service.user_with(MicroUsd::STARTER_CREDIT).await;
+    let ask = json!({ "models": ["maker*"], "confidence_threshold": 1 });
+    user.poll(ask.clone()).await.expect(200);
+    let (spent, calls) = (service.settled_cost(id).await, service.upstream().total_calls());
+    let mut other = SqliteConnection::connect(file(&service).to_str().unwrap()).await.unwrap();
+    sqlx::query("BEGIN IMMEDIATE").execute(&mut other).await.unwrap();
+    let (key, body) = ([("idempotency-key", "once")], question(ask.clone()));
+    let (plain, keyed) = tokio::join!(user.poll(ask.clone()), user.post_with("/api/poll", &body, &key));
+    for refused in [plain, keyed] {
+        assert_eq!(refused.header("retry-after"), "5", "{}", refused.text);
+        assert!(refused.text.contains("the database takes too long"), "{}", refused.text);
+        refused.refused(503);
+    }
+    sqlx::query("ROLLBACK").execute(&mut other).await.unwrap();
+    becomes(&user, "ok").await;
+    // The refused poll was not opened, or was closed without a call. The repetition of the other one succeeds.
+    let repeat = async || user.post_with("/api/poll", &body, &key).await.status;
+    until("the repetition succeeds", repeat, |status| *status == 200).await;
+    assert_eq!(service.settled_cost(id).await.micro(), 2 * spent.micro());
+    assert_eq!(service.upstream().total_calls(), 2 * calls);
 }
 
 #[tokio::test]

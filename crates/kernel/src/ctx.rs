@@ -16,7 +16,7 @@ use crate::caller::{Caller, RequestId, UserId};
 use crate::cards::Cards;
 use crate::evaluations::Evaluations;
 use crate::event::{Progress, ProgressSink};
-use crate::executor::{Opener, PollExecutor};
+use crate::executor::{Opener, PollExecutor, stalled};
 use crate::fault::{Fault, Kind};
 use crate::feedback::Feedback;
 use crate::keys::Keys;
@@ -92,8 +92,6 @@ const HEALTH_TTL: Duration = Duration::from_secs(1);
 const HEALTH_TIMEOUT: Duration = Duration::from_millis(500);
 /// Time of failed checks after which the database is stalled.
 const STALLED_AFTER: Duration = Duration::from_secs(10);
-/// Retry delay while the database does not respond in time.
-const RETRY_STALLED: Duration = Duration::from_secs(5);
 
 impl DatabaseHealth {
     /// Creates a check of this store.
@@ -110,10 +108,6 @@ impl DatabaseHealth {
 
     /// Fails if the database cannot be read and written, or takes too long.
     pub async fn check(&self) -> Result<(), Fault> {
-        let too_slow = || {
-            let message = "the database takes too long; try again in a few seconds";
-            Err(Fault::new(Kind::Unavailable, message).retry_after(RETRY_STALLED))
-        };
         let check = async {
             let mut last = self.last.lock().await;
             if let Some(LastCheck { at, result }) = &*last
@@ -122,12 +116,12 @@ impl DatabaseHealth {
                 return result.clone();
             }
             let ping = tokio::time::timeout(HEALTH_TIMEOUT, self.store.ping()).await;
-            let result = ping.map_or_else(|_| too_slow(), |result| Ok(result?));
+            let result = ping.map_or_else(|_| Err(stalled()), |result| Ok(result?));
             *last = Some(LastCheck { at: Instant::now(), result: result.clone() });
             result
         };
         // Another caller's check may be in progress.
-        let result = tokio::time::timeout(HEALTH_TIMEOUT, check).await.unwrap_or_else(|_| too_slow());
+        let result = tokio::time::timeout(HEALTH_TIMEOUT, check).await.unwrap_or_else(|_| Err(stalled()));
         let mut since = self.failing_since.lock().unwrap_or_else(PoisonError::into_inner);
         *since = if result.is_err() { since.or_else(|| Some(Instant::now())) } else { None };
         result

@@ -253,12 +253,20 @@ async fn once(
         (input, fingerprint)
     })
     .await?;
-    match app.idempotency.claim(entry.spec.name, &cx.caller, &key, &fingerprint).await? {
+    let polls = &app.ports.polls;
+    let claiming = app.idempotency.claim(entry.spec.name, &cx.caller, &key, &fingerprint);
+    match polls.unless_stalled(claiming).await?? {
         Claimed::New(claim) => {
             cx.request_ref = Some(claim.request_ref().to_owned());
             let work = bounded(deadline, entry.run(cx, input));
             let result = app.idempotency.keep(&claim, work).await;
-            app.idempotency.finish(claim, &result).await;
+            if result.is_err() && polls.is_stalled() {
+                // A caller that was refused because of it does not wait for it here.
+                let (app, result) = (Arc::clone(&app), result.clone());
+                app.tasks.clone().spawn(async move { app.idempotency.finish(claim, &result).await });
+            } else {
+                app.idempotency.finish(claim, &result).await;
+            }
             result.map(fresh)
         }
         Claimed::Running(request_ref) => Err(still_running(&app, &request_ref).await),

@@ -232,6 +232,11 @@ pub(crate) trait Engine: Send + Sync + 'static {
         async { Ok(true) }
     }
 
+    /// See [`PollStore::stalled_for`](ep_kernel::ports::PollStore::stalled_for).
+    fn stalled_for(&self) -> Duration {
+        Duration::ZERO
+    }
+
     /// See [`PollStore::ping`](ep_kernel::ports::PollStore::ping).
     fn ping(&self) -> impl Future<Output = Result<(), StoreError>> + Send;
 

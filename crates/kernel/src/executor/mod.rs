@@ -20,6 +20,8 @@ pub mod run;
 mod slots;
 mod work;
 
+pub(crate) use opening::stalled;
+
 use std::collections::HashSet;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};

@@ -1,17 +1,33 @@
 //! The opening of polls: one, or several together.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use super::lease::HeldLease;
 use super::slots::Reservation;
 use super::work::{Job, RETRY_AFTER};
 use super::{Billing, OPEN_CHECK_TIMEOUT, Opener, PollExecutor, busy};
-use crate::fault::Fault;
+use crate::fault::{Fault, Kind};
 use crate::ports::{Epoch, NewPoll, Opened, PollRecord, StoreError};
 use ep_polling::money::MicroUsd;
 use ep_polling::plan::Plan;
 use ep_polling::poll_id::PollId;
+use futures::FutureExt;
+use futures::future::BoxFuture;
 use tokio::time::Instant;
+
+/// Time after which a caller no longer waits for a stalled database.
+const STALL: Duration = Duration::from_secs(1);
+/// Interval at which a waiting call reads whether the database is stalled.
+const STALL_CHECK_INTERVAL: Duration = Duration::from_millis(50);
+/// Retry delay while the database does not respond in time.
+const RETRY_STALLED: Duration = Duration::from_secs(5);
+
+/// Returns the fault for a database that does not respond in time.
+pub(crate) fn stalled() -> Fault {
+    Fault::new(Kind::Unavailable, "the database takes too long; try again in a few seconds")
+        .retry_after(RETRY_STALLED)
+}
 
 /// A poll being inserted into the database.
 struct Opening {
@@ -37,7 +53,27 @@ impl PollExecutor {
         opened.into_iter().next().ok_or_else(|| Fault::internal("no poll was opened"))
     }
 
-    /// Opens several polls like [`open`](Self::open), all or none. Their money is set aside together.
+    /// True if the database has been stalled for longer than a caller waits.
+    pub fn is_stalled(&self) -> bool {
+        self.0.polls.stalled_for() >= STALL
+    }
+
+    /// Returns the result of work, or the fault of a stalled database once it has been stalled for a second.
+    pub async fn unless_stalled<T>(&self, work: impl Future<Output = T>) -> Result<T, Fault> {
+        let stalls = async {
+            while !self.is_stalled() {
+                tokio::time::sleep(STALL_CHECK_INTERVAL).await;
+            }
+        };
+        tokio::select! {
+            biased;
+            done = work => Ok(done),
+            () = stalls => Err(stalled()),
+        }
+    }
+
+    /// Opens several polls like [`open`](Self::open), all or none. Their money is set aside together. Callers of a stalled
+    /// database are refused; only rows of batches wait for it.
     pub async fn open_all(&self, plans: Vec<Plan>, opener: Opener) -> Result<Vec<PollId>, Fault> {
         let inner = &self.0;
         let mut openings = Vec::with_capacity(plans.len());
@@ -46,7 +82,20 @@ impl PollExecutor {
         }
         let polls: Vec<NewPoll> = openings.iter().map(|opening| opening.poll.clone()).collect();
         let mut ids = Vec::with_capacity(openings.len());
-        match inner.polls.open_all(&polls, &inner.lease()).await {
+        let (store, lease) = (Arc::clone(&inner.polls), inner.lease());
+        let mut storing = async move { store.open_all(&polls, &lease).await }.boxed();
+        let stored = if opener.batch.is_some() {
+            storing.await
+        } else {
+            match self.unless_stalled(&mut storing).await {
+                Ok(stored) => stored,
+                Err(refused) => {
+                    self.complete_refused(openings, storing);
+                    return Err(refused);
+                }
+            }
+        };
+        match stored {
             Ok(opened) => {
                 for (opening, opened) in std::iter::zip(openings, opened) {
                     match opened {
@@ -133,9 +182,40 @@ impl PollExecutor {
         tokio::time::timeout(within, looking).await.ok()
     }
 
-    /// Keeps looking for a poll after its caller received an error. If the poll was opened after all, it is
-    /// closed without a call to any model, unless a repeated request can find it. If it is found only after
-    /// its lease has ended, it is adopted as usual.
+    /// Waits for the rest of an opening after its callers were refused.
+    fn complete_refused(
+        &self,
+        openings: Vec<Opening>,
+        storing: BoxFuture<'static, Result<Vec<Opened>, StoreError>>,
+    ) {
+        let this = self.clone();
+        self.0.tasks.spawn(async move {
+            match storing.await {
+                Ok(opened) => {
+                    for (opening, opened) in std::iter::zip(openings, opened) {
+                        if let Opened::New { held, notifies } = opened {
+                            this.begin_refused(opening, held, notifies);
+                        }
+                    }
+                }
+                Err(StoreError::Failed(_)) => {
+                    openings.into_iter().for_each(|opening| this.watch_for(opening))
+                }
+                Err(_) => {}
+            }
+        });
+    }
+
+    /// Begins a poll that was opened after its caller received an error: it is closed without a call to any model, unless
+    /// a repeated request can find it.
+    fn begin_refused(&self, opening: Opening, held: Option<MicroUsd>, notifies: bool) {
+        let cancelled = opening.poll.request_ref.is_none();
+        tracing::warn!(poll = %opening.poll.id, cancelled, "poll was opened despite a database failure");
+        self.begin_opened(opening, held, notifies, cancelled);
+    }
+
+    /// Keeps looking for a poll after its caller received an error. If it is found only after its lease has ended, it is
+    /// adopted as usual.
     fn watch_for(&self, opening: Opening) {
         let (this, stopping) = (self.clone(), self.0.tasks.token());
         self.0.tasks.spawn(async move {
@@ -144,9 +224,7 @@ impl PollExecutor {
                 () = stopping.cancelled() => None,
             };
             if let Some(record) = found {
-                let cancelled = opening.poll.request_ref.is_none();
-                tracing::warn!(poll = %record.id, cancelled, "poll was opened despite a database failure");
-                this.begin_opened(opening, record.held, false, cancelled);
+                this.begin_refused(opening, record.held, false);
             }
         });
     }

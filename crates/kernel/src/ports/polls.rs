@@ -311,6 +311,12 @@ pub trait PollStore: Send + Sync {
     /// cannot undo it. [`StoreError::NotFound`] if the poll does not exist or was already deleted.
     async fn delete(&self, id: &PollId, at: Timestamp) -> Result<PollDeletion, StoreError>;
 
+    /// Returns the time for which the only writer has waited for the lock of the database file, or for the disk. Zero if
+    /// there are several writers. Work on a busy machine does not count.
+    fn stalled_for(&self) -> Duration {
+        Duration::ZERO
+    }
+
     /// Fails if the database cannot be read and written.
     async fn ping(&self) -> Result<(), StoreError>;
 }

@@ -87,6 +87,28 @@ async fn a_poll_with_a_failed_response_is_closed_unless_its_request_can_be_repea
     }
 }
 
+/// The transaction of a stalled database may be committed after its caller was refused.
+#[tokio::test(start_paused = true)]
+async fn an_opening_of_a_stalled_database_is_refused_and_its_poll_closed_or_found() {
+    for request_ref in [None, Some("request".to_owned())] {
+        let (case, script, database) = long(10, 1);
+        let replica = Replica::new(1, &database, &script);
+        replica.store.stalled.send_replace(true);
+        let opener =
+            Opener { billing: Billing::Owner, request_ref: request_ref.clone(), ..Opener::default() };
+        let refused = replica.executor.open(case.plan(), opener).await.unwrap_err();
+        assert_eq!(refused.kind(), Kind::Unavailable);
+        assert!(database.rows().is_empty(), "the transaction still waits");
+        replica.store.stalled.send_replace(false);
+        sleep(LEASE).await;
+        let rows: Vec<_> = database.rows().values().cloned().collect();
+        assert!(rows[0].record.settled, "{request_ref:?}");
+        let asked = if request_ref.is_some() { 10 } else { 0 };
+        assert_eq!((rows.len(), rows[0].ballots.len(), called(&script)), (1, asked, asked));
+        assert_eq!(rows[0].captured.unwrap().is_zero(), request_ref.is_none());
+    }
+}
+
 #[tokio::test(start_paused = true)]
 async fn an_unreadable_poll_does_not_prevent_others_from_resuming() {
     let (case, script, database) = long(10, 1);

@@ -349,6 +349,10 @@ impl PollStore for Connection {
             None => Err(StoreError::NotFound("poll")),
         }
     }
+    /// Stalls of tests last for minutes.
+    fn stalled_for(&self) -> Duration {
+        if *self.stalled.borrow() { Duration::from_mins(1) } else { Duration::ZERO }
+    }
     async fn ping(&self) -> Result<(), StoreError> {
         self.up().await
     }

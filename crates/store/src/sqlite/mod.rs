@@ -250,6 +250,10 @@ impl Engine for Sqlite {
             .await
     }
 
+    fn stalled_for(&self) -> Duration {
+        self.writer.stalled_for()
+    }
+
     async fn ping(&self) -> Result<(), StoreError> {
         // The read comes first: it fails once the store is closed, and closing deletes the write-ahead log.
         self.readers.read(|db| db.batch("SELECT 1 FROM accounts LIMIT 1").map_err(sqlite_error)).await?;

@@ -11,7 +11,7 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::{self, JoinHandle};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use ep_kernel::ports::StoreError;
 use tokio::sync::{mpsc, oneshot};
@@ -41,7 +41,23 @@ pub(super) struct Writer {
     timeout: Duration,
     /// True while the WAL holds deleted data, because truncating it failed.
     owes_truncation: AtomicBool,
+    waiting: Waiting,
     thread: Mutex<Option<JoinHandle<()>>>,
+}
+
+/// The moment since which the thread waits for the lock of the file, or for the disk.
+#[derive(Clone, Default)]
+struct Waiting(Arc<Mutex<Option<Instant>>>);
+
+impl Waiting {
+    fn set(&self, since: Option<Instant>) {
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = since;
+    }
+
+    fn elapsed(&self) -> Duration {
+        let since = *self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        since.map_or(Duration::ZERO, |since| since.elapsed())
+    }
 }
 
 enum Message {
@@ -60,10 +76,11 @@ impl Writer {
         durable: bool,
     ) -> std::io::Result<Self> {
         let (queue, messages) = mpsc::channel(QUEUE_CAPACITY);
-        let writer = WriterThread { db, file, synchronous: "", durable };
+        let waiting = Waiting::default();
+        let writer = WriterThread { db, file, synchronous: "", durable, waiting: waiting.clone() };
         let thread = thread::Builder::new().name("sqlite-writer".to_owned());
         let thread = Mutex::new(Some(thread.spawn(move || writer.run(messages))?));
-        Ok(Self { queue, timeout, owes_truncation: AtomicBool::new(false), thread })
+        Ok(Self { queue, timeout, owes_truncation: AtomicBool::new(false), waiting, thread })
     }
 
     /// Runs work in a transaction; returns after its commit or rollback.
@@ -89,6 +106,11 @@ impl Writer {
     /// Returns `true` if a truncation of the WAL failed and none has succeeded since.
     pub(super) fn owes_truncation(&self) -> bool {
         self.owes_truncation.load(Ordering::Relaxed)
+    }
+
+    /// Returns the time for which the thread has waited for the lock of the file, or for the disk.
+    pub(super) fn stalled_for(&self) -> Duration {
+        self.waiting.elapsed()
     }
 
     async fn submit<T>(
@@ -160,6 +182,7 @@ struct WriterThread {
     /// The statement that last set the connection's `synchronous` pragma.
     synchronous: &'static str,
     durable: bool,
+    waiting: Waiting,
 }
 
 /// The messages of one transaction.
@@ -235,11 +258,25 @@ impl WriterThread {
         busy.map(|busy| busy == 0)
     }
 
-    /// Runs the jobs in one transaction.
-    fn transact(&mut self, jobs: &mut [Box<dyn WriteJob>]) -> rusqlite::Result<()> {
+    /// Runs the jobs in one transaction. It begins with the lock of the file, and its end waits for the disk.
+    fn transact(&mut self, jobs: &mut Vec<Box<dyn WriteJob>>) -> rusqlite::Result<()> {
+        self.wait("BEGIN IMMEDIATE")?;
+        jobs.retain(|job| !job.is_abandoned());
+        self.run_jobs(jobs)?;
+        self.wait("COMMIT")
+    }
+
+    /// Runs a statement that can wait for the lock of the file, or for the disk.
+    fn wait(&mut self, statement: &'static str) -> rusqlite::Result<()> {
+        self.waiting.set(Some(Instant::now()));
+        let done = self.db.control(statement);
+        self.waiting.set(None);
+        done
+    }
+
+    fn run_jobs(&mut self, jobs: &mut [Box<dyn WriteJob>]) -> rusqlite::Result<()> {
         let db = &mut self.db;
-        db.control("BEGIN IMMEDIATE")?;
-        let Some((first, others)) = jobs.split_first_mut() else { return db.control("COMMIT") };
+        let Some((first, others)) = jobs.split_first_mut() else { return Ok(()) };
         // Nothing precedes the first job, so it needs no savepoint.
         if !first.run(db) {
             db.control("ROLLBACK")?;
@@ -252,7 +289,7 @@ impl WriterThread {
             }
             db.control("RELEASE job")?;
         }
-        db.control("COMMIT")
+        Ok(())
     }
 
     fn set_durability(&mut self, durability: Durability) -> rusqlite::Result<()> {

@@ -192,6 +192,10 @@ impl<E: Engine> PollStore for Database<E> {
         reputation::delete_poll(self, id, at).await
     }
 
+    fn stalled_for(&self) -> Duration {
+        self.0.stalled_for()
+    }
+
     async fn ping(&self) -> Result<(), StoreError> {
         self.0.ping().await
     }
