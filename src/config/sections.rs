@@ -58,6 +58,7 @@ pub struct Content {
 pub struct Database {
     pub url: SecretString,
     pub max_stored_mib: u32,
+    pub stalled_after_ms: u64,
 }
 
 #[derive(Debug, Clone, Deserialize)]

@@ -30,6 +30,7 @@ pub(super) const VARIABLES: &[(&str, &str, &str)] = &[
     ("EP_CONTENT_AI_TRAIN", "content", "ai_train"),
     ("EP_DATABASE_URL", "database", "url"),
     ("EP_MAX_STORED_MIB", "database", "max_stored_mib"),
+    ("EP_STALLED_AFTER_MS", "database", "stalled_after_ms"),
     ("EP_UPSTREAM_URL", "upstream", "url"),
     ("EP_UPSTREAM_API_KEY", "upstream", "api_key"),
     ("EP_DEMO", "upstream", "demo"),

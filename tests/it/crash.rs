@@ -34,6 +34,8 @@ pub async fn started(
         .env("EP_LOG_FORMAT", "json")
         .env("EP_RATE_LIMIT_PER_MINUTE", "0");
     command.env("EP_RATE_LIMIT_ANONYMOUS_PER_MINUTE", "0").env("EP_LEASE_MS", lease_ms.to_string());
+    // Other tests and builds keep the disk busy.
+    command.env("EP_STALLED_AFTER_MS", "15000");
     if let Some(url) = database {
         command.env("EP_DATABASE_URL", url);
     }

@@ -76,7 +76,7 @@ async fn new_polls_are_refused_at_once_while_the_database_is_stalled() {
 /// No health check has run before: the call that waits finds out by itself.
 #[tokio::test]
 async fn a_call_that_waits_for_a_stalled_database_is_refused() {
-    let service = Setup::scripted(Script::panel(3)).boot().await;
+    let service = Setup::scripted(Script::panel(3)).with("EP_STALLED_AFTER_MS", "1000").boot().await;
     let (id, user) = service.user_with(MicroUsd::STARTER_CREDIT).await;
     let ask = json!({ "models": ["maker*"], "confidence_threshold": 1 });
     user.poll(ask.clone()).await.expect(200);

@@ -121,6 +121,7 @@ pub async fn service(config: &Config, environment: Environment) -> anyhow::Resul
         running: config.polls.max_running,
         waiting: config.polls.max_waiting,
         of_batches: config.polls.max_batch_rows,
+        stalled_after: Duration::from_millis(config.database.stalled_after_ms),
     };
     let ports = executor::Ports {
         polls: store.polls(),

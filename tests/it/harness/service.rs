@@ -190,6 +190,8 @@ impl Service {
             ("EP_RATE_LIMIT_RESULTS_PER_MINUTE", "0".into()),
             ("EP_RATE_LIMIT_PUBLIC_PER_MINUTE", "0".into()),
             ("EP_CONFIG", "/dev/null".into()),
+            // Other tests and builds keep the disk busy.
+            ("EP_STALLED_AFTER_MS", "15000".into()),
         ];
         variables.extend(upstream.iter().map(|upstream| ("EP_UPSTREAM_URL", upstream.base_url())));
         variables.extend(database.iter().map(|database| ("EP_DATABASE_URL", database.url().to_owned())));

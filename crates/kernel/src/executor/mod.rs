@@ -69,6 +69,8 @@ struct Inner {
     worker: String,
     lease: Duration,
     deadline: Duration,
+    /// See [`PollLimits::stalled_after`].
+    stalled_after: Duration,
     slots: Slots,
     /// Slots of the polls of batches, so that no other poll waits for them.
     batch_slots: Slots,
@@ -152,6 +154,7 @@ impl PollExecutor {
             worker,
             lease,
             deadline,
+            stalled_after: limits.stalled_after,
             slots: Slots::new(limits, POLL_GAUGES),
             batch_slots: Slots::new(limits.for_batches(), BATCH_GAUGES),
             running: live::RunningPolls::default(),

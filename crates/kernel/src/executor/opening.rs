@@ -16,8 +16,6 @@ use futures::FutureExt;
 use futures::future::BoxFuture;
 use tokio::time::Instant;
 
-/// Time after which a caller no longer waits for a stalled database.
-const STALL: Duration = Duration::from_secs(1);
 /// Interval at which a waiting call reads whether the database is stalled.
 const STALL_CHECK_INTERVAL: Duration = Duration::from_millis(50);
 /// Retry delay while the database does not respond in time.
@@ -53,12 +51,14 @@ impl PollExecutor {
         opened.into_iter().next().ok_or_else(|| Fault::internal("no poll was opened"))
     }
 
-    /// True if the database has been stalled for longer than a caller waits.
+    /// True if the database has been stalled for longer than a caller waits ([`PollLimits::stalled_after`]).
+    ///
+    /// [`PollLimits::stalled_after`]: super::PollLimits::stalled_after
     pub fn is_stalled(&self) -> bool {
-        self.0.polls.stalled_for() >= STALL
+        self.0.polls.stalled_for() >= self.0.stalled_after
     }
 
-    /// Returns the result of work, or the fault of a stalled database once it has been stalled for a second.
+    /// Returns the result of work, or the fault of a stalled database once it has been stalled for longer than a caller waits.
     pub async fn unless_stalled<T>(&self, work: impl Future<Output = T>) -> Result<T, Fault> {
         let stalls = async {
             while !self.is_stalled() {

@@ -5,6 +5,7 @@
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use tokio::sync::oneshot;
 
@@ -19,18 +20,20 @@ pub struct PollLimits {
     pub waiting: usize,
     /// Maximum running polls of batches, besides the others.
     pub of_batches: usize,
+    /// Time after which callers no longer wait for a database that cannot be written.
+    pub stalled_after: Duration,
 }
 
 impl PollLimits {
     /// Returns the limits of the polls of batches. A row has several polls at most, so its polls may wait for each other.
     pub(super) const fn for_batches(self) -> Self {
-        Self { running: self.of_batches, waiting: 32 * self.of_batches, of_batches: 0 }
+        Self { running: self.of_batches, waiting: 32 * self.of_batches, of_batches: 0, ..self }
     }
 }
 
 impl Default for PollLimits {
     fn default() -> Self {
-        Self { running: 200, waiting: 1000, of_batches: 100 }
+        Self { running: 200, waiting: 1000, of_batches: 100, stalled_after: Duration::from_secs(1) }
     }
 }
 

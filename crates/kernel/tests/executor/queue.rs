@@ -13,7 +13,8 @@ use tokio::time::{Instant, sleep};
 use super::memory::{DEADLINE, Database, LEASE, Replica};
 use super::scripted::{Case, Script};
 
-const LIMITS: PollLimits = PollLimits { running: 1, waiting: 4, of_batches: 0 };
+const LIMITS: PollLimits =
+    PollLimits { running: 1, waiting: 4, of_batches: 0, stalled_after: Duration::from_secs(1) };
 
 /// Polls that take fifteen seconds.
 fn case() -> (Case, Arc<Script>, Arc<Database>) {
