@@ -199,7 +199,9 @@ impl PollExecutor {
                     }
                 }
                 Err(StoreError::Failed(_)) => {
-                    openings.into_iter().for_each(|opening| this.watch_for(opening))
+                    for opening in openings {
+                        this.watch_for(opening);
+                    }
                 }
                 Err(_) => {}
             }
