@@ -110,10 +110,14 @@ class Container:
         return [where for _, where, kind, flags, *_ in mounts if kind not in kernel and "rw" in flags.split(",")]
 
     def stop(self):
-        """Sends SIGTERM. Returns the exit code and the seconds until the end."""
+        """Sends SIGTERM. Returns the exit code and the seconds until the process has ended, which podman learns later."""
         began = time.monotonic()
         self.podman("kill", "--signal", "TERM", self.name)
-        return int(self.podman("wait", self.name)), round(time.monotonic() - began, 1)
+        while Path(f"/proc/{self.pid}").exists():
+            assert time.monotonic() < began + 60, f"{self.name} does not end"
+            time.sleep(0.05)
+        seconds = round(time.monotonic() - began, 1)
+        return int(self.podman("wait", self.name)), seconds
 
 
 def lives(podman, volume, user):
