@@ -309,7 +309,7 @@ mod tests {
         /// lost.
         #[test]
         fn slots_are_neither_lost_nor_doubled(steps in prop::collection::vec((0..4_u8, any::<u8>()), 1..120)) {
-            let slots = Slots::new(PollLimits { running: 3, waiting: 12, of_batches: 0 }, GAUGES);
+            let slots = Slots::new(PollLimits { running: 3, waiting: 12, ..PollLimits::default() }, GAUGES);
             let mut reservations: Vec<Reservation> = Vec::new();
             for (who, choice) in steps {
                 if who == 3 && !reservations.is_empty() {
