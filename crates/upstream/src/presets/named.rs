@@ -34,8 +34,8 @@ impl Matches {
     fn of(names: &ModelNames, models: &[ListedModel], or_base: bool) -> Self {
         let names = names.as_slice();
         let mut known = vec![false; names.len()];
-        let (mut whole, mut patterns): (HashMap<String, Vec<usize>>, Vec<(usize, Pattern)>) =
-            Default::default();
+        let mut whole: HashMap<String, Vec<usize>> = HashMap::new();
+        let mut patterns: Vec<(usize, Pattern)> = Vec::new();
         for (index, name) in names.iter().enumerate() {
             if name.contains('*') {
                 patterns.push((index, Pattern::from(name.clone())));
