@@ -113,7 +113,8 @@ async fn long_questions_are_asked_by_every_protocol() {
     assert_eq!(asked(&client, &called["structuredContent"]["poll_id"]).await, long);
     let params = json!({ "name": "poll_question", "arguments": input, "_meta": { "progressToken": 1 } });
     let reply = client.rpc("/api/mcp", "tools/call", params).await;
-    let last = reply.text.lines().filter_map(|line| line.strip_prefix("data: ")).last().unwrap_or_default();
+    let mut data = reply.text.lines().rev().filter_map(|line| line.strip_prefix("data: "));
+    let last = data.next().unwrap_or_default();
     let last: Value = serde_json::from_str(last).unwrap();
     assert_eq!(asked(&client, &last["result"]["structuredContent"]["poll_id"]).await, long);
 

@@ -347,7 +347,7 @@ mod tests {
         let mut scans = Scans::of(0);
         let text = "Use {name} and {\"properties\": {}}, not {this: one} or {\"properties\": []}.";
         let found = schemas(text, &mut scans).unwrap();
-        assert_eq!(found, [15..33], "{found:?}");
+        assert!(matches!(&*found, [only] if *only == (15..33)), "{found:?}");
         assert!(scans.ends.used() < 2 * text.len(), "{}", scans.ends.used());
     }
 
