@@ -9,6 +9,8 @@ const answerText = () => answer.textContent.replace(/\s+/g, ' ').trim()
 if (article) {
   const bars = [...article.querySelectorAll('.bars > li')]
   const seats = [...article.querySelectorAll('.chamber > .seat')]
+  // The answer of each option, in its size.
+  const leads = [...article.querySelectorAll('.room > strong')]
   const count = article.querySelector('.rest text')
   const live = article.querySelector('.live')
   const progress = document.getElementById('progress')
@@ -65,6 +67,7 @@ if (article) {
     const even = all ? ['Even', `after ${votes}`] : ['Asking', `the ${voters}`]
     const [text, score] = leader < 0 ? even : [vote.leader, `leads with ${counts[leader]} of ${all} ${voters}`]
     answer.className = leader < 0 ? 'answer' : `answer ${option(leader)}`
+    answer.querySelector('strong').className = leader < 0 ? '' : leads[leader].className
     answer.querySelector('bdi').textContent = text
     answer.querySelector('span').textContent = score
     say(`${answerText()}. ${vote.answered} of up to ${vote.roster_size} models have responded.`)

@@ -125,18 +125,10 @@ addEventListener('DOMContentLoaded', () => {
       }, 2000)
     })
   }
-  for (const time of document.querySelectorAll('time[datetime]')) {
+  // The text of a time stays the day: another one could wrap, and move the page.
+  for (const time of document.querySelectorAll('time[title]')) {
     const at = new Date(time.dateTime)
-    if (!Number.isNaN(at.valueOf())) {
-      const local = at.toLocaleString('en-GB', { dateStyle: 'long', timeStyle: 'short' })
-      // A time with a title is a day in a table.
-      if (time.title) {
-        time.title = local
-        continue
-      }
-      time.title = time.textContent
-      time.textContent = local
-    }
+    if (!Number.isNaN(at.valueOf())) time.title = at.toLocaleString('en-GB', { dateStyle: 'long', timeStyle: 'short' })
   }
   // One menu is open at a time.
   const menus = [...document.querySelectorAll('details.menu, details.voters')]

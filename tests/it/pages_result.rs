@@ -90,12 +90,31 @@ async fn results_in_every_state_are_pages_to_share() {
     ] {
         states.insert(name.to_owned(), asked(&service, &client, &votes, size, members).await.into());
     }
+    let drinks = [("شاي", 26), ("قهوة", 15), ("ماء", 9)];
+    let rtl = json!({ "question": "أي مشروب أنسب للاجتماعات الطويلة في المكتب؟" });
+    states.insert("rtl".to_owned(), asked(&service, &client, &drinks, 50, rtl).await.into());
+    let mut frames = serde_json::Map::new();
+    for (name, word, count) in
+        [("two-wordy", "conditions ", 2), ("wordy", "conditions ", 10), ("wide", "漢字", 4)]
+    {
+        let options: Vec<String> = (0..count)
+            .map(|n| {
+                format!("{n} {}", word.repeat(20)).chars().take(200).collect::<String>().trim().to_owned()
+            })
+            .collect();
+        let votes: Vec<(&str, usize)> =
+            options.iter().zip(1..).map(|(option, n)| (option.as_str(), n)).collect();
+        let members = json!({ "question": "Which of these is right? ".repeat(5).trim() });
+        let size = votes.iter().map(|(_, count)| count).sum();
+        frames.insert(name.to_owned(), asked(&service, &client, &votes, size, members).await.into());
+    }
     states.insert("close".to_owned(), close(&service, &client).await.into());
     let simulated = Setup::demo().boot().await;
     let body = json!({ "question": "Is a hot dog a sandwich?", "options": ["Yes", "No"] });
     let poll = simulated.anonymous().post("/api/poll", &body).await.expect(200);
     let given = json!({
         "states": states,
+        "frames": frames,
         "question": long.trim(),
         "cookie": service.cookie(user).await,
         "simulated": format!("{}/results/{}", simulated.url, poll["poll_id"].as_str().unwrap()),
@@ -124,6 +143,21 @@ async fn running_polls_are_followed_in_many_tabs() {
     let service = setup.boot().await;
     let given =
         json!({ "running": running(&service, 7).await, "screenshots": std::env::var("EP_SCREENSHOTS").ok() });
+    walked_by("result.mjs", &service, given, |line| {
+        if let Some(calls) = line.strip_prefix("release ") {
+            service.upstream().release(calls.parse().unwrap());
+        }
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn running_poll_does_not_move_its_page() {
+    let script = Script { held: true, ..Script::divided_panel(40) };
+    let patient = [("EP_UPSTREAM_TIMEOUT_MS", "170000"), ("EP_POLL_DEADLINE_MS", "180000")];
+    let setup = patient.iter().fold(Setup::scripted(script), |setup, (name, value)| setup.with(name, *value));
+    let service = setup.boot().await;
+    let given = json!({ "growing": running(&service, 1).await[0] });
     walked_by("result.mjs", &service, given, |line| {
         if let Some(calls) = line.strip_prefix("release ") {
             service.upstream().release(calls.parse().unwrap());

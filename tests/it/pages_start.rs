@@ -298,3 +298,21 @@ async fn example_is_polled_once() {
     assert!(client.get("/").await.text.contains(&format!("/results/{}", &shown[..22])));
     assert!(page.header("link").contains("rel=\"service-desc\""));
 }
+
+#[tokio::test]
+async fn featured_poll_says_how_many_models_were_asked() {
+    let first = Setup::scripted(Script::panel(20)).boot().await;
+    let (_, owner) = first.user_with(MicroUsd::new(5_000_000)).await;
+    let poll = owner.poll(json!({ "confidence_threshold": 0.8 })).await.expect(200);
+    let id = poll["poll_id"].as_str().unwrap();
+    let result = first.anonymous().get(&format!("/api/results/{id}")).await.expect(200);
+    let service = Setup::scripted(Script::panel(20))
+        .with("EP_DATA_DIR", first.data.path().display().to_string())
+        .with("EP_FEATURED_POLLS", id)
+        .boot()
+        .await;
+    let page = service.anonymous().get("/").await.text;
+    let featured = page.split("<section class=\"featured\"").nth(1).unwrap();
+    let kicker = featured.split("<p class=\"kicker\">").nth(1).unwrap().split('<').next().unwrap();
+    assert_eq!(kicker, format!("{} models were asked", result["models_requested"]));
+}

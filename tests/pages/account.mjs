@@ -6,7 +6,7 @@ import { mkdir } from 'node:fs/promises'
 import { createRequire } from 'node:module'
 import { join } from 'node:path'
 import { HtmlValidate } from 'html-validate'
-import { browser, run, violations } from './browser.mjs'
+import { assertFocusUncovered, browser, run, violations } from './browser.mjs'
 
 const { generatePrivateKey, privateKeyToAccount } = createRequire(new URL('../counterparts/package.json', import.meta.url))('viem/accounts')
 
@@ -363,6 +363,10 @@ const CHECKS = {
     await holds(visitor, 'dashboard')
     await everywhere(visitor)
     await byKeyboard(visitor, 'dashboard')
+    await page.setViewportSize({ width: 375, height: 667 })
+    await open(page, '/dashboard')
+    await assertFocusUncovered(page, 'dashboard')
+    await page.setViewportSize({ width: 1280, height: 900 })
     await open(page, '/dashboard')
 
     // A browser that has cached a result does not show it after the deletion.

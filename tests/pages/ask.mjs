@@ -124,6 +124,21 @@ const CHECKS = {
     assert.match(await limit.innerText(), /^1 of the lines .* 5 options/)
     await close()
   },
+  async 'the choice of a panel is in view as soon as it opens'() {
+    for (const options of [{}, STILL]) {
+      for (const [width, height] of [[1280, 720], [1280, 600], [375, 812], [375, 667], [320, 568]]) {
+        const { page, panels, close } = await open('/', { ...options, viewport: { width, height } })
+        await panels.click()
+        const box = await page.locator('.choice-of-panel').boundingBox()
+        assert.ok(box.y >= 0 && box.y + box.height <= height && box.height >= 150, `${width} by ${height}: ${JSON.stringify(box)}`)
+        assert.ok(box.x >= 0 && box.x + box.width <= width, `${width} by ${height}: ${JSON.stringify(box)}`)
+        // All panels are reached, by scrolling if there is less room.
+        await page.getByLabel('Thorough').check()
+        assert.match(await panels.innerText(), /^Thorough/)
+        await close()
+      }
+    }
+  },
   async 'limits are shown before they are exceeded'() {
     const { page, question, option, limit, panels, close } = await open('/')
     await question.fill('x'.repeat(900))

@@ -1,5 +1,6 @@
 // A browser for the checks of pages, and the rules that hold for each of them.
 import assert from 'node:assert/strict'
+import { setTimeout as sleep } from 'node:timers/promises'
 import axe from 'axe-core'
 import { chromium } from 'playwright-core'
 
@@ -52,6 +53,71 @@ export async function assertAccessible(page, label) {
   const { wide, width } = await page.evaluate(() => ({ wide: document.documentElement.scrollWidth, width: innerWidth }))
   assert.ok(wide <= width, `${label} is ${wide} wide at ${width}`)
   assert.deepEqual(await violations(page), [], `axe on ${label}`)
+}
+
+/** The elements that are wider than the window, apart from those that scroll by themselves. */
+export function tooWide() {
+  const width = document.documentElement.clientWidth
+  if (document.documentElement.scrollWidth <= width) return []
+  return [...document.querySelectorAll('body *')]
+    .filter((element) => element.getBoundingClientRect().right > width + 1)
+    .map((element) => element.outerHTML.slice(0, 80))
+}
+
+export const LARGEST_SHIFT = 0.02
+const LATE_MS = 400
+
+/** Collects the layout shifts of a page in `window.moves`. */
+export const watchMoves = (page) => page.addInitScript(() => {
+  window.moves = []
+  new PerformanceObserver((list) => {
+    for (const { value, sources } of list.getEntries()) window.moves.push([value, ...sources.map(({ node }) => node?.outerHTML?.slice(0, 80) ?? node?.nodeName)])
+  }).observe({ type: 'layout-shift', buffered: true })
+})
+
+/** Fails if a page has moved too far (layout shift). */
+export async function assertUnmoved(page, label) {
+  const moves = await page.evaluate(() => window.moves)
+  const sum = moves.reduce((sum, [value]) => sum + value, 0)
+  assert.ok(sum <= LARGEST_SHIFT, `${label} moves by ${sum}: ${JSON.stringify(moves)}`)
+}
+
+/** Fails if a page moves while it loads. Fonts and modules come late, so that the page is drawn without them. */
+export async function assertStill(base, path, options) {
+  const { page, close } = await open(base, '/robots.txt', options)
+  await page.route(/\.(woff2|js)/, async (route) => {
+    // The header has this script, without which nothing is drawn.
+    if (!/theme[^/]*\.js/.test(route.request().url())) await sleep(LATE_MS)
+    await route.continue()
+  })
+  await watchMoves(page)
+  await page.goto(base + path)
+  await page.evaluate(() => document.fonts.ready)
+  await sleep(LATE_MS)
+  await assertUnmoved(page, `${path} at ${options.viewport.width}`)
+  await close().catch((error) => assert.match(error.message, /status of 4/))
+}
+
+/** Fails if something covers an element that gets the focus by the Tab key (WCAG 2.2, 2.4.11). */
+export async function assertFocusUncovered(page, label) {
+  const covered = () => {
+    const focused = document.activeElement
+    if (focused === document.body) return 'end'
+    const { left, top, width, height } = focused.getClientRects()[0] ?? {}
+    if (!width) return null
+    const [x, y] = [left + width / 2, top + height / 2]
+    // Taller than the window, or reached by its label.
+    if (y < 0 || y > innerHeight || Number(getComputedStyle(focused).opacity) === 0) return null
+    const shown = document.elementFromPoint(x, y)
+    const belongs = !shown || focused.contains(shown) || shown.contains(focused)
+    return belongs ? null : `${focused.outerHTML.slice(0, 80)} is covered by ${shown.outerHTML.slice(0, 80)}`
+  }
+  for (let stop = 0; stop < 200; stop++) {
+    await page.keyboard.press('Tab')
+    const found = await page.evaluate(covered)
+    if (found === 'end') return
+    assert.equal(found, null, label)
+  }
 }
 
 /** Runs the checks in order, and says how long each took and how many hold. */

@@ -3,11 +3,10 @@
 import assert from 'node:assert/strict'
 import { mkdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { HtmlValidate } from 'html-validate'
 import stylelint from 'stylelint'
-import { assertAccessible, open as opened, run } from './browser.mjs'
+import { assertAccessible, assertFocusUncovered, assertStill, open as opened, run, tooWide } from './browser.mjs'
 
 const [base, given = '{}'] = process.argv.slice(2)
 const { paths = [], live, hostile = [], screenshots } = JSON.parse(given)
@@ -46,39 +45,6 @@ async function enlarged(path) {
   await page.evaluate(() => { document.documentElement.style.fontSize = '200%' })
   assert.deepEqual(await page.evaluate(tooWide), [], `${path} scrolls sideways`)
   await close()
-}
-
-/** The elements that are wider than the window, apart from those that scroll by themselves. */
-function tooWide() {
-  const width = document.documentElement.clientWidth
-  if (document.documentElement.scrollWidth <= width) return []
-  return [...document.querySelectorAll('body *')]
-    .filter((element) => element.getBoundingClientRect().right > width + 1)
-    .map((element) => element.outerHTML.slice(0, 80))
-}
-
-const LARGEST_SHIFT = 0.02
-const FONT_MS = 400
-
-/** Returns how far a page moves while it loads (layout shift). Its fonts come late, so that the others are seen. */
-async function moved(path, viewport) {
-  const { page, close } = await open('/robots.txt', { viewport })
-  await page.route('**/*.woff2*', async (route) => {
-    await sleep(FONT_MS)
-    await route.continue()
-  })
-  await page.addInitScript(() => {
-    window.moves = []
-    new PerformanceObserver((list) => {
-      for (const { value, sources } of list.getEntries()) window.moves.push([value, ...sources.map(({ node }) => node?.outerHTML?.slice(0, 80) ?? node?.nodeName)])
-    }).observe({ type: 'layout-shift', buffered: true })
-  })
-  await page.goto(base + path)
-  await page.evaluate(() => document.fonts.ready)
-  await sleep(FONT_MS)
-  const moves = await page.evaluate(() => window.moves)
-  await close().catch((error) => assert.match(error.message, /status of 4/))
-  return { sum: moves.reduce((sum, [value]) => sum + value, 0), moves }
 }
 
 async function valid(path) {
@@ -139,10 +105,7 @@ const CHECKS = {
   async 'no page moves while it loads'() {
     for (const path of paths) {
       // At the same time: most of it is waiting.
-      await Promise.all([1440, 375].map(async (width) => {
-        const { sum, moves } = await moved(path, { width, height: 812 })
-        assert.ok(sum <= LARGEST_SHIFT, `${path} moves by ${sum} at ${width}: ${JSON.stringify(moves)}`)
-      }))
+      await Promise.all([1440, 375].map((width) => assertStill(base, path, { viewport: { width, height: 812 } })))
     }
   },
   async 'models are found by words, with a script and without one'() {
@@ -236,6 +199,13 @@ const CHECKS = {
   },
   async 'every page is used by keyboard alone'() {
     for (const path of paths) await byKeyboard(path)
+  },
+  async 'nothing covers the focus on a phone'() {
+    for (const path of paths) {
+      const { page, close } = await open(path, { viewport: { width: 375, height: 667 } })
+      await assertFocusUncovered(page, path)
+      await close().catch((error) => assert.match(error.message, /status of 404/))
+    }
   },
   async 'the stylesheet is valid'() {
     const code = await readFile(here('../../assets/style.css'), 'utf8')

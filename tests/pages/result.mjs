@@ -1,13 +1,14 @@
-// Checks the page of a poll in every state. Arguments: the service's URL, then as JSON: `states`, paths by name;
-// `question`, the text of the long one; `cookie` of the private poll's owner; `simulated`, the URL of a simulated poll;
-// `running`, paths of polls whose calls the test releases; `screenshots`, a folder.
+// Checks the page of a poll in every state. Arguments: the service's URL, then as JSON: `states`, paths by name; `frames`,
+// more paths of polls with long texts; `question`, the text of the long one; `cookie` of the private poll's owner;
+// `simulated`, the URL of a simulated poll; `running`, paths of polls whose calls the test releases; `growing`, the path of
+// one such poll; `screenshots`, a folder.
 import assert from 'node:assert/strict'
 import { mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
-import { assertAccessible, browser, open, run } from './browser.mjs'
+import { assertAccessible, assertFocusUncovered, assertStill, assertUnmoved, browser, open, run, watchMoves } from './browser.mjs'
 
 const [base, given = '{}'] = process.argv.slice(2)
-const { states, question, cookie, simulated, running, screenshots } = JSON.parse(given)
+const { states, frames, question, cookie, simulated, running, growing, screenshots } = JSON.parse(given)
 const WAIT_MS = 30_000
 
 const owned = { extraHTTPHeaders: cookie ? { cookie } : {} }
@@ -214,6 +215,93 @@ const FINISHED = {
     await picture(page, 'forced-colours')
     await close()
   },
+  async 'every seat of a large panel has its letter on a phone'() {
+    for (const name of ['many', 'ten', 'budget']) {
+      for (const width of [375, 320]) {
+        const { page, close } = await state(name, { viewport: { width, height: 812 } })
+        const keys = await page.locator('.bars > li').evaluateAll((bars) => Object.fromEntries(bars.map((bar) => [bar.className.match(/option-\d+/)[0], bar.querySelector('.key').textContent])))
+        const seats = await page.locator('.chamber > .seat[class*="option-"]').evaluateAll((seats) => seats.map((seat) => {
+          const letter = seat.querySelector('text')
+          const [shape, text] = [seat.querySelector('circle'), letter].map((part) => part.getBoundingClientRect())
+          const middle = [(text.left + text.right) / 2 - (shape.left + shape.right) / 2, (text.top + text.bottom) / 2 - (shape.top + shape.bottom) / 2]
+          return { option: seat.getAttribute('class').match(/option-\d+/)[0], key: letter.textContent, visible: letter.checkVisibility() && text.width > 0, size: text.height, off: Math.hypot(...middle) / shape.width }
+        }))
+        assert.ok(seats.length > 0, name)
+        for (const { option, key, visible, size, off } of seats) {
+          assert.ok(visible && key === keys[option] && size > 8 && off < 0.15, `${name} at ${width}: ${JSON.stringify({ option, key, visible, size, off })}`)
+        }
+        await close()
+      }
+    }
+  },
+  async 'the focus of a seat surrounds this seat alone'() {
+    for (const name of ['won', 'many']) {
+      const { page, close } = await state(name)
+      await page.locator('.seat[tabindex="0"]').focus()
+      await page.keyboard.press('ArrowRight')
+      const { seat, focus, outline } = await page.evaluate(() => {
+        const focused = document.activeElement
+        const width = (element) => element.getBoundingClientRect().width
+        return { seat: width(focused.querySelector('circle')), focus: width(focused), outline: getComputedStyle(focused).outlineStyle }
+      })
+      assert.notEqual(outline, 'none')
+      assert.ok(focus <= 1.3 * seat, `${name}: the focus of a seat ${seat} wide is ${focus} wide`)
+      await close()
+    }
+  },
+  async 'a frame shows the whole poll'() {
+    for (const [name, path] of Object.entries({ ...states, ...frames }).filter(([name]) => name !== 'private')) {
+      for (const most of [undefined, 400, 320]) {
+        const described = new URL('/oembed', base)
+        described.searchParams.set('url', base + path)
+        if (most) described.searchParams.set('maxwidth', most)
+        const { width, height } = await (await fetch(described)).json()
+        const { page, close } = await open(base, path.replace('/results/', '/embed/'), { viewport: { width, height } })
+        await page.evaluate(() => document.fonts.ready)
+        const [whole, end] = await page.evaluate(() => [document.documentElement.scrollHeight, document.querySelector('.result > :last-child').getBoundingClientRect().bottom])
+        assert.ok(whole <= height, `${name}: a frame of ${width} by ${height} shows ${whole}`)
+        assert.ok(end > 0.75 * height, `${name}: a frame of ${width} by ${height} is filled to ${end}`)
+        await picture(page, `${name}-frame-${width}`)
+        await close()
+      }
+    }
+  },
+  async 'a poll from right to left begins at the right'() {
+    for (const width of [1280, 375]) {
+      for (const path of [states.rtl, states.rtl.replace('/results/', '/embed/')]) {
+        const { page, close } = await open(base, path, { viewport: { width, height: 900 } })
+        const edges = await page.evaluate(() => {
+          const right = (node) => {
+            const range = document.createRange()
+            range.selectNodeContents(node)
+            return Math.round(range.getBoundingClientRect().right)
+          }
+          const [article, bars] = ['article', '.bars'].map((part) => Math.round(document.querySelector(part).getBoundingClientRect().right))
+          return {
+            headline: ['h1', '#answer', '.kicker'].map((part) => document.querySelector(part)).filter(Boolean).map((node) => right(node) - article),
+            options: [...document.querySelectorAll('.bars bdi')].map((node) => right(node) - bars),
+            score: getComputedStyle(document.querySelector('#answer > span')).direction,
+          }
+        })
+        assert.ok([...edges.headline, ...edges.options].every((off) => Math.abs(off) <= 2), `${path} at ${width}: ${JSON.stringify(edges)}`)
+        assert.equal(edges.score, 'ltr')
+        await close()
+      }
+    }
+  },
+  async 'no state moves while it loads'() {
+    for (const name of Object.keys(states)) {
+      const options = name === 'private' ? owned : {}
+      await Promise.all([[1440, 900], [375, 667], [320, 568]].map(([width, height]) => assertStill(base, states[name], { ...options, viewport: { width, height } })))
+    }
+  },
+  async 'nothing covers the focus on a phone'() {
+    for (const name of ['won', 'many', 'failures']) {
+      const { page, close } = await state(name, { viewport: { width: 375, height: 667 } })
+      await assertFocusUncovered(page, name)
+      await close()
+    }
+  },
   async 'nothing moves for those who asked for less motion'() {
     const { page, close } = await state('won', { reducedMotion: 'reduce' })
     const moving = await page.evaluate(() => [...document.querySelectorAll('main *')]
@@ -316,4 +404,28 @@ const RUNNING = {
   },
 }
 
-await run(running ? RUNNING : FINISHED)
+/** A page that follows a poll at this width. */
+async function followed(width) {
+  const opened = await open(base, growing, { before: watchMoves, viewport: { width, height: 667 } })
+  await opened.page.waitForFunction(() => document.querySelector('.live').textContent === 'Voting now')
+  return { ...opened, width }
+}
+
+const GROWING = {
+  async 'a running poll does not move while it grows'() {
+    const pages = await Promise.all([1280, 375, 320].map(followed))
+    for (let turn = 0; turn < 3; turn++) {
+      const before = (await live(pages[0].page)).bars
+      release(3)
+      for (const { page } of pages) {
+        await page.waitForFunction((before) => [...document.querySelectorAll('.votes')].reduce((sum, { textContent }) => sum + Number(textContent), 0) > before, before, { timeout: WAIT_MS })
+      }
+    }
+    for (const { page, width, close } of pages) {
+      await assertUnmoved(page, `the running poll at ${width}`)
+      await close()
+    }
+  },
+}
+
+await run(growing ? GROWING : running ? RUNNING : FINISHED)

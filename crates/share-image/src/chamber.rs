@@ -43,15 +43,6 @@ impl Place {
         (f64::from(self.x) / 10.0, f64::from(self.y) / 10.0)
     }
 
-    /// Returns the position in the same direction at a distance from the outer edge of the chamber.
-    pub fn outside(self, distance: f64) -> (f64, f64) {
-        let (x, y) = self.position();
-        let half = WIDTH / 2.0;
-        let (right, up) = (x - half, half - y);
-        let scale = (half + distance) / right.hypot(up).max(1.0);
-        (half + right * scale, half - up * scale)
-    }
-
     /// Returns the base line of a letter of this size in the middle of the seat.
     pub fn base_line(self, size: f64) -> String {
         tenths(self.y + (size * 3.6).round() as i32)
@@ -138,13 +129,6 @@ mod tests {
                 }
             }
         }
-    }
-
-    #[test]
-    fn a_position_outside_has_the_direction_of_its_seat() {
-        let three = Chamber::new(3);
-        assert_eq!(three.places[1].outside(16.0), (320.0, -16.0));
-        assert_eq!(three.places[2].outside(16.0), (656.0, 320.0));
     }
 
     #[test]

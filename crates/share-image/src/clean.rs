@@ -71,6 +71,12 @@ pub fn is_rtl(text: &str) -> bool {
     unicode_bidi::get_base_direction(text) == unicode_bidi::Direction::Rtl
 }
 
+/// Returns `true` if some character of a text reads from right to left (UAX 9, classes R and AL).
+pub fn has_rtl(text: &str) -> bool {
+    use unicode_bidi::BidiClass::{AL, R};
+    text.chars().any(|c| matches!(unicode_bidi::bidi_class(c), R | AL))
+}
+
 /// Returns `true` if a text is certainly Japanese, because it contains kana.
 pub(crate) fn has_kana(text: &str) -> bool {
     text.chars()
@@ -126,6 +132,12 @@ mod tests {
         assert!(!is_rtl("abc שלום"));
         assert!(!is_rtl(&clean_sentence("\u{2068}שלום\u{2069} won.", 50)));
         assert!(!is_rtl("123"));
+    }
+
+    #[test]
+    fn any_character_from_right_to_left_is_found() {
+        assert!(has_rtl("abc שלום") && has_rtl("سلام"));
+        assert!(!has_rtl("123 abc – é 日本"));
     }
 
     #[test]

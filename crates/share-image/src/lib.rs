@@ -25,7 +25,7 @@ mod png;
 mod shape;
 mod svg;
 
-pub use clean::is_rtl;
+pub use clean::{has_rtl, is_rtl};
 pub use palette::PALETTE;
 
 /// The width of the picture in pixels.

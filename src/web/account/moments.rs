@@ -11,7 +11,7 @@ pub(crate) struct Moment {
     /// The day, short enough for a table.
     pub(in crate::web) day: String,
     /// The day and the time.
-    pub(super) full: String,
+    pub(in crate::web) full: String,
 }
 
 impl Moment {

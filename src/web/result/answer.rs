@@ -7,6 +7,7 @@ use ep_tools::polls::summary::Status;
 use ep_tools::results::PollResult;
 
 use super::votes::{colour, index_of};
+use super::words::isolated;
 
 /// An answer with more characters is set smaller.
 const LONG: usize = 24;
@@ -69,6 +70,29 @@ impl Answer {
         Self { text: text.to_owned(), option: None, is_long: false, is_close: false, score }
     }
 
+    /// Returns the answers of a running poll with the longest scores: the lead of each option, and no leader.
+    pub(super) fn leads(poll: &PollResult) -> Vec<Self> {
+        if !poll.status.is_open() {
+            return Vec::new();
+        }
+        let (all, voters) = (panel_size(poll), voters_of(poll));
+        let lead = |(position, option): (usize, &String)| Self {
+            is_long: option.chars().count() > LONG,
+            text: option.clone(),
+            option: Some(position),
+            is_close: false,
+            score: format!("leads with {all} of {all} {voters}"),
+        };
+        let even = Self {
+            text: "Even".to_owned(),
+            option: None,
+            is_long: false,
+            is_close: false,
+            score: format!("after {}", number(all, "vote")),
+        };
+        poll.options.iter().enumerate().map(lead).chain([even]).collect()
+    }
+
     /// Returns the median of a scale, or its pass or fail.
     fn of_scale(poll: &PollResult, scale: &ScaleResult) -> Self {
         let (all, voters) = (poll.tally.votes(), voters_of(poll));
@@ -101,7 +125,7 @@ impl Answer {
     /// Returns the answer and its score on one line, for example "TypeScript · 8 of 11 AI models".
     pub(crate) fn line(&self) -> String {
         let close = if self.is_close { CLOSE } else { "" };
-        format!("{close}{} · {}", self.text, self.score)
+        format!("{close}{} · {}", isolated(&self.text), self.score)
     }
 
     /// Returns the score, with a narrow result marked.
@@ -128,6 +152,12 @@ pub(super) const fn voters_of(poll: &PollResult) -> &'static str {
 /// Returns the name of one who votes, for counts.
 pub(super) const fn voter_of(poll: &PollResult) -> &'static str {
     if poll.simulated { "simulated voter" } else { "model" }
+}
+
+/// States the number of models that were asked.
+pub(super) fn asked(poll: &PollResult) -> String {
+    let were = if poll.models_requested == 1 { "was" } else { "were" };
+    format!("{} {were} asked", number(poll.models_requested, voter_of(poll)))
 }
 
 /// True if the winner leads by one vote, or by less than a twentieth of the votes.

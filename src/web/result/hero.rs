@@ -9,12 +9,10 @@ use ep_tools::results::PollResult;
 
 use super::answer::{decisive, panel_size, voter_of};
 use super::votes::{colour, index_of};
+use super::words::isolated;
 
-/// Panels with more models show no letters in seats on phones.
+/// Seats of panels with more models have larger letters on phones.
 const MANY: usize = 40;
-/// The minimum number of seats with a letter beside them, and its distance from the outer edge.
-const LEAST_WEDGE: usize = 3;
-const BESIDE: f64 = 16.0;
 
 /// A seat of the chamber.
 pub struct Seat {
@@ -48,18 +46,9 @@ impl Seat {
     }
 }
 
-/// The letter of an option beside its seats, for screens on which the letters of seats are too small.
-pub struct WedgeLetter {
-    pub(crate) x: String,
-    pub(crate) y: String,
-    pub(crate) key: char,
-}
-
 /// The chamber: every model of the panel in a seat.
 pub struct Seats {
     pub(crate) seats: Vec<Seat>,
-    /// Letters beside the seats of a large panel that has voted.
-    pub(crate) beside: Vec<WedgeLetter>,
     pub(crate) radius: String,
     /// The side of a square seat, and the distance of its corner from its middle.
     pub(crate) side: String,
@@ -100,9 +89,6 @@ impl Seats {
                 voter,
             })
             .collect();
-        let is_many = roster as usize > MANY;
-        let beside =
-            if is_many && !poll.status.is_open() { wedge_letters(&chamber, &seats) } else { Vec::new() };
         let panel = number(roster, voter_of(poll));
         let votes = number(poll.tally.votes(), "vote");
         let of_panel = format!("of {}", number(roster, if poll.simulated { "voter" } else { "model" }));
@@ -116,20 +102,20 @@ impl Seats {
             if poll.status.is_open() { (0, 0) } else { (poll.models.failed(), poll.models.uncounted()) };
         let mut description = format!("Seats of {panel}");
         if !poll.status.is_open() {
-            let counts = poll.tally.0.iter().map(|(option, votes)| (*votes, option.as_str()));
+            let counts = poll.tally.0.iter().map(|(option, votes)| (*votes, isolated(option)));
             let rest = [(without_vote, "without a usable answer"), (skipped, skipped_text)];
+            let rest = rest.map(|(count, text)| (count, text.to_owned()));
             let counts = counts.chain(rest).filter(|(count, _)| *count > 0);
             let counts: Vec<String> = counts.map(|(count, text)| format!("{count} {text}")).collect();
             description = format!("{description}: {}", counts.join(", "));
         }
         Some(Self {
             seats,
-            beside,
             radius: chamber.radius(),
             side: format!("{:.1}", chamber.radius * SQUARE * 2.0),
             corner: format!("{:.1}", chamber.radius * -SQUARE),
             letter: format!("{letter:.1}"),
-            is_many,
+            is_many: roster as usize > MANY,
             is_square: poll.simulated,
             description,
             middle: (votes, of_panel),
@@ -138,21 +124,6 @@ impl Seats {
             skipped_text,
         })
     }
-}
-
-/// Returns a letter for each option with enough seats, outside of the middle one of them.
-fn wedge_letters(chamber: &Chamber, seats: &[Seat]) -> Vec<WedgeLetter> {
-    let mut letters = Vec::new();
-    let mut start = 0;
-    for wedge in seats.chunk_by(|one, other| one.state == other.state) {
-        let middle = chamber.places[start + wedge.len() / 2];
-        start += wedge.len();
-        if let Some(key) = wedge[0].key().filter(|_| wedge.len() >= LEAST_WEDGE) {
-            let (x, y) = middle.outside(BESIDE);
-            letters.push(WedgeLetter { x: format!("{x:.0}"), y: format!("{:.0}", y + 8.0), key });
-        }
-    }
-    letters
 }
 
 /// The state of a seat; the model and its vote.
@@ -172,7 +143,8 @@ fn voters(poll: &PollResult) -> Vec<Voter> {
         let chose = |vote: &&VoteResult| vote.chosen_option.as_ref() == Some(option);
         let mut named = poll.votes.iter().filter(chose);
         for _ in 0..votes(&position) {
-            let voter = named.next().map(|vote| (vote.model_id.clone(), format!("voted {option}")));
+            let voter =
+                named.next().map(|vote| (vote.model_id.clone(), format!("voted {}", isolated(option))));
             voters.push((State::Vote(position), voter));
         }
     }

@@ -2,6 +2,7 @@
 
 mod answer;
 mod cache;
+mod frame;
 mod hero;
 mod oembed;
 mod page;

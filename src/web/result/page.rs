@@ -101,9 +101,8 @@ impl<'a> ResultPage<'a> {
     /// Returns the oEmbed response for a frame of at most this size (oEmbed 1.0, section 2.3.4.4).
     pub fn oembed(&self, max_width: Option<u32>, max_height: Option<u32>) -> Value {
         let (page, poll) = (&self.page, &self.poll);
-        let (width, height) = poll.frame_size();
-        let (width, height) =
-            (width.min(max_width.unwrap_or(width)), height.min(max_height.unwrap_or(height)));
+        let (width, height) = poll.frame_size(max_width);
+        let height = height.min(max_height.unwrap_or(height));
         json!({
             "version": "1.0",
             "type": "rich",

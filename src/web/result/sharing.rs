@@ -4,12 +4,17 @@ use ep_share_image::{Card, Choice};
 use ep_tools::polls::sentences::SIMULATED;
 
 use super::view::{Bar, View};
+use super::words::isolated;
 use crate::layout::capitalized;
 
 impl View {
     /// Returns the title of the page.
     pub(crate) fn title(&self) -> String {
-        if self.simulated { format!("{SIMULATED}{}", self.question) } else { self.question.clone() }
+        if self.simulated {
+            format!("{SIMULATED}{}", isolated(&self.question))
+        } else {
+            self.question.clone()
+        }
     }
 
     /// Returns the title of a link to the page: the answer, or the question while the poll runs.
@@ -23,8 +28,8 @@ impl View {
             return format!("{}. {}", capitalized(&format!("{} are voting now", self.voters)), self.sentence);
         }
         let counts: Vec<String> =
-            self.bars.iter().map(|bar| format!("{} {}", bar.label, bar.votes)).collect();
-        format!("{} {}", self.question, counts.join(" · "))
+            self.bars.iter().map(|bar| format!("{} {}", isolated(&bar.label), bar.votes)).collect();
+        format!("{} {}", isolated(&self.question), counts.join(" · "))
     }
 
     /// Returns the data of the poll's picture.

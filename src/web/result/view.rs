@@ -8,7 +8,7 @@ use ep_tools::polls::sentences::{EndedPoll, independence};
 use ep_tools::results::PollResult;
 use serde_json::{Map, Value};
 
-use super::answer::{Answer, decisive, voters_of};
+use super::answer::{Answer, asked, decisive, voters_of};
 use super::hero::{Meter, Seats, stopped_early};
 use super::reasons::{OptionReasons, by_option};
 pub(crate) use super::votes::Query;
@@ -47,12 +47,14 @@ pub struct View {
     pub(crate) question: String,
     /// Decides where the question is clamped.
     pub(crate) length: Length,
-    /// True if the question and its options read from right to left.
-    pub(crate) rtl: bool,
+    /// The text direction of the question, which is also that of the answer and of the options.
+    pub(crate) direction: &'static str,
     /// The question on one line, for a Markdown heading.
     pub(crate) question_line: String,
     pub(crate) sentence: String,
     pub(crate) answer: Answer,
+    /// The answers that a running poll can show. Each takes room, so that the page does not move.
+    pub(crate) leads: Vec<Answer>,
     /// Absent if the size of the panel is unknown.
     pub(crate) chamber: Option<Seats>,
     pub(crate) meter: Option<Meter>,
@@ -66,9 +68,12 @@ pub struct View {
     pub(crate) simulated: bool,
     /// The name of those who vote.
     pub(crate) voters: &'static str,
-    /// Creation time in machine-readable and human-readable form.
+    /// The number of models that were asked, for example "15 models were asked".
+    pub(crate) asked: String,
+    /// Creation time in machine-readable and human-readable form, and its day.
     pub(crate) created_at: String,
     pub(crate) created: String,
+    pub(crate) day: String,
     pub(crate) notices: Vec<String>,
     pub(crate) bars: Vec<Bar>,
     pub(crate) votes: Vec<Row>,
@@ -89,7 +94,7 @@ pub struct View {
     pub(crate) events: String,
     /// HTML code of a frame for other websites.
     pub(crate) frame: String,
-    embed: String,
+    pub(super) embed: String,
     /// URL of the frame's oEmbed description.
     pub(crate) oembed: String,
     raw: Vec<VoteResult>,
@@ -173,15 +178,17 @@ impl View {
         let said = |notice: &str| {
             ended.as_ref().is_some_and(|ended| notice == ended.counts || notice == ended.stopped)
         };
+        let created = |format: &str| poll.created_at.calendar().strftime(format).to_string();
         let notices = poll.notices.iter().filter(|notice| !said(notice));
         let mut view = Self {
             id: poll.poll_id.to_string(),
             question_line: one_line(&question),
-            rtl: is_rtl(&question),
+            direction: if is_rtl(&question) { "rtl" } else { "ltr" },
             length: Length::of(&question),
             question,
             sentence: words::sentence(&poll),
             answer: Answer::new(&poll),
+            leads: Answer::leads(&poll),
             chamber: Seats::new(&poll),
             meter: Meter::new(&poll),
             progress: words::progress(&poll),
@@ -190,8 +197,10 @@ impl View {
             private,
             simulated: poll.simulated,
             voters: voters_of(&poll),
+            asked: asked(&poll),
             created_at: poll.created_at.to_string(),
-            created: poll.created_at.calendar().strftime("%-d %B %Y, %H:%M UTC").to_string(),
+            created: created("%-d %B %Y, %H:%M UTC"),
+            day: created("%-d %B %Y"),
             notices: notices.map(|notice| words::notice(notice)).collect(),
             ended,
             bars,
@@ -212,22 +221,9 @@ impl View {
             events: links.events,
             raw: poll.votes,
         };
-        let (width, height) = view.frame_size();
+        let (width, height) = view.frame_size(None);
         view.frame = view.frame_of(width, height);
         view
-    }
-
-    /// Returns the width and height of a frame that shows most polls without scrolling, in CSS pixels.
-    pub(crate) fn frame_size(&self) -> (u32, u32) {
-        (600, 480 + 70 * self.bars.len() as u32)
-    }
-
-    /// Returns the HTML code of a frame of this size. The URL has no characters that need escaping in HTML.
-    pub(crate) fn frame_of(&self, width: u32, height: u32) -> String {
-        let Self { embed, voters, .. } = self;
-        format!(
-            "<iframe src=\"{embed}\" width=\"{width}\" height=\"{height}\" title=\"A poll of {voters}\"></iframe>"
-        )
     }
 
     /// Returns true if a decision model voted.

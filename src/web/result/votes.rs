@@ -5,6 +5,7 @@ use ep_share_image::{PALETTE, letter};
 use ep_tools::polls::reply::VoteResult;
 use ep_tools::results::PollResult;
 
+use super::words::isolated;
 use crate::layout::own;
 
 /// Returns the index of an option, which determines its letter and colour.
@@ -147,7 +148,8 @@ pub(super) fn filters(poll: &PollResult, query: Query, address: &str) -> Vec<Lin
         current: query.option == option,
     };
     let options = poll.options.iter().enumerate();
-    let each = options.map(|(position, label)| one(Some(position), format!("{} {label}", letter(position))));
+    let each = options
+        .map(|(position, label)| one(Some(position), format!("{} {}", letter(position), isolated(label))));
     std::iter::once(one(None, "All".to_owned())).chain(each).collect()
 }
 

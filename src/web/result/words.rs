@@ -1,5 +1,6 @@
 //! Sentences about a running poll, and options as the pages quote them.
 
+use ep_share_image::has_rtl;
 use ep_tools::polls::sentences::{EndedPoll, number};
 use ep_tools::polls::summary::Status;
 use ep_tools::results::PollResult;
@@ -32,6 +33,12 @@ pub(crate) fn progress(poll: &PollResult) -> String {
     poll.progress.as_ref().map_or_else(String::new, |progress| {
         format!("{} of up to {} models have responded.", progress.answered, progress.roster_size)
     })
+}
+
+/// Isolates the text direction of a text that reads from right to left in part (Unicode Annex 9, isolates). All other
+/// texts stay as they are.
+pub(crate) fn isolated(text: &str) -> String {
+    if has_rtl(text) { format!("\u{2068}{text}\u{2069}") } else { text.to_owned() }
 }
 
 /// Quotes an option and isolates its text direction (Unicode Annex 9, isolates).
