@@ -316,3 +316,54 @@ async fn featured_poll_says_how_many_models_were_asked() {
     let kicker = featured.split("<p class=\"kicker\">").nth(1).unwrap().split('<').next().unwrap();
     assert_eq!(kicker, format!("{} models were asked", result["models_requested"]));
 }
+
+/// The numbers of models that a text names: each number before "models", "AIs" or "voters".
+fn quantities(text: &str) -> Vec<u64> {
+    let words: Vec<&str> =
+        text.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty()).collect();
+    let is_noun = |word: &str| ["model", "models", "AIs", "voters"].contains(&word);
+    let named = |place: usize| words[place + 1..].iter().take(2).any(|word| is_noun(word));
+    let numbers = words.iter().enumerate();
+    numbers.filter(|(place, _)| named(*place)).filter_map(|(_, word)| word.parse().ok()).collect()
+}
+
+#[tokio::test]
+async fn start_page_names_the_models_that_it_would_ask() {
+    for setup in [Setup::demo(), Setup::scripted(Script::panel(8)), Setup::default()] {
+        let service = setup.boot().await;
+        let client = service.anonymous();
+        let page = client.get("/").await.text;
+        let (before, form) = page.split_once("<form class=\"ask\"").unwrap();
+        let panels: Vec<&str> = form.split("<label><input type=\"radio\"").skip(1).collect();
+        assert_eq!(panels.len(), 4);
+        let mut free = Vec::new();
+        for panel in panels {
+            let (value, shown) = panel.split_once("value=\"").unwrap().1.split_once('"').unwrap();
+            let query = if value == "free" { "preset=free" } else { &format!("profile={value}") };
+            let reply = client.get(&format!("/api/poll/estimate?{query}")).await;
+            let named = quantities(shown.split_once("<b>").unwrap().1.split_once("</label>").unwrap().0);
+            if reply.status != 200 {
+                assert!(named.is_empty(), "{value}: {shown}");
+                continue;
+            }
+            let estimate = reply.expect(200);
+            let count = |name: &str| estimate[name].as_u64().unwrap();
+            let (least, most) = (count("calls_at_least"), count("calls_at_most"));
+            assert!(
+                named.iter().all(|number| [least, most, count("models")].contains(number)),
+                "{value}: {shown}"
+            );
+            if value == "free" {
+                assert_eq!(named, [count("models")]);
+                free = named;
+            } else {
+                assert!(named.contains(&most), "{value}: {shown}");
+            }
+        }
+        // The headline stands over the panel that is asked unless another one is chosen.
+        assert!(quantities(before).iter().all(|number| free.contains(number)), "{before}");
+        let plugin = client.get("/.well-known/ai-plugin.json").await.expect(200);
+        let tagline = plugin["description_for_human"].as_str().unwrap();
+        assert_eq!(quantities(tagline), Vec::<u64>::new(), "{tagline}");
+    }
+}
