@@ -276,7 +276,7 @@ mod tests {
 
     #[test]
     fn accounts_take_turns() {
-        let slots = Slots::new(PollLimits { running: 1, waiting: 100, of_batches: 0 }, GAUGES);
+        let slots = Slots::new(PollLimits { running: 1, waiting: 100, ..PollLimits::default() }, GAUGES);
         let running = slots.take(account(1));
         let mut busy: Vec<QueueTurn> = (0..3).map(|_| turn(slots.take(account(1)))).collect();
         let mut other = turn(slots.take(account(2)));
@@ -292,7 +292,7 @@ mod tests {
 
     #[test]
     fn the_queue_is_bounded_and_one_account_cannot_fill_it() {
-        let slots = Slots::new(PollLimits { running: 1, waiting: 8, of_batches: 0 }, GAUGES);
+        let slots = Slots::new(PollLimits { running: 1, waiting: 8, ..PollLimits::default() }, GAUGES);
         let mut reservations: Vec<Reservation> = std::iter::from_fn(|| slots.take(account(1))).collect();
         assert_eq!(reservations.len(), 1 + 4);
         reservations.extend(std::iter::from_fn(|| slots.take(account(2))));
