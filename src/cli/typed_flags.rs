@@ -74,15 +74,24 @@ fn part_as_typed(part: &str) -> String {
         Some((number, rest)) => format!(" {number}{rest}"),
         None => rest,
     };
-    let mut text = flag.to_owned();
-    let mut rest = rest.as_str();
+    flag.to_owned() + &snake_case(&with_items(&rest, item))
+}
+
+/// Returns a message about a list of options under the name of its source.
+pub(super) fn options_as_typed(message: &str, source: &str) -> String {
+    let message = after_name(message, "options").filter(|rest| !rest.starts_with('[')).unwrap_or(message);
+    format!("{source}: {}", with_items(message.trim_start_matches([':', ' ']), "option"))
+}
+
+/// Replaces the places of options, from 0, by the numbers of items, from 1.
+fn with_items(message: &str, item: &str) -> String {
+    let (mut text, mut rest) = (String::new(), message);
     while let Some((before, after)) = rest.split_once("options[") {
         let Some((number, after)) = numbered(after, "") else { break };
-        let _ = write!(text, "{}{item} {number}", snake_case(before));
+        let _ = write!(text, "{before}{item} {number}");
         rest = after;
     }
-    text.push_str(&snake_case(rest));
-    text
+    text + rest
 }
 
 /// Replaces fields that are no words of a sentence.
@@ -139,6 +148,19 @@ mod tests {
             ("questions are asked", "questions are asked"),
         ] {
             assert_eq!(as_typed(message), typed);
+        }
+    }
+
+    #[test]
+    fn messages_about_a_list_name_its_source() {
+        for (message, typed) in [
+            (
+                "options[1] is the same as options[0]; change or remove one of them",
+                "--options: option 2 is the same as option 1; change or remove one of them",
+            ),
+            ("options: add at least one more option", "--options: add at least one more option"),
+        ] {
+            assert_eq!(options_as_typed(message, "--options"), typed);
         }
     }
 

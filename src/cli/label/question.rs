@@ -1,6 +1,6 @@
 //! The question about a row, with its options and its keys.
 
-use anyhow::{Context, bail};
+use anyhow::{Context, anyhow, bail};
 use ep_polling::money::{MicroUsd, Usd};
 use ep_polling::options::Options;
 use ep_polling::question::Question;
@@ -13,6 +13,7 @@ use super::journal::Key;
 use super::settings::{LabelSettings, OptionsOf, Panel, Questions, RequestForm, SourceQuestion};
 use super::table::{Row, text_of};
 use super::template::Template;
+use crate::cli::typed_flags::options_as_typed;
 
 /// A row to label.
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -40,12 +41,28 @@ impl LabelSettings {
             }
         };
         Question::new(&question).with_context(|| format!("row {number}: the question"))?;
-        Options::new(&options).with_context(|| format!("row {number}"))?;
+        if let Err(error) = Options::new(&options) {
+            return Err(self.wrong_options(&error.to_string(), number));
+        }
         let text = id.as_ref().map(text_of);
         let poll = digest(&json!([2, text, question, options, panel, self.round]));
         let key = digest(&json!([poll, self.on_tie]));
         let id = id.unwrap_or_else(|| String::from(key).into());
         Ok(RowQuestion { row, id, key, poll, question, options })
+    }
+}
+
+impl LabelSettings {
+    /// Returns the error of the options of a row, under the name of the flag or the column that they come from.
+    fn wrong_options(&self, error: &str, row: u64) -> anyhow::Error {
+        let source = match &self.questions {
+            Questions::Columns { options: OptionsOf::All(_), .. } => "--options".to_owned(),
+            Questions::Columns { options: OptionsOf::Column(column), .. } => {
+                format!("row {row}: column {column}")
+            }
+            Questions::Requests { .. } => return anyhow!("row {row}: {error}"),
+        };
+        anyhow!(options_as_typed(error, &source))
     }
 }
 
@@ -184,5 +201,19 @@ mod tests {
         assert_eq!(listed(json!("a | b|c")).unwrap(), ["a", "b", "c"]);
         assert_eq!(listed(json!(["a|b", "c"])).unwrap(), ["a|b", "c"]);
         assert!(listed(json!("[1, 2]")).is_err());
+    }
+
+    #[test]
+    fn wrong_options_name_the_flag_or_the_column() {
+        let error = |options: OptionsOf| {
+            let row = row(json!({ "text": "x", "choices": "yes|yes" }));
+            settings(options, None).question(row, "p").unwrap_err().to_string()
+        };
+        let same = "option 2 is the same as option 1; change or remove one of them";
+        let typed = || OptionsOf::All(vec!["yes".to_owned(), "yes".to_owned()]);
+        assert_eq!(error(typed()), format!("--options: {same}"));
+        assert_eq!(error(OptionsOf::Column("choices".to_owned())), format!("row 1: column choices: {same}"));
+        let one = error(OptionsOf::All(vec!["yes".to_owned()]));
+        assert!(one.starts_with("--options: add at least one more option"), "{one}");
     }
 }
