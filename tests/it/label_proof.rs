@@ -410,6 +410,51 @@ async fn an_evaluation_reads_the_labels_that_choose_and_names_the_panel_to_prove
     assert!(text.contains("One model is better than every panel here: use maker2/line-2."), "{text}");
 }
 
+/// An evaluation tells whether the panel beats the most frequent label alone.
+#[tokio::test]
+async fn an_evaluation_compares_its_panel_with_the_most_frequent_label() {
+    let folder = tempfile::tempdir().unwrap();
+    let row = |row: usize| format!("r{row},Text {row},{}\n", if row < 6 { "spam" } else { "ok" });
+    let rows: Vec<String> = (0..60).map(row).collect();
+    fs::write(folder.path().join("gold.csv"), format!("id,text,gold\n{}", rows.concat())).unwrap();
+    let evaluated = async |says: &str, more: &[&str]| {
+        let votes_for = VoteFor::Text(says.into());
+        let upstream = ScriptedUpstream::start(Script { votes_for, ..Script::panel(3) }).unwrap();
+        let (out, round) = (format!("{says}.jsonl"), if says == "ok" { "1" } else { "2" });
+        let words =
+            ["panel", "evaluate", "gold.csv", "--question", "Is this spam? {text}", "--options", "ok,spam"];
+        let words = [
+            &words[..],
+            &["--id", "id", "--choose", "60", "--yes", "--round", round, "--out", &out],
+            more,
+            &TRIO,
+        ]
+        .concat();
+        stdout(&run(folder.path(), &upstream, &words).await, 0)
+    };
+    // The panel always says the most frequent label itself.
+    let same = evaluated("ok", &["--page", "page.html"]).await;
+    let sentence = "The proposed labels are not shown to be more often right than always saying “ok” (90 % right): both are \
+                    right on the same rows. Label more rows that any model labels otherwise.";
+    assert!(
+        same.contains("Prove the best three models") && same.ends_with(&format!("{sentence}\n")),
+        "{same}"
+    );
+    assert!(fs::read_to_string(folder.path().join("page.html")).unwrap().contains(sentence));
+    // The panel always says another label.
+    let json: Value = serde_json::from_str(&evaluated("spam", &["--json"]).await).unwrap();
+    let constant = &json["constant"];
+    assert_eq!(
+        (&constant["label"], &constant["wins"], &constant["losses"], &constant["verdict"]),
+        (&json!("ok"), &json!(6), &json!(54), &json!("worse"))
+    );
+    let worse = evaluated("spam", &[]).await;
+    assert!(
+        worse.contains("No panel here is clearly better") && worse.contains("are less often right than"),
+        "{worse}"
+    );
+}
+
 #[tokio::test]
 async fn empty_and_misspelt_gold_cells_are_listed_before_anything_is_read() {
     let fixture = Fixture::new().await;

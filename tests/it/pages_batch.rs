@@ -223,12 +223,29 @@ async fn evaluations_are_stored_and_shared_and_wrong_ones_are_refused() {
         ("/report/models/0/accuracy", json!(1.5)),
         ("/report/to_prove", json!(["another/model"])),
         ("/report/rows", json!(-1)),
+        ("/report/constant/p_value", json!(0.01)),
+        ("/report/constant/verdict", json!("worse")),
     ] {
         let right = input.pointer(pointer).unwrap().clone();
         *input.pointer_mut(pointer).unwrap() = wrong;
         client.post("/api/evaluations", &input).await.expect(400);
         *input.pointer_mut(pointer).unwrap() = right;
     }
+    // The page compares the panel with the most frequent label alone. Reports of earlier releases lack this comparison.
+    let page_of = async |stored: &Value| {
+        let path = format!("/evaluations/{}", stored["evaluation_id"].as_str().unwrap());
+        let shared = format!("/api{path}/share");
+        client.post(&shared, &json!({ "shared": true })).await.expect(200);
+        service.anonymous().get(&path).await.text
+    };
+    let compared = "The proposed labels are more often right than always saying “Refund” (40 % right): of the 30 rows on which \
+                    only one of both is right, they win 28 (sign test, p &#60; 0.001).";
+    let page = page_of(&stored).await;
+    assert!(page.contains(compared), "{page}");
+    input["report"].as_object_mut().unwrap().remove("constant");
+    let older = client.post("/api/evaluations", &input).await.expect(201);
+    let page = page_of(&older).await;
+    assert!(page.contains("A guess, or the most frequent label alone, is right on 50 % of rows."), "{page}");
     let deleted = client.send(client.request(Method::DELETE, &path)).await;
     assert_eq!(deleted.status, 200, "{}", deleted.text);
     client.get(&path).await.expect(404);

@@ -1,8 +1,7 @@
 //! The choice of a panel to prove, from the votes on the gold rows that choose.
 
-use crate::binomial;
-use crate::fraction::Fraction;
 use crate::panel::cross_fitted;
+use crate::sign_test::p_value;
 use crate::votes::Votes;
 
 /// The sizes of panels to choose from.
@@ -36,8 +35,7 @@ fn is_better(first: &[bool], second: &[bool]) -> bool {
         let differ = first.iter().zip(second).filter(|(first, second)| first != second);
         differ.filter(|(first, _)| **first == wanted).count() as u64
     };
-    let (wins, losses) = (count(true), count(false));
-    wins > losses && binomial::at_most(losses, wins + losses, Fraction::HALF) <= EVIDENCE
+    p_value(count(true), count(false)) <= EVIDENCE
 }
 
 #[cfg(test)]

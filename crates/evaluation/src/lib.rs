@@ -3,6 +3,7 @@
 pub mod agreement;
 pub mod binomial;
 pub mod choice;
+pub mod constant;
 pub mod draw;
 pub mod effective_votes;
 mod fraction;
@@ -11,6 +12,7 @@ pub mod panel;
 pub mod proof;
 pub mod report;
 pub mod risk_coverage;
+pub mod sign_test;
 pub mod split;
 mod votes;
 pub mod weights;

@@ -4,6 +4,8 @@ use std::collections::HashSet;
 
 use serde::{Deserialize, Serialize};
 
+use crate::constant::{Constant, Verdict};
+
 /// Models and panels judged on rows that a person labelled.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
@@ -22,6 +24,10 @@ pub struct Evaluation {
     pub error_correlation: Option<f64>,
     /// The accuracy without a model: of a random option, or of the most frequent label.
     pub guess: f64,
+    /// The panel to prove, compared with the most frequent label alone; null if no two rows have the same label. Reports of
+    /// earlier releases lack it.
+    #[serde(default)]
+    pub constant: Option<Constant>,
     /// The models to prove, the most accurate first.
     pub to_prove: Vec<String>,
     /// The rows on which these models and the person differ, in the order of the gold file.
@@ -116,11 +122,22 @@ impl Evaluation {
                 "must have shares from 0 to 1, and costs and times that are not negative",
             );
         }
+        if !self.constant.as_ref().is_none_or(|constant| constant.is_consistent(self.rows.into())) {
+            return wrong(
+                "constant",
+                "must have a p-value and a verdict that follow from its wins and losses",
+            );
+        }
         let (name, question) = LONGEST;
         let fits = |text: &str, most: usize| text.chars().count() <= most;
         let names = self.candidates().flat_map(|candidate| candidate.models.iter().chain([&candidate.name]));
         let labels = self.differences.iter().flat_map(|row| row.label.iter().chain([&row.id, &row.gold]));
-        if !names.chain(labels).all(|text| fits(text, name) && !text.contains(char::is_control)) {
+        let constant = self.constant.iter().map(|constant| &constant.label);
+        if !names
+            .chain(labels)
+            .chain(constant)
+            .all(|text| fits(text, name) && !text.contains(char::is_control))
+        {
             return wrong("models", "must have names and labels of at most 512 characters in one line");
         }
         if !self.differences.iter().all(|row| fits(&row.question, question)) {
@@ -140,9 +157,15 @@ impl Evaluation {
         self.candidates().find(|candidate| candidate.models.len() == size)
     }
 
-    /// True if the panel to prove is more often right than a guess, with 95 % confidence.
-    pub fn is_better_than_a_guess(&self) -> bool {
-        self.proposed().is_some_and(|panel| panel.interval[0] > self.guess)
+    /// True if the panel to prove is more often right than a guess and than the most frequent label alone, with 95 %
+    /// confidence, or if too few rows tell it from that label.
+    pub fn is_recommended(&self) -> bool {
+        let is_above_guess = || self.proposed().is_some_and(|panel| panel.interval[0] > self.guess);
+        match &self.constant {
+            Some(constant) if constant.verdict == Verdict::Better || constant.lacks_rows() => true,
+            Some(constant) if constant.verdict == Verdict::Worse => false,
+            _ => is_above_guess(),
+        }
     }
 
     /// Returns the panels and the models that no other one beats in both accuracy and cost, the cheapest first.
@@ -160,18 +183,25 @@ impl Evaluation {
         all
     }
 
-    /// Returns the accuracy without a model, as a sentence.
+    /// Returns the comparison with labels that need no model, in words.
     pub fn without_models(&self) -> String {
+        if let Some(constant) = &self.constant {
+            return constant.sentence();
+        }
         format!("A guess, or the most frequent label alone, is right on {:.0} % of rows.", self.guess * 100.0)
     }
 
-    /// Returns the panel to prove, in one sentence, and the accuracy without a model.
+    /// Returns the panel to prove, in one sentence, and the comparison with labels that need no model.
     pub fn advice(&self) -> String {
         let names = self.to_prove.join(", ");
-        if !self.is_better_than_a_guess() {
+        if !self.is_recommended() {
+            let tested = self
+                .constant
+                .as_ref()
+                .map_or_else(String::new, |constant| " ".to_owned() + &constant.sentence());
             return format!(
                 "No panel here is clearly better than a guess or the most frequent label ({:.0} %): use other models, or a \
-                 clearer question.",
+                 clearer question.{tested}",
                 self.guess * 100.0
             );
         }
@@ -231,6 +261,7 @@ mod tests {
             effective_votes: None,
             error_correlation: None,
             guess: 0.5,
+            constant: None,
             to_prove: vec!["a".to_owned()],
             differences: Vec::new(),
             simulated: false,
@@ -242,16 +273,39 @@ mod tests {
         let report = report();
         let frontier = report.frontier().iter().map(|candidate| &*candidate.name).collect::<Vec<_>>();
         assert_eq!(frontier, ["b", "a"]);
-        assert!(report.is_better_than_a_guess());
+        assert!(report.is_recommended());
         assert!(report.advice().starts_with("Fewer than three models"));
         assert!(report.advice().ends_with("the most frequent label alone, is right on 50 % of rows."));
         assert!(Evaluation { guess: 0.8, ..report }.advice().starts_with("No panel here"));
     }
 
     #[test]
+    fn the_most_frequent_label_decides_whether_a_panel_is_recommended() {
+        // 50 rows, of which one in ten is rare. The panel finds some of them, and errs on some others.
+        let advice = |found: usize, errors: usize| {
+            let gold = [vec!["ok"; 45], vec!["spam"; 5]].concat();
+            let is_right: Vec<bool> = (0..50).map(|row| (errors..45 + found).contains(&row)).collect();
+            let constant = Constant::of(&gold, &is_right);
+            Evaluation { guess: 0.9, constant, ..report() }.advice()
+        };
+        let perfect = advice(5, 0);
+        assert!(perfect.contains("are more often right than always saying “ok” (90 % right)"), "{perfect}");
+        let undecided = advice(1, 0);
+        assert!(undecided.starts_with("Fewer than three models"), "{undecided}");
+        assert!(undecided.contains("are not shown to be more often right"), "{undecided}");
+        let worse = advice(0, 6);
+        assert!(worse.starts_with("No panel here is clearly better"), "{worse}");
+        assert!(worse.contains("are less often right than always saying “ok”"), "{worse}");
+    }
+
+    #[test]
     fn reports_of_others_are_checked() {
         assert_eq!(report().check(), Ok(()));
-        let wrong: [(&str, Change); 7] = [
+        let wrong: [(&str, Change); 8] = [
+            ("constant", |report| {
+                report.constant = Constant::of(&["a"; 3], &[true; 3]);
+                report.constant.iter_mut().for_each(|constant| constant.p_value = 0.0);
+            }),
             ("models", |report| report.rows = 0),
             ("models", |report| report.models.clear()),
             ("panels", |report| report.panels.clear()),

@@ -92,7 +92,7 @@ impl Renders for EvaluationPage<'_> {
 
 /// Returns the result of the panel to prove.
 fn headline(report: &Evaluation) -> String {
-    let Some(panel) = report.proposed().filter(|_| report.is_better_than_a_guess()) else {
+    let Some(panel) = report.proposed().filter(|_| report.is_recommended()) else {
         return "No panel was clearly better than a guess".to_owned();
     };
     let (who, were) = match &report.to_prove[..] {
@@ -105,7 +105,7 @@ fn headline(report: &Evaluation) -> String {
 
 /// Returns the panel to prove, or the advice of the evaluation.
 fn note(report: &Evaluation) -> String {
-    if report.to_prove.len() < 2 || !report.is_better_than_a_guess() {
+    if report.to_prove.len() < 2 || !report.is_recommended() {
         return report.advice();
     }
     format!(

@@ -1,8 +1,7 @@
 //! The figures of an evaluation, from the votes and the gold labels of the rows that choose.
 
-use std::collections::HashMap;
-
 use ep_evaluation::choice::{FOLDS, SIZES, size_to_prove};
+use ep_evaluation::constant::Constant;
 use ep_evaluation::effective_votes::ErrorCorrelation;
 use ep_evaluation::panel::{Accuracy, accuracies, cross_fitted, ranked};
 use ep_evaluation::report::{Candidate, Difference, Evaluation};
@@ -85,13 +84,10 @@ pub(super) fn evaluation_of(rows: &[Judged]) -> Option<Evaluation> {
         candidate("all models, weighted".to_owned(), accuracy, &sums, count)
     });
     let guess = options.iter().map(|&options| 1.0 / options as f64).sum::<f64>() / count;
-    let mut labels: HashMap<&str, usize> = HashMap::new();
-    for row in rows {
-        *labels.entry(&row.gold).or_default() += 1;
-    }
-    let most_frequent = labels.values().copied().max().unwrap_or(0) as f64 / count;
-    let guess = guess.max(most_frequent);
     let size = size_to_prove(&votes, &gold);
+    let by_hand: Vec<&str> = rows.iter().map(|row| row.gold.as_str()).collect();
+    let constant = Constant::of(&by_hand, &cross_fitted(&votes, &gold, size, FOLDS));
+    let guess = guess.max(constant.as_ref().map_or(0.0, |constant| constant.share));
     let to_prove: Vec<String> = sums.iter().take(size).map(|sums| sums.name.clone()).collect();
     Some(Evaluation {
         rows: rows.len() as u32,
@@ -101,6 +97,7 @@ pub(super) fn evaluation_of(rows: &[Judged]) -> Option<Evaluation> {
         effective_votes: errors.effective_votes(),
         error_correlation: errors.mean(),
         guess,
+        constant,
         differences: differences(rows, &to_prove),
         to_prove,
         simulated: rows.iter().any(|row| row.entry.simulated),

@@ -111,7 +111,7 @@ pub(in crate::cli) async fn run(config: &Config, command: PanelCommand) -> anyho
     if arguments.run.json {
         return Ok(End::Done);
     }
-    if evaluation.is_better_than_a_guess() && !is_all_used {
+    if evaluation.is_recommended() && !is_all_used {
         eprintln!("Next: {}", printable(&command));
     }
     Ok(End::Done)
