@@ -96,10 +96,10 @@ impl Constant {
         };
         let rows = match wins + losses {
             0 => "both are right on the same rows".to_owned(),
-            told => {
+            count => {
                 let p_value =
                     if *p_value < 0.001 { "p < 0.001".to_owned() } else { format!("p = {p_value:.3}") };
-                let rows = counted(told, "row");
+                let rows = counted(count, "row");
                 format!(
                     "of the {rows} on which only one of both is right, they win {wins} (sign test, {p_value})"
                 )

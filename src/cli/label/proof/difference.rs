@@ -10,7 +10,7 @@ use ep_polling::counted::counted;
 use serde::{Deserialize, Serialize};
 
 use super::declaration::{Declaration, DeclaredGold};
-use super::result::{Scored, ScoredGold};
+use super::scored::{Scored, ScoredGold};
 use crate::cli::label::decision::describe;
 use crate::cli::label::journal::Key;
 

@@ -11,6 +11,7 @@ mod opening;
 mod record;
 mod result;
 mod rules;
+mod scored;
 mod statement;
 pub(super) mod verify;
 

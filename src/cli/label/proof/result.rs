@@ -4,13 +4,14 @@ use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::time::Duration;
 
 use anyhow::bail;
-use ep_evaluation::proof::{GoldRow, Score, Scores, sequence};
+use ep_evaluation::proof::{GoldRow, Score, sequence};
 use ep_polling::time::Timestamp;
 use serde::{Deserialize, Serialize};
 
-use super::constant::{Constant, LabelCounts};
+use super::constant::Constant;
 use super::declaration::{Declaration, DeclaredGold, Rule};
 use super::difference::{Difference, differences};
+use super::scored::{Scored, ScoredGold};
 use crate::cli::label::decision::{decide, describe};
 use crate::cli::label::journal::{Entry, Key};
 
@@ -83,28 +84,6 @@ pub(super) struct RuleTest {
     pub(super) wrong: u64,
     /// The most wrong labels with which the test passes; null if there are too few gold rows.
     pub(super) most_wrong: Option<u64>,
-}
-
-/// The votes of a panel of one size: the scores of the file's rows, and the gold rows by their keys.
-#[derive(Default)]
-pub(super) struct Scored {
-    pub(super) scores: Scores,
-    /// The levels of these scores, by their lowest one, the strictest first.
-    pub(super) levels: Vec<(Score, u64)>,
-    pub(super) labels: LabelCounts,
-    pub(super) gold: HashMap<Key, ScoredGold>,
-}
-
-/// A gold row with the label of the models.
-pub(super) struct ScoredGold {
-    pub(super) row: GoldRow,
-    label: Option<String>,
-}
-
-impl ScoredGold {
-    pub(super) fn label(&self) -> Option<&str> {
-        self.label.as_deref()
-    }
 }
 
 /// The conditions of a proof that the votes must meet.
