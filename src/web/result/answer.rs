@@ -156,8 +156,8 @@ pub(super) const fn voter_of(poll: &PollResult) -> &'static str {
 
 /// States the number of models that were asked.
 pub(super) fn asked(poll: &PollResult) -> String {
-    let were = if poll.models_requested == 1 { "was" } else { "were" };
-    format!("{} {were} asked", number(poll.models_requested, voter_of(poll)))
+    let were = if poll.models.requested() == 1 { "was" } else { "were" };
+    format!("{} {were} asked", number(poll.models.requested(), voter_of(poll)))
 }
 
 /// True if the winner leads by one vote, or by less than a twentieth of the votes.
