@@ -115,7 +115,9 @@ proptest! {
                 }));
             }
         }
-        breaks.map(|breaks| assert_within(breaks, claim.risk));
+        for breaks in breaks {
+            assert_within(breaks, claim.risk);
+        }
     }
 }
 
@@ -182,7 +184,9 @@ fn rows_without_a_label_have_no_threshold() {
 #[test]
 fn a_level_without_a_gold_row_is_never_accepted() {
     let mut scores = Scores::default();
-    [(3, 600), (2, 300), (1, 100)].map(|(score, rows)| scores.add_rows(Score(score), rows));
+    for (score, rows) in [(3, 600), (2, 300), (1, 100)] {
+        scores.add_rows(Score(score), rows);
+    }
     let claim = claim(Scope::Accepted, 0.05, 0.05);
     let gold = |counts: [usize; 3]| -> Vec<GoldRow> {
         let of = |(level, count): (usize, usize)| {

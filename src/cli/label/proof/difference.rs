@@ -2,6 +2,7 @@
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, HashSet};
+use std::fmt::Write;
 
 use ep_evaluation::Fraction;
 use ep_evaluation::draw::{Group, unlikely};
@@ -147,7 +148,7 @@ pub(super) fn listed(differences: &[Difference]) -> String {
     };
     let mut lines: String = differences.iter().take(SHOWN).map(line).collect();
     if let Some(more) = differences.len().checked_sub(SHOWN).filter(|more| *more > 0) {
-        lines.push_str(&format!("\n  and {more} more differences"));
+        let _ = write!(lines, "\n  and {}", counted(more, "more difference"));
     }
     lines
 }
