@@ -129,9 +129,16 @@ async fn a_refusal_also_names_unknown_presets_and_models() {
         assert!(named.iter().all(|name| dry.text.contains(name) || *name == "notify_url"), "{}", dry.text);
     }
     let asked = question(json!({ "num_models": 3, "options": few, "preset": "no-such" }));
-    let error = refused_tool(&client, "/api/mcp", "poll_question", &asked).await;
+    let tool = refused_tool(&client, "/api/mcp", "poll_question", &asked).await["detail"].take();
+    let skill = refused_skill(&client, "poll_question", &asked).await["message"].take();
     for name in ["num_models", "options", "no-such"] {
-        assert!(error["detail"].as_str().unwrap().contains(name), "{name}: {error}");
+        assert!(tool.as_str().unwrap().contains(name), "{name}: {tool}");
+        assert!(skill.as_str().unwrap().contains(name), "{name}: {skill}");
+    }
+    let misplaced = question(json!({ "include": ["votes"], "num_models": 3, "preset": "no-such" }));
+    let skill = refused_skill(&client, "poll_question", &misplaced).await["message"].take();
+    for name in ["include", "num_models", "no-such"] {
+        assert!(skill.as_str().unwrap().contains(name), "{name}: {skill}");
     }
     let batch = json!({ "rows": [], "panel": "no-such", "max_cost_usd": [] });
     let refused = client.post("/api/batches", &batch).await.refused(400);

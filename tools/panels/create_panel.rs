@@ -14,9 +14,11 @@ use ep_polling::threshold::Threshold;
 use ep_polling::tie_rule::TieRule;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
 use super::found::unknown_models;
 use super::view::Panel;
+use crate::polls::field;
 
 /// Stores a panel.
 pub struct CreatePanel;
@@ -83,22 +85,25 @@ impl Tool for CreatePanel {
     type Input = PanelToCreate;
     type Output = CreatedPanel;
 
+    async fn other_mistakes(cx: &Ctx, input: &Value) -> Option<Fault> {
+        let name: Option<PanelName> = field(input, "name");
+        let wrong_name = name.and_then(|name| check_name(cx, &name).err());
+        let (models, preset) = (field(input, "models"), field(input, "preset"));
+        let wrong_members = match (&models, &preset) {
+            (None, None) => None,
+            _ => members(cx, models, preset).await.err().filter(|fault| !fault.kind().is_ours()),
+        };
+        [wrong_name, wrong_members].into_iter().flatten().reduce(Fault::and)
+    }
+
     async fn call(cx: &Ctx, input: PanelToCreate) -> Result<CreatedPanel, Fault> {
         let user = cx.account()?;
         let PanelToCreate { name, models, preset, on_tie, confidence_threshold } = input;
-        check_name(cx, &name)?;
-        let (members, order, notices) = match (models, preset) {
-            (Some(models), None) => (named(cx, models).await?, OrderBasis::Given, Vec::new()),
-            (None, Some(preset)) => of_preset(cx, preset).await?,
-            (Some(_), Some(_)) => {
-                return Err(Fault::invalid("models", "models replace preset: send one of the two"));
-            }
-            (None, None) => {
-                return Err(Fault::invalid(
-                    "models",
-                    "models are missing: list 2 to 150, the strongest first, or send preset",
-                ));
-            }
+        let (members, order, notices) = match (check_name(cx, &name), members(cx, models, preset).await) {
+            (Ok(()), members) => members?,
+            (Err(wrong), Ok(_)) => return Err(wrong),
+            (Err(wrong), Err(fault)) if fault.kind().is_ours() => return Err(wrong),
+            (Err(wrong), Err(fault)) => return Err(wrong.and(fault)),
         };
         let models = members.into_iter().map(|member| member.model).collect();
         let definition = PanelDefinition { models, order, on_tie, confidence_threshold };
@@ -118,6 +123,22 @@ impl Tool for CreatePanel {
             }
         };
         Ok(CreatedPanel { panel: panel.into(), created, notices })
+    }
+}
+
+/// The models of a panel, with the basis of their order and notices about them.
+type Members = (Vec<Member>, OrderBasis, Vec<String>);
+
+/// Returns the models of a request.
+async fn members(cx: &Ctx, models: Option<ModelNames>, preset: Option<String>) -> Result<Members, Fault> {
+    match (models, preset) {
+        (Some(models), None) => Ok((named(cx, models).await?, OrderBasis::Given, Vec::new())),
+        (None, Some(preset)) => of_preset(cx, preset).await,
+        (Some(_), Some(_)) => Err(Fault::invalid("models", "models replace preset: send one of the two")),
+        (None, None) => Err(Fault::invalid(
+            "models",
+            "models are missing: list 2 to 150, the strongest first, or send preset",
+        )),
     }
 }
 
@@ -173,8 +194,8 @@ fn not_in_registry(fault: Fault, names: &ModelNames) -> Fault {
     })
 }
 
-/// Returns the present models of a preset, the strongest first, with the basis of their order and notices about them.
-async fn of_preset(cx: &Ctx, preset: String) -> Result<(Vec<Member>, OrderBasis, Vec<String>), Fault> {
+/// Returns the present models of a preset, the strongest first.
+async fn of_preset(cx: &Ctx, preset: String) -> Result<Members, Fault> {
     let roster = cx.models().roster(&ModelChoice::preset(&*preset)).await?;
     let mut members = roster.members().to_vec();
     if members.len() < MIN_NAMED {
@@ -208,6 +229,27 @@ mod tests {
     use super::*;
     use crate::polls::DryRunPoll;
     use crate::testing::Service;
+
+    #[tokio::test]
+    async fn a_refusal_names_the_name_the_models_and_the_threshold() {
+        let service = Service::start().await;
+        let user = service.user().await;
+        let refused = async |input| service.call::<CreatePanel>(&user, input).await.unwrap_err();
+        let fields = |fault: &Fault| {
+            fault.fields().iter().map(|wrong| wrong.field.to_string()).collect::<Vec<_>>()
+        };
+        let models = ["trio/none", "maker/none"];
+        let both = refused(json!({ "name": "trio", "models": models })).await;
+        assert_eq!(fields(&both), ["name", "models[0]", "models[1]"], "{both}");
+        let all = refused(json!({ "name": "trio", "models": models, "confidence_threshold": 7 })).await;
+        for field in ["name", "models[0]", "confidence_threshold"] {
+            assert!(fields(&all).contains(&field.to_owned()), "{field}: {all}");
+        }
+        let preset = refused(json!({ "name": "trio", "preset": "none", "on_tie": "maybe" })).await;
+        for field in ["name", "preset", "on_tie"] {
+            assert!(fields(&preset).contains(&field.to_owned()), "{field}: {preset}");
+        }
+    }
 
     #[tokio::test]
     async fn a_preset_becomes_a_fixed_list_and_its_order_is_named() {

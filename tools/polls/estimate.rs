@@ -92,7 +92,7 @@ impl Estimates {
             latency_ms_at_most: plan.longest().as_millis() as u64,
             confidence_threshold: plan.threshold.get(),
             simulated: plan.simulated,
-            notices: plan.notices.clone(),
+            notices: plan.notices.for_owner().to_vec(),
         }
     }
 }

@@ -49,5 +49,6 @@ pub use poll_question::PollQuestion;
 pub use profile::{Bundle, Profile};
 pub use scale::ScaleRequest;
 pub use selection::NamedModels;
+pub(crate) use selection::field;
 pub use start_poll::StartPoll;
 pub use watch_poll::WatchPoll;

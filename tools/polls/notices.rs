@@ -67,7 +67,7 @@ fn owner_notices(record: &PollRecord) -> Vec<String> {
             plan.budget.amount()
         )
     });
-    plan.notices.iter().cloned().chain(limited).collect()
+    plan.notices.for_owner().iter().cloned().chain(limited).collect()
 }
 
 /// Lists the reasons for missing votes with their counts, most frequent first.

@@ -110,7 +110,7 @@ impl NamedModels {
 }
 
 /// Reads a field of an input; `None` if it is missing or invalid.
-fn field<T: DeserializeOwned>(input: &Value, name: &str) -> Option<T> {
+pub(crate) fn field<T: DeserializeOwned>(input: &Value, name: &str) -> Option<T> {
     T::deserialize(input.get(name)?).ok()
 }
 

@@ -96,8 +96,30 @@ pub struct Plan {
     pub seed: Seed,
     /// The time limit of the poll, in milliseconds.
     pub deadline_ms: u64,
-    /// Notices to the caller about the roster.
-    pub notices: Vec<String>,
+    /// Notices about the roster.
+    pub notices: OwnerNotices,
+}
+
+/// Notices for the owner of a poll. They name settings of the operator and of the caller, so public forms cannot print them.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct OwnerNotices(Vec<String>);
+
+impl OwnerNotices {
+    /// Returns the notices, for the owner alone.
+    pub fn for_owner(&self) -> &[String] {
+        &self.0
+    }
+
+    const fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+}
+
+impl From<Vec<String>> for OwnerNotices {
+    fn from(notices: Vec<String>) -> Self {
+        Self(notices)
+    }
 }
 
 /// The stored format of a poll, and the rules for running and counting it.
@@ -179,8 +201,8 @@ pub struct Rules {
     simulated: bool,
     #[serde(default = "usual_deadline_ms", skip_serializing_if = "is_usual_deadline")]
     deadline_ms: u64,
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    notices: Vec<String>,
+    #[serde(default, skip_serializing_if = "OwnerNotices::is_empty")]
+    notices: OwnerNotices,
     /// [`Seed::ALGORITHM`] of the program that opened the poll.
     #[serde(default = "first_algorithm", skip_serializing_if = "is_first_algorithm")]
     draws: u8,
@@ -242,7 +264,7 @@ impl Plan {
             roster: DispatchOrder::draw(members, seed),
             seed,
             deadline_ms: deadline.as_millis() as u64,
-            notices,
+            notices: notices.into(),
         }
     }
 

@@ -113,8 +113,7 @@ impl<'v> Calls<'v> {
             },
             Err(reached) => {
                 let text = format!(
-                    "the upstream allows {} requests a minute for {}; the next one is possible in {} s, too late for this vote",
-                    reached.per_minute,
+                    "the upstream's limit of requests for {} is reached; the next one is possible in {} s, too late for this vote",
                     if free { "free models" } else { "all models" },
                     reached.wait.as_secs() + 1,
                 );

@@ -39,8 +39,6 @@ pub(crate) struct Reservation<'l> {
 /// The error of a request that would have to wait too long.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct LimitReached {
-    /// The limit per minute.
-    pub(crate) per_minute: NonZeroU32,
     /// Time until the next request is allowed.
     pub(crate) wait: Duration,
 }
@@ -59,18 +57,9 @@ impl RateLimits {
     /// Reserves the earliest possible time for a request. Fails if that is later than `latest`.
     pub(crate) fn reserve(&self, free: bool, latest: Instant) -> Result<Reservation<'_>, LimitReached> {
         let now = Instant::now();
-        let mut at = now;
-        let mut limit = None;
-        for window in self.windows(free) {
-            let next = window.next(now);
-            if next > at {
-                (at, limit) = (next, Some(window.per_minute));
-            }
-        }
-        if let Some(per_minute) = limit
-            && at > latest
-        {
-            return Err(LimitReached { per_minute, wait: at - now });
+        let at = self.windows(free).map(|window| window.next(now)).fold(now, Instant::max);
+        if at > now && at > latest {
+            return Err(LimitReached { wait: at - now });
         }
         for window in self.windows(free) {
             window.add(at);
@@ -143,7 +132,7 @@ mod tests {
         assert_eq!(late.at - Instant::now(), Duration::from_secs(50));
         let full = limits.reserve(true, Instant::now() + Duration::from_secs(20)).unwrap_err();
         let wait = Duration::from_secs(50);
-        assert_eq!(full, LimitReached { per_minute: NonZeroU32::new(3).unwrap(), wait });
+        assert_eq!(full, LimitReached { wait });
         assert!(
             limits.reserve(false, Instant::now()).is_ok(),
             "requests to paid models are not limited here"

@@ -19,6 +19,8 @@ pub(super) type Tools = &'static [Entry];
 pub(super) struct SkillCall {
     pub(super) entry: &'static Entry,
     pub(super) understood: ParsedInput,
+    /// An input with unknown or misplaced arguments, and the fault that names them.
+    pub(super) mistakes: Option<(Map<String, Value>, Fault)>,
 }
 
 impl Sent<'_> {
@@ -33,13 +35,14 @@ impl Sent<'_> {
         let advice = format!("send a data part, or a text part holding JSON, for example {}", example(tools));
         let prescribed = fixtures::question(self.message).filter(|_| self.understandable().is_ok());
         let data = prescribed.or_else(|| self.parts.iter().find_map(|part| object(part, self.dialect)));
+        let mut mistakes = None;
         let (entry, content) = match (data, words(self.parts)) {
             (Some(data), _) => {
                 let begun = if known.is_empty() { None } else { skill_for(tools, Task::Start) };
                 let entry = named.or(begun).map_or_else(|| default_skill(tools, &data), Ok)?;
-                refuse_misplaced(&data)?;
-                let known = entry.refuse_unknown(&data, &[]);
-                known.map_err(|fault| fault.of_operation(entry.spec.kind()))?;
+                let unknown = entry.refuse_unknown(&others(&data), &[]);
+                let found = [misplaced(&data), unknown.err()].into_iter().flatten().reduce(Fault::and);
+                mistakes = found.map(|fault| (merged(known, &data), fault));
                 (Some(entry), MessageContent::Fields(data))
             }
             (None, Some(words)) => {
@@ -53,27 +56,38 @@ impl Sent<'_> {
         };
         let skill_call = entry.and_then(|entry| {
             let understood = entry.parse_input(known, content)?;
-            Some(SkillCall { entry, understood })
+            Some(SkillCall { entry, understood, mistakes })
         });
         skill_call
             .ok_or_else(|| invalid("message.parts", &format!("message.parts hold no JSON object: {advice}")))
     }
 }
 
-/// Refuses arguments of the MCP tools that A2A expresses in another way. Empty ones are ignored.
-fn refuse_misplaced(data: &Map<String, Value>) -> Result<(), Refusal> {
-    /// Each argument, with the advice.
-    const ADVICE: [(&str, &str); 2] = [
-        (
-            "idempotency_key",
-            "is not part of an A2A message: send it as messageId, or in the Idempotency-Key header",
-        ),
-        ("include", "is not part of an A2A message: leave it out, results hold all votes"),
-    ];
+/// Arguments of the MCP tools that A2A expresses in another way, with the advice.
+const MISPLACED: [(&str, &str); 2] = [
+    ("idempotency_key", "is not part of an A2A message: send it as messageId, or in the Idempotency-Key header"),
+    ("include", "is not part of an A2A message: leave it out, results hold all votes"),
+];
+
+/// Returns the arguments of earlier messages and these.
+fn merged(known: &Map<String, Value>, data: &Map<String, Value>) -> Map<String, Value> {
+    let mut merged = known.clone();
+    merged.extend(data.clone());
+    merged
+}
+
+/// Returns the arguments that A2A does not express in another way.
+fn others(data: &Map<String, Value>) -> Map<String, Value> {
+    let mut others = data.clone();
+    others.retain(|name, _| MISPLACED.iter().all(|(misplaced, _)| misplaced != name));
+    others
+}
+
+/// Returns the fault of arguments that A2A expresses in another way. Empty ones are ignored.
+fn misplaced(data: &Map<String, Value>) -> Option<Fault> {
     let given = |name: &str| data.get(name).is_some_and(|value| !is_empty(value));
-    let misplaced = ADVICE.iter().filter(|(name, _)| given(name));
-    let faults = misplaced.map(|(name, advice)| Fault::invalid(*name, *advice));
-    faults.reduce(Fault::and).map_or(Ok(()), |fault| Err(fault.into()))
+    let misplaced = MISPLACED.iter().filter(|(name, _)| given(name));
+    misplaced.map(|(name, advice)| Fault::invalid(*name, *advice)).reduce(Fault::and)
 }
 
 /// Returns the first text part, unless it looks like malformed JSON.

@@ -17,7 +17,7 @@ use ep_kernel::ports::{AgentTask, AgentTasks, TaskWork};
 use ep_kernel::tool::{Effect, Entry, Task};
 use ep_polling::poll_id::PollId;
 use ep_polling::time::Timestamp;
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 use tokio::time::Instant;
 
 use super::conversation::Conversation;
@@ -131,6 +131,20 @@ impl AgentRequest {
         };
         let done = dispatch(&self.state.app, entry, call, Ok(input)).await.result;
         self.noted(done.map(|done| done.output))
+    }
+
+    /// Returns the fault of an input with these mistakes, which also names all other mistakes in it.
+    pub(super) async fn refused(
+        &self,
+        entry: &'static Entry,
+        input: Map<String, Value>,
+        mistakes: Fault,
+    ) -> Fault {
+        self.dispatched.store(true, Ordering::Relaxed);
+        let call =
+            Call { mistakes: Some(mistakes), ..Call::new(self.head.admitted("a2a", self.admission.clone())) };
+        let refused = dispatch(&self.state.app, entry, call, Ok(Value::Object(input))).await.result.err();
+        refused.unwrap_or_else(|| Fault::internal("a wrong input was accepted"))
     }
 
     /// Rejects a caller if the scope of its key or token does not cover an effect.

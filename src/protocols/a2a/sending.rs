@@ -68,7 +68,10 @@ async fn take(agent: &AgentRequest, sent: &Sent<'_>, modes: Modes) -> Result<Sen
         return pay(agent, sent, known.clone(), step).await.map(|task| SendOutcome::Task(Box::new(task)));
     }
     let before = existing.as_ref().map(|known| known.content.known.clone()).unwrap_or_default();
-    let SkillCall { entry, understood } = skill_call(agent, sent, before).await?;
+    let SkillCall { entry, understood, mistakes } = skill_call(agent, sent, before).await?;
+    if let Some((input, mistakes)) = mistakes {
+        return Err(agent.refused(entry, input, mistakes).await.into());
+    }
     let names = Names::of(agent, sent, entry, &understood);
     if let Some(known) = &existing {
         if sent.client_id.is_some() && names.opening.is_some() && known.task.opened_by == names.opening {

@@ -309,7 +309,7 @@ pub fn plan(members: usize) -> Plan {
         roster: (0..members).map(member).collect(),
         seed: Seed::new([7; 32]),
         deadline_ms: 120_000,
-        notices: vec!["Only 50 models are on offer.".into()],
+        notices: vec!["Only 50 models are on offer.".to_owned()].into(),
     }
 }
 
