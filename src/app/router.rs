@@ -208,7 +208,7 @@ async fn answer(candidate: &Candidate, exchange: Exchange) -> Response<Body> {
                 return response;
             }
             // The credential is checked after the body was received.
-            let exchange = limited(exchange);
+            let exchange = exchange.limited();
             let mut response = Box::pin(rest::serve(binding, route, exchange)).await;
             if route.page.is_some() {
                 response.headers_mut().append(VARY, HeaderValue::from_static("accept"));
@@ -231,17 +231,11 @@ async fn answer(candidate: &Candidate, exchange: Exchange) -> Response<Body> {
     let request = exchange.head.guarded(route.surface(), credential);
     let handle = |admission: Admission| {
         let is_known = admission.caller.user().is_some();
-        handler.handle(if is_known { exchange } else { limited(exchange) }, admission)
+        handler.handle(if is_known { exchange } else { exchange.limited() }, admission)
     };
     let guarded = Box::pin(app.guard.run(route.policy(), request, handle)).await;
     let refuse = |refusal| formatted_fault(refusal, route.errors());
     counted(guarded.result.unwrap_or_else(refuse), guarded.allowance)
-}
-
-/// Limits the memory of the request's body, which is counted with those of other callers who are not known.
-fn limited(exchange: Exchange) -> Exchange {
-    let (room, address) = (exchange.state.bodies.clone(), exchange.head.address);
-    Exchange { request: exchange.request.map(|body| room.limited(body, address)), ..exchange }
 }
 
 /// Selects the route for this method. If two routes share it, the presence of a credential decides. The credential

@@ -19,11 +19,11 @@ const NOT_COUNTED: usize = 16 << 10;
 
 /// The room, shared by all requests.
 #[derive(Clone, Default)]
-pub struct BodyRoom(Arc<Mutex<Taken>>);
+pub struct BodyRoom(Arc<Mutex<CountedBytes>>);
 
 /// The counted bytes.
 #[derive(Default)]
-struct Taken {
+struct CountedBytes {
     all: usize,
     /// Those of each address with such a body.
     of_address: HashMap<String, usize>,

@@ -154,6 +154,14 @@ pub struct Exchange {
     pub max_body: usize,
 }
 
+impl Exchange {
+    /// Limits the memory of the request's body, which is counted with those of other callers who are not known.
+    pub fn limited(self) -> Self {
+        let (room, address) = (self.state.bodies.clone(), self.head.address);
+        Self { request: self.request.map(|body| room.limited(body, address)), ..self }
+    }
+}
+
 impl RequestHead {
     /// Returns the request for the guard, with this credential.
     pub fn guarded(&self, surface: &'static str, credential: Credential) -> GuardRequest {

@@ -122,7 +122,11 @@ async fn response_announces_connection_close() {
 async fn bodies_that_never_end_take_bounded_memory() {
     let service = Setup::demo().boot().await;
     let address = service.url.strip_prefix("http://").unwrap();
-    let head = "POST /api/batches HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\ncontent-length: 1048576\r\n\r\n";
+    let key = service.user().await.key.unwrap();
+    let head = format!(
+        "POST /api/batches HTTP/1.1\r\nhost: localhost\r\nauthorization: Bearer {key}\r\ncontent-type: application/json\r\n\
+         content-length: 1048576\r\n\r\n"
+    );
     let begun = [head.as_bytes(), &vec![b' '; (1 << 20) - 1]].concat();
     let mut streams = Vec::new();
     for _ in 0..17 {

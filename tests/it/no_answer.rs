@@ -1,7 +1,5 @@
 //! Polls without an answer: one judgement on every surface.
 
-use std::time::Duration;
-
 use ep_polling::money::MicroUsd;
 use ep_upstream::testing::{Action, Behaviour, Script, VoteFor};
 use serde_json::{Value, json};
@@ -137,15 +135,9 @@ async fn pages_and_the_command_line_name_no_answer() {
 
 /// Waits for the end of a batch, and returns its rows.
 async fn rows_of(client: &Client, id: &str) -> Vec<Value> {
-    for _ in 0..600 {
-        let batch = client.get(&format!("/v1/batches/{id}")).await.expect(200);
-        if let Some(file) = batch["output_file_id"].as_str().filter(|_| batch["status"] == "completed") {
-            let reply = client.get(&format!("/v1/files/{file}/content")).await;
-            return reply.text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
-        }
-        tokio::time::sleep(Duration::from_millis(50)).await;
-    }
-    panic!("the batch {id} did not complete within 30 s");
+    let batch = crate::batches::ended(client, id).await;
+    assert_eq!(batch["status"], "completed", "{batch}");
+    crate::batches::lines(client, &batch["output_file_id"]).await
 }
 
 #[tokio::test]

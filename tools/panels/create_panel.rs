@@ -235,9 +235,8 @@ mod tests {
         let service = Service::start().await;
         let user = service.user().await;
         let refused = async |input| service.call::<CreatePanel>(&user, input).await.unwrap_err();
-        let fields = |fault: &Fault| {
-            fault.fields().iter().map(|wrong| wrong.field.to_string()).collect::<Vec<_>>()
-        };
+        let fields =
+            |fault: &Fault| fault.fields().iter().map(|wrong| wrong.field.to_string()).collect::<Vec<_>>();
         let models = ["trio/none", "maker/none"];
         let both = refused(json!({ "name": "trio", "models": models })).await;
         assert_eq!(fields(&both), ["name", "models[0]", "models[1]"], "{both}");

@@ -81,16 +81,10 @@ pub fn check_key(raw: &str) -> Result<&str, Fault> {
     let key = raw.strip_prefix('"').and_then(|rest| rest.strip_suffix('"')).unwrap_or(raw);
     let fits = (1..=MAX_KEY).contains(&key.len())
         && key.bytes().all(|byte| matches!(byte, b' '..=b'~') && byte != b'"' && byte != b'\\');
-    if fits {
-        Ok(key)
-    } else {
-        Err(Fault::invalid(
-            "Idempotency-Key",
-            format!(
-                "must be 1 to {MAX_KEY} printable ASCII characters other than \" and \\, for example a UUID"
-            ),
-        ))
-    }
+    let rule = || {
+        format!("must be 1 to {MAX_KEY} printable ASCII characters other than \" and \\, for example a UUID")
+    };
+    if fits { Ok(key) } else { Err(Fault::invalid("Idempotency-Key", rule())) }
 }
 
 impl Claim {

@@ -65,7 +65,10 @@ impl Sent<'_> {
 
 /// Arguments of the MCP tools that A2A expresses in another way, with the advice.
 const MISPLACED: [(&str, &str); 2] = [
-    ("idempotency_key", "is not part of an A2A message: send it as messageId, or in the Idempotency-Key header"),
+    (
+        "idempotency_key",
+        "is not part of an A2A message: send it as messageId, or in the Idempotency-Key header",
+    ),
     ("include", "is not part of an A2A message: leave it out, results hold all votes"),
 ];
 

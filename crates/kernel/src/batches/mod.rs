@@ -7,10 +7,11 @@
 pub mod line;
 mod notifications;
 mod quota;
+mod received_lines;
 mod room;
 mod runner;
-mod slots;
 mod upload;
+mod upload_places;
 mod validation;
 mod worker;
 
@@ -22,10 +23,10 @@ use tokio::sync::Notify;
 pub use notifications::BatchNotifications;
 use room::Room;
 pub use runner::{RowResponse, RowRunner};
-use slots::Slots;
-pub use slots::UploadPermit;
 use upload::Receiver;
 pub use upload::{FileRequest, MAX_FILE_BYTES, ReceivedFile, Upload};
+pub use upload_places::UploadPermit;
+use upload_places::UploadPlaces;
 pub use validation::MAX_ROWS;
 
 use crate::batch_id::{BatchId, FileId};
@@ -142,7 +143,7 @@ pub struct Batches {
     ended: Arc<Notify>,
     /// Signalled at the same time: for the push notifications of its task.
     ended_tasks: Arc<Notify>,
-    slots: Slots,
+    places: UploadPlaces,
     room: Arc<Room>,
     receiver: Receiver,
 }
@@ -175,7 +176,7 @@ impl Batches {
             changed,
             ended,
             ended_tasks,
-            slots: Slots::default(),
+            places: UploadPlaces::default(),
             room,
             receiver,
         }
@@ -190,7 +191,7 @@ impl Batches {
     /// Admits an upload. [`Kind::Busy`] if the account, accounts without money, or the process receive too many files already.
     pub async fn begin_upload(&self, user: UserId) -> Result<UploadPermit, Fault> {
         let is_paid = !self.receiver.billing || self.files.funds(user).await? > MicroUsd::ZERO;
-        self.slots.begin(user, is_paid)
+        self.places.begin(user, is_paid)
     }
 
     /// Begins to receive a file. Its upload fails with [`Kind::StorageFull`] if the service has no room.

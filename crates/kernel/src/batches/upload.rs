@@ -9,31 +9,21 @@ use std::time::Duration;
 use sha2::{Digest, Sha256};
 use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
-use tokio::time::Instant;
 
-use super::quota::{self, Quota};
+use super::quota::Quota;
+use super::received_lines::{ReceivedLines, stored_fault};
 use super::room::Room;
-use super::{RETENTION, UNFINISHED, no_such_file};
+use super::{RETENTION, no_such_file};
 use crate::batch_id::FileId;
 use crate::caller::UserId;
 use crate::fault::{Fault, Kind};
-use crate::ports::{
-    BegunFile, Clock, EarlierFile, Entropy, FileContent, FileRecord, FileStore, NewFile, StoreError,
-};
+use crate::ports::{BegunFile, Clock, EarlierFile, Entropy, FileRecord, FileStore, NewFile};
 use crate::tasks::Tasks;
 
 /// Maximum size of a file, in bytes.
 pub const MAX_FILE_BYTES: u64 = 200 << 20;
-/// Maximum size of a line, in bytes, with its end.
-const MAX_LINE_BYTES: usize = 1 << 20;
 /// Maximum number of files of an account.
 const MAX_FILES: u32 = 10_000;
-/// Maximum number of lines of a file.
-const MAX_LINES: u32 = 200_000;
-/// Bytes of lines that are stored together.
-const STORED_TOGETHER: usize = 256 << 10;
-/// Time after which fewer lines are stored, so that a slow upload does not count as abandoned.
-const STORED_WITHIN: Duration = Duration::from_mins(1);
 /// Maximum length of a name, in characters.
 const MAX_NAME: usize = 200;
 
@@ -178,7 +168,7 @@ impl Receiver {
         file: &NewFile,
         parts: &mut mpsc::Receiver<Part>,
     ) -> Result<FileRecord, Fault> {
-        let mut lines = Lines::new(self, file);
+        let mut lines = ReceivedLines::new(self, file);
         loop {
             match tokio::time::timeout_at(lines.due, parts.recv()).await {
                 Err(_) => lines.flush().await?,
@@ -240,132 +230,16 @@ fn ended_early() -> Fault {
     Fault::new(Kind::IncompleteBody, "the upload ended early; send it again")
 }
 
-/// Returns the fault of storing a part of a file. A file that is gone counts as abandoned.
-fn stored_fault(error: StoreError) -> Fault {
-    if let StoreError::NotFound("file") = error {
-        let text = format!(
-            "no whole line of the file arrived for {} minutes; send the file again, faster",
-            UNFINISHED.as_secs() / 60
-        );
-        return Fault::new(Kind::IncompleteBody, text);
-    }
-    quota::fault(error)
-}
-
-/// The lines of a file that is being received.
-struct Lines<'a> {
-    receiver: &'a Receiver,
-    id: FileId,
-    /// The begun line.
-    line: Vec<u8>,
-    lines: Vec<String>,
-    /// Bytes of `lines`.
-    waiting: usize,
-    /// Time at which `lines` are stored, even if they are few.
-    due: Instant,
-    /// Number of stored lines.
-    stored: u32,
-    bytes: u64,
-    /// The digest of the content, if repetitions are compared with it.
-    digest: Option<Sha256>,
-}
-
-impl<'a> Lines<'a> {
-    fn new(receiver: &'a Receiver, file: &NewFile) -> Self {
-        Self {
-            receiver,
-            id: file.id,
-            line: Vec::new(),
-            lines: Vec::new(),
-            waiting: 0,
-            due: Instant::now() + STORED_WITHIN,
-            stored: 0,
-            bytes: 0,
-            digest: file.request_ref.is_some().then(Sha256::new),
-        }
-    }
-
-    async fn write(&mut self, part: &[u8]) -> Result<(), Fault> {
-        self.bytes += part.len() as u64;
-        if self.bytes > MAX_FILE_BYTES {
-            let message = format!("the file is larger than {} MiB; split it", MAX_FILE_BYTES >> 20);
-            return Err(Fault::new(Kind::PayloadTooLarge, message));
-        }
-        if let Some(digest) = &mut self.digest {
-            digest.update(part);
-        }
-        for piece in part.split_inclusive(|byte| *byte == b'\n') {
-            self.line.extend_from_slice(piece);
-            if self.line.len() > MAX_LINE_BYTES {
-                return Err(self.refused(&format!("is longer than {} KiB; shorten it", MAX_LINE_BYTES >> 10)));
-            }
-            if piece.ends_with(b"\n") {
-                self.end_line().await?;
-            }
-        }
-        Ok(())
-    }
-
-    async fn end_line(&mut self) -> Result<(), Fault> {
-        let line = std::mem::take(&mut self.line);
-        let line =
-            String::from_utf8(line).map_err(|_| self.refused("is not UTF-8; save the file as UTF-8"))?;
-        if line.contains('\0') {
-            return Err(self.refused("contains the character U+0000; remove it"));
-        }
-        if self.number() > MAX_LINES {
-            return Err(
-                self.refused(&format!("is one too many: a file has at most {MAX_LINES} lines; split it"))
-            );
-        }
-        self.waiting += line.len();
-        self.lines.push(line);
-        if self.waiting >= STORED_TOGETHER { self.flush().await } else { Ok(()) }
-    }
-
-    async fn flush(&mut self) -> Result<(), Fault> {
-        self.due = Instant::now() + STORED_WITHIN;
-        if self.lines.is_empty() {
-            return Ok(());
-        }
-        self.receiver.room.take(self.waiting as u64).await?;
-        let now = self.receiver.clock.now();
-        let added = self.receiver.files.add_lines(self.id, self.stored + 1, &self.lines, now).await;
-        added.map_err(stored_fault)?;
-        self.stored += self.lines.len() as u32;
-        self.lines.clear();
-        self.waiting = 0;
-        Ok(())
-    }
-
-    /// Returns the number of the line that is being received.
-    const fn number(&self) -> u32 {
-        self.stored + self.lines.len() as u32 + 1
-    }
-
-    fn refused(&self, rule: &str) -> Fault {
-        Fault::invalid("file", format!("line {} {rule}", self.number()))
-    }
-
-    /// Stores the rest.
-    async fn end(mut self) -> Result<FileContent, Fault> {
-        if !self.line.is_empty() {
-            self.end_line().await?;
-        }
-        self.flush().await?;
-        let sha256 = self.digest.map(|digest| hex::encode(digest.finalize()));
-        Ok(FileContent { bytes: self.bytes, lines: self.stored, sha256 })
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use std::sync::Mutex;
 
     use async_trait::async_trait;
 
+    use super::super::UNFINISHED;
+    use super::super::received_lines::STORED_WITHIN;
     use super::*;
-    use crate::ports::{FileDeletion, ListPosition};
+    use crate::ports::{FileContent, FileDeletion, ListPosition, StoreError};
     use crate::testing::{ManualClock, SeededEntropy};
     use ep_polling::money::MicroUsd;
     use ep_polling::time::Timestamp;

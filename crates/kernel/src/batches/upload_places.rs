@@ -26,10 +26,10 @@ const SLOW_KIB: u64 = 64;
 
 /// The uploads in progress.
 #[derive(Default)]
-pub(super) struct Slots(Arc<Mutex<Vec<Arc<Slot>>>>);
+pub(super) struct UploadPlaces(Arc<Mutex<Vec<Arc<ActiveUpload>>>>);
 
 /// An upload in progress.
-struct Slot {
+struct ActiveUpload {
     user: UserId,
     /// True if the account has money.
     is_paid: bool,
@@ -42,18 +42,18 @@ struct Slot {
 
 /// The right to receive one file, given back when dropped.
 pub struct UploadPermit {
-    slot: Arc<Slot>,
-    slots: Arc<Mutex<Vec<Arc<Slot>>>>,
+    upload: Arc<ActiveUpload>,
+    uploads: Arc<Mutex<Vec<Arc<ActiveUpload>>>>,
 }
 
-impl Slots {
+impl UploadPlaces {
     /// Admits an upload. [`Kind::Busy`] if there is no place for it.
     pub(super) fn begin(&self, user: UserId, is_paid: bool) -> Result<UploadPermit, Fault> {
-        let mut slots = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let of_account = slots.iter().filter(|slot| slot.user == user).count();
+        let mut uploads = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let of_account = uploads.iter().filter(|upload| upload.user == user).count();
         let is_admitted = of_account < MAX_OF_ACCOUNT
-            && (is_paid || make_room(&mut slots, MAX_UNPAID, |slot| !slot.is_paid))
-            && make_room(&mut slots, MAX_UPLOADS, |_| true);
+            && (is_paid || make_room(&mut uploads, MAX_UNPAID, |upload| !upload.is_paid))
+            && make_room(&mut uploads, MAX_UPLOADS, |_| true);
         if !is_admitted {
             let text = format!(
                 "too many files are being received; an account can upload {MAX_OF_ACCOUNT} at once: try again in a few \
@@ -61,30 +61,34 @@ impl Slots {
             );
             return Err(Fault::new(Kind::Busy, text).retry_after(Duration::from_secs(5)));
         }
-        let slot = Arc::new(Slot {
+        let upload = Arc::new(ActiveUpload {
             user,
             is_paid,
             since: Instant::now(),
             bytes: AtomicU64::new(0),
             lost: CancellationToken::new(),
         });
-        slots.push(Arc::clone(&slot));
-        Ok(UploadPermit { slot, slots: Arc::clone(&self.0) })
+        uploads.push(Arc::clone(&upload));
+        Ok(UploadPermit { upload, uploads: Arc::clone(&self.0) })
     }
 }
 
 /// Makes room for one more among at most `most` uploads of a group. Returns `false` if none of them is slow.
-fn make_room(slots: &mut Vec<Arc<Slot>>, most: usize, in_group: impl Fn(&Slot) -> bool) -> bool {
-    if slots.iter().filter(|slot| in_group(slot)).count() < most {
+fn make_room(
+    uploads: &mut Vec<Arc<ActiveUpload>>,
+    most: usize,
+    in_group: impl Fn(&ActiveUpload) -> bool,
+) -> bool {
+    if uploads.iter().filter(|upload| in_group(upload)).count() < most {
         return true;
     }
-    let slow = slots.iter().enumerate().filter(|(_, slot)| in_group(slot) && slot.is_slow());
-    let Some((slowest, _)) = slow.min_by_key(|(_, slot)| slot.speed()) else { return false };
-    slots.swap_remove(slowest).lost.cancel();
+    let slow = uploads.iter().enumerate().filter(|(_, upload)| in_group(upload) && upload.is_slow());
+    let Some((slowest, _)) = slow.min_by_key(|(_, upload)| upload.speed()) else { return false };
+    uploads.swap_remove(slowest).lost.cancel();
     true
 }
 
-impl Slot {
+impl ActiveUpload {
     /// Returns the bytes in a second since the upload began.
     fn speed(&self) -> u64 {
         let millis = self.since.elapsed().as_millis().max(1) as u64;
@@ -99,12 +103,12 @@ impl Slot {
 impl UploadPermit {
     /// Notes received bytes.
     pub fn received(&self, bytes: u64) {
-        self.slot.bytes.fetch_add(bytes, Ordering::Relaxed);
+        self.upload.bytes.fetch_add(bytes, Ordering::Relaxed);
     }
 
     /// Waits until the upload loses its place to another one, and returns the fault that says so.
     pub async fn lost(&self) -> Fault {
-        self.slot.lost.cancelled().await;
+        self.upload.lost.cancelled().await;
         let text = format!(
             "the upload was slower than {SLOW_KIB} KiB/s and ended, because others waited for its place; send it again"
         );
@@ -114,8 +118,8 @@ impl UploadPermit {
 
 impl Drop for UploadPermit {
     fn drop(&mut self) {
-        let mut slots = self.slots.lock().unwrap_or_else(PoisonError::into_inner);
-        slots.retain(|slot| !Arc::ptr_eq(slot, &self.slot));
+        let mut uploads = self.uploads.lock().unwrap_or_else(PoisonError::into_inner);
+        uploads.retain(|upload| !Arc::ptr_eq(upload, &self.upload));
     }
 }
 
@@ -129,54 +133,56 @@ mod tests {
         UserId::from_random([number; 16])
     }
 
-    fn admitted(slots: &Slots, users: std::ops::Range<u8>, is_paid: bool) -> Vec<UploadPermit> {
-        users.flat_map(|number| (0..9).map_while(move |_| slots.begin(user(number), is_paid).ok())).collect()
+    fn admitted(uploads: &UploadPlaces, users: std::ops::Range<u8>, is_paid: bool) -> Vec<UploadPermit> {
+        users
+            .flat_map(|number| (0..9).map_while(move |_| uploads.begin(user(number), is_paid).ok()))
+            .collect()
     }
 
     #[tokio::test(start_paused = true)]
     async fn accounts_without_money_share_a_part_of_the_places() {
-        let slots = Slots::default();
-        assert_eq!(admitted(&slots, 0..1, true).len(), 4);
-        let unpaid = admitted(&slots, 0..8, false);
+        let uploads = UploadPlaces::default();
+        assert_eq!(admitted(&uploads, 0..1, true).len(), 4);
+        let unpaid = admitted(&uploads, 0..8, false);
         assert_eq!(unpaid.len(), 8);
-        let paid = admitted(&slots, 10..30, true);
+        let paid = admitted(&uploads, 10..30, true);
         assert_eq!(paid.len(), 24);
-        assert!(slots.begin(user(40), true).is_err());
+        assert!(uploads.begin(user(40), true).is_err());
         drop((unpaid, paid));
-        assert!(slots.0.lock().unwrap().is_empty());
+        assert!(uploads.0.lock().unwrap().is_empty());
     }
 
     #[tokio::test(start_paused = true)]
     async fn the_slowest_upload_ends_when_the_places_are_taken() {
-        let slots = Slots::default();
-        let permits = admitted(&slots, 0..8, true);
+        let uploads = UploadPlaces::default();
+        let permits = admitted(&uploads, 0..8, true);
         assert_eq!(permits.len(), 32);
         let speed = |place: usize| if place == 7 { 1 } else { 10 + place as u64 };
         tokio::time::advance(Duration::from_secs(9)).await;
-        assert!(slots.begin(user(9), true).is_err(), "all had too little time");
+        assert!(uploads.begin(user(9), true).is_err(), "all had too little time");
         tokio::time::advance(Duration::from_secs(1)).await;
         for (place, permit) in permits.iter().enumerate() {
             permit.received((speed(place) << 10) * 10);
         }
-        let next = slots.begin(user(9), true).unwrap();
+        let next = uploads.begin(user(9), true).unwrap();
         let lost: Vec<usize> =
             (0..32).filter(|place| permits[*place].lost().now_or_never().is_some()).collect();
         assert_eq!(lost, [7]);
         for permit in permits.iter().chain([&next]) {
             permit.received(SLOW_KIB << 20);
         }
-        assert!(slots.begin(user(10), true).is_err(), "none of them is slow");
+        assert!(uploads.begin(user(10), true).is_err(), "none of them is slow");
         drop(permits);
-        assert_eq!(slots.0.lock().unwrap().len(), 1);
+        assert_eq!(uploads.0.lock().unwrap().len(), 1);
     }
 
     #[tokio::test(start_paused = true)]
     async fn accounts_without_money_end_no_upload_of_others() {
-        let slots = Slots::default();
-        let paid = admitted(&slots, 10..16, true);
-        let unpaid = admitted(&slots, 0..2, false);
+        let uploads = UploadPlaces::default();
+        let paid = admitted(&uploads, 10..16, true);
+        let unpaid = admitted(&uploads, 0..2, false);
         tokio::time::advance(Duration::from_secs(20)).await;
-        let _next = slots.begin(user(3), false).unwrap();
+        let _next = uploads.begin(user(3), false).unwrap();
         assert!(paid.iter().all(|permit| permit.lost().now_or_never().is_none()));
         assert_eq!(unpaid.iter().filter(|permit| permit.lost().now_or_never().is_some()).count(), 1);
     }
@@ -184,10 +190,10 @@ mod tests {
     /// An account does not end its own uploads by beginning more.
     #[tokio::test(start_paused = true)]
     async fn an_account_ends_none_of_its_own_uploads() {
-        let slots = Slots::default();
-        let permits = admitted(&slots, 0..1, true);
+        let uploads = UploadPlaces::default();
+        let permits = admitted(&uploads, 0..1, true);
         tokio::time::advance(Duration::from_secs(20)).await;
-        assert!(slots.begin(user(0), true).is_err());
+        assert!(uploads.begin(user(0), true).is_err());
         assert!(permits.iter().all(|permit| permit.lost().now_or_never().is_none()));
     }
 }
