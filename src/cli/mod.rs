@@ -186,7 +186,11 @@ async fn run(command: Command) -> anyhow::Result<End> {
     if let Command::Serve(flags) = command {
         return serve(config, flags).await;
     }
-    let config = config?;
+    let mut config = config?;
+    if !matches!(command, Command::Mcp { .. }) {
+        // A command of a person waits for the database.
+        config.database.stalled_after_ms = u64::MAX;
+    }
     match command {
         Command::Poll(arguments) => poll::run(&with_log(config, WARNINGS), arguments).await,
         Command::Show(arguments) => stored::run(&with_log(config, WARNINGS), arguments).await,

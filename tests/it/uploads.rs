@@ -4,6 +4,7 @@ use ep_kernel::testing::until;
 use ep_polling::money::MicroUsd;
 use futures::stream;
 use reqwest::Method;
+use sqlx::{Connection, SqliteConnection};
 use tokio::sync::mpsc;
 
 use crate::batches::{account, create, form, rows, send_form, upload};
@@ -136,26 +137,23 @@ async fn an_upload_that_is_running_is_not_repeated() {
     let client = account(&service).await;
     let form = form("batch", &rows(999));
     let (start, end) = halves(&form);
+    let database = service.data.path().join("ensemble-poll.db");
     let (sender, running) = begun(&client, Some("one"), &start);
-    let send = async || {
-        let reply = send_with(&client, "one", form.clone()).await;
-        // The first one has not begun, so this one has its place for a moment.
-        if reply.status == 200 {
-            let path = format!("/v1/files/{}", reply.json()["id"].as_str().unwrap());
-            client.send(client.request(Method::DELETE, &path)).await;
-        }
-        reply
+    let mut database = SqliteConnection::connect(database.to_str().unwrap()).await.unwrap();
+    let count = async || {
+        let query = sqlx::query_scalar::<_, i64>("SELECT COUNT(*) FROM files");
+        query.fetch_one(&mut database).await.unwrap()
     };
-    let refused = until("the first upload is running", send, |reply| reply.status == 409).await;
+    until("the first upload is running", count, |count| *count == 1).await;
+    let refused = send_with(&client, "one", form.clone()).await;
+    assert_eq!(refused.status, 409, "{}", refused.text);
     assert!(refused.headers.contains_key("retry-after"), "{:?}", refused.headers);
     assert!(refused.text.contains("still running"), "{}", refused.text);
     sender.send(end).await.unwrap();
     drop(sender);
-    let file = running.await.unwrap();
+    let file = running.await.unwrap().expect(200);
     let again = send_with(&client, "one", form).await.expect(200);
-    if file.status == 200 {
-        assert_eq!(again["id"], file.json()["id"]);
-    }
+    assert_eq!(again["id"], file["id"]);
     create(&client, again["id"].as_str().unwrap()).await;
 }
 

@@ -33,7 +33,7 @@ impl PollLimits {
 
 impl Default for PollLimits {
     fn default() -> Self {
-        Self { running: 200, waiting: 1000, of_batches: 100, stalled_after: Duration::from_secs(1) }
+        Self { running: 200, waiting: 1000, of_batches: 100, stalled_after: Duration::from_secs(3) }
     }
 }
 
