@@ -236,7 +236,7 @@ mod tests {
         let user = service.user().await;
         let refused = async |input| service.call::<CreatePanel>(&user, input).await.unwrap_err();
         let fields =
-            |fault: &Fault| fault.fields().iter().map(|wrong| wrong.field.to_string()).collect::<Vec<_>>();
+            |fault: &Fault| fault.fields().iter().map(|wrong| wrong.field.clone()).collect::<Vec<_>>();
         let models = ["trio/none", "maker/none"];
         let both = refused(json!({ "name": "trio", "models": models })).await;
         assert_eq!(fields(&both), ["name", "models[0]", "models[1]"], "{both}");

@@ -21,10 +21,11 @@ use std::time::Duration;
 use tokio::sync::Notify;
 
 pub use notifications::BatchNotifications;
+pub use received_lines::MAX_FILE_BYTES;
 use room::Room;
 pub use runner::{RowResponse, RowRunner};
 use upload::Receiver;
-pub use upload::{FileRequest, MAX_FILE_BYTES, ReceivedFile, Upload};
+pub use upload::{FileRequest, ReceivedFile, Upload};
 pub use upload_places::UploadPermit;
 use upload_places::UploadPlaces;
 pub use validation::MAX_ROWS;

@@ -5,12 +5,14 @@ use std::time::Duration;
 use sha2::{Digest, Sha256};
 use tokio::time::Instant;
 
-use super::upload::{MAX_FILE_BYTES, Receiver};
+use super::room::Room;
 use super::{UNFINISHED, quota};
 use crate::batch_id::FileId;
 use crate::fault::{Fault, Kind};
-use crate::ports::{FileContent, NewFile, StoreError};
+use crate::ports::{Clock, FileContent, FileStore, NewFile, StoreError};
 
+/// Maximum size of a file, in bytes.
+pub const MAX_FILE_BYTES: u64 = 200 << 20;
 /// Maximum size of a line, in bytes, with its end.
 const MAX_LINE_BYTES: usize = 1 << 20;
 /// Maximum number of lines of a file.
@@ -22,7 +24,9 @@ pub(super) const STORED_WITHIN: Duration = Duration::from_mins(1);
 
 /// The lines of a file that is being received.
 pub(super) struct ReceivedLines<'a> {
-    receiver: &'a Receiver,
+    files: &'a dyn FileStore,
+    room: &'a Room,
+    clock: &'a dyn Clock,
     id: FileId,
     /// The begun line.
     line: Vec<u8>,
@@ -39,9 +43,16 @@ pub(super) struct ReceivedLines<'a> {
 }
 
 impl<'a> ReceivedLines<'a> {
-    pub(super) fn new(receiver: &'a Receiver, file: &NewFile) -> Self {
+    pub(super) fn new(
+        files: &'a dyn FileStore,
+        room: &'a Room,
+        clock: &'a dyn Clock,
+        file: &NewFile,
+    ) -> Self {
         Self {
-            receiver,
+            files,
+            room,
+            clock,
             id: file.id,
             line: Vec::new(),
             lines: Vec::new(),
@@ -96,9 +107,9 @@ impl<'a> ReceivedLines<'a> {
         if self.lines.is_empty() {
             return Ok(());
         }
-        self.receiver.room.take(self.waiting as u64).await?;
-        let now = self.receiver.clock.now();
-        let added = self.receiver.files.add_lines(self.id, self.stored + 1, &self.lines, now).await;
+        self.room.take(self.waiting as u64).await?;
+        let now = self.clock.now();
+        let added = self.files.add_lines(self.id, self.stored + 1, &self.lines, now).await;
         added.map_err(stored_fault)?;
         self.stored += self.lines.len() as u32;
         self.lines.clear();

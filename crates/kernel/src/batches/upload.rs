@@ -20,8 +20,6 @@ use crate::fault::{Fault, Kind};
 use crate::ports::{BegunFile, Clock, EarlierFile, Entropy, FileRecord, FileStore, NewFile};
 use crate::tasks::Tasks;
 
-/// Maximum size of a file, in bytes.
-pub const MAX_FILE_BYTES: u64 = 200 << 20;
 /// Maximum number of files of an account.
 const MAX_FILES: u32 = 10_000;
 /// Maximum length of a name, in characters.
@@ -168,7 +166,7 @@ impl Receiver {
         file: &NewFile,
         parts: &mut mpsc::Receiver<Part>,
     ) -> Result<FileRecord, Fault> {
-        let mut lines = ReceivedLines::new(self, file);
+        let mut lines = ReceivedLines::new(&*self.files, &self.room, &*self.clock, file);
         loop {
             match tokio::time::timeout_at(lines.due, parts.recv()).await {
                 Err(_) => lines.flush().await?,

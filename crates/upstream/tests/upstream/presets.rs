@@ -249,7 +249,7 @@ async fn a_preset_above_the_maximum_size_is_rejected_at_load() {
     assert!(matches!(error, SetupError::Presets(_)));
     let message = error.to_string();
     assert!(
-        message.contains("\"largest\"") && message.contains("150") && message.contains("151"),
+        message.contains("preset largest") && message.contains("150") && message.contains("151"),
         "{message}"
     );
 }
