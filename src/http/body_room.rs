@@ -35,7 +35,7 @@ struct CountedBytes {
 pub(super) struct NoRoom;
 
 impl BodyRoom {
-    /// Returns a body that ends with [`NoRoom`] when the bodies being received take too much memory.
+    /// Returns a body that fails when the bodies being received take too much memory.
     pub fn limited(&self, body: Body, address: IpAddr) -> Body {
         if body.is_end_stream() {
             return body;

@@ -45,7 +45,7 @@ pub(super) fn numbered(request: String, place: usize) -> String {
 
 impl PollExecutor {
     /// Opens a poll and starts it, now or when its turn comes. Each `request_ref` opens only one poll.
-    /// [`Kind::Busy`](crate::fault::Kind::Busy) if too many polls are running and waiting.
+    /// [`Kind::Busy`] if too many polls are running and waiting.
     pub async fn open(&self, plan: Plan, opener: Opener) -> Result<PollId, Fault> {
         let opened = self.open_all(vec![plan], opener).await?;
         opened.into_iter().next().ok_or_else(|| Fault::internal("no poll was opened"))
