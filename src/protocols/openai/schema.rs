@@ -21,8 +21,8 @@ use ep_kernel::reading::{Exhausted, Work};
 use ep_polling::options::MAX_LEVELS;
 use ep_tools::polls::MAX_QUESTIONS;
 use keywords::{
-    Distinct, OF_VALUES, ValueRules, allows_null, equal, length_of_types, other_than, rejects_null, types,
-    union, unsupported_in,
+    OF_VALUES, ValueRules, allows_null, equal, length_of_types, other_than, rejects_null, types, union,
+    unsupported_in,
 };
 use levels::{NoLevels, levels};
 
@@ -226,18 +226,25 @@ impl<'a> Reader<'a, '_> {
         if let Some(values) = listed {
             only(members, &OF_VALUES, place)?;
             let rules = ValueRules::of(members);
-            let (mut found, mut known) = (Vec::new(), HashSet::new());
+            // At most as many values as an answer may have: fewer comparisons than a set would hash bytes.
+            let mut found: Vec<(usize, &Value)> = Vec::new();
             for value in values {
-                self.spend(1 + length(value), place)?;
+                let size = length(value);
+                self.spend(1 + size, place)?;
                 if rules.admit(value) {
                     check_structure(value, values.len(), place)?;
-                    if known.insert(Distinct(value)) {
+                    let mut is_known = false;
+                    for (_, known) in found.iter().filter(|(known, _)| *known == size) {
+                        self.spend(size, place)?;
+                        is_known |= equal(known, value);
+                    }
+                    if !is_known {
                         check_count(found.len() + 1, values.len(), place)?;
-                        found.push(value.clone());
+                        found.push((size, value));
                     }
                 }
             }
-            return Ok(Some(plain(found)));
+            return Ok(Some(plain(found.into_iter().map(|(_, value)| value.clone()).collect())));
         }
         if let Some((keyword, branches)) = union(members) {
             return self.finite_union(keyword, branches, members, place);

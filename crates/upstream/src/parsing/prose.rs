@@ -91,6 +91,10 @@ pub(crate) fn without_reasoning(text: &str) -> Cow<'_, str> {
     // The expected closing tag, and the start of the text after the last tag.
     let (mut reasoning, mut from, mut seen): (Option<&str>, usize, bool) = (None, 0, false);
     for (at, _) in text.match_indices('<') {
+        // Most of these signs begin no tag.
+        if !matches!(text.as_bytes().get(at + 1), Some(b'/' | b't' | b'r')) {
+            continue;
+        }
         let rest = &text[at..];
         let tag =
             REASONING_TAGS.iter().find(|(open, close)| rest.starts_with(open) || rest.starts_with(close));

@@ -190,7 +190,7 @@ impl<'m> ValueRules<'m> {
 
 /// A value in a set of distinct ones: 1 is 1.0, as in JSON Schema.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Distinct<'v>(pub(super) &'v Value);
+struct Distinct<'v>(&'v Value);
 
 impl PartialEq for Distinct<'_> {
     fn eq(&self, other: &Self) -> bool {
