@@ -4,7 +4,7 @@ use ensemble_poll::protocols::batch_rows::asked_questions;
 use serde_json::{Value, json};
 
 use crate::growing::SCHEMAS;
-use crate::{GrowingText, LARGEST};
+use crate::{GrowingText, LARGEST, MOST};
 
 const CHAT: &str = "/v1/chat/completions";
 const RESPONSES: &str = "/v1/responses";
@@ -42,7 +42,7 @@ fn shape(name: String, path: &'static str, body: &dyn Fn(usize) -> Value) -> Gro
         let body: Value = serde_json::from_str(text).expect("a body");
         let _ = std::hint::black_box(asked_questions(path, &body));
     };
-    GrowingText { name: format!("{name}, {path}"), text, read: Box::new(read) }
+    GrowingText { name: format!("{name}, {path}"), most: MOST, text, read: Box::new(read) }
 }
 
 fn chat(content: &Value, schema: &Value) -> Value {

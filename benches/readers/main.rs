@@ -1,5 +1,6 @@
 //! Measures the time of readers of outside text on texts that grow, up to 1 MiB, beside serde_json's own parse of the same
-//! text to a `Value`. A reader may take 5 ms more. `cargo bench --bench readers` fails if one takes longer.
+//! text to a `Value`. A reader may take 5 ms more, and 10 ms for the model list of the operator's own upstream. `cargo bench --bench readers` fails if one takes longer. An argument selects
+//! the texts whose names contain it.
 //!
 //! A reader waits for nothing, so the shortest of several rounds is its CPU time.
 
@@ -23,7 +24,7 @@ static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 /// Maximum length of a text, in bytes.
 pub(crate) const LARGEST: usize = 1 << 20;
 /// Time that a reader may take in addition to serde_json.
-const MOST: Duration = Duration::from_millis(5);
+pub(crate) const MOST: Duration = Duration::from_millis(5);
 /// Rounds of each measurement.
 const ROUNDS: usize = 15;
 
@@ -31,6 +32,8 @@ const ROUNDS: usize = 15;
 pub(crate) struct GrowingText {
     /// Its name.
     pub(crate) name: String,
+    /// Time that its reader may take in addition to serde_json.
+    pub(crate) most: Duration,
     /// The text.
     pub(crate) text: String,
     /// Reads the text.
@@ -43,11 +46,13 @@ fn main() -> ExitCode {
     );
     println!("  {:<58} {:>8} {:>8} {:>10} {:>7}", "", "KiB", "reader", "serde_json", "more");
     let mut late = Vec::new();
-    for shape in bodies::shapes().into_iter().chain(others::shapes()) {
+    let selected = std::env::args().skip(1).find(|argument| !argument.starts_with("--")).unwrap_or_default();
+    let shapes = bodies::shapes().into_iter().chain(others::shapes());
+    for shape in shapes.filter(|shape| shape.name.contains(&selected)) {
         let baseline = shortest(|| drop(black_box(serde_json::from_str::<Value>(&shape.text))));
         let time = shortest(|| (shape.read)(black_box(&shape.text)));
         let more = time.saturating_sub(baseline);
-        let verdict = if more > MOST { "  too long" } else { "" };
+        let verdict = if more > shape.most { "  too long" } else { "" };
         let millis = |time: Duration| time.as_secs_f64() * 1e3;
         println!(
             "  {:<58} {:>8} {:>8.2} {:>10.2} {:>7.2}{verdict}",
@@ -57,15 +62,15 @@ fn main() -> ExitCode {
             millis(baseline),
             millis(more),
         );
-        if more > MOST {
+        if more > shape.most {
             late.push(shape.name);
         }
     }
     if late.is_empty() {
-        println!("Every reader takes at most {} ms more.", MOST.as_millis());
+        println!("No reader takes more time than it may.");
         return ExitCode::SUCCESS;
     }
-    println!("More than {} ms more: {}", MOST.as_millis(), late.join("; "));
+    println!("Too long: {}", late.join("; "));
     ExitCode::FAILURE
 }
 

@@ -6,7 +6,7 @@ use ep_tools::TOOLS;
 use ep_upstream::testing::readers::{model_list, vote};
 use serde_json::{Value, json};
 
-use crate::{GrowingText, LARGEST};
+use crate::{GrowingText, LARGEST, MOST};
 
 /// Maximum size of most bodies, in bytes.
 const BODY: usize = 64 << 10;
@@ -52,17 +52,14 @@ pub(crate) fn shapes() -> Vec<GrowingText> {
         line(json!({ "a": "x".repeat(LARGEST - 128) })),
         batch_line,
     ));
-    shapes.push(of("short ids in a model list", list(|n| json!({ "id": format!("a/m{n}") })), models));
-    shapes.push(of(
-        "parameters in a model list",
-        list(|n| json!({ "id": n.to_string(), "supported_parameters": vec!["x"; 100] })),
-        models,
-    ));
-    shapes.push(of(
-        "families in a model list",
-        list(|n| json!({ "id": format!("{n}-{}", "a-".repeat(90)) })),
-        models,
-    ));
+    for (name, model) in [
+        ("short ids", (|n| json!({ "id": format!("a/m{n}") })) as fn(usize) -> Value),
+        ("parameters", |n| json!({ "id": n.to_string(), "supported_parameters": vec!["x"; 100] })),
+        ("families", |n| json!({ "id": format!("{n}-{}", "a-".repeat(90)) })),
+    ] {
+        let list = of(format!("{name} in a model list"), list(model), models);
+        shapes.push(GrowingText { most: 2 * MOST, ..list });
+    }
     for (name, text) in [
         ("thoughts", "<think>".repeat(LARGEST / 8)),
         ("ended thoughts", "</think>".repeat(LARGEST / 9)),
@@ -82,7 +79,7 @@ pub(crate) fn shapes() -> Vec<GrowingText> {
 }
 
 fn of(name: impl Into<String>, text: String, read: fn(&str)) -> GrowingText {
-    GrowingText { name: name.into(), text, read: Box::new(read) }
+    GrowingText { name: name.into(), most: MOST, text, read: Box::new(read) }
 }
 
 /// Builds an object of nearly the usual maximum size.

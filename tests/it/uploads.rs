@@ -49,8 +49,8 @@ fn halves(form: &str) -> (String, String) {
     (start.to_owned(), end.to_owned())
 }
 
-/// Sends this many frames of an upload on an HTTP/2 stream, and resets the stream once the service has received them.
-async fn reset_after(service: &Service, key: &str, frames: &[Vec<u8>]) {
+/// Sends these parts of an upload on an HTTP/2 stream, and resets the stream once the service has received them.
+async fn reset_after(service: &Service, key: &str, parts: &[Vec<u8>]) {
     let address = service.url.strip_prefix("http://").unwrap();
     let socket = tokio::net::TcpStream::connect(address).await.unwrap();
     let (client, connection) = h2::client::handshake(socket).await.unwrap();
@@ -61,8 +61,8 @@ async fn reset_after(service: &Service, key: &str, frames: &[Vec<u8>]) {
         .body(())
         .unwrap();
     let (response, mut stream) = client.ready().await.unwrap().send_request(request, false).unwrap();
-    for frame in frames {
-        let mut rest = axum::body::Bytes::from(frame.clone());
+    for part in parts {
+        let mut rest = axum::body::Bytes::from(part.clone());
         while !rest.is_empty() {
             stream.reserve_capacity(rest.len());
             let room = std::future::poll_fn(|cx| stream.poll_capacity(cx)).await.unwrap().unwrap();
@@ -82,13 +82,22 @@ async fn a_stream_that_is_reset_leaves_nothing() {
     let service = Setup::demo().boot().await;
     let (_, client) = service.user_with(MicroUsd::ZERO).await;
     let key = client.key.clone().unwrap();
-    let content = format!("{}\n", "x".repeat(1023)).repeat(7 << 10);
-    let form = form("batch", &content);
-    let frames: Vec<Vec<u8>> = form.as_bytes().chunks(1 << 20).map(<[u8]>::to_vec).collect();
-    for sent in 1..=frames.len() {
-        reset_after(&service, &key, &frames[..sent]).await;
+    let form_of = |kib: usize| form("batch", &format!("{}\n", "x".repeat(1023)).repeat(kib));
+    // After each DATA frame of a short upload, and after each MiB of one that takes nearly all the room of the account.
+    let form = form_of(7 << 10);
+    for (form, part) in [(form_of(300), 16 << 10), (form.clone(), 1 << 20)] {
+        let parts: Vec<Vec<u8>> = form.as_bytes().chunks(part).map(<[u8]>::to_vec).collect();
+        for sent in 1..=parts.len() {
+            reset_after(&service, &key, &parts[..sent]).await;
+        }
     }
-    // Each of them took nearly all the room that the account has.
+    let database = service.data.path().join("ensemble-poll.db");
+    let mut database = SqliteConnection::connect(database.to_str().unwrap()).await.unwrap();
+    let files = async || {
+        let query = sqlx::query_scalar::<_, i64>("SELECT COUNT(*) FROM files");
+        query.fetch_one(&mut database).await.unwrap()
+    };
+    until("no file is left", files, |count| *count == 0).await;
     let send = async || send_form(&client, form.clone()).await;
     until("there is room after the resets", send, |reply| reply.status == 200).await;
     assert_eq!(file_count(&client).await, 1);

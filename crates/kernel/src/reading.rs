@@ -30,6 +30,11 @@ impl Work {
         Self { limit: bytes.saturating_mul(UNITS_PER_BYTE).max(LEAST), used: 0 }
     }
 
+    /// Sets the length of the text, in bytes, after it was measured.
+    pub fn extend(&mut self, bytes: usize) {
+        self.limit = self.limit.max(Self::of(bytes).limit);
+    }
+
     /// Spends units. Call it before the work.
     pub fn spend(&mut self, units: usize) -> Result<(), Exhausted> {
         match self.used.checked_add(units) {

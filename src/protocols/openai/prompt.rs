@@ -1,5 +1,6 @@
 //! The conversation of a request as the text of a question.
 
+use std::borrow::Cow;
 use std::ops::Range;
 
 use ep_kernel::reading::{Exhausted, Work};
@@ -69,22 +70,31 @@ pub fn messages(body: &Map<String, Value>) -> Result<Vec<Message>, Refusal> {
 }
 
 /// Reads a text, or a list of parts that are texts, refusals or JSON. Other media are refused. `at` returns the path.
-pub fn content(content: Option<&Value>, at: &dyn Fn() -> String) -> Result<String, Refusal> {
+pub fn content<'c>(content: Option<&'c Value>, at: &dyn Fn() -> String) -> Result<Cow<'c, str>, Refusal> {
     let parts = match content {
-        None | Some(Value::Null) => return Ok(String::new()),
-        Some(Value::String(text)) => return Ok(text.clone()),
+        None | Some(Value::Null) => return Ok(Cow::Borrowed("")),
+        Some(Value::String(text)) => return Ok(Cow::Borrowed(text)),
         Some(Value::Array(parts)) => parts.as_slice(),
         Some(part @ Value::Object(_)) => std::slice::from_ref(part),
         Some(_) => return Err(unsupported(&at(), "must be a text or a list of parts")),
     };
-    let mut texts = Vec::with_capacity(parts.len());
+    let mut texts = String::new();
+    let mut add = |text: &str, is_first: bool| {
+        if !is_first {
+            texts.push('\n');
+        }
+        texts.push_str(text);
+    };
+    let mut is_first = true;
     for (index, part) in parts.iter().enumerate() {
         let kind = part.get("type").and_then(Value::as_str).unwrap_or("text");
         let text = match kind {
             "text" | "input_text" | "output_text" => part.get("text").and_then(Value::as_str),
             "refusal" => part.get("refusal").and_then(Value::as_str),
             "input_json" => {
-                texts.extend(part.get("data").map(Value::to_string));
+                if let Some(data) = part.get("data") {
+                    add(&data.to_string(), std::mem::take(&mut is_first));
+                }
                 continue;
             }
             _ => None,
@@ -92,9 +102,9 @@ pub fn content(content: Option<&Value>, at: &dyn Fn() -> String) -> Result<Strin
         let text = text.or_else(|| part.as_str()).ok_or_else(|| {
             unsupported(&format!("{}[{index}]", at()), "is not a text: only texts can be voted on")
         })?;
-        texts.push(text.to_owned());
+        add(text, std::mem::take(&mut is_first));
     }
-    Ok(texts.join("\n"))
+    Ok(Cow::Owned(texts))
 }
 
 /// Reads an input of OpenAI's newer APIs: a text, or a list of items.
@@ -219,7 +229,7 @@ const MAX_SCHEMA: usize = 64 << 10;
 
 /// The budgets of the readers of JSON in texts.
 struct Scans {
-    /// Bytes in which the end of an object is searched for.
+    /// Bytes in which the end of an object is searched for, twice: a parser reads them more slowly than others compare them.
     ends: Work,
     /// Bytes that are parsed as schemas.
     schemas: Work,
@@ -257,7 +267,7 @@ fn schemas(text: &str, scans: &mut Scans) -> Result<Vec<Range<usize>>, Exhausted
     for _ in 0..MAX_OBJECTS {
         let Some(start) = text[at..].find('{').map(|found| at + found) else { break };
         let rest = &text[start..];
-        scans.ends.spend(rest.len())?;
+        scans.ends.spend(2 * rest.len())?;
         let mut objects = serde_json::Deserializer::from_str(rest).into_iter::<Marked<'_>>();
         let read = match objects.next() {
             Some(Ok(object)) => {
@@ -273,7 +283,7 @@ fn schemas(text: &str, scans: &mut Scans) -> Result<Vec<Range<usize>>, Exhausted
             }
             None => break,
         };
-        scans.ends.refund(rest.len() - read.min(rest.len()));
+        scans.ends.refund(2 * (rest.len() - read.min(rest.len())));
     }
     Ok(schemas)
 }
@@ -287,18 +297,22 @@ fn place(text: &str, error: &serde_json::Error) -> usize {
 /// Returns the conversation as one text. `about` describes the wanted answer.
 pub fn conversation(messages: &[Message], about: Option<&str>) -> String {
     let turns = messages.iter().filter(|message| message.role != Role::Instructions).count();
-    let mut parts: Vec<String> = Vec::with_capacity(messages.len() + 1);
-    for message in messages {
+    let about = about.map(str::trim).filter(|about| !about.is_empty());
+    let mut text = String::new();
+    for (index, message) in messages.iter().enumerate() {
         let label = match message.role {
             Role::Assistant => "Assistant: ",
             Role::Tool => "Result of a tool: ",
             Role::User if turns > 1 => "User: ",
             Role::User | Role::Instructions => "",
         };
-        parts.push(format!("{label}{}", message.text));
+        text.push_str(if index == 0 { "" } else { "\n\n" });
+        text.extend([label, &message.text]);
     }
-    parts.extend(about.map(str::trim).filter(|about| !about.is_empty()).map(str::to_owned));
-    parts.join("\n\n")
+    if let Some(about) = about {
+        text.extend([if messages.is_empty() { "" } else { "\n\n" }, about]);
+    }
+    text
 }
 
 /// Returns the question about a field, after the conversation. It comes last, so that it overrules instructions about the

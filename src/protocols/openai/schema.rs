@@ -43,16 +43,18 @@ pub struct Answer {
 
 /// The maximum length of a list or an object that is one of several values, in bytes. No option is as long.
 const MAX_STRUCTURE: usize = 2048;
+/// Maximum number of values in a list that has lists or objects, too.
+const MAX_WITH_STRUCTURES: usize = 256;
 /// The maximum length of a name in a path, in bytes.
 const MAX_NAME: usize = 64;
 
 /// Reads a schema. `at` is the path of the schema in the request.
 pub fn read(schema: &Value, at: &str) -> Result<Answer, Refusal> {
-    read_within(schema, at, &mut Work::of(length(schema)))
+    read_within(schema, at, &mut Work::of(0))
 }
 
 fn read_within(schema: &Value, at: &str, work: &mut Work) -> Result<Answer, Refusal> {
-    let mut reader = Reader { root: schema, size: 0, fields: Vec::new(), work };
+    let mut reader = Reader { root: schema, size: 0, fields: Vec::new(), work, is_measured: false };
     let shape = reader.schema(schema, &Place { parent: None, name: at, is_field: true, depth: 0 })?;
     let fields = reader.fields;
     if fields.is_empty() {
@@ -67,6 +69,8 @@ struct Reader<'a, 'w> {
     size: usize,
     fields: Vec<Field>,
     work: &'w mut Work,
+    /// True if the budget is that of the schema's length.
+    is_measured: bool,
 }
 
 /// The place of a schema: in a property of its parent, or in a union that its parent is.
@@ -194,9 +198,14 @@ impl<'a> Reader<'a, '_> {
         Err(unsupported(place, "has too many references"))
     }
 
-    /// Spends units of work.
+    /// Spends units of work. The schema is measured once a short one would have used up its budget.
     fn spend(&mut self, units: usize, place: &Place<'_>) -> Result<(), Refusal> {
-        self.work.spend(units).map_err(|Exhausted| {
+        let mut spent = self.work.spend(units);
+        if spent.is_err() && !std::mem::replace(&mut self.is_measured, true) {
+            self.work.extend(length(self.root));
+            spent = self.work.spend(units);
+        }
+        spent.map_err(|Exhausted| {
             unsupported(
                 place,
                 "belongs to a schema that is too much work to read: repeat and refer to fewer values",
@@ -229,13 +238,21 @@ impl<'a> Reader<'a, '_> {
             // At most as many values as an answer may have: fewer comparisons than a set would hash bytes.
             let mut found: Vec<(usize, &Value)> = Vec::new();
             for value in values {
+                check_structures(value, values.len(), place)?;
+                // Repetitions of one value need no length of their own.
+                if let Some((size, last)) = found.last() {
+                    self.spend(comparison(last, *size), place)?;
+                    if equal(last, value) {
+                        continue;
+                    }
+                }
                 let size = length(value);
                 self.spend(1 + size, place)?;
                 if rules.admit(value) {
-                    check_structure(value, values.len(), place)?;
+                    check_structure(value, size, values.len(), place)?;
                     let mut is_known = false;
                     for (_, known) in found.iter().filter(|(known, _)| *known == size) {
-                        self.spend(size, place)?;
+                        self.spend(comparison(known, size), place)?;
                         is_known |= equal(known, value);
                     }
                     if !is_known {
@@ -299,8 +316,9 @@ impl<'a> Reader<'a, '_> {
                 .filter_map(|(index, text)| Some((finite.values.get(index)?.clone(), text)))
                 .collect();
             for value in finite.values {
-                self.spend(1 + length(&value), &place)?;
-                check_structure(&value, branches.len(), &place)?;
+                let size = length(&value);
+                self.spend(1 + size, &place)?;
+                check_structure(&value, size, branches.len(), &place)?;
                 if all.values.iter().any(|known| equal(known, &value)) {
                     repeats = true;
                 } else if rules.admit(&value) {
@@ -470,12 +488,30 @@ fn check_count(distinct: usize, given: usize, place: &Place<'_>) -> Result<(), R
     if distinct > most { Err(too_many(&place.path(), given.max(distinct), most)) } else { Ok(()) }
 }
 
+/// Refuses a list or an object in a list of too many values. They are spread over the memory, so reading them is slow.
+fn check_structures(value: &Value, several: usize, place: &Place<'_>) -> Result<(), Refusal> {
+    if several > MAX_WITH_STRUCTURES && is_structure(value) {
+        let text = format!("has lists or objects among {several} values: send at most {MAX_WITH_STRUCTURES}");
+        return Err(unsupported(place, &text));
+    }
+    Ok(())
+}
+
+fn is_structure(value: &Value) -> bool {
+    value.is_array() || value.is_object()
+}
+
 /// Refuses a list or an object that is too long for one of several values. Comparing objects takes more than linear work.
-fn check_structure(value: &Value, several: usize, place: &Place<'_>) -> Result<(), Refusal> {
-    if several > 1 && (value.is_array() || value.is_object()) && length(value) > MAX_STRUCTURE {
+fn check_structure(value: &Value, size: usize, several: usize, place: &Place<'_>) -> Result<(), Refusal> {
+    if several > 1 && is_structure(value) && size > MAX_STRUCTURE {
         return Err(unsupported(place, "has a list or an object among its values that is too long"));
     }
     Ok(())
+}
+
+/// Returns the units of work of comparing a value of this length. The bytes of a text are compared several at once.
+fn comparison(value: &Value, length: usize) -> usize {
+    if value.is_string() { 1 + length / 8 } else { 1 + length }
 }
 
 /// Returns the least length of a value as JSON, in bytes.

@@ -90,11 +90,9 @@ pub(crate) fn without_reasoning(text: &str) -> Cow<'_, str> {
     let mut visible = String::new();
     // The expected closing tag, and the start of the text after the last tag.
     let (mut reasoning, mut from, mut seen): (Option<&str>, usize, bool) = (None, 0, false);
-    for (at, _) in text.match_indices('<') {
-        // Most of these signs begin no tag.
-        if !matches!(text.as_bytes().get(at + 1), Some(b'/' | b't' | b'r')) {
-            continue;
-        }
+    // Most of these signs begin no tag.
+    let begins_tag = |&(_, pair): &(usize, &[u8])| matches!(pair, [b'<', b'/' | b't' | b'r']);
+    for (at, _) in text.as_bytes().windows(2).enumerate().filter(begins_tag) {
         let rest = &text[at..];
         let tag =
             REASONING_TAGS.iter().find(|(open, close)| rest.starts_with(open) || rest.starts_with(close));

@@ -17,8 +17,7 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use super::Snapshot;
-use super::listing;
-use super::listing::{Listing, NotAList};
+use super::listing::{self, Listing, MAX_ENTRIES, NotAList};
 use crate::endpoint::describe;
 
 /// Maximum length of a model list, in bytes; the largest known list has about one million.
@@ -264,6 +263,10 @@ impl ModelListCache {
             return Err(FetchError::NoModels(listing.entries));
         }
         tracing::info!(upstream = %self.upstream, models = models.len(), "fetched the model list");
+        if listing.entries > MAX_ENTRIES {
+            let entries = listing.entries;
+            tracing::warn!(entries, "read only the first {MAX_ENTRIES} entries of the model list");
+        }
         let snapshot = self.set(Snapshot::new(now, models));
         let list = CachedModelList { fetched_at: now, body };
         if let Err(error) = self.store.save_model_list(&self.upstream, &list).await {

@@ -49,9 +49,12 @@ fn line(name: &str) -> &str {
 /// Returns true if the id names a text model for a purpose other than chat.
 pub(crate) fn is_not_a_chat_model(id: &str) -> bool {
     const PARTS: &[&str] = &["embed", "rerank", "moderation", "safeguard"];
-    const WORDS: &[&str] =
-        &["bge", "gte", "e5", "guard", "davinci", "babbage", "colbert", "reranker", "minilm"];
-    has_part_or_word(id, PARTS, WORDS)
+    has_part_or_word(id, PARTS, |word| {
+        matches!(
+            word,
+            "bge" | "gte" | "e5" | "guard" | "davinci" | "babbage" | "colbert" | "reranker" | "minilm"
+        )
+    })
 }
 
 /// Returns true if the id names a model for media other than text.
@@ -67,19 +70,34 @@ pub(crate) fn names_another_medium(id: &str) -> bool {
         "realtime",
         "imagen",
     ];
-    const WORDS: &[&str] = &[
-        "tts", "image", "images", "video", "audio", "speech", "ocr", "clip", "flux", "sdxl", "sora", "veo",
-        "asr", "kokoro", "parakeet", "lyria",
-    ];
-    has_part_or_word(id, PARTS, WORDS)
+    has_part_or_word(id, PARTS, |word| {
+        matches!(
+            word,
+            "tts"
+                | "image"
+                | "images"
+                | "video"
+                | "audio"
+                | "speech"
+                | "ocr"
+                | "clip"
+                | "flux"
+                | "sdxl"
+                | "sora"
+                | "veo"
+                | "asr"
+                | "kokoro"
+                | "parakeet"
+                | "lyria"
+        )
+    })
 }
 
-/// Returns true if an id contains one of these parts, or one of these whole words. Short words must match
-/// whole, because they occur inside other names.
-fn has_part_or_word(id: &str, parts: &[&str], words: &[&str]) -> bool {
+/// Returns true if an id contains one of these parts, or a whole word of a kind. Short words must match whole, because they
+/// occur inside other names.
+fn has_part_or_word(id: &str, parts: &[&str], is_word: impl Fn(&str) -> bool) -> bool {
     let id = id.to_lowercase();
-    parts.iter().any(|part| id.contains(part))
-        || id.split(|c: char| !c.is_alphanumeric()).any(|word| words.contains(&word))
+    parts.iter().any(|part| id.contains(part)) || id.split(|c: char| !c.is_alphanumeric()).any(is_word)
 }
 
 /// Returns true if the id names a reasoning model.

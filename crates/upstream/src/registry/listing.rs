@@ -21,6 +21,8 @@ use crate::voting::Capabilities;
 
 /// Maximum length of an id, in bytes. Callers cannot name a model with a longer one.
 const MAX_ID: usize = 200;
+/// Maximum number of entries that are read.
+pub(super) const MAX_ENTRIES: usize = 5000;
 /// Completion tokens allowed for a vote, and for the vote of a reasoning model.
 const OUTPUT_TOKENS: u32 = 256;
 const REASONING_OUTPUT_TOKENS: u32 = 1024;
@@ -87,7 +89,7 @@ pub(crate) struct Listing {
 #[error("the upstream's response is not a model list")]
 pub(crate) struct NotAList;
 
-/// Parses a document. Skips invalid, duplicate and expired entries, aliases, too long ids, and models that neither chat nor
+/// Parses a document. Reads at most [`MAX_ENTRIES`]. Skips invalid, duplicate and expired entries, aliases, too long ids, and models that neither chat nor
 /// decide.
 pub(crate) fn read(document: &str, now: Timestamp, rules: &Rules) -> Result<Listing, NotAList> {
     let document = document.trim_start();
@@ -102,8 +104,8 @@ pub(crate) fn read(document: &str, now: Timestamp, rules: &Rules) -> Result<List
     };
     let mut seen = HashSet::new();
     let count = entries.len();
-    let models =
-        entries.into_iter().filter_map(|entry| serde_json::from_str::<RawModel<'_>>(entry.get()).ok());
+    let entries = entries.into_iter().take(MAX_ENTRIES);
+    let models = entries.filter_map(|entry| serde_json::from_str::<RawModel<'_>>(entry.get()).ok());
     let listed = models.filter_map(|model| list(&model, now, rules));
     let models = listed.filter(|listed| seen.insert(listed.variant.id.clone())).collect();
     Ok(Listing { models, entries: count })

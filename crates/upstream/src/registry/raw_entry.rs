@@ -36,8 +36,11 @@ pub(super) struct RawModel<'a> {
     pub(super) reasoning: Raw<'a>,
 }
 
+/// Maximum number of strings in a list that are read.
+const MAX_STRINGS: usize = 64;
+
 /// Parses a list of strings and skips other values.
 pub(super) fn strings(raw: Raw<'_>) -> Vec<String> {
     let list: Vec<&RawValue> = raw.and_then(|raw| serde_json::from_str(raw.get()).ok()).unwrap_or_default();
-    list.into_iter().filter_map(|item| text(Some(item)).map(Into::into)).collect()
+    list.into_iter().take(MAX_STRINGS).filter_map(|item| text(Some(item)).map(Into::into)).collect()
 }

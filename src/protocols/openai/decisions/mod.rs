@@ -8,7 +8,7 @@ pub(super) mod system_one;
 use ep_tools::polls::MAX_QUESTIONS;
 use serde_json::{Map, Value};
 
-use super::field::{Field, FieldKind, Question, text_of};
+use super::field::{Field, FieldKind, Question, most_values, text_of, too_many};
 use super::outcome::FieldResult;
 use super::prompt::describe_values;
 use super::refusal::{Code, Refusal, unsupported};
@@ -98,6 +98,10 @@ fn description(value: Option<&Value>) -> Option<String> {
 fn choice(criteria: Option<&Value>, path: &str, name: &str) -> Result<Field, Refusal> {
     let path = format!("{path}.criteria");
     let criteria = members(criteria, &path)?;
+    let most = most_values(FieldKind::Choice);
+    if criteria.len() > most {
+        return Err(too_many(&path, criteria.len(), most));
+    }
     let values = criteria.keys().map(|option| Value::from(option.as_str())).collect();
     let field = Field::new(&path, name, values, FieldKind::Choice)?;
     let described = criteria.values().enumerate();
