@@ -142,7 +142,7 @@ async fn chat_and_decisions_vote_together_and_only_chat_is_asked_for_reasons() {
     let script = Script { votes_for: VoteFor::Text("Beta".into()), ..mixed() };
     let service = Setup::scripted(script).boot().await;
     let (user, client) = service.user_with(MicroUsd::STARTER_CREDIT).await;
-    let members = json!({ "models": ["maker*"], "confidence_threshold": 1, "reasons": 3 });
+    let members = json!({ "models": ["maker*"], "complete": true, "reasons": 3 });
     let poll = client.poll(members).await.expect(200);
     assert_eq!((&poll["outcome"], &poll["tally"]["Beta"]), (&json!("Beta"), &json!(3)));
     let decided: Vec<&Value> =
