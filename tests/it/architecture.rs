@@ -1,5 +1,6 @@
 //! Architecture rules that the crate graph cannot express.
 
+mod features;
 mod imports;
 mod lexer;
 mod retired_words;

@@ -1,9 +1,10 @@
 //! The stopping rule through its public interface: reference values, invariants, exact error rates and
-//! simulated polls. Tests that take minutes are in `stopping_acceptance`.
+//! simulated polls. Tests that take longer are in `stopping_acceptance`.
 
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 mod decisions;
+mod digest;
 mod everywhere;
 mod exact;
 mod guarantee;

@@ -31,7 +31,6 @@ fn bridge(urn: &Urn, level: f64) -> crate::urn::Expected {
 }
 
 #[test]
-#[ignore = "slow: see the head of main.rs"]
 fn calls_and_agreement_are_the_exact_ones() {
     for (options, roster, a, expected) in EXPECTED {
         let urn = Urn::new(options, roster, a);
@@ -45,7 +44,7 @@ fn calls_and_agreement_are_the_exact_ones() {
 }
 
 #[test]
-#[ignore = "slow: see the head of main.rs"]
+#[ignore = "reads data of others: see the head of main.rs"]
 fn data_all_exact_rows_are_met() {
     #[derive(Debug, Deserialize)]
     struct Row {
@@ -105,7 +104,6 @@ fn calls_at(agreement: f64, mut curve: Vec<(f64, f64)>) -> f64 {
 }
 
 #[test]
-#[ignore = "slow: see the head of main.rs"]
 fn at_equal_agreement_no_more_calls_than_the_beta_rule() {
     const AGREEMENTS: [f64; 3] = [0.98, 0.99, 0.995];
     let mut ratios = [const { Vec::new() }; 3];

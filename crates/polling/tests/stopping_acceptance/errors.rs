@@ -17,7 +17,6 @@ fn worst_of_two(roster: usize) -> [f64; 5] {
 }
 
 #[test]
-#[ignore = "slow: see the head of main.rs"]
 fn two_options_never_err_too_often() {
     for roster in 5..=60 {
         worst_of_two(roster);
@@ -32,14 +31,12 @@ fn assert_worst(roster: usize, expected: [f64; 5]) {
 }
 
 #[test]
-#[ignore = "slow: see the head of main.rs"]
 fn two_options_err_as_often_as_allowed() {
     assert_worst(25, [0.4120, 0.1977, 0.0978, 0.0388, 0.0093]);
     assert_worst(100, [0.4959, 0.1992, 0.0995, 0.0493, 0.0099]);
 }
 
 #[test]
-#[ignore = "slow: see the head of main.rs"]
 fn two_options_err_as_often_as_allowed_in_the_largest_roster() {
     assert_worst(150, [0.4727, 0.1956, 0.0991, 0.0497, 0.0100]);
 }
@@ -80,19 +77,16 @@ fn check_every_level(options: usize, roster: u32) {
 }
 
 #[test]
-#[ignore = "slow: see the head of main.rs"]
 fn three_options_never_err_too_often_at_any_level() {
     check_every_level(3, 20);
 }
 
 #[test]
-#[ignore = "slow: see the head of main.rs"]
 fn four_options_never_err_too_often_at_any_level() {
     check_every_level(4, 16);
 }
 
 #[test]
-#[ignore = "slow: see the head of main.rs"]
 fn five_options_never_err_too_often_at_any_level() {
     check_every_level(5, 12);
 }

@@ -1,5 +1,5 @@
 //! Simulated polls: every kind of question with every dispatch policy. Agreement must reach the threshold in
-//! each combination, including adversarial ones.
+//! each combination, including adversarial ones. `scripts/long/stopping-grid/run` simulates 50 times as many.
 
 use crate::rule;
 use crate::simulation::{Member, agrees, answers, in_flight, lognormal, members, run};
@@ -8,8 +8,12 @@ use rand::seq::SliceRandom;
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
-/// Polls per cell.
-const POLLS: usize = 20_000;
+/// Returns the number of polls per cell.
+fn polls_per_cell() -> usize {
+    std::env::var("EP_GRID_POLLS")
+        .map_or(400, |polls| polls.parse().expect("EP_GRID_POLLS is a number of polls"))
+}
+
 const LEVELS: [f64; 4] = [0.8, 0.9, 0.95, 0.99];
 
 #[derive(Debug, Clone, Copy)]
@@ -77,11 +81,12 @@ fn calls_in_flight(asking: DispatchPolicy, rule: &Rule, responses: &Responses) -
 }
 
 fn check(roster: usize, options: usize, asking: DispatchPolicy) {
+    let polls = polls_per_cell();
     for (index, question) in QUESTIONS.into_iter().enumerate() {
         let mut rng = ChaCha8Rng::seed_from_u64((roster * 1000 + options * 10 + index) as u64);
         let mut agreed = [0_u32; LEVELS.len()];
         let rules = LEVELS.map(rule);
-        for _ in 0..POLLS {
+        for _ in 0..polls {
             let members: Vec<Member> = answers_to(question, roster, options, &mut rng)
                 .into_iter()
                 .map(|answer| {
@@ -96,8 +101,8 @@ fn check(roster: usize, options: usize, asking: DispatchPolicy) {
             }
         }
         for (level, agreed) in LEVELS.into_iter().zip(agreed) {
-            let agreement = f64::from(agreed) / POLLS as f64;
-            let error = (level * (1.0 - level) / POLLS as f64).sqrt();
+            let agreement = f64::from(agreed) / polls as f64;
+            let error = (level * (1.0 - level) / polls as f64).sqrt();
             assert!(
                 agreement >= level - 3.0 * error,
                 "N = {roster}, K = {options}, {question:?}, {asking:?}, c = {level}: {agreement}"
@@ -116,7 +121,6 @@ fn check_every(roster: usize, options: [usize; 2]) {
 }
 
 #[test]
-#[ignore = "slow: see the head of main.rs"]
 fn agreement_holds_in_every_cell_of_small_rosters() {
     for roster in [10, 25, 50] {
         check_every(roster, [2, 3]);
@@ -125,19 +129,16 @@ fn agreement_holds_in_every_cell_of_small_rosters() {
 }
 
 #[test]
-#[ignore = "slow: see the head of main.rs"]
 fn agreement_holds_in_every_cell_of_large_rosters_with_few_options() {
     check_every(100, [2, 3]);
 }
 
 #[test]
-#[ignore = "slow: see the head of main.rs"]
 fn agreement_holds_in_every_cell_of_large_rosters_with_many_options() {
     check_every(100, [5, 10]);
 }
 
 #[test]
-#[ignore = "slow: see the head of main.rs"]
 fn keeping_calls_in_flight_makes_no_extra_calls() {
     let mut rng = ChaCha8Rng::seed_from_u64(20_261_121);
     for trial in 0..20_000 {

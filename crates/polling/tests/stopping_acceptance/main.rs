@@ -1,12 +1,11 @@
-//! The slow acceptance tests of the stopping rule: exact error rates of every roster, exact numbers of
-//! calls, a grid of simulated polls, and recorded votes. They take several minutes:
+//! The acceptance of the stopping rule: exact error rates of every roster, exact numbers of calls, a grid of simulated
+//! polls, and recorded votes.
+//!
+//! The ignored tests, `data_…`, read data of others from the folders in `EP_STOPPING_DATA` and `EP_VOTES_DATA`:
 //!
 //! ```sh
-//! cargo test --test stopping_acceptance -- --include-ignored
+//! cargo test --test stopping_acceptance -- --ignored
 //! ```
-//!
-//! Tests named `data_…` read third-party data from the folders in `EP_STOPPING_DATA` and
-//! `EP_VOTES_DATA`, and fail without them; `--skip data_` runs the rest.
 #![expect(clippy::unwrap_used, clippy::expect_used, reason = "a test fails by panicking")]
 
 mod efficiency;

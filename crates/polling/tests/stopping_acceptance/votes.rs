@@ -79,7 +79,7 @@ fn check(name: &str, questions: &Questions, calls: [f64; 5], rivals: [f64; 2]) -
 }
 
 #[test]
-#[ignore = "slow: see the head of main.rs"]
+#[ignore = "reads data of others: see the head of main.rs"]
 fn data_real_votes_cost_and_agree_as_measured() {
     let gsm8k = questions("zeroeval_gsm8k_votes.csv", |_| true);
     let ratios = [
