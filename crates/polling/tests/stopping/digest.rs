@@ -1,4 +1,4 @@
-//! A digest of what the rule decides. The whole grid of simulated polls takes half an hour, so it runs again only if this
+//! A digest of what the rule decides. The whole grid of simulated polls takes ten minutes, so it runs again only if this
 //! digest changes (`scripts/long/stopping-grid/run`).
 
 use ep_polling::stopping::{Evidence, Pace, Responses, Rule, decide, responses_needed};
@@ -75,7 +75,7 @@ fn the_whole_grid_has_run_for_these_decisions() {
     println!("digest of the decisions: {digest}");
     assert!(
         SUMMARY.contains(&digest),
-        "the rule decides differently: run scripts/long/stopping-grid/run, which takes half an hour, and commit its summary \
+        "the rule decides differently: run scripts/long/stopping-grid/run, which takes ten minutes, and commit its summary \
          (the digest is now {digest})"
     );
 }
