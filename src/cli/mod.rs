@@ -20,6 +20,7 @@ mod target;
 mod typed_flags;
 
 use std::io::{IsTerminal, Write};
+use std::net::SocketAddr;
 use std::process::ExitCode;
 use std::time::Duration;
 
@@ -93,11 +94,16 @@ enum Command {
     },
 }
 
+/// Reads the address of a listener.
+fn address(text: &str) -> Result<SocketAddr, String> {
+    text.parse().map_err(|_| format!("must be {}", config::ADDRESS))
+}
+
 #[derive(clap::Args)]
 struct Serve {
     /// Address to listen on, in place of EP_LISTEN [default: 127.0.0.1:8080]
-    #[arg(long, value_name = "ADDRESS")]
-    listen: Option<std::net::SocketAddr>,
+    #[arg(long, value_name = "ADDRESS", value_parser = address)]
+    listen: Option<SocketAddr>,
     /// Public base URL, the start of all links to this service, in place of EP_BASE_URL
     #[arg(long, value_name = "URL")]
     base_url: Option<String>,
@@ -206,8 +212,7 @@ async fn run(command: Command) -> anyhow::Result<End> {
         Command::Admin(command) => admin::run(&quietly(config), command).await,
         Command::Mcp { toolsets } => {
             let config = quietly(config);
-            let environment = Environment { links: false, ..Environment::system() };
-            let service = assemble::service(&config, environment).await?;
+            let service = assemble::service(&config, Environment::without_server()).await?;
             jobs::start_all(&service, None);
             Box::pin(crate::protocols::mcp::serve_stdio(service.app.clone(), service.site.tools, &toolsets))
                 .await?;

@@ -37,7 +37,9 @@ impl Target {
     pub(super) async fn new(config: &Config, server: Option<&str>) -> anyhow::Result<Self> {
         match server {
             Some(url) => Ok(Self::Server(Remote::new(url)?)),
-            None => Ok(Self::InProcess(Box::new(assemble::service(config, Environment::system()).await?))),
+            None => {
+                Ok(Self::InProcess(Box::new(assemble::service(config, Environment::without_server()).await?)))
+            }
         }
     }
 

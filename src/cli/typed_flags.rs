@@ -30,7 +30,9 @@ const NAMES: &[(&str, &str)] = &[
 /// Returns a fault about the input with the flags in its message.
 pub(super) fn with_flags(fault: Fault) -> Fault {
     match fault.kind() {
-        Kind::InvalidInput | Kind::InvalidPreset => Fault::new(fault.kind(), as_typed(fault.message())),
+        Kind::InvalidInput | Kind::InvalidPreset | Kind::InsufficientBalance => {
+            Fault::new(fault.kind(), as_typed(fault.message()))
+        }
         _ => fault,
     }
 }
@@ -67,7 +69,7 @@ fn part_as_typed(part: &str) -> String {
     // A scale's levels are checked as a list of options.
     let (item, rest) = match after_name(rest.trim_start(), "options").filter(|_| is_scale) {
         Some(rest) if rest.starts_with('[') => ("level", format!(": options{rest}")),
-        Some(rest) => ("level", rest.to_owned()),
+        Some(rest) => ("level", rest.replace(" option", " level")),
         None => ("--option", rest.to_owned()),
     };
     let rest = match numbered(&rest, "[") {
@@ -137,7 +139,7 @@ mod tests {
             ),
             (
                 "scale.levels options: add at least one more option: 2 to 11 are allowed",
-                "--levels: add at least one more option: 2 to 11 are allowed",
+                "--levels: add at least one more level: 2 to 11 are allowed",
             ),
             (
                 "pace must be fast; max_cost_usd must be above 0",

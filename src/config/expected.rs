@@ -72,4 +72,4 @@ fn expected(setting: &str, default: &Value) -> &'static str {
 }
 
 /// Describes the address of a listener.
-pub(super) const ADDRESS: &str = "an address and a port, for example 127.0.0.1:8080";
+pub const ADDRESS: &str = "an address and a port, for example 127.0.0.1:8080";

@@ -24,6 +24,7 @@ use secrecy::{ExposeSecret, SecretString};
 use serde::Deserialize;
 
 pub use error::ConfigError;
+pub use expected::ADDRESS;
 pub use layers::{DEFAULTS, load};
 pub use origins::Origins;
 pub use secret::{create_secret_key, key_file, secret_key};

@@ -71,7 +71,7 @@ async fn responses_without_a_choice_are_not_votes() {
     // The last response may be too late to change the result.
     let counted = poll["votes"].as_array().unwrap().len();
     let silent = counted - 3;
-    assert!(said.contains(&format!("3 votes · {silent} unreadable answers")), "{said}");
+    assert!(said.contains(&format!("3 votes · {silent} answers without a vote")), "{said}");
     assert!(said.contains(&format!("no vote: {silent} ")), "{said}");
     assert!(!said.contains("failed call"), "{said}");
 }

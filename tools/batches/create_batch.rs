@@ -2,7 +2,7 @@
 
 use ep_kernel::batches::{BatchRequest, BatchRows, MAX_ROWS, RETENTION};
 use ep_kernel::ctx::Ctx;
-use ep_kernel::fault::{Fault, Kind};
+use ep_kernel::fault::{Fault, FieldFault, Kind};
 use ep_kernel::ports::{BatchTerms, Models};
 use ep_kernel::reading;
 use ep_kernel::schema;
@@ -28,6 +28,8 @@ pub struct CreateBatch;
 
 /// Maximum number of rows in a request. A file can have more.
 pub const MAX_INLINE_ROWS: usize = 1000;
+/// Number of mistakes after which no more rows are checked.
+const MAX_MISTAKES: usize = 10;
 /// Minimum length of a row with its options, in bytes.
 const LEAST_ROW: usize = 64;
 /// Maximum size of a request with rows, in bytes.
@@ -154,7 +156,7 @@ impl Tool for CreateBatch {
             (true, None) => {
                 return Err(Fault::invalid(
                     "rows",
-                    "send 1 to 1000 questions, or the id of a file in input_file_id",
+                    "is missing: send 1 to 1000 questions, or the id of a file in input_file_id",
                 ));
             }
             (false, Some(_)) => {
@@ -285,20 +287,37 @@ fn lines(rows: Vec<QuestionRow>, defaults: &Map<String, Value>, endpoint: &str) 
     }
     let limits = operation_of_rows(endpoint).map_or(&[][..], Entry::limits);
     let mut lines = String::new();
+    let mut wrong: Option<Fault> = None;
     for (index, row) in rows.into_iter().enumerate() {
         refuse_unknown(index, &row.others, limits)?;
         let id = row.id.clone().unwrap_or_else(|| (index + 1).to_string());
         let body = serde_json::to_value(&row).map_err(Fault::internal)?;
         let request = with_defaults(defaults.clone(), body.as_object().cloned().unwrap_or_default());
-        PollQuestion::check(Value::Object(request)).map_err(|fault| {
-            let field = fault.fields().first().map_or("", |field| field.field.as_str());
-            Fault::invalid(format!("rows[{index}].{field}"), fault.message().to_owned())
-        })?;
+        if let Err(fault) = PollQuestion::check(Value::Object(request)) {
+            let fault = in_row(index, &fault);
+            let faults = wrong.take().map_or_else(|| fault.clone(), |wrong| wrong.and(fault.clone()));
+            if faults.fields().len() >= MAX_MISTAKES {
+                return Err(faults);
+            }
+            wrong = Some(faults);
+            continue;
+        }
         let line = json!({ "custom_id": id, "method": "POST", "url": endpoint, "body": body });
         lines.push_str(&line.to_string());
         lines.push('\n');
     }
-    Ok(lines)
+    wrong.map_or(Ok(lines), Err)
+}
+
+/// Returns a fault about a question with the place of its row in the list.
+fn in_row(index: usize, fault: &Fault) -> Fault {
+    let mut fields = fault.fields().iter();
+    let located =
+        |field: &FieldFault| Fault::invalid(format!("rows[{index}].{}", field.field), &*field.detail);
+    match fields.next() {
+        Some(first) => fields.fold(located(first), |all, field| all.and(located(field))),
+        None => Fault::invalid(format!("rows[{index}]"), fault.message()),
+    }
 }
 
 #[cfg(test)]

@@ -33,7 +33,7 @@ pub struct PollCompleted {
 pub struct CompletedPoll {
     /// Its id.
     pub poll_id: PollId,
-    /// The status: all, some or none of the models that counted voted.
+    /// The status: all, some or none of the models that counted voted; some also after a cancellation.
     pub status: Status,
     /// The winning option, or the literal `tie`, or the literal `no_votes`.
     pub outcome: String,

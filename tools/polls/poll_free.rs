@@ -242,7 +242,7 @@ mod tests {
         };
         assert_eq!(
             reasoning(&ended),
-            "Simulated voters: “Tea” won 11 of 14 votes. Tea: 11, Coffee: 3. 14 votes · 1 unreadable answer · 7 not needed. \
+            "Simulated voters: “Tea” won 11 of 14 votes. Tea: 11, Coffee: 3. 14 votes · 1 answer without a vote · 7 not needed. \
              Agreement is not proof."
         );
         let cancelled = reasoning(&EndedPoll { reason: None, ..ended });

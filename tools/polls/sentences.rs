@@ -132,8 +132,8 @@ impl EndedPoll<'_> {
         self.models.roster()
     }
 
-    /// Returns the number of complete responses without a vote.
-    const fn unreadable(&self) -> u32 {
+    /// Returns the number of complete responses without a vote: refusals, and texts that name no option.
+    const fn without_a_vote(&self) -> u32 {
         self.models.failed().saturating_sub(self.failed)
     }
 
@@ -191,7 +191,10 @@ impl EndedPoll<'_> {
         let not_asked = self.models.uncounted() - not_needed - interrupted;
         let parts = [
             (true, number(self.tally.votes(), "vote")),
-            (self.unreadable() > 0, number(self.unreadable(), "unreadable answer")),
+            (
+                self.without_a_vote() > 0,
+                format!("{} without a vote", number(self.without_a_vote(), "answer")),
+            ),
             (self.failed > 0, number(self.failed, "failed call")),
             (not_needed > 0, format!("{not_needed} not needed")),
             (interrupted > 0, format!("{interrupted} interrupted")),
@@ -333,7 +336,7 @@ mod tests {
         let tally = NamedTally(vec![("Tabs".into(), 30), ("Spaces".into(), 7)]);
         let locked = poll(&tally);
         assert_eq!(locked.headline(quoted), "“Tabs” won 30 of 37 votes.");
-        assert_eq!(locked.counts(), "37 votes · 2 unreadable answers · 2 failed calls · 9 not needed");
+        assert_eq!(locked.counts(), "37 votes · 2 answers without a vote · 2 failed calls · 9 not needed");
         assert_eq!(locked.stopped(), "Settled: the rest could not change the winner.");
         assert_eq!(
             locked.sure(),
@@ -426,7 +429,7 @@ mod tests {
         let tally = NamedTally(vec![("a".into(), 2), ("b".into(), 2), ("c".into(), 1)]);
         let tie = EndedPoll { winner: None, confidence: 0.0, ..poll(&tally) };
         assert_eq!(tie.headline(quoted), "“a” and “b” tie with 2 votes each.");
-        assert_eq!(tie.counts(), "5 votes · 2 unreadable answers · 2 failed calls · 9 not needed");
+        assert_eq!(tie.counts(), "5 votes · 2 answers without a vote · 2 failed calls · 9 not needed");
         assert_eq!(tie.stopped(), "Settled: the rest could not change the tie.");
         assert_eq!(
             tie.sure(),

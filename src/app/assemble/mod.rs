@@ -73,6 +73,11 @@ impl Environment {
             links: true,
         }
     }
+
+    /// Returns the environment of a process that listens on no address.
+    pub fn without_server() -> Self {
+        Self { links: false, ..Self::system() }
+    }
 }
 
 /// The assembled service and its resources.

@@ -6,7 +6,7 @@ use std::path::Path;
 use anyhow::{Context, bail};
 use ep_evaluation::split::{Part, USUAL_CHOOSE, split};
 use ep_kernel::fault::shown;
-use ep_polling::counted::counted_with;
+use ep_polling::counted::counted;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
@@ -272,9 +272,9 @@ impl WrongCells {
             more => format!("\n- and {more} more"),
         };
         bail!(
-            "{name}: {} of the column {column} ({empty} empty, {misspelt} misspelt); write an option of its row into each. No \
+            "{name}: the column {column} has {} ({empty} empty, {misspelt} misspelt); write an option of its row into each. No \
              gold label was read:{}{more}",
-            counted_with(count, "cell", ["is no label", "are no labels"]),
+            counted(count, "invalid label"),
             shown.concat()
         );
     }

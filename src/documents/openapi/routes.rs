@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
 
-use super::headers::{CACHING, LOCATION, SET_COOKIE};
+use super::headers::{CACHING, LOCATION, REPLAYED, SET_COOKIE};
 use super::parameters;
 use super::parameters::{IDEMPOTENCY_KEY, IF_NONE_MATCH};
 use super::part::{Body, Part, Success, not_modified, ok};
@@ -233,7 +233,7 @@ fn protocol(pieces: &mut Pieces<'_>, route: &Route, endpoint: ProtocolRoute) -> 
         Success {
             status: response.status,
             description: response.description.to_owned(),
-            headers: Vec::new(),
+            headers: if endpoint.opens_polls { vec![REPLAYED] } else { Vec::new() },
             content: content.map(|(kind, schema)| (kind.to_owned(), schema)).collect(),
         }
     });

@@ -30,7 +30,7 @@ use super::models::Voters;
 use super::outcome::FieldResult;
 use super::refusal::{Code, Refusal};
 use super::retries::{Connection, Fingerprint, Retries, fingerprint};
-use crate::http::{AppState, Exchange, RequestHead, event_stream, parse_body, read_body};
+use crate::http::{AppState, Exchange, RequestHead, event_stream, parse_body, read_body, replayed};
 use crate::site::{ModelAlias, Site};
 
 /// Maximum size of a body without a key, in bytes.
@@ -161,7 +161,7 @@ pub(super) async fn serve<D: Dialect>(
     if request.is_stream() {
         return stream(request, work).await;
     }
-    let decided = work.decide(request.questions()).await?;
+    let (decided, is_replayed) = work.decide(request.questions()).await?;
     let mut response = Response::new(Body::from(request.whole(&decided)?.to_string()));
     let headers = response.headers_mut();
     headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
@@ -171,6 +171,9 @@ pub(super) async fn serve<D: Dialect>(
     }
     if let Some(first) = decided.results(request.questions()).next() {
         first.write_headers(headers);
+    }
+    if is_replayed {
+        replayed(&mut response);
     }
     Ok(response)
 }
@@ -339,10 +342,11 @@ enum PollsOf {
 }
 
 impl Work {
-    /// Opens the polls, or joins those of the same request, and returns their results when they have ended.
-    async fn decide(self, questions: &[Question]) -> Result<Decided, Fault> {
+    /// Opens the polls, or joins those of the same request, and returns their results when they have ended. Also returns true if
+    /// an earlier request with the same Idempotency-Key has opened them.
+    async fn decide(self, questions: &[Question]) -> Result<(Decided, bool), Fault> {
         let entry = operation(self.state.tools, &self.admission.caller)?;
-        let output = loop {
+        let Dispatched { output, replayed } = loop {
             let Guarded { result, .. } =
                 dispatch(&self.state.app, entry, self.call(), Ok(self.input.clone())).await;
             match result {
@@ -354,13 +358,17 @@ impl Work {
                     }
                     return Err(located(fault, questions));
                 }
-                Ok(Dispatched { output, .. }) => break output,
+                Ok(dispatched) => break dispatched,
             }
         };
-        if let PollsOf::Request { connection, .. } = &self.polls {
-            connection.answered();
-        }
-        Decided::of(output, questions)
+        let has_key = match &self.polls {
+            PollsOf::Key(_) => true,
+            PollsOf::Request { connection, .. } => {
+                connection.answered();
+                false
+            }
+        };
+        Ok((Decided::of(output, questions)?, has_key && replayed))
     }
 
     /// Waits for the request with the same Idempotency-Key, which is still running.
@@ -425,6 +433,7 @@ async fn stream<D: Dialect>(request: D, work: Work) -> Result<Response<Body>, Fa
     };
     let mut deciding = Box::pin(deciding);
     let early = tokio::time::timeout(BEFORE_EVENTS, &mut deciding).await;
+    let is_replayed = matches!(early, Ok(Ok((_, true))));
     let decided = match early {
         Ok(Err(fault)) => return Err(fault),
         Ok(Ok(decided)) => futures::future::Either::Left(std::future::ready(Ok(decided))),
@@ -432,12 +441,16 @@ async fn stream<D: Dialect>(request: D, work: Work) -> Result<Response<Body>, Fa
     };
     let events = async move {
         let events = match decided.await {
-            Ok(decided) => request.events(&decided),
+            Ok((decided, _)) => request.events(&decided),
             Err(fault) => {
                 request.error_events(&super::refusal::error(&fault, &fault.problem(&*links, &request_id)))
             }
         };
         futures::stream::iter(events)
     };
-    Ok(event_stream(futures::stream::once(events).flatten()))
+    let mut response = event_stream(futures::stream::once(events).flatten());
+    if is_replayed {
+        replayed(&mut response);
+    }
+    Ok(response)
 }

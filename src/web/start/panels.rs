@@ -4,7 +4,7 @@ use std::sync::{Arc, RwLock};
 use std::time::Duration;
 
 use ep_kernel::dispatch::{Call, dispatch_typed};
-use ep_kernel::fault::Fault;
+use ep_kernel::fault::{Fault, Kind};
 use ep_kernel::guard::Admission;
 use ep_polling::money::MicroUsd;
 use ep_polling::time::Timestamp;
@@ -65,21 +65,26 @@ async fn estimated(state: &AppState, head: &RequestHead, admission: &Admission) 
     let mut profiles = listed.await?.output.profiles;
     profiles.reverse();
     let entry = entry_of::<EstimatePoll>()?;
-    // Without an estimate, for example while no model is listed, a panel is shown by its maximum cost.
-    let estimate = async |shape: Value| {
-        dispatch_typed::<EstimatePoll>(&state.app, entry, call(), shape).await.ok().map(|done| done.output)
-    };
+    // `None` if no model here fits. Without an estimate for another reason, a panel is shown by its maximum cost.
+    let estimate =
+        async |shape: Value| match dispatch_typed::<EstimatePoll>(&state.app, entry, call(), shape).await {
+            Ok(done) => Some(Some(done.output)),
+            Err(fault) => (fault.kind() != Kind::NotConfigured).then_some(None),
+        };
     let offer = &state.site.settings.offer;
-    let free = estimate(json!({ "preset": FREE })).await;
-    let mut panels = vec![Panel {
-        value: FREE,
-        name: free_name(free.as_ref(), offer.simulated()),
-        price: "free".to_owned(),
-        detail: String::new(),
-    }];
+    let mut panels = Vec::new();
+    if let Some(free) = estimate(json!({ "preset": FREE })).await {
+        panels.push(Panel {
+            value: FREE,
+            name: free_name(free.as_ref(), offer.simulated()),
+            price: "free".to_owned(),
+            detail: String::new(),
+        });
+    }
     for profile in profiles {
-        let estimates = estimate(json!({ "profile": profile.name })).await;
-        panels.push(paid(&profile, estimates.as_ref(), offer.charges));
+        if let Some(estimates) = estimate(json!({ "profile": profile.name })).await {
+            panels.push(paid(&profile, estimates.as_ref(), offer.charges));
+        }
     }
     Ok(panels)
 }

@@ -154,6 +154,12 @@ impl<'a> StartPage<'a> {
         self.balance.is_some() || self.values.has_terms()
     }
 
+    /// True if this panel is chosen at first: that of the form, or else the first one here.
+    fn is_chosen(&self, panel: &str) -> bool {
+        let chosen = self.panels.iter().find(|panel| self.values.asks(panel.value)).or(self.panels.first());
+        chosen.is_some_and(|chosen| chosen.value == panel)
+    }
+
     /// Returns the limits of a panel.
     fn limits(&self, panel: &str) -> PanelLimits {
         if panel == FREE && self.balance.is_none() {

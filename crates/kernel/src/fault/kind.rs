@@ -105,7 +105,7 @@ const DRY_RUN: Recovery = Recovery {
     applies_to: OperationKind::Poll,
     ..call(
         "check_first",
-        "Validate and price the poll without asking any model, by dry_run_poll or the argument dry_run; this needs a key.",
+        "Set dry_run to true to validate and price a poll of an account without asking any model.",
         "dry_run_poll",
     )
 };
@@ -326,7 +326,7 @@ static TABLE: [Row; 27] = [
         "The operator has not configured this",
         (503, 50300, 50300, 9),
         false,
-        &[advice("tell_operator", "The operator can enable it; the message names the setting.")],
+        &[advice("tell_operator", "Ask the operator of this service to enable it.")],
     ),
     row(
         Kind::Unavailable,

@@ -22,7 +22,8 @@ const SUMMARY: &str =
 fn states(rule: &Rule, digest: &mut Sha256) {
     for x in 0..=MOST {
         for y in 0..=x.min(MOST - x) {
-            for r in 0..=MOST - x - y {
+            // Large rosters first: their decisions need those of all smaller ones.
+            for r in (0..=MOST - x - y).rev() {
                 let standing: Evidence = evidence(x, y, r);
                 let needed = responses_needed(rule, standing);
                 let calls = PACES.map(|pace| pace.in_flight(needed, r) as u8);

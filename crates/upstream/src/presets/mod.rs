@@ -135,7 +135,11 @@ impl Presets {
         };
         if roster.members().is_empty() {
             let others = self.alternatives(snapshot, context);
-            return Err(preset.no_models(snapshot, exclude.is_some(), &others.remedy(context)));
+            return Err(preset.no_models(
+                snapshot,
+                exclude.is_some(),
+                &others.remedy(context, preset.query.free_only),
+            ));
         }
         Ok(Roster::clone(&roster))
     }
@@ -186,8 +190,9 @@ struct Alternatives<'p> {
 }
 
 impl Alternatives<'_> {
-    /// The advice that ends a refusal.
-    fn remedy(&self, context: RosterContext) -> String {
+    /// The advice that ends a refusal. Without an account, only free presets can be asked.
+    fn remedy(&self, context: RosterContext, was_free: bool) -> String {
+        let with = if was_free { "with an account, " } else { "" };
         match (self.priced.as_slice(), self.unpriced.as_slice()) {
             ([], []) => "name models instead of a preset".to_owned(),
             ([], unpriced) if !context.charges => format!(
@@ -200,8 +205,8 @@ impl Alternatives<'_> {
                  nothing, the operator sets EP_UPSTREAM_UNPRICED_FREE=true, or EP_BILLING=off to charge nobody",
                 unpriced.join(", ")
             ),
-            ([one], _) => format!("use preset {one}, which has models"),
-            (priced, _) => format!("use a preset that has models: {}", priced.join(", ")),
+            ([one], _) => format!("{with}use preset {one}, which has models"),
+            (priced, _) => format!("{with}use a preset that has models: {}", priced.join(", ")),
         }
     }
 }

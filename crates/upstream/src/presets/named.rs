@@ -142,7 +142,7 @@ fn check_known(member: &str, names: &ModelNames, known: impl Fn(usize) -> bool) 
         return Ok(());
     }
     let text = format!(
-        "{member}: the registry has no {}; see the model list for ids, and use * for any text",
+        "{member}: the registry has no {}; list_models lists the ids, and * stands for any text",
         quoted(unknown.iter().map(|(_, name)| name.as_str()))
     );
     Err(unknown.iter().fold(Fault::new(Kind::InvalidInput, text), |fault, (index, _)| {

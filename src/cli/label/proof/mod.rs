@@ -343,8 +343,9 @@ impl ProofSummary {
         let statement = &self.statement;
         let (accepted, review) = (accepted::path(labels), accepted::review_path(labels));
         if let Some(rows) = self.all_left {
+            let gold = counted(self.result.gold, "gold row");
             return format!(
-                "{statement}\n\n{}: all {rows} rows for you to label, the most doubtful first",
+                "{statement}\n\n{}: all {rows} rows for you to label, the most doubtful first; your {gold} among them",
                 review.display()
             );
         }

@@ -58,7 +58,10 @@ pub(super) fn unread(reasons: &[String]) -> String {
 pub(super) fn statement(record: &ProofRecord) -> String {
     let ProofRecord { names, declaration, result, .. } = record;
     let proved_constant = chosen(record).and_then(|(_, result)| result.constant.as_ref());
-    let mut heading = proved_constant.filter(|constant| constant.is_proved).map_or_else(String::new, heading);
+    let mut heading = match proved_constant.filter(|constant| constant.is_proved) {
+        Some(constant) => heading(constant, result.verdict),
+        None => String::new(),
+    };
     if !result.differences.is_empty() {
         heading = format!("{}{heading}", unlike(names, &result.differences));
     }
@@ -117,10 +120,11 @@ pub(super) fn statement(record: &ProofRecord) -> String {
 }
 
 /// Heads a proof that the most frequent label would pass, too.
-fn heading(constant: &Constant) -> String {
+fn heading(constant: &Constant, verdict: Verdict) -> String {
     let Constant { label, gold, wrong, .. } = constant;
+    let equal = if verdict == Verdict::Proved { "be proved, too" } else { "pass the same tests" };
     format!(
-        "Always saying “{label}” would be proved, too: it is wrong on {wrong} of the {} that the rule accepts. So this does not \
+        "Always saying “{label}” would {equal}: it is wrong on {wrong} of the {} that the rule accepts. So this does not \
          show that the models find any other label.\n\n",
         counted(*gold, "gold row")
     )
