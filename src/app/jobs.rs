@@ -22,7 +22,7 @@ use crate::site::RAILS;
 use crate::site::rails::RailJob;
 
 /// The jobs that are not of a payment rail.
-static JOBS: [Job; 24] = [
+static JOBS: [Job; 25] = [
     start(
         "share changes of polls",
         "Announces changes of polls to other processes, and follows theirs.",
@@ -134,6 +134,12 @@ static JOBS: [Job; 24] = [
     every("delete old heartbeats", HOUR, "Deletes heartbeats that no figure needs.", |on| {
         async move { on.app.ports.reputation.sweep().await }.boxed()
     }),
+    every(
+        "delete unfinished files",
+        MINUTE,
+        "Deletes the files of uploads that stopped five minutes ago.",
+        |on| async move { on.app.ports.batches.sweep_files().await }.boxed(),
+    ),
     every("delete old files and batches", HOUR, "Deletes files and results whose time is over.", |on| {
         async move { on.app.ports.batches.sweep().await }.boxed()
     }),

@@ -1,21 +1,19 @@
-//! The room for bodies that are being received from callers who are not known: each takes memory until it has arrived.
+//! The room for bodies that are being received from callers without money: each takes memory until it has arrived.
 
 use std::collections::HashMap;
-use std::net::IpAddr;
 use std::pin::Pin;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::task::{Context, Poll};
 
 use axum::body::{Body, Bytes, HttpBody};
-use ep_kernel::caller::Caller;
 use hyper::body::{Frame, SizeHint};
 
 /// Bytes of all such bodies together.
 const ROOM: usize = 64 << 20;
-/// Bytes of the bodies from one address.
-const ROOM_OF_ADDRESS: usize = 16 << 20;
+/// Bytes of the bodies of one account, or from one address without an account.
+const ROOM_OF_SENDER: usize = 16 << 20;
 /// Bytes of each body that are not counted, so that usual requests are always received.
-const NOT_COUNTED: usize = 16 << 10;
+pub(super) const NOT_COUNTED: usize = 16 << 10;
 
 /// The room, shared by all requests.
 #[derive(Clone, Default)]
@@ -25,8 +23,8 @@ pub struct BodyRoom(Arc<Mutex<CountedBytes>>);
 #[derive(Default)]
 struct CountedBytes {
     all: usize,
-    /// Those of each address with such a body.
-    of_address: HashMap<String, usize>,
+    /// Those of each sender of such a body.
+    of_sender: HashMap<String, usize>,
 }
 
 /// The error of a body for which there is no room.
@@ -36,34 +34,33 @@ pub(super) struct NoRoom;
 
 impl BodyRoom {
     /// Returns a body that fails when the bodies being received take too much memory.
-    pub fn limited(&self, body: Body, address: IpAddr) -> Body {
+    pub fn limited(&self, body: Body, sender: String) -> Body {
         if body.is_end_stream() {
             return body;
         }
-        let address = Caller::Anonymous { address }.scope();
-        Body::new(LimitedBody { body, room: self.clone(), address, received: 0, counted: 0 })
+        Body::new(LimitedBody { body, room: self.clone(), sender, received: 0, counted: 0 })
     }
 
     /// Counts bytes. Returns `false` if there is no room for them.
-    fn take(&self, address: &str, bytes: usize) -> bool {
+    fn take(&self, sender: &str, bytes: usize) -> bool {
         let mut taken = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let own = taken.of_address.get(address).copied().unwrap_or_default();
-        if taken.all + bytes > ROOM || own + bytes > ROOM_OF_ADDRESS {
+        let own = taken.of_sender.get(sender).copied().unwrap_or_default();
+        if taken.all + bytes > ROOM || own + bytes > ROOM_OF_SENDER {
             return false;
         }
         taken.all += bytes;
-        taken.of_address.insert(address.to_owned(), own + bytes);
+        taken.of_sender.insert(sender.to_owned(), own + bytes);
         true
     }
 
-    fn give_back(&self, address: &str, bytes: usize) {
+    fn give_back(&self, sender: &str, bytes: usize) {
         let mut taken = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         taken.all = taken.all.saturating_sub(bytes);
-        let left = taken.of_address.get(address).map_or(0, |own| own.saturating_sub(bytes));
+        let left = taken.of_sender.get(sender).map_or(0, |own| own.saturating_sub(bytes));
         if left == 0 {
-            taken.of_address.remove(address);
+            taken.of_sender.remove(sender);
         } else {
-            taken.of_address.insert(address.to_owned(), left);
+            taken.of_sender.insert(sender.to_owned(), left);
         }
     }
 }
@@ -72,7 +69,7 @@ impl BodyRoom {
 struct LimitedBody {
     body: Body,
     room: BodyRoom,
-    address: String,
+    sender: String,
     received: usize,
     counted: usize,
 }
@@ -83,7 +80,7 @@ impl LimitedBody {
         self.received += bytes;
         let uncounted = self.received.saturating_sub(NOT_COUNTED + self.counted);
         if uncounted > 0 {
-            if !self.room.take(&self.address, uncounted) {
+            if !self.room.take(&self.sender, uncounted) {
                 return false;
             }
             self.counted += uncounted;
@@ -120,7 +117,7 @@ impl HttpBody for LimitedBody {
 impl Drop for LimitedBody {
     fn drop(&mut self) {
         if self.counted > 0 {
-            self.room.give_back(&self.address, self.counted);
+            self.room.give_back(&self.sender, self.counted);
         }
     }
 }
@@ -129,17 +126,13 @@ impl Drop for LimitedBody {
 mod tests {
     use super::*;
 
-    fn address(last: u8) -> IpAddr {
-        IpAddr::from([192, 0, 2, last])
-    }
-
     /// Reads bodies of 1 MiB that do not end, until one is refused. Returns the others.
-    async fn unfinished(room: &BodyRoom, address: IpAddr) -> Vec<Body> {
+    async fn unfinished(room: &BodyRoom, sender: &str) -> Vec<Body> {
         let mut bodies = Vec::new();
         while bodies.len() < 100 {
             let parts = futures::stream::iter([Ok::<_, axum::Error>(Bytes::from(vec![b' '; 1 << 20]))]);
             let parts = futures::StreamExt::chain(parts, futures::stream::pending());
-            let mut body = room.limited(Body::from_stream(parts), address);
+            let mut body = room.limited(Body::from_stream(parts), sender.to_owned());
             match http_body_util::BodyExt::frame(&mut body).await {
                 Some(Ok(_)) => bodies.push(body),
                 _ => break,
@@ -151,17 +144,17 @@ mod tests {
     #[tokio::test]
     async fn unfinished_bodies_take_bounded_memory() {
         let room = BodyRoom::default();
-        let first = unfinished(&room, address(1)).await;
+        let first = unfinished(&room, "192.0.2.1").await;
         assert_eq!(first.len(), 16);
         let mut others = Vec::new();
-        for last in 2..9 {
-            others.extend(unfinished(&room, address(last)).await);
+        for sender in ["192.0.2.2", "192.0.2.3", "192.0.2.4", "192.0.2.5", "192.0.2.6"] {
+            others.extend(unfinished(&room, sender).await);
         }
         assert_eq!(first.len() + others.len(), 65, "64 MiB, and the first 16 KiB of each");
-        let small = room.limited(Body::from(vec![b' '; NOT_COUNTED]), address(1));
+        let small = room.limited(Body::from(vec![b' '; NOT_COUNTED]), "192.0.2.1".to_owned());
         assert!(axum::body::to_bytes(small, 1 << 20).await.is_ok());
         drop((first, others));
         let taken = room.0.lock().unwrap();
-        assert_eq!((taken.all, taken.of_address.len()), (0, 0));
+        assert_eq!((taken.all, taken.of_sender.len()), (0, 0));
     }
 }

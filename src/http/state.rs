@@ -3,7 +3,7 @@
 use std::convert::Infallible;
 use std::sync::Arc;
 
-use axum::body::Body;
+use axum::body::{Body, HttpBody};
 use axum::extract::FromRequestParts;
 use axum::extract::RawPathParams;
 use axum::extract::rejection::RawPathParamsRejection;
@@ -11,7 +11,7 @@ use axum::http::request::Parts;
 use axum::http::{HeaderMap, Request, Response};
 use ep_identity::{Oidc, Provider};
 use ep_kernel::app::App;
-use ep_kernel::caller::RequestId;
+use ep_kernel::caller::{Caller, RequestId, UserId};
 use ep_kernel::fault::Fault;
 use ep_kernel::guard::{Admission, Credential, Request as GuardRequest};
 use ep_kernel::links::Links;
@@ -20,6 +20,7 @@ use futures::future::BoxFuture;
 use ipnet::IpNet;
 use secrecy::ExposeSecret;
 
+use super::body_room::NOT_COUNTED;
 use super::{BodyRoom, DocumentResponses, RequestHead, WebAccess};
 use crate::site::Site;
 
@@ -155,10 +156,26 @@ pub struct Exchange {
 }
 
 impl Exchange {
-    /// Limits the memory of the request's body, which is counted with those of other callers who are not known.
-    pub fn limited(self) -> Self {
-        let (room, address) = (self.state.bodies.clone(), self.head.address);
-        Self { request: self.request.map(|body| room.limited(body, address)), ..self }
+    /// True if the body is so short that receiving it needs no room.
+    pub fn is_short(&self) -> bool {
+        self.request.body().size_hint().upper().is_some_and(|most| most <= NOT_COUNTED as u64)
+    }
+
+    /// Limits the memory of a body that is not short. Strangers and accounts without money share a room; accounts with money
+    /// do not need it.
+    pub async fn in_room_of(self, user: Option<UserId>) -> Self {
+        if self.is_short() {
+            return self;
+        }
+        let sender = match user {
+            Some(user) if self.state.app.ports.batches.is_paid(user).await.unwrap_or_default() => {
+                return self;
+            }
+            Some(user) => user.to_string(),
+            None => Caller::Anonymous { address: self.head.address }.scope(),
+        };
+        let room = self.state.bodies.clone();
+        Self { request: self.request.map(|body| room.limited(body, sender)), ..self }
     }
 }
 

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use ep_kernel::testing::until;
+use ep_polling::money::MicroUsd;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 
@@ -122,11 +123,14 @@ async fn response_announces_connection_close() {
 async fn bodies_that_never_end_take_bounded_memory() {
     let service = Setup::demo().boot().await;
     let address = service.url.strip_prefix("http://").unwrap();
-    let key = service.user().await.key.unwrap();
-    let head = format!(
-        "POST /api/batches HTTP/1.1\r\nhost: localhost\r\nauthorization: Bearer {key}\r\ncontent-type: application/json\r\n\
-         content-length: 1048576\r\n\r\n"
-    );
+    let head_of = |key: &str| {
+        format!(
+            "POST /api/batches HTTP/1.1\r\nhost: localhost\r\nauthorization: Bearer {key}\r\ncontent-type: application/json\r\n\
+             content-length: 1048576\r\n\r\n"
+        )
+    };
+    let (_, unpaid) = service.user_with(MicroUsd::ZERO).await;
+    let head = head_of(&unpaid.key.unwrap());
     let begun = [head.as_bytes(), &vec![b' '; (1 << 20) - 1]].concat();
     let mut streams = Vec::new();
     for _ in 0..17 {
@@ -140,12 +144,25 @@ async fn bodies_that_never_end_take_bounded_memory() {
     assert!(refused.starts_with("http/1.1 429") && refused.contains("too many bodies"), "{refused}");
     let small = service.anonymous().post("/api/poll/dry-run", &serde_json::json!({})).await;
     assert_ne!(small.status, 429, "{}", small.text);
-    drop(streams);
-    let whole = format!("{}{}", &head, " ".repeat(1 << 20));
-    let send = async || {
+    let send = async |head: &str| {
         let mut stream = TcpStream::connect(address).await.unwrap();
-        stream.write_all(whole.as_bytes()).await.unwrap();
+        stream.write_all(format!("{head}{}", " ".repeat(1 << 20)).as_bytes()).await.unwrap();
         response(&mut stream).await
     };
-    until("there is room again", send, |answer| !answer.starts_with("http/1.1 429")).await;
+    let paid = send(&head_of(&service.user().await.key.unwrap())).await;
+    assert!(paid.starts_with("http/1.1 400"), "an account with money needs no room: {paid}");
+    drop(streams);
+    until("there is room again", async || send(&head).await, |answer| !answer.starts_with("http/1.1 429"))
+        .await;
+}
+
+#[tokio::test]
+async fn long_bodies_need_a_valid_key() {
+    let service = Setup::demo().boot().await;
+    let long = serde_json::json!({ "rows": [{ "question": "x".repeat(100_000), "options": ["a", "b"] }] });
+    let strangers = [service.anonymous(), service.anonymous().with_key("ep_k_wrong")];
+    for stranger in strangers {
+        stranger.post("/api/batches", &long).await.refused(401);
+    }
+    service.user().await.post("/api/batches", &long).await.expect(202);
 }

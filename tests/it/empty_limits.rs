@@ -105,6 +105,28 @@ async fn an_empty_limit_is_refused_on_every_surface() {
         .expect(200);
 }
 
+/// A limit under a wrong name is refused even if it is empty, where unknown arguments are refused.
+#[tokio::test]
+async fn an_empty_limit_with_a_wrong_name_is_refused() {
+    let service = Setup::demo().boot().await;
+    let client = service.user().await;
+    for (path, input) in [
+        ("/api/keys", json!({ "cap": "" })),
+        ("/api/keys", json!({ "expires": [] })),
+        ("/api/batches", json!({ "rows": [question(json!({}))], "privat": "" })),
+        ("/api/decide", json!({ "questions": [question(json!({ "private": true }))] })),
+        ("/api/decide", json!({ "questions": [question(json!({ "max_cost_usd": "" }))] })),
+    ] {
+        client.post(path, &input).await.refused(400);
+    }
+    service
+        .anonymous()
+        .post("/api/decide", &json!({ "questions": [question(json!({ "private": true }))] }))
+        .await
+        .refused(400);
+    client.post("/api/keys", &json!({ "cap": null })).await.expect(201);
+}
+
 #[test]
 fn the_command_line_refuses_an_empty_limit() {
     let data = tempfile::tempdir().unwrap();

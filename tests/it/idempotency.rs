@@ -200,3 +200,37 @@ async fn dry_runs_use_the_key_and_reads_do_not() {
         assert_eq!((read.status, read.header("idempotent-replayed")), (200, ""));
     }
 }
+
+#[tokio::test]
+async fn a_repeated_completion_says_so() {
+    let service = Service::start().await;
+    let client = service.user().await;
+    for (path, body) in [
+        (
+            "/v1/chat/completions",
+            json!({ "model": "poll", "messages": [{ "role": "user", "content": "Tea or coffee, which one? [Tea, Coffee]" }] }),
+        ),
+        ("/v1/responses", json!({ "model": "poll", "input": "Tea or coffee, which one? [Tea, Coffee]" })),
+    ] {
+        let schema = json!({ "type": "object", "properties": { "drink": { "enum": ["Tea", "Coffee"] } }, "required": ["drink"] });
+        let mut body = body;
+        match path {
+            "/v1/responses" => {
+                body["text"] = json!({ "format": { "type": "json_schema", "name": "d", "schema": schema } });
+            }
+            _ => {
+                body["response_format"] =
+                    json!({ "type": "json_schema", "json_schema": { "name": "d", "schema": schema } });
+            }
+        }
+        for stream in [false, true] {
+            body["stream"] = stream.into();
+            let key = [("idempotency-key", format!("{path} {stream}"))];
+            let key = key.each_ref().map(|(name, value)| (*name, value.as_str()));
+            let first = client.post_with(path, &body, &key).await;
+            assert_eq!((first.status, first.header("idempotent-replayed")), (200, ""), "{}", first.text);
+            let again = client.post_with(path, &body, &key).await;
+            assert_eq!((again.status, again.header("idempotent-replayed")), (200, "true"), "{}", again.text);
+        }
+    }
+}

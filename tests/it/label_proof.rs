@@ -478,10 +478,7 @@ async fn empty_and_misspelt_gold_cells_are_listed_before_anything_is_read() {
     for cells in [["", "lefft"], [" ", "LEFT 1"]] {
         fs::write(fixture.path("gold.csv"), with_cells(cells)).unwrap();
         let refused = fixture.refused(&proof).await;
-        assert!(
-            refused.contains("2 cells are no labels of the column gold (1 empty, 1 misspelt)"),
-            "{refused}"
-        );
+        assert!(refused.contains("the column gold has 2 invalid labels (1 empty, 1 misspelt)"), "{refused}");
         let [empty, misspelt] = [number(emptied[0]), number(emptied[1])];
         assert!(refused.contains(&format!("- row {empty}: empty")), "{refused}");
         assert!(
@@ -496,7 +493,7 @@ async fn empty_and_misspelt_gold_cells_are_listed_before_anything_is_read() {
     let many = rows.map(|(at, row)| if (1..=25).contains(&at) { blank(row) } else { format!("{row}\n") });
     fs::write(fixture.path("gold.csv"), many.collect::<String>()).unwrap();
     let refused = fixture.refused(&proof).await;
-    assert!(refused.contains("25 cells are no labels") && refused.contains("- and 5 more"), "{refused}");
+    assert!(refused.contains("25 invalid labels") && refused.contains("- and 5 more"), "{refused}");
     assert_eq!(refused.matches(": empty").count(), 20, "{refused}");
     // The labels are still unread, so the corrected file proves.
     fs::write(fixture.path("gold.csv"), &gold).unwrap();
@@ -555,7 +552,7 @@ async fn wrong_gold_files_ask_nothing() {
     refused("id,text,options,gold\n", &error, "gold.csv has no rows").await;
     refused(&format!("{row}\n"), &error, "gold.csv has no labels: fill its column gold").await;
     let second = "r2,Text 2,left 2|right 2,\n";
-    refused(&format!("{one}{second}"), &error, "1 cell is no label of the column gold (1 empty, 0 misspelt)")
+    refused(&format!("{one}{second}"), &error, "the column gold has 1 invalid label (1 empty, 0 misspelt)")
         .await;
     refused(&one, &["--own-draw"], "--max-error 0.05").await;
     refused(&one, &["--max-error", "5"], "must be above 0 and below 1").await;

@@ -335,17 +335,18 @@ async fn start_page_names_the_models_that_it_would_ask() {
         let page = client.get("/").await.text;
         let (before, form) = page.split_once("<form class=\"ask\"").unwrap();
         let panels: Vec<&str> = form.split("<label><input type=\"radio\"").skip(1).collect();
-        assert_eq!(panels.len(), 4);
+        let mut fitting = 0;
+        for query in ["preset=free", "profile=quick", "profile=balanced", "profile=conservative"] {
+            let reply = client.get(&format!("/api/poll/estimate?{query}")).await;
+            fitting += usize::from(reply.status == 200);
+        }
+        assert_eq!(panels.len(), fitting, "panels without a model are not offered");
         let mut free = Vec::new();
         for panel in panels {
             let (value, shown) = panel.split_once("value=\"").unwrap().1.split_once('"').unwrap();
             let query = if value == "free" { "preset=free" } else { &format!("profile={value}") };
             let reply = client.get(&format!("/api/poll/estimate?{query}")).await;
             let named = quantities(shown.split_once("<b>").unwrap().1.split_once("</label>").unwrap().0);
-            if reply.status != 200 {
-                assert!(named.is_empty(), "{value}: {shown}");
-                continue;
-            }
             let estimate = reply.expect(200);
             let count = |name: &str| estimate[name].as_u64().unwrap();
             let (least, most) = (count("calls_at_least"), count("calls_at_most"));

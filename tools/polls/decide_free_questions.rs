@@ -33,6 +33,7 @@ pub struct FreeDecisionRequest {
 
 /// A question with its options, or with the levels of a scale, in the limits of free polls.
 #[derive(Debug, Clone, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
 #[schemars(extend("oneOf" = [{ "required": ["options"] }, { "required": ["levels"] }]))]
 pub struct FreeDecision {
     /// The question. Models see only it and the options.

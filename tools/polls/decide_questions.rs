@@ -60,6 +60,7 @@ pub struct DecisionRequest {
 
 /// A question with its options, or with the levels of a scale.
 #[derive(Debug, Clone, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
 #[schemars(extend("oneOf" = [{ "required": ["options"] }, { "required": ["levels"] }]))]
 pub struct Decision {
     /// The question. Models see only it and the options.

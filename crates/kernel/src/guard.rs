@@ -318,6 +318,11 @@ impl Guard {
         }
     }
 
+    /// Returns the account of a credential, before the request is admitted. `None` without a valid one.
+    pub async fn account_of(&self, credential: Credential, address: IpAddr) -> Option<UserId> {
+        self.identify(credential, address).await.ok().flatten()?.user()
+    }
+
     /// Identifies the caller; `None` if the request has no credential. A wrong credential is an error, never
     /// an anonymous caller.
     async fn identify(&self, credential: Credential, address: IpAddr) -> Result<Option<Caller>, Fault> {

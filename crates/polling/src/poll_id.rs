@@ -24,6 +24,8 @@ pub struct PollId(String);
 pub struct NotAPollId;
 
 impl PollId {
+    /// The length of an id, in bytes.
+    pub const LENGTH: usize = "EP-20260131-".len() + SUFFIX;
     /// The format as a regular expression, for schemas.
     pub const PATTERN: &str = "^EP-[0-9]{8}-[0-9A-Z]{10}$";
 

@@ -29,6 +29,8 @@ pub(super) const MAX_UPLOAD: usize = MAX_FILE_BYTES as usize + (64 << 10);
 const READ_TIMEOUT: Duration = Duration::from_secs(30);
 /// Time limit for a whole upload.
 const WHOLE_TIMEOUT: Duration = Duration::from_mins(15);
+/// Maximum number of fields of a form.
+const MAX_FIELDS: usize = 64;
 /// Maximum length of a field of a form, in bytes.
 const MAX_FIELD: u64 = 1024;
 /// Maximum number of bytes between two fields: the rest of a part of the body, and the headers of the next field.
@@ -109,7 +111,7 @@ pub(super) async fn upload(exchange: Exchange, admission: Admission) -> Result<R
 impl Receiving<'_> {
     /// Receives all fields.
     async fn receive(&mut self, mut fields: Multipart<'_>, left: &AtomicU64) -> Result<(), Fault> {
-        loop {
+        for _ in 0..MAX_FIELDS {
             left.store(MAX_BETWEEN, Ordering::Relaxed);
             let Some(mut field) = next(&self.permit, fields.next_field()).await? else { return Ok(()) };
             left.store(u64::MAX, Ordering::Relaxed);
@@ -134,6 +136,7 @@ impl Receiving<'_> {
                 file.write(&part).await?;
             }
         }
+        Err(Fault::invalid("", format!("the form has more than {MAX_FIELDS} fields: send purpose and file")))
     }
 }
 

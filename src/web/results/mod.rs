@@ -86,12 +86,12 @@ fn layout(site: &Site) -> Layout<'_> {
 fn poll_in(text: &str) -> Option<PollId> {
     // People type an id in lower case, too.
     let text = text.to_ascii_uppercase();
-    let ids = text.match_indices(ID_PREFIX).filter_map(|(start, _)| {
-        let rest = &text[start..];
-        let end = rest.find(|c: char| !c.is_ascii_alphanumeric() && c != '-').unwrap_or(rest.len());
-        rest[..end].parse().ok()
-    });
-    ids.into_iter().next()
+    text.match_indices(ID_PREFIX).find_map(|(start, _)| {
+        let is_of_word = |byte: &&u8| byte.is_ascii_alphanumeric() || **byte == b'-';
+        // One byte more than an id: a longer word is none.
+        let length = text.as_bytes()[start..].iter().take(PollId::LENGTH + 1).take_while(is_of_word).count();
+        text[start..start + length].parse().ok()
+    })
 }
 
 #[cfg(test)]
@@ -109,7 +109,9 @@ mod tests {
         ] {
             assert_eq!(poll_in(&text).unwrap().as_str(), id, "{text}");
         }
-        for text in ["", "EP-", "EP-20260101", "https://ep.example/results/", "é EP-é"] {
+        for text in
+            ["", "EP-", "EP-20260101", "https://ep.example/results/", "é EP-é", "EP-20260101-00000000001"]
+        {
             assert_eq!(poll_in(text), None, "{text}");
         }
     }

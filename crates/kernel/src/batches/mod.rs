@@ -191,8 +191,13 @@ impl Batches {
 
     /// Admits an upload. [`Kind::Busy`] if the account, accounts without money, or the process receive too many files already.
     pub async fn begin_upload(&self, user: UserId) -> Result<UploadPermit, Fault> {
-        let is_paid = !self.receiver.billing || self.files.funds(user).await? > MicroUsd::ZERO;
+        let is_paid = self.is_paid(user).await?;
         self.places.begin(user, is_paid)
+    }
+
+    /// True if the account has money, or nobody is charged.
+    pub async fn is_paid(&self, user: UserId) -> Result<bool, Fault> {
+        Ok(!self.receiver.billing || self.files.funds(user).await? > MicroUsd::ZERO)
     }
 
     /// Begins to receive a file. Its upload fails with [`Kind::StorageFull`] if the service has no room.
@@ -401,6 +406,13 @@ impl Batches {
         const AT_ONCE: u32 = 20;
         let now = self.clock.now();
         while self.store.delete_old_batches(now, AT_ONCE).await? == u64::from(AT_ONCE) {}
+        self.sweep_files().await
+    }
+
+    /// Deletes files whose time is over, and those of uploads that have stopped.
+    pub async fn sweep_files(&self) -> Result<(), Fault> {
+        const AT_ONCE: u32 = 20;
+        let now = self.clock.now();
         let unfinished = now.before(UNFINISHED);
         while self.files.delete_old_files(now, unfinished, AT_ONCE).await? == u64::from(AT_ONCE) {}
         Ok(())

@@ -3,7 +3,6 @@
 //! When all places are taken, the slowest upload that has had time to be faster ends. So uploads that send nothing cannot
 //! keep others out.
 
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -34,10 +33,18 @@ struct ActiveUpload {
     /// True if the account has money.
     is_paid: bool,
     since: Instant,
-    /// Received bytes.
-    bytes: AtomicU64,
+    received: Mutex<ReceivedBytes>,
     /// Cancelled when the upload loses its place.
     lost: CancellationToken,
+}
+
+/// The bytes of an upload, by time: what it sent long ago does not make it fast.
+struct ReceivedBytes {
+    all: u64,
+    /// A time at least [`TIME_TO_START`] ago, or the start, with the bytes received until then.
+    older: (Instant, u64),
+    /// A later time, with the bytes received until then.
+    newer: (Instant, u64),
 }
 
 /// The right to receive one file, given back when dropped.
@@ -61,11 +68,12 @@ impl UploadPlaces {
             );
             return Err(Fault::new(Kind::Busy, text).retry_after(Duration::from_secs(5)));
         }
+        let now = Instant::now();
         let upload = Arc::new(ActiveUpload {
             user,
             is_paid,
-            since: Instant::now(),
-            bytes: AtomicU64::new(0),
+            since: now,
+            received: Mutex::new(ReceivedBytes { all: 0, older: (now, 0), newer: (now, 0) }),
             lost: CancellationToken::new(),
         });
         uploads.push(Arc::clone(&upload));
@@ -89,10 +97,12 @@ fn make_room(
 }
 
 impl ActiveUpload {
-    /// Returns the bytes in a second since the upload began.
+    /// Returns the bytes in a second during the last ten to twenty seconds, or since the upload began.
     fn speed(&self) -> u64 {
-        let millis = self.since.elapsed().as_millis().max(1) as u64;
-        self.bytes.load(Ordering::Relaxed).saturating_mul(1000) / millis
+        let received = self.received.lock().unwrap_or_else(PoisonError::into_inner);
+        let (since, before) = received.older;
+        let millis = since.elapsed().as_millis().max(1) as u64;
+        (received.all - before).saturating_mul(1000) / millis
     }
 
     fn is_slow(&self) -> bool {
@@ -103,7 +113,12 @@ impl ActiveUpload {
 impl UploadPermit {
     /// Notes received bytes.
     pub fn received(&self, bytes: u64) {
-        self.upload.bytes.fetch_add(bytes, Ordering::Relaxed);
+        let mut received = self.upload.received.lock().unwrap_or_else(PoisonError::into_inner);
+        received.all = received.all.saturating_add(bytes);
+        if received.newer.0.elapsed() >= TIME_TO_START {
+            received.older = received.newer;
+            received.newer = (Instant::now(), received.all);
+        }
     }
 
     /// Waits until the upload loses its place to another one, and returns the fault that says so.
@@ -174,6 +189,23 @@ mod tests {
         assert!(uploads.begin(user(10), true).is_err(), "none of them is slow");
         drop(permits);
         assert_eq!(uploads.0.lock().unwrap().len(), 1);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn an_upload_that_was_fast_can_lose_its_place() {
+        let uploads = UploadPlaces::default();
+        let permits = admitted(&uploads, 0..2, false);
+        for permit in &permits {
+            permit.received(SLOW_KIB << 20);
+        }
+        for _ in 0..8 {
+            tokio::time::advance(Duration::from_secs(3)).await;
+            for permit in &permits {
+                permit.received(1);
+            }
+        }
+        let _next = uploads.begin(user(3), false).unwrap();
+        assert_eq!(permits.iter().filter(|permit| permit.lost().now_or_never().is_some()).count(), 1);
     }
 
     #[tokio::test(start_paused = true)]

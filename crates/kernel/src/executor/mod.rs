@@ -11,6 +11,7 @@ mod explanations;
 mod failures;
 mod follow;
 mod followers;
+mod free_questions;
 mod lease;
 mod live;
 mod opening;
@@ -74,6 +75,7 @@ struct Inner {
     slots: Slots,
     /// Slots of the polls of batches, so that no other poll waits for them.
     batch_slots: Slots,
+    free_questions: free_questions::FreeQuestions,
     running: live::RunningPolls,
     /// True if the task that renews leases has been started.
     renewing: AtomicBool,
@@ -157,6 +159,7 @@ impl PollExecutor {
             stalled_after: limits.stalled_after,
             slots: Slots::new(limits, POLL_GAUGES),
             batch_slots: Slots::new(limits.for_batches(), BATCH_GAUGES),
+            free_questions: free_questions::FreeQuestions::default(),
             running: live::RunningPolls::default(),
             renewing: AtomicBool::new(false),
             released: AtomicBool::new(false),

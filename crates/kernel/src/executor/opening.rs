@@ -152,6 +152,9 @@ impl PollExecutor {
         };
         let request_ref = request_ref.map(|request| numbered(request, number));
         let hold = billed.then(|| plan.hold(Self::first_wave(&plan)));
+        if let Some(user) = owner.filter(|_| billed && plan.is_free()) {
+            inner.free_questions.count(user, &plan, created_at)?;
+        }
         let time = reservation.ticket().is_none().then(|| Duration::from_millis(plan.deadline_ms));
         let poll = NewPoll { id, owner, plan, created_at, request_ref, hold, capped, notify, batch, time };
         Ok(Opening { begun: Instant::now(), reservation, poll })

@@ -41,8 +41,11 @@ impl Entry {
 
     fn drop_empty(&self, fields: &mut Map<String, Value>) {
         schema::drop_empty(self.input(), self.limits(), fields);
-        if fields.values().any(schema::is_empty) {
-            fields.retain(|name, value| !schema::is_empty(value) || self.knows(name));
+        // The misspelt name of a limit must not lose it.
+        let refuses = self.spec.refuses_unknown();
+        let is_dropped = |value: &Value| if refuses { value.is_null() } else { schema::is_empty(value) };
+        if fields.values().any(is_dropped) {
+            fields.retain(|name, value| !is_dropped(value) || self.knows(name));
         }
     }
 

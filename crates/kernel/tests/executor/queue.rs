@@ -4,8 +4,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use ep_kernel::caller::UserId;
-use ep_kernel::executor::Opener;
 use ep_kernel::executor::PollLimits;
+use ep_kernel::executor::{Billing, Opener};
 use ep_kernel::fault::Kind;
 use ep_polling::poll_id::PollId;
 use tokio::time::{Instant, sleep};
@@ -140,4 +140,27 @@ async fn a_poll_past_its_deadline_is_closed_without_a_turn() {
     assert_eq!(busy.executor.resume().await.unwrap(), 1);
     busy.ended(&orphan).await;
     assert!(opened.elapsed() < Duration::from_secs(1), "{:?}", opened.elapsed());
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_account_cannot_store_questions_without_end_by_polls_that_cost_nothing() {
+    let (mut case, script, database) = case();
+    (case.price, case.takes) = (Some(ep_polling::money::Price::FREE), Duration::ZERO);
+    let replica = Replica::limited(1, &database, &script, LIMITS);
+    let mut plan = case.plan();
+    plan.question = "x".repeat(8 << 20).into();
+    let open = async |owner: u8| {
+        let owner = Some(UserId::from_random([owner; 16]));
+        let opener = Opener { owner, billing: Billing::Owner, ..Opener::default() };
+        let opened = replica.executor.open(plan.clone(), opener).await;
+        if let Ok(id) = &opened {
+            replica.ended(id).await;
+        }
+        opened.map_err(|fault| fault.kind())
+    };
+    for _ in 0..3 {
+        open(1).await.unwrap();
+    }
+    assert_eq!(open(1).await, Err(Kind::RateLimited));
+    open(2).await.unwrap();
 }

@@ -72,7 +72,7 @@ fn the_whole_grid_has_run_for_these_decisions() {
         states(&rule(level), &mut digest);
     }
     polls(&mut digest);
-    let digest: String = digest.finalize().iter().map(|byte| format!("{byte:02x}")).collect();
+    let digest = hex::encode(digest.finalize());
     println!("digest of the decisions: {digest}");
     assert!(
         SUMMARY.contains(&digest),

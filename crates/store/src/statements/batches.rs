@@ -63,10 +63,11 @@ pub(crate) const RECEIVE_BYTES: &str = "UPDATE files SET received = received + $
 pub(crate) const ADD_CHUNK: &str =
     "INSERT INTO file_chunks (file, first, lines, content) VALUES ($1, $2, $3, $4)";
 pub(crate) const RECEIVED_FILE: &str = "SELECT user_id, quota FROM files WHERE id = $1 AND bytes IS NULL";
-/// The files of an account and of those that are funded with it, whether complete or not.
+/// The files of an account and of those that are funded with it, whether complete or not. Each counts as 4 KiB at least, for
+/// its row.
 pub(crate) const FILES_TOTAL: &str = concat!(
-    "SELECT COUNT(*) AS count, CAST(COALESCE(SUM(COALESCE(bytes, received)), 0) AS BIGINT) AS bytes \
-     FROM files WHERE user_id IN ",
+    "SELECT COUNT(*) AS count, CAST(COALESCE(SUM(CASE WHEN COALESCE(bytes, received) > 4096 \
+     THEN COALESCE(bytes, received) ELSE 4096 END), 0) AS BIGINT) AS bytes FROM files WHERE user_id IN ",
     funded_with!("$1")
 );
 /// The bytes of all files and results.
@@ -253,10 +254,11 @@ pub(crate) const STORE_RESULTS_SIZES: &str = "UPDATE batches SET output_bytes = 
      error_bytes = COALESCE(error_bytes, $3) WHERE id = $1 AND ended_at IS NOT NULL";
 pub(crate) const NO_OUTPUT: &str = "UPDATE batches SET output_bytes = 0 WHERE id = $1";
 pub(crate) const NO_ERRORS: &str = "UPDATE batches SET error_bytes = 0 WHERE id = $1";
-/// The sizes of all results of an account and of those that are funded with it.
+/// The sizes of all results of an account and of those that are funded with it, and of the terms of its batches, whose
+/// characters have up to four bytes.
 pub(crate) const RESULTS_TOTAL: &str = concat!(
-    "SELECT CAST(COALESCE(SUM(COALESCE(output_bytes, 0) + COALESCE(error_bytes, 0)), 0) \
-     AS BIGINT) AS count FROM batches WHERE user_id IN ",
+    "SELECT CAST(COALESCE(SUM(COALESCE(output_bytes, 0) + COALESCE(error_bytes, 0) \
+     + 4 * LENGTH(terms)), 0) AS BIGINT) AS count FROM batches WHERE user_id IN ",
     funded_with!("$1")
 );
 pub(crate) const ERASE_RESULTS: &str =
