@@ -207,7 +207,7 @@ async fn answer(candidate: &Candidate, exchange: Exchange) -> Response<Body> {
             if let Some(response) = web::to_page(route, &exchange) {
                 return response;
             }
-            let exchange = Box::pin(with_known_sender(exchange)).await;
+            let exchange = Box::pin(exchange.with_known_sender()).await;
             let mut response = Box::pin(rest::serve(binding, route, exchange)).await;
             if route.page.is_some() {
                 response.headers_mut().append(VARY, HeaderValue::from_static("accept"));
@@ -235,19 +235,6 @@ async fn answer(candidate: &Candidate, exchange: Exchange) -> Response<Body> {
     let guarded = Box::pin(app.guard.run(route.policy(), request, handle)).await;
     let refuse = |refusal| formatted_fault(refusal, route.errors());
     counted(guarded.result.unwrap_or_else(refuse), guarded.allowance)
-}
-
-/// Prepares the body of an operation, whose credential is checked only after the body was received.
-async fn with_known_sender(exchange: Exchange) -> Exchange {
-    /// Maximum size of a body without a valid credential, in bytes.
-    const MAX_UNKNOWN: usize = 64 << 10;
-    if exchange.is_short() {
-        return exchange;
-    }
-    let head = &exchange.head;
-    let user = exchange.state.app.guard.account_of(head.credential.clone(), head.address).await;
-    let max_body = if user.is_none() { exchange.max_body.min(MAX_UNKNOWN) } else { exchange.max_body };
-    Exchange { max_body, ..exchange }.in_room_of(user).await
 }
 
 /// Selects the route for this method. If two routes share it, the presence of a credential decides. The credential

@@ -157,8 +157,20 @@ pub struct Exchange {
 
 impl Exchange {
     /// True if the body is so short that receiving it needs no room.
-    pub fn is_short(&self) -> bool {
+    fn is_short(&self) -> bool {
         self.request.body().size_hint().upper().is_some_and(|most| most <= NOT_COUNTED as u64)
+    }
+
+    /// Limits a body of an operation, whose credential is checked only after the body was received.
+    pub async fn with_known_sender(self) -> Self {
+        /// Maximum size of a body without a valid credential, in bytes.
+        const MAX_UNKNOWN: usize = 64 << 10;
+        if self.is_short() {
+            return self;
+        }
+        let user = self.state.app.guard.account_of(self.head.credential.clone(), self.head.address).await;
+        let max_body = if user.is_none() { self.max_body.min(MAX_UNKNOWN) } else { self.max_body };
+        Self { max_body, ..self }.in_room_of(user).await
     }
 
     /// Limits the memory of a body that is not short. Strangers and accounts without money share a room; accounts with money

@@ -230,7 +230,7 @@ impl FailedRows {
             );
         } else if rows > 0 {
             eprintln!(
-                "{} not fully asked, and kept for another run: {}",
+                "{} not fully asked, and stored for another run: {}",
                 counted_with(rows, "row", ["was", "were"]),
                 self.path.display()
             );

@@ -47,7 +47,7 @@ pub(super) fn idempotency_key(description: &str) -> Value {
         "name": IDEMPOTENCY_KEY,
         "in": "header",
         "description": description,
-        "schema": { "type": "string", "minLength": 1, "maxLength": MAX_KEY, "pattern": "^([!#-\\[\\]-~]+|\"[ !#-\\[\\]-~]+\")$" },
+        "schema": { "type": "string", "minLength": 1, "maxLength": MAX_KEY, "pattern": "^([!#-\\[\\]-~]([ !#-\\[\\]-~]*[!#-\\[\\]-~])?|\"[ !#-\\[\\]-~]+\")$" },
     })
 }
 

@@ -12,6 +12,7 @@ mod room;
 mod runner;
 mod upload;
 mod upload_places;
+mod upload_speed;
 mod validation;
 mod worker;
 

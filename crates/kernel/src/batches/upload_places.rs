@@ -9,6 +9,7 @@ use std::time::Duration;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
+use super::upload_speed::UploadSpeed;
 use crate::caller::UserId;
 use crate::fault::{Fault, Kind};
 
@@ -33,18 +34,9 @@ struct ActiveUpload {
     /// True if the account has money.
     is_paid: bool,
     since: Instant,
-    received: Mutex<ReceivedBytes>,
+    speed: UploadSpeed,
     /// Cancelled when the upload loses its place.
     lost: CancellationToken,
-}
-
-/// The bytes of an upload, by time: what it sent long ago does not make it fast.
-struct ReceivedBytes {
-    all: u64,
-    /// A time at least [`TIME_TO_START`] ago, or the start, with the bytes received until then.
-    older: (Instant, u64),
-    /// A later time, with the bytes received until then.
-    newer: (Instant, u64),
 }
 
 /// The right to receive one file, given back when dropped.
@@ -68,12 +60,11 @@ impl UploadPlaces {
             );
             return Err(Fault::new(Kind::Busy, text).retry_after(Duration::from_secs(5)));
         }
-        let now = Instant::now();
         let upload = Arc::new(ActiveUpload {
             user,
             is_paid,
-            since: now,
-            received: Mutex::new(ReceivedBytes { all: 0, older: (now, 0), newer: (now, 0) }),
+            since: Instant::now(),
+            speed: UploadSpeed::new(),
             lost: CancellationToken::new(),
         });
         uploads.push(Arc::clone(&upload));
@@ -91,34 +82,21 @@ fn make_room(
         return true;
     }
     let slow = uploads.iter().enumerate().filter(|(_, upload)| in_group(upload) && upload.is_slow());
-    let Some((slowest, _)) = slow.min_by_key(|(_, upload)| upload.speed()) else { return false };
+    let Some((slowest, _)) = slow.min_by_key(|(_, upload)| upload.speed.per_second()) else { return false };
     uploads.swap_remove(slowest).lost.cancel();
     true
 }
 
 impl ActiveUpload {
-    /// Returns the bytes in a second during the last ten to twenty seconds, or since the upload began.
-    fn speed(&self) -> u64 {
-        let received = self.received.lock().unwrap_or_else(PoisonError::into_inner);
-        let (since, before) = received.older;
-        let millis = since.elapsed().as_millis().max(1) as u64;
-        (received.all - before).saturating_mul(1000) / millis
-    }
-
     fn is_slow(&self) -> bool {
-        self.since.elapsed() >= TIME_TO_START && self.speed() < SLOW_KIB << 10
+        self.since.elapsed() >= TIME_TO_START && self.speed.per_second() < SLOW_KIB << 10
     }
 }
 
 impl UploadPermit {
     /// Notes received bytes.
     pub fn received(&self, bytes: u64) {
-        let mut received = self.upload.received.lock().unwrap_or_else(PoisonError::into_inner);
-        received.all = received.all.saturating_add(bytes);
-        if received.newer.0.elapsed() >= TIME_TO_START {
-            received.older = received.newer;
-            received.newer = (Instant::now(), received.all);
-        }
+        self.upload.speed.received(bytes);
     }
 
     /// Waits until the upload loses its place to another one, and returns the fault that says so.

@@ -42,7 +42,7 @@ impl Entry {
     fn drop_empty(&self, fields: &mut Map<String, Value>) {
         schema::drop_empty(self.input(), self.limits(), fields);
         // The misspelt name of a limit must not lose it.
-        let refuses = self.spec.refuses_unknown();
+        let refuses = self.spec.refuses_unknown() && !self.limits().is_empty();
         let is_dropped = |value: &Value| if refuses { value.is_null() } else { schema::is_empty(value) };
         if fields.values().any(is_dropped) {
             fields.retain(|name, value| !is_dropped(value) || self.knows(name));

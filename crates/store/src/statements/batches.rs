@@ -63,11 +63,10 @@ pub(crate) const RECEIVE_BYTES: &str = "UPDATE files SET received = received + $
 pub(crate) const ADD_CHUNK: &str =
     "INSERT INTO file_chunks (file, first, lines, content) VALUES ($1, $2, $3, $4)";
 pub(crate) const RECEIVED_FILE: &str = "SELECT user_id, quota FROM files WHERE id = $1 AND bytes IS NULL";
-/// The files of an account and of those that are funded with it, whether complete or not. Each counts as 4 KiB at least, for
-/// its row.
+/// The files of an account and of those that are funded with it, whether complete or not.
 pub(crate) const FILES_TOTAL: &str = concat!(
-    "SELECT COUNT(*) AS count, CAST(COALESCE(SUM(CASE WHEN COALESCE(bytes, received) > 4096 \
-     THEN COALESCE(bytes, received) ELSE 4096 END), 0) AS BIGINT) AS bytes FROM files WHERE user_id IN ",
+    "SELECT COUNT(*) AS count, CAST(COALESCE(SUM(COALESCE(bytes, received)), 0) AS BIGINT) AS bytes \
+     FROM files WHERE user_id IN ",
     funded_with!("$1")
 );
 /// The bytes of all files and results.
