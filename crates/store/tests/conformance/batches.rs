@@ -257,14 +257,15 @@ async fn a_batch_ends_when_its_rows_have_ended(db: TestDatabase) {
     assert_eq!((batch.ended_at, batch.deleted_at), (Some(at(400)), Some(at(1_400))));
     assert_eq!(batches.results_size(id, RowKind::Completed).await.unwrap(), 4);
     assert_eq!(batches.results_size(id, RowKind::Failed).await.unwrap(), 9);
-    // Stored results have a limit, and the owner can delete them.
-    let file = file(&db, user, &["a"]).await;
-    let limit = BatchLimits { results_bytes: 12, ..limits(9) };
-    let refused = batches.create_batch(&new_batch(user, file), limit).await;
+    // Stored results and the terms of batches have a limit, and the owner can delete results.
+    let next = new_batch(user, file(&db, user, &["a"]).await);
+    let terms = serde_json::to_string(&next.terms).unwrap();
+    let limit = BatchLimits { results_bytes: 12 + 4 * terms.len() as u64, ..limits(9) };
+    let refused = batches.create_batch(&next, limit).await;
     assert!(matches!(refused, Err(StoreError::Conflict(_))), "{refused:?}");
     batches.erase_results(id, RowKind::Failed).await.unwrap();
     assert_eq!(batches.results_size(id, RowKind::Failed).await.unwrap(), 0);
-    batches.create_batch(&new_batch(user, file), limit).await.unwrap();
+    batches.create_batch(&next, limit).await.unwrap();
     assert_eq!(batches.open_batches(9, at(300)).await.unwrap(), []);
 }
 
