@@ -219,6 +219,7 @@ mod deposits;
 mod erased_batches;
 mod evaluations;
 mod history;
+#[cfg(any(test, feature = "testing"))]
 pub(crate) mod lists;
 mod panels;
 mod plans;

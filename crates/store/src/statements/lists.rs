@@ -20,7 +20,6 @@ pub struct List {
 macro_rules! lists {
     ($($name:ident $(/ $postgres:ident)?: $($column:literal),+;)*) => {
         /// Every list.
-        #[cfg(any(test, feature = "testing"))]
         pub(crate) const LISTS: &[List] = &[$(List {
             name: stringify!($name),
             sqlite: super::$name,
