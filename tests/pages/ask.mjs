@@ -106,7 +106,7 @@ const CHECKS = {
     // The page of a running poll changes when the poll ends, which would interrupt the way back.
     await page.getByText(/of \d+ simulated voters|^A tie/).first().waitFor()
     await page.waitForLoadState()
-    await page.goBack()
+    await Promise.all([page.waitForURL((url) => url.pathname === '/'), page.evaluate(() => history.back())])
     assert.equal(await question.inputValue(), 'Which key is best?')
     assert.equal(await option('B').inputValue(), 'Tab')
     await close()
