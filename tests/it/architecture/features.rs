@@ -6,7 +6,7 @@ use std::process::Command;
 /// Returns the packages that a selection builds, each with its features.
 fn packages(selection: &[&str]) -> BTreeSet<String> {
     let mut cargo = Command::new(env!("CARGO"));
-    cargo.current_dir(env!("CARGO_MANIFEST_DIR")).args(["tree", "--locked", "--offline", "--prefix", "none"]);
+    cargo.current_dir(env!("CARGO_MANIFEST_DIR")).args(["tree", "--locked", "--prefix", "none"]);
     let output = cargo.args(["--format", "{p} {f}"]).args(selection).output().unwrap();
     let text = String::from_utf8(output.stdout).unwrap();
     assert!(output.status.success(), "{selection:?}: {}", String::from_utf8_lossy(&output.stderr));
