@@ -1,6 +1,6 @@
 //! Measures the time of readers of outside text on texts that grow, up to 1 MiB, beside serde_json's own parse of the same
-//! text to a `Value`. A reader may take 5 ms more, and 10 ms for the model list of the operator's own upstream. `cargo bench --bench readers` fails if one takes longer. An argument selects
-//! the texts whose names contain it.
+//! text to a `Value`. A reader may take 5 ms more, and 10 ms for the model list of the operator's own upstream.
+//! `cargo bench --bench readers` fails if one takes longer. An argument selects the texts whose names contain it.
 //!
 //! A reader waits for nothing, so the shortest of several rounds is its CPU time.
 

@@ -23,6 +23,7 @@ use secrecy::ExposeSecret;
 use super::body_room::NOT_COUNTED;
 use super::{BodyRoom, DocumentResponses, RequestHead, WebAccess};
 use crate::site::Site;
+use crate::site::route::MAX_BODY;
 
 /// State shared by all handlers.
 #[derive(Clone)]
@@ -161,15 +162,14 @@ impl Exchange {
         self.request.body().size_hint().upper().is_some_and(|most| most <= NOT_COUNTED as u64)
     }
 
-    /// Limits a body of an operation, whose credential is checked only after the body was received.
+    /// Limits a body of an operation, whose credential is checked only after the body was received. Without a
+    /// valid one, the usual limit applies.
     pub async fn with_known_sender(self) -> Self {
-        /// Maximum size of a body without a valid credential, in bytes.
-        const MAX_UNKNOWN: usize = 64 << 10;
         if self.is_short() {
             return self;
         }
         let user = self.state.app.guard.account_of(self.head.credential.clone(), self.head.address).await;
-        let max_body = if user.is_none() { self.max_body.min(MAX_UNKNOWN) } else { self.max_body };
+        let max_body = if user.is_none() { self.max_body.min(MAX_BODY) } else { self.max_body };
         Self { max_body, ..self }.in_room_of(user).await
     }
 

@@ -66,6 +66,8 @@ pub struct ProtocolRoute {
     pub errors: ErrorFormat,
     /// True if its requests can open polls.
     pub opens_polls: bool,
+    /// True if the response to a repeated request has the header `Idempotent-Replayed`.
+    pub marks_replays: bool,
     /// True if routes with other functions share the route's name.
     pub shares_name: bool,
     /// Describes its requests and responses.

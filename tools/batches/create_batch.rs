@@ -295,11 +295,15 @@ fn lines(rows: Vec<QuestionRow>, defaults: &Map<String, Value>, endpoint: &str) 
         let request = with_defaults(defaults.clone(), body.as_object().cloned().unwrap_or_default());
         if let Err(fault) = PollQuestion::check(Value::Object(request)) {
             let fault = in_row(index, &fault);
-            let faults = wrong.take().map_or_else(|| fault.clone(), |wrong| wrong.and(fault.clone()));
-            if faults.fields().len() >= MAX_MISTAKES {
-                return Err(faults);
-            }
+            let faults = match wrong {
+                Some(wrong) => wrong.and(fault),
+                None => fault,
+            };
+            let is_enough = faults.fields().len() >= MAX_MISTAKES;
             wrong = Some(faults);
+            if is_enough {
+                break;
+            }
             continue;
         }
         let line = json!({ "custom_id": id, "method": "POST", "url": endpoint, "body": body });

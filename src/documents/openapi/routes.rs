@@ -233,7 +233,7 @@ fn protocol(pieces: &mut Pieces<'_>, route: &Route, endpoint: ProtocolRoute) -> 
         Success {
             status: response.status,
             description: response.description.to_owned(),
-            headers: if endpoint.opens_polls { vec![REPLAYED] } else { Vec::new() },
+            headers: if endpoint.marks_replays { vec![REPLAYED] } else { Vec::new() },
             content: content.map(|(kind, schema)| (kind.to_owned(), schema)).collect(),
         }
     });

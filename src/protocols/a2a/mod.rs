@@ -149,6 +149,7 @@ const JSON_RPC: ProtocolRoute = ProtocolRoute {
     protocol: &A2A,
     errors: ErrorFormat::Negotiated,
     opens_polls: true,
+    marks_replays: false,
     shares_name: false,
     describe: |_, _| description::json_rpc(),
 };

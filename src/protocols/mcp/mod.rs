@@ -87,6 +87,7 @@ const ENDPOINT: ProtocolRoute = ProtocolRoute {
     protocol: &MCP,
     errors: protocol::RPC_ERROR,
     opens_polls: true,
+    marks_replays: true,
     shares_name: false,
     describe: |_, _| description(),
 };

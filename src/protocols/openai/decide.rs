@@ -31,10 +31,9 @@ use super::outcome::FieldResult;
 use super::refusal::{Code, Refusal};
 use super::retries::{Connection, Fingerprint, Retries, fingerprint};
 use crate::http::{AppState, Exchange, RequestHead, event_stream, parse_body, read_body, replayed};
+use crate::site::route::MAX_BODY;
 use crate::site::{ModelAlias, Site};
 
-/// Maximum size of a body without a key, in bytes.
-const MAX_ANONYMOUS_BODY: usize = 64 << 10;
 /// Time between two looks at a request with the same Idempotency-Key whose polls have ended.
 const PAUSE: Duration = Duration::from_millis(100);
 /// Time within which a failure is answered with its status, before events begin.
@@ -132,7 +131,7 @@ pub(super) async fn serve<D: Dialect>(
     let Exchange { state, head, request, max_body, .. } = exchange;
     let (parts, body) = request.into_parts();
     let anonymous = matches!(admission.caller, Caller::Anonymous { .. });
-    let max_body = if anonymous { max_body.min(MAX_ANONYMOUS_BODY) } else { max_body };
+    let max_body = if anonymous { max_body.min(MAX_BODY) } else { max_body };
     let body = read_body(&parts.headers, body, max_body).await?;
     let unread = UnreadRequest {
         app: Arc::clone(&state.app),

@@ -267,6 +267,7 @@ fn route(
         protocol: &OPENAI,
         errors: ErrorFormat::Own(ErrorRenderer(errors)),
         opens_polls: method == Method::Post,
+        marks_replays: method == Method::Post,
         shares_name: false,
         describe: description::describe,
     };

@@ -79,13 +79,13 @@ pub fn content<'c>(content: Option<&'c Value>, at: &dyn Fn() -> String) -> Resul
         Some(_) => return Err(unsupported(&at(), "must be a text or a list of parts")),
     };
     let mut texts = String::new();
-    let mut add = |text: &str, is_first: bool| {
-        if !is_first {
+    let mut is_first = true;
+    let mut add = |text: &str| {
+        if !std::mem::take(&mut is_first) {
             texts.push('\n');
         }
         texts.push_str(text);
     };
-    let mut is_first = true;
     for (index, part) in parts.iter().enumerate() {
         let kind = part.get("type").and_then(Value::as_str).unwrap_or("text");
         let text = match kind {
@@ -93,7 +93,7 @@ pub fn content<'c>(content: Option<&'c Value>, at: &dyn Fn() -> String) -> Resul
             "refusal" => part.get("refusal").and_then(Value::as_str),
             "input_json" => {
                 if let Some(data) = part.get("data") {
-                    add(&data.to_string(), std::mem::take(&mut is_first));
+                    add(&data.to_string());
                 }
                 continue;
             }
@@ -102,7 +102,7 @@ pub fn content<'c>(content: Option<&'c Value>, at: &dyn Fn() -> String) -> Resul
         let text = text.or_else(|| part.as_str()).ok_or_else(|| {
             unsupported(&format!("{}[{index}]", at()), "is not a text: only texts can be voted on")
         })?;
-        add(text, std::mem::take(&mut is_first));
+        add(text);
     }
     Ok(Cow::Owned(texts))
 }

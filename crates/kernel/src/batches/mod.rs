@@ -59,6 +59,8 @@ const ROWS_NAME: &str = "rows.jsonl";
 const READ_TOGETHER: u32 = 100;
 /// Time without a stored line after which a file that is being received counts as abandoned.
 const UNFINISHED: Duration = Duration::from_mins(5);
+/// Number of files or batches that a transaction deletes.
+const AT_ONCE: u32 = 20;
 
 /// The dependencies of batches.
 pub struct Ports {
@@ -404,7 +406,6 @@ impl Batches {
 
     /// Deletes files and ended batches whose time is over.
     pub async fn sweep(&self) -> Result<(), Fault> {
-        const AT_ONCE: u32 = 20;
         let now = self.clock.now();
         while self.store.delete_old_batches(now, AT_ONCE).await? == u64::from(AT_ONCE) {}
         self.sweep_files().await
@@ -412,7 +413,6 @@ impl Batches {
 
     /// Deletes files whose time is over, and those of uploads that have stopped.
     pub async fn sweep_files(&self) -> Result<(), Fault> {
-        const AT_ONCE: u32 = 20;
         let now = self.clock.now();
         let unfinished = now.before(UNFINISHED);
         while self.files.delete_old_files(now, unfinished, AT_ONCE).await? == u64::from(AT_ONCE) {}

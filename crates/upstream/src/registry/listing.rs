@@ -89,8 +89,8 @@ pub(crate) struct Listing {
 #[error("the upstream's response is not a model list")]
 pub(crate) struct NotAList;
 
-/// Parses a document. Reads at most [`MAX_ENTRIES`]. Skips invalid, duplicate and expired entries, aliases, too long ids, and models that neither chat nor
-/// decide.
+/// Parses a document. Reads at most [`MAX_ENTRIES`]. Skips invalid, duplicate and expired entries, aliases, too long ids, and
+/// models that neither chat nor decide.
 pub(crate) fn read(document: &str, now: Timestamp, rules: &Rules) -> Result<Listing, NotAList> {
     let document = document.trim_start();
     let entries: Vec<&RawValue> = if document.starts_with('[') {
