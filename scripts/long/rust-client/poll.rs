@@ -2,7 +2,7 @@
 
 use polls_client::apis::configuration::Configuration;
 use polls_client::apis::{Error, polls_api, results_api};
-use polls_client::models::{PollRequest, UncheckedPollRequest};
+use polls_client::models::{AnyPollRequest, UncheckedPollRequest};
 
 #[tokio::main(flavor = "current_thread")]
 async fn main() {
@@ -11,7 +11,8 @@ async fn main() {
     let question = || Some(Some("Which of the two is the better one?".to_owned()));
     let preset = |name: &str| Some(Some(name.to_owned()));
     let options = vec!["Alpha".to_owned(), "Beta".to_owned()];
-    let poll = PollRequest { question: question(), preset: preset("budget"), ..PollRequest::new(options) };
+    let poll =
+        AnyPollRequest { question: question(), preset: preset("budget"), ..AnyPollRequest::new(options, None) };
     let started = polls_api::start_poll(&service, poll, None).await.expect("the poll is opened");
     let result = results_api::get_poll_result(&service, &started.poll_id, None, Some(60_000), None).await;
     let result = result.expect("the result is read");

@@ -3,10 +3,10 @@
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
 
-use anyhow::bail;
-use ep_kernel::fault::Kind;
+use ep_kernel::fault::{Fault, Kind};
 use ep_kernel::ports::PanelOrder;
 use ep_polling::money::{MicroUsd, UsdFigure};
+use ep_polling::options::Options;
 use ep_polling::panel::OrderBasis;
 use ep_polling::tie_rule::TieRule;
 use ep_tools::entry_of;
@@ -20,6 +20,7 @@ use super::settings::{LabelSettings, OptionsOf, Panel, Questions, RequestForm};
 use super::template::Template;
 use crate::cli::printable::printable;
 use crate::cli::target::Target;
+use crate::cli::typed_flags::options_as_typed;
 
 /// Highest limit of a file.
 const MOST: MicroUsd = MicroUsd::new(1_000_000_000_000);
@@ -117,17 +118,35 @@ impl Arguments {
                     || path.canonicalize().ok().is_some_and(|path| review.canonicalize().ok() == Some(path))
             };
             if let Some(path) = used.into_iter().flatten().find(is_same) {
-                bail!("--review would overwrite {}; name another file", path.display());
+                return Err(wrong(format!("--review would overwrite {}; name another file", path.display())));
             }
         }
         let settings = self.run.settings(target, self.on_tie).await?;
         if settings.on_tie == TieRule::Strongest && matches!(settings.panel, Panel::Preset(_)) {
-            bail!(
+            return Err(wrong(
                 "--on-tie strongest needs the models in their order: name them with --model, the strongest first, or with \
-                 --panel"
-            );
+                 --panel",
+            ));
         }
         Ok(settings)
+    }
+}
+
+/// Creates the error of a wrong argument.
+pub(super) fn wrong(message: impl Into<String>) -> anyhow::Error {
+    Fault::new(Kind::InvalidInput, message.into()).into()
+}
+
+/// Returns two parts of the arguments. If both are wrong, the error names both mistakes.
+fn both<A, B>(first: anyhow::Result<A>, second: anyhow::Result<B>) -> anyhow::Result<(A, B)> {
+    let is_wrong = |error: &anyhow::Error| {
+        error.downcast_ref::<Fault>().is_some_and(|fault| fault.kind() == Kind::InvalidInput)
+    };
+    match (first, second) {
+        (Err(first), Err(second)) if is_wrong(&first) && is_wrong(&second) => {
+            Err(wrong(format!("{first}; {second}")))
+        }
+        (first, second) => Ok((first?, second?)),
     }
 }
 
@@ -170,30 +189,38 @@ impl RunArguments {
         target: &Target,
         on_tie: Option<TieRule>,
     ) -> anyhow::Result<LabelSettings> {
-        let questions = self.questions()?;
-        let (panel, rule) = self.models(target).await?;
+        let models = self.models(target).await;
+        let (questions, (panel, rule)) = both(self.questions(), models)?;
         let on_tie = on_tie.or(rule).unwrap_or_default();
         Ok(LabelSettings { questions, panel, on_tie, round: self.round })
     }
 
     /// Returns the source of the questions: the arguments, or without them the rows.
     fn questions(&self) -> anyhow::Result<Questions> {
-        let options = match &self.options_from {
-            Some(column) => Some(OptionsOf::Column(column.clone())),
-            None if self.options.is_empty() => None,
-            None => {
-                Some(OptionsOf::All(self.options.iter().map(|option| option.trim().to_owned()).collect()))
-            }
-        };
-        match (&self.question, options, &self.id) {
-            (Some(question), Some(options), id) => {
-                Ok(Questions::Columns { question: Template::parse(question)?, options, id: id.clone() })
-            }
-            (Some(_), None, _) => bail!("name the options with --options, or with --options-from"),
+        let question = self.question.as_deref().map(Template::parse).transpose();
+        let (question, options) = both(question, self.options())?;
+        match (question, options, &self.id) {
+            (Some(question), Some(options), id) => Ok(Questions::Columns { question, options, id: id.clone() }),
+            (Some(_), None, _) => Err(wrong("name the options with --options, or with --options-from")),
             (None, None, None) => Ok(Questions::Requests { requests: RequestForm::BatchLines }),
-            (None, ..) => bail!(
+            (None, ..) => Err(wrong(
                 "name the question for each row with --question; for a file of requests, leave --options and --id out"
-            ),
+                )),
+        }
+    }
+
+    /// Returns the source of the options, if there is one.
+    fn options(&self) -> anyhow::Result<Option<OptionsOf>> {
+        if let Some(column) = &self.options_from {
+            return Ok(Some(OptionsOf::Column(column.clone())));
+        }
+        if self.options.is_empty() {
+            return Ok(None);
+        }
+        let options: Vec<String> = self.options.iter().map(|option| option.trim().to_owned()).collect();
+        match Options::new(&options) {
+            Ok(_) => Ok(Some(OptionsOf::All(options))),
+            Err(error) => Err(wrong(options_as_typed(&error.to_string(), "--options"))),
         }
     }
 
@@ -224,16 +251,16 @@ impl RunArguments {
     /// Returns the models to ask, and the rule for ties of a panel of the account.
     async fn models(&self, target: &Target) -> anyhow::Result<(Panel, Option<TieRule>)> {
         if let Some(pattern) = self.models.iter().find(|model| model.contains('*')) {
-            bail!("--model takes ids, and {pattern} is a pattern; `ep call list_models` lists the ids");
+            return Err(wrong(format!("--model takes ids, and {pattern} is a pattern; `ep call list_models` lists the ids")));
         }
         for (place, model) in self.models.iter().enumerate() {
             if self.models.iter().take(place).any(|earlier| earlier.eq_ignore_ascii_case(model)) {
-                bail!("--model {model} is there twice; a model votes once");
+                return Err(wrong(format!("--model {model} is there twice; a model votes once")));
             }
         }
         let Some(name) = self.panel.as_ref().or(self.preset.as_ref()) else {
             if self.models.is_empty() {
-                bail!("name the models with --model, the strongest first, or with --panel or --preset");
+                return Err(wrong("name the models with --model, the strongest first, or with --panel or --preset"));
             }
             return Ok((Panel::Models(self.models.clone()), None));
         };
@@ -250,7 +277,7 @@ impl RunArguments {
             }
             let names: Vec<&str> = panels.iter().map(|panel| panel.name.as_str()).collect();
             let own = if target.server().is_some() { ", and those of your account" } else { "" };
-            bail!("there is no panel {name:?}; the panels are {}{own}", names.join(", "));
+            return Err(wrong(format!("there is no panel {name:?}; the panels are {}{own}", names.join(", "))));
         };
         if panel.order == PanelOrder::Price {
             say_price_order(name);

@@ -2,9 +2,9 @@
 
 use std::fmt::Write;
 
-use anyhow::bail;
 use serde::{Deserialize, Serialize};
 
+use super::arguments::wrong;
 use super::table::Row;
 
 /// A question in which `{column}` stands for a field. `{{` and `}}` are braces.
@@ -51,14 +51,14 @@ impl Template {
                 parts.push(Part::Column(column.trim().to_owned()));
                 rest = after;
             } else {
-                bail!(
-                    "the question has a single brace: write {{{{ or }}}} for a brace, and {{column}} for a field"
-                );
+                return Err(wrong(
+                    "the question has a single brace: write {{ or }} for a brace, and {column} for a field",
+                ));
             }
         }
         plain.push_str(rest);
         if parts.is_empty() {
-            bail!("the question names no column: write {{column}} where the text of a row belongs");
+            return Err(wrong("the question names no column: write {column} where the text of a row belongs"));
         }
         parts.push(Part::Text(plain));
         Ok(Self { text: text.to_owned(), parts })

@@ -166,10 +166,14 @@ fn batch() -> Value {
     })
 }
 
+/// The titles name the variants in generated clients, some of which do not compile without them.
 fn text_or_list(description: &str) -> Value {
     json!({
         "description": description,
-        "oneOf": [{ "type": "string" }, { "type": "array", "items": { "type": "object" } }],
+        "oneOf": [
+            { "title": "Text", "type": "string" },
+            { "title": "Items", "type": "array", "items": { "type": "object" } },
+        ],
     })
 }
 
