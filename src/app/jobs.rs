@@ -135,12 +135,12 @@ static JOBS: [Job; 25] = [
         async move { on.app.ports.reputation.sweep().await }.boxed()
     }),
     every(
-        "delete unfinished files",
+        "delete old files",
         MINUTE,
-        "Deletes the files of uploads that stopped five minutes ago.",
+        "Deletes files whose time is over, and those of uploads that stopped five minutes ago.",
         |on| async move { on.app.ports.batches.sweep_files().await }.boxed(),
     ),
-    every("delete old files and batches", HOUR, "Deletes files and results whose time is over.", |on| {
+    every("delete old batches", HOUR, "Deletes results of batches whose time is over.", |on| {
         async move { on.app.ports.batches.sweep().await }.boxed()
     }),
     every("delete old notifications", HOUR, "Deletes finished webhook notifications after a week.", |on| {

@@ -357,6 +357,12 @@ async fn a_panel_is_ordered_so_that_its_strongest_model_breaks_ties() {
     let unknown = run(folder.path(), &upstream, &duo).await;
     let error = String::from_utf8_lossy(&unknown.stderr);
     assert!(error.contains("there is no panel \"duo\"; the panels are trio, quintet"), "{error}");
+    let wrong = run(folder.path(), &upstream, &[&*duo, &["--options", "positive"]].concat()).await;
+    let error = String::from_utf8_lossy(&wrong.stderr);
+    assert_eq!(wrong.status.code(), Some(2), "{error}");
+    for part in ["--options: option 3 is the same as option 1", "there is no panel \"duo\""] {
+        assert!(error.contains(part), "{error}");
+    }
     for line in lines(&folder.path().join("labels.jsonl")) {
         assert_eq!((&line["label"], &line["by"]), (&json!("negative"), &json!("tie_break")), "{line}");
     }

@@ -140,6 +140,8 @@ async fn a_refusal_also_names_unknown_presets_and_models() {
     for name in ["include", "num_models", "no-such"] {
         assert!(skill.as_str().unwrap().contains(name), "{name}: {skill}");
     }
+    let estimate = client.get("/api/poll/estimate?options=99&preset=no-such").await.refused(400);
+    assert!(estimate.contains("options must be a number") && estimate.contains("no-such"), "{estimate}");
     let batch = json!({ "rows": [], "panel": "no-such", "max_cost_usd": [] });
     let refused = client.post("/api/batches", &batch).await.refused(400);
     assert!(refused.contains("max_cost_usd is empty") && refused.contains("no-such"), "{refused}");

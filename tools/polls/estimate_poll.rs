@@ -120,7 +120,7 @@ impl Tool for EstimatePoll {
     }
 
     async fn call(cx: &Ctx, shape: PollShape) -> Result<Estimates, Fault> {
-        let options = shape.choices()?;
+        let options = shape.choices();
         let profile = shape.profile.unwrap_or(Profile::Balanced);
         let bundle = profile.bundle();
         let named = NamedModels {
@@ -128,6 +128,10 @@ impl Tool for EstimatePoll {
             preset: shape.preset,
             models: shape.models,
             exclude: shape.exclude,
+        };
+        let options = match options {
+            Ok(options) => options,
+            Err(fault) => return Err(named.wrong(cx).await.into_iter().fold(fault, Fault::and)),
         };
         let selection = named.select(cx, &bundle.preset).await?;
         let of_panel = selection.threshold.filter(|_| shape.profile.is_none());

@@ -63,6 +63,7 @@ const MIGRATIONS: &[MigrationFile] = &[
     step!(42, "0042", "sizes_of_results"),
     step!(43, "0043", "chunks_of_files"),
     step!(45, "0045", "lists"),
+    step!(46, "0046", "tasks_without_work"),
 ];
 
 pub(crate) fn sqlite() -> Migrator {

@@ -200,12 +200,14 @@ impl RunArguments {
         let question = self.question.as_deref().map(Template::parse).transpose();
         let (question, options) = both(question, self.options())?;
         match (question, options, &self.id) {
-            (Some(question), Some(options), id) => Ok(Questions::Columns { question, options, id: id.clone() }),
+            (Some(question), Some(options), id) => {
+                Ok(Questions::Columns { question, options, id: id.clone() })
+            }
             (Some(_), None, _) => Err(wrong("name the options with --options, or with --options-from")),
             (None, None, None) => Ok(Questions::Requests { requests: RequestForm::BatchLines }),
             (None, ..) => Err(wrong(
-                "name the question for each row with --question; for a file of requests, leave --options and --id out"
-                )),
+                "name the question for each row with --question; for a file of requests, leave --options and --id out",
+            )),
         }
     }
 
@@ -251,7 +253,9 @@ impl RunArguments {
     /// Returns the models to ask, and the rule for ties of a panel of the account.
     async fn models(&self, target: &Target) -> anyhow::Result<(Panel, Option<TieRule>)> {
         if let Some(pattern) = self.models.iter().find(|model| model.contains('*')) {
-            return Err(wrong(format!("--model takes ids, and {pattern} is a pattern; `ep call list_models` lists the ids")));
+            return Err(wrong(format!(
+                "--model takes ids, and {pattern} is a pattern; `ep call list_models` lists the ids"
+            )));
         }
         for (place, model) in self.models.iter().enumerate() {
             if self.models.iter().take(place).any(|earlier| earlier.eq_ignore_ascii_case(model)) {
@@ -260,7 +264,9 @@ impl RunArguments {
         }
         let Some(name) = self.panel.as_ref().or(self.preset.as_ref()) else {
             if self.models.is_empty() {
-                return Err(wrong("name the models with --model, the strongest first, or with --panel or --preset"));
+                return Err(wrong(
+                    "name the models with --model, the strongest first, or with --panel or --preset",
+                ));
             }
             return Ok((Panel::Models(self.models.clone()), None));
         };
@@ -277,7 +283,10 @@ impl RunArguments {
             }
             let names: Vec<&str> = panels.iter().map(|panel| panel.name.as_str()).collect();
             let own = if target.server().is_some() { ", and those of your account" } else { "" };
-            return Err(wrong(format!("there is no panel {name:?}; the panels are {}{own}", names.join(", "))));
+            return Err(wrong(format!(
+                "there is no panel {name:?}; the panels are {}{own}",
+                names.join(", ")
+            )));
         };
         if panel.order == PanelOrder::Price {
             say_price_order(name);

@@ -58,7 +58,9 @@ impl Template {
         }
         plain.push_str(rest);
         if parts.is_empty() {
-            return Err(wrong("the question names no column: write {column} where the text of a row belongs"));
+            return Err(wrong(
+                "the question names no column: write {column} where the text of a row belongs",
+            ));
         }
         parts.push(Part::Text(plain));
         Ok(Self { text: text.to_owned(), parts })

@@ -238,9 +238,16 @@ pub fn endpoints() -> Vec<(Route, Handler)> {
     ]
 }
 
-/// Narrows a route to accounts: files and batches belong to one.
-const fn stored(effect: Effect, route: Route) -> Route {
-    route.access(Access::KEY).effect(effect)
+/// Narrows a route to accounts: files and batches belong to one. An end is repeated without a mark.
+fn stored(effect: Effect, route: Route) -> Route {
+    let route = route.access(Access::KEY).effect(effect);
+    match route.kind {
+        RouteKind::Protocol(endpoint) if matches!(effect, Effect::Stop) => {
+            let kind = RouteKind::Protocol(ProtocolRoute { marks_replays: false, ..endpoint });
+            Route { kind, ..route }
+        }
+        _ => route,
+    }
 }
 
 fn get(name: &'static str, path: &'static str, summary: &'static str) -> Route {

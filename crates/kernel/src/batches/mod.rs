@@ -404,11 +404,11 @@ impl Batches {
         Ok(self.store.shared_batch(id).await?)
     }
 
-    /// Deletes files and ended batches whose time is over.
+    /// Deletes ended batches whose time is over.
     pub async fn sweep(&self) -> Result<(), Fault> {
         let now = self.clock.now();
         while self.store.delete_old_batches(now, AT_ONCE).await? == u64::from(AT_ONCE) {}
-        self.sweep_files().await
+        Ok(())
     }
 
     /// Deletes files whose time is over, and those of uploads that have stopped.

@@ -22,8 +22,8 @@ use crate::tasks::Tasks;
 
 /// Maximum number of files of an account.
 const MAX_FILES: u32 = 10_000;
-/// Maximum length of a name, in characters.
-const MAX_NAME: usize = 200;
+/// Maximum length of a name, in bytes, as in most file systems.
+const MAX_NAME: usize = 255;
 
 /// A request to store a file.
 #[derive(Debug, Clone)]
@@ -136,7 +136,7 @@ impl Receiver {
         let file = NewFile {
             id: FileId::from_random(self.entropy.bytes()),
             user,
-            name: name.chars().filter(|c| !c.is_control()).take(MAX_NAME).collect(),
+            name: stored_name(&name),
             created_at: now,
             expires_at: now.after(RETENTION),
             quota,
@@ -226,6 +226,13 @@ fn other_request() -> Fault {
 
 fn ended_early() -> Fault {
     Fault::new(Kind::IncompleteBody, "the upload ended early; send it again")
+}
+
+/// Returns a file's name as it is stored: without control characters, and cut.
+fn stored_name(name: &str) -> String {
+    let mut name: String = name[..name.floor_char_boundary(4 * MAX_NAME)].replace(char::is_control, "");
+    name.truncate(name.floor_char_boundary(MAX_NAME));
+    name
 }
 
 #[cfg(test)]
@@ -321,5 +328,12 @@ mod tests {
         let stored = notes.0.lock().unwrap().clone();
         assert!((19..=20).contains(&stored.len()), "{stored:?}");
         assert!(STORED_WITHIN * 2 < UNFINISHED);
+    }
+
+    #[test]
+    fn names_are_stored_without_controls_and_cut_at_a_character() {
+        assert_eq!(stored_name("rows\r\n of é.jsonl"), "rows of é.jsonl");
+        let long = stored_name(&"é".repeat(10_000));
+        assert_eq!(long, "é".repeat(MAX_NAME / 2));
     }
 }

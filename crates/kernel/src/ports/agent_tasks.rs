@@ -131,12 +131,15 @@ pub struct TaskPage {
     pub total: u64,
 }
 
+/// Maximum number of tasks of an account that have no work; a further one replaces the oldest.
+pub const MAX_TASKS_WITHOUT_WORK: u32 = 200;
+
 /// Stores tasks. Writes are acknowledged once a crash of the process cannot undo them.
 #[async_trait]
 pub trait AgentTasks: Send + Sync {
     /// Adds a task. Its state and time are those of its work, if it has some. Returns `false` if a task with
     /// its id, opening key or agent id exists; [`StoreError::NotFound`] if its work does not belong to its
-    /// owner.
+    /// owner. Of the owner's tasks without work, only the newest [`MAX_TASKS_WITHOUT_WORK`] remain.
     async fn add(&self, task: &AgentTask) -> Result<bool, StoreError>;
 
     /// Returns the task of this owner with this id, or with this id chosen by the agent.

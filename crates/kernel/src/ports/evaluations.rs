@@ -10,6 +10,9 @@ use ep_polling::time::Timestamp;
 /// Maximum number of evaluations per account.
 pub const MAX_EVALUATIONS: u32 = 100;
 
+/// Maximum size of the reports of an account, together, in bytes.
+pub const MAX_EVALUATION_BYTES: u64 = 8 << 20;
+
 /// A stored evaluation.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct EvaluationRecord {
@@ -28,7 +31,8 @@ pub struct EvaluationRecord {
 /// Stores the evaluations of accounts. Changes are acknowledged once a power loss cannot undo them.
 #[async_trait]
 pub trait EvaluationStore: Send + Sync {
-    /// Stores an evaluation, unless the account has [`MAX_EVALUATIONS`]: [`StoreError::Conflict`].
+    /// Stores an evaluation, unless the account would have more than [`MAX_EVALUATIONS`] or [`MAX_EVALUATION_BYTES`]:
+    /// [`StoreError::Conflict`].
     /// [`StoreError::NotFound`] for an unknown or deleted account.
     async fn add_evaluation(&self, user: UserId, evaluation: &EvaluationRecord) -> Result<(), StoreError>;
 

@@ -41,7 +41,9 @@ pub use account_record::{
     StoredBatchRecord, StoredEvaluationRecord, StoredFileRecord, TaskRecord, TransferRecord,
 };
 pub use agent_pushes::{AgentPush, AgentPushes, MAX_PUSHES};
-pub use agent_tasks::{AgentTask, AgentTasks, TaskFilter, TaskPage, TaskState, TaskWork};
+pub use agent_tasks::{
+    AgentTask, AgentTasks, MAX_TASKS_WITHOUT_WORK, TaskFilter, TaskPage, TaskState, TaskWork,
+};
 pub use batches::{
     AnswerCounts, AnswerRecord, BatchError, BatchLimits, BatchMoney, BatchNotification, BatchRecord,
     BatchStart, BatchStatus, BatchStore, BatchTerms, CheckedRows, LeasedRows, NewBatch, RowAnswer, RowBudget,
@@ -57,7 +59,7 @@ pub use deposits::{
     BegunDeposit, CreditedDeposit, DepositState, DepositStore, NewDeposit, Payment, PaymentNetwork,
     PaymentRejection, Presence, Received, StoredDeposit, Transfer, TransferOutcome, Verification,
 };
-pub use evaluations::{EvaluationRecord, EvaluationStore, MAX_EVALUATIONS};
+pub use evaluations::{EvaluationRecord, EvaluationStore, MAX_EVALUATION_BYTES, MAX_EVALUATIONS};
 pub use feedback::{
     FeedbackEntry, FeedbackStore, MAX_LISTED_FEEDBACK, NewFeedback, OwnFeedback, PollFeedback,
 };

@@ -28,8 +28,8 @@ row! {
 }
 
 row! {
-    /// The files of an account.
-    FilesTotalRow { count: i64, bytes: i64 }
+    /// A number of rows, and their bytes together.
+    TotalRow { count: i64, bytes: i64 }
 }
 
 row! {

@@ -65,6 +65,10 @@ pub(crate) const END_TASK: &str = "UPDATE a2a_tasks SET status_at = $2, state = 
      WHEN EXISTS (SELECT 1 FROM votes WHERE poll = (SELECT number FROM polls WHERE id = $1) AND choice IS NOT NULL) \
          OR EXISTS (SELECT 1 FROM ballots WHERE poll_id = $1 AND choice IS NOT NULL) THEN 'completed' \
      ELSE 'failed' END WHERE poll_id = $1";
+/// The tasks of an account without work, except the newest $2.
+pub(crate) const DELETE_SURPLUS_TASKS: &str = "DELETE FROM a2a_tasks WHERE owner = $1 AND poll_id IS NULL AND batch_id IS NULL \
+     AND (status_at, id) <= (SELECT status_at, id FROM a2a_tasks \
+         WHERE owner = $1 AND poll_id IS NULL AND batch_id IS NULL ORDER BY status_at DESC, id DESC LIMIT 1 OFFSET $2)";
 pub(crate) const DELETE_ABANDONED_TASKS: &str =
     "DELETE FROM a2a_tasks WHERE poll_id IS NULL AND batch_id IS NULL AND status_at < $1";
 

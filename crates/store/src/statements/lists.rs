@@ -52,6 +52,7 @@ lists! {
     SPENDING_BY_DAY / SPENDING_BY_DAY_POSTGRES: "owner", "created_at";
     BALLOTS: "poll";
     TASKS_OF_USER: "owner", "status_at, id";
+    DELETE_SURPLUS_TASKS: "owner", "status_at";
     PUSHES_OF_TASK: "task_id";
     NEWEST_PANELS: "user_id";
     NEWEST_PANEL: "user_id", "name";

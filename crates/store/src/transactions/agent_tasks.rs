@@ -6,8 +6,8 @@ use futures::FutureExt;
 use ep_kernel::batch_id::BatchId;
 use ep_kernel::caller::UserId;
 use ep_kernel::ports::{
-    AgentTask, AgentTasks, BatchRecord, BatchStatus, Closing, PollRecord, StoreError, TaskFilter, TaskPage,
-    TaskState, TaskWork,
+    AgentTask, AgentTasks, BatchRecord, BatchStatus, Closing, MAX_TASKS_WITHOUT_WORK, PollRecord, StoreError,
+    TaskFilter, TaskPage, TaskState, TaskWork,
 };
 use ep_polling::poll_id::PollId;
 use ep_polling::time::Timestamp;
@@ -78,7 +78,9 @@ async fn add<C: Connection>(db: &mut C, rosters: &RosterCache, task: &AgentTask)
     let row =
         values![id, *owner, context, client_id, opened_by, poll, batch.as_deref(), state, since, content];
     let added = db.execute(sql::ADD_TASK, row).await? == 1;
-    if added {
+    if added && work.is_none() {
+        db.execute(sql::DELETE_SURPLUS_TASKS, values![*owner, MAX_TASKS_WITHOUT_WORK]).await?;
+    } else if added {
         end_with(db, work).await?;
     }
     Ok(added)

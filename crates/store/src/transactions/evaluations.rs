@@ -5,11 +5,13 @@ use futures::FutureExt;
 
 use ep_kernel::caller::UserId;
 use ep_kernel::evaluation_id::EvaluationId;
-use ep_kernel::ports::{EvaluationRecord, EvaluationStore, MAX_EVALUATIONS, StoreError};
+use ep_kernel::ports::{
+    EvaluationRecord, EvaluationStore, MAX_EVALUATION_BYTES, MAX_EVALUATIONS, StoreError,
+};
 
 use super::{Database, accounts, exactly_one};
 use crate::engine::{Connection, Durability, Engine};
-use crate::rows::{CountRow, EvaluationRow};
+use crate::rows::{EvaluationRow, TotalRow};
 use crate::statements as sql;
 use crate::value::values;
 
@@ -66,13 +68,18 @@ async fn add<C: Connection>(
 ) -> Result<(), StoreError> {
     // Those of an account are counted one after the other.
     accounts::lock_live(db, user).await?;
-    let stored: CountRow = db.fetch_one(sql::EVALUATIONS_OF_ACCOUNT, values![user]).await?;
+    let stored: TotalRow = db.fetch_one(sql::EVALUATIONS_OF_ACCOUNT, values![user]).await?;
     if stored.count >= i64::from(MAX_EVALUATIONS) {
         return Err(StoreError::Conflict(
             "this account has 100 evaluations; delete one with delete_evaluation",
         ));
     }
     let EvaluationRecord { id, name, report, created_at, .. } = evaluation;
+    if stored.bytes as u64 + report.len() as u64 > MAX_EVALUATION_BYTES {
+        return Err(StoreError::Conflict(
+            "the evaluations of this account would take more than 8 MiB; delete one with delete_evaluation",
+        ));
+    }
     let values = values![*id, user, &**name, &**report, *created_at];
     exactly_one(db.execute(sql::ADD_EVALUATION, values).await?)
 }

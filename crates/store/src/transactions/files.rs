@@ -15,7 +15,7 @@ use ep_polling::time::Timestamp;
 use super::{Database, accounts, chunks, newest_first};
 use crate::engine::{Connection, Durability, Engine};
 use crate::rows::{
-    self, ChunkRow, CountRow, FileRow, FilesTotalRow, IdRow, OwnedRow, ReceivedFileRow, RequestedFileRow,
+    self, ChunkRow, CountRow, FileRow, IdRow, OwnedRow, ReceivedFileRow, RequestedFileRow, TotalRow,
 };
 use crate::statements as sql;
 use crate::value::values;
@@ -140,7 +140,7 @@ async fn add<C: Connection>(
 
 /// Fails if the files of the account exceed their quota. Returns their number.
 async fn fits<C: Connection>(db: &mut C, file: &ReceivedFileRow) -> Result<i64, StoreError> {
-    let stored: FilesTotalRow = db.fetch_one(sql::FILES_TOTAL, values![&*file.user_id]).await?;
+    let stored: TotalRow = db.fetch_one(sql::FILES_TOTAL, values![&*file.user_id]).await?;
     if stored.bytes > file.quota {
         return Err(StoreError::FilesQuota(file.quota.unsigned_abs()));
     }

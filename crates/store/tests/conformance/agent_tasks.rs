@@ -1,7 +1,9 @@
 //! Agent tasks.
 
 use ep_kernel::caller::UserId;
-use ep_kernel::ports::{AgentTask, Epoch, StoreError, TaskFilter, TaskState, TaskWork};
+use ep_kernel::ports::{
+    AgentTask, Epoch, MAX_TASKS_WITHOUT_WORK, StoreError, TaskFilter, TaskState, TaskWork,
+};
 use ep_polling::money::Settlement;
 use ep_polling::poll_id::PollId;
 use futures::future::join_all;
@@ -15,6 +17,7 @@ on_both_engines!(
     tasks_are_listed_by_the_time_of_their_status,
     tasks_of_polls_of_an_unknown_form_are_not_listed,
     a_task_added_after_its_polls_end_gets_its_final_state,
+    of_tasks_without_work_the_newest_remain,
     abandoned_tasks_and_those_of_erased_accounts_are_deleted,
 );
 
@@ -182,6 +185,23 @@ async fn a_task_added_after_its_polls_end_gets_its_final_state(db: TestDatabase)
     join_all(racing).await;
     let ended = TaskFilter { state: Some(TaskState::Failed), limit: 100, ..TaskFilter::default() };
     assert_eq!(tasks.list(owner, &ended).await.unwrap().total, 20);
+}
+
+async fn of_tasks_without_work_the_newest_remain(db: TestDatabase) {
+    let (owner, other) = (db.user(0).await, db.user(0).await);
+    let tasks = db.store.agent_tasks();
+    let poll = db.running(Some(owner), None).await;
+    tasks.add(&of_poll(owner, &poll)).await.unwrap();
+    tasks.add(&waiting(other, "theirs", 1)).await.unwrap();
+    let many = i64::from(MAX_TASKS_WITHOUT_WORK);
+    for number in 0..=many {
+        tasks.add(&waiting(owner, &format!("task-{number}"), number)).await.unwrap();
+    }
+    for (id, is_stored) in [("task-0", false), ("task-1", true), (&format!("task-{many}"), true)] {
+        assert_eq!(tasks.find(owner, id).await.unwrap().is_some(), is_stored, "{id}");
+    }
+    assert!(tasks.find(owner, poll.as_str()).await.unwrap().is_some());
+    assert!(tasks.find(other, "theirs").await.unwrap().is_some());
 }
 
 async fn abandoned_tasks_and_those_of_erased_accounts_are_deleted(db: TestDatabase) {

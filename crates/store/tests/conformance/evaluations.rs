@@ -1,7 +1,7 @@
 //! Evaluations of accounts.
 
 use ep_kernel::evaluation_id::EvaluationId;
-use ep_kernel::ports::{EvaluationRecord, MAX_EVALUATIONS, StoreError};
+use ep_kernel::ports::{EvaluationRecord, MAX_EVALUATION_BYTES, MAX_EVALUATIONS, StoreError};
 
 use crate::test_database::{TestDatabase, at, delete_account, random};
 
@@ -53,6 +53,15 @@ async fn evaluations_are_bounded_and_deleted_with_their_account(db: TestDatabase
     let more = evaluations.add_evaluation(user, &record(200)).await;
     assert!(matches!(more, Err(StoreError::Conflict(_))), "{more:?}");
     evaluations.add_evaluation(other, &record(1)).await.unwrap();
+    let large = EvaluationRecord { report: "é".repeat(MAX_EVALUATION_BYTES as usize / 4), ..record(300) };
+    let (one, two) = (large.clone(), EvaluationRecord { id: record(1).id, ..large.clone() });
+    let [rich, three] = [db.user(0).await, db.user(0).await];
+    for stored in [&one, &two] {
+        evaluations.add_evaluation(rich, stored).await.unwrap();
+    }
+    let more = evaluations.add_evaluation(rich, &record(301)).await;
+    assert!(matches!(&more, Err(StoreError::Conflict(rule)) if rule.contains("8 MiB")), "{more:?}");
+    evaluations.add_evaluation(three, &record(302)).await.unwrap();
     delete_account(&db, user, at(300)).await;
     assert!(evaluations.evaluations_of(user, 200).await.unwrap().is_empty());
     assert_eq!(evaluations.evaluations_of(other, 200).await.unwrap().len(), 1);
