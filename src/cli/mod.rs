@@ -18,6 +18,7 @@ mod show;
 mod stored;
 mod target;
 mod typed_flags;
+mod wrong_arguments;
 
 use std::io::{IsTerminal, Write};
 use std::net::SocketAddr;

@@ -3,24 +3,20 @@
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
 
-use ep_kernel::fault::{Fault, Kind};
 use ep_kernel::ports::PanelOrder;
 use ep_polling::money::{MicroUsd, UsdFigure};
 use ep_polling::options::Options;
 use ep_polling::panel::OrderBasis;
 use ep_polling::tie_rule::TieRule;
-use ep_tools::entry_of;
-use ep_tools::panels::GetPanel;
-use serde::Deserialize;
-use serde_json::json;
 
+use super::own_panel::{OwnPanel, own_panel, say_price_order};
 use super::proof::ProofArguments;
 use super::registry::registry;
 use super::settings::{LabelSettings, OptionsOf, Panel, Questions, RequestForm};
 use super::template::Template;
-use crate::cli::printable::printable;
 use crate::cli::target::Target;
 use crate::cli::typed_flags::options_as_typed;
+use crate::cli::wrong_arguments::{both, wrong};
 
 /// Highest limit of a file.
 const MOST: MicroUsd = MicroUsd::new(1_000_000_000_000);
@@ -129,56 +125,6 @@ impl Arguments {
             ));
         }
         Ok(settings)
-    }
-}
-
-/// Creates the error of a wrong argument.
-pub(super) fn wrong(message: impl Into<String>) -> anyhow::Error {
-    Fault::new(Kind::InvalidInput, message.into()).into()
-}
-
-/// Returns two parts of the arguments. If both are wrong, the error names both mistakes.
-fn both<A, B>(first: anyhow::Result<A>, second: anyhow::Result<B>) -> anyhow::Result<(A, B)> {
-    let is_wrong = |error: &anyhow::Error| {
-        error.downcast_ref::<Fault>().is_some_and(|fault| fault.kind() == Kind::InvalidInput)
-    };
-    match (first, second) {
-        (Err(first), Err(second)) if is_wrong(&first) && is_wrong(&second) => {
-            Err(wrong(format!("{first}; {second}")))
-        }
-        (first, second) => Ok((first?, second?)),
-    }
-}
-
-/// A panel of an account: its models, the strongest first, and its rule for ties.
-#[derive(Deserialize)]
-struct OwnPanel {
-    models: Vec<String>,
-    order: OrderBasis,
-    on_tie: Option<TieRule>,
-}
-
-fn say_price_order(panel: &str) {
-    let text = format!(
-        "the models of {panel} are ordered by price; `ep panel evaluate` judges them on labelled rows"
-    );
-    eprintln!("{}", printable(&text));
-}
-
-/// Returns a panel of the account at a service; `None` if it has no such panel.
-async fn own_panel(target: &Target, name: &str) -> anyhow::Result<Option<OwnPanel>> {
-    if target.server().is_none() {
-        return Ok(None);
-    }
-    let (name, version) = name.split_once('@').map_or((name, None), |(name, version)| (name, Some(version)));
-    let mut input = json!({ "name": name });
-    if let Some(version) = version.and_then(|version| version.parse::<u32>().ok()) {
-        input["version"] = version.into();
-    }
-    match target.call(entry_of::<GetPanel>()?, input, None).await {
-        Ok(found) => Ok(Some(serde_json::from_value(found)?)),
-        Err(fault) if matches!(fault.kind(), Kind::NotFound | Kind::InvalidInput) => Ok(None),
-        Err(fault) => Err(fault.into()),
     }
 }
 

@@ -13,6 +13,7 @@ mod journal;
 mod labelling;
 mod labels;
 mod openings;
+mod own_panel;
 mod patience;
 mod price;
 mod progress;

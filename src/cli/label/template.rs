@@ -4,8 +4,8 @@ use std::fmt::Write;
 
 use serde::{Deserialize, Serialize};
 
-use super::arguments::wrong;
 use super::table::Row;
+use crate::cli::wrong_arguments::wrong;
 
 /// A question in which `{column}` stands for a field. `{{` and `}}` are braces.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
