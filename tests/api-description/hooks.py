@@ -1,12 +1,35 @@
-"""Leaves out what is no mistake although the description's types do not hold it: empty optional members.
+"""Chooses the credential of each operation, and leaves out what is no mistake although the description's types do not hold it:
+empty optional members.
 
 `null`, `""` and `[]` count as left out, as the description of each request says. As types they would be a union for each
 member, which generated clients would carry everywhere.
 """
 
+import os
+from zlib import crc32
+
 import schemathesis
 
 EMPTY = (None, "", [])
+
+
+@schemathesis.auth(refresh_interval=None)
+class Credential:
+    """A session for half of the operations that take one, and a key for all others."""
+
+    def get(self, case, context):
+        definition = case.operation.definition.raw
+        accepted = {name for alternative in definition.get("security", []) for name in alternative}
+        name = definition["operationId"]
+        # The session would end with it.
+        if "session" in accepted and name != "logout" and crc32(name.encode()) % 2:
+            return "Cookie", os.environ["EP_SESSION"]
+        return ("Authorization", f"Bearer {os.environ['EP_KEY']}") if "apiKey" in accepted else None
+
+    def set(self, case, data, context):
+        if data:
+            header, value = data
+            case.headers = {**(case.headers or {}), header: value}
 
 
 def required_of_body(case):

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use ensemble_poll::site::names::OPENAPI;
 use serde_json::{Value, json};
 use tempfile::TempDir;
+use tokio::process::Command;
 
 use super::{folder, python, run, run_in};
 use crate::harness::{Service, Setup, node};
@@ -53,12 +54,16 @@ async fn openapi_typescript_and_openapi_fetch() {
     let ready = Ready::new().await;
     let scratch: &Path = ready.scratch.path();
     let types = ["openapi.json", "-o", "schema.d.ts"];
-    run_in(scratch, node(), &[&[script("openapi-typescript/bin/cli.js").as_str()][..], &types].concat())
-        .await;
+    run_in(
+        scratch,
+        Command::new(node()),
+        &[&[script("openapi-typescript/bin/cli.js").as_str()][..], &types].concat(),
+    )
+    .await;
     std::fs::copy(folder().join("poll.ts"), scratch.join("poll.ts")).unwrap();
     let compiler = script("typescript/bin/tsc");
     let options = ["--strict", "--target", "es2022", "--module", "nodenext", "--skipLibCheck", "poll.ts"];
-    run_in(scratch, node(), &[&[compiler.as_str()][..], &options].concat()).await;
+    run_in(scratch, Command::new(node()), &[&[compiler.as_str()][..], &options].concat()).await;
     ready.polls(node(), &[&ready.path("poll.js")]).await;
 }
 

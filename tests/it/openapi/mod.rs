@@ -31,12 +31,11 @@ fn python(environment: &str, program: &str) -> PathBuf {
 
 /// Runs a program in its folder and returns its output; the program must succeed.
 async fn run(program: PathBuf, arguments: &[&str]) -> String {
-    run_in(&folder(), program, arguments).await
+    run_in(&folder(), Command::new(program), arguments).await
 }
 
 /// Runs a program in another folder.
-async fn run_in(folder: &Path, program: PathBuf, arguments: &[&str]) -> String {
-    let mut command = Command::new(program);
+async fn run_in(folder: &Path, mut command: Command, arguments: &[&str]) -> String {
     command.args(arguments).current_dir(folder).env("REDOCLY_TELEMETRY", "off").kill_on_drop(true);
     let done = tokio::time::timeout(Duration::from_mins(10), command.output()).await.unwrap().unwrap();
     let text = format!("{}{}", String::from_utf8_lossy(&done.stdout), String::from_utf8_lossy(&done.stderr));
