@@ -231,6 +231,9 @@ const sign = (page) => page.locator('.sign')
 const balance = ({ page }) => page.locator('#balance').innerText()
 const sessionOf = async ({ context }) => (await context.cookies()).find(({ name }) => name === 'ep_session')
 
+/** Waits for a balance that the script of the page is about to show. */
+const balanceShown = ({ page }, wanted) => page.locator('#balance', { hasText: wanted }).waitFor()
+
 async function balanceUntil(visitor, wanted) {
   for (let time = 0; time < 40; time++) {
     if (await balance(visitor) === wanted) return
@@ -510,7 +513,7 @@ const CHECKS = {
     wallet.decline = false
     await pay.click()
     await page.getByText('Receipt: transaction 0x').waitFor()
-    assert.equal(await balance(visitor), '$13.50')
+    await balanceShown(visitor, '$13.50')
     assert.match(await sign(page).innerText(), /\$13\.50/)
     await page.reload()
     assert.equal(await balance(visitor), '$13.50')
@@ -558,7 +561,7 @@ const CHECKS = {
     await unanswered
     await page.reload()
     await page.getByText('Receipt: transaction 0x').waitFor()
-    assert.equal(await balance(visitor), '$18.50')
+    await balanceShown(visitor, '$18.50')
     assert.equal(visitor.warned.length, 1)
     assert.deepEqual([new Set(sent).size, signatures() - before402, await stored()], [1, 2, 0])
     assert.ok(sent.length >= 6, String(sent.length))
