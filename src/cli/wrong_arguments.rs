@@ -9,13 +9,15 @@ pub(super) fn wrong(message: impl Into<String>) -> anyhow::Error {
 
 /// Returns two parts of the arguments. If both are wrong, the error names both mistakes.
 pub(super) fn both<A, B>(first: anyhow::Result<A>, second: anyhow::Result<B>) -> anyhow::Result<(A, B)> {
-    let is_wrong = |error: &anyhow::Error| {
-        error.downcast_ref::<Fault>().is_some_and(|fault| fault.kind() == Kind::InvalidInput)
-    };
     match (first, second) {
-        (Err(first), Err(second)) if is_wrong(&first) && is_wrong(&second) => {
-            Err(wrong(format!("{first}; {second}")))
-        }
+        (Err(first), Err(second)) => Err(match (mistake(&first), mistake(&second)) {
+            (Some(first), Some(second)) => first.clone().and(second.clone()).into(),
+            _ => first,
+        }),
         (first, second) => Ok((first?, second?)),
     }
+}
+
+fn mistake(error: &anyhow::Error) -> Option<&Fault> {
+    error.downcast_ref().filter(|fault: &&Fault| fault.kind() == Kind::InvalidInput)
 }

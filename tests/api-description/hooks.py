@@ -15,14 +15,15 @@ EMPTY = (None, "", [])
 
 @schemathesis.auth(refresh_interval=None)
 class Credential:
-    """A session for half of the operations that take one, and a key for all others."""
+    """A session for operations that take only one, and for half of those that also take a key; a key for all others."""
 
     def get(self, case, context):
         definition = case.operation.definition.raw
         accepted = {name for alternative in definition.get("security", []) for name in alternative}
         name = definition["operationId"]
-        # The session would end with it.
-        if "session" in accepted and name != "logout" and crc32(name.encode()) % 2:
+        if name == "logout":  # The session would end with it.
+            return None
+        if "session" in accepted and ("apiKey" not in accepted or crc32(name.encode()) % 2):
             return "Cookie", os.environ["EP_SESSION"]
         return ("Authorization", f"Bearer {os.environ['EP_KEY']}") if "apiKey" in accepted else None
 

@@ -33,7 +33,7 @@ impl FullService {
     }
 }
 
-/// Half of the operations that take a session are called with one, all others with a key.
+/// `hooks.py` chooses the credential of each operation: a session or a key.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn responses_match_the_description() {
     let whole = FullService::start().await;

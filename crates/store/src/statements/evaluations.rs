@@ -1,6 +1,7 @@
 //! Statements about evaluations.
 
-pub(crate) const EVALUATIONS_OF_ACCOUNT: &str = "SELECT COUNT(*) AS count, CAST(COALESCE(SUM(octet_length(report)), 0) AS BIGINT) AS bytes FROM evaluations WHERE user_id = $1";
+pub(crate) const EVALUATIONS_OF_ACCOUNT: &str = "SELECT COUNT(*) AS count, \
+         CAST(COALESCE(SUM(octet_length(report)), 0) AS BIGINT) AS bytes FROM evaluations WHERE user_id = $1";
 pub(crate) const ADD_EVALUATION: &str =
     "INSERT INTO evaluations (id, user_id, name, report, created_at) VALUES ($1, $2, $3, $4, $5)";
 pub(crate) const EVALUATION: &str =
