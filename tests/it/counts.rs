@@ -91,26 +91,31 @@ async fn counts_add_up_for_every_kind_of_end() {
     // However busy the machine is, the others have decided before these respond.
     let slow = Behaviour { latency: Duration::from_secs(10), ..script.default.clone() };
     (6..9).for_each(|n| drop(script.behaviours.insert(model(n), slow.clone())));
-    let service = Setup::scripted(script).boot().await;
-    let client = service.user().await;
+    // Here ten agree long before the others respond.
+    let mut agreed = panel(ROSTER as usize, 0.0001);
+    (10..30).for_each(|n| drop(agreed.behaviours.insert(model(n), slow.clone())));
+    let services = [Setup::scripted(script).boot().await, Setup::scripted(agreed).boot().await];
+    let clients = [services[0].user().await, services[1].user().await];
     let paces = ["thrifty", "balanced", "fast"].into_iter().cycle();
     let terms = paces.zip([0.3, 0.5, 0.8, 0.95, 1.0].into_iter().cycle()).take(30);
-    let polls = terms.map(async |(pace, threshold)| {
-        let members = json!({ "pace": pace, "confidence_threshold": threshold, "max_cost_usd": 0.005 });
-        let poll = client.poll(members).await.expect(200);
-        let number = |answer: &Value, name: &str| answer[name].as_u64().unwrap();
-        let votes = poll["votes"].as_array().unwrap().len() as u64;
-        let uncounted = number(&poll, "models_unused") + number(&poll, "models_skipped");
-        assert_eq!(votes + uncounted, ROSTER, "{poll}");
-        let id = poll["poll_id"].as_str().unwrap();
-        let result = client.get(&format!("/api/results/{id}")).await.expect(200);
-        let [requested, succeeded, failed, unused, skipped] =
-            ["models_requested", "models_succeeded", "models_failed", "models_unused", "models_skipped"]
-                .map(|name| number(&result, name));
-        assert_eq!((requested, requested + skipped), (succeeded + failed + unused, ROSTER), "{result}");
-        assert_eq!(succeeded + failed, votes);
-        number(&poll, "models_unused")
-    });
+    let divided = terms.map(|(pace, threshold)| (&clients[0], pace, threshold, 0.005));
+    let polls =
+        divided.chain([(&clients[1], "fast", 0.5, 1.0)]).map(async |(client, pace, threshold, most)| {
+            let members = json!({ "pace": pace, "confidence_threshold": threshold, "max_cost_usd": most });
+            let poll = client.poll(members).await.expect(200);
+            let number = |answer: &Value, name: &str| answer[name].as_u64().unwrap();
+            let votes = poll["votes"].as_array().unwrap().len() as u64;
+            let uncounted = number(&poll, "models_unused") + number(&poll, "models_skipped");
+            assert_eq!(votes + uncounted, ROSTER, "{poll}");
+            let id = poll["poll_id"].as_str().unwrap();
+            let result = client.get(&format!("/api/results/{id}")).await.expect(200);
+            let [requested, succeeded, failed, unused, skipped] =
+                ["models_requested", "models_succeeded", "models_failed", "models_unused", "models_skipped"]
+                    .map(|name| number(&result, name));
+            assert_eq!((requested, requested + skipped), (succeeded + failed + unused, ROSTER), "{result}");
+            assert_eq!(succeeded + failed, votes);
+            number(&poll, "models_unused")
+        });
     let unused: u64 = futures::future::join_all(polls).await.into_iter().sum();
     assert!(unused > 0, "some polls ended while calls were in flight");
 }
