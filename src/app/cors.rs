@@ -106,7 +106,7 @@ mod tests {
         let site = routes::site(SiteSettings::new(&config), &ep_tools::TOOLS);
         let allowed = header_names(&REQUEST_HEADERS, site.routes.iter().flat_map(request_headers));
         let exposed = header_names(&RESPONSE_HEADERS, site.routes.iter().flat_map(response_headers));
-        assert_eq!((allowed.len(), exposed.len()), (22, 21), "{allowed:?} {exposed:?}");
+        assert_eq!((allowed.len(), exposed.len()), (22, 22), "{allowed:?} {exposed:?}");
         for name in ["authorization", "mcp-session-id", "a2a-version", "payment-signature", "x-payment"] {
             assert!(allowed.iter().any(|allowed| allowed == name), "{name}");
         }

@@ -23,7 +23,7 @@ pub(super) struct Arguments {
     #[arg(required = true)]
     question: Option<String>,
     /// Option to vote for; repeat for 2 to 10 options
-    #[arg(short, long = "option", value_name = "OPTION")]
+    #[arg(short, long = "option", value_name = "OPTION", allow_negative_numbers = true)]
     options: Vec<String>,
     /// Levels of a scale, lowest first, instead of options: 2 to 11, separated by commas; their median decides
     #[arg(long, value_name = "LEVELS", value_delimiter = ',', conflicts_with = "options")]

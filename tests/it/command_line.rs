@@ -120,6 +120,7 @@ fn faults_have_exit_codes_and_messages() {
     failed(&[ASK, &["--reasons", "9"]].concat(), 2, "--reasons must be a number from 1 to 3");
     failed(&[ASK, &["--reasons", "-1"]].concat(), 2, "invalid value '-1' for '--reasons <NUMBER>'");
     failed(&[ASK, &["--preset", "code", "--model", "x"]].concat(), 2, "cannot be used with");
+    stdout(&ep(data.path(), &["poll", "Which of the two is better?", "-o", "-1", "-o", "1"], &[]), 0);
     failed(
         &[ASK, &["-o", "-x"]].concat(),
         2,

@@ -416,10 +416,6 @@ fn wrong_files_and_templates_ask_nothing() {
         ["label", "data.csv", "--question", "{text}: a or b?", "--options", "a,b", "--model", "demo/*"];
     refused(&pattern, "is a pattern");
     refused(&with("data.csv", "A good review, or a bad one?"), "names no column");
-    fs::write(folder.path().join("semicolons.csv"), "a;b\n1;2\n").unwrap();
-    refused(&with("semicolons.csv", "{a}: a or b, please?"), "not separated by commas");
-    fs::write(folder.path().join("latin1.csv"), b"a\n\xe9\n").unwrap();
-    refused(&with("latin1.csv", "{a}: a or b, please?"), "iconv");
     fs::write(folder.path().join("twice.csv"), "id,text\n1,one\n1,two\n").unwrap();
     let twice = [&with("twice.csv", "{text}: a or b, please?")[..], &["--id", "id"]].concat();
     refused(&twice, "row 2: the id \"1\" was used before");

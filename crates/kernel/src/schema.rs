@@ -11,6 +11,11 @@ use serde::de::{DeserializeOwned, IntoDeserializer};
 use serde::{Deserialize, Deserializer};
 use serde_json::{Map, Value, json};
 
+mod json_type;
+
+use json_type::integers;
+pub use json_type::{JsonType, read_text, types_beside_text};
+
 use crate::fault::{Fault, shown};
 use crate::likeness::{likeness, resemblance};
 use ep_polling::schema::TEXT_PATTERNS;
@@ -260,10 +265,15 @@ fn plain(schema: &mut Schema) {
             (_, None) => {}
         }
     }
-    if let Some(words) = schema.get("oneOf").and_then(Value::as_array).and_then(|one_of| constants(one_of)) {
-        schema.remove("oneOf");
-        schema.insert("type".into(), "string".into());
-        schema.insert("enum".into(), words);
+    if let Some(Value::Array(branches)) = schema.remove("oneOf") {
+        if let Some(words) = constants(&branches) {
+            schema.insert("type".into(), "string".into());
+            schema.insert("enum".into(), words);
+        } else if !branches.iter().all(|branch| only_required(branch).is_some()) {
+            schema.insert("oneOf".into(), Value::Array(branches));
+        }
+        // Else each branch requires another field. Anthropic's API refuses such a schema (anthropics/claude-code#45106), the
+        // descriptions say it, and the operation refuses both fields or none by name.
     }
 }
 
@@ -322,12 +332,9 @@ fn add_other_faults<T: DeserializeOwned + JsonSchema>(input: &Value, first: Faul
 
 /// Returns the required fields missing from an input. If alternatives exist, returns only the first.
 fn missing(schema: &Schema, input: &Map<String, Value>) -> Vec<String> {
-    let aliases = |name: &str| {
-        let field = schema.get("properties").and_then(|fields| fields.get(name)?.get(ALIASES)?.as_array());
-        field.into_iter().flatten().filter_map(Value::as_str).map(str::to_owned).collect::<Vec<_>>()
+    let has = |name: &str| {
+        input.contains_key(name) || aliases_of(schema, name).any(|alias| input.contains_key(alias))
     };
-    let has =
-        |name: &str| input.contains_key(name) || aliases(name).iter().any(|alias| input.contains_key(alias));
     let mut names: Vec<&str> = Vec::new();
     let ways: Vec<&Vec<Value>> = schema
         .get("anyOf")
@@ -343,24 +350,6 @@ fn missing(schema: &Schema, input: &Map<String, Value>) -> Vec<String> {
     let is_replaced = |name: &str| replacements(schema).any(|(by, replaced)| *replaced == name && has(by));
     names.extend(required(schema).filter(|name| !is_replaced(name)));
     names.into_iter().filter(|name| !has(name)).map(str::to_owned).collect()
-}
-
-/// Replaces numbers without a fraction by integers: `5.0` is an integer (JSON Schema 2020-12, validation,
-/// section 6.1.1).
-fn integers(value: &mut Value) {
-    /// Up to this value, a double represents every whole number exactly.
-    const EXACT: f64 = 9_007_199_254_740_992.0;
-    match value {
-        Value::Number(number) if number.is_f64() => {
-            let whole = number.as_f64().filter(|float| float.fract() == 0.0 && float.abs() <= EXACT);
-            if let Some(whole) = whole {
-                *number = (whole as i64).into();
-            }
-        }
-        Value::Array(items) => items.iter_mut().for_each(integers),
-        Value::Object(fields) => fields.values_mut().for_each(integers),
-        _ => {}
-    }
 }
 
 /// An unknown field of an input, with the nearest known name.
@@ -428,8 +417,13 @@ pub fn is_deprecated(schema: &Schema, name: &str) -> bool {
 
 /// Returns the other names that this input schema accepts for its fields.
 pub fn aliases(schema: &Schema) -> impl Iterator<Item = &str> {
-    let fields = schema.get("properties").and_then(Value::as_object).into_iter().flat_map(Map::values);
-    fields.filter_map(|field| field.get(ALIASES)?.as_array()).flatten().filter_map(Value::as_str)
+    names(schema).into_iter().flat_map(|name| aliases_of(schema, name))
+}
+
+/// Returns the other names that this input schema accepts for a field.
+pub fn aliases_of<'s>(schema: &'s Schema, name: &str) -> impl Iterator<Item = &'s str> {
+    let field = schema.get("properties").and_then(|fields| fields.get(name)?.get(ALIASES)?.as_array());
+    field.into_iter().flatten().filter_map(Value::as_str)
 }
 
 /// Decodes an optional name of an enum, given as text. Without this, the decoder would also accept a map with

@@ -13,6 +13,7 @@ use super::explainers::{self, Explainer};
 use super::explanation::{ExplanationCount, TIME_LIMIT};
 use super::order::Seed;
 use super::panel::{ChosenPanel, PanelVersion};
+use super::question::AskedQuestion;
 use super::roster::{Member, ModelChoice, ModelSource, Roster};
 use super::scale::PassSide;
 use super::stopping::{FinalResponse, Pace, Responses};
@@ -23,8 +24,8 @@ use crate::money::{Hold, MicroUsd, Spend, SpendBasis};
 /// A validated poll request.
 #[derive(Debug, Clone)]
 pub struct Draft {
-    /// The question, already normalised.
-    pub question: String,
+    /// The question.
+    pub question: AskedQuestion,
     /// The options, or a scale.
     pub options: Choices,
     /// The models to ask.
@@ -96,7 +97,7 @@ pub struct Plan {
     pub seed: Seed,
     /// The time limit of the poll, in milliseconds.
     pub deadline_ms: u64,
-    /// Notices about the roster.
+    /// Notices about the roster and the question.
     pub notices: OwnerNotices,
 }
 
@@ -239,12 +240,14 @@ pub const INSTRUCTION_TOKENS: u64 = 700;
 impl Plan {
     /// Draws the dispatch order and creates the plan.
     pub fn new(draft: Draft, roster: Roster, seed: Seed, deadline: Duration) -> Self {
-        let Roster { members, simulated, notices, is_ranked } = roster;
+        let Roster { members, simulated, mut notices, is_ranked } = roster;
+        let AskedQuestion { text: question, notice } = draft.question;
+        notices.extend(notice);
         let kind = draft.options.kind();
         // Models that a request lists have an order of strength only if the request relies on it.
         let is_listed = draft.panel.is_none() && matches!(draft.models.source, ModelSource::Named(_));
         Self {
-            question: draft.question.into(),
+            question: question.into(),
             kind,
             options: draft.options.into(),
             preset: match draft.models.source {
@@ -501,7 +504,7 @@ mod tests {
         let roster = Roster::new((0..5).map(member).collect(), false, Vec::new()).unwrap();
         let members = Arc::clone(&roster.members);
         let draft = Draft {
-            question: "Tabs or spaces?".to_owned(),
+            question: "Tabs or spaces?".into(),
             options: Options::new(&["Tabs", "Spaces"]).unwrap().into(),
             models: ModelChoice::preset("trio"),
             panel: None,

@@ -4,6 +4,7 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
+use super::foreign_text::{Conversions, Converted, convert};
 use super::text::{Lines, TextError, normalize};
 
 /// The minimum length of a question asked with an account, in characters.
@@ -11,10 +12,24 @@ pub const MIN_CHARS: usize = 10;
 /// The maximum length of a free question, in characters.
 pub const FREE_MAX_CHARS: usize = 1000;
 
-/// A question of `MIN` to `MAX` characters, trimmed, composed (NFC), without control characters.
+/// A question of `MIN` to `MAX` characters, trimmed, composed (NFC), without control characters. Rare line breaks are
+/// converted, terminal sequences are removed, and marks of direction are closed.
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
-pub struct QuestionText<const MIN: usize, const MAX: usize>(String);
+pub struct QuestionText<const MIN: usize, const MAX: usize> {
+    text: String,
+    /// What was converted in it.
+    conversions: Conversions,
+}
+
+/// A question without its limits of length, for a poll.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct AskedQuestion {
+    /// The text, already normalised.
+    pub text: String,
+    /// A notice for the owner about characters that were converted.
+    pub notice: Option<String>,
+}
 
 /// A question asked with an account. Only the request size limits its length.
 pub type Question = QuestionText<MIN_CHARS, { usize::MAX }>;
@@ -24,12 +39,13 @@ pub type FreeQuestion = QuestionText<1, FREE_MAX_CHARS>;
 impl<const MIN: usize, const MAX: usize> QuestionText<MIN, MAX> {
     /// Validates and normalises a question.
     pub fn new(text: &str) -> Result<Self, TextError> {
-        normalize(text, MIN, MAX, Lines::Many).map(Self)
+        let Converted { text, conversions } = convert(text);
+        Ok(Self { text: normalize(&text, MIN, MAX, Lines::Foreign)?, conversions })
     }
 
     /// Returns the text.
     pub fn as_str(&self) -> &str {
-        &self.0
+        &self.text
     }
 }
 
@@ -42,12 +58,24 @@ impl<const MIN: usize, const MAX: usize> TryFrom<String> for QuestionText<MIN, M
 
 impl<const MIN: usize, const MAX: usize> From<QuestionText<MIN, MAX>> for String {
     fn from(text: QuestionText<MIN, MAX>) -> Self {
-        text.0
+        text.text
+    }
+}
+
+impl From<&'static str> for AskedQuestion {
+    fn from(text: &'static str) -> Self {
+        Self { text: text.to_owned(), notice: None }
+    }
+}
+
+impl<const MIN: usize, const MAX: usize> From<QuestionText<MIN, MAX>> for AskedQuestion {
+    fn from(QuestionText { text, conversions }: QuestionText<MIN, MAX>) -> Self {
+        Self { text, notice: conversions.notice() }
     }
 }
 
 impl<const MIN: usize, const MAX: usize> fmt::Debug for QuestionText<MIN, MAX> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        fmt::Debug::fmt(&self.0, f)
+        fmt::Debug::fmt(&self.text, f)
     }
 }

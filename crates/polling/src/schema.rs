@@ -38,11 +38,15 @@ const ONE_LINE: &str = concat!(
     single_line_control_characters!(),
     r"]*\s*$"
 );
-/// The pattern of multi-line text.
-const MANY_LINES: &str =
-    concat!(r"^\s*[^\s", multi_line_control_characters!(), "][^", multi_line_control_characters!(), "]*$");
+/// The pattern of a question: multi-line text, in which some of these characters are converted. Terminal sequences are, too, but a pattern
+/// cannot tell them from other control characters.
+const QUESTION: &str = concat!(
+    r"^\s*[^\s",
+    multi_line_control_characters!(),
+    r"][^\u0000-\u0008\u000E-\u001F\u007F-\u0084\u0086-\u009F\uFFFE\uFFFF]*$"
+);
 /// The patterns of text. They are for programs; agents get the rule as an error message.
-pub const TEXT_PATTERNS: [&str; 2] = [ONE_LINE, MANY_LINES];
+pub const TEXT_PATTERNS: [&str; 2] = [ONE_LINE, QUESTION];
 
 macro_rules! inline_schema {
     ([$($generics:tt)*] $type:ty, $name:expr, $schema:expr) => {
@@ -92,7 +96,7 @@ inline_schema!(
     [const MIN: usize, const MAX: usize] QuestionText<MIN, MAX>,
     format!("Question_{MIN}_{MAX}"),
     {
-        let mut schema = json_schema!({ "type": "string", "minLength": MIN, "pattern": MANY_LINES });
+        let mut schema = json_schema!({ "type": "string", "minLength": MIN, "pattern": QUESTION });
         if MAX != usize::MAX {
             schema.insert("maxLength".into(), MAX.into());
         }

@@ -41,7 +41,7 @@ pub fn normalize(text: &str, min: usize, max: usize, lines: Lines) -> Result<Str
     if let Some(bad) = text.chars().find(|&c| is_forbidden(c, lines)) {
         return Err(TextError::Control(bad as u32));
     }
-    if let Some(hidden_character) = hidden_character(&text) {
+    if let Some(hidden_character) = hidden_character(&text, lines) {
         return Err(TextError::Hidden(hidden_character as u32));
     }
     if text.chars().all(is_invisible) {
@@ -64,6 +64,8 @@ pub enum Lines {
     One,
     /// Line breaks and tabs are allowed.
     Many,
+    /// Line breaks, tabs, marks of direction, and the variants of ideographs are allowed.
+    Foreign,
 }
 
 /// Returns the key by which options are compared: texts with the same key are the same option. The key is
@@ -83,8 +85,8 @@ pub fn single_line(text: &str) -> String {
 }
 
 fn is_forbidden(c: char, lines: Lines) -> bool {
-    let allowed_break = lines == Lines::Many && matches!(c, '\n' | '\r' | '\t');
-    let reversing = matches!(c, '\u{202A}'..='\u{202E}' | '\u{2066}'..='\u{2069}');
+    let allowed_break = lines != Lines::One && matches!(c, '\n' | '\r' | '\t');
+    let reversing = lines != Lines::Foreign && matches!(c, '\u{202A}'..='\u{202E}' | '\u{2066}'..='\u{2069}');
     (c.is_control() && !allowed_break)
         || reversing
         || matches!(c, '\u{2028}' | '\u{2029}' | '\u{FFFE}' | '\u{FFFF}')
@@ -92,10 +94,11 @@ fn is_forbidden(c: char, lines: Lines) -> bool {
 
 /// Returns the first character that can encode text hidden from readers: a tag outside the flag of a
 /// subdivision (Unicode Technical Standard #51, ED-14a), a selector of U+E0100 to U+E01EF, or a selector
-/// directly after another.
-fn hidden_character(text: &str) -> Option<char> {
+/// directly after another. In foreign text, one of these selectors after an ideograph chooses its variant (Unicode Technical
+/// Standard #37).
+fn hidden_character(text: &str, lines: Lines) -> Option<char> {
     let mut chars = text.chars().peekable();
-    let mut after_selector = false;
+    let (mut after_selector, mut after_ideograph) = (false, false);
     while let Some(c) = chars.next() {
         match c {
             // The codes of country and subdivision: at most six letters and digits, then an end mark.
@@ -110,19 +113,26 @@ fn hidden_character(text: &str) -> Option<char> {
                     return Some('\u{E007F}');
                 }
             }
+            '\u{E0100}'..='\u{E01EF}' if after_ideograph && lines == Lines::Foreign => {}
             '\u{E0000}'..='\u{E007F}' | '\u{E0100}'..='\u{E01EF}' => return Some(c),
             '\u{FE00}'..='\u{FE0F}' if after_selector => return Some(c),
             _ => {}
         }
-        after_selector = matches!(c, '\u{FE00}'..='\u{FE0F}');
+        after_selector = matches!(c, '\u{FE00}'..='\u{FE0F}' | '\u{E0100}'..='\u{E01EF}');
+        after_ideograph = is_ideograph(c);
     }
     None
+}
+
+/// True for unified and compatibility ideographs of all planes.
+fn is_ideograph(c: char) -> bool {
+    matches!(c, '\u{3400}'..='\u{4DBF}' | '\u{4E00}'..='\u{9FFF}' | '\u{F900}'..='\u{FAFF}' | '\u{20000}'..='\u{3FFFF}')
 }
 
 fn is_invisible(c: char) -> bool {
     c.is_whitespace()
         || matches!(c, '\u{00AD}' | '\u{034F}' | '\u{061C}' | '\u{115F}' | '\u{1160}' | '\u{17B4}' | '\u{17B5}'
-            | '\u{180B}'..='\u{180F}' | '\u{200B}'..='\u{200F}' | '\u{2060}'..='\u{206F}' | '\u{3164}'
+            | '\u{180B}'..='\u{180F}' | '\u{200B}'..='\u{200F}' | '\u{202A}'..='\u{202E}' | '\u{2060}'..='\u{206F}' | '\u{3164}'
             | '\u{FE00}'..='\u{FE0F}' | '\u{FEFF}' | '\u{FFA0}' | '\u{E0000}'..='\u{E0FFF}')
 }
 
@@ -151,6 +161,11 @@ mod tests {
         assert!(is_rejected(
             "\u{1F3F4}\u{E0061}\u{E0061}\u{E0061}\u{E0061}\u{E0061}\u{E0061}\u{E0061}\u{E007F}"
         ));
+        assert_eq!(normalize("葛\u{E0101}", 1, 9, Lines::Foreign).as_deref(), Ok("葛\u{E0101}"));
+        for text in ["葛\u{E0101}\u{E0102}", "葛\u{E0101}\u{FE01}", "a\u{E0101}"] {
+            assert!(matches!(normalize(text, 1, 9, Lines::Foreign), Err(TextError::Hidden(_))), "{text:?}");
+        }
+        assert!(is_rejected("葛\u{E0101}"), "in options, too");
         for emoji in [
             "\u{1F3F4}\u{E0067}\u{E0062}\u{E0065}\u{E006E}\u{E0067}\u{E007F}", // The flag of England.
             "\u{1F3F4}\u{200D}\u{2620}\u{FE0F}",

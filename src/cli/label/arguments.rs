@@ -60,10 +60,13 @@ pub(super) struct RunArguments {
     #[arg(long, value_name = "TEMPLATE")]
     pub(super) question: Option<String>,
     /// Options, separated by commas
-    #[arg(long, value_delimiter = ',', value_name = "A,B,…")]
+    #[arg(long, value_delimiter = ',', value_name = "A,B,…", allow_hyphen_values = true)]
     options: Vec<String>,
+    /// One option, which can contain commas; repeat it
+    #[arg(short, long, value_name = "OPTION", allow_hyphen_values = true, conflicts_with = "options")]
+    option: Vec<String>,
     /// Column with the options of each row: a JSON list, or texts separated by |
-    #[arg(long, value_name = "COLUMN", conflicts_with = "options")]
+    #[arg(long, value_name = "COLUMN", conflicts_with_all = ["options", "option"])]
     options_from: Option<String>,
     /// Panel: an ordered preset, such as trio or quintet, or with --server a panel of your account
     #[arg(long, value_name = "NAME", conflicts_with_all = ["models", "preset"])]
@@ -80,6 +83,9 @@ pub(super) struct RunArguments {
     /// Round of votes; another number asks the models anew, where votes are stored
     #[arg(long, value_name = "NUMBER", default_value_t = 1)]
     round: u32,
+    /// Ask the models about rows without a text, too: rows whose fields in the question are empty
+    #[arg(long)]
+    ask_empty: bool,
     /// Most to spend for the file in all its runs, in USD; never exceeded
     #[arg(long, value_name = "USD", value_parser = usd)]
     pub(super) max_cost_usd: Option<MicroUsd>,
@@ -138,7 +144,7 @@ impl RunArguments {
         let models = self.models(target).await;
         let (questions, (panel, rule)) = both(self.questions(), models)?;
         let on_tie = on_tie.or(rule).unwrap_or_default();
-        Ok(LabelSettings { questions, panel, on_tie, round: self.round })
+        Ok(LabelSettings { questions, panel, on_tie, round: self.round, asks_empty: self.ask_empty })
     }
 
     /// Returns the source of the questions: the arguments, or without them the rows.
@@ -149,7 +155,7 @@ impl RunArguments {
             (Some(question), Some(options), id) => {
                 Ok(Questions::Columns { question, options, id: id.clone() })
             }
-            (Some(_), None, _) => Err(wrong("name the options with --options, or with --options-from")),
+            (Some(_), None, _) => Err(wrong("name the options with --options, --option, or --options-from")),
             (None, None, None) => Ok(Questions::Requests { requests: RequestForm::BatchLines }),
             (None, ..) => Err(wrong(
                 "name the question for each row with --question; for a file of requests, leave --options and --id out",
@@ -162,13 +168,15 @@ impl RunArguments {
         if let Some(column) = &self.options_from {
             return Ok(Some(OptionsOf::Column(column.clone())));
         }
-        if self.options.is_empty() {
+        let (flag, typed) =
+            if self.option.is_empty() { ("--options", &self.options) } else { ("--option", &self.option) };
+        if typed.is_empty() {
             return Ok(None);
         }
-        let options: Vec<String> = self.options.iter().map(|option| option.trim().to_owned()).collect();
+        let options: Vec<String> = typed.iter().map(|option| option.trim().to_owned()).collect();
         match Options::new(&options) {
             Ok(_) => Ok(Some(OptionsOf::All(options))),
-            Err(error) => Err(wrong(options_as_typed(&error.to_string(), "--options"))),
+            Err(error) => Err(wrong(options_as_typed(&error.to_string(), flag))),
         }
     }
 
@@ -184,6 +192,7 @@ impl RunArguments {
             None if self.options.is_empty() => {}
             None => add("options", &self.options.join(",")),
         }
+        self.option.iter().for_each(|option| add("option", option));
         if let Some(column) = &self.id {
             add("id", column);
         }
@@ -192,6 +201,9 @@ impl RunArguments {
         }
         if let Some(server) = &self.server {
             add("server", server);
+        }
+        if self.ask_empty {
+            words.push("--ask-empty".to_owned());
         }
         words
     }

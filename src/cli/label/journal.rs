@@ -45,6 +45,9 @@ pub(super) struct Entry {
     /// True if the voters are simulated.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub(super) simulated: bool,
+    /// True if the row has no text, so that no model was asked.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub(super) empty: bool,
 }
 
 /// The rule that decided a label.
@@ -163,7 +166,7 @@ impl Journal {
             })?;
             labelled.insert(entry.key);
             let slowest = entry.votes.iter().map(|vote| vote.ms).max().unwrap_or_default();
-            timed = (timed.0 + 1, timed.1 + u64::from(slowest));
+            timed = (timed.0 + u64::from(!entry.empty), timed.1 + u64::from(slowest));
             if polls.insert(digest_of(&entry.poll_id)) {
                 cost = cost.plus(entry.cost_usd.0);
             }
@@ -304,6 +307,7 @@ mod tests {
             asked_at: Timestamp::from_millis(7),
             asked_again_at: None,
             simulated: false,
+            empty: false,
         }
     }
 

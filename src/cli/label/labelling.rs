@@ -160,6 +160,13 @@ impl Labelling<'_> {
         if is_asking && !self.settings.questions.have_ids() {
             eprintln!("without --id COLUMN, the id of each label is a digest");
         }
+        let empty = input.as_ref().map_or(0, |input| input.empty);
+        if empty > 0 {
+            eprintln!(
+                "{} no text in the columns of the question, and no label: --ask-empty asks the models about such rows",
+                counted_with(empty, "row", ["has", "have"])
+            );
+        }
         if open.rows() > 0 {
             eprintln!(
                 "{} in batches of an earlier run; the results are read first",
@@ -187,6 +194,7 @@ impl Labelling<'_> {
             failed,
             seen: HashSet::new(),
             again: Vec::new(),
+            empty: Vec::new(),
         };
         let ended = match server {
             Some(server) => ask_all(&mut run, rows, BatchService::new(server, self.input)?, open).await,

@@ -6,12 +6,13 @@ use ep_polling::counted::{counted, counted_with};
 use ep_polling::model_counts::ModelCounts;
 use ep_polling::money::{MicroUsd, Usd};
 use ep_polling::tie_rule::TieRule;
+use ep_polling::time::Timestamp;
 use ep_tools::polls::reply::{PollReply, PollResponse, VoteResult};
 use serde_json::Value;
 
 use super::decision::decide;
 use super::failed_rows::{Earlier, Failed, MAX_ATTEMPTS};
-use super::journal::{Entry, EntryVote, lack_votes};
+use super::journal::{DecidedBy, Entry, EntryVote, lack_votes};
 use super::patience::patiently;
 use super::question::RowQuestion;
 use super::settings::{LabelSettings, Panel};
@@ -48,6 +49,25 @@ pub(super) async fn label(
     let panel = left_to_ask(&settings.panel, &earlier.votes);
     let reply = ask(target, operation, &question, &panel, at_most, &reference).await;
     Rule { panel: &settings.panel, on_tie: settings.on_tie }.labelled(question, earlier, reply)
+}
+
+/// Returns the label of a row without a text: none, because no model is asked.
+pub(super) fn label_of_empty(question: &RowQuestion, now: Timestamp) -> Entry {
+    Entry {
+        id: question.id.clone(),
+        key: question.key,
+        label: None,
+        by: DecidedBy::None,
+        score: 0.0,
+        contested: false,
+        votes: Vec::new(),
+        cost_usd: Usd(MicroUsd::ZERO),
+        poll_id: String::new(),
+        asked_at: now,
+        asked_again_at: None,
+        simulated: false,
+        empty: true,
+    }
 }
 
 /// Makes a label of the votes of a row.
@@ -103,6 +123,7 @@ impl Rule<'_> {
             asked_at,
             asked_again_at: (asked_at != poll.created_at).then_some(poll.created_at),
             simulated,
+            empty: false,
             votes,
         };
         let outcome = RowOutcome::Entry(Box::new(entry));

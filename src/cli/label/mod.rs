@@ -9,6 +9,7 @@ pub(super) mod evaluation;
 mod failed_rows;
 mod file;
 mod gold;
+mod input;
 mod journal;
 mod labelling;
 mod labels;

@@ -26,6 +26,9 @@ pub(super) struct RowQuestion {
     pub(super) poll: Key,
     pub(super) question: String,
     pub(super) options: Vec<String>,
+    /// True if the row has no text, so that the models are not asked about it.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub(super) is_empty: bool,
 }
 
 impl LabelSettings {
@@ -40,15 +43,21 @@ impl LabelSettings {
                 batch_line::asked(&row).with_context(|| format!("row {number}"))?
             }
         };
-        Question::new(&question).with_context(|| format!("row {number}: the question"))?;
+        let is_empty = !self.asks_empty
+            && matches!(&self.questions, Questions::Columns { question, .. } if question.is_empty_for(&row));
+        if !is_empty {
+            Question::new(&question).with_context(|| format!("row {number}: the question"))?;
+        }
         if let Err(error) = Options::new(&options) {
             return Err(self.wrong_options(&error.to_string(), number));
         }
         let text = id.as_ref().map(text_of);
         let poll = digest(&json!([2, text, question, options, panel, self.round]));
-        let key = digest(&json!([poll, self.on_tie]));
+        // Once the models are asked about it, the row gets another key, and so another label.
+        let key = if is_empty { json!([poll, self.on_tie, "empty"]) } else { json!([poll, self.on_tie]) };
+        let key = digest(&key);
         let id = id.unwrap_or_else(|| String::from(key).into());
-        Ok(RowQuestion { row, id, key, poll, question, options })
+        Ok(RowQuestion { row, id, key, poll, question, options, is_empty })
     }
 }
 
@@ -121,7 +130,7 @@ fn of_columns(
         OptionsOf::All(options) => options.clone(),
         OptionsOf::Column(column) => listed(row, column)?,
     };
-    let id = id.map(|column| row.fields.get(column).cloned().ok_or_else(|| row.no_column(column)));
+    let id = id.map(|column| row.field(column).cloned().ok_or_else(|| row.no_column(column)));
     Ok(SourceQuestion { id: id.transpose()?, question, options })
 }
 
@@ -161,6 +170,7 @@ mod tests {
             panel: Panel::Preset("budget".to_owned()),
             on_tie: TieRule::Report,
             round: 1,
+            asks_empty: false,
         }
     }
 
@@ -190,6 +200,20 @@ mod tests {
         ] {
             assert_ne!(other, first);
         }
+    }
+
+    #[test]
+    fn a_row_without_a_text_is_asked_only_if_wanted() {
+        let asked = |asks_empty: bool, text: &str| {
+            let settings =
+                LabelSettings { asks_empty, ..settings(OptionsOf::All(vec!["a".into(), "b".into()]), None) };
+            settings.question(row(json!({ "text": text })), "p").unwrap()
+        };
+        assert!(
+            asked(false, " \t").is_empty && !asked(true, " \t\n").is_empty && !asked(false, "x").is_empty
+        );
+        assert_ne!(asked(false, "  ").key, asked(true, "  ").key);
+        assert_eq!(asked(false, "x").key, asked(true, "x").key);
     }
 
     #[test]

@@ -29,6 +29,8 @@ pub(super) struct Summary {
     pub(super) ties: u64,
     /// Rows on which every model responded without a vote.
     pub(super) without_votes: u64,
+    /// Rows without a text, about which no model was asked.
+    pub(super) empty: u64,
     /// Rows whose label was decided by the strongest model.
     pub(super) tie_breaks: u64,
     /// Rows whose label is contested, or that are tied.
@@ -110,6 +112,7 @@ impl Report {
                     *summary.labels.entry(label.clone()).or_default() += 1;
                 }
             }
+            None if entry.empty => summary.empty += 1,
             None if are_without_vote(&entry.votes) => summary.without_votes += 1,
             None => summary.ties += 1,
         }
@@ -155,7 +158,7 @@ impl Report {
     pub(super) fn finish(mut self, rows: Option<u64>, failed: u64, cost: MicroUsd) -> Summary {
         let summary = &mut self.summary;
         (summary.failed, summary.cost_usd) = (failed, Usd(cost));
-        let asked = summary.labelled + summary.ties + summary.without_votes + failed;
+        let asked = summary.labelled + summary.ties + summary.without_votes + summary.empty + failed;
         summary.unasked = rows.unwrap_or(0).saturating_sub(asked);
         // Options of single rows have no class in common, which alpha would need.
         summary.alpha = self.agreement.alpha().filter(|_| !self.agreement.is_per_row());
@@ -188,6 +191,9 @@ impl Summary {
         line("labelled", format!("{}{labels}", counted(self.labelled, "row")));
         line("ties", format!("{} ({} more decided by the strongest model)", self.ties, self.tie_breaks));
         line("without votes", counted(self.without_votes, "row"));
+        if self.empty > 0 {
+            line("without a text", format!("{}, not asked (--ask-empty)", counted(self.empty, "row")));
+        }
         line("contested", format!("{}, ties among them", counted(self.contested, "row")));
         line("not fully asked", counted(self.failed, "row"));
         line("not asked", counted(self.unasked, "row"));

@@ -34,6 +34,8 @@ pub(super) struct InputCounts {
     pub(super) rows: u64,
     /// Rows that have one.
     pub(super) labelled: u64,
+    /// Rows without a label and without a text, which are not asked.
+    pub(super) empty: u64,
     pub(super) at_most: MicroUsd,
     /// Sum of the bytes of the prompts that depend on the rows.
     pub(super) bytes: u64,
@@ -128,6 +130,8 @@ impl InputCounts {
         self.options.add(&question.options);
         if journal.has(question.key) {
             self.labelled += 1;
+        } else if question.is_empty {
+            self.empty += 1;
         } else {
             self.rows += 1;
             self.at_most = self.at_most.plus(bound.of(question));

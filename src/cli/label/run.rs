@@ -4,6 +4,7 @@ use std::collections::HashSet;
 use std::pin::pin;
 
 use ep_kernel::fault::Fault;
+use ep_kernel::ports::Clock;
 use ep_kernel::tool::Entry as Operation;
 use ep_polling::counted::counted;
 use ep_polling::money::MicroUsd;
@@ -12,17 +13,20 @@ use futures::{FutureExt, StreamExt};
 
 use super::cost_bound::CostBound;
 use super::failed_rows::FailedRows;
-use super::journal::{Journal, Key, are_without_vote};
-use super::labels::{Labelled, RowOutcome, label};
+use super::journal::{Entry, Journal, Key, are_without_vote};
+use super::labels::{Labelled, RowOutcome, label, label_of_empty};
 use super::progress::LabelProgress;
 use super::question::RowQuestion;
 use super::rows::Rows;
 use super::settings::LabelSettings;
+use crate::app::clock::SystemClock;
 use crate::cli::stop_signal;
 use crate::cli::target::Target;
 
 /// The most rows that are asked again in the same run; further ones are left to another run.
 const MAX_AGAIN: usize = 10_000;
+/// The most rows without a text that are written at once.
+const MAX_EMPTY: usize = 1000;
 
 /// The end of a run.
 pub(super) enum RunEnd {
@@ -53,6 +57,8 @@ pub(super) struct Run<'r> {
     pub(super) seen: HashSet<Key>,
     /// Rows that failed, to be asked again after all others.
     pub(super) again: Vec<RowQuestion>,
+    /// Rows without a text that are not written yet.
+    pub(super) empty: Vec<Entry>,
 }
 
 impl Run<'_> {
@@ -142,11 +148,25 @@ impl Run<'_> {
     ) -> anyhow::Result<Option<RowQuestion>> {
         for question in rows {
             let question = question?;
-            if self.seen.insert(question.key) && !self.journal.has(question.key) {
+            if !self.seen.insert(question.key) || self.journal.has(question.key) {
+                continue;
+            }
+            if !question.is_empty {
                 return Ok(Some(question));
             }
+            self.empty.push(label_of_empty(&question, SystemClock.now()));
+            if self.empty.len() >= MAX_EMPTY {
+                self.keep_empty()?;
+            }
         }
+        self.keep_empty()?;
         Ok(None)
+    }
+
+    /// Writes the rows without a text.
+    fn keep_empty(&mut self) -> anyhow::Result<()> {
+        let empty = std::mem::take(&mut self.empty);
+        if empty.is_empty() { Ok(()) } else { self.journal.append(&empty) }
     }
 
     /// Returns a row that failed once in this run.
@@ -202,6 +222,7 @@ impl Run<'_> {
                 RowOutcome::Stop(fault) => stop = Some(fault),
             }
         }
+        self.keep_empty()?;
         self.journal.append(&entries)?;
         self.progress.show();
         Ok(stop)

@@ -13,6 +13,8 @@ pub(super) struct LabelSettings {
     pub(super) on_tie: TieRule,
     /// The round of votes: another one asks the models anew.
     pub(super) round: u32,
+    /// True if the models are asked about rows without a text, too.
+    pub(super) asks_empty: bool,
 }
 
 /// The source of the rows' questions.

@@ -3,14 +3,14 @@
 use std::borrow::Borrow;
 use std::collections::BTreeSet;
 use std::fs::File;
-use std::io::{BufRead, BufReader, Read};
-use std::path::Path;
+use std::io::{BufRead, Read};
+use std::path::{Path, PathBuf};
 
-use anyhow::{Context, bail};
+use anyhow::{Context, anyhow, bail};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use super::regular_file;
+use super::{input, regular_file};
 
 /// The field that tells why an earlier run could not label a row. No part of the input.
 pub(super) const FAILURE: &str = "_failed";
@@ -26,6 +26,7 @@ pub(super) struct Row {
 pub(super) struct Table {
     rows: Rows,
     number: u64,
+    path: PathBuf,
 }
 
 enum Rows {
@@ -37,42 +38,46 @@ impl Table {
     /// Opens a file, or standard input for `-`.
     pub(super) fn open(path: &Path) -> anyhow::Result<Self> {
         if path == Path::new("-") {
-            return Self::read(Box::new(BufReader::new(std::io::stdin())), path);
+            return Self::read(std::io::stdin(), path);
         }
         let file = File::open(path).with_context(|| format!("cannot open {}", path.display()))?;
-        Self::read(Box::new(BufReader::new(file)), path)
+        Self::read(file, path)
     }
 
     /// Opens a regular file, whose name may come from a record.
     pub(super) fn of_file(path: &Path) -> anyhow::Result<Self> {
         let file = regular_file::open(path).with_context(|| format!("cannot open {}", path.display()))?;
-        Self::read(Box::new(BufReader::new(file)), path)
+        Self::read(file, path)
     }
 
     /// Begins to read rows. The first character decides the format: `{` begins JSON Lines.
-    fn read(mut reader: Box<dyn BufRead + Send>, path: &Path) -> anyhow::Result<Self> {
+    fn read(file: impl Read + Send + 'static, path: &Path) -> anyhow::Result<Self> {
+        let mut reader = input::text(file, path)?;
         let start = reader.fill_buf().with_context(|| format!("cannot read {}", path.display()))?;
-        let mark = start.strip_prefix(b"\xef\xbb\xbf").map_or(0, |_| 3);
-        if start[mark..].iter().find(|byte| !byte.is_ascii_whitespace()) == Some(&b'[') {
-            bail!("{} is a JSON array; write one object a line (JSON Lines)", path.display());
-        }
-        let is_json = start[mark..].iter().find(|byte| !byte.is_ascii_whitespace()) == Some(&b'{');
-        reader.consume(mark);
-        if is_json {
-            return Ok(Self { rows: Rows::JsonLines(reader.lines()), number: 0 });
-        }
-        let mut records = csv::ReaderBuilder::new().flexible(true).from_reader(CheckedQuotes::new(reader));
-        let header = records.headers().map_err(readable)?.clone();
-        if let [only] = header.iter().collect::<Vec<_>>().as_slice()
-            && only.contains([';', '\t'])
-        {
-            bail!("the columns of {} are not separated by commas; save it with commas", path.display());
-        }
+        let rows = match start.iter().find(|byte| !byte.is_ascii_whitespace()) {
+            Some(b'[') => bail!("{} is a JSON array; write one object a line (JSON Lines)", path.display()),
+            Some(b'{') => Rows::JsonLines(reader.lines()),
+            _ => Rows::csv(reader, path)?,
+        };
+        Ok(Self { rows, number: 0, path: path.to_owned() })
+    }
+}
+
+impl Rows {
+    /// Begins to read CSV with a header. Spaces around the names of columns do not count.
+    fn csv(reader: Box<dyn BufRead + Send>, path: &Path) -> anyhow::Result<Self> {
+        let (separator, reader) = input::separated(reader, path)?;
+        let mut records = csv::ReaderBuilder::new()
+            .flexible(true)
+            .delimiter(separator)
+            .trim(csv::Trim::Headers)
+            .from_reader(CheckedQuotes::new(reader, separator));
+        let header = records.headers().map_err(|error| readable(error, path))?.clone();
         let mut names = BTreeSet::new();
         if let Some(name) = header.iter().find(|name| !names.insert(*name)) {
             bail!("two columns of {} are named {name:?}; rename one of them", path.display());
         }
-        Ok(Self { rows: Rows::Csv { header, records: records.into_records() }, number: 0 })
+        Ok(Self::Csv { header, records: records.into_records() })
     }
 }
 
@@ -85,8 +90,10 @@ impl Iterator for Table {
                 self.number += 1;
                 match records.next()? {
                     // It names a line that was read ahead.
-                    Err(error) if error.is_io_error() => return Some(Err(readable(error))),
-                    record => record.map_err(readable).and_then(|record| of_csv(header, &record)),
+                    Err(error) if error.is_io_error() => return Some(Err(readable(error, &self.path))),
+                    record => record
+                        .map_err(|error| readable(error, &self.path))
+                        .and_then(|record| of_csv(header, &record)),
                 }
             }
             Rows::JsonLines(lines) => {
@@ -97,7 +104,7 @@ impl Iterator for Table {
                         break line;
                     }
                 };
-                line.map_err(anyhow::Error::from).and_then(|line| of_json(&line))
+                line.map_err(|error| unreadable(error, &self.path)).and_then(|line| of_json(&line))
             }
         };
         let number = self.number;
@@ -113,6 +120,7 @@ impl Iterator for Table {
 /// A reader that fails at a quote of CSV that nothing closes (RFC 4180). The parser would take the rows after it for text.
 struct CheckedQuotes {
     inner: Box<dyn BufRead + Send>,
+    separator: u8,
     place: Place,
     /// The current line, from 1, and that of the last opening quote.
     line: u64,
@@ -133,8 +141,8 @@ enum Place {
 }
 
 impl CheckedQuotes {
-    fn new(inner: Box<dyn BufRead + Send>) -> Self {
-        Self { inner, place: Place::Start, line: 1, opened: 1 }
+    fn new(inner: Box<dyn BufRead + Send>, separator: u8) -> Self {
+        Self { inner, separator, place: Place::Start, line: 1, opened: 1 }
     }
 
     /// Moves past a byte. Fails for text after a closing quote.
@@ -146,7 +154,8 @@ impl CheckedQuotes {
             }
             (Place::Quoted, b'"') => Place::Closed,
             (Place::Quoted, _) | (Place::Closed, b'"') => Place::Quoted,
-            (_, b',' | b'\r' | b'\n') => Place::Start,
+            (_, b'\r' | b'\n') => Place::Start,
+            (_, byte) if byte == self.separator => Place::Start,
             (Place::Closed, _) => {
                 return Err(format!(
                     "line {}: text follows a closing quote; the field begins in line {}: close its quote, and write two \
@@ -179,13 +188,24 @@ impl Read for CheckedQuotes {
 }
 
 /// Returns the error for a file that is not CSV.
-fn readable(error: csv::Error) -> anyhow::Error {
+fn readable(error: csv::Error, path: &Path) -> anyhow::Error {
     match error.kind() {
-        csv::ErrorKind::Utf8 { .. } => {
-            anyhow::anyhow!("is not UTF-8; convert the file, for example with iconv -f latin1 -t utf-8")
-        }
+        csv::ErrorKind::Utf8 { .. } => not_utf_8(path),
         _ => anyhow::Error::from(error).context("the file is not valid CSV"),
     }
+}
+
+/// Returns the error for a line that cannot be read.
+fn unreadable(error: std::io::Error, path: &Path) -> anyhow::Error {
+    match error.kind() {
+        std::io::ErrorKind::InvalidData => not_utf_8(path),
+        _ => error.into(),
+    }
+}
+
+fn not_utf_8(path: &Path) -> anyhow::Error {
+    let path = path.display();
+    anyhow!("{path} is not UTF-8; convert it, for example with iconv -f latin1 -t utf-8 {path}")
 }
 
 fn of_csv(header: &csv::StringRecord, record: &csv::StringRecord) -> anyhow::Result<Map<String, Value>> {
@@ -197,9 +217,29 @@ fn of_csv(header: &csv::StringRecord, record: &csv::StringRecord) -> anyhow::Res
 
 fn of_json(line: &str) -> anyhow::Result<Map<String, Value>> {
     match serde_json::from_str(line).context("is not a line of JSON")? {
-        Value::Object(fields) => Ok(fields),
+        Value::Object(fields) => trimmed(fields),
         _ => bail!("must be a JSON object"),
     }
+}
+
+/// Removes the spaces around the names of fields, as in the header of CSV and in the question.
+fn trimmed(fields: Map<String, Value>) -> anyhow::Result<Map<String, Value>> {
+    if fields.keys().all(|name| name.trim() == name) {
+        return Ok(fields);
+    }
+    let mut trimmed = Map::new();
+    for (name, value) in fields {
+        if trimmed.insert(name.trim().to_owned(), value).is_some() {
+            bail!("two fields are named {:?}; rename one of them", name.trim());
+        }
+    }
+    Ok(trimmed)
+}
+
+/// Returns the field with this name, or the field of an object in a field: `a.b`.
+fn nested<'f>(fields: &'f Map<String, Value>, name: &str) -> Option<&'f Value> {
+    let inner = |(at, _): (usize, &str)| nested(fields.get(&name[..at])?.as_object()?, &name[at + 1..]);
+    fields.get(name).or_else(|| name.match_indices('.').find_map(inner))
 }
 
 /// Returns the columns of all rows, in their order, without these.
@@ -229,19 +269,21 @@ pub(super) fn text_of(field: &Value) -> String {
 }
 
 impl Row {
+    /// Returns the field of a column; `None` without the column. `a.b` is the field b in the field a, unless a column has that
+    /// name.
+    pub(super) fn field(&self, column: &str) -> Option<&Value> {
+        nested(&self.fields, column.trim())
+    }
+
     /// Returns a field as text; `None` without the column.
     pub(super) fn text(&self, column: &str) -> Option<String> {
-        self.fields.get(column).map(text_of)
+        self.field(column).map(text_of)
     }
 
     /// Returns the error for a missing column, which lists the columns.
     pub(super) fn no_column(&self, column: &str) -> anyhow::Error {
         let columns: Vec<&str> = self.fields.keys().map(String::as_str).collect();
-        anyhow::anyhow!(
-            "row {} has no column {column:?}; its columns are {}",
-            self.number,
-            columns.join(", ")
-        )
+        anyhow!("row {} has no column {column:?}; its columns are {}", self.number, columns.join(", "))
     }
 }
 
@@ -297,6 +339,26 @@ mod tests {
         assert_eq!(rows.len(), 2);
         assert_eq!((text("id"), text("tags")), (Some("1".into()), Some("[\"x\"]".into())));
         assert_eq!((text("none"), text("other")), (Some(String::new()), None));
+    }
+
+    #[test]
+    fn names_are_trimmed_and_nested_fields_are_read() {
+        let row = rows(" id , text\n1, fine\n").remove(0).unwrap();
+        assert_eq!((row.text("id"), row.text(" text ")), (Some("1".into()), Some(" fine".into())));
+        let line = r#"{" id": 1, "a": {"b": {"c": "deep"}, "b.d": 2}, "a.e": "named", "x.y": {"z": 3}}"#;
+        let row = rows(line).remove(0).unwrap();
+        for (column, text) in [
+            ("id", "1"),
+            ("a.b.c", "deep"),
+            ("a.b.d", "2"),
+            ("a.e", "named"),
+            ("x.y.z", "3"),
+            ("a.b", "{\"c\":\"deep\"}"),
+        ] {
+            assert_eq!(row.text(column).as_deref(), Some(text), "{column}");
+        }
+        assert!(["b", "a.c", "a.", ".a", "a.b.c.d"].iter().all(|column| row.text(column).is_none()));
+        assert!(rows(r#"{"id": 1, "id ": 2}"#).remove(0).is_err());
     }
 
     #[test]

@@ -74,6 +74,11 @@ impl Template {
         })
     }
 
+    /// True if the row has no text in any of the columns that the question names.
+    pub(super) fn is_empty_for(&self, row: &Row) -> bool {
+        self.columns().all(|column| row.text(column).is_some_and(|text| text.trim().is_empty()))
+    }
+
     /// Returns the question of a row.
     pub(super) fn fill(&self, row: &Row) -> anyhow::Result<String> {
         let mut filled = String::new();

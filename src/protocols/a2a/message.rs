@@ -37,9 +37,10 @@ impl Sent<'_> {
         let data = prescribed.or_else(|| self.parts.iter().find_map(|part| object(part, self.dialect)));
         let mut mistakes = None;
         let (entry, content) = match (data, words(self.parts)) {
-            (Some(data), _) => {
+            (Some(mut data), _) => {
                 let begun = if known.is_empty() { None } else { skill_for(tools, Task::Start) };
                 let entry = named.or(begun).map_or_else(|| default_skill(tools, &data), Ok)?;
+                entry.read_texts(&mut data);
                 let unknown = entry.refuse_unknown(&others(&data), &[]);
                 let found = [misplaced(&data), unknown.err()].into_iter().flatten().reduce(Fault::and);
                 mistakes = found.map(|fault| (merged(known, &data), fault));

@@ -11,14 +11,15 @@ use ep_kernel::event::{MAX_EVENTS, Progress, ProgressSink};
 use ep_kernel::fault::{Fault, Kind};
 use ep_kernel::guard::{Admission, Credential, Guarded, Request};
 use ep_kernel::output::CallOutput;
-use ep_kernel::schema::is_empty;
+use ep_kernel::reading;
+use ep_kernel::schema::{JsonType, is_empty, read_text};
 use ep_kernel::tool::{Entry, Latency, Task};
 use futures::FutureExt;
 use futures::future::BoxFuture;
 use rmcp::RoleServer;
 use rmcp::model::{
     CallToolRequestParams, CallToolResponse, CallToolResult, ContentBlock, CreateTaskResult, ErrorCode,
-    ErrorData, JsonObject, ProtocolVersion, Tool,
+    ErrorData, JsonObject, ProtocolVersion,
 };
 use rmcp::service::RequestContext;
 use serde_json::{Value, json};
@@ -121,7 +122,7 @@ impl Handler {
         if let Some(arguments) = &source.arguments {
             params.arguments = Some(JsonObject::clone(arguments));
         }
-        let Some((entry, tool)) = self.catalogue().find(&params.name) else {
+        let Some(&(entry, ref tool)) = self.catalogue().find(&params.name) else {
             return Err(self.unknown_tool(&params.name));
         };
         if !source.toolset.allows(entry) {
@@ -134,7 +135,17 @@ impl Handler {
         let request_id = source.request.request_id;
         let mut arguments = params.arguments.clone().unwrap_or_default();
         let key = take_key(&mut arguments).or(source.idempotency_key);
-        let detailed = match read_arguments(entry, tool, &mut arguments) {
+        let listed = Arc::clone(&tool.input_schema);
+        let read = move |mut input: Value| {
+            let mut arguments = input.as_object_mut().map(std::mem::take).unwrap_or_default();
+            let detailed = read_arguments(entry, &listed, &mut arguments);
+            (arguments, detailed)
+        };
+        let (arguments, detailed) = match reading::read_value(Value::Object(arguments), read).await {
+            Ok(read) => read,
+            Err(fault) => return Ok(self.refusal(&fault, request_id, source.toolset).into()),
+        };
+        let detailed = match detailed {
             Ok(detailed) => detailed,
             Err(fault) => {
                 let call = Call { mistakes: Some(fault), ..Call::new(source.request.clone()) };
@@ -276,11 +287,12 @@ fn is_modern(context: &RequestContext<RoleServer>) -> bool {
     context.meta.protocol_version().is_some_and(modern)
 }
 
-/// Removes the arguments that the operation does not take and rejects unknown ones. Returns true if single votes are
-/// requested. One fault lists all errors.
-fn read_arguments(entry: &Entry, tool: &Tool, arguments: &mut JsonObject) -> Result<bool, Fault> {
+/// Reads arguments that are written as text, removes those that the operation does not take, and rejects unknown ones.
+/// Returns true if single votes are requested. One fault lists all errors.
+fn read_arguments(entry: &Entry, schema: &JsonObject, arguments: &mut JsonObject) -> Result<bool, Fault> {
+    entry.read_texts(arguments);
     let detailed = wants_detail(arguments);
-    let listed = tool.input_schema.get("properties");
+    let listed = schema.get("properties");
     let own: Vec<&str> = [INCLUDE, IDEMPOTENCY_KEY]
         .into_iter()
         .filter(|name| listed.is_some_and(|listed| listed.get(name).is_some()))
@@ -296,12 +308,12 @@ fn read_arguments(entry: &Entry, tool: &Tool, arguments: &mut JsonObject) -> Res
 /// True if single votes are requested.
 fn wants_detail(arguments: &mut JsonObject) -> Result<bool, Fault> {
     // The name of the argument before it became a list.
-    let earlier = match take_given(arguments, INCLUDE_DETAIL) {
+    let earlier = match take_given(arguments, INCLUDE_DETAIL, &[JsonType::Boolean]) {
         None => false,
         Some(Value::Bool(requested)) => requested,
         Some(_) => return Err(Fault::invalid(INCLUDE_DETAIL, "must be true or false")),
     };
-    let named = match take_given(arguments, INCLUDE) {
+    let named = match take_given(arguments, INCLUDE, &[JsonType::Array]) {
         None => Vec::new(),
         Some(Value::Array(named)) => named,
         Some(one) => vec![one],
@@ -312,13 +324,15 @@ fn wants_detail(arguments: &mut JsonObject) -> Result<bool, Fault> {
     }
 }
 
-/// Removes an argument and returns it, unless it is empty.
-fn take_given(arguments: &mut JsonObject, name: &str) -> Option<Value> {
-    arguments.remove(name).filter(|value| !is_empty(value))
+/// Removes an argument of one of these types and returns it, unless it is empty.
+fn take_given(arguments: &mut JsonObject, name: &str, types: &[JsonType]) -> Option<Value> {
+    let mut value = arguments.remove(name).filter(|value| !is_empty(value))?;
+    read_text(&mut value, types);
+    Some(value)
 }
 
 fn take_key(arguments: &mut JsonObject) -> Option<String> {
-    match take_given(arguments, IDEMPOTENCY_KEY)? {
+    match take_given(arguments, IDEMPOTENCY_KEY, &[])? {
         Value::String(key) => Some(key),
         // The key's own check rejects empty keys.
         _ => Some(String::new()),

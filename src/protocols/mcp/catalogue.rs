@@ -181,7 +181,7 @@ fn input(entry: &Entry, facts: &ServiceFacts, output: &JsonObject) -> JsonObject
             preset.insert("enum".into(), json!(facts.presets));
         }
         if output.get("properties").is_some_and(|members| members.get(DETAIL).is_some()) {
-            let detail = json!({ "type": "array", "items": { "enum": [DETAIL] }, "description": "Adds each model's vote." });
+            let detail = json!({ "type": "array", "items": { "type": "string", "enum": [DETAIL] }, "description": "Adds votes." });
             members.insert(INCLUDE.into(), detail);
         }
         if !entry.spec.effect.read_only() {

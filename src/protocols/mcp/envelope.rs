@@ -87,21 +87,31 @@ fn rpc_error(status: u16, id: &Value, code: i32, message: &str) -> Response<Body
     )
 }
 
-/// Adds the headers that the transport requires and plain HTTP clients omit. Returns true if the
-/// client accepts an event stream.
-pub(super) fn complete_headers(parts: &mut Parts) -> bool {
+/// The forms of response that a client accepts.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Accepted {
+    /// True for an event stream.
+    pub(super) streams: bool,
+    /// True for a JSON document.
+    pub(super) json: bool,
+}
+
+/// Adds the headers that the transport requires and plain HTTP clients omit. Returns the forms of response that the client
+/// accepts.
+pub(super) fn complete_headers(parts: &mut Parts) -> Accepted {
     let accepts: Vec<&str> =
         parts.headers.get_all(ACCEPT).iter().filter_map(|value| value.to_str().ok()).collect();
     let accepts = accepts.join(",");
     let anything = accepts.trim().is_empty() || accepts.contains("*/*");
     let streams = anything || accepts.contains("text/event-stream");
-    if anything || accepts.contains("application/json") || accepts.contains("application/*") {
+    let json = anything || accepts.contains("application/json") || accepts.contains("application/*");
+    if streams || json {
         parts.headers.insert(ACCEPT, HeaderValue::from_static("application/json, text/event-stream"));
     }
     if !parts.headers.contains_key(CONTENT_TYPE) {
         parts.headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
     }
-    streams
+    Accepted { streams, json }
 }
 
 /// Converts a plain-text error of the transport to a JSON-RPC error.

@@ -51,10 +51,10 @@ use crate::site::protocol;
 use crate::site::protocol::{Description, EVENTS, JSON, message_event, rpc_error, rpc_request, rpc_response};
 use crate::site::{ProtectedResource, Protocol, ProtocolRoute, Route, RouteKind};
 use call::RequestScope;
-use envelope::{ReceivedMessage, complete_headers, plain_errors_as_json};
+use envelope::{Accepted, ReceivedMessage, complete_headers, plain_errors_as_json};
 use handler::{Handler, Transport};
 use ongoing::Handover;
-use stream::{RepeatedRequest, ask, wants_progress};
+use stream::{RepeatedRequest, as_stream, ask, wants_progress};
 use toolset::{TOOLSETS, Toolset};
 
 pub use stdio::serve_stdio;
@@ -183,7 +183,8 @@ impl Endpoint {
         let ReceivedMessage { message, bytes, arguments } = received;
         // Checked before the transport, which would return a rejected tool call with status 200.
         admission.check_token(effect(self.tools, &message))?;
-        let (streams, was_replayed) = (complete_headers(&mut parts), Arc::new(OnceLock::new()));
+        let (Accepted { streams, json }, was_replayed) =
+            (complete_headers(&mut parts), Arc::new(OnceLock::new()));
         let handover = (streams && wants_progress(&message)).then(Handover::default);
         let scope = RequestScope {
             admission: admission.clone(),
@@ -206,6 +207,9 @@ impl Endpoint {
             answered = response;
         }
         let mut response = plain_errors_as_json(answered).await;
+        if !json {
+            response = as_stream(response).await;
+        }
         response.headers_mut().append(VARY, HeaderValue::from_static(toolset::HEADER));
         match was_replayed.get() {
             Some(true) => replayed(&mut response),

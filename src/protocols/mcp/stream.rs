@@ -6,7 +6,9 @@
 use std::sync::Arc;
 
 use axum::body::{Body, Bytes};
-use axum::http::header::{ACCEPT, CONTENT_TYPE, HOST, HeaderMap, HeaderName, HeaderValue, ORIGIN};
+use axum::http::header::{
+    ACCEPT, CONTENT_LENGTH, CONTENT_TYPE, HOST, HeaderMap, HeaderName, HeaderValue, ORIGIN,
+};
 use axum::http::request::Parts;
 use axum::http::{Request, Response};
 use axum::response::sse::Event;
@@ -112,6 +114,24 @@ impl RepeatedRequest {
 pub(super) async fn ask(service: &Service, request: Request<Body>) -> Response<Body> {
     // Boxed, because moving the future would copy several KiB.
     Box::pin(service.handle(request)).await.map(Body::new)
+}
+
+/// Returns the document of a success as an event stream with one event, for clients that accept nothing else
+/// (modelcontextprotocol/python-sdk#2349).
+pub(super) async fn as_stream(response: Response<Body>) -> Response<Body> {
+    let kind = response.headers().get(CONTENT_TYPE).map(HeaderValue::as_bytes).unwrap_or_default();
+    if !response.status().is_success() || !kind.starts_with(b"application/json") {
+        return response;
+    }
+    let (head, body) = response.into_parts();
+    let event = axum::body::to_bytes(body, MAX_RESPONSE).await.ok();
+    let event = event.and_then(|bytes| Some(Event::default().data(std::str::from_utf8(&bytes).ok()?)));
+    let mut streamed = event_stream(futures::stream::iter(event));
+    *streamed.status_mut() = head.status;
+    for (name, value) in head.headers.iter().filter(|(name, _)| *name != CONTENT_LENGTH) {
+        streamed.headers_mut().entry(name).or_insert_with(|| value.clone());
+    }
+    streamed
 }
 
 /// True if rmcp reads this header: headers of the transport and of the protocol.

@@ -67,6 +67,7 @@ static OPENAI: Protocol = Protocol {
         "poll-votes",
         "poll-confidence",
         "poll-termination",
+        "poll-notices",
         "poll-cost-usd",
     ],
     credential_hint: "; without an account, send the key free",

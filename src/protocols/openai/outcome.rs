@@ -9,6 +9,9 @@ use serde_json::{Value, json};
 
 use super::field::{Field, FieldKind, text_of};
 
+/// Maximum length of the header of notices.
+const MAX_NOTICES: usize = 1000;
+
 /// A field with the result of its poll.
 #[derive(Debug, Clone, Copy)]
 pub struct FieldResult<'a> {
@@ -187,6 +190,11 @@ impl FieldResult<'_> {
         }
         if let Some(reason) = poll.termination_reason {
             set("poll-termination", reason.as_str().to_owned());
+        }
+        let notices = poll.notices.join("; ");
+        if !notices.is_empty() {
+            let shown = |c: char| if matches!(c, ' '..='~') { c } else { '?' };
+            set("poll-notices", notices.chars().map(shown).take(MAX_NOTICES).collect());
         }
         if let Some(costs) = &poll.costs {
             let cost = costs.total_estimated_cost.0.to_string();

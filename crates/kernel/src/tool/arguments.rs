@@ -1,13 +1,13 @@
-//! The arguments of a call: empty ones, unknown ones, and the check of all.
+//! The arguments of a call: empty ones, unknown ones, those written as text, and the check of all.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 use serde_json::{Map, Value};
 
 use super::{Entry, Tool};
 use crate::ctx::Ctx;
 use crate::fault::Fault;
-use crate::schema;
+use crate::schema::{self, JsonType};
 
 /// Returns the names and the other accepted names of all arguments.
 pub(super) fn known<T: Tool>() -> HashSet<String> {
@@ -15,7 +15,33 @@ pub(super) fn known<T: Tool>() -> HashSet<String> {
     schema::names(&input).into_iter().chain(schema::aliases(&request)).map(str::to_owned).collect()
 }
 
+/// The types of the arguments that admit no text, by name.
+pub(super) type Typed = HashMap<String, Vec<JsonType>>;
+
+/// Returns the types of all arguments that admit no text.
+pub(super) fn typed<T: Tool>() -> Typed {
+    let (input, request) = (schema::input::<T::Input>(), super::request::<T>());
+    let fields = input.get("properties").and_then(Value::as_object).into_iter().flatten();
+    let types = fields.filter_map(|(name, field)| Some((name, schema::types_beside_text(field)?)));
+    let named = types.flat_map(|(name, types)| {
+        let names = std::iter::once(name.as_str()).chain(schema::aliases_of(&request, name));
+        names.map(|name| (name.to_owned(), types.clone())).collect::<Vec<_>>()
+    });
+    named.collect()
+}
+
 impl Entry {
+    /// Reads each argument that is the JSON of a wanted value, but written as text: `"[\"a\",\"b\"]"`, `"0.1"`, `"true"`.
+    /// Some agents send all arguments so (anthropics/claude-code#22394, QwenLM/qwen-code#379). `null` and `[]` stay texts,
+    /// because they would omit the argument.
+    pub fn read_texts(&self, input: &mut Map<String, Value>) {
+        for (name, value) in input {
+            if let Some(types) = self.typed.get().get(name) {
+                schema::read_text(value, types);
+            }
+        }
+    }
+
     /// Removes optional and unknown arguments with `null`, `""` or `[]`: see [`schema::drop_empty`]. Refuses `""` and
     /// `[]` in limits, which would be none; the fault also lists all other problems of the input.
     pub fn remove_empty(&self, input: &mut Value) -> Result<(), Fault> {

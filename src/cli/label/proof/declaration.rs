@@ -29,6 +29,9 @@ pub(super) struct Declaration {
     pub(super) panel_version: String,
     pub(super) on_tie: TieRule,
     pub(super) round: u32,
+    /// True if the models were asked about rows without a text, too.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub(super) asks_empty: bool,
     /// The risk of a wrong proof, shared by all rules.
     pub(super) risk: Fraction,
     pub(super) rules: Vec<Rule>,
@@ -107,6 +110,7 @@ impl Declaration {
             panel: self.panel.clone(),
             on_tie: self.on_tie,
             round: self.round,
+            asks_empty: self.asks_empty,
         }
     }
 

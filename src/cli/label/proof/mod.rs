@@ -110,6 +110,7 @@ impl<'r> Proof<'r> {
             panel_version: panel.to_owned(),
             on_tie: settings.on_tie,
             round: settings.round,
+            asks_empty: settings.asks_empty,
             risk: Fraction::FIVE_PERCENT,
             rules: arguments.rules(&settings.panel, run.models)?,
             gold: GoldSet { is_drawn: false, seed: arguments.rows.seed, rows },
