@@ -80,9 +80,22 @@ fn labelled(text: &str, matcher: &ChoiceMatcher<'_>) -> ChoiceSet {
     found
 }
 
-/// The tags around reasoning.
-const REASONING_TAGS: [(&str, &str); 3] =
-    [("<think>", "</think>"), ("<thinking>", "</thinking>"), ("<reasoning>", "</reasoning>")];
+/// The marks around reasoning, in any case: of most models, Gemma (`thought`), Seed, MiniMax, Mistral and Kimi.
+const REASONING_TAGS: [(&str, &str); 8] = [
+    ("<think>", "</think>"),
+    ("<thinking>", "</thinking>"),
+    ("<reasoning>", "</reasoning>"),
+    ("<thought>", "</thought>"),
+    ("<seed:think>", "</seed:think>"),
+    ("<mm:think>", "</mm:think>"),
+    ("[THINK]", "[/THINK]"),
+    ("◁think▷", "◁/think▷"),
+];
+
+/// True if a text begins with this tag, in any case.
+fn begins_with(text: &str, tag: &str) -> bool {
+    text.get(..tag.len()).is_some_and(|start| start.eq_ignore_ascii_case(tag))
+}
 
 /// Removes the model's reasoning from a text. The opening tag may be missing because of the chat template.
 /// The closing tag is missing if the response was cut off.
@@ -91,17 +104,23 @@ pub(crate) fn without_reasoning(text: &str) -> Cow<'_, str> {
     // The expected closing tag, and the start of the text after the last tag.
     let (mut reasoning, mut from, mut seen): (Option<&str>, usize, bool) = (None, 0, false);
     // Most of these signs begin no tag.
-    let begins_tag = |&(_, pair): &(usize, &[u8])| matches!(pair, [b'<', b'/' | b't' | b'r']);
+    let begins_tag = |&(_, pair): &(usize, &[u8])| match pair {
+        [b'<', next] => matches!(next.to_ascii_lowercase(), b'/' | b't' | b'r' | b's' | b'm'),
+        [b'[', next] => matches!(next.to_ascii_lowercase(), b'/' | b't'),
+        // The first bytes of `◁`.
+        [0xE2, 0x97] => true,
+        _ => false,
+    };
     for (at, _) in text.as_bytes().windows(2).enumerate().filter(begins_tag) {
         let rest = &text[at..];
         let tag =
-            REASONING_TAGS.iter().find(|(open, close)| rest.starts_with(open) || rest.starts_with(close));
+            REASONING_TAGS.iter().find(|(open, close)| begins_with(rest, open) || begins_with(rest, close));
         let Some((open, close)) = tag else { continue };
         match reasoning {
             // Reasoning ends only at its own closing tag.
-            Some(expected) if rest.starts_with(expected) => (reasoning, from) = (None, at + close.len()),
+            Some(expected) if begins_with(rest, expected) => (reasoning, from) = (None, at + close.len()),
             Some(_) => {}
-            None if rest.starts_with(open) => {
+            None if begins_with(rest, open) => {
                 visible.push_str(&text[from..at]);
                 reasoning = Some(close);
             }
@@ -162,6 +181,20 @@ mod tests {
         }
         let long = format!("{}\nAnswer: Mars", "Earth is blue. ".repeat(1000));
         assert_eq!(vote(&long), Some(1), "the end of a long response decides");
+    }
+
+    #[test]
+    fn reasoning_of_every_family_is_no_vote() {
+        for (open, close) in REASONING_TAGS {
+            for (open, close) in
+                [(open.to_owned(), close.to_owned()), (open.to_uppercase(), close.to_lowercase())]
+            {
+                assert_eq!(vote(&format!("{open}Earth? Venus? Earth it is.{close} Mars")), Some(1), "{open}");
+                assert_eq!(vote(&format!("Earth it is.{close}\nMars")), Some(1), "{close}");
+                assert_eq!(vote(&format!("{open}Earth is blue, and so")), None, "{open}");
+            }
+        }
+        assert_eq!(vote("[Mars] ◁"), Some(1), "other brackets are none");
     }
 
     #[test]
