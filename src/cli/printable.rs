@@ -4,6 +4,7 @@
 use std::borrow::Cow;
 use std::fmt::Write;
 
+use ep_polling::text::is_direction_mark;
 use serde_json::Value;
 
 /// Escapes control characters as in JSON, except line breaks and tabs.
@@ -37,8 +38,7 @@ pub(super) fn printable_value(value: &Value) -> Value {
 
 /// True for control characters and characters that change the text direction (UAX #9).
 fn is_unsafe(c: char) -> bool {
-    (c.is_control() && !matches!(c, '\n' | '\t'))
-        || matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+    (c.is_control() && !matches!(c, '\n' | '\t')) || is_direction_mark(c)
 }
 
 #[cfg(test)]

@@ -92,14 +92,23 @@ async fn clients_of_mcp_that_accept_event_streams_alone_are_served() {
         let body = json!({ "jsonrpc": "2.0", "id": 7, "method": method, "params": params });
         let headers = [(ACCEPT.as_str(), "text/event-stream"), ("mcp-protocol-version", "2025-06-18")];
         let reply = client.post_with("/api/mcp", &body, &headers).await;
-        assert_eq!(
-            (reply.status, reply.header(CONTENT_TYPE.as_str())),
-            (200.try_into().unwrap(), "text/event-stream")
-        );
+        assert_eq!((reply.status, reply.header(CONTENT_TYPE.as_str())), (200, "text/event-stream"));
         let data = reply.text.lines().find_map(|line| line.strip_prefix("data: ")).unwrap();
         let message: Value = serde_json::from_str(data).unwrap();
         assert!(message["id"] == 7 && message["result"].is_object(), "{message}");
     }
+}
+
+/// The form of a response changes nothing about the limits.
+#[tokio::test]
+async fn event_streams_of_mcp_count_against_the_allowance() {
+    let service = Setup::demo().with("EP_RATE_LIMIT_PER_MINUTE", "1").boot().await;
+    let client = service.user().await;
+    let body = json!({ "jsonrpc": "2.0", "id": 7, "method": "tools/list", "params": {} });
+    let headers = [(ACCEPT.as_str(), "text/event-stream")];
+    let first = client.post_with("/api/mcp", &body, &headers).await;
+    assert_eq!((first.status, first.header(CONTENT_TYPE.as_str())), (200, "text/event-stream"));
+    client.post_with("/api/mcp", &body, &headers).await.rpc_refused(429);
 }
 
 /// Returns the places of a schema that some clients refuse.

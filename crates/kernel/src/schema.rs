@@ -270,10 +270,10 @@ fn plain(schema: &mut Schema) {
             schema.insert("type".into(), "string".into());
             schema.insert("enum".into(), words);
         } else if !branches.iter().all(|branch| only_required(branch).is_some()) {
+            // Where each branch requires another field, the descriptions say so, and the operation refuses both or none.
+            // Anthropic's API refuses every request with such a schema (anthropics/claude-code#45106).
             schema.insert("oneOf".into(), Value::Array(branches));
         }
-        // Else each branch requires another field. Anthropic's API refuses such a schema (anthropics/claude-code#45106), the
-        // descriptions say it, and the operation refuses both fields or none by name.
     }
 }
 

@@ -7,16 +7,18 @@
 use std::iter::Peekable;
 use std::str::CharIndices;
 
+use crate::text::is_direction_mark;
+
 /// A converted text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Converted {
     /// The text.
     pub(crate) text: String,
-    /// What was converted.
+    /// Its conversions, for a notice.
     pub(crate) conversions: Conversions,
 }
 
-/// What was converted in a text.
+/// Kinds of conversions in a text.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct Conversions {
     breaks: bool,
@@ -36,15 +38,6 @@ impl Conversions {
             parts.into_iter().filter(|(is_done, _)| *is_done).map(|(_, said)| said).collect();
         (!said.is_empty()).then(|| format!("in the question, {}", said.join("; ")))
     }
-}
-
-/// True if a text has marks of direction (Unicode Standard Annex #9, sections 2.1 to 2.5).
-pub fn has_marks(text: &str) -> bool {
-    text.contains(is_mark)
-}
-
-const fn is_mark(c: char) -> bool {
-    matches!(c, '\u{202A}'..='\u{202E}' | '\u{2066}'..='\u{2069}')
 }
 
 /// Converts a text.
@@ -71,7 +64,7 @@ pub(crate) fn convert(text: &str) -> Converted {
                 open.close(&mut converted);
                 converted.push('\n');
             }
-            _ if is_mark(c) => {
+            _ if is_direction_mark(c) => {
                 conversions.directions = true;
                 open.mark(c, &mut converted);
             }
@@ -105,12 +98,14 @@ fn sequence(text: &str) -> Option<usize> {
             let last = chars.find(|(_, c)| !matches!(c, '\u{20}'..='\u{3F}'))?;
             matches!(last.1, '\u{40}'..='\u{7E}').then(|| end(last))
         }
-        // Strings of commands, which a string terminator ends; BEL ends them on most terminals.
+        // Strings of commands, which a string terminator ends; BEL ends them on most terminals. They have no other control
+        // character, so that the next sequence is not searched for the end of this one.
         'P' | 'X' | ']' | '^' | '_' => {
-            let last = chars.find(|(_, c)| matches!(c, '\u{7}' | '\u{1B}' | '\u{9C}'))?;
+            let last = chars.find(|(_, c)| c.is_control() && !matches!(c, '\u{8}'..='\u{D}'))?;
             match last.1 {
+                '\u{7}' | '\u{9C}' => Some(end(last)),
                 '\u{1B}' => chars.next().filter(|(_, c)| *c == '\\').map(end),
-                _ => Some(end(last)),
+                _ => None,
             }
         }
         '\u{20}'..='\u{2F}' => {
@@ -188,6 +183,7 @@ mod tests {
             ("a\u{1B}7b\u{1B}=c\u{1B}Pq#0\u{1B}\\d", "abcd"),
             // Sequences without an end stay, and are refused as control characters.
             ("\u{1B}]0;title and all the rest", "\u{1B}]0;title and all the rest"),
+            ("\u{9D}0;one\u{9D}0;two\u{9C}", "\u{9D}0;one"),
             ("\u{1B}[31", "\u{1B}[31"),
             ("\u{1B}[3ä", "\u{1B}[3ä"),
             ("\u{1B}", "\u{1B}"),

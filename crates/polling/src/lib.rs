@@ -11,7 +11,7 @@ pub mod counted;
 pub mod dispatch;
 pub mod explainers;
 pub mod explanation;
-pub mod foreign_text;
+mod foreign_text;
 pub mod model_counts;
 pub mod money;
 pub mod no_answer;

@@ -18,7 +18,7 @@ pub const FREE_MAX_CHARS: usize = 1000;
 #[serde(try_from = "String", into = "String")]
 pub struct QuestionText<const MIN: usize, const MAX: usize> {
     text: String,
-    /// What was converted in it.
+    /// Its conversions, for a notice.
     conversions: Conversions,
 }
 

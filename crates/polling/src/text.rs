@@ -86,10 +86,15 @@ pub fn single_line(text: &str) -> String {
 
 fn is_forbidden(c: char, lines: Lines) -> bool {
     let allowed_break = lines != Lines::One && matches!(c, '\n' | '\r' | '\t');
-    let reversing = lines != Lines::Foreign && matches!(c, '\u{202A}'..='\u{202E}' | '\u{2066}'..='\u{2069}');
+    let reversing = lines != Lines::Foreign && is_direction_mark(c);
     (c.is_control() && !allowed_break)
         || reversing
         || matches!(c, '\u{2028}' | '\u{2029}' | '\u{FFFE}' | '\u{FFFF}')
+}
+
+/// True for embeddings, overrides and isolates, and for their ends (Unicode Standard Annex #9, sections 2.1 to 2.5).
+pub const fn is_direction_mark(c: char) -> bool {
+    matches!(c, '\u{202A}'..='\u{202E}' | '\u{2066}'..='\u{2069}')
 }
 
 /// Returns the first character that can encode text hidden from readers: a tag outside the flag of a

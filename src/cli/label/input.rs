@@ -51,13 +51,15 @@ pub(super) fn separated(
     mut input: Box<dyn BufRead + Send>,
     path: &Path,
 ) -> anyhow::Result<(u8, Box<dyn BufRead + Send>)> {
-    let mut header = Vec::new();
+    let (mut header, mut quotes) = (Vec::new(), 0);
     loop {
+        let begun = header.len();
         let room = MAX_HEADER.saturating_sub(header.len()) as u64;
         let length = (&mut input).take(room).read_until(b'\n', &mut header);
         let length = length.with_context(|| format!("cannot read {}", path.display()))?;
+        quotes += occurrences(&header[begun..], b'"');
         // A line break in quotes does not end the header.
-        if length == 0 || occurrences(&header, b'"').is_multiple_of(2) {
+        if length == 0 || quotes.is_multiple_of(2) {
             break;
         }
     }

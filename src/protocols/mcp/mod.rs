@@ -207,9 +207,6 @@ impl Endpoint {
             answered = response;
         }
         let mut response = plain_errors_as_json(answered).await;
-        if !json {
-            response = as_stream(response).await;
-        }
         response.headers_mut().append(VARY, HeaderValue::from_static(toolset::HEADER));
         match was_replayed.get() {
             Some(true) => replayed(&mut response),
@@ -217,7 +214,7 @@ impl Endpoint {
             None if !is_stream(&response) => admission.check_allowance()?,
             Some(false) | None => {}
         }
-        Ok(response)
+        Ok(if json { response } else { as_stream(response).await })
     }
 }
 

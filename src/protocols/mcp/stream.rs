@@ -123,15 +123,13 @@ pub(super) async fn as_stream(response: Response<Body>) -> Response<Body> {
     if !response.status().is_success() || !kind.starts_with(b"application/json") {
         return response;
     }
-    let (head, body) = response.into_parts();
+    let (mut head, body) = response.into_parts();
     let event = axum::body::to_bytes(body, MAX_RESPONSE).await.ok();
     let event = event.and_then(|bytes| Some(Event::default().data(std::str::from_utf8(&bytes).ok()?)));
-    let mut streamed = event_stream(futures::stream::iter(event));
-    *streamed.status_mut() = head.status;
-    for (name, value) in head.headers.iter().filter(|(name, _)| *name != CONTENT_LENGTH) {
-        streamed.headers_mut().entry(name).or_insert_with(|| value.clone());
-    }
-    streamed
+    let (stream, body) = event_stream(futures::stream::iter(event)).into_parts();
+    head.headers.remove(CONTENT_LENGTH);
+    head.headers.extend(stream.headers);
+    Response::from_parts(head, body)
 }
 
 /// True if rmcp reads this header: headers of the transport and of the protocol.

@@ -1,6 +1,6 @@
 //! Sentences about a running poll, and options as the pages quote them.
 
-use ep_polling::foreign_text::has_marks;
+use ep_polling::text::is_direction_mark;
 use ep_share_image::has_rtl;
 use ep_tools::polls::sentences::{EndedPoll, number};
 use ep_tools::polls::summary::Status;
@@ -39,7 +39,11 @@ pub(crate) fn progress(poll: &PollResult) -> String {
 /// Isolates the text direction of a text that reads from right to left in part, or that has marks of direction (Unicode Annex
 /// 9, isolates). All other texts stay as they are.
 pub(crate) fn isolated(text: &str) -> String {
-    if has_rtl(text) || has_marks(text) { format!("\u{2068}{text}\u{2069}") } else { text.to_owned() }
+    if has_rtl(text) || text.contains(is_direction_mark) {
+        format!("\u{2068}{text}\u{2069}")
+    } else {
+        text.to_owned()
+    }
 }
 
 /// Quotes an option and isolates its text direction (Unicode Annex 9, isolates).

@@ -17,6 +17,7 @@ use crate::batch_id::BatchId;
 use crate::key_terms::KeyScope;
 use ep_polling::money::MicroUsd;
 use ep_polling::poll_id::PollId;
+use ep_polling::text::is_direction_mark;
 use serde::{Deserialize, Serialize};
 
 pub use kind::{ADD_FUNDS, Kind, OperationKind, Recovery, Row};
@@ -315,7 +316,7 @@ pub fn shown(text: &str, most: usize) -> String {
 
 /// Returns true for control characters and characters that change the text direction (UAX #9).
 fn changes_display(c: char) -> bool {
-    c.is_control() || matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+    c.is_control() || is_direction_mark(c)
 }
 
 impl From<&Fault> for StoredFault {

@@ -1,13 +1,13 @@
 //! The arguments of a call: empty ones, unknown ones, those written as text, and the check of all.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashSet;
 
 use serde_json::{Map, Value};
 
 use super::{Entry, Tool};
 use crate::ctx::Ctx;
 use crate::fault::Fault;
-use crate::schema::{self, JsonType};
+use crate::schema;
 
 /// Returns the names and the other accepted names of all arguments.
 pub(super) fn known<T: Tool>() -> HashSet<String> {
@@ -15,31 +15,24 @@ pub(super) fn known<T: Tool>() -> HashSet<String> {
     schema::names(&input).into_iter().chain(schema::aliases(&request)).map(str::to_owned).collect()
 }
 
-/// The types of the arguments that admit no text, by name.
-pub(super) type Typed = HashMap<String, Vec<JsonType>>;
-
-/// Returns the types of all arguments that admit no text.
-pub(super) fn typed<T: Tool>() -> Typed {
-    let (input, request) = (schema::input::<T::Input>(), super::request::<T>());
-    let fields = input.get("properties").and_then(Value::as_object).into_iter().flatten();
-    let types = fields.filter_map(|(name, field)| Some((name, schema::types_beside_text(field)?)));
-    let named = types.flat_map(|(name, types)| {
-        let names = std::iter::once(name.as_str()).chain(schema::aliases_of(&request, name));
-        names.map(|name| (name.to_owned(), types.clone())).collect::<Vec<_>>()
-    });
-    named.collect()
-}
-
 impl Entry {
     /// Reads each argument that is the JSON of a wanted value, but written as text: `"[\"a\",\"b\"]"`, `"0.1"`, `"true"`.
     /// Some agents send all arguments so (anthropics/claude-code#22394, QwenLM/qwen-code#379). `null` and `[]` stay texts,
     /// because they would omit the argument.
     pub fn read_texts(&self, input: &mut Map<String, Value>) {
-        for (name, value) in input {
-            if let Some(types) = self.typed.get().get(name) {
-                schema::read_text(value, types);
+        for (name, value) in input.iter_mut().filter(|(_, value)| value.is_string()) {
+            if let Some(types) = self.field(name).and_then(schema::types_beside_text) {
+                schema::read_text(value, &types);
             }
         }
+    }
+
+    /// Returns the schema of the argument with this name or other accepted name.
+    fn field(&self, name: &str) -> Option<&Value> {
+        let is_named =
+            |own: &&str| *own == name || schema::aliases_of(self.request(), own).any(|alias| alias == name);
+        let own = schema::names(self.input()).into_iter().find(is_named)?;
+        self.input().get("properties")?.get(own)
     }
 
     /// Removes optional and unknown arguments with `null`, `""` or `[]`: see [`schema::drop_empty`]. Refuses `""` and
