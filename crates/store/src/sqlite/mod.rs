@@ -9,7 +9,7 @@ mod writer;
 
 use std::path::Path;
 use std::sync::{Arc, Mutex};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use ep_kernel::ports::{DatabaseSize, Epoch, FreePages, IntegrityCheck, StoreError};
 use ep_polling::ballot::Ballot;
@@ -34,6 +34,12 @@ use writer::Writer;
 
 /// The time to wait for another process that writes to the same file, such as an operator's command.
 const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
+
+/// The pause between two attempts to open a file to which another connection writes.
+const BUSY_PAUSE: Duration = Duration::from_millis(20);
+
+/// The result code `SQLITE_BUSY`.
+const BUSY: &str = "5";
 
 const TOUCH_KEY: &str = "UPDATE api_keys SET last_used_at = $2 \
      WHERE id = $1 AND (last_used_at IS NULL OR last_used_at < $2)";
@@ -71,16 +77,15 @@ impl Sqlite {
         file::restrict_access(file).map_err(|error| ConnectError::file(file, error.into()))?;
         // A migration can need as much temporary storage as the database, so its temporary files are beside the database.
         let folder = file.parent().unwrap_or(Path::new("")).display().to_string().replace('\'', "''");
-        let mut migrating = SqliteConnectOptions::new()
+        let migration_options = SqliteConnectOptions::new()
             .filename(file)
             .pragma("temp_store_directory", format!("'{folder}'"))
             .busy_timeout(busy_timeout)
             .foreign_keys(true)
             .create_if_missing(true)
-            .journal_mode(SqliteJournalMode::Wal)
-            .connect()
-            .await
-            .map_err(|error| ConnectError::file(file, error))?;
+            .journal_mode(SqliteJournalMode::Wal);
+        let connected = connect_when_free(&migration_options, busy_timeout).await;
+        let mut migrating = connected.map_err(|error| ConnectError::file(file, error))?;
         migrate(&mut migrating).await?;
         let path = file.to_owned();
         let opened = blocking(move || {
@@ -128,6 +133,26 @@ pub(crate) fn is_in_use(file: Option<&Path>) -> Result<bool, ConnectError> {
         // Opening the file then fails with a message.
         Err(error) if error.kind() == std::io::ErrorKind::NotADirectory => Ok(false),
         Err(error) => Err(ConnectError::file(file, error.into())),
+    }
+}
+
+/// Connects, and tries again while another connection writes to the file.
+///
+/// SQLite does not wait when a change to write-ahead logging meets a writer, because each would wait for the other.
+async fn connect_when_free(
+    options: &SqliteConnectOptions,
+    limit: Duration,
+) -> sqlx::Result<sqlx::SqliteConnection> {
+    let deadline = Instant::now() + limit;
+    loop {
+        match options.connect().await {
+            Err(sqlx::Error::Database(error))
+                if error.code().as_deref() == Some(BUSY) && Instant::now() < deadline =>
+            {
+                tokio::time::sleep(BUSY_PAUSE).await;
+            }
+            connected => return connected,
+        }
     }
 }
 

@@ -1,6 +1,10 @@
 //! Opening databases, and the error messages of failures.
 
+use std::time::Duration;
+
 use ep_store::{ConnectError, DatabaseUrl, StoreOptions, testing};
+use sqlx::ConnectOptions;
+use sqlx::sqlite::SqliteConnectOptions;
 
 use crate::test_database::{SETTLED_WITHIN, TestDatabase, connect, tamper};
 
@@ -59,6 +63,22 @@ async fn several_processes_may_start_at_once() {
             store.close().await;
         }
     }
+}
+
+#[tokio::test]
+async fn a_file_that_another_process_creates_is_awaited() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("ep.db");
+    let create = SqliteConnectOptions::new().filename(&file).create_if_missing(true);
+    let mut creator = create.connect().await.unwrap();
+    sqlx::raw_sql("BEGIN IMMEDIATE").execute(&mut creator).await.unwrap();
+    let url = format!("sqlite://{}", file.display());
+    let create_later = async {
+        tokio::time::sleep(Duration::from_millis(100)).await;
+        sqlx::raw_sql("COMMIT").execute(&mut creator).await.unwrap();
+    };
+    let (store, ()) = tokio::join!(connect(&url), create_later);
+    store.close().await;
 }
 
 #[tokio::test]
