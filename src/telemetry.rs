@@ -116,6 +116,11 @@ fn describe() {
     counter!("ep_upstream_calls_total", "Requests to the upstream, by upstream and result");
     histogram!("ep_upstream_latency_seconds", Unit::Seconds, "Time per request to the upstream");
     counter!("ep_upstream_rungs_total", "Model responses, by upstream and fallback level of the request");
+    counter!(
+        "ep_upstream_second_requests_total",
+        "Votes asked for again, by upstream and the reason for which they would be missing"
+    );
+    counter!("ep_upstream_pauses_total", "Pauses before a request is sent again, by upstream and cause");
     counter!("ep_notifications_total", "Attempts to deliver webhook notifications, by outcome");
     counter!("ep_agent_pushes_total", "Attempts to deliver A2A push notifications, by outcome");
     gauge!("ep_connections", "Open connections");

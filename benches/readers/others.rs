@@ -119,5 +119,5 @@ fn models(text: &str) {
 }
 
 fn response(text: &str) {
-    std::hint::black_box(vote(text.as_bytes(), &OPTIONS, ChoiceForm::Text));
+    std::hint::black_box(vote(text.as_bytes(), "Which?", &OPTIONS, ChoiceForm::Text));
 }

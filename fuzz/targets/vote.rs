@@ -10,12 +10,12 @@ const OPTIONS: [&str; 4] = ["Earth", "Mars", "Earthrise now", "No"];
 
 fuzz_target!(|body: &[u8]| {
     for form in [ChoiceForm::Text, ChoiceForm::Letter] {
-        let vote = readers::vote(body, &OPTIONS, form);
+        let vote = readers::vote(body, "Which planet?", &OPTIONS, form);
         // The order of the options does not affect a vote by text.
         if form == ChoiceForm::Text {
             let mut reversed = OPTIONS;
             reversed.reverse();
-            let again = readers::vote(body, &reversed, form);
+            let again = readers::vote(body, "Which planet?", &reversed, form);
             assert_eq!(vote.map(|option| OPTIONS[option]), again.map(|option| reversed[option]));
         }
     }

@@ -457,6 +457,13 @@ async fn metrics_are_described_and_exist_from_the_start() {
     for rung in ["required", "object", "auto", "json_schema", "prose"] {
         zero.push(format!("ep_upstream_rungs_total{{upstream=\"{upstream_label}\",rung=\"{rung}\"}} 0"));
     }
+    for reason in ["truncated", "conflicting", "unparsable", "rejected"] {
+        let labels = format!("upstream=\"{upstream_label}\",reason=\"{reason}\"");
+        zero.push(format!("ep_upstream_second_requests_total{{{labels}}} 0"));
+    }
+    for cause in ["named", "busy", "failed"] {
+        zero.push(format!("ep_upstream_pauses_total{{upstream=\"{upstream_label}\",cause=\"{cause}\"}} 0"));
+    }
     for outcome in ["delivered", "again", "failed"] {
         zero.push(format!("ep_notifications_total{{outcome=\"{outcome}\"}} 0"));
         zero.push(format!("ep_agent_pushes_total{{outcome=\"{outcome}\"}} 0"));

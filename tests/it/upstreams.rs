@@ -31,7 +31,7 @@ async fn failures_have_reasons_and_cost_an_estimate_at_most() {
         (Action::Hang, "timeout", true),
         (Action::HalfOpen, "timeout", true),
         (Action::Status(402, body.clone()), "rejected", false),
-        (Action::Status(503, body.clone()), "upstream_error", false),
+        (Action::Status(500, body.clone()), "upstream_error", false),
         (Action::TopLevelError(json!({ "code": 502, "message": "provider down" })), "upstream_error", false),
         (
             Action::Message(json!({ "role": "assistant", "content": null, "refusal": "No." }), "stop"),

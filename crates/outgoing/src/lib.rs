@@ -2,6 +2,7 @@
 //! named by callers, which must be public.
 
 mod clients;
+mod decoding;
 mod node;
 mod responses;
 mod targets;
@@ -10,6 +11,6 @@ mod webhooks;
 
 pub use clients::{HttpClients, client_builder};
 pub use node::{Node, NodeError, quantity};
-pub use responses::{ResponseError, read};
+pub use responses::{ResponseError, read, read_decoded};
 pub use targets::{PublicTargets, TargetError};
 pub use webhooks::HttpWebhooks;

@@ -1,6 +1,9 @@
 //! Reads responses of other servers, up to a maximum length.
 
 use reqwest::Response;
+use reqwest::header::CONTENT_ENCODING;
+
+use crate::decoding::{DecodingError, decoded};
 
 /// The error of reading a response.
 #[derive(Debug, thiserror::Error)]
@@ -11,6 +14,9 @@ pub enum ResponseError {
     /// The response is too long.
     #[error("the server's response is longer than {0} bytes")]
     TooLong(usize),
+    /// The response is compressed in an unknown way, or damaged.
+    #[error("the server's response is compressed, and could not be decompressed")]
+    Encoding,
 }
 
 impl ResponseError {
@@ -30,4 +36,15 @@ pub async fn read(mut response: Response, most: usize) -> Result<Vec<u8>, Respon
         }
     }
     Ok(body)
+}
+
+/// Reads a body of at most `most` bytes, before and after it is decompressed.
+pub async fn read_decoded(response: Response, most: usize) -> Result<Vec<u8>, ResponseError> {
+    let encodings = response.headers().get_all(CONTENT_ENCODING).iter();
+    let encodings = encodings.filter_map(|value| value.to_str().ok()).collect::<Vec<_>>().join(",");
+    let body = read(response, most).await?;
+    decoded(&encodings, body, most).map_err(|error| match error {
+        DecodingError::TooLong => ResponseError::TooLong(most),
+        DecodingError::Unreadable => ResponseError::Encoding,
+    })
 }

@@ -64,6 +64,7 @@ const MIGRATIONS: &[MigrationFile] = &[
     step!(43, "0043", "chunks_of_files"),
     step!(45, "0045", "lists"),
     step!(46, "0046", "tasks_without_work"),
+    step!(47, "0047", "needs_of_models"),
 ];
 
 pub(crate) fn sqlite() -> Migrator {

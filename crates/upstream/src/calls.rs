@@ -2,6 +2,7 @@
 //! same for models that chat and for decision models.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use ep_kernel::log_limit::LogLimit;
@@ -12,15 +13,28 @@ use secrecy::{ExposeSecret, SecretString};
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
+use crate::availability::Availability;
 use crate::chat::cost::VoteCost;
-use crate::chat::error::{Failure, UpstreamError, public_text};
+use crate::chat::error::{Failure, UpstreamError, Wait};
+use crate::chat::public_text::public_text;
 use crate::chat::response::Usage;
 use crate::endpoint::Route;
 use crate::rate_limit::RateLimits;
 use crate::transport::{RawResponse, Transport, TransportError};
 
-/// Maximum number of waits for a busy upstream, per vote.
+/// Maximum number of waits after failures other than a busy upstream, per vote.
 const MAX_WAITS: u32 = 2;
+/// The first pause before a request is sent again. Each further one is twice as long, up to sixteen times.
+const FIRST_PAUSE: Duration = Duration::from_millis(250);
+/// The pause between two looks at an upstream that answers nobody.
+const LOOK: Duration = Duration::from_millis(200);
+
+/// The counters of second requests and of pauses, and the values of their labels.
+pub(crate) const SECOND_REQUESTS: &str = "ep_upstream_second_requests_total";
+pub(crate) const SECOND_REQUEST_REASONS: [Reason; 4] =
+    [Reason::Truncated, Reason::Conflicting, Reason::Unparsable, Reason::Rejected];
+pub(crate) const PAUSES: &str = "ep_upstream_pauses_total";
+pub(crate) const PAUSE_CAUSES: [&str; 3] = ["named", "busy", "failed"];
 
 /// Longer than any call. It limits times, so that their sums cannot overflow.
 pub(crate) const MAX_DURATION: Duration = Duration::from_hours(24);
@@ -29,6 +43,9 @@ pub(crate) const MAX_DURATION: Duration = Duration::from_hours(24);
 pub(crate) struct Caller {
     pub(crate) transport: Transport,
     pub(crate) limits: RateLimits,
+    pub(crate) availability: Availability,
+    /// A response said that the upstream no longer has a model of its list.
+    pub(crate) list_is_outdated: AtomicBool,
     /// The API key, which no message may contain.
     pub(crate) secret: Option<SecretString>,
     pub(crate) model_timeout: Duration,
@@ -60,6 +77,8 @@ pub(crate) struct Calls<'v> {
     paid_responses: u32,
     requests: u32,
     waits: u32,
+    /// The time from which on a busy upstream is awaited.
+    busy_since: Option<Instant>,
     reconnected: bool,
     answered_by: Option<String>,
 }
@@ -76,6 +95,7 @@ impl<'v> Calls<'v> {
             paid_responses: 0,
             requests: 0,
             waits: 0,
+            busy_since: None,
             reconnected: false,
             answered_by: None,
         }
@@ -120,6 +140,7 @@ impl<'v> Calls<'v> {
                 return Err(NoVote::new(Reason::RateLimited, text));
             }
         }
+        self.wait_for_an_answer().await?;
         let now = Instant::now();
         let model_timeout = self.caller.model_timeout.min(MAX_DURATION);
         let deadline = *self.model_deadline.get_or_insert(self.poll_deadline.min(now + model_timeout));
@@ -128,6 +149,25 @@ impl<'v> Calls<'v> {
         }
         self.requests += 1;
         Ok(deadline)
+    }
+
+    /// Waits while the upstream answers nobody, and another request tests it.
+    async fn wait_for_an_answer(&mut self) -> Result<(), NoVote> {
+        while !self.caller.availability.admits() {
+            let since = *self.busy_since.get_or_insert_with(Instant::now);
+            if self.caller.availability.patience(since).is_zero() || Instant::now() + LOOK >= self.deadline()
+            {
+                return Err(NoVote::new(
+                    Reason::UpstreamError,
+                    "the upstream is busy and answers no request",
+                ));
+            }
+            tokio::select! {
+                () = tokio::time::sleep(LOOK) => {}
+                () = self.dropped.cancelled() => return Err(cancelled_vote()),
+            }
+        }
+        Ok(())
     }
 
     /// Sends a request by its deadline.
@@ -179,11 +219,23 @@ impl<'v> Calls<'v> {
     ) {
         self.cost.add_response(response.cost, usage);
         self.paid_responses += 1;
+        self.caller.availability.note_answer();
         let upstream = Arc::clone(self.caller.transport.label());
         metrics::counter!("ep_upstream_rungs_total", "upstream" => upstream, "rung" => form).increment(1);
         self.answered_by = model
             .filter(|model| *model != self.member.model.as_str())
             .map(|model| model.chars().filter(|c| !c.is_control()).take(120).collect());
+    }
+
+    /// Counts a second request, by the reason for which the vote would be missing without it.
+    pub(crate) fn count_second_request(&self, reason: Reason) {
+        let upstream = Arc::clone(self.caller.transport.label());
+        metrics::counter!(SECOND_REQUESTS, "upstream" => upstream, "reason" => reason.as_str()).increment(1);
+    }
+
+    fn count_pause(&self, cause: &'static str) {
+        let upstream = Arc::clone(self.caller.transport.label());
+        metrics::counter!(PAUSES, "upstream" => upstream, "cause" => cause).increment(1);
     }
 
     /// Counts a response of unknown cost that may be charged.
@@ -206,16 +258,42 @@ impl<'v> Calls<'v> {
         }
     }
 
-    /// Sleeps for the requested or default time plus jitter, so that calls do not return all at once. Fails
-    /// if that would take too long.
-    pub(crate) async fn wait(&mut self, asked: Option<Duration>, otherwise: NoVote) -> Result<(), NoVote> {
-        let wait = asked.unwrap_or(Duration::from_millis(250) * (1 << self.waits.min(4))).min(MAX_DURATION);
+    /// Sleeps for the named time, or for one that grows, plus jitter, so that calls do not return all at once. Fails if the vote has
+    /// no time left, or if waiting does not help: a busy upstream is awaited until it has answered nobody for some time, any
+    /// other failure twice.
+    pub(crate) async fn wait(
+        &mut self,
+        Wait { named, is_busy }: Wait,
+        otherwise: NoVote,
+    ) -> Result<(), NoVote> {
+        let now = Instant::now();
+        let mut wait = named.unwrap_or(FIRST_PAUSE * (1 << self.waits.min(4))).min(MAX_DURATION);
         let max_jitter = wait.max(Duration::from_millis(200)).min(Duration::from_secs(4)) / 4;
-        let wait = wait + max_jitter.mul_f64(fastrand::f64());
+        wait += max_jitter.mul_f64(fastrand::f64());
         self.waits += 1;
-        if self.waits > MAX_WAITS || !self.may_pay_again() || Instant::now() + wait >= self.deadline() {
+        if is_busy {
+            self.caller.availability.note_busy();
+            let since = *self.busy_since.get_or_insert(now);
+            let patience = self.caller.availability.patience(since);
+            if named.is_some() {
+                // The upstream is awaited anew from the time that it named.
+                self.busy_since = Some(now + wait);
+            } else if patience.is_zero() {
+                return Err(otherwise);
+            } else {
+                wait = wait.min(patience);
+            }
+        } else if self.waits > MAX_WAITS {
             return Err(otherwise);
         }
+        if !self.may_pay_again() || now + wait >= self.deadline() {
+            return Err(otherwise);
+        }
+        self.count_pause(match named {
+            Some(_) => PAUSE_CAUSES[0],
+            None if is_busy => PAUSE_CAUSES[1],
+            None => PAUSE_CAUSES[2],
+        });
         tokio::select! {
             () = tokio::time::sleep(wait) => Ok(()),
             () = self.dropped.cancelled() => Err(otherwise),
@@ -224,6 +302,9 @@ impl<'v> Calls<'v> {
 
     /// Returns the missing vote after an error of the upstream that is not retried.
     pub(crate) fn failed(&self, error: &UpstreamError<'_>, failure: Failure) -> NoVote {
+        if error.is_unknown_model() {
+            self.caller.list_is_outdated.store(true, Ordering::Relaxed);
+        }
         match (failure, error.status) {
             (Failure::Wait(_), _) if error.is_rate_limit() => {
                 self.no_vote(error, Reason::RateLimited, "asks for fewer requests")

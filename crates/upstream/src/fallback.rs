@@ -10,8 +10,8 @@ use std::sync::{Arc, Mutex, PoisonError, RwLock};
 use std::time::Duration;
 
 use crate::fallback_level::FallbackLevel;
-use crate::request_profile::RequestProfile;
 use crate::request_profile::Unsupported;
+use crate::request_profile::{Need, RequestProfile};
 use ep_kernel::ports::{Clock, SavedFallbackLevel, UpstreamCache};
 use ep_polling::roster::ModelId;
 use ep_polling::time::Timestamp;
@@ -115,9 +115,21 @@ impl ModelFallback<'_> {
         self.change(|profile| profile.note_unsupported(at, what))
     }
 
+    /// Records that the plainest request worked where the full one was refused without a reason. If that happens twice in a row, the
+    /// model gets plain requests from then on.
+    pub(crate) fn record_plain_response(&self) {
+        self.change(|profile| {
+            if profile.refused_once {
+                profile.needs |= Need::Plain as u8;
+            }
+            profile.refused_once = true;
+        });
+    }
+
     /// Records that a response at this level followed or ignored the requested format.
     pub(crate) fn record_response(&self, at: FallbackLevel, followed_form: bool) {
         self.change(|profile| {
+            profile.refused_once = false;
             if profile.level != at || at == FallbackLevel::Prose {
                 return;
             }
@@ -161,6 +173,7 @@ impl ModelFallback<'_> {
                 model,
                 level: current.level as u8,
                 unsupported_parameters: current.unsupported_parameters,
+                needs: current.needs,
                 saved_at,
             };
             if let Err(error) = cache.save_fallback_level(&upstream, &saved).await {

@@ -9,6 +9,7 @@
 //! (requests and responses), `fallback` (the format for each model), `parsing` (the vote in a response), `rate_limit`,
 //! `transport` and `registry`. `decisions` does the same for decision models.
 
+mod availability;
 mod calls;
 mod chat;
 mod config;

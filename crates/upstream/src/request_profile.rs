@@ -10,12 +10,30 @@ use crate::fallback_level::FallbackLevel;
 pub(crate) enum Unsupported {
     /// The `tool_choice` of the request.
     ToolChoice,
+    /// Any `tool_choice` that forces a call.
+    ForcedCall,
     /// Any tools.
     Tools,
     /// `response_format: json_schema`.
     ResponseFormat,
     /// An optional parameter.
     Parameter(OptionalParameter),
+    /// A response that is not a stream.
+    WholeResponse,
+    /// `stream_options` in a request for a stream.
+    StreamOptions,
+}
+
+/// What requests to a model need. The numbers are the bits of a stored set.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[repr(u8)]
+pub(crate) enum Need {
+    /// `stream: true`.
+    Stream = 1,
+    /// No `stream_options`.
+    NoStreamOptions = 2,
+    /// The plainest form: one user message and a limit of tokens.
+    Plain = 4,
 }
 
 /// Optional parameters of a vote request. The numbers are the bits of a stored set.
@@ -52,19 +70,32 @@ pub(crate) struct RequestProfile {
     unsupported_levels: u8,
     /// A set of [`OptionalParameter`]s.
     pub(crate) unsupported_parameters: u8,
+    /// A set of [`Need`]s.
+    pub(crate) needs: u8,
+    /// The last vote needed the plainest form.
+    pub(crate) refused_once: bool,
     /// Time of the last change to the level or the parameters.
     pub(crate) changed_at: Option<Timestamp>,
 }
 
 impl RequestProfile {
     pub(crate) fn starting_at(level: FallbackLevel) -> Self {
-        Self { level, ignored: 0, unsupported_levels: 0, unsupported_parameters: 0, changed_at: None }
+        Self {
+            level,
+            ignored: 0,
+            unsupported_levels: 0,
+            unsupported_parameters: 0,
+            needs: 0,
+            refused_once: false,
+            changed_at: None,
+        }
     }
 
     /// Converts a stored profile; `None` if its level is unknown.
     pub(crate) fn stored(saved: &SavedFallbackLevel) -> Option<Self> {
         Some(Self {
             unsupported_parameters: saved.unsupported_parameters,
+            needs: saved.needs,
             changed_at: Some(saved.saved_at),
             ..Self::starting_at(FallbackLevel::from_number(saved.level)?)
         })
@@ -72,7 +103,20 @@ impl RequestProfile {
 
     /// Returns true if both profiles lead to the same requests.
     pub(crate) fn sends_like(self, other: Self) -> bool {
-        (self.level, self.unsupported_parameters) == (other.level, other.unsupported_parameters)
+        let sent = |profile: Self| (profile.level, profile.unsupported_parameters, profile.needs);
+        sent(self) == sent(other)
+    }
+
+    /// Returns true if requests need this.
+    pub(crate) fn needs(self, need: Need) -> bool {
+        self.needs & need as u8 != 0
+    }
+
+    /// Returns the same without any parameter that a server may refuse. Option texts stay, because only a tool or a schema lists
+    /// them.
+    pub(crate) fn plainest(self) -> Self {
+        let sent = OptionalParameter::MaxTokens as u8 | OptionalParameter::TextValues as u8;
+        Self { unsupported_parameters: self.unsupported_parameters | !sent, ..self }
     }
 
     /// Returns true if requests send this parameter.
@@ -106,8 +150,17 @@ impl RequestProfile {
             }
             // `auto` is the default, so a server that rejects it supports no tools.
             Unsupported::ToolChoice if at != Auto => &[at],
-            Unsupported::ToolChoice | Unsupported::Tools => &[Required, Object, Auto],
+            Unsupported::ForcedCall if at != Auto => &[Required, Object],
+            Unsupported::ToolChoice | Unsupported::ForcedCall | Unsupported::Tools => {
+                &[Required, Object, Auto]
+            }
             Unsupported::ResponseFormat => &[Schema],
+            Unsupported::WholeResponse | Unsupported::StreamOptions => {
+                let need =
+                    if what == Unsupported::WholeResponse { Need::Stream } else { Need::NoStreamOptions };
+                self.needs |= need as u8;
+                return at;
+            }
         };
         for &level in refused {
             self.unsupported_levels |= 1 << level as u8;

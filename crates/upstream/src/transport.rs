@@ -5,14 +5,14 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
 use ep_kernel::ports::Clock;
+use ep_outgoing::ResponseError;
 use ep_polling::money::UsdFigure;
 use reqwest::Client;
-use reqwest::header::RETRY_AFTER;
 use tokio::sync::Semaphore;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
-use crate::chat::{error, response};
+use crate::chat::{response, retry};
 use crate::endpoint::{Endpoint, Route};
 
 /// Maximum length of a response, in bytes; a vote has about a thousand.
@@ -51,7 +51,7 @@ const OUTCOMES: [&str; 8] =
 /// An HTTP response of any status.
 pub(crate) struct RawResponse {
     pub(crate) status: u16,
-    /// The time in the `Retry-After` header.
+    /// The time after which the upstream wants the next request, if its headers name one.
     pub(crate) retry_after: Option<Duration>,
     /// The cost in LiteLLM's header, in USD.
     pub(crate) cost: Option<UsdFigure>,
@@ -147,22 +147,18 @@ impl Transport {
 
     async fn exchange(&self, route: &Route, body: Vec<u8>) -> Result<RawResponse, TransportError> {
         let request = self.http.post(route.url.clone()).headers(route.headers.clone()).body(body);
-        let mut response = request.send().await.map_err(|error| {
+        let response = request.send().await.map_err(|error| {
             tracing::debug!(error = %crate::endpoint::describe(&error), "no response");
             if error.is_connect() { TransportError::Connect } else { TransportError::BeforeResponse }
         })?;
         let header = |name: &str| response.headers().get(name).and_then(|value| value.to_str().ok());
-        let retry_after = header(RETRY_AFTER.as_str());
-        let retry_after = retry_after.and_then(|value| error::retry_after(value, self.clock.now()));
+        let retry_after = retry::named_by_headers(response.headers(), self.clock.now());
         let cost = header("x-litellm-response-cost").and_then(response::usd);
         let status = response.status().as_u16();
-        let mut body = Vec::with_capacity(response.content_length().unwrap_or(1024).min(64 * 1024) as usize);
-        while let Some(chunk) = response.chunk().await.map_err(|_| TransportError::DuringResponse)? {
-            if body.len() + chunk.len() > MAX_BODY {
-                return Err(TransportError::TooLong);
-            }
-            body.extend_from_slice(&chunk);
-        }
+        let body = ep_outgoing::read_decoded(response, MAX_BODY).await.map_err(|error| match error {
+            ResponseError::TooLong(_) => TransportError::TooLong,
+            ResponseError::Unreachable(_) | ResponseError::Encoding => TransportError::DuringResponse,
+        })?;
         Ok(RawResponse { status, retry_after, cost, body })
     }
 

@@ -2,6 +2,7 @@
 
 use std::num::NonZeroU32;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use async_trait::async_trait;
@@ -9,14 +10,15 @@ use ep_kernel::fault::Fault;
 use ep_kernel::ports::{
     AbandonPolicy, CallLimits, Clock, ExplanationResponse, Models, Registry, UpstreamCache,
 };
-use ep_polling::ballot::{BallotView, ModelResponse};
+use ep_polling::ballot::{BallotView, ModelResponse, Reason};
 use ep_polling::money::Spend;
 use ep_polling::roster::{Member, ModelChoice, Roster};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 use tracing::Instrument as _;
 
-use crate::calls::Caller;
+use crate::availability::Availability;
+use crate::calls::{Caller, PAUSE_CAUSES, PAUSES, SECOND_REQUEST_REASONS, SECOND_REQUESTS};
 use crate::config::{FreeLimit, SetupError, UpstreamConfig};
 use crate::decision_rules::DecisionModels;
 use crate::decisions::{FORM, Routes};
@@ -66,6 +68,8 @@ impl Upstream {
         let caller = Caller {
             transport: Transport::new(http.clone(), &endpoint, config.max_concurrent, Arc::clone(&clock)),
             limits: RateLimits::new(config.requests_per_minute, free),
+            availability: Availability::new(),
+            list_is_outdated: AtomicBool::new(false),
             secret: config.api_key,
             model_timeout: config.model_timeout,
         };
@@ -130,6 +134,12 @@ fn register_metrics(label: &Arc<str>) {
         let upstream = Arc::clone(label);
         metrics::counter!("ep_upstream_rungs_total", "upstream" => upstream, "rung" => form).increment(0);
     }
+    for reason in SECOND_REQUEST_REASONS.map(Reason::as_str) {
+        metrics::counter!(SECOND_REQUESTS, "upstream" => Arc::clone(label), "reason" => reason).increment(0);
+    }
+    for cause in PAUSE_CAUSES {
+        metrics::counter!(PAUSES, "upstream" => Arc::clone(label), "cause" => cause).increment(0);
+    }
     for result in FETCH_RESULTS {
         metrics::counter!("ep_model_list_fetches_total", "result" => result).increment(0);
     }
@@ -169,7 +179,11 @@ impl Models for Upstream {
                 }
             }
         };
-        vote.instrument(span).await
+        let response = vote.instrument(span).await;
+        if self.caller.list_is_outdated.swap(false, Ordering::Relaxed) {
+            self.model_list.refresh_outdated();
+        }
+        response
     }
 
     async fn explain(

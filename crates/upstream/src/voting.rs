@@ -6,23 +6,23 @@
 //! option, the model is asked once more. Every response that was or may have been charged counts as a paid
 //! answer; the maximum per vote is [`PAID_RESPONSES`](ep_polling::roster::PAID_RESPONSES).
 
-use std::time::Duration;
-
 use ep_kernel::ports::CallLimits;
 use ep_polling::ballot::{BallotMode, BallotView, Casting, ModelResponse, NoVote, Reason};
 use ep_polling::roster::Member;
 
 use crate::calls::{Caller, Calls};
-use crate::chat::error::{Failure, RetryAction, UpstreamError};
+use crate::chat::error::{Failure, RetryAction, UpstreamError, Wait};
 use crate::chat::request::{Follows, VoteRequest};
 use crate::chat::response::Completion;
+use crate::chat::shapes::repaired;
 use crate::endpoint::Route;
 use crate::fallback::{FallbackLevels, ModelFallback};
 use crate::fallback_level::FallbackLevel;
 use crate::parsing::{self, ParsedVote, ResponseContent};
+use crate::request_profile::Need;
 use crate::transport::RawResponse;
 
-/// Maximum number of requests per vote. In practice, rejected formats and parameters need far fewer.
+/// Maximum number of requests per vote, without those after a wait. In practice, rejected formats and parameters need far fewer.
 const MAX_REQUESTS: u32 = 16;
 
 /// Request capabilities of a model according to the registry.
@@ -55,6 +55,8 @@ struct Vote<'v> {
     capabilities: Capabilities,
     fallback: ModelFallback<'v>,
     casting: Option<Casting>,
+    /// Requests have the plainest form.
+    is_plain: bool,
 }
 
 /// The next step of a vote.
@@ -63,9 +65,9 @@ enum NextStep {
     Finish(Result<usize, NoVote>),
     /// Send another request at this level.
     AskAgain(FallbackLevel),
-    /// Send another request at this level after this time, or after a default one. If the deadline is too
-    /// close, the vote ends with this result.
-    Wait(FallbackLevel, Option<Duration>, NoVote),
+    /// Send another request at this level after the named time, or after a default one. If waiting does not help, the vote ends
+    /// with the other result.
+    Wait { level: FallbackLevel, wait: Wait, otherwise: NoVote },
     /// Send another request at this level that follows the unusable response.
     Repair(FallbackLevel, String),
 }
@@ -82,7 +84,9 @@ impl Voting {
     ) -> ModelResponse {
         let calls = Calls::new(caller, member, limits);
         let fallback = self.fallback.of_model(&member.model, capabilities.first_level).await;
-        let mut vote = Vote { voting: self, calls, member, view, capabilities, fallback, casting: None };
+        let is_plain = fallback.profile().needs(Need::Plain);
+        let mut vote =
+            Vote { voting: self, calls, member, view, capabilities, fallback, casting: None, is_plain };
         let result = vote.run().await;
         ModelResponse { casting: vote.casting, ..vote.calls.finish(result) }
     }
@@ -96,11 +100,14 @@ impl Vote<'_> {
             let deadline = self.calls.next_request().await?;
             tracing::Span::current().record("fallback_level", level.as_str());
             let is_repeated = self.calls.has_paid_response();
+            let profile = self.fallback.profile();
+            let (level_sent, profile) =
+                if self.is_plain { (FallbackLevel::Prose, profile.plainest()) } else { (level, profile) };
             let request = VoteRequest {
                 model: self.member.model.as_str(),
                 view: self.view,
-                level,
-                profile: self.fallback.profile(),
+                level: level_sent,
+                profile,
                 max_tokens: self.member.output_tokens.saturating_mul(if is_repeated { 2 } else { 1 }),
                 lowest_effort: self.capabilities.lowest_effort,
                 is_openrouter: self.voting.is_openrouter,
@@ -115,12 +122,14 @@ impl Vote<'_> {
             };
             match step {
                 NextStep::Finish(result) => return result,
-                _ if self.calls.requests() >= MAX_REQUESTS => {
+                _ if self.calls.requests() - self.calls.waits().min(self.calls.requests())
+                    >= MAX_REQUESTS =>
+                {
                     return Err(NoVote::new(Reason::Rejected, "the upstream rejected every request format"));
                 }
                 NextStep::AskAgain(next) => level = next,
                 NextStep::Repair(next, bad) => (level, unusable_response) = (next, Some(bad)),
-                NextStep::Wait(next, wait, otherwise) => {
+                NextStep::Wait { level: next, wait, otherwise } => {
                     self.calls.wait(wait, otherwise).await?;
                     level = next;
                 }
@@ -136,6 +145,11 @@ impl Vote<'_> {
             return self.after_upstream_error(&error, request);
         }
         let Some(completion) = Completion::read(&response.body).filter(|_| response.status < 300) else {
+            if response.status < 300
+                && let Some(body) = repaired(&response.body)
+            {
+                return self.after_response(&RawResponse { body, ..*response }, request);
+            }
             return NextStep::Finish(Err(self.calls.unknown_response(response, "completion")));
         };
         let choice = completion.choice();
@@ -147,7 +161,7 @@ impl Vote<'_> {
         let model = completion.model();
         self.calls.note_response(response, completion.usage(), request.level.as_str(), model.as_deref());
         let choice = choice.unwrap_or_default();
-        let finish = choice.finish_reason().unwrap_or_default();
+        let cut_off = choice.is_cut_off();
         let declined = choice.declined();
         let mut content = choice.content();
         let reasoned = choice.reasoned(completion.usage(), content.text.as_deref());
@@ -157,13 +171,17 @@ impl Vote<'_> {
             // refusal.
             content.text = None;
         }
-        match parsing::parse(&content, self.view, request.choice_form()) {
+        match parsing::parse(&content, self.view, request.choice_form(), cut_off) {
+            ParsedVote::Vote(option) if self.is_plain => {
+                self.fallback.record_plain_response();
+                NextStep::Finish(Ok(option))
+            }
             ParsedVote::Vote(option) => {
                 self.fallback.record_response(request.level, has_requested_form(request.level, &content));
                 NextStep::Finish(Ok(option))
             }
             // A text that was cut off while it compared the options contains no choice yet.
-            ParsedVote::Conflicting if finish == "length" && content.calls.is_empty() => {
+            ParsedVote::Conflicting if cut_off && content.calls.is_empty() => {
                 self.after_unusable_answer(&content, true, request)
             }
             ParsedVote::Conflicting => {
@@ -175,11 +193,12 @@ impl Vote<'_> {
                 let text = content.text.as_deref().map(parsing::without_reasoning).unwrap_or_default();
                 self.repair(request.level, text.to_string(), no_vote)
             }
-            ParsedVote::Missing if declined => {
+            ParsedVote::Missing | ParsedVote::CutOff if declined => {
                 let detail = "the model or its provider declined to answer";
                 NextStep::Finish(Err(NoVote::new(Reason::Refused, detail)))
             }
-            ParsedVote::Missing => self.after_unusable_answer(&content, finish == "length", request),
+            ParsedVote::CutOff => self.after_unusable_answer(&content, true, request),
+            ParsedVote::Missing => self.after_unusable_answer(&content, false, request),
         }
     }
 
@@ -216,7 +235,11 @@ impl Vote<'_> {
 
     /// Returns this step, or `otherwise` if the step could exceed the maximum number of paid answers.
     fn retry_if_allowed(&self, step: NextStep, otherwise: NoVote) -> NextStep {
-        if self.calls.may_pay_again() { step } else { NextStep::Finish(Err(otherwise)) }
+        if !self.calls.may_pay_again() {
+            return NextStep::Finish(Err(otherwise));
+        }
+        self.calls.count_second_request(otherwise.reason);
+        step
     }
 
     fn after_upstream_error(&mut self, error: &UpstreamError<'_>, request: &VoteRequest<'_>) -> NextStep {
@@ -244,7 +267,15 @@ impl Vote<'_> {
                 } else {
                     request.level
                 };
-                NextStep::Wait(next, wait, self.calls.failed(error, failure))
+                let otherwise = self.calls.failed(error, failure);
+                NextStep::Wait { level: next, wait, otherwise }
+            }
+            RetryAction::Failed(Failure::GiveUp(Reason::Rejected))
+                if !self.is_plain && error.is_unexplained() =>
+            {
+                self.is_plain = true;
+                let otherwise = self.calls.no_vote(error, Reason::Rejected, "rejected the request");
+                self.retry_if_allowed(NextStep::AskAgain(request.level), otherwise)
             }
             RetryAction::Failed(failure @ Failure::GiveUp(_)) => {
                 NextStep::Finish(Err(self.calls.failed(error, failure)))

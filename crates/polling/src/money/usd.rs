@@ -1,5 +1,6 @@
 //! Amounts in USD, read from text and JSON numbers.
 
+use std::fmt;
 use std::str::FromStr;
 
 use rust_decimal::Decimal;
@@ -49,6 +50,12 @@ impl UsdFigure {
         Self(self.0.checked_add(other.0).unwrap_or(Decimal::MAX))
     }
 
+    /// Returns a millionth: the price of a token, from that of a million tokens.
+    #[must_use]
+    pub fn millionth(self) -> Self {
+        Self((self.0 * Decimal::new(1, 6)).normalize())
+    }
+
     /// True if the figure is below zero.
     pub fn is_negative(self) -> bool {
         self.0.is_sign_negative() && !self.0.is_zero()
@@ -96,6 +103,12 @@ fn decimal(text: &str) -> Result<Decimal, rust_decimal::Error> {
             Ok(if rounded.is_zero() { smallest } else { rounded })
         }
         read => read,
+    }
+}
+
+impl fmt::Display for UsdFigure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
     }
 }
 

@@ -90,7 +90,7 @@ row! {
 
 row! {
     /// A model's fallback level.
-    FallbackLevelRow { model: String, level: i64, parameters: i64, saved_at: i64 }
+    FallbackLevelRow { model: String, level: i64, parameters: i64, needs: i64, saved_at: i64 }
 }
 
 impl IdempotencyRow {
@@ -122,6 +122,7 @@ impl From<FallbackLevelRow> for SavedFallbackLevel {
             model: ModelId::new(row.model),
             level: u8::try_from(row.level).unwrap_or_default(),
             unsupported_parameters: u8::try_from(row.parameters).unwrap_or_default(),
+            needs: u8::try_from(row.needs).unwrap_or_default(),
             saved_at: Timestamp::from_millis(row.saved_at),
         }
     }

@@ -33,7 +33,8 @@ impl<E: Engine> UpstreamCache for Database<E> {
         level: &SavedFallbackLevel,
     ) -> Result<(), StoreError> {
         let (number, parameters) = (u32::from(level.level), u32::from(level.unsupported_parameters));
-        let values = values![upstream, level.model.as_str(), number, parameters, level.saved_at];
+        let needs = u32::from(level.needs);
+        let values = values![upstream, level.model.as_str(), number, parameters, needs, level.saved_at];
         self.0.execute(Durability::ProcessCrash, sql::SAVE_FALLBACK_LEVEL, values).await.map(drop)
     }
 }

@@ -23,6 +23,7 @@ async fn fallback_levels_are_cached_per_upstream(db: TestDatabase) {
         model: model.clone(),
         level,
         unsupported_parameters: level / 2,
+        needs: level / 3,
         saved_at: at(saved_at),
     };
     for (upstream, level) in [

@@ -1,15 +1,15 @@
 //! Parses the errors of upstreams and decides how to handle them.
 
 use std::borrow::Cow;
-use std::time::{Duration, SystemTime};
+use std::time::Duration;
 
 use ep_polling::ballot::Reason;
-use ep_polling::time::Timestamp;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
 use super::request::VoteRequest;
 use super::response::{number, text};
+use super::retry::named_by_text;
 use crate::fallback_level::FallbackLevel;
 use crate::request_profile::{OptionalParameter, Unsupported};
 
@@ -29,10 +29,19 @@ pub(crate) enum RetryAction {
 /// A failure of any request, whatever its format.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Failure {
-    /// Send the same request again, after this time if the upstream sent one.
-    Wait(Option<Duration>),
+    /// Send the same request again after a wait.
+    Wait(Wait),
     /// Do not retry. Contains the reason for the missing vote.
     GiveUp(Reason),
+}
+
+/// A wait before a request is sent again.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Wait {
+    /// The time that the upstream named.
+    pub(crate) named: Option<Duration>,
+    /// The upstream has no place for the request now, and may have one soon.
+    pub(crate) is_busy: bool,
 }
 
 /// An error reported by an upstream.
@@ -61,6 +70,8 @@ struct RawError<'a> {
     #[serde(borrow, default)]
     detail: Option<&'a RawValue>,
     #[serde(borrow, default)]
+    details: Option<&'a RawValue>,
+    #[serde(borrow, default)]
     error: Option<&'a RawValue>,
     #[serde(borrow, default)]
     metadata: Option<&'a RawValue>,
@@ -87,7 +98,11 @@ fn read<'a, T: Deserialize<'a> + Default>(raw: Option<&'a RawValue>) -> T {
 impl<'a> UpstreamError<'a> {
     /// Parses the error in a body with a status of 400 or above.
     pub(crate) fn from_body(status: u16, body: &'a [u8], retry_after: Option<Duration>) -> Self {
-        let outer: RawError<'a> = serde_json::from_slice(body).unwrap_or_default();
+        // Google sends its errors in a list.
+        let outer: Option<RawError<'a>> = serde_json::from_slice(body).ok();
+        let first = || serde_json::from_slice::<Vec<RawError<'a>>>(body).ok()?.into_iter().next();
+        let outer =
+            outer.filter(|_| !body.trim_ascii_start().starts_with(b"[")).or_else(first).unwrap_or_default();
         // Servers send `{"error": {…}}`, `{"error": "…"}`, `{"message": …}` or `{"detail": …}`.
         let mut error = match outer.error {
             Some(inner) => Self::from_field(inner, retry_after),
@@ -117,7 +132,7 @@ impl<'a> UpstreamError<'a> {
         let availability: RawHints<'a> = read(error.availability);
         let message = text(error.message).or_else(|| text(error.detail)).unwrap_or_default();
         let mut details = message.to_lowercase();
-        for more in [error.param, error.detail, metadata.raw].into_iter().flatten() {
+        for more in [error.param, error.detail, error.details, metadata.raw].into_iter().flatten() {
             details.push(' ');
             details.push_str(&more.get().chars().take(2000).collect::<String>().to_lowercase());
         }
@@ -166,14 +181,67 @@ impl<'a> UpstreamError<'a> {
         ) || (self.status == 0 && kind == "server");
         match self.status {
             _ if self.retryable == Some(false) => Failure::GiveUp(Reason::Rejected),
-            408 | 425 | 429 | 500 | 502 | 503 | 504 | 529 => Failure::Wait(self.retry_after),
-            0 if busy => Failure::Wait(self.retry_after),
+            408 | 425 | 429 | 500 | 502 | 503 | 504 | 529 => Failure::Wait(self.wait()),
+            0 if busy => Failure::Wait(self.wait()),
             400..=499 => Failure::GiveUp(Reason::Rejected),
             0 if matches!(kind, "payment_required" | "permission_denied" | "context_length_exceeded") => {
                 Failure::GiveUp(Reason::Rejected)
             }
             _ => Failure::GiveUp(Reason::UpstreamError),
         }
+    }
+
+    /// Returns true if a server refused a request for a reason that it does not name, so that the plainest request may work.
+    pub(crate) fn is_unexplained(&self) -> bool {
+        let explained = [
+            "api key",
+            "api_key",
+            "unauthorized",
+            "credit",
+            "quota",
+            "billing",
+            "payment",
+            "balance",
+            "model not found",
+            "model_not_found",
+            "no such model",
+            "does not exist",
+            "unknown model",
+            "invalid model",
+            "not a valid model",
+            "context",
+            "too long",
+            "too many tokens",
+            "maximum length",
+            "policy",
+            "safety",
+            "moderation",
+            "flagged",
+            "filtered",
+        ];
+        matches!(self.status, 400 | 422)
+            && self.retryable != Some(false)
+            && !explained.iter().any(|word| self.details.contains(word) || self.kind.contains(word))
+    }
+
+    fn wait(&self) -> Wait {
+        let is_busy = matches!(self.status, 429 | 503 | 529)
+            || matches!(&*self.kind, "rate_limit_exceeded" | "provider_overloaded" | "overloaded_error");
+        Wait { named: self.retry_after.or_else(|| named_by_text(&self.details)), is_busy }
+    }
+
+    /// Returns true if the upstream no longer has the model. “No endpoints found that support tool use” is about the request.
+    pub(crate) fn is_unknown_model(&self) -> bool {
+        let says = |words: &[&str]| words.iter().any(|word| self.details.contains(word));
+        self.kind == "model_not_found"
+            || (self.status == 404
+                && says(&[
+                    "no such model",
+                    "model not found",
+                    "does not exist",
+                    "unknown model",
+                    "not found, try pulling",
+                ]))
     }
 
     /// Returns true if the error is a rate limit.
@@ -223,6 +291,29 @@ impl<'a> UpstreamError<'a> {
         if names(OptionalParameter::ParallelToolCalls, &["parallel_tool_calls", "parallel tool calls"]) {
             return Some(Unsupported::Parameter(OptionalParameter::ParallelToolCalls));
         }
+        if request.streams() {
+            if request.sends_stream_options() && says(&["stream_options", "include_usage"]) {
+                return Some(Unsupported::StreamOptions);
+            }
+        } else if says(&[
+            "non-stream",
+            "only support stream",
+            "only supports stream",
+            "stream mode",
+            "must be streamed",
+        ]) || says(&[
+            "requires stream",
+            "stream=true",
+            "\"stream\": true",
+            "`stream` must",
+            "'stream' must",
+        ]) {
+            return Some(Unsupported::WholeResponse);
+        }
+        // Bedrock names its own field for `required`.
+        if request.level.has_tool() && says(&["toolchoice"]) {
+            return Some(Unsupported::ForcedCall);
+        }
         if request.level.has_tool() && says(&["tool_choice", "tool choice"]) {
             return Some(Unsupported::ToolChoice);
         }
@@ -250,7 +341,16 @@ impl<'a> UpstreamError<'a> {
         if names(OptionalParameter::MaxTokens, &["max_completion_tokens"]) {
             return Some(Unsupported::Parameter(OptionalParameter::MaxTokens));
         }
-        if names(OptionalParameter::System, &["system role", "system message", "developer instruction"]) {
+        if names(
+            OptionalParameter::System,
+            &[
+                "system role",
+                "system message",
+                "developer instruction",
+                "roles must alternate",
+                "only user and assistant",
+            ],
+        ) {
             return Some(Unsupported::Parameter(OptionalParameter::System));
         }
         if unknown && names(OptionalParameter::Reasoning, &["reasoning"]) {
@@ -266,82 +366,5 @@ impl<'a> UpstreamError<'a> {
         }
         let tools = ["tools", "tool use", "tool call", "tool_call", "function call", "functions"];
         (request.level.has_tool() && says(&tools)).then_some(Unsupported::Tools)
-    }
-}
-
-/// Shortens an upstream's message to one line and removes keys, tokens, account numbers and URLs, so that it
-/// can be shown to callers.
-pub(crate) fn public_text(message: &str, secret: Option<&str>) -> String {
-    const MAX_BYTES: usize = 120;
-    let mut text = message.chars().take(2000).collect::<String>();
-    if let Some(secret) = secret.filter(|secret| secret.len() >= 4) {
-        text = text.replace(secret, "…");
-    }
-    let words = text.split_whitespace().map(|word| if is_sensitive(word) { "…" } else { word });
-    let mut shown = String::new();
-    for word in words {
-        if shown.len() + word.len() > MAX_BYTES {
-            shown.push('…');
-            break;
-        }
-        if !shown.is_empty() {
-            shown.push(' ');
-        }
-        shown.push_str(word);
-    }
-    shown
-}
-
-/// Returns true if a word may be a URL, a key or an identifier: a long mix of letters and digits.
-fn is_sensitive(word: &str) -> bool {
-    const PREFIXES: [&str; 9] = ["sk-", "sk_", "pk-", "org-", "org_", "user_", "user-", "key-", "bearer"];
-    let lower = word.to_ascii_lowercase();
-    let token = |part: &str| {
-        part.len() >= 20
-            && part.bytes().any(|b| b.is_ascii_digit())
-            && part.bytes().any(|b| b.is_ascii_alphabetic())
-    };
-    lower.contains("://")
-        || lower.contains('@')
-        || lower
-            .split(|c: char| !(c.is_ascii_alphanumeric() || c == '-' || c == '_'))
-            .any(|part| token(part) || PREFIXES.iter().any(|prefix| part.starts_with(prefix)))
-}
-
-/// Parses a `Retry-After` header (RFC 9110 §10.2.3): seconds or a date.
-pub(crate) fn retry_after(header: &str, now: Timestamp) -> Option<Duration> {
-    let header = header.trim();
-    if let Ok(seconds) = header.parse::<f64>() {
-        return Duration::try_from_secs_f64(seconds).ok();
-    }
-    let date = httpdate::parse_http_date(header).ok()?.duration_since(SystemTime::UNIX_EPOCH).ok()?;
-    Some(Timestamp::from_millis(date.as_millis() as i64).since(now))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn retry_after_is_seconds_or_a_date() {
-        let now = Timestamp::from_millis(1_769_817_600_000); // 2026-01-31T00:00:00Z
-        assert_eq!(retry_after("7", now), Some(Duration::from_secs(7)));
-        assert_eq!(retry_after("Sat, 31 Jan 2026 00:00:30 GMT", now), Some(Duration::from_secs(30)));
-        assert_eq!(retry_after("Saturday, 31-Jan-26 00:00:30 GMT", now), Some(Duration::from_secs(30)));
-        assert_eq!(retry_after("Sat, 31 Jan 2026 00:00:00 GMT", now), Some(Duration::ZERO));
-        assert_eq!(retry_after("Fri, 30 Jan 2026 00:00:00 GMT", now), Some(Duration::ZERO));
-        assert_eq!(retry_after("-3", now), None);
-        assert_eq!(retry_after("soon", now), None);
-    }
-
-    #[test]
-    fn public_text_contains_no_secrets() {
-        let shown = public_text(
-            "Incorrect API key provided: sk-or-v1-abc***def. See https://u:p@host/x or mail me@x.org (org-7Hq, \
-             req 0a1b2c3d4e5f6a7b8c9d0e1f), key secret99.",
-            Some("secret99"),
-        );
-        assert_eq!(shown, "Incorrect API key provided: … See … or mail … … req … key ….");
-        assert!(public_text(&"word ".repeat(100), None).len() < 130);
     }
 }

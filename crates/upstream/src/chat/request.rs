@@ -7,7 +7,7 @@ use serde::{Serialize, Serializer};
 use super::prompt::{self, SYSTEM, TOOL, TOOL_DESCRIPTION};
 use crate::fallback_level::FallbackLevel;
 use crate::parsing::letter;
-use crate::request_profile::{OptionalParameter, RequestProfile};
+use crate::request_profile::{Need, OptionalParameter, RequestProfile};
 
 /// A request for a vote.
 #[derive(Debug, Clone, Copy)]
@@ -56,6 +56,16 @@ impl VoteRequest<'_> {
                 OptionalParameter::MaxTokens | OptionalParameter::System => true,
                 OptionalParameter::Provider => self.is_openrouter,
             }
+    }
+
+    /// Returns true if the request asks for a stream.
+    pub(crate) fn streams(&self) -> bool {
+        self.profile.needs(Need::Stream)
+    }
+
+    /// Returns true if the request asks for the usage at the end of a stream.
+    pub(crate) fn sends_stream_options(&self) -> bool {
+        self.streams() && !self.profile.needs(Need::NoStreamOptions)
     }
 
     /// Returns true if the request sends `reasoning_effort: "none"`, which replaces `reasoning`.
@@ -117,6 +127,8 @@ impl VoteRequest<'_> {
                 .map(|effort| Reasoning { effort, exclude: true }),
             reasoning_effort: self.turns_reasoning_off().then_some("none"),
             provider: self.sends(OptionalParameter::Provider).then_some(Provider { sort: "price" }),
+            stream: self.streams().then_some(true),
+            stream_options: self.sends_stream_options().then_some(StreamOptions { include_usage: true }),
         };
         let mut bytes = Vec::with_capacity(user.len() + SYSTEM.len() + 1024);
         // Serializing strings, numbers and booleans cannot fail.
@@ -148,6 +160,15 @@ struct Body<'a> {
     reasoning_effort: Option<&'static str>,
     #[serde(skip_serializing_if = "Option::is_none")]
     provider: Option<Provider>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    stream: Option<bool>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    stream_options: Option<StreamOptions>,
+}
+
+#[derive(Serialize)]
+struct StreamOptions {
+    include_usage: bool,
 }
 
 #[derive(Serialize)]

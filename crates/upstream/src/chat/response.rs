@@ -29,6 +29,9 @@ pub(crate) struct Completion<'a> {
 pub(crate) struct CompletionChoice<'a> {
     #[serde(borrow, default)]
     message: Option<Message<'a>>,
+    /// The text of a completion that has no messages.
+    #[serde(borrow, default)]
+    text: Raw<'a>,
     #[serde(borrow, default)]
     finish_reason: Raw<'a>,
     #[serde(borrow, default)]
@@ -173,6 +176,12 @@ impl<'a> CompletionChoice<'a> {
         text(self.finish_reason)
     }
 
+    /// Returns true if the response reached a limit of tokens, as OpenAI, Anthropic, Gemini and Mistral name it.
+    pub(crate) fn is_cut_off(&self) -> bool {
+        let names = ["length", "max_tokens", "max_output_tokens", "model_length"];
+        self.finish_reason().is_some_and(|reason| names.iter().any(|name| reason.eq_ignore_ascii_case(name)))
+    }
+
     /// Returns true if the model refused, or its provider filtered the response.
     pub(crate) fn declined(&self) -> bool {
         self.refused() || self.finish_reason().is_some_and(|reason| reason == "content_filter")
@@ -199,7 +208,9 @@ impl<'a> CompletionChoice<'a> {
 
     /// Returns the parts that can contain a vote.
     pub(crate) fn content(&self) -> ResponseContent<'a> {
-        let Some(message) = &self.message else { return ResponseContent::default() };
+        let Some(message) = &self.message else {
+            return ResponseContent { calls: Vec::new(), text: text(self.text) };
+        };
         let mut calls = Vec::new();
         let mut call = |function: Function<'a>| {
             calls.extend(function.arguments.map(|raw| text(Some(raw)).unwrap_or(Cow::Borrowed(raw.get()))));
@@ -227,12 +238,17 @@ fn joined_text(raw: &RawValue) -> Option<Cow<'_, str>> {
     struct Part<'a> {
         #[serde(borrow, default)]
         text: Raw<'a>,
+        #[serde(borrow, default, rename = "type")]
+        kind: Raw<'a>,
     }
     if let Some(text) = text(Some(raw)) {
         return Some(text);
     }
     let parts: Vec<Part<'_>> = serde_json::from_str(raw.get()).ok()?;
-    Some(Cow::Owned(parts.into_iter().filter_map(|part| text(part.text)).collect::<Vec<_>>().join("\n")))
+    let is_reasoning =
+        |kind: Raw<'_>| text(kind).is_some_and(|kind| matches!(&*kind, "reasoning" | "thinking"));
+    let answers = parts.into_iter().filter(|part| !is_reasoning(part.kind));
+    Some(Cow::Owned(answers.filter_map(|part| text(part.text)).collect::<Vec<_>>().join("\n")))
 }
 
 /// Parses a JSON string, borrowed if it contains no escapes.

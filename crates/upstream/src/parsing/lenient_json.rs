@@ -15,25 +15,31 @@ pub(super) struct Field<'t> {
     pub(super) value: Cow<'t, str>,
     /// True if the end of the value was found. A string or word at the end of the text may be cut off.
     pub(super) complete: bool,
+    /// Where the outermost object or list around the value begins, in bytes.
+    pub(super) opened_at: usize,
 }
 
 /// Visits the fields of every object and list in `text`, in reading order. Strings that contain an object are
-/// parsed too, a few levels deep.
-pub(super) fn fields<'t>(text: &'t str, visit: &mut dyn FnMut(Field<'_>)) {
-    read(text, 0, visit);
+/// parsed too, a few levels deep. Returns true if an object or list has no end.
+pub(super) fn fields<'t>(text: &'t str, visit: &mut dyn FnMut(Field<'_>)) -> bool {
+    read(text, None, 0, visit)
 }
 
 const MAX_DEPTH: u8 = 3;
 
-fn read<'t>(text: &'t str, depth: u8, visit: &mut dyn FnMut(Field<'_>)) {
+fn read<'t>(text: &'t str, outer: Option<usize>, depth: u8, visit: &mut dyn FnMut(Field<'_>)) -> bool {
     let mut scanner = Scanner { text, at: 0 };
     let mut open = 0_u32;
+    let mut opened_at = 0;
     let mut name: Option<Cow<'t, str>> = None;
     // Values in a list have the name of the list.
     let mut list: Option<Cow<'t, str>> = None;
     while let Some(c) = scanner.peek() {
         match c {
             '{' | '[' => {
+                if open == 0 {
+                    opened_at = outer.unwrap_or(scanner.at);
+                }
                 open += 1;
                 if c == '[' {
                     list = name.take();
@@ -60,14 +66,15 @@ fn read<'t>(text: &'t str, depth: u8, visit: &mut dyn FnMut(Field<'_>)) {
                     continue;
                 }
                 if depth < MAX_DEPTH && value.trim_start().starts_with(['{', '[']) {
-                    read(&value, depth + 1, visit);
+                    read(&value, Some(opened_at), depth + 1, visit);
                 } else {
                     let name = name.take().or_else(|| list.clone()).unwrap_or_default();
-                    visit(Field { name, value, complete });
+                    visit(Field { name, value, complete, opened_at });
                 }
             }
         }
     }
+    open > 0
 }
 
 struct Scanner<'t> {

@@ -1,15 +1,27 @@
-//! Parsing of the vote in a model's response. Models wrap, rename, truncate and decorate their output, so the
-//! parser is tolerant, within two rules. A vote is always an option that the response names. If a response
-//! names several options, it is no vote.
+//! Parsing of the vote in a model's response. Models wrap, rename, truncate and decorate their output, so the parser is
+//! tolerant about form. A vote is always what the model declared: a value of a tool or of JSON, a whole answer, or a labelled or
+//! concluding line. A text that declares nothing, or several options, is no vote.
 
 mod choice_set;
+mod declared;
+mod emphasis;
+mod fields;
+mod labels;
 mod lenient_json;
+mod list_label;
 mod matcher;
+mod normal;
 #[cfg(test)]
 mod properties;
 mod prose;
+mod reasoning;
+mod sentence;
+mod tables;
+mod tags;
 #[cfg(test)]
 mod testing;
+mod turns;
+mod vocabulary;
 mod words;
 
 use std::borrow::Cow;
@@ -18,9 +30,10 @@ use ep_polling::ballot::{BallotView, ChoiceForm};
 use serde::Deserialize;
 
 use choice_set::ChoiceSet;
+use declared::Declared;
 use matcher::ChoiceMatcher;
 pub(crate) use matcher::letter;
-pub(crate) use prose::without_reasoning;
+pub(crate) use reasoning::without_reasoning;
 
 /// The result of parsing a response.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -29,8 +42,10 @@ pub(crate) enum ParsedVote {
     Vote(usize),
     /// Votes for several options.
     Conflicting,
-    /// No option was named.
+    /// No option was declared.
     Missing,
+    /// The response has no end, and declared no option before.
+    CutOff,
 }
 
 /// The parts of a response that can contain a vote.
@@ -53,23 +68,29 @@ fn tail(text: &str) -> &str {
     &text[text.ceil_char_boundary(text.len().saturating_sub(MAX_SEARCHED))..]
 }
 
-/// Parses the vote in a response to this ballot view in this form. Takes time linear in the length of the
-/// response.
-pub(crate) fn parse(content: &ResponseContent<'_>, view: &BallotView, form: ChoiceForm) -> ParsedVote {
+/// Parses the vote in a response to this ballot view in this form. `cut_off` means that the response has no end. Takes time linear
+/// in the length of the response.
+pub(crate) fn parse(
+    content: &ResponseContent<'_>,
+    view: &BallotView,
+    form: ChoiceForm,
+    cut_off: bool,
+) -> ParsedVote {
     let matcher = ChoiceMatcher::new(view, form);
-    let mut found = ChoiceSet::NONE;
+    let mut found = Declared::default();
     for arguments in content.calls.iter().take(MAX_CALLS) {
-        found.add(from_arguments(arguments, &matcher));
+        found.add(from_arguments(arguments, &matcher, cut_off, MAX_ENCODINGS));
     }
-    if found.is_empty()
+    if found.choices.is_empty()
         && let Some(text) = &content.text
     {
-        found = prose::from_text(text, &matcher);
+        found.add(prose::from_text(text, &matcher, cut_off));
     }
-    match found.only().and_then(|index| matcher.option(index)) {
+    match found.choices.only().and_then(|index| matcher.option(index)) {
         Some(option) => ParsedVote::Vote(option),
-        None if found.is_empty() => ParsedVote::Missing,
-        None => ParsedVote::Conflicting,
+        None if !found.choices.is_empty() => ParsedVote::Conflicting,
+        None if found.unfinished || cut_off => ParsedVote::CutOff,
+        None => ParsedVote::Missing,
     }
 }
 
@@ -80,19 +101,27 @@ struct Arguments<'a> {
     option: Cow<'a, str>,
 }
 
-fn from_arguments(arguments: &str, matcher: &ChoiceMatcher<'_>) -> ChoiceSet {
+/// How many times arguments may be encoded as a JSON string.
+const MAX_ENCODINGS: u8 = 3;
+
+fn from_arguments(arguments: &str, matcher: &ChoiceMatcher<'_>, cut_off: bool, encodings: u8) -> Declared {
     if let Ok(Arguments { option }) = serde_json::from_str(arguments)
         && let Some(index) = matcher.exact(&option)
     {
-        return ChoiceSet::one(index);
+        return Declared { choices: ChoiceSet::one(index), unfinished: false };
+    }
+    if encodings > 0
+        && arguments.trim_start().starts_with('"')
+        && let Ok(decoded) = serde_json::from_str::<String>(arguments)
+    {
+        return from_arguments(&decoded, matcher, false, encodings - 1);
     }
     let arguments = tail(arguments);
-    let found = prose::from_fields(arguments, matcher);
-    if found.is_empty() {
-        matcher.any_value(arguments, arguments.trim_end().ends_with(['"', '}']))
-    } else {
-        found
+    let found = fields::from_fields(arguments, matcher, true);
+    if cut_off || !found.choices.is_empty() || found.unfinished {
+        return found;
     }
+    Declared { choices: matcher.value(arguments), ..found }
 }
 
 #[cfg(test)]
@@ -103,7 +132,7 @@ mod tests {
     fn call(arguments: &[&str]) -> ParsedVote {
         let calls = arguments.iter().map(|text| Cow::Borrowed(*text)).collect();
         let view = view(&["Earth", "Mars", "Earthrise"]);
-        parse(&ResponseContent { calls, text: None }, &view, ChoiceForm::Text)
+        parse(&ResponseContent { calls, text: None }, &view, ChoiceForm::Text, false)
     }
 
     #[test]
@@ -117,16 +146,19 @@ mod tests {
             r#"{"option":{"text":"Mars"}}"#,
             r#"{"option":["Mars"]}"#,
             r#"{"x":"Mars"}"#,
-            r#"{"option":"Mars"#,
             r#""Mars""#,
             "Mars",
             r#""{\"option\":\"Mars\"}""#,
         ] {
             assert_eq!(call(&[arguments]), ParsedVote::Vote(1), "{arguments}");
         }
-        for arguments in ["", "{}", "null", r#"{"option":"Pluto"}"#, r#"{"option":"Earth"#, r#"{"option":3}"#]
+        for arguments in
+            ["", "{}", "null", r#"{"option":"Pluto"}"#, r#"{"option":3}"#, r#"{"rejected":"Mars"}"#]
         {
             assert_eq!(call(&[arguments]), ParsedVote::Missing, "{arguments}");
+        }
+        for arguments in [r#"{"option":"Earth"#, r#"{"option":"Mars"#, "{\"option\": "] {
+            assert_eq!(call(&[arguments]), ParsedVote::CutOff, "{arguments}");
         }
         let padded = format!(r#"{{"option":"Mars","reason":"{}"}}"#, "x".repeat(3 * MAX_SEARCHED));
         assert_eq!(call(&[&padded]), ParsedVote::Vote(1));
@@ -144,7 +176,7 @@ mod tests {
     fn letters_are_parsed_if_they_were_requested() {
         let view = view(&["Earth", "Mars"]);
         let read = |arguments: &'static str, form| {
-            parse(&ResponseContent { calls: vec![Cow::Borrowed(arguments)], text: None }, &view, form)
+            parse(&ResponseContent { calls: vec![Cow::Borrowed(arguments)], text: None }, &view, form, false)
         };
         assert_eq!(read(r#"{"option":"B"}"#, ChoiceForm::Letter), ParsedVote::Vote(1));
         assert_eq!(read(r#"{"option":"Earth"}"#, ChoiceForm::Letter), ParsedVote::Vote(0));

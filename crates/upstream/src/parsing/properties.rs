@@ -12,12 +12,17 @@ const OPTIONS: [&str; 4] = ["Earth", "Mars", "Earthrise now", "No"];
 const FORMS: [ChoiceForm; 2] = [ChoiceForm::Text, ChoiceForm::Letter];
 
 fn as_text(text: &str, form: ChoiceForm) -> ParsedVote {
-    parse(&ResponseContent { calls: Vec::new(), text: Some(Cow::Borrowed(text)) }, &view(&OPTIONS), form)
+    parse(
+        &ResponseContent { calls: Vec::new(), text: Some(Cow::Borrowed(text)) },
+        &view(&OPTIONS),
+        form,
+        false,
+    )
 }
 
 fn as_call(arguments: &str, form: ChoiceForm) -> ParsedVote {
     let content = ResponseContent { calls: vec![Cow::Borrowed(arguments)], text: None };
-    parse(&content, &view(&OPTIONS), form)
+    parse(&content, &view(&OPTIONS), form, false)
 }
 
 proptest! {
@@ -43,22 +48,23 @@ proptest! {
     }
 
     #[test]
-    fn a_named_option_is_always_found(
-        before in "([b-lp-z ,.\n]{0,30}[ \n.,])?",
-        after in "([ \n.,][b-lp-z ,.\n]{0,30})?",
-    ) {
-        prop_assume!(!names_a_text(&before) && !names_a_text(&after));
-        let value = format!("{}Mars{}", before.replace('\n', " "), after.replace('\n', " "));
-        prop_assert_eq!(as_text(&format!("{before}Mars{after}"), ChoiceForm::Text), ParsedVote::Vote(1));
-        prop_assert_eq!(as_call(&format!("{{\"option\":\"{value}\"}}"), ChoiceForm::Text), ParsedVote::Vote(1));
+    fn a_declared_option_is_always_found(before in "([b-lp-z ,.\n]{0,30}[.,])?") {
+        prop_assume!(!names_a_text(&before));
+        for declared in ["Mars", "**Mars**", "Answer: Mars", "My vote is Mars.", "{\"option\":\"Mars\"}"] {
+            prop_assert_eq!(as_text(&format!("{before}\n{declared}"), ChoiceForm::Text), ParsedVote::Vote(1));
+        }
+        let value = before.replace('\n', " ");
+        let arguments = format!("{{\"reason\":\"{value}\",\"option\":\"Mars\"}}");
+        prop_assert_eq!(as_call(&arguments, ChoiceForm::Text), ParsedVote::Vote(1));
     }
 
     #[test]
     fn an_option_that_is_not_named_gets_no_vote(text in r#"([{}":,<>. \n]|option|vote|answer|[klp-z]{3,9}|XY|Ear|rise){0,30}"#) {
         prop_assume!(!names_a_text(&text));
         for form in FORMS {
-            prop_assert_eq!(as_text(&text, form), ParsedVote::Missing, "{}", text);
-            prop_assert_eq!(as_call(&text, form), ParsedVote::Missing, "{}", text);
+            for vote in [as_text(&text, form), as_call(&text, form)] {
+                prop_assert!(matches!(vote, ParsedVote::Missing | ParsedVote::CutOff), "{}", text);
+            }
         }
     }
 }

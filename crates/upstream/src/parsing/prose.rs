@@ -1,143 +1,70 @@
-//! Parsing of the vote in a response's text, from the most explicit forms to the least.
-
-use std::borrow::Cow;
+//! Reads the vote that a text declares: a value of JSON or of a call written as text, a label with its value, or the last line.
 
 use super::choice_set::ChoiceSet;
-use super::lenient_json::fields;
+use super::declared::Declared;
+use super::fields::from_fields;
+use super::labels::{from_labels, is_heading};
+use super::list_label::is_listed;
 use super::matcher::ChoiceMatcher;
+use super::normal::normal;
+use super::reasoning::without_reasoning;
+use super::sentence::sentence;
+use super::tags::from_tags;
+use super::turns::answer;
+use super::vocabulary::retracts;
 
-/// Words that label the vote.
-const LABELS: &[&str] = &["option", "vote", "answer", "choice", "letter", "selection", "selected", "pick"];
-
-/// Returns the choices in the fields of malformed JSON.
-pub(super) fn from_fields(text: &str, matcher: &ChoiceMatcher<'_>) -> ChoiceSet {
-    let mut labelled = ChoiceSet::NONE;
-    let mut others = ChoiceSet::NONE;
-    fields(text, &mut |field| {
-        if is_label(&field.name) {
-            labelled.add(matcher.any_value(&field.value, field.complete));
-        } else {
-            others.add(matcher.whole_value(&field.value, field.complete));
-        }
-    });
-    // In `{"vote":"QX","alternatives":["DF"]}`, only the field labelled as the vote counts.
-    if labelled.is_empty() { others } else { labelled }
-}
-
-fn is_label(name: &str) -> bool {
-    let last = name.rsplit(|c: char| !c.is_ascii_alphabetic()).find(|word| !word.is_empty()).unwrap_or("");
-    LABELS.iter().any(|label| last.eq_ignore_ascii_case(label))
-}
-
-/// Maximum lengths of a label and of the value after it, in bytes. The longest option has 200 characters.
-const MAX_LABEL: usize = 32;
-const MAX_VALUE: usize = 1024;
-/// Maximum number of labels with parsed values.
-const MAX_LABELS: usize = 16;
-
-/// Returns the choices in the text of a response. Structured text may name several, which are all returned.
-/// Prose may also discuss other options, so it counts only if it names exactly one.
-pub(super) fn from_text(text: &str, matcher: &ChoiceMatcher<'_>) -> ChoiceSet {
+/// Returns the choices that the text of a response declares. What was cut off counts only if it is a value with its end, or a
+/// label's line with its line break.
+pub(super) fn from_text(text: &str, matcher: &ChoiceMatcher<'_>, cut_off: bool) -> Declared {
     let text = without_reasoning(text);
+    let text = answer(&text);
+    let is_ended = !cut_off || text.ends_with('\n');
     let text = super::tail(text.trim());
-    if text.is_empty() {
-        return ChoiceSet::NONE;
+    let mut found = from_fields(text, matcher, false);
+    let has_fields = !found.choices.is_empty() || found.unfinished;
+    found.add(from_tags(text, matcher, cut_off));
+    // “Wait, I misread the question.”
+    let is_prose = |line: &&str| !line.contains(['{', '}', '<', '"', '(']);
+    if !found.choices.is_empty() && text.lines().filter(is_prose).any(|line| retracts(&normal(line))) {
+        return Declared { choices: ChoiceSet::NONE, ..found };
     }
-    let whole = matcher.whole_value(text, true);
-    if !whole.is_empty() {
-        return whole;
-    }
-    let structured = from_fields(text, matcher);
-    if !structured.is_empty() {
-        return structured;
-    }
-    let last = text.lines().rev().find(|line| line.chars().any(char::is_alphanumeric)).unwrap_or("");
-    let attempts: [&dyn Fn() -> ChoiceSet; 4] = [
-        &|| matcher.whole_value(last, true),
-        &|| labelled(text, matcher),
-        &|| matcher.texts_in(last),
-        &|| matcher.texts_in(text),
-    ];
-    let mut found = attempts.iter().map(|attempt| attempt().if_unique());
-    found.find(|choices| !choices.is_empty()).unwrap_or(ChoiceSet::NONE)
-}
-
-/// Parses the values after a label and a separator: `Answer: Earth`, `vote(option="Earth")`,
-/// `<parameter=option>Earth</…>`. Only the last labels count.
-fn labelled(text: &str, matcher: &ChoiceMatcher<'_>) -> ChoiceSet {
-    let marks = text.match_indices([':', '=', '>']).map(|(at, _)| at);
-    let is_labelled = |&at: &usize| {
-        let start = text.ceil_char_boundary(at.saturating_sub(MAX_LABEL));
-        is_label(text[start..at].trim_end_matches(['*', '_', '"', '\'', '`', ' ']))
-    };
-    let mut found = ChoiceSet::NONE;
-    for at in marks.rev().filter(is_labelled).take(MAX_LABELS) {
-        let value = &text[at + 1..text.floor_char_boundary(at + 1 + MAX_VALUE)];
-        let value = value.trim_start_matches([' ', '\n', '\t', '*', '_', '"', '\'', '`', ':', '=', '>']);
-        let end = value.find(['<', '>', ')', '}', '"', '\n']).unwrap_or(value.len());
-        found.add(matcher.any_value(&value[..end], true));
+    found.choices.add(from_labels(text, matcher, is_ended));
+    if !cut_off && !has_fields {
+        found.choices.add(from_last_line(text, matcher));
     }
     found
 }
 
-/// The marks around reasoning, in any case: of most models, Gemma (`thought`), Seed, MiniMax, Mistral and Kimi.
-const REASONING_TAGS: [(&str, &str); 8] = [
-    ("<think>", "</think>"),
-    ("<thinking>", "</thinking>"),
-    ("<reasoning>", "</reasoning>"),
-    ("<thought>", "</thought>"),
-    ("<seed:think>", "</seed:think>"),
-    ("<mm:think>", "</mm:think>"),
-    ("[THINK]", "[/THINK]"),
-    ("◁think▷", "◁/think▷"),
-];
+/// The longest line that is read, in bytes.
+const MAX_LINE: usize = 1024;
 
-/// True if a text begins with this tag, in any case.
-fn begins_with(text: &str, tag: &str) -> bool {
-    text.get(..tag.len()).is_some_and(|start| start.eq_ignore_ascii_case(tag))
-}
-
-/// Removes the model's reasoning from a text. The opening tag may be missing because of the chat template.
-/// The closing tag is missing if the response was cut off.
-pub(crate) fn without_reasoning(text: &str) -> Cow<'_, str> {
-    let mut visible = String::new();
-    // The expected closing tag, and the start of the text after the last tag.
-    let (mut reasoning, mut from, mut seen): (Option<&str>, usize, bool) = (None, 0, false);
-    // Most of these signs begin no tag.
-    let begins_tag = |&(_, pair): &(usize, &[u8])| match pair {
-        [b'<', next] => matches!(next.to_ascii_lowercase(), b'/' | b't' | b'r' | b's' | b'm'),
-        [b'[', next] => matches!(next.to_ascii_lowercase(), b'/' | b't'),
-        // The first bytes of `◁`.
-        [0xE2, 0x97] => true,
-        _ => false,
+/// Reads the last line: an option, or a sentence that chooses one. An item of a list, a quotation, and what stands below a heading
+/// are none.
+fn from_last_line(text: &str, matcher: &ChoiceMatcher<'_>) -> ChoiceSet {
+    let lines = text.lines().rev().filter(|line| line.len() <= MAX_LINE);
+    let mut lines = lines.filter(|line| !line.trim().is_empty() && !line.trim_start().starts_with("```"));
+    let last = lines.next().unwrap_or_default();
+    if last.trim_start().starts_with('>') {
+        return ChoiceSet::NONE;
+    }
+    let found = matcher.value(last);
+    let earlier: Vec<String> = lines.map(normal).collect();
+    let Some(previous) = earlier.first() else {
+        return if found.is_empty() { sentence(last, matcher) } else { found };
     };
-    for (at, _) in text.as_bytes().windows(2).enumerate().filter(begins_tag) {
-        let rest = &text[at..];
-        let tag =
-            REASONING_TAGS.iter().find(|(open, close)| begins_with(rest, open) || begins_with(rest, close));
-        let Some((open, close)) = tag else { continue };
-        match reasoning {
-            // Reasoning ends only at its own closing tag.
-            Some(expected) if begins_with(rest, expected) => (reasoning, from) = (None, at + close.len()),
-            Some(_) => {}
-            None if begins_with(rest, open) => {
-                visible.push_str(&text[from..at]);
-                reasoning = Some(close);
-            }
-            None => {
-                visible.clear();
-                from = at + close.len();
-            }
-        }
-        seen = true;
+    let is_item = |line: &String| is_listed(line) || line.starts_with("<option");
+    let is_listed = is_item(&normal(last));
+    if is_heading(previous, matcher) || (is_listed && earlier.iter().any(is_item)) {
+        return ChoiceSet::NONE;
     }
-    if !seen {
-        return Cow::Borrowed(text);
+    if found.is_empty() {
+        return sentence(last, matcher);
     }
-    if reasoning.is_none() {
-        visible.push_str(&text[from..]);
+    let mut both = found;
+    if !is_listed && !is_item(previous) {
+        both.add(matcher.normal_value(previous));
     }
-    Cow::Owned(visible)
+    both
 }
 
 #[cfg(test)]
@@ -147,35 +74,52 @@ mod tests {
     use super::super::testing::view;
     use super::*;
 
+    const PLANETS: [&str; 3] = ["Earth", "Mars", "Venus"];
+
+    fn read(text: &str, form: ChoiceForm, cut_off: bool) -> Declared {
+        from_text(text, &ChoiceMatcher::new(&view(&PLANETS), form), cut_off)
+    }
+
     fn vote(text: &str) -> Option<usize> {
-        from_text(text, &ChoiceMatcher::new(&view(&["Earth", "Mars", "Venus"]), ChoiceForm::Text)).only()
+        read(text, ChoiceForm::Text, false).choices.only()
     }
 
     #[test]
-    fn every_common_form_is_parsed() {
+    fn declared_votes_are_read() {
         for text in [
             "Mars",
             "Mars.",
             "**Mars**",
             "I compared Earth, Mars and Venus.\n\nMars",
+            "The options:\n- Earth\n- Mars\n- Venus\n\nMars",
             "Earth is small, Venus is hot.\nAnswer: Mars",
             "Earth is small, Venus is hot.\n**Final answer:** Mars",
+            "**Final answer: Mars**\n\nEarth was close.",
+            "### Answer:\nMars",
             "My vote is Mars.",
-            "I would go for Mars, because of its canals.",
+            "答案：Mars",
+            "Meine Stimme: B) Mars",
             "```json\n{\"option\": \"Mars\"}\n```",
             "{\"name\":\"vote\",\"arguments\":{\"option\":\"Mars\"}}",
+            "{\"finalAnswer\": \"Mars\", \"runnerUp\": \"Earth\"}",
+            "{\"planet\": \"Mars\", \"rejected\": \"Earth\"}",
             "<tool_call>\n{\"name\": \"vote\", \"arguments\": {\"option\": \"Mars\"}}\n</tool_call>",
             "<tool_call>{\"name\": \"vote\", \"arguments\": {\"option\": \"Mars\"",
             "<function=vote>\n<parameter=option>\nMars\n</parameter>\n</function>",
             "<function=vote>{\"option\":\"Mars\"}</function>",
+            "<tool_call>vote\n<arg_key>option</arg_key>\n<arg_value>Mars</arg_value>\n</tool_call>",
             "[TOOL_REQUEST]{\"name\":\"vote\",\"arguments\":{\"option\":\"Mars\"}}[END_TOOL_REQUEST]",
             "[TOOL_CALLS][{\"name\":\"vote\",\"arguments\":{\"option\":\"Mars\"}}]",
             "vote(option=\"Mars\")",
+            "print(vote(option='Mars'))",
+            "Earth is blue.\n<answer>Mars</answer>",
+            "<option id=\"1\">Mars</option>",
+            "<label>Mars</label>\n<summary>It is red.</summary>",
+            "So it is $\\boxed{\\text{Mars}}$.",
             "<think>Earth? Venus? Earth it is.</think>Mars",
-            "Earth it is, so I think</think>\nMars",
             "Mars <think>or Earth?</think>",
-            "<think>one <reasoning>Earth</reasoning> two</think>Mars",
-            "Earth seems wrong and Venus too hot.\nSo Mars is my choice.",
+            "Mars<|im_end|>",
+            "Earth seems wrong and Venus too hot.\nSo my choice is Mars.",
         ] {
             assert_eq!(vote(text), Some(1), "{text}");
         }
@@ -184,21 +128,7 @@ mod tests {
     }
 
     #[test]
-    fn reasoning_of_every_family_is_no_vote() {
-        for (open, close) in REASONING_TAGS {
-            for (open, close) in
-                [(open.to_owned(), close.to_owned()), (open.to_uppercase(), close.to_lowercase())]
-            {
-                assert_eq!(vote(&format!("{open}Earth? Venus? Earth it is.{close} Mars")), Some(1), "{open}");
-                assert_eq!(vote(&format!("Earth it is.{close}\nMars")), Some(1), "{close}");
-                assert_eq!(vote(&format!("{open}Earth is blue, and so")), None, "{open}");
-            }
-        }
-        assert_eq!(vote("[Mars] ◁"), Some(1), "other brackets are none");
-    }
-
-    #[test]
-    fn text_without_a_single_choice_is_not_a_vote() {
+    fn everything_else_is_no_vote() {
         for text in [
             "",
             "I cannot decide.",
@@ -207,22 +137,68 @@ mod tests {
             "<think>Mars",
             "B",
             "{\"option\": \"<text>\"}",
+            "{\"enum\": [\"Earth\", \"Mars\"]}",
+            "{\"second_choice\": \"Mars\"}",
+            "{\"option\": \"Mar",
             "The options are Earth, Mars, Venus.",
+            "1. Earth\n2. Mars\n3. Venus",
+            "Option A: Earth is blue\nOption B: Mars",
+            "Earth\nMars",
             "I would never choose Mars",
+            "I can't choose [Mars].",
+            "<options-0badcafe>\nA: Mars",
+            "<option-0badcafe>\nMars\n</option-0badcafe>",
+            "The object has this structure: {\"option\": {\"description\": \"Mars\"}}",
+            "I will not send {\"option\": \"Mars\"}.",
+            "Wrong answer: Mars",
+            "Option 2: Mars is red, and\nOption 3: Venus",
+            "Voter 1: Earth\nVoter 2: Mars",
+            "Answer: Earth\nAnswer: Mars",
+            "Answer: Earth\n\nMars",
+            "Mars. Wait, no: Earth.",
+            "Mars, because Earth is blue.",
         ] {
             assert_eq!(vote(text), None, "{text}");
         }
     }
 
     #[test]
-    fn letters_in_prose_count_only_if_they_stand_alone() {
-        let view = view(&["Earth", "Mars", "Venus"]);
-        let vote = |text: &str| from_text(text, &ChoiceMatcher::new(&view, ChoiceForm::Letter)).only();
-        for text in ["B", "(B)", "Answer: B", "B: Mars", "I compared A, B and C.\n\nB", "**Answer:** B) Mars"]
-        {
+    fn a_text_that_was_cut_off_counts_only_with_the_end_of_its_value() {
+        for text in [
+            "**Vote:** Mars\n\n**Reasons:** it",
+            "{\"option\": \"Mars\", \"why\": \"it",
+            "<answer>Mars</answer> is",
+        ] {
+            assert_eq!(read(text, ChoiceForm::Text, true).choices.only(), Some(1), "{text}");
+        }
+        for text in [
+            "Mars",
+            "Answer: Mars",
+            "The answer is Mars",
+            "<answer>Mars",
+            "Earth is blue.\nMars",
+            "Answer:\nMars",
+        ] {
+            assert_eq!(read(text, ChoiceForm::Text, true).choices.only(), None, "{text}");
+        }
+        assert!(read("{\"option\": \"Mars", ChoiceForm::Text, false).unfinished);
+    }
+
+    #[test]
+    fn letters_count_only_if_they_stand_alone() {
+        let vote = |text: &str| read(text, ChoiceForm::Letter, false).choices.only();
+        for text in [
+            "B",
+            "(B)",
+            "Answer: B",
+            "B: Mars",
+            "I compared A, B and C.\n\nB",
+            "**Answer:** B) Mars",
+            "The answer is B.",
+        ] {
             assert_eq!(vote(text), Some(1), "{text}");
         }
-        for text in ["A good question.", "I like plan B", "A or B", "D"] {
+        for text in ["A good question.", "I like plan B", "A or B", "D", "A: Earth\nB: Mars"] {
             assert_eq!(vote(text), None, "{text}");
         }
     }

@@ -6,7 +6,7 @@ use ep_polling::ballot::{BallotView, Choice, ChoiceForm};
 pub(super) fn view(texts: &[&str]) -> BallotView {
     let choice = |(option, text): (usize, &&str)| Choice { text: (*text).to_owned(), option };
     BallotView {
-        question: "Which?".into(),
+        question: "Which of these planets is the red one? 这些行星中哪一颗是红色的？".into(),
         choices: texts.iter().enumerate().map(choice).collect(),
         answer: ChoiceForm::Text,
         delimiter_mark: 0x1234_abcd,

@@ -60,10 +60,11 @@ impl Presets {
     }
 
     fn parse(text: &str) -> Result<Self, SetupError> {
-        let File { preset: presets } =
+        let File { preset: mut presets } =
             toml::from_str(text).map_err(|error| SetupError::Presets(at_line(text, &error)))?;
-        if presets.is_empty() {
-            return Err(SetupError::Presets("the file contains no preset".to_owned()));
+        match presets.first_mut() {
+            Some(first) => first.query.is_default = true,
+            None => return Err(SetupError::Presets("the file contains no preset".to_owned())),
         }
         for (index, preset) in presets.iter().enumerate() {
             let wrong = |rule: &str| SetupError::Presets(format!("preset {} {rule}", preset.query.name));
@@ -251,8 +252,18 @@ impl Preset {
         exclude: Option<&ModelNames>,
         context: RosterContext,
     ) -> Result<Roster, Fault> {
-        let models = self.query.select(&named::without(&snapshot.models, exclude)?);
+        let listed = named::without(&snapshot.models, exclude)?;
+        let mut models = self.query.select(&listed);
         let mut notices = Vec::new();
+        if models.is_empty() && self.query.is_default {
+            models = self.query.without_prices().select(&listed);
+            if !models.is_empty() {
+                notices.push(format!(
+                    "no model here has a price within the limits of {}, so it asks the cheapest models, whatever they cost",
+                    self.query.name
+                ));
+            }
+        }
         if models.len() < self.query.size {
             let found = match models.len() {
                 1 => "1 that fits".to_owned(),

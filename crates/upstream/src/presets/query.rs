@@ -13,7 +13,7 @@ use crate::registry::listing::ListedModel;
 use crate::registry::weights::weights;
 
 /// A preset's query. The fields are described at the top of `presets.toml`.
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Query {
     pub(super) name: String,
@@ -39,6 +39,9 @@ pub(super) struct Query {
     decision_models: bool,
     #[serde(default)]
     pinned: Vec<String>,
+    /// True of the first preset of a file, which asks whatever models there are.
+    #[serde(skip)]
+    pub(super) is_default: bool,
     /// The basis of the models' order, if the preset is a panel.
     pub(super) order: Option<PanelOrder>,
 }
@@ -72,6 +75,18 @@ impl Query {
             return Err("must have a max_per_family of at least 1".to_owned());
         }
         Ok(())
+    }
+
+    /// Returns the same without limits of price: the cheapest models first.
+    pub(super) fn without_prices(&self) -> Self {
+        Self {
+            sort: SortOrder::Price,
+            max_blended_usd_per_million: None,
+            min_blended_usd_per_million: None,
+            max_completion_usd_per_million: None,
+            min_completion_usd_per_million: None,
+            ..self.clone()
+        }
     }
 
     /// Returns the selected models, at most `size`: of a panel by strength, else in registry order. The result depends only

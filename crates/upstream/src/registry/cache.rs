@@ -9,6 +9,7 @@ use std::time::Duration;
 use ep_kernel::fault::{Fault, Kind};
 use ep_kernel::ports::{CachedModelList, Clock, UpstreamCache};
 use ep_kernel::reading;
+use ep_outgoing::ResponseError;
 use reqwest::header::HeaderMap;
 use reqwest::{Client, Url};
 use tokio::sync::OnceCell;
@@ -22,6 +23,8 @@ use crate::endpoint::describe;
 
 /// Maximum length of a model list, in bytes; the largest known list has about one million.
 const MAX_BODY: usize = 16 * 1024 * 1024;
+/// The age from which on a list is fetched again because an answer contradicts it.
+const LEAST_AGE: Duration = Duration::from_mins(1);
 /// Pause after a failed refresh; it doubles with every further failure.
 const FIRST_PAUSE: Duration = Duration::from_secs(1);
 const LONGEST_PAUSE: Duration = Duration::from_mins(5);
@@ -139,6 +142,14 @@ impl ModelListCache {
             self.refresh();
         }
         Ok(snapshot)
+    }
+
+    /// Fetches the list in the background if it is wrong, at most once a minute.
+    pub(crate) fn refresh_outdated(self: &Arc<Self>) {
+        let age = self.current().map(|snapshot| self.clock.now().since(snapshot.fetched_at));
+        if age.is_some_and(|age| age >= LEAST_AGE) {
+            self.refresh();
+        }
     }
 
     /// Returns the current or stored list without a request to the upstream. Votes use it if it is available.
@@ -280,6 +291,11 @@ impl ModelListCache {
         let (now, rules) = (self.clock.now(), self.rules.clone());
         let read = reading::read(body.len(), move || {
             let listing = listing::read(&body, now, &rules)?;
+            if listing.is_per_million {
+                tracing::warn!(
+                    "the model list gives no unit for its prices; those of $0.001 and more are read as prices for a million tokens"
+                );
+            }
             Ok((body, listing))
         });
         read.await.unwrap_or(Err(NotAList))
@@ -288,17 +304,15 @@ impl ModelListCache {
     async fn download(&self) -> Result<String, FetchError> {
         let unreachable = |error: reqwest::Error| FetchError::Unreachable(describe(&error));
         let request = self.http.get(self.url.clone()).headers(self.headers.clone());
-        let mut response = request.send().await.map_err(unreachable)?;
+        let response = request.send().await.map_err(unreachable)?;
         if !response.status().is_success() {
             return Err(FetchError::Status(response.status().as_u16()));
         }
-        let mut body = Vec::new();
-        while let Some(chunk) = response.chunk().await.map_err(unreachable)? {
-            if body.len() + chunk.len() > MAX_BODY {
-                return Err(FetchError::TooLarge);
-            }
-            body.extend_from_slice(&chunk);
-        }
+        let body = ep_outgoing::read_decoded(response, MAX_BODY).await.map_err(|error| match error {
+            ResponseError::Unreachable(error) => unreachable(error),
+            ResponseError::TooLong(_) => FetchError::TooLarge,
+            ResponseError::Encoding => FetchError::NotAList,
+        })?;
         String::from_utf8(body).map_err(|_| FetchError::NotAList)
     }
 }

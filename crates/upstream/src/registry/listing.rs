@@ -12,7 +12,7 @@ use serde_json::value::RawValue;
 
 use super::family::{family, is_reasoning_model, maker};
 use super::modalities::{Role, role};
-use super::prices::{Pricing, pricing};
+use super::prices::{Pricing, Unit, pricing, unit_of_list};
 use super::raw_entry::{Raw, RawModel, strings};
 use crate::chat::response::{number, text};
 use crate::decision_rules::{DecisionModels, Dialect};
@@ -82,6 +82,8 @@ pub(crate) struct Listing {
     pub(crate) models: Vec<ListedModel>,
     /// Number of entries, including those that are skipped.
     pub(crate) entries: usize,
+    /// True if prices without a unit are read as those of a million tokens.
+    pub(crate) is_per_million: bool,
 }
 
 /// The error of a document that is not a model list.
@@ -105,28 +107,30 @@ pub(crate) fn read(document: &str, now: Timestamp, rules: &Rules) -> Result<List
     let mut seen = HashSet::new();
     let count = entries.len();
     let entries = entries.into_iter().take(MAX_ENTRIES);
-    let models = entries.filter_map(|entry| serde_json::from_str::<RawModel<'_>>(entry.get()).ok());
-    let listed = models.filter_map(|model| list(&model, now, rules));
+    let entries = entries.filter_map(|entry| serde_json::from_str::<RawModel<'_>>(entry.get()).ok());
+    let entries: Vec<RawModel<'_>> = entries.collect();
+    let unit = unit_of_list(entries.iter().filter_map(|model| model.pricing));
+    let listed = entries.iter().filter_map(|model| list(model, now, rules, unit));
     let models = listed.filter(|listed| seen.insert(listed.variant.id.clone())).collect();
-    Ok(Listing { models, entries: count })
+    Ok(Listing { models, entries: count, is_per_million: unit == Unit::Million })
 }
 
-fn list(model: &RawModel<'_>, now: Timestamp, rules: &Rules) -> Option<ListedModel> {
+fn list(model: &RawModel<'_>, now: Timestamp, rules: &Rules, unit: Unit) -> Option<ListedModel> {
     let id = text(model.id).or_else(|| text(model.name))?.trim().to_owned();
     let alias = id.starts_with('~');
     if id.is_empty() || id.len() > MAX_ID || alias || is_expired(model.expiration_date, now) {
         return None;
     }
-    let dialect = match (rules.decisions.by_rule(&id), role(&id, model.architecture)) {
+    let dialect = match (rules.decisions.by_rule(&id), role(&id, model)) {
         (Some(dialect), _) => Some(dialect),
         (None, Role::Decisions) => Some(rules.decisions.listed()),
         (None, Role::Chat) => None,
         (None, Role::Other) => return None,
     };
-    let pricing = model.pricing.and_then(pricing);
+    let pricing = model.pricing.and_then(|raw| pricing(raw, unit));
     let price = match &pricing {
         // A negative price marks a router, which would let other models vote in its name.
-        Some(Pricing::Varies) => return None,
+        Some(Pricing::Varies | Pricing::Implausible) => return None,
         Some(Pricing::Listed(_, price)) => Some(*price),
         None => rules.unpriced_is_free.then_some(Price::FREE),
     };
@@ -313,6 +317,54 @@ mod tests {
         assert_eq!(read("{\"error\":1}", Timestamp::from_millis(0), &rules(&[])).unwrap_err(), NotAList);
         assert_eq!(read("{\"data\":null}", Timestamp::from_millis(0), &rules(&[])).unwrap().entries, 0);
         assert_eq!(read("<html>", Timestamp::from_millis(0), &rules(&[])).unwrap_err(), NotAList);
+    }
+
+    #[test]
+    fn prices_for_a_million_tokens_are_recognised() {
+        let price = |document: &str| -> Vec<(String, i64)> {
+            let models = listed(document);
+            models
+                .iter()
+                .map(|model| (model.variant.id.clone(), model.price.unwrap().prompt.pico()))
+                .collect()
+        };
+        let named = |list: &[(&str, i64)]| {
+            list.iter().map(|(id, price)| ((*id).to_owned(), *price)).collect::<Vec<_>>()
+        };
+        assert_eq!(
+            price(
+                r#"[{"id":"declared","pricing":{"prompt":"0.15","completion":"0.60","unit":"per_1m_tokens"}},
+                {"id":"number","pricing":{"prompt":0.15,"completion":0.6}},
+                {"id":"token","pricing":{"prompt":"0.00000015","completion":"0.0000006"}},
+                {"id":"free","pricing":{"prompt":"0","completion":"0"}}]"#
+            ),
+            named(&[("declared", 150_000), ("number", 150_000), ("token", 150_000), ("free", 0)])
+        );
+        let shown = listed(r#"[{"id":"a","pricing":{"prompt":"2.50","completion":"10"}}]"#);
+        let shown = shown[0].variant.pricing.as_ref().unwrap();
+        assert_eq!((&*shown.prompt, &*shown.completion), ("0.0000025", "0.00001"));
+        // One wrong figure does not change the others.
+        assert_eq!(
+            price(
+                r#"[{"id":"a","pricing":{"prompt":"0.000001","completion":"0.000002"}},
+                {"id":"b","pricing":{"prompt":"0.000001","completion":"0.000002"}},
+                {"id":"odd","pricing":{"prompt":"2","completion":"4"}}]"#
+            ),
+            named(&[("a", 1_000_000), ("b", 1_000_000)])
+        );
+        assert!(listed(r#"[{"id":"a","pricing":{"prompt":"5000","completion":"9000"}}]"#).is_empty());
+    }
+
+    #[test]
+    fn entries_that_say_that_they_do_not_chat_are_skipped() {
+        let models = listed(
+            r#"[{"id":"a","type":"chat"},{"id":"b","type":"embedding"},{"id":"c","type":"image"},{"id":"d","mode":"rerank"},
+            {"id":"e","capabilities":{"chat_completion":false}},{"id":"f","capabilities":{"completion_chat":false}},
+            {"id":"g","capabilities":{"completion_chat":true}},{"id":"h","capabilities":["chat"]},{"id":"i","task":"text-generation"},
+            {"id":"j","task":"automatic-speech-recognition"},{"id":"k","capabilities":["embedding"]}]"#,
+        );
+        let ids: Vec<&str> = models.iter().map(|model| &*model.variant.id).collect();
+        assert_eq!(ids, ["a", "g", "h", "i"]);
     }
 
     #[test]

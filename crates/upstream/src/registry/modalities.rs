@@ -3,7 +3,7 @@
 use serde::Deserialize;
 
 use super::family::{is_not_a_chat_model, names_another_medium};
-use super::raw_entry::{Raw, strings};
+use super::raw_entry::{Raw, RawModel, strings};
 use crate::chat::response::text;
 
 /// The kind of a model.
@@ -18,7 +18,50 @@ pub(super) enum Role {
 }
 
 /// Returns the kind of a model. Its entry takes precedence over its id.
-pub(super) fn role(id: &str, architecture: Raw<'_>) -> Role {
+pub(super) fn role(id: &str, model: &RawModel<'_>) -> Role {
+    if says_no_chat(model) { Role::Other } else { role_of(id, model.architecture) }
+}
+
+/// True if an entry says that the model does not chat.
+fn says_no_chat(model: &RawModel<'_>) -> bool {
+    const OTHERS: [&str; 12] = [
+        "embed",
+        "image",
+        "audio",
+        "video",
+        "speech",
+        "transcri",
+        "rerank",
+        "moderation",
+        "similarity",
+        "classif",
+        "translation",
+        "ocr",
+    ];
+    #[derive(Deserialize)]
+    struct Flags {
+        chat_completion: Option<bool>,
+        completion_chat: Option<bool>,
+        chat: Option<bool>,
+    }
+    // Hugging Face names a model that reads pictures and chats `image-text-to-text`.
+    let names_other = |kind: &str| {
+        let kind = kind.to_ascii_lowercase();
+        !kind.contains("text-to-text") && OTHERS.iter().any(|other| kind.contains(other))
+    };
+    let kinds = [model.kind, model.mode, model.task];
+    if kinds.into_iter().any(|kind| text(kind).is_some_and(|kind| names_other(&kind))) {
+        return true;
+    }
+    let Some(capabilities) = model.capabilities else { return false };
+    if let Ok(flags) = serde_json::from_str::<Flags>(capabilities.get()) {
+        return [flags.chat_completion, flags.completion_chat, flags.chat].contains(&Some(false));
+    }
+    let names = strings(Some(capabilities));
+    !names.is_empty() && names.iter().all(|name| names_other(name))
+}
+
+fn role_of(id: &str, architecture: Raw<'_>) -> Role {
     #[derive(Deserialize)]
     struct Architecture<'a> {
         #[serde(borrow, default)]

@@ -34,6 +34,16 @@ pub(super) struct RawModel<'a> {
     pub(super) expiration_date: Raw<'a>,
     #[serde(borrow, default)]
     pub(super) reasoning: Raw<'a>,
+    /// The kind of the model: Together's `type`, LiteLLM's `mode`, Hugging Face's `task`.
+    #[serde(borrow, default, rename = "type")]
+    pub(super) kind: Raw<'a>,
+    #[serde(borrow, default)]
+    pub(super) mode: Raw<'a>,
+    #[serde(borrow, default)]
+    pub(super) task: Raw<'a>,
+    /// Azure's and Mistral's object of flags, or a list of names.
+    #[serde(borrow, default)]
+    pub(super) capabilities: Raw<'a>,
 }
 
 /// Maximum number of strings in a list that are read.

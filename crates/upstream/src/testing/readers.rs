@@ -4,30 +4,33 @@ use ep_polling::ballot::{BallotView, Choice, ChoiceForm};
 use ep_polling::probabilities::Probabilities;
 use ep_polling::time::Timestamp;
 
-use crate::chat::error::{UpstreamError, public_text};
+use crate::chat::error::UpstreamError;
+use crate::chat::public_text::public_text;
 use crate::chat::response::Completion;
+use crate::chat::shapes;
 use crate::decision_rules::Dialect;
 use crate::decisions::response::Response;
 use crate::parsing::{ParsedVote, parse};
 use crate::registry::listing;
 
-/// Parses the body of a completion as a vote. Returns the index of the chosen option, if any.
-pub fn vote(body: &[u8], options: &[&str], form: ChoiceForm) -> Option<usize> {
-    let view = view(options, form);
-    let completion = Completion::read(body)?;
+/// Parses the body of a completion as a vote on this question. Returns the index of the chosen option, if any.
+pub fn vote(body: &[u8], question: &str, options: &[&str], form: ChoiceForm) -> Option<usize> {
+    let view = view(question, options, form);
+    let repaired = if Completion::read(body).is_some() { None } else { Some(shapes::repaired(body)?) };
+    let completion = Completion::read(repaired.as_deref().unwrap_or(body))?;
     let choice = completion.choice()?;
     let content = choice.content();
     choice.reasoned(completion.usage(), content.text.as_deref());
-    match parse(&content, &view, form) {
+    match parse(&content, &view, form, choice.is_cut_off()) {
         ParsedVote::Vote(option) => Some(option),
-        ParsedVote::Conflicting | ParsedVote::Missing => None,
+        ParsedVote::Conflicting | ParsedVote::Missing | ParsedVote::CutOff => None,
     }
 }
 
-fn view(options: &[&str], answer: ChoiceForm) -> BallotView {
+fn view(question: &str, options: &[&str], answer: ChoiceForm) -> BallotView {
     let choices = options.iter().enumerate();
     BallotView {
-        question: "".into(),
+        question: question.into(),
         choices: choices.map(|(option, text)| Choice { text: (*text).to_owned(), option }).collect(),
         answer,
         delimiter_mark: 0,
@@ -36,7 +39,7 @@ fn view(options: &[&str], answer: ChoiceForm) -> BallotView {
 
 /// Parses the body of a decision in each dialect. Returns the probabilities of the options.
 pub fn decisions(body: &[u8], options: &[&str]) -> [Option<Probabilities>; 3] {
-    let view = view(options, ChoiceForm::Text);
+    let view = view("", options, ChoiceForm::Text);
     let dialects = [Dialect::OpenAi, Dialect::SystemOne, Dialect::Gemini];
     dialects.map(|dialect| Response::read(body)?.probabilities(dialect, &view).ok())
 }

@@ -104,7 +104,7 @@ pub enum Action {
     /// Responds with this status and body.
     Status(u16, String),
     /// Responds with a status, a body and one header.
-    StatusWithHeader(u16, String, (&'static str, String)),
+    StatusWithHeader(u16, Vec<u8>, (&'static str, String)),
     /// Responds with 200, a top-level `error` and no choices.
     TopLevelError(Value),
     /// Responds with 200 and an `error` in the first choice.
@@ -268,7 +268,7 @@ impl Behaviour {
             "content_filter" => vec![Action::Ends(String::new(), "content_filter")],
             "nonsense" => vec![says("I cannot decide.")],
             "flaky" => vec![failing(500), Action::Obey(Forms::ALL)],
-            "down" => vec![failing(503)],
+            "down" => vec![failing(502)],
             "hang" => vec![Action::Hang],
             "half_open" => vec![Action::HalfOpen],
             "break_off" => vec![Action::BreakOff],

@@ -71,8 +71,13 @@ async fn fallback_levels_survive_a_restart() {
     assert_eq!(vote(&fixture.upstream()).await.vote, Ok(FIRST));
     fixture.settle().await;
     let stored = fixture.cache.fallback_levels(&fixture.server.base_url()).await.unwrap();
-    let saved =
-        SavedFallbackLevel { model: ModelId::new("m"), level: 2, unsupported_parameters: 0, saved_at: NOW };
+    let saved = SavedFallbackLevel {
+        model: ModelId::new("m"),
+        level: 2,
+        unsupported_parameters: 0,
+        needs: 0,
+        saved_at: NOW,
+    };
     assert_eq!(stored, [saved]);
     let before = fixture.server.calls("m");
     assert_eq!(vote(&fixture.upstream()).await.vote, Ok(FIRST));
@@ -368,4 +373,14 @@ async fn a_model_without_a_system_role_gets_the_same_text() {
     let body = &fixture.server.received("m")[1].body;
     assert_eq!(body["messages"].as_array().unwrap().len(), 1);
     assert!(body["messages"][0]["content"].as_str().unwrap().starts_with("Answer the question by voting"));
+}
+
+#[tokio::test]
+async fn bedrocks_name_of_the_tool_choice_is_known() {
+    let refused = Form::Rejected(
+        400,
+        "This model doesn't support the toolConfig.toolChoice.any field. Remove toolConfig.toolChoice.any and try again.",
+    );
+    let forms = Forms { required: refused, object: refused, ..Forms::ALL };
+    assert_eq!(asked(forms, 2).await, [Required, Auto, Auto]);
 }

@@ -11,7 +11,7 @@ const OPTIONS: [&str; 4] = ["Earth", "Mars", "Earthrise now", "No"];
 
 fn vote(body: &str) {
     for form in [ChoiceForm::Text, ChoiceForm::Letter] {
-        readers::vote(body.as_bytes(), &OPTIONS, form);
+        readers::vote(body.as_bytes(), "Which planet?", &OPTIONS, form);
     }
     readers::decisions(body.as_bytes(), &OPTIONS);
 }

@@ -4,6 +4,7 @@
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 mod answers;
+mod corpus;
 mod costs;
 mod decisions;
 mod demo;
@@ -14,6 +15,7 @@ mod limits;
 mod long_input;
 mod presets;
 mod registry;
+mod shapes;
 
 use std::sync::Arc;
 use std::time::Duration;

@@ -334,3 +334,22 @@ async fn a_preset_without_excluded_models_is_filled_from_the_rest() {
     let fault = upstream.roster(&choice(&["*"])).await.unwrap_err();
     assert_eq!((fault.kind(), fault.fields()[0].field.as_str()), (Kind::InvalidInput, "exclude"));
 }
+
+#[tokio::test]
+async fn the_default_preset_asks_whatever_models_there_are() {
+    let dear = [("maker/dear", "0.00001"), ("maker/dearer", "0.00002"), ("other/dearest", "0.00003")];
+    let registry = dear.map(|(id, price)| priced(id, price, price)).to_vec();
+    let fixture = Fixture::new(Script { models: registry, ..Script::default() });
+    let upstream = fixture.upstream();
+    let default = upstream.roster(&ModelChoice::preset("fast_and_cheap")).await.unwrap();
+    assert_eq!(
+        default.members().iter().map(|member| member.model.as_str()).collect::<Vec<_>>(),
+        dear.map(|(id, _)| id)
+    );
+    assert!(
+        default.notices.iter().any(|notice| notice.contains("whatever they cost")),
+        "{:?}",
+        default.notices
+    );
+    assert!(upstream.roster(&ModelChoice::preset("budget")).await.is_err(), "other presets refuse");
+}

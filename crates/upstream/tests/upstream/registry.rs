@@ -7,10 +7,10 @@ use ep_kernel::ports::Models as _;
 use ep_kernel::testing::until;
 use ep_polling::roster::ModelChoice;
 use ep_upstream::detect::servers_at;
-use ep_upstream::testing::{Script, bare, priced};
+use ep_upstream::testing::{Action, Behaviour, Script, bare, priced};
 use ep_upstream::{NotConfigured, Upstream};
 
-use super::{Fixture, NOW};
+use super::{Fixture, LONG, NOW, member, view};
 
 fn one(id: &str) -> Script {
     Script { models: vec![priced(id, "0.0000001", "0.0000002")], ..Script::default() }
@@ -192,4 +192,19 @@ async fn local_servers_are_found() {
     let found = servers_at(&[("Closed", "http://127.0.0.1:9/v1"), ("Open", &base_url)]).await;
     assert_eq!(found.len(), 1);
     assert_eq!((found[0].name, found[0].models, &found[0].base_url), ("Open", 1, &base_url));
+}
+
+#[tokio::test]
+async fn an_unknown_model_means_that_the_list_is_outdated() {
+    let gone = Action::Status(404, r#"{"error":{"message":"The model `a/one` does not exist"}}"#.into());
+    let fixture = Fixture::new(one("a/one").with("a/one", Behaviour::of([gone])));
+    let upstream = fixture.upstream();
+    assert_eq!(ids(&upstream).await, ["a/one"]);
+    fixture.server.change(|script| script.models = vec![bare("a/two")]);
+    let vote = async || upstream.vote(&member("a/one"), &view(), LONG.into()).await.vote.unwrap_err();
+    vote().await;
+    assert_eq!(fixture.server.registry_calls(), 1, "the list is younger than a minute");
+    fixture.clock.advance(Duration::from_mins(2));
+    vote().await;
+    until("the new list is used", async || ids(&upstream).await, |ids| *ids == ["a/two"]).await;
 }
