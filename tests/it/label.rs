@@ -241,6 +241,28 @@ async fn a_model_that_never_responds_counts_as_one_that_does_not_vote() {
     assert!(!folder.path().join("labels.failed.jsonl").exists());
 }
 
+/// A limit of the upstream says nothing about a row, so the row waits for the model.
+#[tokio::test]
+async fn a_row_is_not_labelled_without_a_model_that_was_limited() {
+    let folder = tempfile::tempdir().unwrap();
+    reviews(folder.path(), 2);
+    let wait = ("retry-after", "3600".to_owned());
+    let limited =
+        Behaviour { actions: vec![Action::StatusWithHeader(429, Vec::new(), wait)], ..Behaviour::default() };
+    let upstream = ScriptedUpstream::start(Script::panel(3).with("maker1/line-1", limited)).unwrap();
+    for attempts in [2, 4] {
+        stdout(&run(folder.path(), &upstream, &arguments(&TRIO)).await, 4);
+        assert_eq!(lines(&folder.path().join("labels.jsonl")).len(), 0);
+        let failed = lines(&folder.path().join("labels.failed.jsonl"));
+        let counts = |row: &Value| (row["_failed"]["attempts"].clone(), row["_failed"]["limited"].clone());
+        assert!(failed.iter().all(|row| counts(row) == (json!(attempts), json!(attempts))), "{failed:?}");
+    }
+    let free = ScriptedUpstream::start(Script::panel(3)).unwrap();
+    stdout(&run(folder.path(), &free, &arguments(&TRIO)).await, 0);
+    assert_eq!(free.total_calls(), 4, "the limited model, and one more of each row");
+    assert_eq!(lines(&folder.path().join("labels.jsonl")).len(), 2);
+}
+
 /// One vote of a panel of three is no answer, however often the two others are asked.
 #[tokio::test]
 async fn too_few_votes_give_no_label() {

@@ -30,6 +30,8 @@ const MAX_SILENT_ATTEMPTS: u32 = 10;
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 struct Attempts {
     count: u32,
+    /// Those that the upstream's limits cut short, which do not count against the row.
+    limited: u32,
     /// Their cost.
     cost: MicroUsd,
     /// The beginning of the row's last line.
@@ -41,24 +43,37 @@ struct Attempts {
 }
 
 impl Attempts {
-    /// Describes the attempts for a row by their number, their cost, its last line and the votes of its models.
-    fn new(count: u32, cost: MicroUsd, line: u64, votes: &[EntryVote]) -> Self {
+    /// Describes the attempts for a row by their number, how many of them were limited, their cost, its last line and the votes of
+    /// its models.
+    fn new((count, limited): (u32, u32), cost: MicroUsd, line: u64, votes: &[EntryVote]) -> Self {
         let is_late = |vote: &EntryVote| matches!(vote.error, Some(Reason::Timeout | Reason::Deadline));
         // Without a poll, there are no votes.
         let lacks_votes = !votes.is_empty() && lack_votes(votes);
-        Self { count, cost, line, lacks_votes, is_late: votes.iter().any(is_late) }
+        Self { count, limited, cost, line, lacks_votes, is_late: votes.iter().any(is_late) }
     }
 
     /// True if a further attempt can give the row a label.
     const fn may_succeed(&self) -> bool {
-        self.count < if self.lacks_votes { MAX_SILENT_ATTEMPTS } else { MAX_ATTEMPTS }
+        self.count - self.limited < if self.lacks_votes { MAX_SILENT_ATTEMPTS } else { MAX_ATTEMPTS }
     }
+}
+
+/// True if a model did not vote because the upstream limits requests.
+pub(super) fn is_limited(votes: &[EntryVote]) -> bool {
+    votes.iter().any(|vote| vote.vote.is_none() && vote.error == Some(Reason::RateLimited))
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
+const fn is_zero(count: &u32) -> bool {
+    *count == 0
 }
 
 /// Votes and cost of a row from earlier attempts.
 #[derive(Debug, Default)]
 pub(super) struct Earlier {
     pub(super) attempts: u32,
+    /// Those that the upstream's limits cut short.
+    pub(super) limited: u32,
     pub(super) cost: MicroUsd,
     /// The time of the first attempt with votes.
     pub(super) asked_at: Option<Timestamp>,
@@ -73,6 +88,8 @@ pub(super) struct Earlier {
 struct Failure {
     key: Key,
     attempts: u32,
+    #[serde(default, skip_serializing_if = "is_zero")]
+    limited: u32,
     cost_usd: Usd,
     reason: String,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -114,8 +131,8 @@ impl FailedRows {
         let (mut attempts, mut end) = (HashMap::new(), 0);
         for line in lines(&path)? {
             let line = line?;
-            if let Some(Failure { key, attempts: count, cost_usd, votes, .. }) = failure(&line) {
-                attempts.insert(key, Attempts::new(count, cost_usd.0, end, &votes));
+            if let Some(Failure { key, attempts: count, limited, cost_usd, votes, .. }) = failure(&line) {
+                attempts.insert(key, Attempts::new((count, limited.min(count)), cost_usd.0, end, &votes));
             }
             end += line.len() as u64;
         }
@@ -124,7 +141,7 @@ impl FailedRows {
 
     /// Returns the votes and the cost of a row from earlier attempts.
     pub(super) fn earlier(&self, key: Key) -> anyhow::Result<Earlier> {
-        let Some(Attempts { count, cost, line, .. }) = self.attempts.get(&key).copied() else {
+        let Some(Attempts { count, limited, cost, line, .. }) = self.attempts.get(&key).copied() else {
             return Ok(Earlier::default());
         };
         let unreadable = || format!("cannot read {}", self.path.display());
@@ -132,7 +149,7 @@ impl FailedRows {
         reader.seek(SeekFrom::Start(line)).with_context(unreadable)?;
         let mut text = Vec::new();
         reader.read_until(b'\n', &mut text).with_context(unreadable)?;
-        let earlier = Earlier { attempts: count, cost, ..Earlier::default() };
+        let earlier = Earlier { attempts: count, limited, cost, ..Earlier::default() };
         Ok(match failure(&text) {
             Some(Failure { asked_at, votes, simulated, .. }) => {
                 Earlier { asked_at, votes, simulated, ..earlier }
@@ -168,13 +185,16 @@ impl FailedRows {
         cost: MicroUsd,
         failed: Failed,
     ) -> anyhow::Result<bool> {
-        let Attempts { count, cost: earlier, .. } = self.attempts.get(&key).copied().unwrap_or_default();
+        let Attempts { count, limited, cost: earlier, .. } =
+            self.attempts.get(&key).copied().unwrap_or_default();
         let Failed { reason, asked_at, votes, simulated } = failed;
-        let attempts = Attempts::new(count + 1, earlier.plus(cost), self.end, &votes);
+        let numbers = (count + 1, limited + u32::from(is_limited(&votes)));
+        let attempts = Attempts::new(numbers, earlier.plus(cost), self.end, &votes);
         let mut fields = row.fields.clone();
         let failure = Failure {
             key,
             attempts: attempts.count,
+            limited: attempts.limited,
             cost_usd: Usd(attempts.cost),
             reason: reason.clone(),
             asked_at,

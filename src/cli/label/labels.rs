@@ -11,7 +11,7 @@ use ep_tools::polls::reply::{PollReply, PollResponse, VoteResult};
 use serde_json::Value;
 
 use super::decision::decide;
-use super::failed_rows::{Earlier, Failed, MAX_ATTEMPTS};
+use super::failed_rows::{Earlier, Failed, MAX_ATTEMPTS, is_limited};
 use super::journal::{DecidedBy, Entry, EntryVote, lack_votes};
 use super::patience::patiently;
 use super::question::RowQuestion;
@@ -104,8 +104,10 @@ impl Rule<'_> {
         let simulated = earlier.simulated || poll.simulated;
         // After the last attempt, a model that does not respond counts as one that does not vote. If too few vote, the others
         // are asked again: one outage can last for several runs.
-        let is_last =
-            earlier.attempts + 1 >= MAX_ATTEMPTS && poll.models.is_complete() && !lack_votes(&votes);
+        let is_last = earlier.attempts - earlier.limited + 1 >= MAX_ATTEMPTS
+            && poll.models.is_complete()
+            && !lack_votes(&votes)
+            && !is_limited(&votes);
         if let Some(reason) = uncounted(&votes, poll.models).filter(|_| !is_last) {
             let outcome = RowOutcome::Failed(Failed { reason, asked_at: Some(asked_at), votes, simulated });
             return Labelled { question, cost, outcome };
