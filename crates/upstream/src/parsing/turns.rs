@@ -41,21 +41,21 @@ pub(super) fn answer(text: &str) -> Cow<'_, str> {
 
 /// Removes the parts of a ballot that the model repeats, each up to its end.
 fn without_ballot(text: &str) -> Cow<'_, str> {
-    if !PARTS.iter().any(|part| text.contains(&format!("<{part}"))) {
+    let mut own = String::new();
+    // The start of the text after the last part.
+    let mut from = 0;
+    for (at, _) in text.match_indices('<') {
+        let part = PARTS.iter().find(|part| text[at + 1..].starts_with(**part));
+        let Some(part) = part.filter(|_| at >= from) else { continue };
+        own.push_str(&text[from..at]);
+        let close = text[at..].find(&format!("</{part}")).map(|close| at + close);
+        let end = close.and_then(|close| text[close..].find('>').map(|end| close + end + 1));
+        from = end.unwrap_or(text.len());
+    }
+    if from == 0 {
         return Cow::Borrowed(text);
     }
-    let mut own = String::new();
-    let mut rest = text;
-    while let Some((at, part)) =
-        PARTS.iter().filter_map(|part| Some((rest.find(&format!("<{part}"))?, part))).min()
-    {
-        own.push_str(&rest[..at]);
-        let close = format!("</{part}");
-        let Some(end) = rest[at..].find(&close) else { return Cow::Owned(own) };
-        let after = &rest[at + end..];
-        rest = after.split_once('>').map_or("", |(_, rest)| rest);
-    }
-    own.push_str(rest);
+    own.push_str(&text[from..]);
     Cow::Owned(own)
 }
 

@@ -21,7 +21,7 @@ proptest! {
 
     #[test]
     fn of_an_answer(
-        unit in r#"([{}\[\]"'`:=,<>\\ \n(]|option|vote:|answer=|A|Earth|Mars|not |<think>|</think>|</reasoning>|\\u00|“|é){1,6}"#
+        unit in r#"([{}\[\]"'`:=,<>\\ \n(]|option|vote:|answer=|A|Earth|Mars|not |<think>|</think>|</reasoning>|\\u00|“|é|<question-a>|</options-a>|<\|message\|>|<\|channel\|>final|assistantfinal){1,6}"#
     ) {
         let text = unit.repeat(LONGEST / 8 / unit.len());
         vote(&json!({ "choices": [{ "message": { "content": text } }] }).to_string());
@@ -33,8 +33,8 @@ proptest! {
 
     #[test]
     fn of_a_body_that_is_almost_json(
-        unit in r#"([{}\[\]":,\\ \n]|"choices":|"message":|"tool_calls":|"function":|"error":|"detail":|null|1e9|\\u00|é){1,6}"#,
-        start in prop::sample::select(vec!["", "{\"choices\":", "{\"choices\":[{\"message\":{\"tool_calls\":[", "{\"error\":", "{\"error\":{\"metadata\":"]),
+        unit in r#"([{}\[\]":,\\ \n]|"choices":|"message":|"tool_calls":|"function":|"error":|"detail":|null|1e9|\\u00|é|NaN|data: |: ){1,6}"#,
+        start in prop::sample::select(vec!["", "data: {\"choices\":[]}\n", "{\"choices\":", "{\"choices\":[{\"message\":{\"tool_calls\":[", "{\"error\":", "{\"error\":{\"metadata\":"]),
     ) {
         let body = format!("{start}{}", unit.repeat(LONGEST / unit.len()));
         vote(&body);
