@@ -211,9 +211,12 @@ impl Vote<'_> {
         let text = content.text.as_deref().map(parsing::without_reasoning).unwrap_or_default();
         let has_text = !text.trim().is_empty();
         let no_vote = if cut_off {
-            NoVote::new(Reason::Truncated, "the response reached the token limit before it named an option")
+            NoVote::new(Reason::Truncated, "the response reached the token limit before it declared a vote")
         } else {
-            NoVote::new(Reason::Unparsable, "the response names no option, even after a second request")
+            NoVote::new(
+                Reason::Unparsable,
+                "the response declares no vote for one option, even after a second request",
+            )
         };
         // More tokens help if the reasoning or the tool call was cut off. A model that wrote text instead of
         // a tool call would only write more text.

@@ -101,7 +101,10 @@ fn failure(tier: &Tier, random: &mut HashedRandom) -> Option<NoVote> {
     const FAILURES: [(Reason, &str); 4] = [
         (Reason::UpstreamError, "the upstream failed (503): overloaded (simulated)"),
         (Reason::RateLimited, "the upstream asks for fewer requests (429) (simulated)"),
-        (Reason::Unparsable, "the response names no option, even after a second request (simulated)"),
+        (
+            Reason::Unparsable,
+            "the response declares no vote for one option, even after a second request (simulated)",
+        ),
         (Reason::Refused, "the model declined to answer (simulated)"),
     ];
     if random.below(1000) >= tier.failures {

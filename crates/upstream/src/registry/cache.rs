@@ -291,14 +291,17 @@ impl ModelListCache {
         let (now, rules) = (self.clock.now(), self.rules.clone());
         let read = reading::read(body.len(), move || {
             let listing = listing::read(&body, now, &rules)?;
-            if listing.is_per_million {
-                tracing::warn!(
-                    "the model list gives no unit for its prices; those of $0.001 and more are read as prices for a million tokens"
-                );
-            }
             Ok((body, listing))
         });
-        read.await.unwrap_or(Err(NotAList))
+        let (body, listing) = read.await.unwrap_or(Err(NotAList))?;
+        if listing.is_per_million {
+            // A target of its own, which commands show.
+            tracing::warn!(
+                target: "ep_upstream::registry::prices",
+                "the model list gives no unit for its prices; those of $0.001 and more are read as prices for a million tokens"
+            );
+        }
+        Ok((body, listing))
     }
 
     async fn download(&self) -> Result<String, FetchError> {
