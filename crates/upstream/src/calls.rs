@@ -258,16 +258,17 @@ impl<'v> Calls<'v> {
         }
     }
 
-    /// Sleeps for the named time, or for one that grows, plus jitter, so that calls do not return all at once. Fails if the vote has
-    /// no time left, or if waiting does not help: a busy upstream is awaited until it has answered nobody for some time, any
-    /// other failure twice.
+    /// Sleeps for a time that grows, or for the named one if it is longer, plus jitter, so that calls do not return all at once. Fails
+    /// if the vote has no time left, or if waiting does not help: a busy upstream is awaited until it has answered nobody for
+    /// [`PATIENCE`](crate::availability::PATIENCE), any other failure twice.
     pub(crate) async fn wait(
         &mut self,
         Wait { named, is_busy }: Wait,
         otherwise: NoVote,
     ) -> Result<(), NoVote> {
         let now = Instant::now();
-        let mut wait = named.unwrap_or(FIRST_PAUSE * (1 << self.waits.min(4))).min(MAX_DURATION);
+        let pause = FIRST_PAUSE * (1 << self.waits.min(4));
+        let mut wait = named.unwrap_or_default().max(pause).min(MAX_DURATION);
         let max_jitter = wait.max(Duration::from_millis(200)).min(Duration::from_secs(4)) / 4;
         wait += max_jitter.mul_f64(fastrand::f64());
         self.waits += 1;
@@ -275,12 +276,10 @@ impl<'v> Calls<'v> {
             self.caller.availability.note_busy();
             let since = *self.busy_since.get_or_insert(now);
             let patience = self.caller.availability.patience(since);
-            if named.is_some() {
-                // The upstream is awaited anew from the time that it named.
-                self.busy_since = Some(now + wait);
-            } else if patience.is_zero() {
+            if patience.is_zero() {
                 return Err(otherwise);
-            } else {
+            }
+            if named.is_none() {
                 wait = wait.min(patience);
             }
         } else if self.waits > MAX_WAITS {

@@ -122,9 +122,7 @@ impl Vote<'_> {
             };
             match step {
                 NextStep::Finish(result) => return result,
-                _ if self.calls.requests() - self.calls.waits().min(self.calls.requests())
-                    >= MAX_REQUESTS =>
-                {
+                _ if self.calls.requests().saturating_sub(self.calls.waits()) >= MAX_REQUESTS => {
                     return Err(NoVote::new(Reason::Rejected, "the upstream rejected every request format"));
                 }
                 NextStep::AskAgain(next) => level = next,

@@ -1,61 +1,13 @@
 //! Puts the pieces of an event stream together.
 
-use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
 use super::bare_words::without_bare_words;
 
-/// A piece of a completion in a stream.
-#[derive(Deserialize, Default)]
-#[serde(default)]
-struct Chunk {
-    model: Option<Value>,
-    choices: Vec<ChunkChoice>,
-    usage: Option<Value>,
-    error: Option<Value>,
-}
-
-#[derive(Deserialize, Default)]
-#[serde(default)]
-struct ChunkChoice {
-    index: Option<u64>,
-    delta: Option<Delta>,
-    /// Some servers send whole messages as events.
-    message: Option<Delta>,
-    finish_reason: Option<String>,
-    error: Option<Value>,
-}
-
-#[derive(Deserialize, Default)]
-#[serde(default)]
-struct Delta {
-    content: Option<Value>,
-    reasoning: Option<String>,
-    reasoning_content: Option<String>,
-    refusal: Option<String>,
-    tool_calls: Option<Vec<CallPiece>>,
-    function_call: Option<FunctionPiece>,
-}
-
-#[derive(Deserialize, Default)]
-#[serde(default)]
-struct CallPiece {
-    index: Option<u64>,
-    id: Option<String>,
-    function: Option<FunctionPiece>,
-}
-
-#[derive(Deserialize, Default)]
-#[serde(default)]
-struct FunctionPiece {
-    name: Option<String>,
-    arguments: Option<Value>,
-}
-
 /// The most calls in one message.
 const MAX_CALLS: usize = 64;
 
-/// A message that is put together from its pieces.
+/// A message that is put together from its pieces. A field of an unexpected type counts as missing.
 #[derive(Default)]
 struct Message {
     texts: [String; 4],
@@ -71,41 +23,39 @@ struct Function {
 const TEXTS: [&str; 4] = ["content", "reasoning", "reasoning_content", "refusal"];
 
 impl Message {
-    fn add(&mut self, delta: Delta) {
-        let content = delta.content.as_ref().map(text_of).unwrap_or_default();
-        let pieces = [Some(content), delta.reasoning, delta.reasoning_content, delta.refusal];
-        for (text, piece) in self.texts.iter_mut().zip(pieces) {
-            text.push_str(&piece.unwrap_or_default());
+    fn add(&mut self, delta: &Value) {
+        for (text, name) in self.texts.iter_mut().zip(TEXTS) {
+            push_text(text, &delta[name]);
         }
-        for (place, call) in delta.tool_calls.unwrap_or_default().into_iter().enumerate() {
+        for (place, call) in delta["tool_calls"].as_array().into_iter().flatten().enumerate() {
             // Servers that send whole calls leave out the index: an id begins a call.
-            let index = call.index.unwrap_or_else(|| match (&call.id, self.calls.last()) {
-                (None, Some((last, _))) => *last,
-                _ => self.calls.len() as u64 + place as u64,
-            });
-            self.add_call(index, call.function.unwrap_or_default());
+            let index =
+                call["index"].as_u64().unwrap_or_else(|| match (call["id"].as_str(), self.calls.last()) {
+                    (None, Some((last, _))) => *last,
+                    _ => self.calls.len() as u64 + place as u64,
+                });
+            self.add_call(index, &call["function"]);
         }
-        if let Some(function) = delta.function_call {
-            self.add_call(u64::MAX, function);
+        if delta["function_call"].is_object() {
+            self.add_call(u64::MAX, &delta["function_call"]);
         }
     }
 
-    fn add_call(&mut self, index: u64, piece: FunctionPiece) {
+    fn add_call(&mut self, index: u64, piece: &Value) {
         let known = self.calls.iter().position(|(known, _)| *known == index);
-        let place = known.unwrap_or_else(|| {
+        if known.is_none() {
+            if self.calls.len() == MAX_CALLS {
+                return;
+            }
             self.calls.push((index, Function::default()));
-            self.calls.len() - 1
-        });
-        if place >= MAX_CALLS {
-            self.calls.truncate(MAX_CALLS);
-            return;
         }
+        let place = known.unwrap_or(self.calls.len() - 1);
         let function = &mut self.calls[place].1;
-        function.name.push_str(&piece.name.unwrap_or_default());
-        match piece.arguments {
-            Some(Value::String(part)) => function.arguments.push_str(&part),
-            Some(Value::Null) | None => {}
-            Some(whole) => function.arguments.push_str(&whole.to_string()),
+        function.name.push_str(piece["name"].as_str().unwrap_or_default());
+        match &piece["arguments"] {
+            Value::String(part) => function.arguments.push_str(part),
+            Value::Null => {}
+            whole => function.arguments.push_str(&whole.to_string()),
         }
     }
 
@@ -121,49 +71,62 @@ impl Message {
     }
 }
 
-/// The text of a content: a string, or a list of parts.
-fn text_of(content: &Value) -> String {
-    match content {
-        Value::String(text) => text.clone(),
-        Value::Array(parts) => parts.iter().filter_map(|part| part.get("text")?.as_str()).collect(),
-        _ => String::new(),
+/// Adds a piece of text: a string, or a list of parts.
+fn push_text(text: &mut String, piece: &Value) {
+    match piece {
+        Value::String(piece) => text.push_str(piece),
+        Value::Array(parts) => {
+            parts.iter().filter_map(|part| part["text"].as_str()).for_each(|part| text.push_str(part))
+        }
+        _ => {}
     }
 }
 
-/// Puts the pieces of an event stream together (<https://platform.openai.com/docs/api-reference/chat-streaming>). A stream
-/// without its end was cut off.
+/// Puts the pieces of an event stream together (<https://platform.openai.com/docs/api-reference/chat-streaming>). A stream without
+/// its end was cut off, and so was one with a piece that is not JSON, because the missing words could be a denial.
 pub(super) fn from_events(text: &str) -> Option<Vec<u8>> {
     let mut message = Message::default();
-    let (mut model, mut usage, mut error, mut finish) = (None, None, None, None);
-    let (mut ended, mut seen) = (false, false);
-    for data in text.lines().filter_map(|line| line.strip_prefix("data:")).map(str::trim) {
+    let mut completion = json!({});
+    let mut finish = None;
+    let (mut is_ended, mut is_damaged, mut seen) = (false, false, false);
+    let data = text.lines().filter_map(|line| line.strip_prefix("data:")).map(str::trim);
+    for data in data.filter(|data| !data.is_empty()) {
         if data == "[DONE]" {
-            ended = true;
+            is_ended = true;
             break;
         }
-        let Ok(chunk) = serde_json::from_str::<Chunk>(&without_bare_words(data)) else { continue };
+        let Ok(mut chunk @ Value::Object(_)) = serde_json::from_str::<Value>(&without_bare_words(data))
+        else {
+            is_damaged = true;
+            continue;
+        };
         seen = true;
-        model = model.or(chunk.model);
-        usage = chunk.usage.filter(Value::is_object).or(usage);
-        error = error.or(chunk.error.filter(|error| !error.is_null()));
         // A vote request asks for one choice.
-        for choice in chunk.choices.into_iter().filter(|choice| choice.index.unwrap_or(0) == 0) {
-            for delta in [choice.delta, choice.message].into_iter().flatten() {
-                message.add(delta);
+        let choices = chunk["choices"].as_array().into_iter().flatten();
+        for choice in choices.filter(|choice| choice["index"].as_u64().unwrap_or(0) == 0) {
+            // Some servers send whole messages as events.
+            message.add(&choice["delta"]);
+            message.add(&choice["message"]);
+            finish = choice["finish_reason"].as_str().map(str::to_owned).or(finish);
+            if completion["error"].is_null() {
+                completion["error"] = choice["error"].clone();
             }
-            finish = choice.finish_reason.or(finish);
-            error = error.or(choice.error.filter(|error| !error.is_null()));
+        }
+        for name in ["model", "usage", "error"] {
+            // The last usage counts, the first model and the first error.
+            if !chunk[name].is_null() && (name == "usage" || completion[name].is_null()) {
+                completion[name] = chunk[name].take();
+            }
         }
     }
     if !seen {
         return None;
     }
-    let finish = finish.unwrap_or_else(|| if ended { "stop" } else { "length" }.to_owned());
-    let mut completion = json!({"choices": [{"message": message.into_json(), "finish_reason": finish}]});
-    for (name, value) in [("model", model), ("usage", usage), ("error", error)] {
-        if let Some(value) = value {
-            completion[name] = value;
-        }
+    let natural = if is_ended { "stop" } else { "length" }.to_owned();
+    let finish = if is_damaged { "length".to_owned() } else { finish.unwrap_or(natural) };
+    completion["choices"] = json!([{"message": message.into_json(), "finish_reason": finish}]);
+    if let Value::Object(members) = &mut completion {
+        members.retain(|_, value| !value.is_null());
     }
     Some(completion.to_string().into_bytes())
 }
@@ -192,7 +155,7 @@ mod tests {
         let message = json!({"content": "Mars", "reasoning_content": "red"});
         let expected = json!({"model": "m", "usage": {"completion_tokens": 2}, "choices": [{"message": message, "finish_reason": "stop"}]});
         assert_eq!(read(&body), Some(expected.clone()));
-        assert_eq!(read(&format!("\u{FEFF}: ping\n\nevent: x\n{body}")), Some(expected));
+        assert_eq!(read(&format!("\u{FEFF}: ping\n\nevent: x\ndata:\n\n{body}")), Some(expected));
     }
 
     #[test]
@@ -220,6 +183,17 @@ mod tests {
         assert_eq!(
             read(&events(&[r#"{"error":{"message":"busy","code":503}}"#])).unwrap()["error"]["code"],
             503
+        );
+        let damaged = events(&[
+            r#"{"choices":[{"index":"x","delta":{"content":"I vote","reasoning":{}}}]}"#,
+            r#"{"choices":[{"delta":{"content":" against"#,
+            r#"{"choices":[{"delta":{"content":" Mars"},"finish_reason":"stop"}],"usage":null}"#,
+            "[DONE]",
+        ]);
+        let choice = read(&damaged).unwrap()["choices"][0].clone();
+        assert_eq!(
+            (&choice["message"]["content"], &choice["finish_reason"]),
+            (&json!("I vote Mars"), &json!("length"))
         );
         assert_eq!(read("data: [DONE]"), None);
         assert_eq!(read("event: x\ndata: {"), None);

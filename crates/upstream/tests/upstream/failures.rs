@@ -58,7 +58,9 @@ async fn a_busy_upstream_is_awaited_longer_than_a_broken_one() {
 
 #[tokio::test]
 async fn an_upstream_that_answers_nobody_is_not_awaited_to_the_end_of_the_poll() {
-    let fixture = Fixture::new(Script { default: Behaviour::of([failing(503)]), ..Script::default() });
+    // A time of zero is no reason to ask again at once.
+    let busy = Behaviour::of([limited(503, "0")]);
+    let fixture = Fixture::new(Script { default: busy, ..Script::default() });
     let upstream = fixture.upstream();
     let votes = (0..50).map(|n| {
         let (upstream, member) = (&upstream, member(&format!("m-{n}")));
@@ -68,6 +70,8 @@ async fn an_upstream_that_answers_nobody_is_not_awaited_to_the_end_of_the_poll()
     assert!(
         votes.iter().all(|vote| vote.as_ref().is_err_and(|no_vote| no_vote.reason == Reason::UpstreamError))
     );
+    let calls = fixture.server.total_calls();
+    assert!(calls <= 50 * 8, "{calls} requests in ten seconds");
     fixture.server.change(|script| script.default = Behaviour::of([GOOD]));
     assert_eq!(vote(&upstream).await.vote, Ok(FIRST), "the next request tests it");
 }
