@@ -1,4 +1,4 @@
-//! Whether an upstream answers anybody, which decides how long votes wait for it while it is busy.
+//! The last answers of an upstream, which decide how long votes wait for it while it is busy.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;

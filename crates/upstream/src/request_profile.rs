@@ -24,7 +24,7 @@ pub(crate) enum Unsupported {
     StreamOptions,
 }
 
-/// What requests to a model need. The numbers are the bits of a stored set.
+/// The needs of requests to a model. The numbers are the bits of a stored set.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(u8)]
 pub(crate) enum Need {

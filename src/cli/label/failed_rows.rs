@@ -63,11 +63,6 @@ pub(super) fn is_limited(votes: &[EntryVote]) -> bool {
     votes.iter().any(|vote| vote.vote.is_none() && vote.error == Some(Reason::RateLimited))
 }
 
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
-const fn is_zero(count: &u32) -> bool {
-    *count == 0
-}
-
 /// Votes and cost of a row from earlier attempts.
 #[derive(Debug, Default)]
 pub(super) struct Earlier {
@@ -88,7 +83,7 @@ pub(super) struct Earlier {
 struct Failure {
     key: Key,
     attempts: u32,
-    #[serde(default, skip_serializing_if = "is_zero")]
+    #[serde(default)]
     limited: u32,
     cost_usd: Usd,
     reason: String,

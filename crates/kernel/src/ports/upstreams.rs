@@ -24,7 +24,7 @@ pub struct SavedFallbackLevel {
     pub level: u8,
     /// The optional parameters that it does not support, as a set of bits.
     pub unsupported_parameters: u8,
-    /// What else its requests need, as a set of bits.
+    /// Further needs of its requests, as a set of bits.
     pub needs: u8,
     /// The time of saving.
     pub saved_at: Timestamp,

@@ -75,9 +75,7 @@ impl Message {
 fn push_text(text: &mut String, piece: &Value) {
     match piece {
         Value::String(piece) => text.push_str(piece),
-        Value::Array(parts) => {
-            parts.iter().filter_map(|part| part["text"].as_str()).for_each(|part| text.push_str(part))
-        }
+        Value::Array(parts) => text.extend(parts.iter().filter_map(|part| part["text"].as_str())),
         _ => {}
     }
 }

@@ -1,4 +1,4 @@
-//! What a part of a response declares.
+//! The choices that a part of a response declares.
 
 use super::choice_set::ChoiceSet;
 

@@ -58,11 +58,12 @@ pub(super) fn from_fields(text: &str, matcher: &ChoiceMatcher<'_>, is_whole: boo
         }
         best = best.min(rank);
         is_refused = is_refused || (rank == 0 && field.value == "false");
-        found[rank].add(match field.complete {
-            false => Declared { choices: ChoiceSet::NONE, unfinished: true },
-            true if rank == 0 => declared(value_or_sentence(&field.value, matcher)),
-            true => declared(matcher.value(&field.value)),
-        });
+        let choices = match (field.complete, rank) {
+            (false, _) => ChoiceSet::NONE,
+            (true, 0) => value_or_sentence(&field.value, matcher),
+            (true, _) => matcher.value(&field.value),
+        };
+        found[rank].add(Declared { choices, unfinished: !field.complete });
     });
     let unfinished = is_open && text.starts_with(['{', '[']) || found.iter().any(|found| found.unfinished);
     // A list of judged options that was cut off, or a call of a tool that does not vote.
@@ -76,9 +77,9 @@ pub(super) fn from_fields(text: &str, matcher: &ChoiceMatcher<'_>, is_whole: boo
 /// True if a field in a text is the model's answer: it is named as the vote, the text begins with it, or it is in a box of LaTeX,
 /// and no doubt stands before it in its line.
 fn is_declared(text: &str, field: &Field<'_>, rank: usize) -> bool {
-    let before = &text[..field.opened_at.min(text.len())];
+    let (before, inside) = text.split_at(field.opened_at);
     let line = before.rsplit('\n').next().unwrap_or(before);
-    let inside = text[field.opened_at.min(text.len())..].trim_start_matches('[').trim_start();
+    let inside = inside.trim_start_matches('[').trim_start();
     let is_object = !field.name.is_empty() && inside.starts_with('{');
     let begins = matches!(before.trim(), "" | "```" | "```json");
     let is_asked =
@@ -98,10 +99,6 @@ pub(super) fn words_of_name(name: &str) -> String {
         words.push(if c == '_' || c == '-' { ' ' } else { c });
     }
     words
-}
-
-const fn declared(choices: ChoiceSet) -> Declared {
-    Declared { choices, unfinished: false }
 }
 
 fn value_or_sentence(value: &str, matcher: &ChoiceMatcher<'_>) -> ChoiceSet {

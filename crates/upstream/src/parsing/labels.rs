@@ -4,7 +4,7 @@ use super::choice_set::ChoiceSet;
 use super::list_label::is_listed;
 use super::matcher::ChoiceMatcher;
 use super::normal::normal;
-use super::sentence::is_reason;
+use super::sentence::is_undoubted;
 use super::vocabulary::{Label, before_option_word, before_reason, is_plain, label, retracts};
 
 /// The most labels that are read, and the longest line, in bytes.
@@ -80,7 +80,7 @@ fn value_of(value: &str, matcher: &ChoiceMatcher<'_>) -> ChoiceSet {
     }
     let Some(chosen) = before_reason(value) else { return ChoiceSet::NONE };
     let named = matcher.normal_value(chosen);
-    let is_clear = named.only().is_some_and(|index| is_reason(&value[chosen.len()..], index, matcher));
+    let is_clear = named.only().is_some_and(|index| is_undoubted(&value[chosen.len()..], index, matcher));
     if is_clear { named } else { ChoiceSet::NONE }
 }
 

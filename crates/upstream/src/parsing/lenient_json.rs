@@ -15,7 +15,7 @@ pub(super) struct Field<'t> {
     pub(super) value: Cow<'t, str>,
     /// True if the end of the value was found. A string or word at the end of the text may be cut off.
     pub(super) complete: bool,
-    /// Where the outermost object or list around the value begins, in bytes.
+    /// The place of the outermost object or list around the value, in bytes.
     pub(super) opened_at: usize,
 }
 

@@ -8,16 +8,16 @@ pub(super) fn is_listed(text: &str) -> bool {
     let introduced = after_option_word(text);
     let has_bullet =
         text.split_once(' ').is_some_and(|(bullet, _)| matches!(bullet, "-" | "*" | "+" | "•" | "·" | "‣"));
-    has_bullet || Labelled::read(introduced.unwrap_or(text), introduced.is_some()).is_some()
+    has_bullet || ListItem::read(introduced.unwrap_or(text), introduced.is_some()).is_some()
 }
 
-/// A text behind a number or letter.
-pub(super) struct Labelled<'t> {
+/// An item of a list: a text behind a number or letter.
+pub(super) struct ListItem<'t> {
     pub(super) label: &'t str,
     pub(super) text: &'t str,
 }
 
-impl<'t> Labelled<'t> {
+impl<'t> ListItem<'t> {
     /// Reads `a) earth`, `(a) earth`, `1. earth`, `**b:** earth`; `b` and `b earth` only behind an option word. `1.5` is a number.
     pub(super) fn read(text: &'t str, introduced: bool) -> Option<Self> {
         let text = text.trim_start_matches(['(', '[', '*', '_', '<', '【', '"', '`']);

@@ -5,7 +5,7 @@ use std::cell::OnceCell;
 use ep_polling::ballot::{BallotView, Choice, ChoiceForm};
 
 use super::choice_set::ChoiceSet;
-use super::list_label::Labelled;
+use super::list_label::ListItem;
 use super::normal::{normal, peeled, without_stop};
 use super::vocabulary::after_option_word;
 use super::words::has_word;
@@ -149,8 +149,8 @@ impl<'v> ChoiceMatcher<'v> {
     /// Matches an option behind its number or letter: `a) earth`, `1. earth`, `option b: earth`, `option b`.
     fn labelled_value(&self, value: &str) -> ChoiceSet {
         let introduced = after_option_word(value);
-        let Some(Labelled { label, text }) =
-            Labelled::read(introduced.unwrap_or(value), introduced.is_some())
+        let Some(ListItem { label, text }) =
+            ListItem::read(introduced.unwrap_or(value), introduced.is_some())
         else {
             return introduced
                 .map_or(ChoiceSet::NONE, |text| self.undecorated_value(text.trim_start_matches([':', ' '])));

@@ -101,7 +101,7 @@ struct Arguments<'a> {
     option: Cow<'a, str>,
 }
 
-/// How many times arguments may be encoded as a JSON string.
+/// Maximum number of times that arguments are encoded as a JSON string.
 const MAX_ENCODINGS: u8 = 3;
 
 fn from_arguments(arguments: &str, matcher: &ChoiceMatcher<'_>, cut_off: bool, encodings: u8) -> Declared {

@@ -39,7 +39,7 @@ pub(super) fn sentence(line: &str, matcher: &ChoiceMatcher<'_>) -> ChoiceSet {
         && is_plain(beside, asked)
         && !doubts(beside)
         && !is_several(beside)
-        && is_reason(&after[beside.len()..], index, matcher);
+        && is_undoubted(&after[beside.len()..], index, matcher);
     if is_clear { ChoiceSet::one(index) } else { ChoiceSet::NONE }
 }
 
@@ -57,11 +57,11 @@ fn names_subject(before: &str, index: usize, matcher: &ChoiceMatcher<'_>) -> boo
     let others = other_words(subject, asked);
     let is_condition = words(clause).next().is_some_and(|word| matches!(word, "should" | "were" | "had"));
     let is_named = others == 0 || (others == 1 && label(subject).is_none() && is_anchored());
-    is_named && !is_condition && is_reason(before, index, matcher)
+    is_named && !is_condition && is_undoubted(before, index, matcher)
 }
 
-/// True if a text gives a reason for this option: it has no other option and no word of doubt.
-pub(super) fn is_reason(text: &str, index: usize, matcher: &ChoiceMatcher<'_>) -> bool {
+/// True if a text beside this option has no other option and no word of doubt, and ends no sentence.
+pub(super) fn is_undoubted(text: &str, index: usize, matcher: &ChoiceMatcher<'_>) -> bool {
     let others = matcher.normal_texts().iter().enumerate().filter(|(other, _)| *other != index);
     let names_other = others.into_iter().any(|(_, other)| occurrences(other, text).next().is_some());
     !names_other && !doubts(text) && !is_several(text)

@@ -73,27 +73,18 @@ pub(super) static VOCABULARY: LazyLock<Vocabulary> = LazyLock::new(|| {
     let mut all = Vocabulary::default();
     for language in languages.into_values() {
         let unspaced = language.unspaced;
-        if unspaced {
-            for parts in [
-                &language.labels,
-                &language.weak_labels,
-                &language.option_words,
-                &language.forms,
-                &language.before,
-                &language.plain,
-            ] {
-                all.plain_parts.extend(parts.iter().cloned());
-            }
-        }
-        all.plain.extend(language.plain.iter().cloned());
-        for phrase in [
+        for phrases in [
             &language.labels,
             &language.weak_labels,
             &language.option_words,
             &language.forms,
             &language.before,
+            &language.plain,
         ] {
-            all.plain.extend(phrase.iter().flat_map(|phrase| words(phrase)).map(str::to_owned));
+            all.plain.extend(phrases.iter().flat_map(|phrase| words(phrase)).map(str::to_owned));
+            if unspaced {
+                all.plain_parts.extend(phrases.iter().cloned());
+            }
         }
         all.plain.extend(language.articles.iter().map(|article| article.trim_end_matches('\'').to_owned()));
         all.retractions.add(language.retractions, unspaced);

@@ -3,7 +3,7 @@
 use super::tables::VOCABULARY;
 use super::words::{ends_with_word, is_unspaced, occurrences, words};
 
-/// How surely a name labels a vote.
+/// The certainty with which a name labels a vote.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Label {
     /// It labels a vote if nothing else does.
@@ -16,7 +16,7 @@ pub(super) enum Label {
 const MAX_LABEL_WORDS: usize = 8;
 const MAX_LABEL_LENGTH: usize = 96;
 
-/// How surely a name labels a vote: `final answer`, `final_answer`, `我的选择是`. The names of the options in a list do not:
+/// Returns the certainty with which a name labels a vote: `final answer`, `final_answer`, `我的选择是`. The names of the options in a list do not:
 /// `option a`, `answer 2`.
 pub(super) fn label(name: &str) -> Option<Label> {
     if name.len() > MAX_LABEL_LENGTH || doubts(name) {

@@ -10,11 +10,11 @@ use serde_json::json;
 /// A ballot of the corpus.
 #[derive(Deserialize)]
 struct Ballot {
-    /// Where it comes from: a public report, a person, or a model.
+    /// The origin: a public report, a person, or a model.
     source: String,
     /// `call` if the text is the arguments of a call, else `text`.
     place: String,
-    /// What was asked for: `text` or `letter`.
+    /// The requested form: `text` or `letter`.
     form: String,
     finish_reason: String,
     /// The question, as far as it is known.
@@ -27,10 +27,10 @@ struct Ballot {
     /// The same if the text declares it by the rules of `docs/decisions/0012-declared-votes.md`. Otherwise the model is asked once
     /// more.
     verdict: String,
-    /// What the first reader read.
+    /// The option that the first reader read.
     #[expect(dead_code, reason = "for people")]
     before: String,
-    /// What this reader reads.
+    /// The option that this reader reads.
     after: String,
 }
 
