@@ -1,10 +1,11 @@
 //! The part of an upstream's message that callers may see.
 
 /// Shortens an upstream's message to one line and removes keys, tokens, account numbers and URLs, so that it
-/// can be shown to callers.
+/// can be shown to callers. A provider's JSON is left out, with all behind it.
 pub(crate) fn public_text(message: &str, secret: Option<&str>) -> String {
     const MAX_BYTES: usize = 120;
-    let mut text = message.chars().take(2000).collect::<String>();
+    let sentence = message.find("{\"").map_or(message, |at| message[..at].trim_end_matches([' ', ':', '-']));
+    let mut text = sentence.chars().take(2000).collect::<String>();
     if let Some(secret) = secret.filter(|secret| secret.len() >= 4) {
         text = text.replace(secret, "…");
     }
@@ -52,5 +53,7 @@ mod tests {
         );
         assert_eq!(shown, "Incorrect API key provided: … See … or mail … … req … key ….");
         assert!(public_text(&"word ".repeat(100), None).len() < 130);
+        assert_eq!(public_text("BedrockException - {\"message\":\"no\"}", None), "BedrockException");
+        assert_eq!(public_text("{\"detail\":[]}", None), "");
     }
 }
