@@ -4,7 +4,9 @@
 /// can be shown to callers. A provider's JSON is left out, with all behind it.
 pub(crate) fn public_text(message: &str, secret: Option<&str>) -> String {
     const MAX_BYTES: usize = 120;
-    let sentence = message.find("{\"").map_or(message, |at| message[..at].trim_end_matches([' ', ':', '-']));
+    let starts_with = |sign: &str| message.trim_start().starts_with(sign);
+    let json = if starts_with("{") || starts_with("[{") { Some(0) } else { message.find("{\"") };
+    let sentence = json.map_or(message, |at| message[..at].trim_end_matches([' ', ':', '-', '[']));
     let mut text = sentence.chars().take(2000).collect::<String>();
     if let Some(secret) = secret.filter(|secret| secret.len() >= 4) {
         text = text.replace(secret, "…");
@@ -54,6 +56,9 @@ mod tests {
         assert_eq!(shown, "Incorrect API key provided: … See … or mail … … req … key ….");
         assert!(public_text(&"word ".repeat(100), None).len() < 130);
         assert_eq!(public_text("BedrockException - {\"message\":\"no\"}", None), "BedrockException");
-        assert_eq!(public_text("{\"detail\":[]}", None), "");
+        for json in ["{\"detail\":[]}", "{}", " [{\"error\":7}]"] {
+            assert_eq!(public_text(json, None), "");
+        }
+        assert_eq!(public_text("[400] bad request", None), "[400] bad request");
     }
 }
