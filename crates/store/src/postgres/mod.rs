@@ -50,10 +50,13 @@ impl Postgres {
         let failed = |error| ConnectError::server(server, error);
         let server = server.clone().application_name("ensemble-poll");
         migrate(&server, options.timeout).await?;
-        let millis = options.timeout.as_millis().to_string();
+        let statement = options.timeout.as_millis().to_string();
+        // A process may be paused inside a transaction. Half of the time limit is left to those who wait for
+        // its locks.
+        let idle = (options.timeout / 2).as_millis().to_string();
         let limited = server.clone().options([
-            ("statement_timeout", millis.as_str()),
-            ("idle_in_transaction_session_timeout", millis.as_str()),
+            ("statement_timeout", statement.as_str()),
+            ("idle_in_transaction_session_timeout", idle.as_str()),
         ]);
         let pool = PgPoolOptions::new()
             .max_connections(options.connections.max(1))
@@ -248,5 +251,25 @@ impl Engine for Postgres {
 
     async fn close(&self) {
         self.pool.close().await;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn the_locks_of_a_paused_process_end_before_an_operation_that_waits_for_them() {
+        const LOCK: &str = "SELECT pg_advisory_xact_lock(1)";
+        let database = crate::testing::Postgres::start().unwrap().database().await.unwrap();
+        let options = StoreOptions { connections: 2, timeout: Duration::from_secs(4) };
+        let engine = Postgres::open(&database.url().parse().unwrap(), &options).await.unwrap();
+        let mut paused = engine.pool.begin().await.unwrap();
+        sqlx::query(LOCK).execute(&mut *paused).await.unwrap();
+        // The wait is older than the pause.
+        let last = sqlx::query("SELECT pg_sleep(0.5)").execute(&mut *paused);
+        let (waited, slept) = tokio::join!(engine.execute(Durability::PowerLoss, LOCK, &[]), last);
+        slept.unwrap();
+        waited.unwrap();
     }
 }
