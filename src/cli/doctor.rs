@@ -146,6 +146,7 @@ const fn advice(reason: Option<Reason>) -> &'static str {
         }
         Some(Reason::Unreachable) => "unreachable: check EP_UPSTREAM_URL, and that the upstream is running",
         Some(Reason::RateLimited) => "rate-limited: try again later, or with a lower --at-once",
+        Some(Reason::Busy) => "busy: try again later, or with a lower --at-once",
         Some(Reason::Rejected) => {
             "rejected by the upstream: check its key and credit, or exclude the models with --exclude"
         }

@@ -241,16 +241,15 @@ async fn a_model_that_never_responds_counts_as_one_that_does_not_vote() {
     assert!(!folder.path().join("labels.failed.jsonl").exists());
 }
 
-/// A limit of the upstream says nothing about a row, so the row waits for the model.
+/// A limit and the load of the upstream say nothing about a row, so the row waits for the model.
 #[tokio::test]
 async fn a_row_is_not_labelled_without_a_model_that_was_limited() {
     let folder = tempfile::tempdir().unwrap();
     reviews(folder.path(), 2);
-    let wait = ("retry-after", "3600".to_owned());
-    let limited =
-        Behaviour { actions: vec![Action::StatusWithHeader(429, Vec::new(), wait)], ..Behaviour::default() };
-    let upstream = ScriptedUpstream::start(Script::panel(3).with("maker1/line-1", limited)).unwrap();
-    for attempts in [2, 4] {
+    for (attempts, status) in [(2, 429), (4, 503)] {
+        let refusal = Action::StatusWithHeader(status, Vec::new(), ("retry-after", "3600".to_owned()));
+        let refused = Behaviour { actions: vec![refusal], ..Behaviour::default() };
+        let upstream = ScriptedUpstream::start(Script::panel(3).with("maker1/line-1", refused)).unwrap();
         stdout(&run(folder.path(), &upstream, &arguments(&TRIO)).await, 4);
         assert_eq!(lines(&folder.path().join("labels.jsonl")).len(), 0);
         let failed = lines(&folder.path().join("labels.failed.jsonl"));

@@ -111,6 +111,8 @@ pub enum Reason {
     Unreachable,
     /// The upstream or the model limited the request rate.
     RateLimited,
+    /// The upstream was overloaded or not ready, and asked for patience.
+    Busy,
     /// The upstream rejected the request: unpaid, not permitted, or an unknown model.
     Rejected,
     /// The upstream reported an internal error.
@@ -133,6 +135,7 @@ impl Reason {
             Self::Deadline => "deadline",
             Self::Unreachable => "unreachable",
             Self::RateLimited => "rate_limited",
+            Self::Busy => "busy",
             Self::Rejected => "rejected",
             Self::UpstreamError => "upstream_error",
             Self::Refused => "refused",
@@ -155,6 +158,7 @@ impl Reason {
             | Self::Deadline
             | Self::Unreachable
             | Self::RateLimited
+            | Self::Busy
             | Self::Rejected
             | Self::UpstreamError
             | Self::Truncated => false,

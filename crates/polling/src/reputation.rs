@@ -246,6 +246,7 @@ impl Sums {
                     | Reason::Deadline
                     | Reason::Unreachable
                     | Reason::RateLimited
+                    | Reason::Busy
                     | Reason::Rejected
                     | Reason::UpstreamError => {}
                 }

@@ -157,10 +157,7 @@ impl<'v> Calls<'v> {
             let since = *self.busy_since.get_or_insert_with(Instant::now);
             if self.caller.availability.patience(since).is_zero() || Instant::now() + LOOK >= self.deadline()
             {
-                return Err(NoVote::new(
-                    Reason::UpstreamError,
-                    "the upstream is busy and answers no request",
-                ));
+                return Err(NoVote::new(Reason::Busy, "the upstream is busy and answers no request"));
             }
             tokio::select! {
                 () = tokio::time::sleep(LOOK) => {}
@@ -308,6 +305,7 @@ impl<'v> Calls<'v> {
             (Failure::Wait(_), _) if error.is_rate_limit() => {
                 self.no_vote(error, Reason::RateLimited, "asks for fewer requests")
             }
+            (Failure::Wait(wait), _) if wait.is_busy => self.no_vote(error, Reason::Busy, "is busy"),
             (Failure::Wait(_), _) => self.no_vote(error, Reason::UpstreamError, "failed"),
             // Readers of a result must not learn about the operator's key, credit and account.
             (Failure::GiveUp(Reason::Rejected), status @ 401..=403) => {

@@ -30,7 +30,7 @@ const MAX_SILENT_ATTEMPTS: u32 = 10;
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 struct Attempts {
     count: u32,
-    /// Those that the upstream's limits cut short, which do not count against the row.
+    /// Those that a limit or the load of the upstream cut short, which do not count against the row.
     limited: u32,
     /// Their cost.
     cost: MicroUsd,
@@ -58,16 +58,18 @@ impl Attempts {
     }
 }
 
-/// True if a model did not vote because the upstream limits requests.
+/// True if a model did not vote because the upstream limits requests or is busy.
 pub(super) fn is_limited(votes: &[EntryVote]) -> bool {
-    votes.iter().any(|vote| vote.vote.is_none() && vote.error == Some(Reason::RateLimited))
+    votes
+        .iter()
+        .any(|vote| vote.vote.is_none() && matches!(vote.error, Some(Reason::RateLimited | Reason::Busy)))
 }
 
 /// Votes and cost of a row from earlier attempts.
 #[derive(Debug, Default)]
 pub(super) struct Earlier {
     pub(super) attempts: u32,
-    /// Those that the upstream's limits cut short.
+    /// Those that a limit or the load of the upstream cut short.
     pub(super) limited: u32,
     pub(super) cost: MicroUsd,
     /// The time of the first attempt with votes.

@@ -147,7 +147,9 @@ mod tests {
         assert_eq!(names.map(from_name::<SpendBasis>), BASES.map(Some));
         let names = ["forced_tool", "offered_tool", "json_schema", "text"];
         assert_eq!(names, MODES.map(BallotMode::as_str));
-        for reason in [Reason::Timeout, Reason::RateLimited, Reason::UpstreamError, Reason::Truncated] {
+        for reason in
+            [Reason::Timeout, Reason::RateLimited, Reason::Busy, Reason::UpstreamError, Reason::Truncated]
+        {
             assert_eq!(from_name(reason.as_str()), Some(reason));
         }
         assert_eq!(from_name::<Reason>("laziness"), None);

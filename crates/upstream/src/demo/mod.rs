@@ -99,7 +99,7 @@ fn preferred_option(member: &Member, view: &BallotView) -> Option<usize> {
 /// Returns the failure of this model on this question, if it fails.
 fn failure(tier: &Tier, random: &mut HashedRandom) -> Option<NoVote> {
     const FAILURES: [(Reason, &str); 4] = [
-        (Reason::UpstreamError, "the upstream failed (503): overloaded (simulated)"),
+        (Reason::Busy, "the upstream is busy (503): overloaded (simulated)"),
         (Reason::RateLimited, "the upstream asks for fewer requests (429) (simulated)"),
         (
             Reason::Unparsable,
@@ -121,8 +121,7 @@ fn spend(
     failed: Option<&NoVote>,
     random: &mut HashedRandom,
 ) -> (Spend, Option<Tokens>) {
-    let unpaid =
-        failed.is_some_and(|no_vote| matches!(no_vote.reason, Reason::UpstreamError | Reason::RateLimited));
+    let unpaid = failed.is_some_and(|no_vote| matches!(no_vote.reason, Reason::Busy | Reason::RateLimited));
     let Some(price) = member.price.filter(|_| !unpaid) else { return (Spend::NOTHING, None) };
     let bytes: usize =
         view.choices.iter().map(|choice| choice.text.len() + 6).sum::<usize>() + view.question.len();

@@ -67,9 +67,7 @@ async fn an_upstream_that_answers_nobody_is_not_awaited_to_the_end_of_the_poll()
         async move { upstream.vote(&member, &view(), LONG.into()).await.vote }
     });
     let votes = futures::future::join_all(votes).await;
-    assert!(
-        votes.iter().all(|vote| vote.as_ref().is_err_and(|no_vote| no_vote.reason == Reason::UpstreamError))
-    );
+    assert!(votes.iter().all(|vote| vote.as_ref().is_err_and(|no_vote| no_vote.reason == Reason::Busy)));
     let calls = fixture.server.total_calls();
     assert!(calls <= 50 * 8, "{calls} requests in ten seconds");
     fixture.server.change(|script| script.default = Behaviour::of([GOOD]));
@@ -85,7 +83,7 @@ async fn retry_after_is_respected_if_it_fits_the_deadline() {
     // Half a minute after the clock's time.
     let fixture = Fixture::with_actions([limited(503, "Sat, 31 Jan 2026 00:00:30 GMT"), GOOD]);
     let answer = vote(&fixture.upstream()).await;
-    assert_eq!(answer.vote.unwrap_err().reason, Reason::UpstreamError);
+    assert_eq!(answer.vote.unwrap_err().reason, Reason::Busy);
     assert_eq!(fixture.server.calls("m"), 1, "too late for this vote");
     let (reason, calls, _) = reason([limited(429, "3600")]).await;
     assert_eq!((reason, calls), (Reason::RateLimited, 1));
@@ -96,7 +94,7 @@ async fn errors_inside_a_response_are_errors() {
     let error = |code: serde_json::Value, kind: &str| json!({ "code": code, "message": "inside", "metadata": { "error_type": kind, "retry_after": 3600 } });
     for (error, expected) in [
         (error(json!(429), "rate_limit_exceeded"), (Reason::RateLimited, 1)),
-        (error(json!(null), "provider_overloaded"), (Reason::UpstreamError, 1)),
+        (error(json!(null), "provider_overloaded"), (Reason::Busy, 1)),
         (error(json!(null), "provider_unavailable"), (Reason::UpstreamError, 1)),
         (error(json!("x"), "payment_required"), (Reason::Rejected, 1)),
         (error(json!(402), ""), (Reason::Rejected, 1)),
