@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use ep_polling::ballot::{BallotMode, BallotViews, ModelResponse, NoVote, Reason};
+use ep_polling::counted::counted;
 use ep_polling::money::{MicroUsd, SpendBasis};
 use ep_polling::order::Seed;
 use ep_polling::probabilities::OptionProbability;
@@ -40,6 +41,15 @@ pub(super) struct Arguments {
     /// Print only one JSON object per model
     #[arg(long)]
     json: bool,
+    /// Ask no model, but forget what was learnt about this one, or about all; * matches any text
+    #[arg(
+        long,
+        value_name = "ID",
+        num_args = 0..=1,
+        default_missing_value = "*",
+        conflicts_with_all = ["preset", "models", "exclude", "json"]
+    )]
+    forget: Option<String>,
 }
 
 const QUESTION: &str = "Which of these is a colour?";
@@ -66,6 +76,8 @@ struct Finding<'a> {
     /// Cost in USD; null if unknown.
     cost_usd: Option<f64>,
     cost_basis: SpendBasis,
+    /// What was learnt about its requests, in words that follow its name.
+    learnt: Vec<&'static str>,
     /// Reason for the missing vote.
     error: Option<String>,
     #[serde(skip)]
@@ -73,7 +85,13 @@ struct Finding<'a> {
 }
 
 impl<'a> Finding<'a> {
-    fn new(member: &'a Member, decision_model: bool, response: &ModelResponse, took: Duration) -> Self {
+    fn new(
+        member: &'a Member,
+        decision_model: bool,
+        response: &ModelResponse,
+        took: Duration,
+        learnt: Vec<&'static str>,
+    ) -> Self {
         let error = |no_vote: &NoVote| format!("{}: {}", no_vote.reason.as_str(), no_vote.detail);
         let chosen = response.vote.as_ref().ok().copied();
         let unpriced = member.price.is_none();
@@ -98,6 +116,7 @@ impl<'a> Finding<'a> {
             unpriced,
             cost_usd: (basis != SpendBasis::Unknown).then(|| response.spend.amount.as_usd()),
             cost_basis: basis,
+            learnt,
             error: response.vote.as_ref().err().map(error),
             reason: response.vote.as_ref().err().map(|no_vote| no_vote.reason),
         }
@@ -163,6 +182,12 @@ pub(super) async fn run(config: &Config, arguments: Arguments) -> anyhow::Result
     let choice = ModelChoice { source, exclude: names(&arguments.exclude)? };
     let service = assemble::service(config, Environment::system()).await?;
     let models = Arc::clone(&service.app.ports.models);
+    if let Some(pattern) = &arguments.forget {
+        let count = models.forget(pattern).await?;
+        service.stop(Instant::now() + GRACE).await;
+        print(&format!("Forgot what was learnt about {}.", counted(count as u64, "model")))?;
+        return Ok(End::Done);
+    }
     let roster = models.roster(&choice).await?;
     let listed = models.registry().await?.variants.into_iter();
     let decision_models: HashSet<String> =
@@ -186,6 +211,7 @@ pub(super) async fn run(config: &Config, arguments: Arguments) -> anyhow::Result
     let width = members.iter().map(|member| member.model.as_str().len()).max().unwrap_or(0);
     let (mut votes, mut unknown, mut cost) = (0_usize, 0_usize, MicroUsd::ZERO);
     let mut problems = BTreeMap::<&str, usize>::new();
+    let mut learnt = Vec::new();
     let unpriced = members.iter().filter(|member| member.price.is_none()).count();
     if !arguments.json {
         print(&Finding::header(width))?;
@@ -193,7 +219,10 @@ pub(super) async fn run(config: &Config, arguments: Arguments) -> anyhow::Result
     while let Some((position, response, took)) = responses.next().await {
         let member = &members[position];
         let decision_model = decision_models.contains(member.model.as_str());
-        let finding = Finding::new(member, decision_model, &response, took);
+        let finding = Finding::new(member, decision_model, &response, took, models.learnt(&member.model));
+        if !finding.learnt.is_empty() {
+            learnt.push(format!("{} {}", printable(finding.model), finding.learnt.join("; ")));
+        }
         votes += usize::from(finding.vote.is_some());
         if !finding.expected {
             *problems.entry(advice(finding.reason)).or_default() += 1;
@@ -213,6 +242,12 @@ pub(super) async fn run(config: &Config, arguments: Arguments) -> anyhow::Result
         ))?;
         for (advice, count) in problems {
             print(&format!("{count} {advice}"))?;
+        }
+        if !learnt.is_empty() {
+            print("\nLearnt, and remembered for a day (--forget removes it):")?;
+        }
+        for line in learnt {
+            print(&line)?;
         }
         if unpriced > 0 {
             print(&format!(

@@ -48,7 +48,7 @@ fn at(value: &Value) -> Timestamp {
     serde_json::from_value(value.clone()).unwrap()
 }
 
-async fn ended(client: &Client, poll: &Value) -> Value {
+pub(crate) async fn ended(client: &Client, poll: &Value) -> Value {
     let path = format!("/api/polls/{}/status", poll.as_str().unwrap());
     let read = async || client.get(&path).await.expect(200);
     until("the poll has ended", read, |status| !status["ended_at"].is_null()).await

@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::process::{Command, Output};
 
-use ep_upstream::testing::{Action, Behaviour, Script, VoteFor};
+use ep_upstream::testing::{Action, Behaviour, Forms, Script, VoteFor};
 use serde_json::{Value, json};
 
 use crate::harness::Setup;
@@ -531,4 +531,34 @@ async fn doctor_reports_capabilities_of_each_model() {
     let shown = stdout(&beside(fresh.path(), json, variables()).await, 1);
     let first: Value = serde_json::from_str(shown.lines().next().unwrap()).unwrap();
     assert_eq!((&first["unpriced"], &first["cost_usd"]), (&json!(true), &json!(null)));
+}
+
+#[tokio::test]
+async fn doctor_shows_what_it_has_learnt_and_forgets_it() {
+    let script = Script { votes_for: VoteFor::Text("Blue".into()), ..Script::panel(2) };
+    let name = script.models[0]["id"].as_str().unwrap().to_owned();
+    let script = script.with(&name, Behaviour::of([Action::Obey(Forms::THINKING)]));
+    let upstream = ep_upstream::testing::ScriptedUpstream::start(script).unwrap();
+    let data = tempfile::tempdir().unwrap();
+    let doctor = async |arguments: &[&str]| {
+        let all = words(&[&["doctor"], arguments].concat());
+        stdout(&beside(data.path(), all, vec![("EP_UPSTREAM_URL", upstream.base_url())]).await, 0)
+    };
+    let calls = || upstream.calls(&name);
+    let ask = ["--preset", "generalist"];
+    let learnt = format!("{name} is offered the tool without force");
+    for requests in [3, 1] {
+        let before = calls();
+        let shown = doctor(&ask).await;
+        assert!(shown.lines().any(|line| line == learnt), "{shown}");
+        assert_eq!(calls() - before, requests);
+    }
+    assert_eq!(doctor(&["--forget", "maker9/*"]).await, "Forgot what was learnt about 0 models.\n");
+    assert_eq!(doctor(&["--forget"]).await, "Forgot what was learnt about 1 model.\n");
+    let before = calls();
+    let json = doctor(&[&ask[..], &["--json"]].concat()).await;
+    let found: Vec<Value> = json.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let facts = |name: &str| found.iter().find(|found| found["model"] == name).unwrap()["learnt"].clone();
+    assert_eq!(facts(&name), json!(["is offered the tool without force"]));
+    assert_eq!(calls() - before, 3);
 }

@@ -9,7 +9,8 @@ use ep_polling::money::MicroUsd;
 use ep_upstream::testing::{Action, Behaviour, Billing, Script, ScriptedUpstream, VoteFor};
 use serde_json::json;
 
-use crate::harness::Setup;
+use crate::clocks::ended;
+use crate::harness::{Setup, question};
 
 /// Runs a poll of twenty models with this behaviour. Returns the poll, its cost and its duration.
 async fn poll_of(behaviour: Behaviour) -> (serde_json::Value, MicroUsd, Duration) {
@@ -60,6 +61,32 @@ async fn failures_have_reasons_and_cost_an_estimate_at_most() {
         assert_eq!(bases, HashSet::from([expected]), "{shown}");
         assert!(took < Duration::from_secs(7), "{shown} took {took:?}");
     }
+}
+
+/// Twenty models that use every token for reasoning which the list does not mention, and never vote.
+#[tokio::test]
+async fn models_that_reason_unannounced_cost_at_most_the_hold() {
+    let silent = Behaviour::of([Action::Ends(String::new(), "length")]);
+    let script = Script { held: true, default: silent, ..Script::panel(20) };
+    let service = Setup::scripted(script).boot().await;
+    let (user, client) = service.user_with(MicroUsd::STARTER_CREDIT).await;
+    let (mut held, mut spent) = (Vec::new(), MicroUsd::ZERO);
+    // The first answer and the second one, of twice the length: 768 tokens for two answers, and then 3,072.
+    for tokens in [384, 1536] {
+        service.upstream().change(|script| script.default.billing = Billing::Tokens(200, tokens));
+        let body = question(json!({ "confidence_threshold": 1, "max_cost_usd": 1 }));
+        let poll = client.post("/api/polls", &body).await.expect(202)["poll_id"].clone();
+        held.push(service.app.accounts.balance(user).await.unwrap().held);
+        service.upstream().release(40);
+        let ended = ended(&client, &poll).await;
+        assert_eq!(ended["outcome"], "no_votes", "{ended}");
+        let total = service.settled_cost(user).await;
+        let cost = total.minus(spent);
+        spent = total;
+        let of_all_tokens = 20 * 2 * (200 + tokens as i64) / 5;
+        assert!(cost.micro() >= of_all_tokens && cost <= held[held.len() - 1], "{cost} of {held:?}");
+    }
+    assert!(held[1] > held[0], "the next poll takes more room: {held:?}");
 }
 
 #[tokio::test]

@@ -185,6 +185,11 @@ impl Roster {
         Ok(Self { members: members.into(), simulated, notices, is_ranked: false })
     }
 
+    /// Returns the roster with each member changed.
+    pub fn map(self, change: impl FnMut(&Member) -> Member) -> Self {
+        Self { members: self.members.iter().map(change).collect(), ..self }
+    }
+
     /// Returns the members.
     pub fn members(&self) -> &[Member] {
         &self.members

@@ -224,6 +224,7 @@ pub(crate) mod lists;
 mod panels;
 mod plans;
 mod reputation;
+mod upstreams;
 mod webhooks;
 
 pub(crate) use account_data::*;
@@ -236,6 +237,7 @@ pub(crate) use history::*;
 pub(crate) use panels::*;
 pub(crate) use plans::*;
 pub(crate) use reputation::*;
+pub(crate) use upstreams::*;
 pub(crate) use webhooks::*;
 
 // Polls.
@@ -574,18 +576,6 @@ pub(crate) const DELETE_EXPIRED: &str = "DELETE FROM replays WHERE expires_at <=
 /// neither full nor read-only.
 pub(crate) const PING: &str = "INSERT INTO replays (scope, fingerprint, lease_until, expires_at) \
      VALUES ('ping', '', 0, 0) ON CONFLICT (scope) DO UPDATE SET lease_until = excluded.lease_until";
-
-// Upstreams. Model lists are in the table `upstream_registries`, fallback levels in `upstream_rungs`.
-
-pub(crate) const MODEL_LIST: &str = "SELECT fetched_at, body FROM upstream_registries WHERE upstream = $1";
-pub(crate) const SAVE_MODEL_LIST: &str = "INSERT INTO upstream_registries (upstream, fetched_at, body) \
-     VALUES ($1, $2, $3) \
-     ON CONFLICT (upstream) DO UPDATE SET fetched_at = excluded.fetched_at, body = excluded.body";
-pub(crate) const FALLBACK_LEVELS: &str = "SELECT model, rung AS level, parameters, needs, saved_at FROM upstream_rungs WHERE upstream = $1 ORDER BY model";
-pub(crate) const SAVE_FALLBACK_LEVEL: &str = "INSERT INTO upstream_rungs (upstream, model, rung, parameters, needs, saved_at) \
-     VALUES ($1, $2, $3, $4, $5, $6) \
-     ON CONFLICT (upstream, model) DO UPDATE SET rung = excluded.rung, parameters = excluded.parameters, \
-         needs = excluded.needs, saved_at = excluded.saved_at";
 
 #[cfg(test)]
 mod tests {

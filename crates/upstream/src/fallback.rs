@@ -3,19 +3,19 @@
 //! Models and servers support different kinds of tool calls. Each model starts at its stored level, or at the
 //! strictest level that its registry entry supports. It falls back to a lower level when a request is
 //! rejected or responses ignore the format, and stays there for a day. Optional parameters that a server
-//! rejects are omitted for the same time. Both are stored per upstream and model.
+//! rejects are omitted for the same time, and other needs are met. All are stored per upstream and model. Another process, or an
+//! operator who lets a model be forgotten, changes them within half a minute.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 use std::time::Duration;
 
 use crate::fallback_level::FallbackLevel;
-use crate::request_profile::Unsupported;
-use crate::request_profile::{Need, RequestProfile};
-use ep_kernel::ports::{Clock, SavedFallbackLevel, UpstreamCache};
-use ep_polling::roster::ModelId;
-use ep_polling::time::Timestamp;
-use tokio::sync::OnceCell;
+use crate::pattern::Pattern;
+use crate::request_profile::{Need, RequestProfile, Unsupported};
+use crate::stored_profiles::{Reading, StoredProfiles};
+use ep_kernel::ports::{Clock, SavedFallbackLevel, StoreError, UpstreamCache};
+use ep_polling::roster::{Member, ModelId};
 use tokio_util::task::TaskTracker;
 
 /// Number of consecutive responses without the requested format after which a model falls back to a lower
@@ -24,8 +24,6 @@ const MAX_IGNORED: u8 = 2;
 /// Time after which a model returns to its first level, because servers improve and a level can be lost by
 /// accident.
 const RECOVERY: Duration = Duration::from_hours(24);
-/// Maximum time that a vote waits for the stored levels.
-const LOAD_TIMEOUT: Duration = Duration::from_secs(2);
 
 /// The fallback levels of all models of one upstream.
 pub(crate) struct FallbackLevels {
@@ -33,7 +31,7 @@ pub(crate) struct FallbackLevels {
     cache: Arc<dyn UpstreamCache>,
     clock: Arc<dyn Clock>,
     tasks: TaskTracker,
-    stored: OnceCell<HashMap<ModelId, RequestProfile>>,
+    stored: StoredProfiles,
     profiles: RwLock<HashMap<ModelId, Arc<Mutex<RequestProfile>>>>,
 }
 
@@ -51,7 +49,8 @@ impl FallbackLevels {
         clock: Arc<dyn Clock>,
         tasks: TaskTracker,
     ) -> Self {
-        Self { upstream, cache, clock, tasks, stored: OnceCell::new(), profiles: RwLock::default() }
+        let stored = StoredProfiles::new(Arc::clone(&upstream), Arc::clone(&cache));
+        Self { upstream, cache, clock, tasks, stored, profiles: RwLock::default() }
     }
 
     /// Returns the fallback level of this model: the stored one if it is less than a day old, else `start`.
@@ -60,47 +59,68 @@ impl FallbackLevels {
         model: &'l ModelId,
         start: FallbackLevel,
     ) -> ModelFallback<'l> {
+        let stored = self.stored.read(self.clock.now()).await;
+        let saved = stored.as_ref().and_then(|stored| stored.get(model));
+        let first = RequestProfile::starting_at(start);
         let known = self.profiles.read().unwrap_or_else(PoisonError::into_inner).get(model).cloned();
-        let recovers = |changed_at: Timestamp| self.clock.now().since(changed_at) >= RECOVERY;
-        let profile = if let Some(profile) = known {
-            profile
-        } else {
-            let stored = self.stored_profile(model).await;
-            let new = stored.unwrap_or_else(|| RequestProfile::starting_at(start));
+        let profile = known.unwrap_or_else(|| {
             let mut profiles = self.profiles.write().unwrap_or_else(PoisonError::into_inner);
-            Arc::clone(profiles.entry(model.clone()).or_insert_with(|| Arc::new(Mutex::new(new))))
-        };
+            let new = || Arc::new(Mutex::new(saved.unwrap_or(first)));
+            Arc::clone(profiles.entry(model.clone()).or_insert_with(new))
+        });
         {
             let mut current = profile.lock().unwrap_or_else(PoisonError::into_inner);
-            if current.changed_at.is_some_and(recovers) {
-                *current = RequestProfile::starting_at(start);
+            if let Some(saved) = saved.filter(|saved| saved.is_newer_than(*current)) {
+                *current = saved;
+            }
+            let is_forgotten = stored.is_some_and(|stored| stored.has_forgotten(model, *current));
+            if is_forgotten || self.recovers(*current) {
+                *current = first;
             }
         }
         ModelFallback { levels: self, model, profile }
     }
 
-    /// Returns the stored profile. If it cannot be read in time, the vote continues without it, and the next
-    /// model without a profile tries again.
-    async fn stored_profile(&self, model: &ModelId) -> Option<RequestProfile> {
-        let load = self.stored.get_or_try_init(|| async {
-            let stored = self.cache.fallback_levels(&self.upstream).await?;
-            let known = |saved: SavedFallbackLevel| {
-                RequestProfile::stored(&saved).map(|profile| (saved.model, profile))
-            };
-            Ok::<_, ep_kernel::ports::StoreError>(stored.into_iter().filter_map(known).collect())
-        });
-        match tokio::time::timeout(LOAD_TIMEOUT, load).await {
-            Ok(Ok(profiles)) => profiles.get(model).copied(),
-            Ok(Err(error)) => {
-                let error = &error as &dyn std::error::Error;
-                tracing::warn!(error, "failed to read the stored fallback levels");
-                None
-            }
-            Err(_) => {
-                tracing::warn!("timed out reading the stored fallback levels");
-                None
-            }
-        }
+    /// Returns what is known about this model, as far as this process has asked it or has read it. A day after the last change, that
+    /// is nothing.
+    fn known(&self, model: &ModelId, stored: Option<&Reading>) -> Option<RequestProfile> {
+        let profiles = self.profiles.read().unwrap_or_else(PoisonError::into_inner);
+        let asked =
+            profiles.get(model).map(|profile| *profile.lock().unwrap_or_else(PoisonError::into_inner));
+        drop(profiles);
+        let asked =
+            asked.filter(|profile| !stored.is_some_and(|stored| stored.has_forgotten(model, *profile)));
+        asked.or_else(|| stored?.get(model)).filter(|profile| !self.recovers(*profile))
+    }
+
+    fn recovers(&self, profile: RequestProfile) -> bool {
+        profile.changed_at.is_some_and(|changed_at| self.clock.now().since(changed_at) >= RECOVERY)
+    }
+
+    /// Returns those of these models whose votes were seen to reason.
+    pub(crate) async fn reasoning(&self, members: &[Member]) -> HashSet<ModelId> {
+        let stored = self.stored.read(self.clock.now()).await;
+        let reasons = |model: &&ModelId| {
+            self.known(model, stored.as_deref()).is_some_and(|profile| profile.needs(Need::Room))
+        };
+        members.iter().map(|member| &member.model).filter(reasons).cloned().collect()
+    }
+
+    /// Returns what is known about a model that this process has asked.
+    pub(crate) fn learnt(&self, model: &ModelId) -> Vec<&'static str> {
+        self.known(model, None).map(RequestProfile::facts).unwrap_or_default()
+    }
+
+    /// Removes what is stored about the models of this pattern. Returns their number.
+    pub(crate) async fn forget(&self, pattern: &Pattern) -> Result<usize, StoreError> {
+        let stored = self.cache.fallback_levels(&self.upstream).await?;
+        let models: Vec<ModelId> = stored
+            .into_iter()
+            .map(|saved| saved.model)
+            .filter(|model| pattern.matches(model.as_str()))
+            .collect();
+        self.cache.forget_fallback_levels(&self.upstream, &models).await?;
+        Ok(models.len())
     }
 }
 
@@ -124,6 +144,11 @@ impl ModelFallback<'_> {
             }
             profile.refused_once = true;
         });
+    }
+
+    /// Records that the model reasons, so that its next votes need room for it.
+    pub(crate) fn note_reasoning(&self) {
+        self.change(|profile| profile.needs |= Need::Room as u8);
     }
 
     /// Records that a response at this level followed or ignored the requested format.

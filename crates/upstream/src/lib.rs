@@ -28,6 +28,7 @@ mod presets;
 mod rate_limit;
 mod registry;
 mod request_profile;
+mod stored_profiles;
 #[cfg(feature = "testing")]
 pub mod testing;
 mod transport;

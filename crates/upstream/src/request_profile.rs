@@ -5,6 +5,9 @@ use ep_polling::time::Timestamp;
 
 use crate::fallback_level::FallbackLevel;
 
+/// Completion tokens allowed for a vote of a model that reasons.
+pub(crate) const REASONING_OUTPUT_TOKENS: u32 = 1024;
+
 /// A feature that a server does not support.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Unsupported {
@@ -34,6 +37,8 @@ pub(crate) enum Need {
     NoStreamOptions = 2,
     /// The plainest form: one user message and a limit of tokens.
     Plain = 4,
+    /// Tokens for reasoning that the model list does not mention.
+    Room = 8,
 }
 
 /// Optional parameters of a vote request. The numbers are the bits of a stored set.
@@ -105,6 +110,42 @@ impl RequestProfile {
     pub(crate) fn sends_like(self, other: Self) -> bool {
         let sent = |profile: Self| (profile.level, profile.unsupported_parameters, profile.needs);
         sent(self) == sent(other)
+    }
+
+    /// Returns true if this profile changed after `other`, and leads to other requests.
+    pub(crate) fn is_newer_than(self, other: Self) -> bool {
+        self.changed_at > other.changed_at && !self.sends_like(other)
+    }
+
+    /// Returns what is known about the model, in words that follow its name.
+    pub(crate) fn facts(self) -> Vec<&'static str> {
+        use OptionalParameter as Optional;
+        let level = match self.level {
+            FallbackLevel::Required => None,
+            FallbackLevel::Object => Some("gets the forced call as an object"),
+            FallbackLevel::Auto => Some("is offered the tool without force"),
+            FallbackLevel::Schema => Some("gets a JSON schema and no tool"),
+            FallbackLevel::Prose => Some("gets an instruction, and no tool or schema"),
+        };
+        let parameters = [
+            (Optional::ParallelToolCalls, "gets no parallel_tool_calls"),
+            (Optional::Strict, "gets no strict"),
+            (Optional::Reasoning, "gets no reasoning effort"),
+            (Optional::MaxTokens, "gets max_completion_tokens for max_tokens"),
+            (Optional::Provider, "gets no provider preferences"),
+            (Optional::System, "gets its instructions in the user message"),
+            (Optional::TextValues, "gets letters for the options"),
+            (Optional::DefaultEffort, "gets reasoning_effort none beside a tool"),
+        ];
+        let needs = [
+            (Need::Stream, "answers as a stream"),
+            (Need::NoStreamOptions, "gets no stream_options"),
+            (Need::Plain, "gets the plainest request"),
+            (Need::Room, "reasons, and gets 1,024 tokens"),
+        ];
+        let parameters = parameters.into_iter().filter(|(parameter, _)| !self.sends(*parameter));
+        let needs = needs.into_iter().filter(|(need, _)| self.needs(*need)).map(|(_, fact)| fact);
+        level.into_iter().chain(parameters.map(|(_, fact)| fact)).chain(needs).collect()
     }
 
     /// Returns true if requests need this.

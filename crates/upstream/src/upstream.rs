@@ -12,7 +12,7 @@ use ep_kernel::ports::{
 };
 use ep_polling::ballot::{BallotView, ModelResponse, Reason};
 use ep_polling::money::Spend;
-use ep_polling::roster::{Member, ModelChoice, Roster};
+use ep_polling::roster::{Member, ModelChoice, ModelId, Roster};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 use tracing::Instrument as _;
@@ -29,6 +29,7 @@ use crate::presets::{Presets, RosterContext};
 use crate::rate_limit::RateLimits;
 use crate::registry::listing::{Interface, Rules};
 use crate::registry::{CacheState, FETCH_RESULTS, ModelListCache};
+use crate::request_profile::REASONING_OUTPUT_TOKENS;
 use crate::transport::Transport;
 use crate::voting::{Capabilities, Voting};
 
@@ -158,7 +159,24 @@ impl Models for Upstream {
     async fn roster(&self, choice: &ModelChoice) -> Result<Roster, Fault> {
         self.presets.check(choice)?;
         let snapshot = self.model_list.snapshot().await?;
-        self.presets.roster(choice, &snapshot, self.context())
+        let roster = self.presets.roster(choice, &snapshot, self.context())?;
+        let reasoning = self.voting.fallback.reasoning(roster.members()).await;
+        if reasoning.is_empty() {
+            return Ok(roster);
+        }
+        let with_room = |member: &Member| {
+            let room = if reasoning.contains(&member.model) { REASONING_OUTPUT_TOKENS } else { 0 };
+            Member { output_tokens: member.output_tokens.max(room), ..member.clone() }
+        };
+        Ok(roster.map(with_room))
+    }
+
+    fn learnt(&self, model: &ModelId) -> Vec<&'static str> {
+        self.voting.fallback.learnt(model)
+    }
+
+    async fn forget(&self, models: &str) -> Result<usize, Fault> {
+        Ok(self.voting.fallback.forget(&models.to_owned().into()).await?)
     }
 
     async fn vote(&self, member: &Member, view: &BallotView, limits: CallLimits) -> ModelResponse {

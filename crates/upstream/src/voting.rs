@@ -19,7 +19,7 @@ use crate::endpoint::Route;
 use crate::fallback::{FallbackLevels, ModelFallback};
 use crate::fallback_level::FallbackLevel;
 use crate::parsing::{self, ParsedVote, ResponseContent};
-use crate::request_profile::Need;
+use crate::request_profile::{Need, REASONING_OUTPUT_TOKENS};
 use crate::transport::RawResponse;
 
 /// Maximum number of requests per vote, without those after a wait. In practice, rejected formats and parameters need far fewer.
@@ -163,6 +163,13 @@ impl Vote<'_> {
         let declined = choice.declined();
         let mut content = choice.content();
         let reasoned = choice.reasoned(completion.usage(), content.text.as_deref());
+        let is_silent =
+            content.calls.is_empty() && content.text.as_deref().is_none_or(|text| text.trim().is_empty());
+        if self.member.output_tokens < REASONING_OUTPUT_TOKENS
+            && (reasoned == Some(true) || (cut_off && is_silent))
+        {
+            self.fallback.note_reasoning();
+        }
         self.casting = Some(Casting { mode: ballot_mode(request.level, &content), reasoned });
         if declined {
             // A complete tool call still counts, but not text left by a filter or text that explains a

@@ -11,7 +11,7 @@ use crate::fault::Fault;
 use ep_polling::ballot::{BallotView, ModelResponse};
 use ep_polling::explanation::ExplanationText;
 use ep_polling::money::Spend;
-use ep_polling::roster::{Member, ModelChoice, Roster};
+use ep_polling::roster::{Member, ModelChoice, ModelId, Roster};
 use ep_polling::time::Timestamp;
 
 /// The models offered by an upstream.
@@ -166,6 +166,18 @@ pub trait Models: Send + Sync {
         option: usize,
         limits: CallLimits,
     ) -> ExplanationResponse;
+
+    /// Returns what the votes of a model in this process, and what is stored of earlier ones, tell about its requests: phrases
+    /// that follow its name.
+    fn learnt(&self, _model: &ModelId) -> Vec<&'static str> {
+        Vec::new()
+    }
+
+    /// Forgets what is known of models whose id matches this pattern, in which `*` stands for any text. All processes notice it
+    /// within a minute. Returns the number of models.
+    async fn forget(&self, _models: &str) -> Result<usize, Fault> {
+        Ok(0)
+    }
 
     /// Returns the handling of an unneeded call to this member.
     fn abandon(&self, member: &Member) -> AbandonPolicy;

@@ -47,4 +47,7 @@ pub trait UpstreamCache: Send + Sync {
     /// Saves a model's fallback level.
     async fn save_fallback_level(&self, upstream: &str, level: &SavedFallbackLevel)
     -> Result<(), StoreError>;
+
+    /// Removes the fallback levels of these models.
+    async fn forget_fallback_levels(&self, upstream: &str, models: &[ModelId]) -> Result<(), StoreError>;
 }

@@ -3,6 +3,7 @@
 use async_trait::async_trait;
 
 use ep_kernel::ports::{CachedModelList, SavedFallbackLevel, StoreError, UpstreamCache};
+use ep_polling::roster::ModelId;
 
 use super::Database;
 use crate::engine::{Durability, Engine};
@@ -36,5 +37,13 @@ impl<E: Engine> UpstreamCache for Database<E> {
         let needs = u32::from(level.needs);
         let values = values![upstream, level.model.as_str(), number, parameters, needs, level.saved_at];
         self.0.execute(Durability::ProcessCrash, sql::SAVE_FALLBACK_LEVEL, values).await.map(drop)
+    }
+
+    async fn forget_fallback_levels(&self, upstream: &str, models: &[ModelId]) -> Result<(), StoreError> {
+        for model in models {
+            let values = values![upstream, model.as_str()];
+            self.0.execute(Durability::ProcessCrash, sql::FORGET_FALLBACK_LEVEL, values).await?;
+        }
+        Ok(())
     }
 }

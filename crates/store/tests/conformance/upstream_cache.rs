@@ -38,4 +38,7 @@ async fn fallback_levels_are_cached_per_upstream(db: TestDatabase) {
     assert_eq!(levels("a").await, [saved(&one, 2, 3), saved(&two, 255, 1)]);
     assert_eq!(levels("b").await, [saved(&one, 3, 4)]);
     assert_eq!(db.upstream_cache.fallback_levels("c").await.unwrap(), []);
+    db.upstream_cache.forget_fallback_levels("a", &[one.clone(), ModelId::new("maker/three")]).await.unwrap();
+    assert_eq!(levels("a").await, [saved(&two, 255, 1)]);
+    assert_eq!(levels("b").await, [saved(&one, 3, 4)]);
 }

@@ -17,15 +17,15 @@ use super::raw_entry::{Raw, RawModel, strings};
 use crate::chat::response::{number, text};
 use crate::decision_rules::{DecisionModels, Dialect};
 use crate::fallback_level::FallbackLevel;
+use crate::request_profile::REASONING_OUTPUT_TOKENS;
 use crate::voting::Capabilities;
 
 /// Maximum length of an id, in bytes. Callers cannot name a model with a longer one.
 const MAX_ID: usize = 200;
 /// Maximum number of entries that are read.
 pub(super) const MAX_ENTRIES: usize = 5000;
-/// Completion tokens allowed for a vote, and for the vote of a reasoning model.
+/// Completion tokens allowed for a vote without reasoning.
 const OUTPUT_TOKENS: u32 = 256;
-const REASONING_OUTPUT_TOKENS: u32 = 1024;
 // A repeated option needs at most one token per byte; the rest is for the JSON around it.
 const _: () = assert!(OUTPUT_TOKENS as usize >= ChoiceForm::MAX_TEXT_BYTES + 50);
 

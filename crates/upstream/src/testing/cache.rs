@@ -42,4 +42,10 @@ impl UpstreamCache for InMemoryCache {
         levels.insert((upstream.to_owned(), level.model.clone()), level.clone());
         Ok(())
     }
+
+    async fn forget_fallback_levels(&self, upstream: &str, models: &[ModelId]) -> Result<(), StoreError> {
+        let mut levels = self.levels.lock().unwrap_or_else(PoisonError::into_inner);
+        levels.retain(|(of, model), _| of != upstream || !models.contains(model));
+        Ok(())
+    }
 }

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use ep_kernel::ports::{Models as _, SavedFallbackLevel, UpstreamCache as _};
 use ep_polling::ballot::{BallotMode, Reason};
-use ep_polling::roster::ModelId;
+use ep_polling::roster::{ModelChoice, ModelId, ModelNames, ModelSource};
 use ep_upstream::Upstream;
 use ep_upstream::testing::{Action, Behaviour, Form, Forms, RequestedForm, Script, bare, priced};
 use serde_json::{Value, json};
@@ -383,4 +383,55 @@ async fn bedrocks_name_of_the_tool_choice_is_known() {
     );
     let forms = Forms { required: refused, object: refused, ..Forms::ALL };
     assert_eq!(asked(forms, 2).await, [Required, Auto, Auto]);
+}
+
+#[tokio::test]
+async fn a_model_that_reasons_unannounced_is_a_member_with_room() {
+    let thinks = "<think>Mars is red.</think>{value}".to_owned();
+    let silent = Action::Ends(String::new(), "length");
+    for first in [Action::Says(thinks), silent] {
+        let script = Script { models: vec![json!({ "id": "m" }), json!({ "id": "n" })], ..Script::default() };
+        let fixture = Fixture::new(script.with("m", Behaviour::of([first, Action::Obey(Forms::ALL)])));
+        let both =
+            ModelChoice { source: ModelSource::Named(ModelNames::new(&["m", "n"]).unwrap()), exclude: None };
+        let room = async |upstream: &Upstream| {
+            let roster = upstream.roster(&both).await.unwrap();
+            roster.members().iter().map(|member| member.output_tokens).collect::<Vec<_>>()
+        };
+        let upstream = fixture.upstream();
+        assert_eq!(room(&upstream).await, [256, 256]);
+        assert_eq!(vote(&upstream).await.vote, Ok(FIRST));
+        assert_eq!(room(&upstream).await, [1024, 256]);
+        assert_eq!(upstream.learnt(&ModelId::new("m")), ["reasons, and gets 1,024 tokens"]);
+        fixture.settle().await;
+        assert_eq!(room(&fixture.upstream()).await, [1024, 256], "after a restart");
+        fixture.clock.advance(Duration::from_hours(24));
+        assert_eq!(room(&upstream).await, [256, 256]);
+    }
+}
+
+#[tokio::test]
+async fn processes_share_what_they_learn_and_notice_what_is_forgotten() {
+    let fixture = Fixture::with_actions([Action::Obey(Forms::THINKING)]);
+    let (one, other) = (fixture.upstream(), fixture.upstream());
+    let form = async |upstream: &Upstream| {
+        assert_eq!(vote(upstream).await.vote, Ok(FIRST));
+        let asked = fixture.server.received("m");
+        asked.last().unwrap().requested_form
+    };
+    let requests = async |upstream: &Upstream| {
+        let before = fixture.server.calls("m");
+        assert_eq!(form(upstream).await, Auto);
+        fixture.settle().await;
+        fixture.server.calls("m") - before
+    };
+    assert_eq!(requests(&other).await, 3, "two forms are refused");
+    assert_eq!(requests(&one).await, 1, "it reads what is stored");
+    fixture.clock.advance(Duration::from_secs(60));
+    assert_eq!(one.forget("other*").await.unwrap(), 0);
+    assert_eq!(requests(&one).await, 1);
+    assert_eq!(other.forget("M").await.unwrap(), 1);
+    fixture.clock.advance(Duration::from_secs(60));
+    assert_eq!(requests(&one).await, 3, "forgotten");
+    assert_eq!(requests(&other).await, 1, "learnt again by another process");
 }
