@@ -59,6 +59,7 @@ async fn figures_match_the_public_results() {
         // A private poll is not counted.
         user.poll(json!({ "private": true })).await.expect(200);
         let (figures, models) = counted(&service, 45).await;
+        assert_eq!(figures["totals"]["polls_read_earlier"], 0);
 
         let (mut all_calls, mut all_votes) = (0, 0);
         for (id, answers) in &votes {

@@ -10,7 +10,7 @@ use ep_upstream::testing::{Action, Behaviour, Billing, Script, ScriptedUpstream,
 use serde_json::json;
 
 use crate::clocks::ended;
-use crate::harness::{Setup, question};
+use crate::harness::{Engine, Setup, question};
 
 /// Runs a poll of twenty models with this behaviour. Returns the poll, its cost and its duration.
 async fn poll_of(behaviour: Behaviour) -> (serde_json::Value, MicroUsd, Duration) {
@@ -100,6 +100,26 @@ async fn a_few_failures_make_a_partial_poll() {
     let service = Setup::scripted(script).boot().await;
     let poll = service.user().await.poll(json!({ "confidence_threshold": 1 })).await.expect(200);
     assert_eq!((&poll["outcome"], &poll["status"]), (&json!("Beta"), &json!("partial")));
+}
+
+#[tokio::test]
+async fn a_result_says_how_many_votes_took_a_second_request() {
+    let mut script = Script::divided_panel(8);
+    for n in 0..3 {
+        let unsure = vec![Action::Says("I cannot decide yet.".into()), Action::Says("{value}".into())];
+        script.behaviours.insert(format!("maker{n}/line-{n}"), Behaviour::of(unsure));
+    }
+    for engine in [Engine::Sqlite, Engine::Postgres] {
+        let service = Setup::scripted(script.clone()).on(engine).boot().await;
+        let poll = service.user().await.poll(json!({ "confidence_threshold": 1 })).await.expect(200);
+        let path = format!("/api/results/{}", poll["poll_id"].as_str().unwrap());
+        for poll in [poll, service.anonymous().get(&path).await.expect(200)] {
+            let said = poll["notices"].as_array().unwrap();
+            assert!(said.contains(&json!("3 votes took a second request")), "{said:?}");
+            let again = poll["votes"].as_array().unwrap().iter().filter(|vote| vote["asked_again"] == true);
+            assert_eq!((again.count(), &poll["reader"]), (3, &json!(2)));
+        }
+    }
 }
 
 #[tokio::test]

@@ -27,6 +27,7 @@ pub const ASKED: Brief = Brief {
         "families",
         "preset",
         "pace",
+        "reader",
         "created_at",
     ],
     caveat: Some(CAVEAT),
@@ -36,7 +37,7 @@ pub const ASKED: Brief = Brief {
 
 /// The brief form of a poll that someone else may have opened. It omits what other fields say.
 pub const READ: Brief = Brief {
-    without: &["poll_type", "early_terminated", "models_succeeded"],
+    without: &["poll_type", "early_terminated", "models_succeeded", "reader"],
     caveat: Some(CAVEAT),
     only_with: "confidence",
     ..Brief::WHOLE

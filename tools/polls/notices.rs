@@ -2,9 +2,12 @@
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use ep_kernel::executor::PollState;
 use ep_kernel::ports::{Closing, PollRecord};
+use ep_polling::ballot::Ballot;
+use ep_polling::counted::counted;
 use ep_polling::no_answer::NoAnswer;
 use ep_polling::tie_rule::TieRule;
 
@@ -33,6 +36,11 @@ fn of_votes(state: &PollState, closing: &Closing, summary: &Summary, audience: A
     }
     if poll.lacks_votes() {
         notices.push(format!("no vote: {}", failures(state)));
+    }
+    let was_asked_again = |ballot: &&Arc<Ballot>| ballot.casting.is_some_and(|casting| casting.asked_again);
+    let again = state.ballots.iter().filter(|ballot| ballot.vote.is_ok()).filter(was_asked_again).count();
+    if again > 0 {
+        notices.push(format!("{} took a second request", counted(again as u64, "vote")));
     }
     let is_tie = summary.is_tie && summary.no_answer != Some(NoAnswer::Unsupported);
     let decision = summary.decision.as_ref().filter(|_| is_tie);

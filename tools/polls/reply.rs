@@ -6,7 +6,7 @@ use std::time::Duration;
 use ep_kernel::executor::{EventProjection, PollState};
 use ep_kernel::ports::{Closing, PollRecord};
 use ep_kernel::tool::{Brief, Presentation, ToolOutput};
-use ep_polling::ballot::{Ballot, BallotMode, Reason};
+use ep_polling::ballot::{Ballot, BallotMode, Reason, first_reader};
 use ep_polling::model_counts::ModelCounts;
 use ep_polling::money::{MicroUsd, SpendBasis, Usd};
 use ep_polling::no_answer::NoAnswer;
@@ -139,6 +139,9 @@ pub struct PollResponse {
     pub panel: Option<PanelVersion>,
     /// The pace, which sets the number of calls in flight.
     pub pace: Pace,
+    /// The version of the rules by which responses were read as votes.
+    #[serde(default = "first_reader")]
+    pub reader: u32,
     /// True if the voters are simulated.
     pub simulated: bool,
     /// Notices about this poll: its roster, models that gave no vote or did not respond, and its limits.
@@ -201,6 +204,9 @@ pub struct VoteResult {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "bool")]
     pub reasoned: Option<bool>,
+    /// True if its first response declared no vote, and this is the second one; absent otherwise.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub asked_again: bool,
 }
 
 /// One model's response without its cost, which only the poll's owner can request.
@@ -373,6 +379,7 @@ impl PollResponse {
             preset: plan.preset.clone(),
             panel: plan.panel.clone(),
             pace: plan.pace,
+            reader: closing.reader,
             simulated: plan.simulated,
             notices,
             result_url,
@@ -454,5 +461,6 @@ fn vote(record: &PollRecord, ballot: &Ballot, with_costs: bool) -> VoteResult {
         answered_by: ballot.answered_by.clone(),
         ballot_mode: ballot.casting.map(|casting| casting.mode),
         reasoned: ballot.casting.and_then(|casting| casting.reasoned),
+        asked_again: ballot.casting.is_some_and(|casting| casting.asked_again),
     }
 }

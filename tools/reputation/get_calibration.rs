@@ -28,6 +28,8 @@ pub struct Calibration {
     pub panels: Vec<PanelCalibration>,
     /// Minimum number of judged polls for the figures of a level.
     pub minimum_judged: i64,
+    /// Public polls, judged or not, whose votes an earlier version of the rules has read.
+    pub polls_read_earlier: i64,
     /// The limits of these figures.
     pub caveat: String,
     /// Time of computation, at most 5 minutes ago.
@@ -113,6 +115,7 @@ impl Calibration {
         Self {
             panels: panels.into_iter().map(panel).collect(),
             minimum_judged: MIN_JUDGED,
+            polls_read_earlier: figures.sums.service.read_earlier,
             caveat: CAVEAT.to_owned(),
             computed_at: figures.computed_at,
             fresh_for,

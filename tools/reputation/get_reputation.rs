@@ -51,6 +51,8 @@ pub struct Totals {
     pub free_polls: i64,
     /// Polls among these that their owner cancelled.
     pub cancelled_polls: i64,
+    /// Polls among these whose votes an earlier version of the rules has read.
+    pub polls_read_earlier: i64,
     /// Models asked.
     pub calls: i64,
     /// Models that voted.
@@ -66,6 +68,7 @@ impl ServiceReputation {
             polls: service.polls,
             free_polls: service.free,
             cancelled_polls: service.cancelled,
+            polls_read_earlier: service.read_earlier,
             calls: models.values().map(|model| model.calls).sum(),
             votes: models.values().map(|model| model.votes).sum(),
             models: models.len(),

@@ -128,6 +128,10 @@ pub struct PollResult {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "PanelVersion")]
     pub panel: Option<PanelVersion>,
+    /// The version of the rules by which responses were read as votes; absent while the poll runs.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "u32")]
+    pub reader: Option<u32>,
     /// True if the voters are simulated.
     pub simulated: bool,
     /// Notices about this poll: its roster, and models that gave no vote or did not respond.
@@ -327,6 +331,7 @@ impl PollResult {
             confidence: summary.confidence,
             costs: final_costs,
             reasons: reasons(state, closing),
+            reader: Some(closing.reader),
             ..Self::votes_so_far(state, counted, result_url, shown)
         }
     }
@@ -402,6 +407,7 @@ impl PollResult {
             families,
             preset: plan.preset.clone(),
             panel: None,
+            reader: None,
             simulated: plan.simulated,
             notices,
             result_url,

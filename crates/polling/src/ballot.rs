@@ -11,6 +11,15 @@ use super::text::comparison_key;
 use crate::money::Spend;
 use crate::probabilities::Probabilities;
 
+/// The version of the rules by which a response is read as a vote: 1 until votes had to be declared, 2 since (decision record 12).
+/// A new version comes with a migration that counts all polls so far as read by an earlier one.
+pub const READER: u32 = 2;
+
+/// Returns the version of the first rules, for votes that were stored without one.
+pub const fn first_reader() -> u32 {
+    1
+}
+
 /// The ballot shown to one model: the question and all options, in an order drawn for this model.
 #[derive(Debug, Clone)]
 pub struct BallotView {
@@ -221,6 +230,9 @@ pub struct Casting {
     pub mode: BallotMode,
     /// True if the model reasoned first; `None` if the upstream does not report it.
     pub reasoned: Option<bool>,
+    /// True if it is a second response, because the first one declared no vote.
+    #[serde(default)]
+    pub asked_again: bool,
 }
 
 /// The tokens of all responses of a model to one ballot.

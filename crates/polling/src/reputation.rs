@@ -4,7 +4,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::ballot::{Ballot, Reason};
+use crate::ballot::{Ballot, READER, Reason};
 use crate::calibration::{AgreementLevel, CalibrationGroup};
 use crate::choices::ChoiceKind;
 use crate::model_counts::ModelCounts;
@@ -69,7 +69,7 @@ sums! {
 
 sums! {
     /// Statistics of the service.
-    ServiceSums [6] {
+    ServiceSums [7] {
         /// Ended polls.
         polls,
         /// Of these, polls cancelled by their owner.
@@ -82,6 +82,8 @@ sums! {
         total_ms,
         /// Total cost of all calls, in micro-USD.
         cost,
+        /// Of the polls, those whose votes were read by an earlier version of the rules.
+        read_earlier,
     }
 }
 
@@ -148,6 +150,8 @@ pub struct EndedPoll<'a> {
     pub total_ms: u64,
     /// The cost of calls with unused responses.
     pub unused_cost: MicroUsd,
+    /// The version of the rules by which its votes were read.
+    pub reader: u32,
 }
 
 impl<'a> EndedPoll<'a> {
@@ -223,6 +227,7 @@ impl Sums {
             answered: (poll.by_rule && tally.votes() > 0).into(),
             total_ms: if poll.cancelled { 0 } else { i64::try_from(poll.total_ms).unwrap_or(i64::MAX) },
             cost: spent.saturating_add(poll.unused_cost.micro()),
+            read_earlier: (poll.reader < READER).into(),
         };
         sums
     }

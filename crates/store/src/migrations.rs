@@ -65,6 +65,7 @@ const MIGRATIONS: &[MigrationFile] = &[
     step!(45, "0045", "lists"),
     step!(46, "0046", "tasks_without_work"),
     step!(47, "0047", "needs_of_models"),
+    step!(48, "0048", "second_requests"),
 ];
 
 pub(crate) fn sqlite() -> Migrator {

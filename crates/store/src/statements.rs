@@ -25,7 +25,7 @@ macro_rules! polls_with_plans {
 macro_rules! ballot_columns {
     () => {
         "seq, position, choice, latency_ms, at_ms, cost, basis, mode, reasoned, reason, detail, answered_by, \
-         prompt_tokens, completion_tokens, probabilities"
+         prompt_tokens, completion_tokens, probabilities, asked_again"
     };
 }
 
@@ -37,7 +37,7 @@ macro_rules! old_ballot_columns {
          CAST(CASE ballot_mode WHEN 'forced_tool' THEN 0 WHEN 'offered_tool' THEN 1 WHEN 'json_schema' THEN 2 \
              WHEN 'text' THEN 3 END AS BIGINT), \
          reasoned, reason, detail, answered_by, CAST(NULL AS BIGINT), CAST(NULL AS BIGINT), \
-         CAST(NULL AS TEXT)"
+         CAST(NULL AS TEXT), CAST(NULL AS BIGINT)"
     };
 }
 

@@ -57,6 +57,8 @@ struct Vote<'v> {
     casting: Option<Casting>,
     /// Requests have the plainest form.
     is_plain: bool,
+    /// A response declared no vote, so that the model is asked again.
+    asked_again: bool,
 }
 
 /// The next step of a vote.
@@ -85,8 +87,17 @@ impl Voting {
         let calls = Calls::new(caller, member, limits);
         let fallback = self.fallback.of_model(&member.model, capabilities.first_level).await;
         let is_plain = fallback.profile().needs(Need::Plain);
-        let mut vote =
-            Vote { voting: self, calls, member, view, capabilities, fallback, casting: None, is_plain };
+        let mut vote = Vote {
+            voting: self,
+            calls,
+            member,
+            view,
+            capabilities,
+            fallback,
+            casting: None,
+            is_plain,
+            asked_again: false,
+        };
         let result = vote.run().await;
         ModelResponse { casting: vote.casting, ..vote.calls.finish(result) }
     }
@@ -170,7 +181,11 @@ impl Vote<'_> {
         {
             self.fallback.note_reasoning();
         }
-        self.casting = Some(Casting { mode: ballot_mode(request.level, &content), reasoned });
+        self.casting = Some(Casting {
+            mode: ballot_mode(request.level, &content),
+            reasoned,
+            asked_again: self.asked_again,
+        });
         if declined {
             // A complete tool call still counts, but not text left by a filter or text that explains a
             // refusal.
@@ -227,6 +242,7 @@ impl Vote<'_> {
         // a tool call would only write more text.
         let text_instead_of_call = has_text && request.level.has_tool() && content.calls.is_empty();
         if cut_off && !text_instead_of_call {
+            self.asked_again = true;
             return self.retry_if_allowed(NextStep::AskAgain(request.level), no_vote);
         }
         let bad = if has_text { &text } else { content.calls.first().unwrap_or(&text) };
@@ -238,6 +254,7 @@ impl Vote<'_> {
     fn repair(&mut self, level: FallbackLevel, unusable_response: String, otherwise: NoVote) -> NextStep {
         self.fallback.record_response(level, false);
         let next = self.fallback.profile().repair_level(level);
+        self.asked_again = true;
         self.retry_if_allowed(NextStep::Repair(next, unusable_response), otherwise)
     }
 

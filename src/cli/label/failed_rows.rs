@@ -6,7 +6,7 @@ use std::io::{BufRead, BufReader, ErrorKind, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
 use anyhow::Context;
-use ep_polling::ballot::Reason;
+use ep_polling::ballot::{Reason, first_reader};
 use ep_polling::counted::{counted, counted_with};
 use ep_polling::money::{MicroUsd, Usd};
 use ep_polling::time::Timestamp;
@@ -78,6 +78,8 @@ pub(super) struct Earlier {
     pub(super) votes: Vec<EntryVote>,
     /// True if some of the votes are simulated.
     pub(super) simulated: bool,
+    /// The earliest version of the rules by which a vote was read; `None` without votes.
+    pub(super) reader: Option<u32>,
 }
 
 /// The failure of a row, in a field of its own.
@@ -95,6 +97,13 @@ struct Failure {
     votes: Vec<EntryVote>,
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     simulated: bool,
+    #[serde(default = "of_the_first_reader")]
+    reader: Option<u32>,
+}
+
+/// The reader of lines that do not name it.
+const fn of_the_first_reader() -> Option<u32> {
+    Some(first_reader())
 }
 
 /// A failed attempt.
@@ -106,6 +115,8 @@ pub(super) struct Failed {
     pub(super) votes: Vec<EntryVote>,
     /// True if some of the votes are simulated.
     pub(super) simulated: bool,
+    /// The earliest version of the rules by which a vote was read; `None` without votes.
+    pub(super) reader: Option<u32>,
 }
 
 /// The rows of earlier runs and of this one. The last line of a row counts.
@@ -148,8 +159,8 @@ impl FailedRows {
         reader.read_until(b'\n', &mut text).with_context(unreadable)?;
         let earlier = Earlier { attempts: count, limited, cost, ..Earlier::default() };
         Ok(match failure(&text) {
-            Some(Failure { asked_at, votes, simulated, .. }) => {
-                Earlier { asked_at, votes, simulated, ..earlier }
+            Some(Failure { asked_at, votes, simulated, reader, .. }) => {
+                Earlier { asked_at, votes, simulated, reader, ..earlier }
             }
             None => earlier,
         })
@@ -184,7 +195,7 @@ impl FailedRows {
     ) -> anyhow::Result<bool> {
         let Attempts { count, limited, cost: earlier, .. } =
             self.attempts.get(&key).copied().unwrap_or_default();
-        let Failed { reason, asked_at, votes, simulated } = failed;
+        let Failed { reason, asked_at, votes, simulated, reader } = failed;
         let numbers = (count + 1, limited + u32::from(is_limited(&votes)));
         let attempts = Attempts::new(numbers, earlier.plus(cost), self.end, &votes);
         let mut fields = row.fields.clone();
@@ -197,6 +208,7 @@ impl FailedRows {
             asked_at,
             votes,
             simulated,
+            reader,
         };
         fields.insert(FAILURE.to_owned(), json!(failure));
         let mut line = serde_json::to_vec(&fields)?;
@@ -318,6 +330,7 @@ mod tests {
             asked_at: None,
             votes: Vec::new(),
             simulated: true,
+            reader: None,
         };
         let mut rows = FailedRows::open(&out).unwrap();
         rows.add(&Row { number: 1, fields }, key, MicroUsd::ZERO, failed).unwrap();

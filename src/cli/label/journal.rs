@@ -6,7 +6,7 @@ use std::io::{BufRead, BufReader, Read, Seek, SeekFrom, Write};
 use std::path::Path;
 
 use anyhow::{Context, bail};
-use ep_polling::ballot::Reason;
+use ep_polling::ballot::{Reason, first_reader};
 use ep_polling::money::{MicroUsd, Usd};
 use ep_polling::no_answer::are_too_few;
 use ep_polling::probabilities::OptionProbability;
@@ -45,6 +45,9 @@ pub(super) struct Entry {
     /// True if the voters are simulated.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub(super) simulated: bool,
+    /// The version of the rules by which its votes were read; the earliest one of several.
+    #[serde(default = "first_reader")]
+    pub(super) reader: u32,
     /// True if the row has no text, so that no model was asked.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub(super) empty: bool,
@@ -307,6 +310,7 @@ mod tests {
             asked_at: Timestamp::from_millis(7),
             asked_again_at: None,
             simulated: false,
+            reader: first_reader(),
             empty: false,
         }
     }

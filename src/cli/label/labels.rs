@@ -2,6 +2,7 @@
 
 use ep_kernel::fault::{Fault, Kind};
 use ep_kernel::tool::Entry as Operation;
+use ep_polling::ballot::READER;
 use ep_polling::counted::{counted, counted_with};
 use ep_polling::model_counts::ModelCounts;
 use ep_polling::money::{MicroUsd, Usd};
@@ -66,6 +67,7 @@ pub(super) fn label_of_empty(question: &RowQuestion, now: Timestamp) -> Entry {
         asked_at: now,
         asked_again_at: None,
         simulated: false,
+        reader: READER,
         empty: true,
     }
 }
@@ -90,8 +92,14 @@ impl Rule<'_> {
             Ok(poll) => poll,
             Err(fault) => {
                 let outcome = if concerns_the_row(&fault) {
-                    let Earlier { asked_at, votes, simulated, .. } = earlier;
-                    RowOutcome::Failed(Failed { reason: fault.to_string(), asked_at, votes, simulated })
+                    let Earlier { asked_at, votes, simulated, reader, .. } = earlier;
+                    RowOutcome::Failed(Failed {
+                        reason: fault.to_string(),
+                        asked_at,
+                        votes,
+                        simulated,
+                        reader,
+                    })
                 } else {
                     RowOutcome::Stop(fault)
                 };
@@ -102,6 +110,7 @@ impl Rule<'_> {
         let votes = all_votes(earlier.votes, &poll);
         let asked_at = earlier.asked_at.unwrap_or(poll.created_at);
         let simulated = earlier.simulated || poll.simulated;
+        let reader = earlier.reader.map_or(poll.reader, |earlier| earlier.min(poll.reader));
         // After the last attempt, a model that does not respond counts as one that does not vote. If too few vote, the others
         // are asked again: one outage can last for several runs.
         let is_last = earlier.attempts - earlier.limited + 1 >= MAX_ATTEMPTS
@@ -109,7 +118,13 @@ impl Rule<'_> {
             && !lack_votes(&votes)
             && !is_limited(&votes);
         if let Some(reason) = uncounted(&votes, poll.models).filter(|_| !is_last) {
-            let outcome = RowOutcome::Failed(Failed { reason, asked_at: Some(asked_at), votes, simulated });
+            let outcome = RowOutcome::Failed(Failed {
+                reason,
+                asked_at: Some(asked_at),
+                votes,
+                simulated,
+                reader: Some(reader),
+            });
             return Labelled { question, cost, outcome };
         }
         let decision = decide(&votes, self.panel, votes.len(), self.on_tie);
@@ -125,6 +140,7 @@ impl Rule<'_> {
             asked_at,
             asked_again_at: (asked_at != poll.created_at).then_some(poll.created_at),
             simulated,
+            reader,
             empty: false,
             votes,
         };

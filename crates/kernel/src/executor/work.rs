@@ -19,7 +19,7 @@ use super::live::{PollState, Running, publish, publish_end};
 use super::slots::{Reservation, RunSlot};
 use crate::executor::run::{Finished, Recorder, Run};
 use crate::ports::{Change, Closing, Epoch, PollRecord, StoreError};
-use ep_polling::ballot::Ballot;
+use ep_polling::ballot::{Ballot, READER};
 use ep_polling::explanation::Explanation;
 use ep_polling::model_counts::ModelCounts;
 use ep_polling::money::{MicroUsd, Settlement, Spend};
@@ -480,6 +480,7 @@ fn closing(finished: &Finished, run: &Run<'_>, lost: MicroUsd) -> Closing {
         upstream_us: finished.upstream.as_micros() as u64,
         total_ms: 0,
         closed_at: Timestamp::from_millis(0),
+        reader: READER,
         unused_calls: finished.unused_calls,
         unused_calls_cost: run.is_drained().then_some(lost),
         unused_calls_estimate: run.estimate().plus(lost),

@@ -11,7 +11,7 @@ use crate::error::database_error;
 use crate::rows::NewBallotRow;
 use crate::statements::ballot_columns;
 
-/// `$poll` returns the number of the poll, with the values from `$16` on. The first fifteen are columns.
+/// `$poll` returns the number of the poll, with the values from `$17` on. The first sixteen are columns.
 macro_rules! insert {
     ($poll:literal) => {
         concat!(
@@ -22,7 +22,7 @@ macro_rules! insert {
             ") AS poll (number), \
              UNNEST($1::smallint[], $2::smallint[], $3::smallint[], $4::bigint[], $5::bigint[], $6::bigint[], \
              $7::smallint[], $8::smallint[], $9::smallint[], $10::text[], $11::text[], $12::text[], \
-             $13::integer[], $14::integer[], $15::text[]) AS new"
+             $13::integer[], $14::integer[], $15::text[], $16::smallint[]) AS new"
         )
     };
 }
@@ -30,8 +30,8 @@ macro_rules! insert {
 /// The share lock makes the insert and a concurrent close or adoption wait for each other. A closed poll gets
 /// no ballots, and an adopted poll gets none from its previous worker.
 const INSERT_INTO_RUNNING: &str =
-    insert!("SELECT number FROM polls WHERE id = $16 AND lease_epoch = $17 AND closing IS NULL FOR SHARE");
-const INSERT: &str = insert!("SELECT $16::bigint");
+    insert!("SELECT number FROM polls WHERE id = $17 AND lease_epoch = $18 AND closing IS NULL FOR SHARE");
+const INSERT: &str = insert!("SELECT $17::bigint");
 
 /// Inserts ballots of a poll that is running in this epoch, all or none.
 pub(super) async fn insert_into_running(
@@ -69,6 +69,7 @@ fn with_columns<'a>(sql: &'static str, ballots: &'a [Ballot]) -> Query<'a, Postg
         .bind(column(&rows, |row| row.prompt_tokens.map(|tokens| tokens as i32)))
         .bind(column(&rows, |row| row.completion_tokens.map(|tokens| tokens as i32)))
         .bind(column(&rows, |row| row.probabilities.clone()))
+        .bind(column(&rows, |row| row.asked_again.map(|asked_again| asked_again as i16)))
 }
 
 fn column<'r, 'a, T>(rows: &'r [NewBallotRow<'a>], value: impl Fn(&'r NewBallotRow<'a>) -> T) -> Vec<T> {

@@ -30,6 +30,7 @@ row! {
         prompt_tokens: Option<i64>,
         completion_tokens: Option<i64>,
         probabilities: Option<String>,
+        asked_again: Option<i64>,
     }
 }
 
@@ -51,6 +52,8 @@ pub(crate) struct NewBallotRow<'a> {
     pub(crate) completion_tokens: Option<i64>,
     /// A JSON array of parts per million, in the caller's order of the options.
     pub(crate) probabilities: Option<String>,
+    /// 1 for a second response.
+    pub(crate) asked_again: Option<i64>,
 }
 
 impl<'a> NewBallotRow<'a> {
@@ -73,6 +76,7 @@ impl<'a> NewBallotRow<'a> {
             completion_tokens: ballot.tokens.map(|tokens| tokens.completion.into()),
             // Numbers always serialise.
             probabilities: ballot.probabilities.as_ref().and_then(|given| serde_json::to_string(given).ok()),
+            asked_again: ballot.casting.filter(|casting| casting.asked_again).map(|_| 1),
         }
     }
 }
@@ -102,6 +106,7 @@ impl TryFrom<BallotRow> for Ballot {
             Some(mode) => Some(Casting {
                 mode: name_of(&MODES, mode).ok_or_else(|| unreadable("a ballot mode"))?,
                 reasoned: row.reasoned.map(|reasoned| reasoned != 0),
+                asked_again: row.asked_again.is_some(),
             }),
             None => None,
         };

@@ -35,7 +35,7 @@ row! {
 
 row! {
     /// [`ServiceSums`].
-    ServiceSumsRow { polls: i64, cancelled: i64, free: i64, answered: i64, total_ms: i64, cost: i64 }
+    ServiceSumsRow { polls: i64, cancelled: i64, free: i64, answered: i64, total_ms: i64, cost: i64, read_earlier: i64 }
 }
 
 row! {
@@ -134,6 +134,7 @@ impl CountedPoll {
             by_rule: self.closing.reason.is_some(),
             cancelled: self.closing.cancelled,
             total_ms: self.closing.total_ms,
+            reader: self.closing.reader,
             unused_cost: self.unused_cost,
         };
         Sums::of(&poll, judged)
@@ -164,8 +165,8 @@ impl EndedPollRow {
 
 impl From<ServiceSumsRow> for ServiceSums {
     fn from(row: ServiceSumsRow) -> Self {
-        let ServiceSumsRow { polls, cancelled, free, answered, total_ms, cost } = row;
-        Self { polls, cancelled, free, answered, total_ms, cost }
+        let ServiceSumsRow { polls, cancelled, free, answered, total_ms, cost, read_earlier } = row;
+        Self { polls, cancelled, free, answered, total_ms, cost, read_earlier }
     }
 }
 

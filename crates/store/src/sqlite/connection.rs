@@ -221,6 +221,7 @@ impl Connection for SqliteConnection {
                 row.prompt_tokens,
                 row.completion_tokens,
                 row.probabilities.as_deref(),
+                row.asked_again,
             ];
             self.change(sql::ADD_BALLOT, values).map(drop)
         });

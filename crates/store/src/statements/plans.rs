@@ -22,7 +22,7 @@ pub(crate) const RUNNING_POLL: &str =
 pub(crate) const ADD_BALLOT: &str = concat!(
     "INSERT INTO votes (poll, ",
     super::ballot_columns!(),
-    ") VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16)"
+    ") VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17)"
 );
 pub(crate) const DELETE_PLAN: &str = "DELETE FROM plans WHERE number = $1";
 pub(crate) const DELETE_PLAN_OF: &str =

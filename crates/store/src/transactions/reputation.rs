@@ -322,8 +322,8 @@ fn unless_conflicting<N: Default>(done: Result<(), StoreError>, count: N) -> Res
 
 /// Adds these sums, always in the same order.
 async fn change<C: Connection>(db: &mut C, sums: &Sums, stored: bool) -> Result<(), StoreError> {
-    let [polls, cancelled, free, answered, total_ms, cost] = sums.service.values();
-    let service = values![stored, polls, cancelled, free, answered, total_ms, cost];
+    let [polls, cancelled, free, answered, total_ms, cost, read_earlier] = sums.service.values();
+    let service = values![stored, polls, cancelled, free, answered, total_ms, cost, read_earlier];
     exactly_one(db.execute(sql::ADD_SERVICE_SUMS, service).await?)?;
     if !sums.models.is_empty() {
         let models: Vec<(&str, [i64; 11])> =

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use ep_kernel::ports::{Epoch, NewPoll, PollRecord, PollSearch};
-use ep_polling::ballot::Ballot;
+use ep_polling::ballot::{Ballot, Casting};
 use ep_polling::money::Settlement;
 use ep_polling::plan::Plan;
 use ep_polling::poll_id::PollId;
@@ -43,9 +43,15 @@ fn old_plan(plan: &Plan) -> String {
     .to_string()
 }
 
-/// Returns ballots of earlier releases, which stored no tokens and no probabilities.
+/// Returns ballots of earlier releases, which stored no tokens, no probabilities and no second requests.
 fn old_ballots(seqs: std::ops::RangeInclusive<u32>) -> Vec<Ballot> {
-    ballots(seqs).into_iter().map(|ballot| Ballot { tokens: None, probabilities: None, ..ballot }).collect()
+    let earlier = |ballot: Ballot| Ballot {
+        tokens: None,
+        probabilities: None,
+        casting: ballot.casting.map(|casting| Casting { asked_again: false, ..casting }),
+        ..ballot
+    };
+    ballots(seqs).into_iter().map(earlier).collect()
 }
 
 /// Stores a poll and its ballots again, as earlier releases did.

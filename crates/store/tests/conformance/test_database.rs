@@ -329,6 +329,7 @@ pub fn ballot(seq: u32, position: u32) -> Ballot {
         casting: (!failed).then_some(Casting {
             mode: BallotMode::ForcedTool,
             reasoned: [None, Some(true), Some(false)][position as usize % 3],
+            asked_again: position.is_multiple_of(5),
         }),
         latency_ms: 850 + position,
         at_ms: 900 * seq,

@@ -96,7 +96,8 @@ async fn a_cut_off_response_is_retried_once_with_twice_the_tokens() {
         (Action::Ends("It is Mars or Earth".to_owned(), "length"), RequestedForm::Schema),
     ] {
         let fixture = Fixture::with_actions([cut.clone(), Action::Obey(ep_upstream::testing::Forms::ALL)]);
-        assert_eq!(vote(&fixture.upstream()).await.vote, Ok(FIRST));
+        let answer = vote(&fixture.upstream()).await;
+        assert_eq!((answer.vote, answer.casting.unwrap().asked_again), (Ok(FIRST), true));
         let received = fixture.server.received("m");
         assert_eq!((received.len(), received[1].requested_form), (2, then));
         assert_eq!(received[1].body["max_tokens"], 512);

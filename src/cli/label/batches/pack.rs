@@ -114,7 +114,7 @@ impl<'r> Batches<'_, 'r> {
     /// Notes that a row does not fit into a request.
     fn refuse(&mut self, question: RowQuestion, bytes: usize) -> anyhow::Result<()> {
         let reason = format!("the row has {bytes} bytes, and a batch takes {MAX_BYTES}");
-        let failed = Failed { reason, asked_at: None, votes: Vec::new(), simulated: false };
+        let failed = Failed { reason, asked_at: None, votes: Vec::new(), simulated: false, reader: None };
         let outcome = RowOutcome::Failed(failed);
         self.run.keep(vec![Labelled { question, cost: MicroUsd::ZERO, outcome }])?;
         Ok(())

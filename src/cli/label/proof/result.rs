@@ -94,6 +94,8 @@ struct Conditions {
     first: Option<Timestamp>,
     last: Option<Timestamp>,
     is_simulated: bool,
+    /// The versions of the rules by which the votes were read.
+    readers: BTreeSet<u32>,
 }
 
 /// Returns the conditions of a proof that these votes do not meet. Fails if a row is there twice.
@@ -120,6 +122,7 @@ impl Conditions {
         self.first = Some(self.first.map_or(entry.asked_at, |first| first.min(entry.asked_at)));
         self.last = self.last.max(Some(entry.asked_again_at.unwrap_or(entry.asked_at)));
         self.is_simulated |= entry.simulated;
+        self.readers.extend((!entry.votes.is_empty()).then_some(entry.reader));
     }
 
     /// Returns the conditions that do not hold.
@@ -141,6 +144,13 @@ impl Conditions {
                  and --out",
                 LONGEST.as_secs() / 86_400
             ));
+        }
+        if self.readers.len() > 1 {
+            reasons.push(
+                "different versions of the rules have read the votes (\"reader\" in the lines). Ask all rows anew, with another \
+                 --round and --out"
+                    .to_owned(),
+            );
         }
         if self.is_simulated {
             reasons.push("the voters are simulated, so their labels mean nothing".to_owned());
