@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 
 use super::operation_help::operation_help;
 use super::target::Target;
-use super::{End, Ep, print};
+use super::{End, Ep, print, print_json};
 use crate::config::{Config, nearest};
 
 #[derive(clap::Args)]
@@ -109,7 +109,7 @@ pub(super) async fn run(config: &Config, arguments: Arguments) -> anyhow::Result
     })?;
     match &answer {
         Value::String(text) => print(text)?,
-        answer => print(&serde_json::to_string_pretty(answer)?)?,
+        answer => print_json(&serde_json::to_string_pretty(answer)?)?,
     }
     let is_down = entry.spec.name == GetHealth::SPEC.name && answer["db"] != json!(ComponentHealth::Ok);
     Ok(if is_down { End::Code(Kind::Unavailable.row().exit) } else { End::Done })

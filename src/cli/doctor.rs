@@ -16,7 +16,7 @@ use tokio::time::Instant;
 
 use super::printable::printable;
 use super::target::GRACE;
-use super::{End, print};
+use super::{End, print, print_json};
 use crate::app::assemble;
 use crate::app::assemble::Environment;
 use crate::config::Config;
@@ -229,7 +229,11 @@ pub(super) async fn run(config: &Config, arguments: Arguments) -> anyhow::Result
         }
         unknown += usize::from(finding.cost_usd.is_none());
         cost = cost.plus(response.spend.amount);
-        print(&if arguments.json { serde_json::to_string(&finding)? } else { finding.line(width) })?;
+        if arguments.json {
+            print_json(&serde_json::to_string(&finding)?)?;
+        } else {
+            print(&finding.line(width))?;
+        }
     }
     drop(responses);
     if !arguments.json {

@@ -39,7 +39,7 @@ use crate::config::{Config, ConfigError, Telemetry};
 use crate::documents;
 use crate::site::{Models, SiteSettings};
 use crate::telemetry;
-use printable::printable;
+use printable::{printable, printable_json};
 use typed_flags::with_model_flags;
 
 /// Ask many AI models one question. A poll stops as soon as more votes are unlikely to change its outcome
@@ -352,7 +352,16 @@ fn render(check: bool) -> anyhow::Result<End> {
 
 /// Writes a line to standard output with control characters escaped. A closed pipe is not an error.
 fn print(line: &str) -> std::io::Result<()> {
-    match writeln!(std::io::stdout(), "{}", printable(line)) {
+    print_escaped(&printable(line))
+}
+
+/// Prints JSON, with the escapes of JSON.
+fn print_json(json: &str) -> std::io::Result<()> {
+    print_escaped(&printable_json(json))
+}
+
+fn print_escaped(line: &str) -> std::io::Result<()> {
+    match writeln!(std::io::stdout(), "{line}") {
         Err(error) if error.kind() == std::io::ErrorKind::BrokenPipe => Ok(()),
         written => written,
     }

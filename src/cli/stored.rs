@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 use super::printable::printable_value;
 use super::show::{Readable, Reply};
 use super::target::Target;
-use super::{End, print, show};
+use super::{End, print_json, show};
 use crate::config::Config;
 
 /// Exit code of a poll that ends below its pass mark.
@@ -50,7 +50,7 @@ pub(super) async fn print_result(answer: &Value, as_json: bool, here: bool) -> a
     let read = reply(answer);
     let end = read.as_ref().map_or(End::Done, exit);
     if as_json {
-        print(&serde_json::to_string_pretty(answer)?)?;
+        print_json(&serde_json::to_string_pretty(answer)?)?;
         return Ok(end);
     }
     let reply = read?;

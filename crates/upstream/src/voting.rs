@@ -280,20 +280,11 @@ impl Vote<'_> {
                 self.repair(request.level, String::new(), NoVote::new(Reason::Unparsable, detail))
             }
             RetryAction::Failed(failure @ Failure::Wait(wait)) => {
-                // Some servers break while they build a forced call. If that happens twice, use a lower
-                // level.
-                let breaks = error.status == 500
-                    && !error.is_rate_limit()
-                    && request.level.has_tool()
-                    && self.calls.waits() > 0;
-                let next = if breaks {
-                    self.fallback.record_response(request.level, false);
-                    self.fallback.profile().repair_level(request.level)
-                } else {
-                    request.level
-                };
+                // Some servers break on a tool, a schema or a system message.
+                let breaks = error.status == 500 && !error.is_rate_limit();
+                self.is_plain |= breaks && self.calls.waits() > 0;
                 let otherwise = self.calls.failed(error, failure);
-                NextStep::Wait { level: next, wait, otherwise }
+                NextStep::Wait { level: request.level, wait, otherwise }
             }
             RetryAction::Failed(Failure::GiveUp(Reason::Rejected))
                 if !self.is_plain && error.is_unexplained() =>

@@ -22,7 +22,7 @@ use self::command::DeclaredOutcome;
 use crate::app::assemble;
 use crate::app::assemble::Environment;
 use crate::cli::target::GRACE;
-use crate::cli::{End, print};
+use crate::cli::{End, print, print_json};
 use crate::config::Config;
 use crate::payments::{PaymentRail, Rails};
 
@@ -85,13 +85,13 @@ async fn run_in(
         }
         Command::ListUsers { after } => {
             for user in accounts.operator().users(after).await.map_err(Fault::from)? {
-                print(&serde_json::to_string(&user)?)?;
+                print_json(&serde_json::to_string(&user)?)?;
             }
         }
         Command::ListKeys { account } => {
             let user = account.find(accounts).await?;
             for key in keys.of_user(user).await? {
-                print(&serde_json::to_string(&ListedKey::from(key))?)?;
+                print_json(&serde_json::to_string(&ListedKey::from(key))?)?;
             }
         }
         Command::RevokeAll { account } => {
@@ -115,7 +115,7 @@ async fn run_in(
         }
         Command::ExportUser { account } => {
             let user = account.find(accounts).await?;
-            print(&serde_json::to_string_pretty(&whole_export(&app.ports, user).await?)?)?;
+            print_json(&serde_json::to_string_pretty(&whole_export(&app.ports, user).await?)?)?;
         }
         Command::DeleteUser { account, yes, forfeit_balance } => {
             let user = account.find(accounts).await?;
@@ -125,7 +125,7 @@ async fn run_in(
                     app.ports.account_data.delete_account_as_operator(user, forfeit_balance).await?;
                 print(&format!("deleted the personal data of {user}; forfeited {forfeited}"))?;
             } else {
-                print(&serde_json::to_string(&record)?)?;
+                print_json(&serde_json::to_string(&record)?)?;
                 print(
                     "nothing was deleted; add --yes to delete the address, identities, sessions, labels of keys, panels, files, batches, webhooks, agents' messages and feedback",
                 )?;
@@ -205,5 +205,5 @@ fn amount_of(option: &str, usd: UsdFigure) -> Result<MicroUsd, Fault> {
 }
 
 fn show(json: bool, value: &Value, text: impl FnOnce() -> String) -> std::io::Result<()> {
-    print(&if json { value.to_string() } else { text() })
+    if json { print_json(&value.to_string()) } else { print(&text()) }
 }

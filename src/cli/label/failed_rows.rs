@@ -102,6 +102,7 @@ struct Failure {
 }
 
 /// The reader of lines that do not name it.
+#[expect(clippy::unnecessary_wraps, reason = "it is the default of an optional field")]
 const fn of_the_first_reader() -> Option<u32> {
     Some(first_reader())
 }

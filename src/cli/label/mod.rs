@@ -42,7 +42,7 @@ use ep_kernel::fault::Kind;
 use ep_polling::counted::{counted, counted_with};
 
 use super::printable::printable;
-use super::{End, INTERRUPTED, print};
+use super::{End, INTERRUPTED, print, print_json};
 use crate::config::Config;
 pub(super) use arguments::Arguments;
 use file::LabelFile;
@@ -158,9 +158,11 @@ async fn label(
 /// Checks the proof of a file of labels.
 fn print_verification(config: &Config, arguments: &Arguments) -> anyhow::Result<End> {
     let verification = verify(&arguments.input, config)?;
-    let text =
-        if arguments.run.json { serde_json::to_string_pretty(&verification)? } else { verification.text() };
-    print(&text)?;
+    if arguments.run.json {
+        print_json(&serde_json::to_string_pretty(&verification)?)?;
+    } else {
+        print(&verification.text())?;
+    }
     Ok(if verification.is_proved { End::Done } else { End::Code(NOT_PROVED) })
 }
 

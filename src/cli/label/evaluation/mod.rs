@@ -28,7 +28,7 @@ use super::run::RunEnd;
 use super::{FAILED, LIMITED};
 use crate::cli::printable::printable;
 use crate::cli::target::Target;
-use crate::cli::{End, INTERRUPTED, print};
+use crate::cli::{End, INTERRUPTED, print, print_json};
 use crate::config::Config;
 use ep_evaluation::report::Evaluation;
 use figures::{Judged, evaluation_of};
@@ -100,7 +100,7 @@ pub(in crate::cli) async fn run(config: &Config, command: PanelCommand) -> anyho
         page.finish().with_context(|| format!("cannot write {}", path.display()))?;
     }
     if arguments.run.json {
-        print(&serde_json::to_string_pretty(&evaluation)?)?;
+        print_json(&serde_json::to_string_pretty(&evaluation)?)?;
     } else {
         print(&text_of(&evaluation))?;
     }
