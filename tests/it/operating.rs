@@ -464,6 +464,13 @@ async fn metrics_are_described_and_exist_from_the_start() {
     for cause in ["named", "busy", "failed"] {
         zero.push(format!("ep_upstream_pauses_total{{upstream=\"{upstream_label}\",cause=\"{cause}\"}} 0"));
     }
+    zero.push(format!("ep_upstream_window{{upstream=\"{upstream_label}\"}} 2048"));
+    for gauge in ["limited_models", "calls_waiting"] {
+        zero.push(format!("ep_upstream_{gauge}{{upstream=\"{upstream_label}\"}} 0"));
+    }
+    for scope in ["model", "upstream"] {
+        zero.push(format!("ep_upstream_halvings_total{{upstream=\"{upstream_label}\",scope=\"{scope}\"}} 0"));
+    }
     for outcome in ["delivered", "again", "failed"] {
         zero.push(format!("ep_notifications_total{{outcome=\"{outcome}\"}} 0"));
         zero.push(format!("ep_agent_pushes_total{{outcome=\"{outcome}\"}} 0"));

@@ -47,13 +47,18 @@ impl Availability {
         PATIENCE.saturating_sub(since.max(answered).elapsed())
     }
 
-    /// Returns true if a request may be sent now. If the upstream has been busy for [`PATIENCE`], one request a second tests it.
+    /// Returns true if the upstream has been busy for [`PATIENCE`], and answered nobody.
+    pub(crate) fn is_silent(&self) -> bool {
+        let busy_since = self.busy_since.load(Ordering::Relaxed);
+        busy_since != 0 && self.now().saturating_sub(busy_since) >= PATIENCE.as_millis() as u64
+    }
+
+    /// Returns true if a request may be sent now. One request a second tests a silent upstream.
     pub(crate) fn admits(&self) -> bool {
-        let (now, busy_since) = (self.now(), self.busy_since.load(Ordering::Relaxed));
-        if busy_since == 0 || now.saturating_sub(busy_since) < PATIENCE.as_millis() as u64 {
+        if !self.is_silent() {
             return true;
         }
-        let probed = self.probed_at.load(Ordering::Relaxed);
+        let (now, probed) = (self.now(), self.probed_at.load(Ordering::Relaxed));
         now.saturating_sub(probed) >= BETWEEN_PROBES.as_millis() as u64
             && self.probed_at.compare_exchange(probed, now, Ordering::Relaxed, Ordering::Relaxed).is_ok()
     }

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use ep_kernel::log_limit::LogLimit;
-use ep_kernel::ports::CallLimits;
+use ep_kernel::ports::{CallLimits, Turn};
 use ep_polling::ballot::{ModelResponse, NoVote, Reason};
 use ep_polling::roster::{Member, PAID_RESPONSES};
 use secrecy::{ExposeSecret, SecretString};
@@ -21,6 +21,7 @@ use crate::chat::response::Usage;
 use crate::endpoint::Route;
 use crate::rate_limit::RateLimits;
 use crate::transport::{RawResponse, Transport, TransportError};
+use crate::windows::{Place, Windows};
 
 /// Maximum number of waits after failures other than a busy upstream, per vote.
 const MAX_WAITS: u32 = 2;
@@ -44,6 +45,7 @@ pub(crate) struct Caller {
     pub(crate) transport: Transport,
     pub(crate) limits: RateLimits,
     pub(crate) availability: Availability,
+    pub(crate) windows: Windows,
     /// A response said that the upstream no longer has a model of its list.
     pub(crate) list_is_outdated: AtomicBool,
     /// The API key, which no message may contain.
@@ -71,6 +73,11 @@ pub(crate) struct Calls<'v> {
     poll_deadline: Instant,
     /// Cancelled when the vote is no longer needed.
     dropped: CancellationToken,
+    turn: Turn,
+    /// The place of the next request, or of the one in flight.
+    place: Option<Place<'v>>,
+    /// The time at which the last request got its place.
+    sent_at: Instant,
     /// The deadline of this model. Its time starts when its first request may be sent.
     model_deadline: Option<Instant>,
     cost: VoteCost,
@@ -90,6 +97,9 @@ impl<'v> Calls<'v> {
             member,
             poll_deadline: Instant::now() + limits.within.min(MAX_DURATION),
             dropped: limits.dropped,
+            turn: limits.turn,
+            place: None,
+            sent_at: Instant::now(),
             model_deadline: None,
             cost: VoteCost::new(member.price),
             paid_responses: 0,
@@ -121,7 +131,7 @@ impl<'v> Calls<'v> {
         self.paid_responses < PAID_RESPONSES
     }
 
-    /// Waits until the rate limits allow another request, and counts it. Returns its deadline.
+    /// Waits until the limits allow another request, and counts it. Returns its deadline.
     pub(crate) async fn next_request(&mut self) -> Result<Instant, NoVote> {
         let free = self.member.price.is_some_and(|price| price.is_free());
         match self.caller.limits.reserve(free, self.deadline()) {
@@ -141,6 +151,7 @@ impl<'v> Calls<'v> {
             }
         }
         self.wait_for_an_answer().await?;
+        self.wait_for_a_place().await?;
         let now = Instant::now();
         let model_timeout = self.caller.model_timeout.min(MAX_DURATION);
         let deadline = *self.model_deadline.get_or_insert(self.poll_deadline.min(now + model_timeout));
@@ -157,7 +168,7 @@ impl<'v> Calls<'v> {
             let since = *self.busy_since.get_or_insert_with(Instant::now);
             if self.caller.availability.patience(since).is_zero() || Instant::now() + LOOK >= self.deadline()
             {
-                return Err(NoVote::new(Reason::Busy, "the upstream is busy and answers no request"));
+                return Err(answers_nobody());
             }
             tokio::select! {
                 () = tokio::time::sleep(LOOK) => {}
@@ -167,19 +178,52 @@ impl<'v> Calls<'v> {
         Ok(())
     }
 
+    /// Waits while too many calls are in flight. The time of the model does not pass meanwhile.
+    async fn wait_for_a_place(&mut self) -> Result<(), NoVote> {
+        let begun = Instant::now();
+        let mut place = std::pin::pin!(self.caller.windows.place(&self.member.model, self.turn));
+        let place = loop {
+            tokio::select! {
+                // Most requests need not wait.
+                biased;
+                place = &mut place => break place,
+                () = self.dropped.cancelled() => return Err(cancelled_vote()),
+                () = tokio::time::sleep_until(self.poll_deadline) => {
+                    let text = "too many requests were in flight; this one could not be sent in time";
+                    return Err(NoVote::new(Reason::Deadline, text));
+                }
+                () = tokio::time::sleep(LOOK) => {
+                    if self.caller.availability.is_silent() {
+                        return Err(answers_nobody());
+                    }
+                    self.caller.windows.widen_settled(&self.member.model);
+                }
+            }
+        };
+        self.place = Some(place);
+        self.sent_at = Instant::now();
+        let waited = self.sent_at - begun;
+        if let Some(deadline) = &mut self.model_deadline {
+            *deadline = self.poll_deadline.min(*deadline + waited);
+        }
+        Ok(())
+    }
+
     /// Sends a request by its deadline.
     pub(crate) async fn send(
-        &self,
+        &mut self,
         route: &Route,
         body: Vec<u8>,
         deadline: Instant,
     ) -> Result<RawResponse, TransportError> {
-        self.caller.transport.send(route, body, deadline, &self.dropped).await
+        let sent = self.caller.transport.send(route, body, deadline, &self.dropped).await;
+        self.place = None;
+        sent
     }
 
     /// Counts a missing response. Returns the missing vote, unless the request can be sent again.
     pub(crate) fn after_transport_error(&mut self, error: TransportError) -> Result<(), NoVote> {
-        use TransportError::{BeforeResponse, Cancelled, Connect, DuringResponse, NoSlot, Timeout, TooLong};
+        use TransportError::{BeforeResponse, Connect, DuringResponse, NotSent, Timeout, TooLong};
         if error.may_be_charged() {
             self.note_unreported();
         }
@@ -193,10 +237,7 @@ impl<'v> Calls<'v> {
             }
             TooLong => (Reason::UpstreamError, "the upstream's response was too long to be a vote"),
             Timeout => return Err(self.out_of_time()),
-            Cancelled => return Err(cancelled_vote()),
-            NoSlot => {
-                (Reason::Deadline, "too many requests were in flight; this one could not be sent in time")
-            }
+            NotSent => return Err(cancelled_vote()),
         };
         let retry = matches!(error, Connect | BeforeResponse) && !self.reconnected;
         if retry && self.may_pay_again() {
@@ -217,6 +258,7 @@ impl<'v> Calls<'v> {
         self.cost.add_response(response.cost, usage);
         self.paid_responses += 1;
         self.caller.availability.note_answer();
+        self.caller.windows.note_answer(&self.member.model);
         let upstream = Arc::clone(self.caller.transport.label());
         metrics::counter!("ep_upstream_rungs_total", "upstream" => upstream, "rung" => form).increment(1);
         self.answered_by = model
@@ -271,6 +313,7 @@ impl<'v> Calls<'v> {
         self.waits += 1;
         if is_busy {
             self.caller.availability.note_busy();
+            self.caller.windows.note_refusal(&self.member.model, self.sent_at);
             let since = *self.busy_since.get_or_insert(now);
             let patience = self.caller.availability.patience(since);
             if patience.is_zero() {
@@ -363,6 +406,11 @@ impl<'v> Calls<'v> {
             NoVote::new(Reason::Timeout, format!("no response within {seconds} s"))
         }
     }
+}
+
+/// Returns the missing vote of a model whose upstream has answered nobody for too long.
+fn answers_nobody() -> NoVote {
+    NoVote::new(Reason::Busy, "the upstream is busy and answers no request")
 }
 
 /// Builds the result for a poll that ended before this model was asked.

@@ -52,13 +52,19 @@ impl Voting {
         let deadline = Instant::now() + limits.within.min(caller.model_timeout).min(MAX_DURATION);
         let free = member.price.is_some_and(|price| price.is_free());
         let Ok(reservation) = caller.limits.reserve(free, deadline) else {
-            return Err(TransportError::NoSlot);
+            return Err(TransportError::NotSent);
         };
         tokio::select! {
             biased;
             () = reservation.wait() => {}
-            () = limits.dropped.cancelled() => return Err(TransportError::Cancelled),
+            () = limits.dropped.cancelled() => return Err(TransportError::NotSent),
         }
+        let place = tokio::time::timeout_at(deadline, caller.windows.place(&member.model, limits.turn));
+        let _place = tokio::select! {
+            biased;
+            place = place => place.map_err(|_| TransportError::NotSent)?,
+            () = limits.dropped.cancelled() => return Err(TransportError::NotSent),
+        };
         let fallback = self.fallback.of_model(&member.model, capabilities.first_level).await;
         let request = VoteRequest {
             model: member.model.as_str(),

@@ -34,6 +34,7 @@ pub mod testing;
 mod transport;
 mod upstream;
 mod voting;
+mod windows;
 
 pub use config::{FreeLimit, SetupError, UpstreamConfig};
 pub use decision_rules::{DecisionRule, DecisionRuleError, Dialect};

@@ -1,4 +1,4 @@
-//! The requests to one upstream over HTTP: their number, their time, and the length of the responses are limited.
+//! The requests to one upstream over HTTP: their time and the length of the responses are limited.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -8,7 +8,6 @@ use ep_kernel::ports::Clock;
 use ep_outgoing::ResponseError;
 use ep_polling::money::UsdFigure;
 use reqwest::Client;
-use tokio::sync::Semaphore;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
@@ -26,8 +25,6 @@ const LATE: Duration = Duration::from_millis(500);
 /// A client of one upstream.
 pub(crate) struct Transport {
     http: Client,
-    /// Limits the requests in flight over all polls, so that the process does not run out of sockets.
-    slots: Semaphore,
     label: Arc<str>,
     clock: Arc<dyn Clock>,
     started: Instant,
@@ -71,10 +68,8 @@ pub(crate) enum TransportError {
     TooLong,
     /// The time ran out after the request was sent.
     Timeout,
-    /// The time ran out before the request was sent, because too many requests were in flight.
-    NoSlot,
-    /// The vote was cancelled before the request was sent.
-    Cancelled,
+    /// The vote was cancelled, or had no time left, before the request was sent.
+    NotSent,
 }
 
 impl TransportError {
@@ -82,16 +77,15 @@ impl TransportError {
     pub(crate) const fn may_be_charged(self) -> bool {
         match self {
             Self::BeforeResponse | Self::DuringResponse | Self::TooLong | Self::Timeout => true,
-            Self::Connect | Self::NoSlot | Self::Cancelled => false,
+            Self::Connect | Self::NotSent => false,
         }
     }
 }
 
 impl Transport {
-    pub(crate) fn new(http: Client, endpoint: &Endpoint, slots: usize, clock: Arc<dyn Clock>) -> Self {
+    pub(crate) fn new(http: Client, endpoint: &Endpoint, clock: Arc<dyn Clock>) -> Self {
         let transport = Self {
             http,
-            slots: Semaphore::new(slots),
             label: Arc::clone(&endpoint.label),
             clock,
             started: Instant::now(),
@@ -116,15 +110,8 @@ impl Transport {
         deadline: Instant,
         dropped: &CancellationToken,
     ) -> Result<RawResponse, TransportError> {
-        let slot = tokio::time::timeout_at(deadline, self.slots.acquire());
-        let _slot = tokio::select! {
-            // Check the slot first, because most requests need not wait.
-            biased;
-            slot = slot => slot.ok().and_then(Result::ok).ok_or(TransportError::NoSlot)?,
-            () = dropped.cancelled() => return Err(TransportError::Cancelled),
-        };
         if dropped.is_cancelled() {
-            return Err(TransportError::Cancelled);
+            return Err(TransportError::NotSent);
         }
         if self.now() < self.open_until.load(Ordering::Relaxed) {
             return Err(TransportError::Connect);
@@ -182,9 +169,9 @@ impl Transport {
             Ok(response) if response.status == 429 => RATE_LIMITED,
             Ok(response) if response.status < 500 => REFUSED,
             Ok(_) => FAILED,
-            Err(TransportError::Timeout | TransportError::NoSlot) => TIMEOUT,
+            Err(TransportError::Timeout) => TIMEOUT,
             Err(TransportError::TooLong) => TOO_LONG,
-            Err(TransportError::Cancelled) => NOT_SENT,
+            Err(TransportError::NotSent) => NOT_SENT,
             Err(_) => UNREACHABLE,
         };
         self.calls(outcome).increment(1);

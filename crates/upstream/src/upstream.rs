@@ -32,6 +32,7 @@ use crate::registry::{CacheState, FETCH_RESULTS, ModelListCache};
 use crate::request_profile::REASONING_OUTPUT_TOKENS;
 use crate::transport::Transport;
 use crate::voting::{Capabilities, Voting};
+use crate::windows::Windows;
 
 /// OpenRouter's limit for free models, which applies to every account.
 const OPENROUTER_FREE_PER_MINUTE: NonZeroU32 = NonZeroU32::new(20).unwrap();
@@ -67,7 +68,8 @@ impl Upstream {
             FreeLimit::Unlimited => None,
         };
         let caller = Caller {
-            transport: Transport::new(http.clone(), &endpoint, config.max_concurrent, Arc::clone(&clock)),
+            transport: Transport::new(http.clone(), &endpoint, Arc::clone(&clock)),
+            windows: Windows::new(config.max_concurrent, Arc::clone(&endpoint.label)),
             limits: RateLimits::new(config.requests_per_minute, free),
             availability: Availability::new(),
             list_is_outdated: AtomicBool::new(false),

@@ -89,6 +89,7 @@ impl Work<'_> {
         let limits = CallLimits {
             within: deadline.saturating_duration_since(Instant::now()),
             dropped: self.running.cancel.clone(),
+            turn: self.turn,
         };
         async move {
             let response = self.inner.models.explain(&plan.roster[position], &view, option, limits).await;

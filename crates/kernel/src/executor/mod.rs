@@ -364,7 +364,8 @@ impl PollExecutor {
         let deadline = left.or_else(|| too_long.then_some(Duration::ZERO)).map(|left| now + left);
         let reservation = inner.slots.take_again(record.owner);
         let cancelled = inner.polls.is_cancelled(&record.id).await?;
-        self.begin(Job { record, prior: ballots, lease, reservation, deadline, notifies: false, cancelled });
+        let (prior, notifies, of_batch) = (ballots, false, false);
+        self.begin(Job { record, prior, lease, reservation, deadline, notifies, cancelled, of_batch });
         Ok(())
     }
 

@@ -163,13 +163,14 @@ impl PollExecutor {
     /// Runs a poll opened by this process.
     fn begin_opened(&self, opening: Opening, held: Option<MicroUsd>, notifies: bool, cancelled: bool) {
         let Opening { begun, reservation, poll } = opening;
-        let NewPoll { id, owner, plan, created_at, time, .. } = poll;
+        let NewPoll { id, owner, plan, created_at, time, batch, .. } = poll;
         metrics::counter!("ep_polls_opened_total", "preset" => plan.preset.clone().unwrap_or_else(|| "named".to_owned())).increment(1);
         let record =
             PollRecord { id, owner, plan, created_at, held, decided: None, closing: None, settled: false };
         let lease = HeldLease::new(Epoch::FIRST, begun + self.0.lease);
         let deadline = time.map(|time| begun + time);
-        self.begin(Job { record, prior: Vec::new(), lease, reservation, deadline, notifies, cancelled });
+        let (prior, of_batch) = (Vec::new(), batch.is_some());
+        self.begin(Job { record, prior, lease, reservation, deadline, notifies, cancelled, of_batch });
     }
 
     /// Looks for a poll that may have been opened, until `within` has passed.

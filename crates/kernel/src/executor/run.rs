@@ -20,7 +20,7 @@ use futures::stream::{FuturesUnordered, StreamExt};
 use tokio::time::{Instant, sleep_until, timeout};
 use tokio_util::sync::CancellationToken;
 
-use crate::ports::{AbandonPolicy, CallLimits, Models, StoreError};
+use crate::ports::{AbandonPolicy, CallLimits, Models, StoreError, Turn};
 use ep_polling::ballot::{Ballot, BallotViews, ModelResponse, NoVote, Reason};
 use ep_polling::money::{MicroUsd, Spend};
 use ep_polling::plan::Plan;
@@ -88,6 +88,8 @@ pub struct Run<'a> {
     views: BallotViews<'a>,
     ceiling: MicroUsd,
     models: &'a Arc<dyn Models>,
+    /// The turn of its calls.
+    turn: Turn,
     rule: Arc<Rule>,
     responses: Responses,
     /// The tallied ballots, in order.
@@ -111,13 +113,14 @@ pub struct Run<'a> {
 
 impl<'a> Run<'a> {
     /// Creates a run without calls. `ceiling` is the most it may spend.
-    pub fn new(plan: &'a Plan, ceiling: MicroUsd, models: &'a Arc<dyn Models>) -> Self {
+    pub fn new(plan: &'a Plan, ceiling: MicroUsd, models: &'a Arc<dyn Models>, turn: Turn) -> Self {
         let now = Instant::now();
         Self {
             plan,
             views: plan.ballot_views(),
             ceiling,
             models,
+            turn,
             rule: Rule::for_threshold(plan.threshold),
             responses: plan.responses(),
             ballots: Vec::with_capacity(plan.roster.len()),
@@ -250,7 +253,7 @@ impl<'a> Run<'a> {
         let member = self.plan.roster[position].clone();
         let models = Arc::clone(self.models);
         let within = self.deadline.saturating_duration_since(launched);
-        let limits = CallLimits { within, dropped: self.dropped.clone() };
+        let limits = CallLimits { within, dropped: self.dropped.clone(), turn: self.turn };
         let reply = async move {
             let response = models.vote(&member, &view, limits).await;
             let finished = Instant::now();

@@ -18,7 +18,7 @@ use super::lease::HeldLease;
 use super::live::{PollState, Running, publish, publish_end};
 use super::slots::{Reservation, RunSlot};
 use crate::executor::run::{Finished, Recorder, Run};
-use crate::ports::{Change, Closing, Epoch, PollRecord, StoreError};
+use crate::ports::{Change, Closing, Epoch, PollRecord, StoreError, Turn};
 use ep_polling::ballot::{Ballot, READER};
 use ep_polling::explanation::Explanation;
 use ep_polling::model_counts::ModelCounts;
@@ -43,11 +43,13 @@ pub(super) struct Job {
     pub(super) notifies: bool,
     /// True if the poll was cancelled: it closes with its ballots so far.
     pub(super) cancelled: bool,
+    /// True for a row of a batch that this process opened.
+    pub(super) of_batch: bool,
 }
 
 /// Starts or resumes a poll in the background. It can be watched immediately.
 pub(super) fn begin(inner: Arc<Inner>, job: Job) {
-    let Job { record, prior, lease, reservation, deadline, notifies, cancelled } = job;
+    let Job { record, prior, lease, reservation, deadline, notifies, cancelled, of_batch } = job;
     let span = tracing::info_span!("poll", poll = %record.id, roster = record.plan.roster.len());
     let record = Arc::new(record);
     let ballots = prior.iter().cloned().map(Arc::new).collect();
@@ -56,11 +58,18 @@ pub(super) fn begin(inner: Arc<Inner>, job: Job) {
     if cancelled {
         running.cancel.cancel();
     }
+    let turn = Turn { account: record.owner, of_batch };
     let tasks = inner.tasks.clone();
     tasks.spawn(
         async move {
-            let work =
-                Work { inner: &inner, record: &record, running: &running, publisher: &publisher, notifies };
+            let work = Work {
+                inner: &inner,
+                record: &record,
+                running: &running,
+                publisher: &publisher,
+                notifies,
+                turn,
+            };
             // After a stop of the service, the next process resumes the poll from its ballots.
             work.until_closed(prior, reservation, deadline).await;
             inner.running.remove(&record.id, &running.lease);
@@ -77,6 +86,8 @@ pub(super) struct Work<'a> {
     pub(super) publisher: &'a watch::Sender<PollState>,
     /// True if the end of the poll is known to have a notification.
     notifies: bool,
+    /// The turn of its calls.
+    pub(super) turn: Turn,
 }
 
 /// The reason for an interruption of the work on a poll.
@@ -139,7 +150,7 @@ impl Work<'_> {
     ) {
         let plan = &self.record.plan;
         let lost = self.lost_calls(&prior, deadline.is_some());
-        let mut run = Run::new(plan, self.ceiling(lost), &self.inner.models);
+        let mut run = Run::new(plan, self.ceiling(lost), &self.inner.models, self.turn);
         let (mut reservation, mut slot, mut stage) = (Some(reservation), None, Stage::Running(prior));
         let mut lease_ended: Option<Instant> = None;
         let mut explanations = None;

@@ -74,7 +74,7 @@ pub use keys::{
 };
 pub use ledger::{Audit, Balance, Balances, CreditOutcome, Ledger};
 pub use models::{
-    AbandonPolicy, CallLimits, ExplanationResponse, Models, PanelOrder, RankedPanel, Registry, Variant,
+    AbandonPolicy, CallLimits, ExplanationResponse, Models, PanelOrder, RankedPanel, Registry, Turn, Variant,
     VariantPricing,
 };
 pub use operator::{

@@ -7,6 +7,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use tokio_util::sync::CancellationToken;
 
+use crate::caller::UserId;
 use crate::fault::Fault;
 use ep_polling::ballot::{BallotView, ModelResponse};
 use ep_polling::explanation::ExplanationText;
@@ -112,6 +113,15 @@ pub enum AbandonPolicy {
     Drain,
 }
 
+/// The turn of a call while an upstream is full: polls come before rows of batches, and accounts take turns.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Turn {
+    /// The account that owns the poll; `None` for a free poll.
+    pub account: Option<UserId>,
+    /// True for a row of a batch.
+    pub of_batch: bool,
+}
+
 /// The time for which a response is wanted.
 #[derive(Debug, Clone)]
 pub struct CallLimits {
@@ -119,11 +129,13 @@ pub struct CallLimits {
     pub within: Duration,
     /// Cancelled when the poll has ended, so the response is no longer needed.
     pub dropped: CancellationToken,
+    /// Its turn.
+    pub turn: Turn,
 }
 
 impl From<Duration> for CallLimits {
     fn from(within: Duration) -> Self {
-        Self { within, dropped: CancellationToken::new() }
+        Self { within, dropped: CancellationToken::new(), turn: Turn::default() }
     }
 }
 

@@ -8,7 +8,7 @@ use std::time::Duration;
 use async_trait::async_trait;
 use ep_kernel::executor::run::{Finished, Recorder, Run};
 use ep_kernel::fault::{Fault, Kind};
-use ep_kernel::ports::{AbandonPolicy, CallLimits, ExplanationResponse, Models, Registry, StoreError};
+use ep_kernel::ports::{AbandonPolicy, CallLimits, ExplanationResponse, Models, Registry, StoreError, Turn};
 use ep_polling::ballot::{Ballot, BallotView, ModelResponse, NoVote, Reason};
 use ep_polling::budget::Budget;
 use ep_polling::explanation::{ExplanationCount, ExplanationText};
@@ -217,7 +217,7 @@ pub async fn finish_and_drain(
 ) -> (Finished, MicroUsd) {
     let models: Arc<dyn Models> = Arc::clone(script) as Arc<dyn Models>;
     let deadline = Instant::now() + Duration::from_millis(plan.deadline_ms);
-    let mut run = Run::new(plan, ceiling, &models);
+    let mut run = Run::new(plan, ceiling, &models, Turn::default());
     let (book, cancel) = (BallotLog::default(), CancellationToken::new());
     let known = prior.len();
     let finished = run.to_end(prior, deadline, &book, &cancel).await.unwrap();

@@ -30,6 +30,8 @@ pub struct Script {
     /// True to hold every chat request until [`ScriptedUpstream::release`](super::ScriptedUpstream::release)
     /// lets it through.
     pub held: bool,
+    /// The number of chat requests that are answered at the same time, if it is limited. Others get the status 503.
+    pub places: Option<usize>,
 }
 
 /// The option that a model votes for.
@@ -294,6 +296,7 @@ impl Default for Script {
             key: None,
             keep_requests: true,
             held: false,
+            places: None,
         }
     }
 }

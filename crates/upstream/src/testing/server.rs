@@ -61,6 +61,8 @@ struct ServerState {
     log: Mutex<Log>,
     /// One permit for each held request that may go on.
     released: Semaphore,
+    /// One reference for each chat request that is being answered, and one of its own.
+    answering: Arc<()>,
 }
 
 impl ServerState {
@@ -132,6 +134,7 @@ impl ScriptedUpstream {
             script: Mutex::new(Arc::new(script)),
             log: Mutex::default(),
             released: Semaphore::new(0),
+            answering: Arc::new(()),
         });
         let stop = CancellationToken::new();
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
@@ -247,6 +250,10 @@ async fn completions(
     let (model, form) = (&*request.model, request.requested_form());
     let before = state.receive(&script, model, form, headers, &body);
     let behaviour = script.behaviour(model);
+    let answering = Arc::clone(&state.answering);
+    if script.places.is_some_and(|places| Arc::strong_count(&answering) - 1 > places) {
+        return error(503, "all places are taken");
+    }
     state.delay(&script, &behaviour, before).await;
     let chosen = request.choose(&script.votes_for);
     if request.is_for_explanation() {

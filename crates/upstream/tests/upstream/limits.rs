@@ -52,3 +52,19 @@ async fn requests_in_flight_stay_within_the_limit() {
     assert_eq!(late.len(), 2);
     assert!(late.iter().all(|no_vote| no_vote.reason == Reason::Deadline));
 }
+
+#[tokio::test]
+async fn every_model_behind_a_server_with_one_place_votes() {
+    let slow = Behaviour { latency: Duration::from_millis(100), ..Behaviour::default() };
+    let fixture = Fixture::new(Script { default: slow, places: Some(1), ..Script::default() });
+    let upstream = fixture.upstream();
+    let members: Vec<Member> = (0..24).map(|n| member(&format!("m-{n}"))).collect();
+    let view = view();
+    for _ in 0..2 {
+        let votes = members.iter().map(|member| upstream.vote(member, &view, LONG.into()));
+        let votes = futures::future::join_all(votes).await;
+        assert!(votes.iter().all(|response| response.vote == Ok(FIRST)), "{votes:?}");
+    }
+    let requests = fixture.server.total_calls();
+    assert!(requests <= 3 * 48, "{requests} requests for 48 votes");
+}
