@@ -112,6 +112,34 @@ async fn rows_without_a_text_are_asked_only_with_a_flag() {
     assert_eq!((&summary["labelled"], &summary["empty"], upstream.total_calls()), (&json!(4), &json!(0), 12));
 }
 
+/// Without its text, the question of the first row is too short for a poll.
+#[tokio::test]
+async fn a_file_may_begin_with_rows_without_a_text() {
+    for (rows, counts) in [("1,\n2,This is fine\n", (1, 1)), ("1,\n2,\n", (0, 2))] {
+        let folder = tempfile::tempdir().unwrap();
+        fs::write(folder.path().join("data.csv"), format!("id,text\n{rows}")).unwrap();
+        let upstream = ScriptedUpstream::start(Script::panel(3)).unwrap();
+        let ask = [
+            "label",
+            "data.csv",
+            "--question",
+            "{text}",
+            "--options",
+            "yes,no",
+            "--id",
+            "id",
+            "--yes",
+            "--json",
+        ];
+        let output = run(folder.path(), &upstream, &[&ask[..], &TRIO].concat()).await;
+        let summary: Value = serde_json::from_str(&stdout(&output, 0)).unwrap();
+        assert_eq!(
+            (summary["labelled"].as_i64(), summary["empty"].as_i64()),
+            (Some(counts.0), Some(counts.1))
+        );
+    }
+}
+
 #[tokio::test]
 async fn options_can_have_commas_and_begin_with_a_minus() {
     let rows = b"id,text\n1,fine\n";

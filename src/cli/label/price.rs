@@ -99,8 +99,13 @@ pub(super) async fn price(
     journal: &Journal,
 ) -> anyhow::Result<Option<(CostBound, Quote)>> {
     let Some(first) = first else { return Ok(None) };
-    let longer =
-        RowQuestion { question: format!("{}{}", first.question, "x".repeat(LONGER)), ..first.clone() };
+    let with = |text: usize| RowQuestion {
+        question: format!("{}{}", first.question, "x".repeat(text)),
+        ..first.clone()
+    };
+    // Without its text, a question can be too short for a poll.
+    let (first, longer) =
+        if first.is_empty { (&with(LONGER), with(2 * LONGER)) } else { (first, with(LONGER)) };
     let mut estimates = Vec::new();
     for question in [first, &longer] {
         let mut request = question.request(&settings.panel, ANY_BUDGET);
