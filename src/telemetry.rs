@@ -118,13 +118,16 @@ fn describe() {
     counter!("ep_upstream_rungs_total", "Model responses, by upstream and fallback level of the request");
     counter!(
         "ep_upstream_second_requests_total",
-        "Votes asked for again, by upstream and the reason for which they would be missing"
+        "Requests sent again in another form, by upstream and the reason for which the vote would be missing"
     );
     counter!("ep_upstream_pauses_total", "Pauses before a request is sent again, by upstream and cause");
-    gauge!("ep_upstream_window", "Maximum requests in flight, by upstream");
-    gauge!("ep_upstream_limited_models", "Models with a smaller maximum of their own, by upstream");
-    gauge!("ep_upstream_calls_waiting", "Calls that wait until a request may be sent, by upstream");
-    counter!("ep_upstream_halvings_total", "Halvings of these maxima after refusals, by upstream and scope");
+    gauge!("ep_upstream_window", "Limit of requests in flight, by upstream");
+    gauge!("ep_upstream_limited_models", "Models with a lower limit of their own, by upstream");
+    gauge!("ep_upstream_calls_waiting", "Requests that wait for a place below these limits, by upstream");
+    counter!(
+        "ep_upstream_halvings_total",
+        "Halvings of a limit of requests in flight after busy responses, by upstream and scope"
+    );
     counter!("ep_notifications_total", "Attempts to deliver webhook notifications, by outcome");
     counter!("ep_agent_pushes_total", "Attempts to deliver A2A push notifications, by outcome");
     gauge!("ep_connections", "Open connections");

@@ -41,7 +41,7 @@ pub(super) struct Arguments {
     /// Print only one JSON object per model
     #[arg(long)]
     json: bool,
-    /// Ask no model, but forget what was learnt about this one, or about all; * matches any text
+    /// Ask no model, but forget what was learnt about this one, or about all without an ID; * matches any text
     #[arg(
         long,
         value_name = "ID",
@@ -76,7 +76,7 @@ struct Finding<'a> {
     /// Cost in USD; null if unknown.
     cost_usd: Option<f64>,
     cost_basis: SpendBasis,
-    /// What was learnt about its requests, in words that follow its name.
+    /// Learnt facts about requests to the model, as phrases that follow its name.
     learnt: Vec<&'static str>,
     /// Reason for the missing vote.
     error: Option<String>,
@@ -247,17 +247,17 @@ pub(super) async fn run(config: &Config, arguments: Arguments) -> anyhow::Result
         for (advice, count) in problems {
             print(&format!("{count} {advice}"))?;
         }
-        if !learnt.is_empty() {
-            print("\nLearnt, and remembered for a day (--forget removes it):")?;
-        }
-        for line in learnt {
-            print(&line)?;
-        }
         if unpriced > 0 {
             print(&format!(
                 "{unpriced} of them without a listed price. Polls that are charged exclude such models. If they are free, set \
                  EP_UPSTREAM_UNPRICED_FREE=true."
             ))?;
+        }
+        if !learnt.is_empty() {
+            print("\nLearnt about these models, for a day (ep doctor --forget removes it):")?;
+        }
+        for line in learnt {
+            print(&line)?;
         }
     }
     let all = votes == members.len();

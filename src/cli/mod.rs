@@ -355,7 +355,7 @@ fn print(line: &str) -> std::io::Result<()> {
     print_escaped(&printable(line))
 }
 
-/// Prints JSON, with the escapes of JSON.
+/// Writes JSON to standard output, with control characters as its escapes.
 fn print_json(json: &str) -> std::io::Result<()> {
     print_escaped(&printable_json(json))
 }

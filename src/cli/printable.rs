@@ -7,7 +7,7 @@ use std::fmt::Write;
 use ep_polling::text::is_direction_mark;
 use serde_json::Value;
 
-/// Escapes control characters as in JSON, except line breaks and tabs, and names the marks of direction: `U+202E`.
+/// Escapes control characters as in JSON, except line breaks and tabs, and replaces direction marks with their code points, such as `U+202E`.
 pub(super) fn printable(text: &str) -> Cow<'_, str> {
     escaped(text, |c, shown| {
         let code = u32::from(c);

@@ -546,7 +546,7 @@ async fn doctor_shows_what_it_has_learnt_and_forgets_it() {
     };
     let calls = || upstream.calls(&name);
     let ask = ["--preset", "generalist"];
-    let learnt = format!("{name} is offered the tool without force");
+    let learnt = format!("{name} is offered the tool, and not forced to call it");
     for requests in [3, 1] {
         let before = calls();
         let shown = doctor(&ask).await;
@@ -559,6 +559,6 @@ async fn doctor_shows_what_it_has_learnt_and_forgets_it() {
     let json = doctor(&[&ask[..], &["--json"]].concat()).await;
     let found: Vec<Value> = json.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
     let facts = |name: &str| found.iter().find(|found| found["model"] == name).unwrap()["learnt"].clone();
-    assert_eq!(facts(&name), json!(["is offered the tool without force"]));
+    assert_eq!(facts(&name), json!(["is offered the tool, and not forced to call it"]));
     assert_eq!(calls() - before, 3);
 }

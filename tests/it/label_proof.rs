@@ -351,7 +351,7 @@ async fn a_model_that_changes_ends_the_proof() {
     assert_eq!(lines.matches("\"reader\":2").count(), ROWS);
     fs::write(&path, lines.replacen(",\"reader\":2", "", 1)).unwrap();
     let summary = stdout(&run(folder.path(), &newer, &arguments(&[&proof[..], &mixed].concat())).await, 11);
-    assert!(summary.contains("different versions of the rules have read the votes"), "{summary}");
+    assert!(summary.contains("different versions of the reader have read the votes"), "{summary}");
     // The gold labels were not read, so they can prove with votes of one version.
     assert!(!folder.path().join("labels.proof.json").exists());
     let anew = [&proof[..], &["--round", "2", "--out", "anew.jsonl"]].concat();

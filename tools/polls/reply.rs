@@ -139,7 +139,7 @@ pub struct PollResponse {
     pub panel: Option<PanelVersion>,
     /// The pace, which sets the number of calls in flight.
     pub pace: Pace,
-    /// The version of the rules by which responses were read as votes.
+    /// The version of the reader that found the votes in the responses.
     #[serde(default = "first_reader")]
     pub reader: u32,
     /// True if the voters are simulated.

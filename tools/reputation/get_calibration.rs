@@ -28,7 +28,7 @@ pub struct Calibration {
     pub panels: Vec<PanelCalibration>,
     /// Minimum number of judged polls for the figures of a level.
     pub minimum_judged: i64,
-    /// Public polls, judged or not, whose votes an earlier version of the rules has read.
+    /// Public polls, judged or not, whose votes an earlier version of the reader has read.
     pub polls_read_earlier: i64,
     /// The limits of these figures.
     pub caveat: String,

@@ -51,7 +51,7 @@ pub struct Totals {
     pub free_polls: i64,
     /// Polls among these that their owner cancelled.
     pub cancelled_polls: i64,
-    /// Polls among these whose votes an earlier version of the rules has read.
+    /// Polls among these whose votes an earlier version of the reader has read.
     pub polls_read_earlier: i64,
     /// Models asked.
     pub calls: i64,

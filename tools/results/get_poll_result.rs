@@ -128,7 +128,7 @@ pub struct PollResult {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "PanelVersion")]
     pub panel: Option<PanelVersion>,
-    /// The version of the rules by which responses were read as votes; absent while the poll runs.
+    /// The version of the reader that found the votes in the responses; absent while the poll runs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "u32")]
     pub reader: Option<u32>,

@@ -11,11 +11,11 @@ use super::text::comparison_key;
 use crate::money::Spend;
 use crate::probabilities::Probabilities;
 
-/// The version of the rules by which a response is read as a vote: 1 until votes had to be declared, 2 since (decision record 12).
+/// The version of the reader, which finds the vote that a response declares: 1 before decision record 12, 2 since.
 /// A new version comes with a migration that counts all polls so far as read by an earlier one.
 pub const READER: u32 = 2;
 
-/// Returns the version of the first rules, for votes that were stored without one.
+/// Returns the version of the first reader, for votes that were stored without one.
 pub const fn first_reader() -> u32 {
     1
 }
@@ -120,7 +120,7 @@ pub enum Reason {
     Unreachable,
     /// The upstream or the model limited the request rate.
     RateLimited,
-    /// The upstream was overloaded or not ready, and asked for patience.
+    /// The upstream was overloaded or not ready.
     Busy,
     /// The upstream rejected the request: unpaid, not permitted, or an unknown model.
     Rejected,

@@ -82,7 +82,7 @@ sums! {
         total_ms,
         /// Total cost of all calls, in micro-USD.
         cost,
-        /// Of the polls, those whose votes were read by an earlier version of the rules.
+        /// Of the polls, those whose votes an earlier version of the reader has read.
         read_earlier,
     }
 }
@@ -150,7 +150,7 @@ pub struct EndedPoll<'a> {
     pub total_ms: u64,
     /// The cost of calls with unused responses.
     pub unused_cost: MicroUsd,
-    /// The version of the rules by which its votes were read.
+    /// The version of the reader of its votes.
     pub reader: u32,
 }
 

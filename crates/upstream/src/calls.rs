@@ -8,7 +8,8 @@ use std::time::Duration;
 use ep_kernel::log_limit::LogLimit;
 use ep_kernel::ports::{CallLimits, Turn};
 use ep_polling::ballot::{ModelResponse, NoVote, Reason};
-use ep_polling::roster::{Member, PAID_RESPONSES};
+use ep_polling::roster::{Member, ModelId, PAID_RESPONSES};
+use futures::FutureExt;
 use secrecy::{ExposeSecret, SecretString};
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
@@ -21,14 +22,12 @@ use crate::chat::response::Usage;
 use crate::endpoint::Route;
 use crate::rate_limit::RateLimits;
 use crate::transport::{RawResponse, Transport, TransportError};
-use crate::windows::{Place, Windows};
+use crate::windows::{LOOK, Place, Windows};
 
 /// Maximum number of waits after failures other than a busy upstream, per vote.
 const MAX_WAITS: u32 = 2;
 /// The first pause before a request is sent again. Each further one is twice as long, up to sixteen times.
 const FIRST_PAUSE: Duration = Duration::from_millis(250);
-/// The pause between two looks at an upstream that answers nobody.
-const LOOK: Duration = Duration::from_millis(200);
 
 /// The counters of second requests and of pauses, and the values of their labels.
 pub(crate) const SECOND_REQUESTS: &str = "ep_upstream_second_requests_total";
@@ -53,6 +52,46 @@ pub(crate) struct Caller {
     pub(crate) model_timeout: Duration,
 }
 
+impl Caller {
+    /// Takes a place for a call to this model by this time, or waits in line for it. It fails earlier if the upstream answers nobody,
+    /// and in a poll if refusals of the upstream delay it for longer than a model may take.
+    pub(crate) async fn place<'c>(
+        &'c self,
+        model: &'c ModelId,
+        turn: Turn,
+        until: Instant,
+        dropped: &CancellationToken,
+    ) -> Result<Place<'c>, NoVote> {
+        let mut waiting = self.windows.place(model, turn);
+        if let Some(place) = (&mut waiting).now_or_never() {
+            return Ok(place);
+        }
+        let begun = Instant::now();
+        let late = |reason| {
+            NoVote::new(reason, "too many requests were in flight; this one could not be sent in time")
+        };
+        loop {
+            tokio::select! {
+                biased;
+                place = &mut waiting => return Ok(place),
+                () = dropped.cancelled() => return Err(cancelled_vote()),
+                () = tokio::time::sleep_until(until) => {
+                    let is_narrow = self.windows.are_narrow(model);
+                    return Err(late(if is_narrow { Reason::Busy } else { Reason::Deadline }));
+                }
+                () = tokio::time::sleep(LOOK) => {}
+            }
+            self.windows.widen_settled(model);
+            if self.availability.is_silent() && self.availability.patience(begun).is_zero() {
+                return Err(answers_nobody());
+            }
+            if !turn.of_batch && begun.elapsed() >= self.model_timeout && self.windows.are_narrow(model) {
+                return Err(late(Reason::Busy));
+            }
+        }
+    }
+}
+
 /// Refusals of the service itself, which each model of each poll would repeat.
 static REFUSALS: LogLimit = LogLimit::new();
 
@@ -69,6 +108,7 @@ fn log_refusal(status: u16) {
 pub(crate) struct Calls<'v> {
     caller: &'v Caller,
     member: &'v Member,
+    begun: Instant,
     /// The deadline of the poll.
     poll_deadline: Instant,
     /// Cancelled when the vote is no longer needed.
@@ -92,14 +132,16 @@ pub(crate) struct Calls<'v> {
 
 impl<'v> Calls<'v> {
     pub(crate) fn new(caller: &'v Caller, member: &'v Member, limits: CallLimits) -> Self {
+        let begun = Instant::now();
         Self {
             caller,
             member,
-            poll_deadline: Instant::now() + limits.within.min(MAX_DURATION),
+            begun,
+            poll_deadline: begun + limits.within.min(MAX_DURATION),
             dropped: limits.dropped,
             turn: limits.turn,
             place: None,
-            sent_at: Instant::now(),
+            sent_at: begun,
             model_deadline: None,
             cost: VoteCost::new(member.price),
             paid_responses: 0,
@@ -109,6 +151,11 @@ impl<'v> Calls<'v> {
             reconnected: false,
             answered_by: None,
         }
+    }
+
+    /// Returns the time at which the vote began.
+    pub(crate) const fn begun(&self) -> Instant {
+        self.begun
     }
 
     /// Returns the number of requests so far.
@@ -151,8 +198,9 @@ impl<'v> Calls<'v> {
             }
         }
         self.wait_for_an_answer().await?;
-        self.wait_for_a_place().await?;
+        self.take_place().await?;
         let now = Instant::now();
+        self.sent_at = now;
         let model_timeout = self.caller.model_timeout.min(MAX_DURATION);
         let deadline = *self.model_deadline.get_or_insert(self.poll_deadline.min(now + model_timeout));
         if now >= deadline {
@@ -178,33 +226,13 @@ impl<'v> Calls<'v> {
         Ok(())
     }
 
-    /// Waits while too many calls are in flight. The time of the model does not pass meanwhile.
-    async fn wait_for_a_place(&mut self) -> Result<(), NoVote> {
-        let begun = Instant::now();
-        let mut place = std::pin::pin!(self.caller.windows.place(&self.member.model, self.turn));
-        let place = loop {
-            tokio::select! {
-                // Most requests need not wait.
-                biased;
-                place = &mut place => break place,
-                () = self.dropped.cancelled() => return Err(cancelled_vote()),
-                () = tokio::time::sleep_until(self.poll_deadline) => {
-                    let text = "too many requests were in flight; this one could not be sent in time";
-                    return Err(NoVote::new(Reason::Deadline, text));
-                }
-                () = tokio::time::sleep(LOOK) => {
-                    if self.caller.availability.is_silent() {
-                        return Err(answers_nobody());
-                    }
-                    self.caller.windows.widen_settled(&self.member.model);
-                }
-            }
-        };
-        self.place = Some(place);
-        self.sent_at = Instant::now();
-        let waited = self.sent_at - begun;
-        if let Some(deadline) = &mut self.model_deadline {
-            *deadline = self.poll_deadline.min(*deadline + waited);
+    /// Takes a place for the next request. While it waits for one, the time of the model does not pass.
+    async fn take_place(&mut self) -> Result<(), NoVote> {
+        let begun = self.model_deadline.map(|_| Instant::now());
+        let (caller, model) = (self.caller, &self.member.model);
+        self.place = Some(caller.place(model, self.turn, self.poll_deadline, &self.dropped).await?);
+        if let Some((deadline, begun)) = self.model_deadline.as_mut().zip(begun) {
+            *deadline = self.poll_deadline.min(*deadline + begun.elapsed());
         }
         Ok(())
     }

@@ -59,12 +59,6 @@ impl Voting {
             () = reservation.wait() => {}
             () = limits.dropped.cancelled() => return Err(TransportError::NotSent),
         }
-        let place = tokio::time::timeout_at(deadline, caller.windows.place(&member.model, limits.turn));
-        let _place = tokio::select! {
-            biased;
-            place = place => place.map_err(|_| TransportError::NotSent)?,
-            () = limits.dropped.cancelled() => return Err(TransportError::NotSent),
-        };
         let fallback = self.fallback.of_model(&member.model, capabilities.first_level).await;
         let request = VoteRequest {
             model: member.model.as_str(),
@@ -76,7 +70,19 @@ impl Voting {
             is_openrouter: self.is_openrouter,
             follows: Some(Follows::Vote(&choice.text)),
         };
-        caller.transport.send(&self.route, request.body(), deadline, &limits.dropped).await
+        let place = caller.place(&member.model, limits.turn, deadline, &limits.dropped).await;
+        let place = place.map_err(|_| TransportError::NotSent)?;
+        let sent_at = Instant::now();
+        let sent = caller.transport.send(&self.route, request.body(), deadline, &limits.dropped).await;
+        drop(place);
+        match &sent {
+            Ok(response) if response.status < 300 => caller.windows.note_answer(&member.model),
+            Ok(response) if matches!(response.status, 429 | 503 | 529) => {
+                caller.windows.note_refusal(&member.model, sent_at);
+            }
+            _ => {}
+        }
+        sent
     }
 }
 

@@ -3,10 +3,11 @@
 //! Models and servers support different kinds of tool calls. Each model starts at its stored level, or at the
 //! strictest level that its registry entry supports. It falls back to a lower level when a request is
 //! rejected or responses ignore the format, and stays there for a day. Optional parameters that a server
-//! rejects are omitted for the same time, and other needs are met. All are stored per upstream and model. Another process, or an
-//! operator who lets a model be forgotten, changes them within half a minute.
+//! rejects are omitted for the same time. Other needs of a server are stored with them, per upstream and model. What another
+//! process learns, and what `ep doctor --forget` removes, takes effect within a minute.
 
 use std::collections::{HashMap, HashSet};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 use std::time::Duration;
 
@@ -16,6 +17,7 @@ use crate::request_profile::{Need, RequestProfile, Unsupported};
 use crate::stored_profiles::{Reading, StoredProfiles};
 use ep_kernel::ports::{Clock, SavedFallbackLevel, StoreError, UpstreamCache};
 use ep_polling::roster::{Member, ModelId};
+use tokio::time::Instant;
 use tokio_util::task::TaskTracker;
 
 /// Number of consecutive responses without the requested format after which a model falls back to a lower
@@ -33,6 +35,8 @@ pub(crate) struct FallbackLevels {
     tasks: TaskTracker,
     stored: StoredProfiles,
     profiles: RwLock<HashMap<ModelId, Arc<Mutex<RequestProfile>>>>,
+    /// True once this process has seen that a model reasons.
+    any_reasons: AtomicBool,
 }
 
 /// The fallback level of one model.
@@ -50,7 +54,15 @@ impl FallbackLevels {
         tasks: TaskTracker,
     ) -> Self {
         let stored = StoredProfiles::new(Arc::clone(&upstream), Arc::clone(&cache));
-        Self { upstream, cache, clock, tasks, stored, profiles: RwLock::default() }
+        Self {
+            upstream,
+            cache,
+            clock,
+            tasks,
+            stored,
+            profiles: RwLock::default(),
+            any_reasons: AtomicBool::new(false),
+        }
     }
 
     /// Returns the fallback level of this model: the stored one if it is less than a day old, else `start`.
@@ -90,16 +102,22 @@ impl FallbackLevels {
         drop(profiles);
         let asked =
             asked.filter(|profile| !stored.is_some_and(|stored| stored.has_forgotten(model, *profile)));
-        asked.or_else(|| stored?.get(model)).filter(|profile| !self.recovers(*profile))
+        let saved = stored.and_then(|stored| stored.get(model));
+        let newer = saved.filter(|saved| asked.is_none_or(|asked| saved.is_newer_than(asked)));
+        newer.or(asked).filter(|profile| !self.recovers(*profile))
     }
 
     fn recovers(&self, profile: RequestProfile) -> bool {
         profile.changed_at.is_some_and(|changed_at| self.clock.now().since(changed_at) >= RECOVERY)
     }
 
-    /// Returns those of these models whose votes were seen to reason.
+    /// Returns the models that need tokens for reasoning.
     pub(crate) async fn reasoning(&self, members: &[Member]) -> HashSet<ModelId> {
         let stored = self.stored.read(self.clock.now()).await;
+        let is_any_stored = stored.as_ref().is_some_and(|stored| stored.any_needs(Need::Room));
+        if !is_any_stored && !self.any_reasons.load(Ordering::Relaxed) {
+            return HashSet::new();
+        }
         let reasons = |model: &&ModelId| {
             self.known(model, stored.as_deref()).is_some_and(|profile| profile.needs(Need::Room))
         };
@@ -108,7 +126,8 @@ impl FallbackLevels {
 
     /// Returns what is known about a model that this process has asked.
     pub(crate) fn learnt(&self, model: &ModelId) -> Vec<&'static str> {
-        self.known(model, None).map(RequestProfile::facts).unwrap_or_default()
+        let known = self.known(model, None).filter(|profile| profile.changed_at.is_some());
+        known.map(RequestProfile::facts).unwrap_or_default()
     }
 
     /// Removes what is stored about the models of this pattern. Returns their number.
@@ -135,26 +154,27 @@ impl ModelFallback<'_> {
         self.change(|profile| profile.note_unsupported(at, what))
     }
 
-    /// Records that the plainest request worked where the full one was refused without a reason. If that happens twice in a row, the
-    /// model gets plain requests from then on.
-    pub(crate) fn record_plain_response(&self) {
+    /// Records that the plainest request worked where the full one was refused without a reason, in a vote that has begun at this
+    /// time. If that happens to two votes, one after the other, the model gets plain requests from then on.
+    pub(crate) fn record_plain_response(&self, begun: Instant) {
         self.change(|profile| {
-            if profile.refused_once {
+            if profile.refused_at.is_some_and(|refused_at| begun > refused_at) {
                 profile.needs |= Need::Plain as u8;
             }
-            profile.refused_once = true;
+            profile.refused_at.get_or_insert_with(Instant::now);
         });
     }
 
     /// Records that the model reasons, so that its next votes need room for it.
     pub(crate) fn note_reasoning(&self) {
+        self.levels.any_reasons.store(true, Ordering::Relaxed);
         self.change(|profile| profile.needs |= Need::Room as u8);
     }
 
     /// Records that a response at this level followed or ignored the requested format.
     pub(crate) fn record_response(&self, at: FallbackLevel, followed_form: bool) {
         self.change(|profile| {
-            profile.refused_once = false;
+            profile.refused_at = None;
             if profile.level != at || at == FallbackLevel::Prose {
                 return;
             }

@@ -2,6 +2,7 @@
 
 use ep_kernel::ports::SavedFallbackLevel;
 use ep_polling::time::Timestamp;
+use tokio::time::Instant;
 
 use crate::fallback_level::FallbackLevel;
 
@@ -77,8 +78,8 @@ pub(crate) struct RequestProfile {
     pub(crate) unsupported_parameters: u8,
     /// A set of [`Need`]s.
     pub(crate) needs: u8,
-    /// The last vote needed the plainest form.
-    pub(crate) refused_once: bool,
+    /// The first of the last votes that needed the plainest form ended at this time.
+    pub(crate) refused_at: Option<Instant>,
     /// Time of the last change to the level or the parameters.
     pub(crate) changed_at: Option<Timestamp>,
 }
@@ -91,7 +92,7 @@ impl RequestProfile {
             unsupported_levels: 0,
             unsupported_parameters: 0,
             needs: 0,
-            refused_once: false,
+            refused_at: None,
             changed_at: None,
         }
     }
@@ -122,26 +123,26 @@ impl RequestProfile {
         use OptionalParameter as Optional;
         let level = match self.level {
             FallbackLevel::Required => None,
-            FallbackLevel::Object => Some("gets the forced call as an object"),
-            FallbackLevel::Auto => Some("is offered the tool without force"),
-            FallbackLevel::Schema => Some("gets a JSON schema and no tool"),
-            FallbackLevel::Prose => Some("gets an instruction, and no tool or schema"),
+            FallbackLevel::Object => Some("gets tool_choice as an object"),
+            FallbackLevel::Auto => Some("is offered the tool, and not forced to call it"),
+            FallbackLevel::Schema => Some("gets a JSON schema in place of a tool"),
+            FallbackLevel::Prose => Some("gets an instruction, without a tool or a schema"),
         };
         let parameters = [
-            (Optional::ParallelToolCalls, "gets no parallel_tool_calls"),
-            (Optional::Strict, "gets no strict"),
-            (Optional::Reasoning, "gets no reasoning effort"),
-            (Optional::MaxTokens, "gets max_completion_tokens for max_tokens"),
-            (Optional::Provider, "gets no provider preferences"),
+            (Optional::ParallelToolCalls, "is asked without parallel_tool_calls"),
+            (Optional::Strict, "is asked without strict"),
+            (Optional::Reasoning, "is asked without reasoning"),
+            (Optional::MaxTokens, "gets max_completion_tokens in place of max_tokens"),
+            (Optional::Provider, "is asked without provider"),
             (Optional::System, "gets its instructions in the user message"),
-            (Optional::TextValues, "gets letters for the options"),
+            (Optional::TextValues, "gets letters in place of the options"),
             (Optional::DefaultEffort, "gets reasoning_effort none beside a tool"),
         ];
         let needs = [
             (Need::Stream, "answers as a stream"),
-            (Need::NoStreamOptions, "gets no stream_options"),
-            (Need::Plain, "gets the plainest request"),
-            (Need::Room, "reasons, and gets 1,024 tokens"),
+            (Need::NoStreamOptions, "is asked without stream_options"),
+            (Need::Plain, "gets one message and a limit of tokens only"),
+            (Need::Room, "reasons, so its votes get 1,024 tokens"),
         ];
         let parameters = parameters.into_iter().filter(|(parameter, _)| !self.sends(*parameter));
         let needs = needs.into_iter().filter(|(need, _)| self.needs(*need)).map(|(_, fact)| fact);

@@ -8,6 +8,7 @@ use ep_kernel::ports::Clock;
 use ep_outgoing::ResponseError;
 use ep_polling::money::UsdFigure;
 use reqwest::Client;
+use reqwest::header::RETRY_AFTER;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
@@ -139,9 +140,13 @@ impl Transport {
             if error.is_connect() { TransportError::Connect } else { TransportError::BeforeResponse }
         })?;
         let header = |name: &str| response.headers().get(name).and_then(|value| value.to_str().ok());
-        let retry_after = retry::named_by_headers(response.headers(), self.clock.now());
         let cost = header("x-litellm-response-cost").and_then(response::usd);
         let status = response.status().as_u16();
+        let retry_after = if response.headers().contains_key(RETRY_AFTER) || status >= 400 {
+            retry::named_by_headers(response.headers(), self.clock.now())
+        } else {
+            None
+        };
         let body = ep_outgoing::read_decoded(response, MAX_BODY).await.map_err(|error| match error {
             ResponseError::TooLong(_) => TransportError::TooLong,
             ResponseError::Unreachable(_) | ResponseError::Encoding => TransportError::DuringResponse,

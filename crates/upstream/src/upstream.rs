@@ -177,8 +177,8 @@ impl Models for Upstream {
         self.voting.fallback.learnt(model)
     }
 
-    async fn forget(&self, models: &str) -> Result<usize, Fault> {
-        Ok(self.voting.fallback.forget(&models.to_owned().into()).await?)
+    async fn forget(&self, pattern: &str) -> Result<usize, Fault> {
+        Ok(self.voting.fallback.forget(&pattern.to_owned().into()).await?)
     }
 
     async fn vote(&self, member: &Member, view: &BallotView, limits: CallLimits) -> ModelResponse {

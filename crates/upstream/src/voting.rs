@@ -59,6 +59,8 @@ struct Vote<'v> {
     is_plain: bool,
     /// A response declared no vote, so that the model is asked again.
     asked_again: bool,
+    /// The number of failures with the status 500.
+    breaks: u32,
 }
 
 /// The next step of a vote.
@@ -97,6 +99,7 @@ impl Voting {
             casting: None,
             is_plain,
             asked_again: false,
+            breaks: 0,
         };
         let result = vote.run().await;
         ModelResponse { casting: vote.casting, ..vote.calls.finish(result) }
@@ -174,10 +177,10 @@ impl Vote<'_> {
         let declined = choice.declined();
         let mut content = choice.content();
         let reasoned = choice.reasoned(completion.usage(), content.text.as_deref());
-        let is_silent =
+        let is_empty =
             content.calls.is_empty() && content.text.as_deref().is_none_or(|text| text.trim().is_empty());
         if self.member.output_tokens < REASONING_OUTPUT_TOKENS
-            && (reasoned == Some(true) || (cut_off && is_silent))
+            && (reasoned == Some(true) || (cut_off && is_empty))
         {
             self.fallback.note_reasoning();
         }
@@ -193,7 +196,7 @@ impl Vote<'_> {
         }
         match parsing::parse(&content, self.view, request.choice_form(), cut_off) {
             ParsedVote::Vote(option) if self.is_plain => {
-                self.fallback.record_plain_response();
+                self.fallback.record_plain_response(self.calls.begun());
                 NextStep::Finish(Ok(option))
             }
             ParsedVote::Vote(option) => {
@@ -280,9 +283,9 @@ impl Vote<'_> {
                 self.repair(request.level, String::new(), NoVote::new(Reason::Unparsable, detail))
             }
             RetryAction::Failed(failure @ Failure::Wait(wait)) => {
-                // Some servers break on a tool, a schema or a system message.
-                let breaks = error.status == 500 && !error.is_rate_limit();
-                self.is_plain |= breaks && self.calls.waits() > 0;
+                // Some servers answer 500 to a tool, a schema or a system message. After two of them, the plainest request is sent.
+                self.breaks += u32::from(error.status == 500 && !error.is_rate_limit());
+                self.is_plain |= self.breaks > 1;
                 let otherwise = self.calls.failed(error, failure);
                 NextStep::Wait { level: request.level, wait, otherwise }
             }

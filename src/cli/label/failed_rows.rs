@@ -30,7 +30,7 @@ const MAX_SILENT_ATTEMPTS: u32 = 10;
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 struct Attempts {
     count: u32,
-    /// Those that a limit or the load of the upstream cut short, which do not count against the row.
+    /// Those that a rate limit or a busy upstream ended, which do not count against the row.
     limited: u32,
     /// Their cost.
     cost: MicroUsd,
@@ -69,7 +69,7 @@ pub(super) fn is_limited(votes: &[EntryVote]) -> bool {
 #[derive(Debug, Default)]
 pub(super) struct Earlier {
     pub(super) attempts: u32,
-    /// Those that a limit or the load of the upstream cut short.
+    /// Those that a rate limit or a busy upstream ended.
     pub(super) limited: u32,
     pub(super) cost: MicroUsd,
     /// The time of the first attempt with votes.
@@ -78,7 +78,7 @@ pub(super) struct Earlier {
     pub(super) votes: Vec<EntryVote>,
     /// True if some of the votes are simulated.
     pub(super) simulated: bool,
-    /// The earliest version of the rules by which a vote was read; `None` without votes.
+    /// The earliest version of the reader of its votes; `None` without votes.
     pub(super) reader: Option<u32>,
 }
 
@@ -116,7 +116,7 @@ pub(super) struct Failed {
     pub(super) votes: Vec<EntryVote>,
     /// True if some of the votes are simulated.
     pub(super) simulated: bool,
-    /// The earliest version of the rules by which a vote was read; `None` without votes.
+    /// The earliest version of the reader of its votes; `None` without votes.
     pub(super) reader: Option<u32>,
 }
 

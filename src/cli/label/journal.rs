@@ -45,9 +45,12 @@ pub(super) struct Entry {
     /// True if the voters are simulated.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub(super) simulated: bool,
-    /// The version of the rules by which its votes were read; the earliest one of several.
+    /// The version of the reader of its votes; the earliest one of several.
     #[serde(default = "first_reader")]
     pub(super) reader: u32,
+    /// The version of the reader of its last votes, if that is another one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) later_reader: Option<u32>,
     /// True if the row has no text, so that no model was asked.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub(super) empty: bool,
@@ -311,6 +314,7 @@ mod tests {
             asked_again_at: None,
             simulated: false,
             reader: first_reader(),
+            later_reader: None,
             empty: false,
         }
     }

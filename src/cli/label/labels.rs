@@ -68,6 +68,7 @@ pub(super) fn label_of_empty(question: &RowQuestion, now: Timestamp) -> Entry {
         asked_again_at: None,
         simulated: false,
         reader: READER,
+        later_reader: None,
         empty: true,
     }
 }
@@ -107,10 +108,12 @@ impl Rule<'_> {
             }
         };
         let cost = poll.costs.total_estimated_cost.0;
+        let earlier_reader = earlier.reader.filter(|_| earlier.votes.iter().any(|vote| !vote.has_failed()));
         let votes = all_votes(earlier.votes, &poll);
         let asked_at = earlier.asked_at.unwrap_or(poll.created_at);
         let simulated = earlier.simulated || poll.simulated;
-        let reader = earlier.reader.map_or(poll.reader, |earlier| earlier.min(poll.reader));
+        let reader = earlier_reader.map_or(poll.reader, |earlier| earlier.min(poll.reader));
+        let later_reader = Some(poll.reader).filter(|later| *later != reader);
         // After the last attempt, a model that does not respond counts as one that does not vote. If too few vote, the others
         // are asked again: one outage can last for several runs.
         let is_last = earlier.attempts - earlier.limited + 1 >= MAX_ATTEMPTS
@@ -141,6 +144,7 @@ impl Rule<'_> {
             asked_again_at: (asked_at != poll.created_at).then_some(poll.created_at),
             simulated,
             reader,
+            later_reader,
             empty: false,
             votes,
         };

@@ -100,7 +100,11 @@ pub(super) async fn run(config: &Config, mut arguments: Arguments) -> anyhow::Re
     if journal.is_streamed() {
         eprintln!("{}", text.trim_end());
     } else {
-        print(text.trim_end())?;
+        if arguments.run.json {
+            print_json(&text)?;
+        } else {
+            print(text.trim_end())?;
+        }
         let out = printable(&arguments.out.display().to_string()).into_owned();
         eprintln!("{} in {out}", counted_with(summary.labelled, "label", ["is", "are"]));
     }

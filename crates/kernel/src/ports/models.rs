@@ -118,7 +118,7 @@ pub enum AbandonPolicy {
 pub struct Turn {
     /// The account that owns the poll; `None` for a free poll.
     pub account: Option<UserId>,
-    /// True for a row of a batch.
+    /// True for a row of a batch, unless another process has opened it.
     pub of_batch: bool,
 }
 
@@ -129,7 +129,7 @@ pub struct CallLimits {
     pub within: Duration,
     /// Cancelled when the poll has ended, so the response is no longer needed.
     pub dropped: CancellationToken,
-    /// Its turn.
+    /// The turn among calls that wait for the upstream.
     pub turn: Turn,
 }
 
@@ -179,15 +179,15 @@ pub trait Models: Send + Sync {
         limits: CallLimits,
     ) -> ExplanationResponse;
 
-    /// Returns what the votes of a model in this process, and what is stored of earlier ones, tell about its requests: phrases
-    /// that follow its name.
+    /// Returns the learnt facts about requests to this model, as phrases such as `answers as a stream`. Empty if this process has
+    /// not asked the model.
     fn learnt(&self, _model: &ModelId) -> Vec<&'static str> {
         Vec::new()
     }
 
-    /// Forgets what is known of models whose id matches this pattern, in which `*` stands for any text. All processes notice it
+    /// Forgets the stored facts about models that match this pattern, in which `*` matches any text. Other processes notice it
     /// within a minute. Returns the number of models.
-    async fn forget(&self, _models: &str) -> Result<usize, Fault> {
+    async fn forget(&self, _pattern: &str) -> Result<usize, Fault> {
         Ok(0)
     }
 

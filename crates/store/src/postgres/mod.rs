@@ -51,8 +51,8 @@ impl Postgres {
         let server = server.clone().application_name("ensemble-poll");
         migrate(&server, options.timeout).await?;
         let statement = options.timeout.as_millis().to_string();
-        // A process may be paused inside a transaction. Half of the time limit is left to those who wait for
-        // its locks.
+        // A paused process keeps its locks until this timeout. It is half of the other one, so that statements that wait for
+        // the locks succeed.
         let idle = (options.timeout / 2).as_millis().to_string();
         let limited = server.clone().options([
             ("statement_timeout", statement.as_str()),

@@ -1,9 +1,9 @@
 //! Windows: the numbers of calls in flight, to each model and to the whole upstream.
 //!
-//! A refusal halves the window of a model. Refusals of two models within a second halve the window of the upstream, if they are
-//! as many as a quarter of the answers: a few models with limits of their own say nothing about the others. After a second
-//! without a refusal, each answer widens both by one call (additive increase, multiplicative decrease: Chiu and Jain, 1989).
-//! Several refusals of calls that were sent together count as one. Windows are in memory only.
+//! A refusal reduces the window of its model to half of the calls in flight. Refusals of two models within a second also halve
+//! the window of the upstream, if there is at least one for every four answers or calls in flight: a few models with limits of
+//! their own say nothing about the others. An answer widens each window by one call, unless the window was halved in the last second (additive increase,
+//! multiplicative decrease: Chiu and Jain, 1989). Refusals of calls that were sent together count as one. Windows are in memory only.
 
 mod line;
 mod state;
@@ -19,10 +19,12 @@ use ep_polling::roster::ModelId;
 use tokio::sync::oneshot;
 use tokio::time::Instant;
 
-use self::state::{State, Waiter};
-use self::window::{TOGETHER, Window};
+use self::state::State;
+use self::window::TOGETHER;
 
-/// The time after which a window without a refusal widens on its own, because calls that hang must not delay others for long.
+/// The time between two looks of a call in line.
+pub(crate) const LOOK: Duration = Duration::from_millis(200);
+/// The time after its last halving from which a window widens on its own: calls that hang must not delay others for long.
 const SETTLED: Duration = Duration::from_secs(10);
 const WINDOW: &str = "ep_upstream_window";
 const LIMITED_MODELS: &str = "ep_upstream_limited_models";
@@ -108,14 +110,15 @@ impl Windows {
 
     /// Takes a place for a call to this model, or waits for it in line.
     pub(crate) fn place<'w>(&'w self, model: &'w ModelId, turn: Turn) -> Waiting<'w> {
-        let (wake, woken) = oneshot::channel();
         let mut state = self.lock();
-        let has_place = state.enter(Waiter { model: model.clone(), wake }, turn);
-        if !has_place {
-            self.measure(&state);
-        }
+        let stage = match state.enter(model, turn) {
+            None => Stage::HasPlace,
+            Some(woken) => {
+                self.measure(&state);
+                Stage::InLine(woken)
+            }
+        };
         drop(state);
-        let stage = if has_place { Stage::HasPlace } else { Stage::InLine(woken) };
         Waiting { windows: self, model, stage }
     }
 
@@ -128,17 +131,27 @@ impl Windows {
         }
     }
 
+    /// Returns true if a window in front of a call to this model was halved and is not wide again.
+    pub(crate) fn are_narrow(&self, model: &ModelId) -> bool {
+        let state = self.lock();
+        let own = state.models.get(model).is_some_and(|own| own.window.limit < state.most);
+        own || state.upstream.limit < state.most
+    }
+
     /// Records that the upstream was too busy for a call to this model, which was sent at this time and has given its place back.
     pub(crate) fn note_refusal(&self, model: &ModelId, sent_at: Instant) {
         let mut state = self.lock();
         state.recent.now().refusals += 1;
-        if state.model(model).window.halve(sent_at) {
+        if state.halve(model, sent_at) {
             self.halvings(SCOPES[0]).increment(1);
         }
         let now = Instant::now();
         let earlier = state.refused.replace((model.clone(), now));
         let is_wide = earlier.is_some_and(|(other, at)| other != *model && now - at <= TOGETHER);
-        if is_wide && state.recent.are_refusals_frequent() && state.upstream.halve(sent_at) {
+        if is_wide
+            && state.recent.are_refusals_frequent(state.upstream.in_flight)
+            && state.upstream.halve(sent_at)
+        {
             self.halvings(SCOPES[1]).increment(1);
         }
         self.measure(&state);
@@ -146,22 +159,22 @@ impl Windows {
 
     /// Records an answer of this model.
     pub(crate) fn note_answer(&self, model: &ModelId) {
-        self.lock().recent.now().answers += 1;
-        self.widen(model, |window| window.is_unhalved_for(TOGETHER));
-    }
-
-    /// Widens the windows in front of a call to this model if neither was halved for a while.
-    pub(crate) fn widen_settled(&self, model: &ModelId) {
-        self.widen(model, |window| window.is_unhalved_for(SETTLED));
-    }
-
-    fn widen(&self, model: &ModelId, is_wider: impl Fn(&Window) -> bool) {
         let mut state = self.lock();
-        let most = state.most;
-        let State { upstream, models, .. } = &mut *state;
-        let own = models.get_mut(model).map(|model| &mut model.window);
-        let narrow = [Some(upstream), own].into_iter().flatten().filter(|window| window.limit < most);
-        if narrow.filter(|window| is_wider(window)).map(|window| window.limit += 1).count() > 0 {
+        state.recent.now().answers += 1;
+        self.widen(state, model, TOGETHER);
+    }
+
+    /// Widens each window in front of a call to this model that was not halved for [`SETTLED`], at most once in [`LOOK`].
+    pub(crate) fn widen_settled(&self, model: &ModelId) {
+        let mut state = self.lock();
+        if state.settled_at.elapsed() >= LOOK {
+            state.settled_at = Instant::now();
+            self.widen(state, model, SETTLED);
+        }
+    }
+
+    fn widen(&self, mut state: MutexGuard<'_, State>, model: &ModelId, unhalved_for: Duration) {
+        if state.widen(model, |window| window.is_unhalved_for(unhalved_for)) {
             state.advance(model);
             self.measure(&state);
         }
@@ -172,8 +185,8 @@ impl Windows {
     }
 
     fn measure(&self, state: &State) {
-        let limited = state.models.values().filter(|model| model.window.limit < state.most).count();
-        let gauges = [(WINDOW, state.upstream.limit), (LIMITED_MODELS, limited), (WAITING, state.waiting)];
+        let gauges =
+            [(WINDOW, state.upstream.limit), (LIMITED_MODELS, state.narrow), (WAITING, state.waiting)];
         for (name, value) in gauges {
             metrics::gauge!(name, "upstream" => Arc::clone(&self.label)).set(value as f64);
         }

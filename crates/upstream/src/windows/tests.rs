@@ -4,6 +4,7 @@ use ep_kernel::caller::UserId;
 use futures::FutureExt;
 use proptest::prelude::*;
 
+use super::state::Model;
 use super::*;
 
 fn model(name: &str) -> ModelId {
@@ -59,6 +60,25 @@ async fn refusals_of_two_models_within_a_second_halve_the_window_of_the_upstream
     windows.note_answer(&n);
     assert_eq!(limit(), 6);
     drop(places);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_few_limited_models_do_not_narrow_the_upstream() {
+    let (windows, others) = (windows(100), model("others"));
+    let _slow: Vec<_> =
+        (0..58).map(|_| windows.place(&others, Turn::default()).now_or_never().unwrap()).collect();
+    for _ in 0..5 {
+        for limited in ["m", "n"] {
+            tokio::time::advance(Duration::from_millis(10)).await;
+            windows.note_refusal(&model(limited), Instant::now());
+        }
+    }
+    assert_eq!(windows.lock().upstream.limit, 100);
+    for _ in 0..3 {
+        windows.note_refusal(&model("o"), Instant::now());
+        windows.note_refusal(&model("p"), Instant::now());
+    }
+    assert!(windows.lock().upstream.limit < 100, "a quarter of the calls is refused");
 }
 
 #[tokio::test(start_paused = true)]
@@ -138,8 +158,9 @@ proptest! {
             }
             let state = windows.lock();
             prop_assert!(state.upstream.in_flight <= 4 && places.len() <= state.upstream.in_flight);
-            let idle = state.upstream.has_room() && !state.line.is_empty();
-            let idle = idle || state.models.values().any(|model| model.window.has_room() && !model.line.is_empty());
+            let waits = |model: &Model| model.window.has_room() && !model.line.is_empty();
+            let idle = state.upstream.has_room()
+                && (!state.line.is_empty() || state.models.values().any(waits));
             prop_assert!(!idle, "a place is free while a call waits for it");
         }
         places.clear();

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
-/// The time within which refusals of two models are a sign of the whole upstream.
+/// The time within which refusals of two models belong together, and after a halving in which no answer widens a window.
 pub(super) const TOGETHER: Duration = Duration::from_secs(1);
 
 /// A number of calls in flight, and its limit.
@@ -68,8 +68,8 @@ impl Recent {
         &mut self.now
     }
 
-    /// Returns true if refusals are as many as a quarter of the answers.
-    pub(super) const fn are_refusals_frequent(&self) -> bool {
-        4 * (self.now.refusals + self.before.refusals) >= self.now.answers + self.before.answers
+    /// Returns true if there is at least one refusal for every four answers, where calls in flight count as answers.
+    pub(super) const fn are_refusals_frequent(&self, in_flight: usize) -> bool {
+        4 * (self.now.refusals + self.before.refusals) >= self.now.answers + self.before.answers + in_flight
     }
 }

@@ -402,7 +402,7 @@ async fn a_model_that_reasons_unannounced_is_a_member_with_room() {
         assert_eq!(room(&upstream).await, [256, 256]);
         assert_eq!(vote(&upstream).await.vote, Ok(FIRST));
         assert_eq!(room(&upstream).await, [1024, 256]);
-        assert_eq!(upstream.learnt(&ModelId::new("m")), ["reasons, and gets 1,024 tokens"]);
+        assert_eq!(upstream.learnt(&ModelId::new("m")), ["reasons, so its votes get 1,024 tokens"]);
         fixture.settle().await;
         assert_eq!(room(&fixture.upstream()).await, [1024, 256], "after a restart");
         fixture.clock.advance(Duration::from_hours(24));
@@ -434,4 +434,24 @@ async fn processes_share_what_they_learn_and_notice_what_is_forgotten() {
     fixture.clock.advance(Duration::from_secs(60));
     assert_eq!(requests(&one).await, 3, "forgotten");
     assert_eq!(requests(&other).await, 1, "learnt again by another process");
+}
+
+/// Requests are refused for a moment, to several votes at the same time.
+#[tokio::test]
+async fn refusals_of_concurrent_votes_are_remembered_once() {
+    let refusal =
+        Action::Status(400, json!({ "error": { "message": "Provider returned error" } }).to_string());
+    let fixture = Fixture::with_actions([
+        refusal.clone(),
+        refusal.clone(),
+        Action::Says("{value}".into()),
+        Action::Says("{value}".into()),
+        Action::Obey(Forms::ALL),
+    ]);
+    let upstream = fixture.upstream();
+    let (one, other) = tokio::join!(vote(&upstream), vote(&upstream));
+    assert_eq!((one.vote, other.vote), (Ok(FIRST), Ok(FIRST)));
+    assert_eq!(vote(&upstream).await.vote, Ok(FIRST));
+    let asked = fixture.server.received("m");
+    assert_eq!(asked.last().unwrap().requested_form, Required, "{}", asked.len());
 }

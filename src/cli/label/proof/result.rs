@@ -94,7 +94,7 @@ struct Conditions {
     first: Option<Timestamp>,
     last: Option<Timestamp>,
     is_simulated: bool,
-    /// The versions of the rules by which the votes were read.
+    /// The versions of the reader of the votes.
     readers: BTreeSet<u32>,
 }
 
@@ -122,7 +122,10 @@ impl Conditions {
         self.first = Some(self.first.map_or(entry.asked_at, |first| first.min(entry.asked_at)));
         self.last = self.last.max(Some(entry.asked_again_at.unwrap_or(entry.asked_at)));
         self.is_simulated |= entry.simulated;
-        self.readers.extend((!entry.votes.is_empty()).then_some(entry.reader));
+        if !entry.votes.is_empty() {
+            self.readers.insert(entry.reader);
+            self.readers.extend(entry.later_reader);
+        }
     }
 
     /// Returns the conditions that do not hold.
@@ -147,7 +150,7 @@ impl Conditions {
         }
         if self.readers.len() > 1 {
             reasons.push(
-                "different versions of the rules have read the votes (\"reader\" in the lines). Ask all rows anew, with another \
+                "different versions of the reader have read the votes (\"reader\" in the lines). Ask all rows anew, with another \
                  --round and --out"
                     .to_owned(),
             );
