@@ -12,6 +12,7 @@ use ep_kernel::fault::{ADD_FUNDS, Fault, Kind};
 use ep_kernel::guard::{Credential, Request};
 use ep_kernel::tool::Entry;
 use ep_polling::money::{MicroUsd, UsdFigure};
+use ep_polling::question::QuestionText;
 use ep_polling::time::Timestamp;
 use rmcp::RoleServer;
 use rmcp::model::{CallToolRequestParams, ElicitationCapability, InputRequiredResult};
@@ -24,6 +25,8 @@ use super::handler::Handler;
 /// Names of the input requests.
 const CONFIRM: &str = "confirm_cost";
 const FUND: &str = "add_funds";
+/// The characters of a question that are shown.
+const MOST_SHOWN: usize = 300;
 /// Time limit for the user's response.
 const RESPONSE_TIMEOUT: Duration = Duration::from_mins(10);
 
@@ -65,9 +68,12 @@ impl Handler {
             return if agreed { Ok(Confirmation::Proceed) } else { Err(Fault::new(Kind::Forbidden, text)) };
         }
         let question = arguments.get("question").and_then(Value::as_str).unwrap_or_default();
-        let question: String = question.chars().take(300).collect();
+        let question: String = question.chars().take(MOST_SHOWN).collect();
+        // Its marks of direction end with it, because the question is normalised.
+        let question = QuestionText::<1, MOST_SHOWN>::new(&question);
+        let question = question.map(|shown| format!(" Question: {}", shown.as_str())).unwrap_or_default();
         let message = format!(
-            "This poll can cost up to {most}, and your account asks to confirm more than {above}. Question: {question}"
+            "This poll can cost up to {most}, and your account asks to confirm more than {above}.{question}"
         );
         let schema = json!({
             "type": "object",
