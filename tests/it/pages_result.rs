@@ -67,7 +67,8 @@ const LANGUAGES: [&str; 10] =
 
 #[tokio::test]
 async fn results_in_every_state_are_pages_to_share() {
-    let service = Setup::scripted(Script::panel(150)).boot().await;
+    // In one of twenty orders, the first models asked all vote for one option, which is some confidence.
+    let service = Setup::scripted(Script::panel(150)).seeded(1).boot().await;
     let (user, client) = service.user_with(MicroUsd::new(50_000_000)).await;
     let four = |counts: [usize; 4]| LANGUAGES.into_iter().zip(counts).collect::<Vec<_>>();
     let ten: Vec<(&str, usize)> = LANGUAGES.into_iter().zip([20, 11, 8, 6, 4, 3, 2, 1, 1, 0]).collect();
