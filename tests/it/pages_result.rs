@@ -67,7 +67,7 @@ const LANGUAGES: [&str; 10] =
 
 #[tokio::test]
 async fn results_in_every_state_are_pages_to_share() {
-    // In one of twenty orders, the first models asked all vote for one option, which is some confidence.
+    // In a few orders, the first models asked all vote for one option, which gives some confidence.
     let service = Setup::scripted(Script::panel(150)).seeded(1).boot().await;
     let (user, client) = service.user_with(MicroUsd::new(50_000_000)).await;
     let four = |counts: [usize; 4]| LANGUAGES.into_iter().zip(counts).collect::<Vec<_>>();
