@@ -47,5 +47,6 @@ pub mod tasks;
 #[cfg(feature = "testing")]
 pub mod testing;
 pub mod tool;
+pub mod turns;
 pub mod webhook_url;
 pub mod webhooks;

@@ -11,6 +11,7 @@ use tokio::time::Instant;
 
 use crate::calls::{Caller, MAX_DURATION};
 use crate::chat::cost::VoteCost;
+use crate::chat::error::is_busy;
 use crate::chat::request::{Follows, VoteRequest};
 use crate::chat::response::Completion;
 use crate::fallback_level::FallbackLevel;
@@ -77,7 +78,7 @@ impl Voting {
         drop(place);
         match &sent {
             Ok(response) if response.status < 300 => caller.windows.note_answer(&member.model),
-            Ok(response) if matches!(response.status, 429 | 503 | 529) => {
+            Ok(response) if is_busy(response.status) => {
                 caller.windows.note_refusal(&member.model, sent_at);
             }
             _ => {}

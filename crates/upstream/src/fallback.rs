@@ -7,7 +7,6 @@
 //! process learns, and what `ep doctor --forget` removes, takes effect within a minute.
 
 use std::collections::{HashMap, HashSet};
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 use std::time::Duration;
 
@@ -35,8 +34,6 @@ pub(crate) struct FallbackLevels {
     tasks: TaskTracker,
     stored: StoredProfiles,
     profiles: RwLock<HashMap<ModelId, Arc<Mutex<RequestProfile>>>>,
-    /// True once this process has seen that a model reasons.
-    any_reasons: AtomicBool,
 }
 
 /// The fallback level of one model.
@@ -54,15 +51,7 @@ impl FallbackLevels {
         tasks: TaskTracker,
     ) -> Self {
         let stored = StoredProfiles::new(Arc::clone(&upstream), Arc::clone(&cache));
-        Self {
-            upstream,
-            cache,
-            clock,
-            tasks,
-            stored,
-            profiles: RwLock::default(),
-            any_reasons: AtomicBool::new(false),
-        }
+        Self { upstream, cache, clock, tasks, stored, profiles: RwLock::default() }
     }
 
     /// Returns the fallback level of this model: the stored one if it is less than a day old, else `start`.
@@ -72,61 +61,65 @@ impl FallbackLevels {
         start: FallbackLevel,
     ) -> ModelFallback<'l> {
         let stored = self.stored.read(self.clock.now()).await;
-        let saved = stored.as_ref().and_then(|stored| stored.get(model));
         let first = RequestProfile::starting_at(start);
         let known = self.profiles.read().unwrap_or_else(PoisonError::into_inner).get(model).cloned();
         let profile = known.unwrap_or_else(|| {
             let mut profiles = self.profiles.write().unwrap_or_else(PoisonError::into_inner);
-            let new = || Arc::new(Mutex::new(saved.unwrap_or(first)));
-            Arc::clone(profiles.entry(model.clone()).or_insert_with(new))
+            Arc::clone(profiles.entry(model.clone()).or_insert_with(|| Arc::new(Mutex::new(first))))
         });
         {
             let mut current = profile.lock().unwrap_or_else(PoisonError::into_inner);
-            if let Some(saved) = saved.filter(|saved| saved.is_newer_than(*current)) {
-                *current = saved;
-            }
-            let is_forgotten = stored.is_some_and(|stored| stored.has_forgotten(model, *current));
-            if is_forgotten || self.recovers(*current) {
-                *current = first;
-            }
+            *current = self.known(model, Some(*current), stored.as_deref()).unwrap_or(first);
         }
         ModelFallback { levels: self, model, profile }
     }
 
-    /// Returns what is known about this model, as far as this process has asked it or has read it. A day after the last change, that
-    /// is nothing.
-    fn known(&self, model: &ModelId, stored: Option<&Reading>) -> Option<RequestProfile> {
-        let profiles = self.profiles.read().unwrap_or_else(PoisonError::into_inner);
-        let asked =
-            profiles.get(model).map(|profile| *profile.lock().unwrap_or_else(PoisonError::into_inner));
-        drop(profiles);
-        let asked =
-            asked.filter(|profile| !stored.is_some_and(|stored| stored.has_forgotten(model, *profile)));
+    /// Returns what is known about a model: what this process has learnt, unless it was forgotten, or what is stored, if that is
+    /// newer. A day after the last change, that is nothing.
+    fn known(
+        &self,
+        model: &ModelId,
+        learnt: Option<RequestProfile>,
+        stored: Option<&Reading>,
+    ) -> Option<RequestProfile> {
+        let learnt =
+            learnt.filter(|profile| !stored.is_some_and(|stored| stored.has_forgotten(model, *profile)));
         let saved = stored.and_then(|stored| stored.get(model));
-        let newer = saved.filter(|saved| asked.is_none_or(|asked| saved.is_newer_than(asked)));
-        newer.or(asked).filter(|profile| !self.recovers(*profile))
+        let newer = saved.filter(|saved| learnt.is_none_or(|learnt| saved.is_newer_than(learnt)));
+        let now = self.clock.now();
+        newer.or(learnt).filter(|profile| profile.changed_at.is_none_or(|at| now.since(at) < RECOVERY))
     }
 
-    fn recovers(&self, profile: RequestProfile) -> bool {
-        profile.changed_at.is_some_and(|changed_at| self.clock.now().since(changed_at) >= RECOVERY)
+    /// Returns what this process has learnt about a model.
+    fn in_memory(&self, model: &ModelId) -> Option<RequestProfile> {
+        let profiles = self.profiles.read().unwrap_or_else(PoisonError::into_inner);
+        profiles.get(model).map(|profile| *profile.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    fn any_needs(&self, need: Need) -> bool {
+        let profiles = self.profiles.read().unwrap_or_else(PoisonError::into_inner);
+        profiles.values().any(|profile| profile.lock().unwrap_or_else(PoisonError::into_inner).needs(need))
     }
 
     /// Returns the models that need tokens for reasoning.
     pub(crate) async fn reasoning(&self, members: &[Member]) -> HashSet<ModelId> {
         let stored = self.stored.read(self.clock.now()).await;
-        let is_any_stored = stored.as_ref().is_some_and(|stored| stored.any_needs(Need::Room));
-        if !is_any_stored && !self.any_reasons.load(Ordering::Relaxed) {
+        let stored = stored.as_deref();
+        // Most servers have no such model.
+        if !stored.is_some_and(|stored| stored.any_needs(Need::Room)) && !self.any_needs(Need::Room) {
             return HashSet::new();
         }
         let reasons = |model: &&ModelId| {
-            self.known(model, stored.as_deref()).is_some_and(|profile| profile.needs(Need::Room))
+            let known = self.known(model, self.in_memory(model), stored);
+            known.is_some_and(|profile| profile.needs(Need::Room))
         };
         members.iter().map(|member| &member.model).filter(reasons).cloned().collect()
     }
 
     /// Returns what is known about a model that this process has asked.
     pub(crate) fn learnt(&self, model: &ModelId) -> Vec<&'static str> {
-        let known = self.known(model, None).filter(|profile| profile.changed_at.is_some());
+        let known =
+            self.known(model, self.in_memory(model), None).filter(|profile| profile.changed_at.is_some());
         known.map(RequestProfile::facts).unwrap_or_default()
     }
 
@@ -167,7 +160,6 @@ impl ModelFallback<'_> {
 
     /// Records that the model reasons, so that its next votes need room for it.
     pub(crate) fn note_reasoning(&self) {
-        self.levels.any_reasons.store(true, Ordering::Relaxed);
         self.change(|profile| profile.needs |= Need::Room as u8);
     }
 

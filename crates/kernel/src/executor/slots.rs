@@ -3,13 +3,13 @@
 //! Accounts take turns: every waiting account is served once before any account is served twice. An account
 //! can take at most half of the free queue, so that others can always queue. Free polls count as one account.
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use tokio::sync::oneshot;
 
-use crate::caller::UserId;
+use crate::turns::{Account, Turns};
 
 /// Limits on the polls of this process.
 #[derive(Debug, Clone, Copy)]
@@ -37,8 +37,6 @@ impl Default for PollLimits {
     }
 }
 
-type Account = Option<UserId>;
-
 /// Allocates the slots of running polls.
 #[derive(Clone)]
 pub(super) struct Slots(Arc<SlotPool>);
@@ -63,9 +61,7 @@ struct QueueState {
     running: usize,
     waiting: usize,
     tickets: u64,
-    /// Accounts with a queue, in the order of their turns.
-    turns: VecDeque<Account>,
-    queues: HashMap<Account, VecDeque<QueuedPoll>>,
+    polls: Turns<QueuedPoll>,
 }
 
 struct QueuedPoll {
@@ -121,7 +117,7 @@ impl Slots {
     pub(super) fn take(&self, account: Account) -> Option<Reservation> {
         let mut state = self.0.lock();
         let left = self.0.limits.waiting.saturating_sub(state.waiting);
-        let own = state.queues.get(&account).map_or(0, VecDeque::len);
+        let own = state.polls.queues.get(&account).map_or(0, VecDeque::len);
         let slot = self.0.slot(&mut state);
         slot.or_else(|| (own < left).then(|| self.0.turn(&mut state, account)))
     }
@@ -141,8 +137,8 @@ impl Slots {
     /// queued.
     pub(super) fn position(&self, account: Account, ticket: u64) -> Option<usize> {
         let state = self.0.lock();
-        let own = state.queues.get(&account)?.iter().position(|waiting| waiting.ticket == ticket)? + 1;
-        let others = state.queues.iter().filter(|(other, _)| **other != account);
+        let own = state.polls.queues.get(&account)?.iter().position(|waiting| waiting.ticket == ticket)? + 1;
+        let others = state.polls.queues.iter().filter(|(other, _)| **other != account);
         Some(own + others.map(|(_, queue)| queue.len().min(own)).sum::<usize>())
     }
 }
@@ -160,7 +156,7 @@ impl SlotPool {
     }
 
     fn slot(self: &Arc<Self>, state: &mut QueueState) -> Option<Reservation> {
-        let free = state.running < self.limits.running && state.turns.is_empty();
+        let free = state.running < self.limits.running && state.polls.is_empty();
         state.running += usize::from(free);
         state.measure(self.gauges);
         free.then(|| Reservation::Slot(RunSlot(Arc::clone(self))))
@@ -171,11 +167,7 @@ impl SlotPool {
         state.tickets += 1;
         state.waiting += 1;
         let ticket = state.tickets;
-        let queue = state.queues.entry(account).or_default();
-        queue.push_back(QueuedPoll { ticket, wake });
-        if queue.len() == 1 {
-            state.turns.push_back(account);
-        }
+        state.polls.push(account, QueuedPoll { ticket, wake });
         state.measure(self.gauges);
         Reservation::Turn(QueueTurn { pool: Arc::clone(self), account, ticket, woken, used: false })
     }
@@ -189,21 +181,13 @@ impl SlotPool {
     }
 
     fn serve(&self, state: &mut QueueState) {
-        while state.running < self.limits.running {
-            let Some(account) = state.turns.pop_front() else { return };
-            let Some(queue) = state.queues.get_mut(&account) else { continue };
-            let next = queue.pop_front();
-            if queue.is_empty() {
-                state.queues.remove(&account);
-            } else {
-                state.turns.push_back(account);
-            }
-            if let Some(next) = next {
-                state.waiting -= 1;
-                // A receiver that is gone releases the slot when it finds that it was served.
-                state.running += 1;
-                let _ = next.wake.send(());
-            }
+        while state.running < self.limits.running
+            && let Some((_, next)) = state.polls.pop()
+        {
+            state.waiting -= 1;
+            // A receiver that is gone releases the slot when it finds that it was served.
+            state.running += 1;
+            let _ = next.wake.send(());
         }
     }
 }
@@ -230,16 +214,8 @@ impl Drop for QueueTurn {
         }
         {
             let mut state = self.pool.lock();
-            let state = &mut *state;
-            if let Some(queue) = state.queues.get_mut(&self.account)
-                && let Some(index) = queue.iter().position(|waiting| waiting.ticket == self.ticket)
-            {
-                queue.remove(index);
+            if state.polls.remove(self.account, |waiting| waiting.ticket == self.ticket) {
                 state.waiting -= 1;
-                if queue.is_empty() {
-                    state.queues.remove(&self.account);
-                    state.turns.retain(|account| *account != self.account);
-                }
                 state.measure(self.pool.gauges);
                 return;
             }
@@ -254,6 +230,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+    use crate::caller::UserId;
 
     const GAUGES: Gauges = Gauges { running: "running", waiting: "waiting" };
 
@@ -321,8 +298,8 @@ mod tests {
                 prop_assert!(state.running <= 3);
                 prop_assert!(state.waiting == 0 || state.running == 3);
                 prop_assert_eq!(state.running + state.waiting, reservations.len());
-                prop_assert_eq!(state.queues.values().map(VecDeque::len).sum::<usize>(), state.waiting);
-                prop_assert_eq!(state.turns.len(), state.queues.len());
+                prop_assert_eq!(state.polls.queues.values().map(VecDeque::len).sum::<usize>(), state.waiting);
+                prop_assert_eq!(state.polls.accounts.len(), state.polls.queues.len());
             }
             drop(reservations);
             prop_assert_eq!(slots.free(), 3);

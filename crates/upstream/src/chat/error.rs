@@ -44,6 +44,11 @@ pub(crate) struct Wait {
     pub(crate) is_busy: bool,
 }
 
+/// Returns true for a status that asks for fewer requests, or for later ones.
+pub(crate) const fn is_busy(status: u16) -> bool {
+    matches!(status, 429 | 503 | 529)
+}
+
 /// An error reported by an upstream.
 #[derive(Debug)]
 pub(crate) struct UpstreamError<'a> {
@@ -225,7 +230,7 @@ impl<'a> UpstreamError<'a> {
     }
 
     fn wait(&self) -> Wait {
-        let is_busy = matches!(self.status, 429 | 503 | 529)
+        let is_busy = is_busy(self.status)
             || matches!(&*self.kind, "rate_limit_exceeded" | "provider_overloaded" | "overloaded_error");
         Wait { named: self.retry_after.or_else(|| named_by_text(&self.details)), is_busy }
     }
