@@ -182,12 +182,28 @@ mod tests {
             "Je choisis Mars.",
             "Я выбираю Mars.",
             "I vote for the Mars.",
+            "I'm voting Mars.",
+            "All things considered, I'd say Mars.",
+            "I choose Mars, since it is red.",
+            "Minha escolha é o Mars.",
+            "Je voterais pour Mars.",
+            "Daher wähle ich Mars.",
+            "Ich würde für Mars stimmen.",
+            "Я бы выбрал Mars.",
+            "मैं Mars को चुनता हूँ।",
         ] {
             assert_eq!(vote(&PLANETS, text), Some(1), "{text}");
         }
-        for text in
-            ["答案是火星。", "红色的行星是**火星**。", "我选择「火星」。", "答えは火星です。", "คำตอบคือ火星"]
-        {
+        for text in [
+            "答案是火星。",
+            "红色的行星是**火星**。",
+            "我选择「火星」。",
+            "答えは火星です。",
+            "คำตอบคือ火星",
+            "火星を選びます。",
+            "火星을 선택합니다.",
+            "毫无疑问，我投火星一票。",
+        ] {
             assert_eq!(vote(&["地球", "火星", "金星"], text), Some(1), "{text}");
         }
         assert_eq!(vote(&["New York", "York"], "It is New York"), Some(0));
@@ -214,14 +230,12 @@ mod tests {
             "Mars is ruled out.",
             "Mars is wrong.",
             "I considered “Mars”, but it is incorrect.",
-            "The worst choice is Mars.",
             "Most people would choose Mars.",
             "Is the answer Mars?",
             "Rather than Earth, I choose Mars.",
             "The first option is Mars.",
             "It could be Mars.",
             "Mars is the red planet.",
-            "I like Mars",
             "Earth is blue. The answer is Mars.",
             "If pressed, I choose Mars.",
             "Nicht zu wählen ist Mars.",
@@ -229,11 +243,23 @@ mod tests {
             "I choose Mars because Earth is blue.",
             "I choose Mars because it is wrong.",
             "I like Mars because it is red.",
+            "No doubt many would choose Mars.",
+            "You have chosen Mars.",
+            "Ich habe mich gegen Mars entschieden.",
+            "Ich würde zuletzt Mars wählen.",
+            "Он выбрал Mars.",
         ] {
             assert_eq!(vote(&PLANETS, text), None, "{text}");
         }
-        for text in ["答案不是火星。", "我不选「火星」。", "地球或火星", "火星是错的"]
-        {
+        for text in [
+            "答案不是火星。",
+            "我不选「火星」。",
+            "地球或火星",
+            "火星是错的",
+            "他投火星一票。",
+            "火星を選びません。",
+            "火星を選びますか",
+        ] {
             assert_eq!(vote(&["地球", "火星", "金星"], text), None, "{text}");
         }
         assert_eq!(vote(&["-1", "0", "1"], "The answer is -1"), Some(0));

@@ -18,6 +18,8 @@ pub(super) struct Language {
     pub(super) forms: Vec<String>,
     pub(super) before: Vec<String>,
     pub(super) after: Vec<String>,
+    pub(super) verbs: Vec<String>,
+    pub(super) certain: Vec<String>,
     pub(super) articles: Vec<String>,
     pub(super) reasons: Vec<String>,
     pub(super) plain: Vec<String>,
@@ -33,6 +35,8 @@ pub(super) struct Vocabulary {
     pub(super) weak_labels: Words,
     pub(super) doubts: Words,
     pub(super) doubt_stems: Vec<String>,
+    /// Phrases that are no doubt, although a word of them is.
+    pub(super) certain: Vec<String>,
     pub(super) option_words: Vec<String>,
     pub(super) articles: Vec<String>,
     pub(super) reasons: Vec<String>,
@@ -96,7 +100,9 @@ pub(super) static VOCABULARY: LazyLock<Vocabulary> = LazyLock::new(|| {
         all.articles.extend(language.articles);
         all.reasons.extend(language.reasons);
         if unspaced { &mut all.unspaced_forms } else { &mut all.forms }.extend(language.forms);
+        all.certain.extend(language.certain);
         all.closed_forms.push((language.before, language.after));
+        all.closed_forms.push((vec![String::new()], language.verbs));
     }
     all.plain_parts.sort_by_key(|part| std::cmp::Reverse(part.len()));
     all

@@ -75,6 +75,10 @@ fn is_plain_run(run: &str, is_asked: &impl Fn(&str) -> bool) -> bool {
 /// True if a text has a word of doubt or denial.
 pub(super) fn doubts(text: &str) -> bool {
     let vocabulary = &*VOCABULARY;
+    let certain = vocabulary.certain.iter().find_map(|phrase| text.split_once(phrase.as_str()));
+    if let Some((before, after)) = certain {
+        return doubts(before) || doubts(after);
+    }
     words(text).any(|word| {
         vocabulary.doubts.has(word)
             || vocabulary.doubt_stems.iter().any(|stem| word.starts_with(stem.as_str()))
@@ -119,11 +123,10 @@ pub(super) fn before_reason(text: &str) -> Option<&str> {
 
 /// Returns the text before and from a word that may follow the option at the end of a sentence.
 pub(super) fn split_closer(text: &str) -> Option<(&str, &str)> {
-    let mut closers = VOCABULARY.closed_forms.iter().flat_map(|(_, closers)| closers);
-    closers.find_map(|closer| {
-        let before = text.strip_suffix(closer.as_str())?;
-        Some((before.trim_end(), &text[before.len()..]))
-    })
+    let closers = VOCABULARY.closed_forms.iter().flat_map(|(_, closers)| closers);
+    let before =
+        closers.filter_map(|closer| text.strip_suffix(closer.as_str())).min_by_key(|text| text.len())?;
+    Some((before.trim_end(), &text[before.len()..]))
 }
 
 #[cfg(test)]
@@ -150,6 +153,8 @@ mod tests {
                 &language.forms,
                 &language.before,
                 &language.after,
+                &language.verbs,
+                &language.certain,
                 &language.articles,
             ];
             for word in single.into_iter().chain(others).flatten() {
