@@ -253,6 +253,7 @@ fn privacy_page_covers_every_table() {
         "replays",
         "reputation_models",
         "reputation_polls",
+        "reputation_readers",
         "reputation_service",
         "reputation_slots",
         "rosters",

@@ -115,7 +115,7 @@ impl Calibration {
         Self {
             panels: panels.into_iter().map(panel).collect(),
             minimum_judged: MIN_JUDGED,
-            polls_read_earlier: figures.sums.service.read_earlier,
+            polls_read_earlier: figures.sums.read_earlier(),
             caveat: CAVEAT.to_owned(),
             computed_at: figures.computed_at,
             fresh_for,

@@ -68,7 +68,7 @@ impl ServiceReputation {
             polls: service.polls,
             free_polls: service.free,
             cancelled_polls: service.cancelled,
-            polls_read_earlier: service.read_earlier,
+            polls_read_earlier: figures.sums.read_earlier(),
             calls: models.values().map(|model| model.calls).sum(),
             votes: models.values().map(|model| model.votes).sum(),
             models: models.len(),

@@ -69,7 +69,7 @@ sums! {
 
 sums! {
     /// Statistics of the service.
-    ServiceSums [7] {
+    ServiceSums [6] {
         /// Ended polls.
         polls,
         /// Of these, polls cancelled by their owner.
@@ -82,8 +82,6 @@ sums! {
         total_ms,
         /// Total cost of all calls, in micro-USD.
         cost,
-        /// Of the polls, those whose votes an earlier version of the reader has read.
-        read_earlier,
     }
 }
 
@@ -115,6 +113,8 @@ pub struct Sums {
     pub models: BTreeMap<ModelId, ModelSums>,
     /// Votes of each model by the ballot position of the chosen option.
     pub slots: BTreeMap<ModelId, BTreeMap<BallotSlot, i64>>,
+    /// Polls by the version of the reader of their votes.
+    pub readers: BTreeMap<u32, i64>,
     /// Judged outcomes by panel and agreement.
     pub calibration: BTreeMap<CalibrationGroup, CalibrationSums>,
 }
@@ -227,8 +227,8 @@ impl Sums {
             answered: (poll.by_rule && tally.votes() > 0).into(),
             total_ms: if poll.cancelled { 0 } else { i64::try_from(poll.total_ms).unwrap_or(i64::MAX) },
             cost: spent.saturating_add(poll.unused_cost.micro()),
-            read_earlier: (poll.reader < READER).into(),
         };
+        sums.readers.insert(poll.reader, 1);
         sums
     }
 
@@ -286,6 +286,11 @@ impl Sums {
         self.change(other, Change::Take);
     }
 
+    /// Returns the number of polls whose votes an earlier version of the reader has read.
+    pub fn read_earlier(&self) -> i64 {
+        self.readers.range(..READER).map(|(_, polls)| polls).sum()
+    }
+
     fn change(&mut self, other: &Self, change: Change) {
         self.service.change(&other.service, change);
         for (model, sums) in &other.models {
@@ -297,18 +302,22 @@ impl Sums {
                 change.apply(own.entry(*slot).or_default(), *votes);
             }
         }
+        for (reader, polls) in &other.readers {
+            change.apply(self.readers.entry(*reader).or_default(), *polls);
+        }
         for (group, sums) in &other.calibration {
             self.calibration.entry(group.clone()).or_default().change(sums, change);
         }
     }
 
-    /// Removes models and positions without votes or calls, and groups without judged polls.
+    /// Removes models and positions without votes or calls, versions of the reader without polls, and groups without judged polls.
     pub fn without_zeros(mut self) -> Self {
         self.models.retain(|_, sums| *sums != ModelSums::default());
         for slots in self.slots.values_mut() {
             slots.retain(|_, votes| *votes != 0);
         }
         self.slots.retain(|_, slots| !slots.is_empty());
+        self.readers.retain(|_, polls| *polls != 0);
         self.calibration.retain(|_, sums| *sums != CalibrationSums::default());
         self
     }

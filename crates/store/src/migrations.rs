@@ -66,6 +66,7 @@ const MIGRATIONS: &[MigrationFile] = &[
     step!(46, "0046", "tasks_without_work"),
     step!(47, "0047", "needs_of_models"),
     step!(48, "0048", "second_requests"),
+    step!(49, "0049", "readers_of_polls"),
 ];
 
 pub(crate) fn sqlite() -> Migrator {

@@ -35,7 +35,12 @@ row! {
 
 row! {
     /// [`ServiceSums`].
-    ServiceSumsRow { polls: i64, cancelled: i64, free: i64, answered: i64, total_ms: i64, cost: i64, read_earlier: i64 }
+    ServiceSumsRow { polls: i64, cancelled: i64, free: i64, answered: i64, total_ms: i64, cost: i64 }
+}
+
+row! {
+    /// The polls whose votes this version of the reader has read.
+    ReaderSumsRow { reader: i64, polls: i64 }
 }
 
 row! {
@@ -165,8 +170,8 @@ impl EndedPollRow {
 
 impl From<ServiceSumsRow> for ServiceSums {
     fn from(row: ServiceSumsRow) -> Self {
-        let ServiceSumsRow { polls, cancelled, free, answered, total_ms, cost, read_earlier } = row;
-        Self { polls, cancelled, free, answered, total_ms, cost, read_earlier }
+        let ServiceSumsRow { polls, cancelled, free, answered, total_ms, cost } = row;
+        Self { polls, cancelled, free, answered, total_ms, cost }
     }
 }
 

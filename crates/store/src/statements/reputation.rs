@@ -117,7 +117,9 @@ pub(crate) const DELETE_VOTES: &str =
 pub(crate) const DELETE_POLL: &str = "DELETE FROM polls WHERE id = $1";
 pub(crate) const ADD_SERVICE_SUMS: &str = "UPDATE reputation_service SET polls = polls + $2, \
      cancelled = cancelled + $3, free = free + $4, answered = answered + $5, total_ms = total_ms + $6, \
-     cost = cost + $7, read_earlier = read_earlier + $8 WHERE stored = $1";
+     cost = cost + $7 WHERE stored = $1";
+pub(crate) const ADD_READER_SUMS: &str = "INSERT INTO reputation_readers (reader, stored, polls) VALUES ($1, $2, $3) \
+     ON CONFLICT (reader, stored) DO UPDATE SET polls = reputation_readers.polls + excluded.polls";
 pub(crate) const ADD_MODEL_SUMS: &str = add_model_sums!("json_each($1)");
 pub(crate) const ADD_MODEL_SUMS_POSTGRES: &str =
     add_model_sums!("json_array_elements($1::json) AS sums (value)");
@@ -132,7 +134,9 @@ pub(crate) const ADD_CALIBRATION_SUMS: &str = "INSERT INTO calibration (panel, l
 pub(crate) const SERVICE_SUMS: &str = "SELECT CAST(SUM(polls) AS BIGINT) AS polls, \
      CAST(SUM(cancelled) AS BIGINT) AS cancelled, CAST(SUM(free) AS BIGINT) AS free, \
      CAST(SUM(answered) AS BIGINT) AS answered, CAST(SUM(total_ms) AS BIGINT) AS total_ms, \
-     CAST(SUM(cost) AS BIGINT) AS cost, CAST(SUM(read_earlier) AS BIGINT) AS read_earlier FROM reputation_service WHERE stored BETWEEN $1 AND $2";
+     CAST(SUM(cost) AS BIGINT) AS cost FROM reputation_service WHERE stored BETWEEN $1 AND $2";
+pub(crate) const READER_SUMS: &str =
+    "SELECT reader, polls FROM reputation_readers WHERE stored BETWEEN $1 AND $2";
 pub(crate) const MODEL_SUMS: &str = "SELECT model, calls, votes, refused, unreadable, latency_ms, priced, cost, \
      decided, with_outcome, judged, agreed FROM reputation_models WHERE stored BETWEEN $1 AND $2";
 pub(crate) const SLOT_SUMS: &str =

@@ -21,7 +21,7 @@ use super::{Database, exactly_one};
 use crate::engine::{Connection, Durability, Engine, TransactionBody};
 use crate::rows::{
     self, BallotRow, CalibrationSumsRow, CountedPoll, CountedState, EndedPollRow, HeartbeatsRow, IdRow,
-    ModelSumsRow, ServiceSumsRow, SettledRow, SlotSumsRow,
+    ModelSumsRow, ReaderSumsRow, ServiceSumsRow, SettledRow, SlotSumsRow,
 };
 use crate::statements as sql;
 use crate::value::{self, Value, values};
@@ -322,8 +322,8 @@ fn unless_conflicting<N: Default>(done: Result<(), StoreError>, count: N) -> Res
 
 /// Adds these sums, always in the same order.
 async fn change<C: Connection>(db: &mut C, sums: &Sums, stored: bool) -> Result<(), StoreError> {
-    let [polls, cancelled, free, answered, total_ms, cost, read_earlier] = sums.service.values();
-    let service = values![stored, polls, cancelled, free, answered, total_ms, cost, read_earlier];
+    let [polls, cancelled, free, answered, total_ms, cost] = sums.service.values();
+    let service = values![stored, polls, cancelled, free, answered, total_ms, cost];
     exactly_one(db.execute(sql::ADD_SERVICE_SUMS, service).await?)?;
     if !sums.models.is_empty() {
         let models: Vec<(&str, [i64; 11])> =
@@ -343,6 +343,9 @@ async fn change<C: Connection>(db: &mut C, sums: &Sums, stored: bool) -> Result<
         .collect();
     if !slots.is_empty() {
         db.execute(C::ADD_SLOT_SUMS, values![rows::json(&slots)?, stored]).await?;
+    }
+    for (reader, polls) in &sums.readers {
+        db.execute(sql::ADD_READER_SUMS, values![i64::from(*reader), stored, *polls]).await?;
     }
     for (CalibrationGroup { panel, level }, sums) in &sums.calibration {
         let [judged, right] = sums.values();
@@ -365,6 +368,9 @@ async fn stored_sums<C: Connection>(db: &mut C, from: bool) -> Result<Sums, Stor
     for row in db.fetch_all::<SlotSumsRow>(sql::SLOT_SUMS, range).await? {
         let slot = BallotSlot { options: row.options as u32, slot: row.slot as u32 };
         *sums.slots.entry(ModelId::new(row.model)).or_default().entry(slot).or_default() += row.votes;
+    }
+    for row in db.fetch_all::<ReaderSumsRow>(sql::READER_SUMS, range).await? {
+        *sums.readers.entry(row.reader as u32).or_default() += row.polls;
     }
     for row in db.fetch_all::<CalibrationSumsRow>(sql::CALIBRATION_SUMS, range).await? {
         sums.add(&Sums { calibration: [row.try_into()?].into(), ..Sums::default() });
@@ -394,7 +400,7 @@ pub(super) async fn audit<C: Connection>(
     }
     let counted = counted.without_zeros();
     let mut wrong: Vec<String> = Vec::new();
-    if stored.service != counted.service {
+    if stored.service != counted.service || stored.readers != counted.readers {
         wrong.push("service".to_owned());
     }
     let models = stored.models.keys().chain(counted.models.keys()).chain(stored.slots.keys());

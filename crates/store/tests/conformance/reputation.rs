@@ -4,7 +4,7 @@ use ep_kernel::caller::{FeedbackId, UserId};
 use ep_kernel::ports::{
     AccountDeletion, Closing, Epoch, FeedbackEntry, NewFeedback, NewPoll, PollFeedback, StoreError,
 };
-use ep_polling::ballot::{Ballot, NoVote, Reason};
+use ep_polling::ballot::{Ballot, NoVote, READER, Reason};
 use ep_polling::calibration::{AgreementLevel, CalibrationGroup};
 use ep_polling::choices::ChoiceKind;
 use ep_polling::money::Settlement;
@@ -303,6 +303,19 @@ async fn an_earlier_release_can_end_polls(db: TestDatabase) {
     assert!(tamper(&db.url, format!("DELETE FROM polls WHERE id = '{}'", poll.id)).await.is_err());
     count(&db).await;
     assert_eq!(sums(&db).await.service.polls, 1);
+
+    // A poll of the present reader. Both versions have their own sum, which every release counts alike.
+    let poll = real(None);
+    db.polls.open(&poll, &lease("worker", 60_000)).await.unwrap();
+    let closing = Closing { reader: READER, ..closing(None) };
+    let ended = serde_json::to_string(&closing).unwrap();
+    tamper(&db.url, format!("UPDATE polls SET closing = '{ended}', settled = 1 WHERE id = '{}'", poll.id))
+        .await
+        .unwrap();
+    count(&db).await;
+    let sums = sums(&db).await;
+    assert_eq!((sums.readers.clone(), sums.read_earlier()), ([(1, 1), (READER, 1)].into(), 1));
+    db.assert_consistent().await;
 }
 
 /// Returns a poll that asks every model of the preset `trio`, and its ballots with these votes.
