@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use futures::future::join_all;
 use reqwest::Client;
-use sqlx::{AssertSqlSafe, Connection, Executor, SqliteConnection};
+use rusqlite::Connection;
 use tempfile::TempDir;
 
 use crate::polls::{Poll, upstream};
@@ -63,9 +63,9 @@ async fn ask(data: &TempDir, key: &str, models: usize, polls: usize) -> f64 {
     some(polls - last).await;
     let file = data.path().join("ensemble-poll.db");
     // The log starts empty, and a reader keeps it from starting again.
-    let mut reader = SqliteConnection::connect(file.to_str().expect("a path")).await.expect("opens");
-    reader.execute("PRAGMA wal_checkpoint(TRUNCATE)").await.expect("truncates");
-    reader.execute("BEGIN; SELECT count(*) FROM accounts").await.expect("reads");
+    let reader = Connection::open(file).expect("opens");
+    reader.execute_batch("PRAGMA wal_checkpoint(TRUNCATE)").expect("truncates");
+    reader.execute_batch("BEGIN; SELECT count(*) FROM accounts").expect("reads");
     let log = data.path().join("ensemble-poll.db-wal");
     let before = length(&log);
     some(last).await;
@@ -89,23 +89,23 @@ async fn start() {
     let key = account(&data);
     ask(&data, &key, 3, 1).await;
     let file = data.path().join("ensemble-poll.db");
-    let mut db = SqliteConnection::connect(file.to_str().expect("a path")).await.expect("opens");
+    let db = Connection::open(&file).expect("opens");
     let copies = format!(
         "WITH RECURSIVE copies (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM copies WHERE n < {MANY})"
     );
     for copy in [
         "INSERT INTO plans (roster, seed, question, options, rules) {copies} \
              SELECT roster, seed, question, options, rules FROM plans, copies WHERE number = 1",
-        "INSERT INTO polls (id, owner, created_at, billed, settled, lease_until, lease_worker, unused_cost, plan, \
+        "INSERT INTO polls (id, owner, created_at, billed, settled, lease_until, lease_worker, unused_cost, \
              closing, lease_epoch, form, number) {copies} SELECT 'EP-20260131-' || (1000000000 + n), owner, \
-             created_at + n, 0, settled, lease_until, lease_worker, unused_cost, plan, closing, lease_epoch, form, \
+             created_at + n, 0, settled, lease_until, lease_worker, unused_cost, closing, lease_epoch, form, \
              n + 1 FROM polls, copies WHERE number = 1",
         "INSERT INTO votes (poll, position, seq, choice, latency_ms, at_ms, cost, basis) {copies} \
              SELECT n + 1, position, seq, choice, latency_ms, at_ms, cost, basis FROM votes, copies WHERE poll = 1",
     ] {
-        db.execute(AssertSqlSafe(copy.replace("{copies}", &copies))).await.expect("copies");
+        db.execute_batch(&copy.replace("{copies}", &copies)).expect("copies");
     }
-    db.close().await.expect("closes");
+    db.close().expect("closes");
     let upstream = upstream();
     let base_url = upstream.base_url();
     let starts: Vec<Duration> = (0..9)

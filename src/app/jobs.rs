@@ -22,7 +22,7 @@ use crate::site::RAILS;
 use crate::site::rails::RailJob;
 
 /// The jobs that are not of a payment rail.
-static JOBS: [Job; 25] = [
+static JOBS: [Job; 24] = [
     start(
         "share changes of polls",
         "Announces changes of polls to other processes, and follows theirs.",
@@ -165,12 +165,6 @@ static JOBS: [Job; 25] = [
         |on| async move { Ok(on.store.delete_cancellations().await.map(drop)?) }.boxed(),
     ),
     every(
-        "convert old polls",
-        5 * MINUTE,
-        "Converts settled polls of earlier releases to the current form.",
-        |on| async move { convert_old_polls(&on).await }.boxed(),
-    ),
-    every(
         "delete polls of deleted batches",
         MINUTE,
         "Deletes the private polls of batches that are deleted, or whose files have expired.",
@@ -289,25 +283,6 @@ async fn erase_polls_of_batches(on: &Resources) -> Result<(), Fault> {
         }
     }
     Ok(())
-}
-
-/// Converts the settled polls of earlier releases, in batches with pauses, so that other writers wait only
-/// briefly.
-async fn convert_old_polls(on: &Resources) -> Result<(), Fault> {
-    const AT_ONCE: u32 = 100;
-    const PAUSE: Duration = Duration::from_millis(250);
-    let mut last = None;
-    loop {
-        let converted = on.store.convert_settled_polls(last, AT_ONCE).await?;
-        if converted.is_none() {
-            return Ok(());
-        }
-        last = converted;
-        tokio::select! {
-            () = tokio::time::sleep(PAUSE) => {}
-            () = on.app.tasks.stopping() => return Ok(()),
-        }
-    }
 }
 
 #[cfg(test)]

@@ -300,7 +300,7 @@ async fn poll_in_an_unknown_format_is_never_resumed() {
     // The scan that resumes the other poll finds this one as well.
     assert_eq!(ended(&client, &ids[1]).await["models_succeeded"], 8);
     assert_eq!(calls(newer), before, "no model was asked");
-    stored.execute("UPDATE polls SET form = 2").await;
+    stored.execute("UPDATE polls SET form = 1").await;
     let result = ended(&client, id).await;
     assert_eq!(result["models_succeeded"], 8, "{result}");
     child.kill().await.unwrap();

@@ -11,7 +11,6 @@ use ep_kernel::ports::Clock;
 use ep_kernel::testing::{ManualClock, SeededEntropy};
 use ep_polling::money::MicroUsd;
 use serde_json::{Value, json};
-use sqlx::Connection;
 use tokio::process::Command;
 
 use crate::deposits::{PaymentSetup, assert_clean, balance, pay, pay_until_known};
@@ -265,12 +264,10 @@ async fn only_a_block_after_expiry_proves_nonpayment() {
     // An earlier release marked one of them failed, but it was paid.
     submit(&world, "transferWithAuthorization", &late_one).await;
     submit(&world, "transferWithAuthorization", &forgotten_one).await;
-    let url = format!("sqlite://{}", service.data.path().join("ensemble-poll.db").display());
-    let mut database = sqlx::SqliteConnection::connect(&url).await.unwrap();
+    let database = rusqlite::Connection::open(service.data.path().join("ensemble-poll.db")).unwrap();
     let forget = "UPDATE deposits SET status = 'failed', look_at = 0 WHERE payer = $1";
     let payer = forgotten.address.to_lowercase();
-    let changed = sqlx::query(forget).bind(&payer).execute(&mut database).await.unwrap();
-    assert_eq!(changed.rows_affected(), 1);
+    assert_eq!(database.execute(forget, [&payer]).unwrap(), 1);
     mine(&world, 3, 4000).await;
     pay_until_known(&client, header(&late_one)).await.expect(200);
     let refused = pay_until_known(&client, header(&unpaid_one)).await.expect(402);
@@ -280,7 +277,7 @@ async fn only_a_block_after_expiry_proves_nonpayment() {
         clock.advance(Duration::from_hours(2));
         reconcile(&service).await;
         let read = "SELECT status FROM deposits WHERE payer = $1";
-        sqlx::query_scalar(read).bind(&payer).fetch_one(&mut database).await.unwrap()
+        database.query_row(read, [&payer], |row| row.get(0)).unwrap()
     };
     assert_eq!(until("the deposit is reconciled", read, |status| status != "failed").await, "settled");
     for wallet in [&late, &forgotten] {

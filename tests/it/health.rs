@@ -5,8 +5,8 @@ use std::time::Duration;
 use ep_polling::money::MicroUsd;
 use ep_upstream::testing::Script;
 use reqwest::Method;
+use rusqlite::Connection;
 use serde_json::json;
-use sqlx::{Connection, SqliteConnection};
 
 use crate::harness::{Client, Service, Setup, question, until};
 
@@ -30,10 +30,10 @@ async fn health_does_not_wait_for_a_blocked_database() {
     let service = Setup::demo().boot().await;
     let user = service.user().await;
     becomes(&user, "ok").await;
-    let mut other = SqliteConnection::connect(file(&service).to_str().unwrap()).await.unwrap();
-    sqlx::query("BEGIN IMMEDIATE").execute(&mut other).await.unwrap();
+    let other = Connection::open(file(&service)).unwrap();
+    other.execute_batch("BEGIN IMMEDIATE").unwrap();
     becomes(&user, "error").await;
-    sqlx::query("ROLLBACK").execute(&mut other).await.unwrap();
+    other.execute_batch("ROLLBACK").unwrap();
     becomes(&user, "ok").await;
 }
 
@@ -43,8 +43,8 @@ async fn new_polls_are_refused_at_once_while_the_database_is_stalled() {
     let service = Setup::demo().boot().await;
     let user = service.user().await;
     becomes(&user, "ok").await;
-    let mut other = SqliteConnection::connect(file(&service).to_str().unwrap()).await.unwrap();
-    sqlx::query("BEGIN IMMEDIATE").execute(&mut other).await.unwrap();
+    let other = Connection::open(file(&service)).unwrap();
+    other.execute_batch("BEGIN IMMEDIATE").unwrap();
     becomes(&user, "error").await;
     // The first attempts wait for the database, until it counts as stalled.
     let mut refused = user.post("/api/poll", &question(json!({}))).await;
@@ -68,7 +68,7 @@ async fn new_polls_are_refused_at_once_while_the_database_is_stalled() {
             .refused(503)
             .contains("takes too long")
     );
-    sqlx::query("ROLLBACK").execute(&mut other).await.unwrap();
+    other.execute_batch("ROLLBACK").unwrap();
     becomes(&user, "ok").await;
     user.post("/api/poll", &question(json!({}))).await.expect(200);
 }
@@ -81,8 +81,8 @@ async fn a_call_that_waits_for_a_stalled_database_is_refused() {
     let ask = json!({ "models": ["maker*"], "confidence_threshold": 1 });
     user.poll(ask.clone()).await.expect(200);
     let (spent, calls) = (service.settled_cost(id).await, service.upstream().total_calls());
-    let mut other = SqliteConnection::connect(file(&service).to_str().unwrap()).await.unwrap();
-    sqlx::query("BEGIN IMMEDIATE").execute(&mut other).await.unwrap();
+    let other = Connection::open(file(&service)).unwrap();
+    other.execute_batch("BEGIN IMMEDIATE").unwrap();
     let (key, body) = ([("idempotency-key", "once")], question(ask.clone()));
     let (plain, keyed) = tokio::join!(user.poll(ask.clone()), user.post_with("/api/poll", &body, &key));
     for refused in [plain, keyed] {
@@ -90,7 +90,7 @@ async fn a_call_that_waits_for_a_stalled_database_is_refused() {
         assert!(refused.text.contains("the database takes too long"), "{}", refused.text);
         refused.refused(503);
     }
-    sqlx::query("ROLLBACK").execute(&mut other).await.unwrap();
+    other.execute_batch("ROLLBACK").unwrap();
     becomes(&user, "ok").await;
     // The refused poll was not opened, or was closed without a call. The repetition of the other one succeeds.
     let repeat = async || user.post_with("/api/poll", &body, &key).await.status;
@@ -108,8 +108,8 @@ async fn readiness_depends_on_the_database_and_liveness_does_not() {
         assert_eq!(probed.header("cache-control"), "no-store");
         assert!(probed.expect(200)["status"].is_string(), "neither limited nor refused");
     }
-    let mut other = SqliteConnection::connect(file(&service).to_str().unwrap()).await.unwrap();
-    sqlx::query("BEGIN IMMEDIATE").execute(&mut other).await.unwrap();
+    let other = Connection::open(file(&service)).unwrap();
+    other.execute_batch("BEGIN IMMEDIATE").unwrap();
     becomes(&client, "error").await;
     assert!(client.get("/readyz").await.refused(503).contains("database"));
     assert_eq!(client.get("/healthz").await.expect(200)["status"], "ok");
@@ -119,7 +119,7 @@ async fn readiness_depends_on_the_database_and_liveness_does_not() {
     let called = ep.output().await.unwrap();
     let health: serde_json::Value = serde_json::from_slice(&called.stdout).unwrap();
     assert_eq!((&health["db"], called.status.code()), (&json!("error"), Some(9)));
-    sqlx::query("ROLLBACK").execute(&mut other).await.unwrap();
+    other.execute_batch("ROLLBACK").unwrap();
     becomes(&client, "ok").await;
     client.get("/readyz").await.expect(200);
     let mut healthy = false;

@@ -108,6 +108,7 @@ mod rounds;
 mod scales;
 mod sessions;
 mod skills;
+mod stored_databases;
 mod streams;
 mod surfaces;
 mod telemetry;

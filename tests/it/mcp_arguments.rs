@@ -5,7 +5,6 @@ use std::time::{Duration, Instant};
 use ep_kernel::tool::Agents;
 use ep_upstream::testing::{Script, VoteFor};
 use serde_json::{Value, json};
-use sqlx::Connection;
 
 use crate::harness::{Service, Setup, StdioServer, question};
 
@@ -288,13 +287,10 @@ async fn stdio_lists_account_free_tools_and_exits_at_end_of_input() {
     let limit = Duration::from_secs(1) + started.elapsed();
     assert!(ended.success() && took < limit, "{ended}: {took:?} of {limit:?}");
     // A call that waits is cancelled with its client; a poll that was answered as running is not.
-    let url = format!("sqlite://{}", data.path().join("ensemble-poll.db").display());
-    let mut database = sqlx::SqliteConnection::connect(&url).await.unwrap();
-    let closings: Vec<Option<String>> =
-        sqlx::query_scalar("SELECT closing FROM polls ORDER BY closing IS NULL DESC")
-            .fetch_all(&mut database)
-            .await
-            .unwrap();
+    let database = rusqlite::Connection::open(data.path().join("ensemble-poll.db")).unwrap();
+    let mut polls = database.prepare("SELECT closing FROM polls ORDER BY closing IS NULL DESC").unwrap();
+    let closings = polls.query_map([], |row| row.get(0)).unwrap();
+    let closings: Vec<Option<String>> = closings.map(Result::unwrap).collect();
     assert!(closings.len() == 2 && closings[0].is_none(), "{closings:?}");
     assert!(closings[1].as_ref().is_some_and(|closing| closing.contains("null")), "{closings:?}");
 }

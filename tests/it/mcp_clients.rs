@@ -16,7 +16,14 @@ fn folder() -> PathBuf {
 
 /// Returns the output of a program.
 async fn output(program: PathBuf, arguments: &[&str]) -> String {
-    let run = Command::new(program).args(arguments).current_dir(folder()).output();
+    // Otherwise the inspector would start the service on the data of the person who runs the tests.
+    let home = tempfile::tempdir().unwrap();
+    let run = Command::new(program)
+        .args(arguments)
+        .current_dir(folder())
+        .env_remove("XDG_DATA_HOME")
+        .env("HOME", home.path())
+        .output();
     let run = tokio::time::timeout(Duration::from_mins(2), run).await.unwrap().unwrap();
     let text = String::from_utf8_lossy(&run.stdout).into_owned();
     assert!(run.status.success(), "{arguments:?}: {text}{}", String::from_utf8_lossy(&run.stderr));

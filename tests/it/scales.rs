@@ -10,7 +10,6 @@ use tokio::process::Command;
 use crate::command_line::{ep, stdout};
 use crate::crash::{admin, started};
 use crate::harness::{Client, Service, Setup, until};
-use crate::rounds::stored::Stored;
 
 /// Returns a panel with a model for each of these votes.
 fn panel(votes: &[&str]) -> Script {
@@ -289,8 +288,6 @@ async fn a_poll_resumed_after_a_kill_keeps_its_pass_mark() {
     let read = async || client.get(&path_of(&poll)).await.expect(200);
     until("a model has responded", read, |result| result["answered"] != 0).await;
     child.kill().await.unwrap();
-    let stored = Stored(format!("sqlite://{}/ensemble-poll.db", data.path().display()));
-    assert_eq!(stored.number("SELECT form FROM polls").await, 6);
     let (mut child, url) = serve(data.path(), &upstream).await;
     let client = Client::new(&url, Some(key));
     let result = loop {

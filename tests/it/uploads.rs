@@ -4,7 +4,7 @@ use ep_kernel::testing::until;
 use ep_polling::money::MicroUsd;
 use futures::stream;
 use reqwest::Method;
-use sqlx::{Connection, SqliteConnection};
+use rusqlite::Connection;
 use tokio::sync::mpsc;
 
 use crate::batches::{account, create, form, rows, send_form, upload};
@@ -92,11 +92,9 @@ async fn a_stream_that_is_reset_leaves_nothing() {
         }
     }
     let database = service.data.path().join("ensemble-poll.db");
-    let mut database = SqliteConnection::connect(database.to_str().unwrap()).await.unwrap();
-    let files = async || {
-        let query = sqlx::query_scalar::<_, i64>("SELECT COUNT(*) FROM files");
-        query.fetch_one(&mut database).await.unwrap()
-    };
+    let database = Connection::open(database).unwrap();
+    let files =
+        async || -> i64 { database.query_row("SELECT COUNT(*) FROM files", [], |row| row.get(0)).unwrap() };
     until("no file is left", files, |count| *count == 0).await;
     let send = async || send_form(&client, form.clone()).await;
     until("there is room after the resets", send, |reply| reply.status == 200).await;
@@ -148,11 +146,9 @@ async fn an_upload_that_is_running_is_not_repeated() {
     let (start, end) = halves(&form);
     let database = service.data.path().join("ensemble-poll.db");
     let (sender, running) = begun(&client, Some("one"), &start);
-    let mut database = SqliteConnection::connect(database.to_str().unwrap()).await.unwrap();
-    let count = async || {
-        let query = sqlx::query_scalar::<_, i64>("SELECT COUNT(*) FROM files");
-        query.fetch_one(&mut database).await.unwrap()
-    };
+    let database = Connection::open(database).unwrap();
+    let count =
+        async || -> i64 { database.query_row("SELECT COUNT(*) FROM files", [], |row| row.get(0)).unwrap() };
     until("the first upload is running", count, |count| *count == 1).await;
     let refused = send_with(&client, "one", form.clone()).await;
     assert_eq!(refused.status, 409, "{}", refused.text);

@@ -48,15 +48,13 @@ impl TryFrom<UsdFigure> for Budget {
     }
 }
 
-/// Stores budgets as whole micro-USD. Plans stored by version 0.1.0 hold a float in USD.
+/// Stores budgets as whole micro-USD.
 pub(crate) mod stored {
-    use std::fmt;
-
-    use serde::de::{Error, Visitor};
-    use serde::{Deserializer, Serialize, Serializer};
+    use serde::de::Error;
+    use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
     use super::Budget;
-    use crate::money::{MicroUsd, UsdFigure};
+    use crate::money::MicroUsd;
 
     #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands in a reference")]
     pub(crate) fn serialize<S: Serializer>(budget: &Budget, serializer: S) -> Result<S::Ok, S::Error> {
@@ -64,21 +62,7 @@ pub(crate) mod stored {
     }
 
     pub(crate) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Budget, D::Error> {
-        struct Stored;
-        impl Visitor<'_> for Stored {
-            type Value = Budget;
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("whole micro-USD")
-            }
-            fn visit_u64<E: Error>(self, micro: u64) -> Result<Budget, E> {
-                Budget::from_amount(MicroUsd::from_i128(micro.into())).map_err(E::custom)
-            }
-            fn visit_f64<E: Error>(self, usd: f64) -> Result<Budget, E> {
-                let usd: UsdFigure = usd.to_string().parse().map_err(E::custom)?;
-                Budget::new(usd).map_err(E::custom)
-            }
-        }
-        deserializer.deserialize_any(Stored)
+        Budget::from_amount(MicroUsd::deserialize(deserializer)?).map_err(D::Error::custom)
     }
 }
 
@@ -90,19 +74,15 @@ mod tests {
 
     #[derive(Serialize, Deserialize)]
     struct Plan {
-        #[serde(rename = "max_cost_micro_usd", alias = "budget", with = "super::stored")]
+        #[serde(rename = "max_cost_micro_usd", with = "super::stored")]
         budget: Budget,
     }
 
     #[test]
-    fn budgets_are_stored_as_integers_and_older_plans_stay_readable() {
+    fn budgets_are_stored_as_integers() {
         let stored = serde_json::to_string(&Plan { budget: Budget::DEFAULT }).unwrap();
         assert_eq!(stored, r#"{"max_cost_micro_usd":1000000}"#);
-        for (text, micro) in
-            [(stored.as_str(), 1_000_000), (r#"{"budget":1.0}"#, 1_000_000), (r#"{"budget":0.29}"#, 290_000)]
-        {
-            assert_eq!(serde_json::from_str::<Plan>(text).unwrap().budget.amount().micro(), micro);
-        }
+        assert_eq!(serde_json::from_str::<Plan>(&stored).unwrap().budget, Budget::DEFAULT);
         assert!(serde_json::from_str::<Plan>(r#"{"max_cost_micro_usd":0}"#).is_err());
     }
 }

@@ -3,8 +3,6 @@
 use std::ops::Index;
 use std::sync::Arc;
 
-use serde::{Deserialize, Deserializer};
-
 use super::order::Seed;
 use super::roster::Member;
 
@@ -82,13 +80,6 @@ impl FromIterator<Member> for DispatchOrder {
     fn from_iter<I: IntoIterator<Item = Member>>(members: I) -> Self {
         let members: Arc<[Member]> = members.into_iter().collect();
         Self { order: identity(members.len()), members }
-    }
-}
-
-/// Reads a list of members in dispatch order, as polls of the first form store it.
-impl<'de> Deserialize<'de> for DispatchOrder {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        Vec::<Member>::deserialize(deserializer).map(Self::from_iter)
     }
 }
 

@@ -50,44 +50,34 @@ pub struct Draft {
 }
 
 /// A poll as it was opened. It is stored completely, so that any process can run it.
-///
-/// Reads the JSON in which polls of the [first form](PollForm::First) are stored.
-#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Plan {
     /// The question.
     pub question: Arc<str>,
     /// The options, in the caller's order.
     pub options: Vec<String>,
     /// The kind of the options.
-    #[serde(skip)]
     pub kind: ChoiceKind,
     /// The preset that chose the roster; `None` if the caller named the models.
     pub preset: Option<String>,
     /// The account's panel that chose the roster. Its name is the account's own, so only the owner may read it.
-    #[serde(skip)]
     pub panel: Option<PanelVersion>,
     /// The confidence at which the poll may stop early.
     pub threshold: Threshold,
     /// The maximum cost of the poll.
-    #[serde(rename = "max_cost_micro_usd", alias = "budget", with = "crate::budget::stored")]
     pub budget: Budget,
     /// The policy for calls in flight.
     pub pace: Pace,
     /// True if only the owner may read the result.
     pub private: bool,
     /// The number of voters to ask for an explanation after the decision.
-    #[serde(skip)]
     pub explanations: Option<ExplanationCount>,
     /// True if every model is asked, even after the outcome is certain. An early stop favours the leader, so shares of
     /// votes need a complete panel.
-    #[serde(skip)]
     pub complete: bool,
     /// The rule for a tie.
-    #[serde(skip)]
     pub on_tie: TieRule,
-    /// True if the members are in the order of their strength by their panel, their preset or the tie rule. Polls with a
-    /// tie rule that were stored by earlier releases lack it: see [`Plan::has_order`].
-    #[serde(skip)]
+    /// True if the members are in the order of their strength by their panel, their preset or the tie rule.
     pub ranked: bool,
     /// True if the voters are simulated.
     pub simulated: bool,
@@ -123,51 +113,12 @@ impl From<Vec<String>> for OwnerNotices {
     }
 }
 
-/// The stored format of a poll, and the rules for running and counting it.
+/// The form in which polls are stored, and the rules for running and counting them: first past the post, with an optional
+/// rule for ties or scale.
 ///
-/// A process runs, shows and counts only polls of known formats. With the wrong rules it would ask models
-/// again, decide differently and charge twice.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum PollForm {
-    /// A [`Plan`] as JSON with its roster, decided by first past the post.
-    First = 1,
-    /// The same rules. The roster is stored once for all polls that share it, and ballots are stored without
-    /// what their plan contains.
-    Slim = 2,
-    /// Stored likewise. Every model is asked, even after the outcome is certain.
-    Complete = 3,
-    /// Stored likewise. The options are the levels of a score, and every model is asked.
-    Score = 4,
-    /// Stored likewise. A tie is decided by a rule, and the members are in the order of their strength. The kind of the
-    /// options and `complete` are among the rules.
-    TieRule = 5,
-    /// Stored likewise. The options are the levels of a scale with a pass mark, and the votes on the pass decide when the
-    /// poll stops. The tie rule is among the rules.
-    PassMark = 6,
-}
-
-impl PollForm {
-    /// The format with the highest number.
-    pub const NEWEST: Self = Self::PassMark;
-
-    /// Returns the format's number in the database.
-    pub const fn number(self) -> i64 {
-        self as i64
-    }
-
-    /// Returns the format with this number, or `None` if only newer versions of the program know it.
-    pub const fn from_number(number: i64) -> Option<Self> {
-        match number {
-            1 => Some(Self::First),
-            2 => Some(Self::Slim),
-            3 => Some(Self::Complete),
-            4 => Some(Self::Score),
-            5 => Some(Self::TieRule),
-            6 => Some(Self::PassMark),
-            _ => None,
-        }
-    }
-}
+/// A process runs, shows and counts only polls of known forms. With the wrong rules it would ask models again, decide
+/// differently and charge twice.
+pub const FORM: i64 = 1;
 
 /// The rules of a stored poll: its [`Plan`] without question, options, seed and roster. Usual values are
 /// omitted from the JSON.
@@ -268,17 +219,6 @@ impl Plan {
             seed,
             deadline_ms: deadline.as_millis() as u64,
             notices: notices.into(),
-        }
-    }
-
-    /// Returns the format in which the poll is stored.
-    pub const fn form(&self) -> PollForm {
-        match (self.on_tie, self.kind, self.complete) {
-            (_, ChoiceKind::PassMark(_), _) => PollForm::PassMark,
-            (TieRule::Strongest | TieRule::Review, ..) => PollForm::TieRule,
-            (TieRule::Report, ChoiceKind::Levels, _) => PollForm::Score,
-            (TieRule::Report, ChoiceKind::Options, true) => PollForm::Complete,
-            (TieRule::Report, ChoiceKind::Options, false) => PollForm::Slim,
         }
     }
 
@@ -531,15 +471,13 @@ mod tests {
         assert_eq!(stored(&rules.replace('}', ",\"draws\":1}")), Some(plan.clone()));
         let complete = Plan { complete: true, ..plan.clone() };
         assert_eq!(stored(&serde_json::to_string(&complete.rules()).unwrap()), Some(complete.clone()));
-        assert_eq!((plan.form(), complete.form()), (PollForm::Slim, PollForm::Complete));
         let score = Plan { kind: ChoiceKind::Levels, ..complete };
         assert_eq!(stored(&serde_json::to_string(&score.rules()).unwrap()), Some(score.clone()));
-        assert_eq!(score.form(), PollForm::Score);
         let scale = Scale::new(Levels::new(&["1", "2", "3"]).unwrap(), Some("2")).unwrap();
         let marked = Plan { kind: Choices::from(scale).kind(), ..plan.clone() };
         let marked_rules = serde_json::to_string(&marked.rules()).unwrap();
         assert!(marked_rules.contains(r#""kind":{"pass_mark":1}"#), "{marked_rules}");
-        assert_eq!((stored(&marked_rules), marked.form()), (Some(marked), PollForm::PassMark));
+        assert_eq!(stored(&marked_rules), Some(marked));
         let panel = Some(PanelVersion { name: "support".parse().unwrap(), version: 3 });
         let chosen = Plan { preset: None, panel, ranked: true, ..plan.clone() };
         let chosen_rules = serde_json::to_string(&chosen.rules()).unwrap();

@@ -16,7 +16,7 @@ use ep_kernel::ports::{Epoch, Lease, NewPoll, NewUser};
 use ep_polling::money::{Hold, MicroUsd, Settlement};
 use ep_polling::poll_id::PollId;
 use ep_store::{DatabaseUrl, Store, StoreOptions, testing};
-use sqlx::{AssertSqlSafe, Connection, Executor, PgConnection, SqliteConnection};
+use sqlx::{AssertSqlSafe, Connection, Executor, PgConnection};
 
 use sample::{ballot, closing, now, plan};
 
@@ -139,9 +139,9 @@ async fn copy(url: &str, from: u32, to: u32) {
                  {series} SELECT roster, seed, question, options, rules FROM plans, copies WHERE number = 1 ORDER BY n"
         ),
         format!(
-            "INSERT INTO polls (id, owner, created_at, billed, settled, lease_until, lease_worker, unused_cost, plan, \
+            "INSERT INTO polls (id, owner, created_at, billed, settled, lease_until, lease_worker, unused_cost, \
                  closing, lease_epoch, form, number) {series} SELECT {id}, owner, created_at + n, billed, settled, \
-                 lease_until, lease_worker, unused_cost, plan, closing, lease_epoch, form, n + 1 \
+                 lease_until, lease_worker, unused_cost, closing, lease_epoch, form, n + 1 \
                  FROM polls, copies WHERE id = '{FIRST}'"
         ),
         format!(
@@ -162,9 +162,9 @@ async fn copy(url: &str, from: u32, to: u32) {
         if is_sqlite { "PRAGMA optimize" } else { "VACUUM ANALYZE" }.to_owned(),
     ];
     if let Some(file) = url.strip_prefix("sqlite://") {
-        let mut db = SqliteConnection::connect(file).await.unwrap();
+        let db = rusqlite::Connection::open(file).unwrap();
         for sql in copies {
-            db.execute(AssertSqlSafe(sql)).await.unwrap();
+            db.execute_batch(&sql).unwrap();
         }
     } else {
         let mut db = PgConnection::connect(url).await.unwrap();

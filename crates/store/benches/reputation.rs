@@ -12,7 +12,7 @@ use ep_kernel::ports::{Epoch, Lease, NewPoll, PollStore};
 use ep_polling::ballot::Ballot;
 use ep_polling::money::{MicroUsd, Settlement};
 use ep_store::{DatabaseUrl, StoreOptions, testing};
-use sqlx::{AssertSqlSafe, Connection, Executor, PgConnection, SqliteConnection};
+use sqlx::{AssertSqlSafe, Connection, Executor, PgConnection};
 
 use sample::{ballot, closing, now, plan};
 
@@ -138,10 +138,10 @@ fn sums(is_sqlite: bool) -> [String; 2] {
 }
 
 async fn execute(url: &str, sql: &str) {
-    let sql = AssertSqlSafe(sql.to_owned());
     if let Some(file) = url.strip_prefix("sqlite://") {
-        SqliteConnection::connect(file).await.unwrap().execute(sql).await.unwrap();
+        rusqlite::Connection::open(file).unwrap().execute_batch(sql).unwrap();
     } else {
+        let sql = AssertSqlSafe(sql.to_owned());
         PgConnection::connect(url).await.unwrap().execute(sql).await.unwrap();
     }
 }

@@ -3,7 +3,6 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
-use sqlx::migrate::MigrateError;
 use sqlx::postgres::PgConnectOptions;
 
 /// The error of opening a database. Messages include a remedy and no password.
@@ -41,18 +40,13 @@ pub enum ConnectError {
         /// The cause.
         source: Box<dyn std::error::Error + Send + Sync>,
     },
-    /// Failed to migrate the database.
-    #[error("failed to migrate the database: {advice}")]
-    Migration {
-        /// The remedy.
-        advice: String,
-        /// The cause.
-        source: Box<dyn std::error::Error + Send + Sync>,
-    },
+    /// Failed to migrate the database. The cause has the remedy.
+    #[error("failed to migrate the database: {0}")]
+    Migration(Box<dyn std::error::Error + Send + Sync>),
 }
 
 impl ConnectError {
-    pub(crate) fn file(file: &Path, source: sqlx::Error) -> Self {
+    pub(crate) fn file(file: &Path, source: impl Into<Box<dyn std::error::Error + Send + Sync>>) -> Self {
         Self::File { file: file.to_owned(), source: source.into() }
     }
 
@@ -82,20 +76,8 @@ impl ConnectError {
         Self::Server { server: without_password(server), advice, source: source.into() }
     }
 
-    pub(crate) fn migration(source: MigrateError) -> Self {
-        let advice = match &source {
-            MigrateError::VersionMissing(version) => format!(
-                "a newer release migrated it to {version}: run that release, or restore an earlier backup"
-            ),
-            MigrateError::VersionMismatch(version) => format!(
-                "migration {version} differs from the one applied to this database: run the release that applied it"
-            ),
-            MigrateError::Dirty(version) => {
-                format!("migration {version} did not finish: restore an earlier backup")
-            }
-            other => format!("{other}"),
-        };
-        Self::Migration { advice, source: source.into() }
+    pub(crate) fn migration(source: impl Into<Box<dyn std::error::Error + Send + Sync>>) -> Self {
+        Self::Migration(source.into())
     }
 }
 

@@ -36,7 +36,6 @@ use ep_kernel::ports::{
     PanelStore, PollChanges, PollHistory, PollStore, Profiles, ReputationStore, SessionStore, StoreError,
     UpstreamCache, UserAdmin, UserStore, WebhookStore,
 };
-use ep_polling::poll_id::PollId;
 use ep_polling::time::Timestamp;
 use futures::FutureExt;
 use futures::future::BoxFuture;
@@ -104,11 +103,6 @@ trait AnyDatabase:
     fn delete_cancellations(&self) -> BoxFuture<'_, Result<u64, StoreError>>;
     fn delete_unused_rosters(&self) -> BoxFuture<'_, Result<u64, StoreError>>;
     fn erase_polls(&self, at: Timestamp, limit: u32) -> BoxFuture<'_, Result<Option<u64>, StoreError>>;
-    fn convert_settled(
-        &self,
-        after: Option<PollId>,
-        limit: u32,
-    ) -> BoxFuture<'_, Result<Option<PollId>, StoreError>>;
 }
 
 impl<E: Engine> AnyDatabase for Database<E> {
@@ -134,14 +128,6 @@ impl<E: Engine> AnyDatabase for Database<E> {
 
     fn erase_polls(&self, at: Timestamp, limit: u32) -> BoxFuture<'_, Result<Option<u64>, StoreError>> {
         transactions::erased_batches::erase_polls(self, at, limit).boxed()
-    }
-
-    fn convert_settled(
-        &self,
-        after: Option<PollId>,
-        limit: u32,
-    ) -> BoxFuture<'_, Result<Option<PollId>, StoreError>> {
-        transactions::conversion::convert_settled(self, after, limit).boxed()
     }
 }
 
@@ -339,17 +325,6 @@ impl Store {
     /// Deletes rosters without polls. Returns their number.
     pub async fn delete_unused_rosters(&self) -> Result<u64, StoreError> {
         self.database.delete_unused_rosters().await
-    }
-
-    /// Converts settled polls of the first form to the second, which takes less space: up to `limit`
-    /// in one transaction, in the order of ids, from the one that follows `after`. Returns the last one, or
-    /// `None` if there are no more.
-    pub async fn convert_settled_polls(
-        &self,
-        after: Option<PollId>,
-        limit: u32,
-    ) -> Result<Option<PollId>, StoreError> {
-        self.database.convert_settled(after, limit).await
     }
 
     /// Returns the engine's name: `sqlite` or `postgres`.

@@ -1,27 +1,27 @@
 //! Statements of both engines. Statements that differ have one variant per engine.
 
-/// The condition that this program knows the form of a poll; see [`ep_polling::plan::PollForm`].
+/// The condition that this program knows the form of a poll; see [`ep_polling::plan::FORM`].
 macro_rules! form_is_known {
     () => {
-        "polls.form <= 6"
+        "polls.form = 1"
     };
 }
 
 /// The columns of [`crate::rows::PlanRow`], in [`polls_with_plans!`].
 macro_rules! plan_columns {
     () => {
-        "form, plan, roster, seed, question, options, rules"
+        "form, roster, seed, question, options, rules"
     };
 }
 
-/// Polls with their plans, which polls of the first form contain themselves.
+/// Polls with their plans. Deleted polls have none.
 macro_rules! polls_with_plans {
     () => {
         "polls LEFT JOIN plans ON plans.number = polls.number"
     };
 }
 
-/// The columns of a ballot without its poll, in the order of [`crate::rows::BallotRow`].
+/// The columns of a ballot without its poll.
 macro_rules! ballot_columns {
     () => {
         "seq, position, choice, latency_ms, at_ms, cost, basis, mode, reasoned, reason, detail, answered_by, \
@@ -29,28 +29,13 @@ macro_rules! ballot_columns {
     };
 }
 
-/// [`ballot_columns!`] of a poll of the first form, whose ballots have names in place of numbers.
-macro_rules! old_ballot_columns {
+/// The values of [`ballot_columns!`] as [`crate::rows::BallotRow`] has them. PostgreSQL stores small numbers in small columns.
+macro_rules! ballot_values {
     () => {
-        "seq, position, choice, latency_ms, at_ms, cost, \
-         CAST(CASE basis WHEN 'reported' THEN 0 WHEN 'priced' THEN 1 WHEN 'estimated' THEN 2 ELSE 3 END AS BIGINT), \
-         CAST(CASE ballot_mode WHEN 'forced_tool' THEN 0 WHEN 'offered_tool' THEN 1 WHEN 'json_schema' THEN 2 \
-             WHEN 'text' THEN 3 END AS BIGINT), \
-         reasoned, reason, detail, answered_by, CAST(NULL AS BIGINT), CAST(NULL AS BIGINT), \
-         CAST(NULL AS TEXT), CAST(NULL AS BIGINT)"
-    };
-}
-
-/// The ballots of the poll $1 with sequence numbers above $2, in any form.
-macro_rules! ballots_of_poll {
-    () => {
-        concat!(
-            "(SELECT ",
-            $crate::statements::ballot_columns!(),
-            " FROM votes WHERE poll = (SELECT number FROM polls WHERE id = $1) AND seq > $2 UNION ALL SELECT ",
-            $crate::statements::old_ballot_columns!(),
-            " FROM ballots WHERE poll_id = $1 AND seq > $2) AS cast_ballots"
-        )
+        "CAST(seq AS BIGINT) AS seq, CAST(position AS BIGINT) AS position, CAST(choice AS BIGINT) AS choice, latency_ms, \
+         at_ms, cost, CAST(basis AS BIGINT) AS basis, CAST(mode AS BIGINT) AS mode, CAST(reasoned AS BIGINT) AS reasoned, \
+         reason, detail, answered_by, CAST(prompt_tokens AS BIGINT) AS prompt_tokens, \
+         CAST(completion_tokens AS BIGINT) AS completion_tokens, probabilities, CAST(asked_again AS BIGINT) AS asked_again"
     };
 }
 
@@ -64,7 +49,7 @@ macro_rules! adopt_polls {
             form_is_known!(),
             " ORDER BY lease_until LIMIT $4",
             $lock,
-            ") RETURNING id, form, lease_epoch AS epoch, deadline_at - (SELECT now FROM clock) AS left_ms"
+            ") RETURNING id, lease_epoch AS epoch, deadline_at - (SELECT now FROM clock) AS left_ms"
         )
     };
 }
@@ -190,13 +175,10 @@ macro_rules! wrong_captures {
     ($explanations:expr) => {
         concat!(
             "WITH voted AS (SELECT poll, SUM(cost) AS cost FROM votes GROUP BY poll), \
-             old AS (SELECT poll_id, SUM(cost) AS cost FROM ballots GROUP BY poll_id), \
-             spent AS (SELECT polls.id AS id, \
-                 COALESCE(voted.cost, 0) + COALESCE(old.cost, 0) + COALESCE(unused_cost, 0) + ",
+             spent AS (SELECT polls.id AS id, COALESCE(voted.cost, 0) + COALESCE(unused_cost, 0) + ",
             $explanations,
             " AS cost \
-                 FROM polls LEFT JOIN voted ON voted.poll = polls.number LEFT JOIN old ON old.poll_id = polls.id \
-                 WHERE deleted_at IS NULL) \
+                 FROM polls LEFT JOIN voted ON voted.poll = polls.number WHERE deleted_at IS NULL) \
              SELECT holds.ref AS id FROM holds JOIN spent ON spent.id = holds.ref WHERE holds.status <> 'open' \
                  AND holds.captured <> CASE WHEN spent.cost < holds.amount THEN spent.cost ELSE holds.amount END"
         )
@@ -210,7 +192,7 @@ macro_rules! of_batch {
     };
 }
 
-pub(crate) use {ballot_columns, old_ballot_columns};
+pub(crate) use ballot_columns;
 
 mod account_data;
 mod agent_tasks;
@@ -244,8 +226,8 @@ pub(crate) use webhooks::*;
 
 /// Inserts nothing if a poll already has this request reference.
 pub(crate) const OPEN_POLL: &str = "INSERT INTO polls \
-     (id, owner, created_at, billed, lease_until, lease_worker, request_ref, plan, lease_epoch, deadline_at, form, number) \
-     VALUES ($1, $2, $3, $4, (SELECT now FROM clock) + $5, $6, $7, '{}', $8, (SELECT now FROM clock) + $9, $10, $11) \
+     (id, owner, created_at, billed, lease_until, lease_worker, request_ref, lease_epoch, deadline_at, form, number) \
+     VALUES ($1, $2, $3, $4, (SELECT now FROM clock) + $5, $6, $7, $8, (SELECT now FROM clock) + $9, $10, $11) \
      ON CONFLICT (request_ref) WHERE request_ref IS NOT NULL DO NOTHING";
 /// A poll was interrupted if another process adopted it, or can.
 pub(crate) const POLL_BY_REQUEST: &str = "SELECT id, created_at, CAST(CASE WHEN lease_epoch > 1 \
@@ -261,8 +243,7 @@ pub(crate) const POLL: &str = concat!(
 );
 /// Sequence numbers have no gaps, so the number of ballots is the last one.
 pub(crate) const POLL_PROGRESS: &str = "SELECT closing, unused_cost, explanations, settled, \
-     (SELECT count(*) FROM votes WHERE poll = polls.number) \
-         + (SELECT count(*) FROM ballots WHERE poll_id = polls.id) AS ballots \
+     (SELECT count(*) FROM votes WHERE poll = polls.number) AS ballots \
      FROM polls WHERE id = $1 AND deleted_at IS NULL";
 pub(crate) const START_POLL: &str = "UPDATE polls SET deadline_at = (SELECT now FROM clock) + $3 \
      WHERE id = $1 AND lease_epoch = $2 AND closing IS NULL";
@@ -293,8 +274,11 @@ pub(crate) const DELETE_OLD_CANCELLATIONS: &str =
     "DELETE FROM cancellations WHERE poll_id IN (SELECT id FROM polls WHERE settled = 1 AND id = poll_id)";
 
 /// The ballots of the poll $1 with sequence numbers above $2.
-pub(crate) const BALLOTS: &str =
-    concat!("SELECT ", ballot_columns!(), " FROM ", ballots_of_poll!(), " ORDER BY seq");
+pub(crate) const BALLOTS: &str = concat!(
+    "SELECT ",
+    ballot_values!(),
+    " FROM votes WHERE poll = (SELECT number FROM polls WHERE id = $1) AND votes.seq > $2 ORDER BY votes.seq"
+);
 
 // Money.
 
@@ -579,12 +563,10 @@ pub(crate) const PING: &str = "INSERT INTO replays (scope, fingerprint, lease_un
 
 #[cfg(test)]
 mod tests {
-    use ep_polling::plan::PollForm;
+    use ep_polling::plan::FORM;
 
     #[test]
-    fn every_form_up_to_the_newest_is_known() {
-        assert_eq!(form_is_known!(), format!("polls.form <= {}", PollForm::NEWEST.number()));
-        assert_eq!(PollForm::from_number(PollForm::NEWEST.number()), Some(PollForm::NEWEST));
-        assert_eq!(PollForm::from_number(PollForm::NEWEST.number() + 1), None);
+    fn the_form_of_this_release_is_known() {
+        assert_eq!(form_is_known!(), format!("polls.form = {FORM}"));
     }
 }

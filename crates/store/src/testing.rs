@@ -137,6 +137,19 @@ impl Database {
     pub fn url(&self) -> &str {
         &self.url
     }
+
+    /// Returns the content as a script with a statement for each row.
+    pub fn dump(&self) -> Result<String, String> {
+        let program = binaries().ok_or(NO_SERVER)?.join("pg_dump");
+        let mut dump = Command::new(program);
+        let dumped =
+            dump.args(["--inserts", "--no-owner", "--no-privileges", "--dbname", &self.url]).output();
+        let dumped = dumped.map_err(|error| error.to_string())?;
+        if !dumped.status.success() {
+            return Err(String::from_utf8_lossy(&dumped.stderr).into_owned());
+        }
+        String::from_utf8(dumped.stdout).map_err(|error| error.to_string())
+    }
 }
 
 impl Drop for Database {

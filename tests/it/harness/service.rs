@@ -162,7 +162,7 @@ pub struct Service {
     pub data: TempDir,
     /// Dropped with the service, which then stops gracefully.
     _stop: oneshot::Sender<()>,
-    _database: Option<Database>,
+    database: Option<Database>,
 }
 
 impl Service {
@@ -228,7 +228,7 @@ impl Service {
             upstream,
             data,
             _stop: stop,
-            _database: database,
+            database,
         }
     }
 
@@ -267,6 +267,11 @@ impl Service {
     /// Returns the upstream; panics if there is none.
     pub fn upstream(&self) -> &ScriptedUpstream {
         self.upstream.as_ref().expect("this service has no upstream")
+    }
+
+    /// Returns the PostgreSQL database; panics if there is none.
+    pub fn database(&self) -> &Database {
+        self.database.as_ref().expect("this service uses SQLite")
     }
 
     /// Waits until the account's holds are settled, then returns its spending.

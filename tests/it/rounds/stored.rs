@@ -1,39 +1,48 @@
 //! Direct access to the database, bypassing the service.
 
+use std::time::Duration;
+
 use ep_polling::dispatch::DispatchOrder;
 use ep_polling::order::Seed;
 use ep_polling::roster::Member;
-use sqlx::{AssertSqlSafe, Connection, PgConnection, SqliteConnection};
+use rusqlite::Row;
+use sqlx::postgres::PgRow;
+use sqlx::{AssertSqlSafe, Connection, FromRow, PgConnection};
 
 /// A database by its URL.
 pub struct Stored(pub String);
 
-macro_rules! connected {
-    ($url:expr, $db:ident, $run:expr) => {
-        if let Some(file) = $url.strip_prefix("sqlite://") {
-            let mut $db = SqliteConnection::connect(file).await.unwrap();
-            $run
-        } else {
-            let mut $db = PgConnection::connect(&$url).await.unwrap();
-            $run
-        }
-    };
-}
-
 impl Stored {
+    fn sqlite(&self) -> Option<rusqlite::Connection> {
+        let file = self.0.strip_prefix("sqlite://")?;
+        let db = rusqlite::Connection::open(file).unwrap();
+        db.busy_timeout(Duration::from_secs(5)).unwrap();
+        Some(db)
+    }
+
+    async fn rows<T>(&self, sql: &str) -> Vec<T>
+    where
+        T: for<'r> TryFrom<&'r Row<'r>, Error = rusqlite::Error> + for<'r> FromRow<'r, PgRow> + Send + Unpin,
+    {
+        if let Some(db) = self.sqlite() {
+            let mut rows = db.prepare(sql).unwrap();
+            return rows.query_map([], |row| T::try_from(row)).unwrap().map(Result::unwrap).collect();
+        }
+        let mut db = PgConnection::connect(&self.0).await.unwrap();
+        sqlx::query_as(AssertSqlSafe(sql.to_owned())).fetch_all(&mut db).await.unwrap()
+    }
+
     /// Returns rows of two texts.
-    pub async fn pairs(&self, sql: &'static str) -> Vec<(String, String)> {
-        connected!(self.0, db, sqlx::query_as(sql).fetch_all(&mut db).await.unwrap())
+    pub async fn pairs(&self, sql: &str) -> Vec<(String, String)> {
+        self.rows(sql).await
     }
 
     /// Returns the poll and the model of every ballot; of votes alone, if these are asked for.
     pub async fn ballots(&self, only_votes: bool) -> Vec<(String, String)> {
         let all = "SELECT polls.id, seed, CAST(position AS BIGINT), members FROM votes \
              JOIN plans ON plans.number = poll JOIN polls ON polls.number = poll JOIN rosters ON rosters.id = roster";
-        let sql =
-            AssertSqlSafe(format!("{all}{}", if only_votes { " WHERE choice IS NOT NULL" } else { "" }));
-        let rows: Vec<(String, Vec<u8>, i64, String)> =
-            connected!(self.0, db, sqlx::query_as(sql).fetch_all(&mut db).await.unwrap());
+        let condition = if only_votes { " WHERE choice IS NOT NULL" } else { "" };
+        let rows: Vec<(String, Vec<u8>, i64, String)> = self.rows(&format!("{all}{condition}")).await;
         let model = |seed: Vec<u8>, position: i64, members: &str| {
             let members: Vec<Member> = serde_json::from_str(members).unwrap();
             let order = DispatchOrder::draw(members.into(), Seed::new(seed.try_into().unwrap()));
@@ -45,21 +54,24 @@ impl Stored {
     }
 
     /// Returns a number.
-    pub async fn number(&self, sql: &'static str) -> i64 {
-        connected!(self.0, db, sqlx::query_scalar(sql).fetch_one(&mut db).await.unwrap())
+    pub async fn number(&self, sql: &str) -> i64 {
+        self.rows::<(i64,)>(sql).await[0].0
     }
 
     /// Runs a statement.
-    pub async fn execute(&self, sql: &'static str) {
-        connected!(self.0, db, assert!(sqlx::query(sql).execute(&mut db).await.is_ok()));
+    pub async fn execute(&self, sql: &str) {
+        if let Some(db) = self.sqlite() {
+            db.execute_batch(sql).unwrap();
+            return;
+        }
+        let mut db = PgConnection::connect(&self.0).await.unwrap();
+        sqlx::query(AssertSqlSafe(sql.to_owned())).execute(&mut db).await.unwrap();
     }
 
     /// Makes all retries due and releases the claims of delivery attempts.
     pub async fn let_deliveries_be_due(&self) {
         for table in ["notifications", "batch_notifications", "a2a_pushes"] {
-            let sql = format!("UPDATE {table} SET next_at = 0 WHERE state = 'waiting'");
-            let sql = AssertSqlSafe(sql);
-            connected!(self.0, db, assert!(sqlx::query(sql).execute(&mut db).await.is_ok()));
+            self.execute(&format!("UPDATE {table} SET next_at = 0 WHERE state = 'waiting'")).await;
         }
     }
 }

@@ -165,8 +165,7 @@ pub struct Closing {
     pub total_ms: u64,
     /// The time of the close.
     pub closed_at: Timestamp,
-    /// The version of the reader of its votes, [`ep_polling::ballot::READER`]; 1 for polls closed before this was stored.
-    #[serde(default = "ep_polling::ballot::first_reader")]
+    /// The version of the reader of its votes, [`ep_polling::ballot::READER`].
     pub reader: u32,
     /// Number of models called with responses too late to count; 0 for polls closed before this was stored.
     #[serde(default, skip_serializing_if = "is_default")]

@@ -1,8 +1,9 @@
 //! Sample polls of the benches.
 
 use ep_kernel::ports::Closing;
-use ep_polling::ballot::{Ballot, Tokens};
+use ep_polling::ballot::{Ballot, READER, Tokens};
 use ep_polling::money::{MicroUsd, Spend, SpendBasis};
+use ep_polling::order::Seed;
 use ep_polling::plan::Plan;
 use ep_polling::time::Timestamp;
 use serde_json::json;
@@ -17,20 +18,24 @@ pub fn plan(members: u32) -> Plan {
             "output_tokens": 400,
         })
     };
-    serde_json::from_value(json!({
-        "question": "Which of these is the better way to indent source code, all things considered?",
-        "options": ["Tabs", "Spaces", "Neither"],
+    let members = (0..members).map(|number| serde_json::from_value(member(number)).unwrap());
+    let rules = json!({
         "preset": "generalist",
         "threshold": 0.95,
-        "budget": 1.0,
         "pace": "balanced",
-        "private": false,
         "simulated": true,
-        "roster": (0..members).map(member).collect::<Vec<_>>(),
-        "seed": vec![7; 32],
         "deadline_ms": 120_000,
-        "notices": [],
-    }))
+        "draws": Seed::ALGORITHM,
+    });
+    let question = "Which of these is the better way to indent source code, all things considered?";
+    let options = ["Tabs", "Spaces", "Neither"].map(str::to_owned);
+    Plan::stored(
+        serde_json::from_value(rules).unwrap(),
+        question.to_owned(),
+        options.to_vec(),
+        members.collect(),
+        Seed::new([7; 32]),
+    )
     .unwrap()
 }
 
@@ -59,6 +64,7 @@ pub fn closing() -> Closing {
         "upstream_us": 4_000_001,
         "total_ms": 4_400,
         "closed_at": now(),
+        "reader": READER,
         "unused_calls_cost": 0,
     }))
     .unwrap()

@@ -116,11 +116,22 @@ async fn within<T>(
 /// Returns `true` if the database has been migrated.
 pub(crate) async fn is_in_use(server: &PgConnectOptions, timeout: Duration) -> Result<bool, ConnectError> {
     let mut db = connect(server, timeout).await?;
-    let found = sqlx::query_scalar("SELECT to_regclass('_sqlx_migrations') IS NOT NULL").fetch_one(&mut db);
+    let found = has_migrations(&mut db);
     let found = tokio::time::timeout(timeout, found).await.unwrap_or(Err(sqlx::Error::PoolTimedOut));
     let found = found.map_err(|error| ConnectError::server(server, error))?;
     let _ = sqlx::Connection::close(db).await;
     Ok(found)
+}
+
+async fn has_migrations(db: &mut PgConnection) -> sqlx::Result<bool> {
+    sqlx::query_scalar("SELECT to_regclass('_sqlx_migrations') IS NOT NULL").fetch_one(db).await
+}
+
+async fn applied(db: &mut PgConnection) -> sqlx::Result<Vec<(i64, Vec<u8>)>> {
+    if !has_migrations(db).await? {
+        return Ok(Vec::new());
+    }
+    sqlx::query_as(migrations::APPLIED).fetch_all(db).await
 }
 
 async fn connect(server: &PgConnectOptions, timeout: Duration) -> Result<PgConnection, ConnectError> {
@@ -132,7 +143,10 @@ async fn connect(server: &PgConnectOptions, timeout: Duration) -> Result<PgConne
 /// Migrates on a connection without time limits, one replica at a time (under an advisory lock).
 async fn migrate(server: &PgConnectOptions, timeout: Duration) -> Result<(), ConnectError> {
     let mut db = connect(server, timeout).await?;
-    migrations::postgres().run(&mut db).await.map_err(ConnectError::migration)?;
+    let all = migrations::postgres();
+    let applied = applied(&mut db).await.map_err(|error| ConnectError::server(server, error))?;
+    migrations::check(&all, &applied).map_err(ConnectError::migration)?;
+    all.run(&mut db).await.map_err(ConnectError::migration)?;
     let _ = sqlx::Connection::close(db).await;
     Ok(())
 }

@@ -136,18 +136,12 @@ impl TryFrom<BallotRow> for Ballot {
     }
 }
 
-row! {
-    /// The derived columns of a ballot of the first form, which a plan must confirm before they are dropped.
-    DerivedRow { position: i64, model: String, option_order: String }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
-    fn numbers_of_names_are_those_of_the_first_form() {
-        // See `crate::statements::BALLOTS`.
+    fn numbers_of_names_never_change() {
         let names = ["reported", "priced", "estimated", "unknown"];
         assert_eq!(names.map(from_name::<SpendBasis>), BASES.map(Some));
         let names = ["forced_tool", "offered_tool", "json_schema", "text"];

@@ -10,7 +10,7 @@ use ep_polling::explanation::Explanation;
 use ep_polling::model_counts::ModelCounts;
 use ep_polling::money::MicroUsd;
 use ep_polling::order::Seed;
-use ep_polling::plan::{Plan, PollForm};
+use ep_polling::plan::{FORM, Plan};
 use ep_polling::roster::Member;
 use ep_polling::tally::Tally;
 use ep_polling::time::Timestamp;
@@ -36,21 +36,15 @@ row! {
 }
 
 row! {
-    /// The plan of a poll: `plan` in the first form, the other columns in the second.
+    /// The plan of a poll; only its form if it is deleted.
     PlanRow {
         form: i64,
-        plan: String,
         roster: Option<i64>,
         seed: Option<Vec<u8>>,
         question: Option<String>,
         options: Option<String>,
         rules: Option<String>,
     }
-}
-
-row! {
-    /// The plan of a poll of the first form.
-    OldPlanRow { plan: String }
 }
 
 row! {
@@ -64,8 +58,8 @@ row! {
 }
 
 row! {
-    /// The number of an updated poll; none in the first form.
-    UpdatedRow { number: Option<i64> }
+    /// The number of an updated poll.
+    UpdatedRow { number: i64 }
 }
 
 row! {
@@ -103,7 +97,7 @@ row! {
 
 row! {
     /// A newly adopted poll and its remaining time.
-    AdoptedRow { id: String, form: i64, epoch: i64, left_ms: Option<i64> }
+    AdoptedRow { id: String, epoch: i64, left_ms: Option<i64> }
 }
 
 row! {
@@ -140,24 +134,16 @@ impl PollRow {
 }
 
 impl PlanRow {
-    /// Decodes the plan. `members` are those of the stored roster; the first form has none.
+    /// Decodes the plan. `members` are those of the stored roster.
     pub(crate) fn decode(self, members: Arc<[Member]>) -> Result<Plan, StoreError> {
-        match form(self.form)? {
-            PollForm::First => serde_json::from_str(&self.plan).map_err(failed),
-            PollForm::Slim
-            | PollForm::Complete
-            | PollForm::Score
-            | PollForm::TieRule
-            | PollForm::PassMark => {
-                let missing = || unreadable("a plan");
-                let seed = self.seed.and_then(|seed| seed.try_into().ok()).map(Seed::new);
-                let rules = serde_json::from_str(&self.rules.ok_or_else(missing)?).map_err(failed)?;
-                let options = serde_json::from_str(&self.options.ok_or_else(missing)?).map_err(failed)?;
-                let question = self.question.ok_or_else(missing)?;
-                Plan::stored(rules, question, options, members, seed.ok_or_else(missing)?)
-                    .ok_or(StoreError::UnknownForm)
-            }
-        }
+        is_known(self.form)?;
+        let missing = || unreadable("a plan");
+        let seed = self.seed.and_then(|seed| seed.try_into().ok()).map(Seed::new);
+        let rules = serde_json::from_str(&self.rules.ok_or_else(missing)?).map_err(failed)?;
+        let options = serde_json::from_str(&self.options.ok_or_else(missing)?).map_err(failed)?;
+        let question = self.question.ok_or_else(missing)?;
+        Plan::stored(rules, question, options, members, seed.ok_or_else(missing)?)
+            .ok_or(StoreError::UnknownForm)
     }
 }
 
@@ -173,9 +159,9 @@ impl TryFrom<ProgressRow> for PollProgress {
     }
 }
 
-/// Returns the form with this number.
-pub(crate) fn form(number: i64) -> Result<PollForm, StoreError> {
-    PollForm::from_number(number).ok_or(StoreError::UnknownForm)
+/// Fails for a form that only other releases know.
+fn is_known(form: i64) -> Result<(), StoreError> {
+    if form == FORM { Ok(()) } else { Err(StoreError::UnknownForm) }
 }
 
 /// Decodes the closing of a poll from its columns.
@@ -203,7 +189,7 @@ pub(crate) fn explanations_json(closing: &Closing) -> Result<Option<String>, Sto
 /// Converts the rows of a listed poll, one for each choice.
 pub(crate) fn past_poll(rows: &[PastPollRow]) -> Result<PastPoll, StoreError> {
     let [first, ..] = rows else { return Err(failed(UnexpectedData::MissingRow)) };
-    form(first.form)?;
+    is_known(first.form)?;
     let options: Vec<String> = serde_json::from_str(&first.options).map_err(failed)?;
     let votes = rows.iter().flat_map(|row| {
         let option = row.choice.and_then(|choice| usize::try_from(choice).ok());

@@ -25,8 +25,6 @@ row! {
         counted_revision: Option<i64>,
         correct: Option<i64>,
         incorrect: Option<i64>,
-        calibrated_correct: Option<i64>,
-        calibrated_incorrect: Option<i64>,
         now_correct: i64,
         now_incorrect: i64,
         ..plan: PlanRow,
@@ -106,10 +104,8 @@ pub(crate) struct CountedPoll {
     pub(crate) plan: Plan,
     /// `None` for a poll that is counted and has no judgements.
     pub(crate) state: Option<CountedState>,
-    /// The judgements included in the sums of models.
+    /// The judgements included in the sums.
     pub(crate) counted: Judgements,
-    /// The judgements included in the sums of calibration: others, if an earlier release has counted the poll.
-    pub(crate) calibrated: Judgements,
     /// The current judgements.
     pub(crate) judged: Judgements,
     closing: Closing,
@@ -124,11 +120,7 @@ impl CountedPoll {
 
     /// Returns what the sums contain of a counted poll.
     pub(crate) fn counted_sums(&self, ballots: &[Ballot]) -> Sums {
-        let sums = self.sums(ballots, self.counted);
-        if self.counted == self.calibrated {
-            return sums;
-        }
-        Sums { calibration: self.sums(ballots, self.calibrated).calibration, ..sums }
+        self.sums(ballots, self.counted)
     }
 
     /// Returns the statistics of the poll with these judgements.
@@ -160,7 +152,6 @@ impl EndedPollRow {
             plan: self.plan.decode(members)?,
             state: state.map(|(revision, counted_revision)| CountedState { revision, counted_revision }),
             counted: judgements(self.correct, self.incorrect)?,
-            calibrated: judgements(self.calibrated_correct, self.calibrated_incorrect)?,
             judged: judgements(Some(self.now_correct), Some(self.now_incorrect))?,
             closing: serde_json::from_str(&self.closing).map_err(failed)?,
             unused_cost: MicroUsd::new(self.unused_cost.unwrap_or_default()),

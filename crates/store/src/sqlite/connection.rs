@@ -12,6 +12,8 @@ use ep_polling::ballot::Ballot;
 use futures::FutureExt;
 use rusqlite::{CachedStatement, Error, ErrorCode, OpenFlags, ffi};
 
+use super::migration;
+use crate::connect_error::ConnectError;
 use crate::engine::{Connection, Record, TransactionBody};
 use crate::error::{ConstraintKind, constraint_error, failed};
 use crate::rows::NewBallotRow;
@@ -45,8 +47,7 @@ impl SqliteConnection {
         db.busy_timeout(busy_timeout)?;
         db.set_prepared_statement_cache_capacity(STATEMENTS);
         db.pragma_update(None, "foreign_keys", true)?;
-        // Requests need little temporary storage, and the machine may have no writable folder for it.
-        db.pragma_update(None, "temp_store", "MEMORY")?;
+        use_memory(&db)?;
         if let Access::Write = access {
             // The maximum size of the write-ahead log after a checkpoint, in bytes.
             db.pragma_update(None, "journal_size_limit", 64 << 20)?;
@@ -56,6 +57,12 @@ impl SqliteConnection {
             db.pragma_update(None, "secure_delete", true)?;
         }
         Ok(Self(db))
+    }
+
+    /// Migrates the file.
+    pub(super) fn migrate(&self, file: &Path, busy_timeout: Duration) -> Result<(), ConnectError> {
+        migration::migrate(&self.0, file, busy_timeout)?;
+        use_memory(&self.0).map_err(|error| ConnectError::file(file, error))
     }
 
     /// Sets the time to wait for a locked database.
@@ -150,6 +157,11 @@ pub(super) fn sqlite_error(error: Error) -> StoreError {
 }
 
 // One connection writes, so no row changes between two statements of a transaction.
+/// Requests need little temporary storage, and the machine may have no writable folder for it.
+fn use_memory(db: &rusqlite::Connection) -> Result<(), Error> {
+    db.pragma_update(None, "temp_store", "MEMORY")
+}
+
 impl Connection for SqliteConnection {
     const AVAILABLE: &'static str = sql::AVAILABLE;
     const ADOPT_POLLS: &'static str = sql::ADOPT_POLLS;

@@ -11,7 +11,7 @@ const FULL: &str = "PRAGMA integrity_check(100)";
 /// Rows with unreadable JSON. SQLite has no checksums: a damaged page of a long value is only found by
 /// reading the value.
 const UNREADABLE: &str = "SELECT 'poll ' || id || ' is unreadable' FROM polls \
-         WHERE NOT json_valid(plan) OR (closing IS NOT NULL AND NOT json_valid(closing)) \
+         WHERE closing IS NOT NULL AND NOT json_valid(closing) \
      UNION ALL SELECT 'plan ' || number || ' is unreadable' FROM plans \
          WHERE NOT json_valid(options) OR NOT json_valid(rules) \
      UNION ALL SELECT 'roster ' || id || ' is unreadable' FROM rosters WHERE NOT json_valid(members) \

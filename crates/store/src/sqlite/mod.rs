@@ -4,28 +4,27 @@ mod backup;
 mod connection;
 mod file;
 mod integrity;
+mod migration;
 mod readers;
 mod writer;
 
 use std::path::Path;
 use std::sync::{Arc, Mutex};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use ep_kernel::ports::{DatabaseSize, Epoch, FreePages, IntegrityCheck, StoreError};
 use ep_polling::ballot::Ballot;
 use ep_polling::poll_id::PollId;
 use futures::FutureExt;
-use sqlx::sqlite::{SqliteConnectOptions, SqliteJournalMode};
-use sqlx::{ConnectOptions, Connection as _};
 use tempfile::TempDir;
 
+use crate::StoreOptions;
 use crate::connect_error::ConnectError;
 use crate::engine::{Connection, Durability, Engine, Record, SNAPSHOT_TIMEOUT, TransactionBody};
 use crate::error::failed;
 use crate::rows::NumberRow;
 use crate::statements as sql;
 use crate::value::{Value, owned, values};
-use crate::{StoreOptions, migrations};
 pub(crate) use backup::back_up;
 use connection::{Access, SqliteConnection, sqlite_error};
 use file::OpenFile;
@@ -34,12 +33,6 @@ use writer::Writer;
 
 /// The time to wait for another process that writes to the same file, such as an operator's command.
 const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
-
-/// The pause between two attempts to open a file to which another connection writes.
-const BUSY_PAUSE: Duration = Duration::from_millis(20);
-
-/// The result code `SQLITE_BUSY`.
-const BUSY: &str = "5";
 
 const TOUCH_KEY: &str = "UPDATE api_keys SET last_used_at = $2 \
      WHERE id = $1 AND (last_used_at IS NULL OR last_used_at < $2)";
@@ -74,38 +67,20 @@ impl Sqlite {
         options: &StoreOptions,
     ) -> Result<Self, ConnectError> {
         let busy_timeout = BUSY_TIMEOUT.min(options.timeout);
-        file::restrict_access(file).map_err(|error| ConnectError::file(file, error.into()))?;
-        // A migration can need as much temporary storage as the database, so its temporary files are beside the database.
-        let folder = file.parent().unwrap_or(Path::new("")).display().to_string().replace('\'', "''");
-        let migration_options = SqliteConnectOptions::new()
-            .filename(file)
-            .pragma("temp_store_directory", format!("'{folder}'"))
-            .busy_timeout(busy_timeout)
-            .foreign_keys(true)
-            .create_if_missing(true)
-            .journal_mode(SqliteJournalMode::Wal);
-        let connected = connect_when_free(&migration_options, busy_timeout).await;
-        let mut migrating = connected.map_err(|error| ConnectError::file(file, error))?;
-        migrate(&mut migrating).await?;
+        file::restrict_access(file).map_err(|error| ConnectError::file(file, error))?;
         let path = file.to_owned();
-        let opened = blocking(move || {
-            let db = SqliteConnection::open(&path, Access::Write, busy_timeout)?;
-            // A connection opens the file and its log at the first read.
-            db.number("SELECT count(*) FROM clock")?;
-            Ok(db)
+        let opening = blocking(move || {
+            let db = SqliteConnection::open(&path, Access::Write, busy_timeout)
+                .map_err(|error| ConnectError::file(&path, error))?;
+            db.migrate(&path, busy_timeout)?;
+            Ok::<_, ConnectError>(db)
         });
-        let unopened = |error: Box<dyn std::error::Error + Send + Sync>| {
-            ConnectError::file(file, sqlx::Error::Io(std::io::Error::other(error)))
-        };
-        let db = opened.await.map_err(|error| unopened(error.into()))?;
-        let db = db.map_err(|error: rusqlite::Error| unopened(error.into()))?;
-        // The log is deleted when the last connection is closed, so this one is closed after the other was opened.
-        migrating.close().await.map_err(|error| ConnectError::file(file, error))?;
-        let opened = OpenFile::new(file).map_err(|error| ConnectError::file(file, error.into()))?;
+        let db = opening.await.map_err(|error| ConnectError::file(file, error))??;
+        let opened = OpenFile::new(file).map_err(|error| ConnectError::file(file, error))?;
         let opened = Arc::new(opened);
         let writer = Writer::start(db, Arc::clone(&opened), options.timeout, temporary.is_none());
         Ok(Self {
-            writer: writer.map_err(|error| ConnectError::file(file, error.into()))?,
+            writer: writer.map_err(|error| ConnectError::file(file, error))?,
             readers: Readers::new(
                 file.to_owned(),
                 busy_timeout,
@@ -132,39 +107,8 @@ pub(crate) fn is_in_use(file: Option<&Path>) -> Result<bool, ConnectError> {
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(false),
         // Opening the file then fails with a message.
         Err(error) if error.kind() == std::io::ErrorKind::NotADirectory => Ok(false),
-        Err(error) => Err(ConnectError::file(file, error.into())),
+        Err(error) => Err(ConnectError::file(file, error)),
     }
-}
-
-/// Connects, and tries again while another connection writes to the file.
-///
-/// SQLite does not wait when a change to write-ahead logging meets a writer, because each would wait for the other.
-async fn connect_when_free(
-    options: &SqliteConnectOptions,
-    limit: Duration,
-) -> sqlx::Result<sqlx::SqliteConnection> {
-    let deadline = Instant::now() + limit;
-    loop {
-        match options.connect().await {
-            Err(sqlx::Error::Database(error))
-                if error.code().as_deref() == Some(BUSY) && Instant::now() < deadline =>
-            {
-                tokio::time::sleep(BUSY_PAUSE).await;
-            }
-            connected => return connected,
-        }
-    }
-}
-
-/// Migrates under one write lock, so that only one of two processes that start together migrates.
-async fn migrate(db: &mut sqlx::SqliteConnection) -> Result<(), ConnectError> {
-    let migrated = async {
-        let mut transaction = db.begin_with("BEGIN IMMEDIATE").await?;
-        migrations::sqlite().run(&mut *transaction).await?;
-        transaction.commit().await?;
-        Ok(())
-    };
-    migrated.await.map_err(ConnectError::migration)
 }
 
 impl Engine for Sqlite {

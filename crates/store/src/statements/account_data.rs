@@ -4,7 +4,7 @@
 
 pub(crate) const POLL_TO_DELETE: &str = "SELECT settled FROM polls WHERE id = $1 AND deleted_at IS NULL";
 pub(crate) const LOCK_POLL: &str = "UPDATE polls SET settled = settled WHERE id = $1 AND deleted_at IS NULL";
-pub(crate) const BLANK_POLL: &str = "UPDATE polls SET plan = '{}', number = NULL, explanations = NULL, deleted_at = $2 WHERE id = $1 AND settled = 1 AND deleted_at IS NULL";
+pub(crate) const BLANK_POLL: &str = "UPDATE polls SET number = NULL, explanations = NULL, deleted_at = $2 WHERE id = $1 AND settled = 1 AND deleted_at IS NULL";
 /// Deletes a poll only if it has no owner, because the ledger refers to all others.
 pub(crate) const DELETE_UNOWNED_POLL: &str = "DELETE FROM polls WHERE id = $1 AND owner IS NULL";
 pub(crate) const DELETE_FEEDBACK_ON: &str = "DELETE FROM feedback WHERE poll_id = $1";

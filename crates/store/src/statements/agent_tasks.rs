@@ -62,8 +62,7 @@ pub(crate) const END_TASK_OF_BATCH: &str =
     "UPDATE a2a_tasks SET state = $2, status_at = $3 WHERE batch_id = $1 AND state = 'working'";
 /// A poll without votes has failed.
 pub(crate) const END_TASK: &str = "UPDATE a2a_tasks SET status_at = $2, state = CASE WHEN $3 = 1 THEN 'canceled' \
-     WHEN EXISTS (SELECT 1 FROM votes WHERE poll = (SELECT number FROM polls WHERE id = $1) AND choice IS NOT NULL) \
-         OR EXISTS (SELECT 1 FROM ballots WHERE poll_id = $1 AND choice IS NOT NULL) THEN 'completed' \
+     WHEN EXISTS (SELECT 1 FROM votes WHERE poll = (SELECT number FROM polls WHERE id = $1) AND choice IS NOT NULL) THEN 'completed' \
      ELSE 'failed' END WHERE poll_id = $1";
 /// The tasks of an account without work, except the newest $2.
 pub(crate) const DELETE_SURPLUS_TASKS: &str = "DELETE FROM a2a_tasks WHERE owner = $1 AND poll_id IS NULL AND batch_id IS NULL \

@@ -3,8 +3,7 @@
 /// A page of an account's polls with their votes counted: a row for each choice of each poll. The page is
 /// selected from the index before other columns are read. Options are extracted once per poll.
 macro_rules! polls_of_user {
-    ($options:literal, $question:literal, $private:literal, $explanations:expr, $owner:expr, $only:expr,
-        $offset:literal) => {
+    ($private:literal, $explanations:expr, $owner:expr, $only:expr, $offset:literal) => {
         concat!(
             "WITH page AS MATERIALIZED (SELECT id, number FROM polls WHERE ",
             $owner,
@@ -13,11 +12,7 @@ macro_rules! polls_of_user {
             " ORDER BY created_at DESC, id DESC LIMIT $2 ",
             $offset,
             "), \
-             listed AS MATERIALIZED (SELECT id, form, created_at, closing, COALESCE(plans.question, ",
-            $question,
-            ") AS question, COALESCE(plans.options, ",
-            $options,
-            ") AS options, ",
+             listed AS MATERIALIZED (SELECT id, form, created_at, closing, question, options, ",
             $private,
             " AS private, ",
             $explanations,
@@ -27,11 +22,10 @@ macro_rules! polls_of_user {
             polls_with_plans!(),
             " WHERE id IN (SELECT id FROM page)), \
              counts AS (SELECT poll_id, choice, count(*) AS answers, CAST(SUM(cost) AS BIGINT) AS cost FROM \
-                 (SELECT id AS poll_id, choice, cost FROM page JOIN votes ON poll = page.number \
-                 UNION ALL SELECT poll_id, choice, cost FROM ballots WHERE poll_id IN (SELECT id FROM page)) AS cast_ballots \
+                 (SELECT id AS poll_id, choice, cost FROM page JOIN votes ON poll = page.number) AS cast_ballots \
                  GROUP BY poll_id, choice) \
              SELECT listed.id AS id, form, created_at, closing, other_cost, question, options, private, captured, \
-                 choice, COALESCE(answers, 0) AS answers, COALESCE(counts.cost, 0) AS cost \
+                 CAST(choice AS BIGINT) AS choice, COALESCE(answers, 0) AS answers, COALESCE(counts.cost, 0) AS cost \
              FROM listed LEFT JOIN counts ON counts.poll_id = listed.id \
              ORDER BY created_at DESC, listed.id DESC"
         )
@@ -42,9 +36,7 @@ macro_rules! polls_of_user {
 macro_rules! sqlite_polls {
     ($owner:expr, $only:expr, $offset:literal) => {
         polls_of_user!(
-            "plan -> 'options'",
-            "plan ->> 'question'",
-            "COALESCE(COALESCE(plans.rules, plan) ->> 'private', 0)",
+            "COALESCE(plans.rules ->> 'private', 0)",
             sqlite_explanations_cost!(),
             $owner,
             $only,
@@ -57,9 +49,7 @@ macro_rules! sqlite_polls {
 macro_rules! postgres_polls {
     ($owner:expr, $only:expr, $offset:literal) => {
         polls_of_user!(
-            "CAST(CAST(plan AS json) -> 'options' AS text)",
-            "CAST(plan AS json) ->> 'question'",
-            "CAST(COALESCE(CAST(COALESCE(plans.rules, plan) AS json) ->> 'private', 'false') = 'true' AS int)::bigint",
+            "CAST(COALESCE(CAST(plans.rules AS json) ->> 'private', 'false') = 'true' AS int)::bigint",
             postgres_explanations_cost!(),
             $owner,
             $only,
@@ -89,7 +79,7 @@ macro_rules! sqlite_words {
         with_words!(
             "json_each($4) AS word",
             "json_each(word.value) AS form",
-            "instr(lower(COALESCE((SELECT question FROM plans WHERE plans.number = polls.number), plan ->> 'question')), form.value)"
+            "instr(lower((SELECT question FROM plans WHERE plans.number = polls.number)), form.value)"
         )
     };
 }
@@ -99,8 +89,7 @@ macro_rules! postgres_words {
         with_words!(
             "json_array_elements($4::json) AS word (value)",
             "json_array_elements_text(word.value) AS form (value)",
-            "strpos(lower(COALESCE((SELECT question FROM plans WHERE plans.number = polls.number), \
-                 CAST(plan AS json) ->> 'question') COLLATE \"C\"), form.value)"
+            "strpos(lower((SELECT question FROM plans WHERE plans.number = polls.number) COLLATE \"C\"), form.value)"
         )
     };
 }
@@ -115,7 +104,6 @@ macro_rules! spending_by_day {
                  CASE WHEN substr(request_ref, 1, 6) = 'batch_' THEN 1 ELSE 0 END AS is_row, COALESCE( \
                  (SELECT captured FROM holds WHERE ref = polls.id AND status <> 'open'), \
                  (SELECT CAST(COALESCE(SUM(cost), 0) AS BIGINT) FROM votes WHERE poll = polls.number) \
-                     + (SELECT CAST(COALESCE(SUM(cost), 0) AS BIGINT) FROM ballots WHERE poll_id = polls.id) \
                      + COALESCE(unused_cost, 0) + ",
             $explanations,
             ") AS cost \

@@ -81,7 +81,6 @@ lists! {
     SETTLED_DEPOSITS: "created_at, ref";
     OPEN_DEPOSITS: "ref";
     COUNTED_POLLS: "id";
-    OLD_POLLS: "poll_id";
     WAITING_REVERSALS: "id";
     FALLBACK_LEVELS: "upstream";
 }

@@ -1,4 +1,4 @@
-//! Statements on plans and rosters, and on polls of the first form, which are converted to the second.
+//! Statements on plans and rosters.
 
 /// `$lock` keeps other transactions from deleting the roster.
 macro_rules! roster_by_hash {
@@ -18,7 +18,7 @@ pub(crate) const ADD_PLAN: &str = "INSERT INTO plans (roster, seed, question, op
      VALUES ($1, $2, $3, $4, $5) RETURNING number";
 /// The number of a poll that is running in this epoch.
 pub(crate) const RUNNING_POLL: &str =
-    "SELECT number FROM polls WHERE id = $1 AND lease_epoch = $2 AND closing IS NULL AND number IS NOT NULL";
+    "SELECT number FROM polls WHERE id = $1 AND lease_epoch = $2 AND closing IS NULL";
 pub(crate) const ADD_BALLOT: &str = concat!(
     "INSERT INTO votes (poll, ",
     super::ballot_columns!(),
@@ -27,23 +27,3 @@ pub(crate) const ADD_BALLOT: &str = concat!(
 pub(crate) const DELETE_PLAN: &str = "DELETE FROM plans WHERE number = $1";
 pub(crate) const DELETE_PLAN_OF: &str =
     "DELETE FROM plans WHERE number = (SELECT number FROM polls WHERE id = $1)";
-
-// Conversion of polls of the first form.
-
-/// Polls with ballots of the first form, after a given one.
-pub(crate) const OLD_POLLS: &str =
-    "SELECT DISTINCT poll_id AS id FROM ballots WHERE poll_id > $1 ORDER BY poll_id LIMIT $2";
-/// Reads and locks the plan of a poll of the first form that is settled, or leased in this epoch.
-pub(crate) const LOCK_OLD_PLAN: &str = "UPDATE polls SET form = form \
-     WHERE id = $1 AND form = 1 AND deleted_at IS NULL AND (settled = 1 OR lease_epoch = $2) RETURNING plan";
-pub(crate) const DERIVED_COLUMNS: &str =
-    "SELECT position, model, option_order FROM ballots WHERE poll_id = $1";
-pub(crate) const MOVE_BALLOTS: &str = concat!(
-    "INSERT INTO votes (poll, ",
-    super::ballot_columns!(),
-    ") SELECT $2, ",
-    super::old_ballot_columns!(),
-    " FROM ballots WHERE poll_id = $1"
-);
-pub(crate) const DELETE_OLD_BALLOTS: &str = "DELETE FROM ballots WHERE poll_id = $1";
-pub(crate) const SET_PLAN: &str = "UPDATE polls SET form = $3, number = $2, plan = '{}' WHERE id = $1";

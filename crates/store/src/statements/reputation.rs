@@ -47,7 +47,6 @@ macro_rules! ended_polls {
     ($polls:literal) => {
         concat!(
             "SELECT polls.id AS id, closing, unused_cost, revision, counted_revision, correct, incorrect, \
-             calibrated_correct, calibrated_incorrect, \
              (SELECT count(*) FROM feedback WHERE poll_id = polls.id AND outcome_correct = 1) AS now_correct, \
              (SELECT count(*) FROM feedback WHERE poll_id = polls.id AND outcome_correct = 0) AS now_incorrect, ",
             plan_columns!(),
@@ -61,7 +60,7 @@ macro_rules! ended_polls {
 /// True for a poll with judgements or ballots that the sums lack. Equal to the condition of an index.
 macro_rules! is_due {
     () => {
-        "(revision <> counted_revision OR correct <> calibrated_correct OR incorrect <> calibrated_incorrect)"
+        "(revision <> counted_revision)"
     };
 }
 
@@ -96,11 +95,8 @@ pub(crate) const OLD_ANONYMOUS_POLLS: &str = concat!(
 /// Locks the sums until the transaction ends, so that changes to them are serialised.
 pub(crate) const LOCK_SUMS: &str = "UPDATE reputation_service SET polls = polls WHERE stored = 1";
 /// Changes nothing if the poll was counted or judged since it was read.
-pub(crate) const POLL_COUNTED: &str = "UPDATE reputation_polls SET counted_revision = $2, correct = $4, incorrect = $5, \
-     calibrated_correct = $4, calibrated_incorrect = $5 WHERE poll_id = $1 AND revision = $2 AND counted_revision = $3";
-/// Before the state of a poll is deleted, which a trigger refuses for a calibrated poll.
-pub(crate) const UNCALIBRATE_AS_READ: &str = "UPDATE reputation_polls SET calibrated_correct = 0, \
-     calibrated_incorrect = 0 WHERE poll_id = $1 AND revision = $2 AND counted_revision = $3";
+pub(crate) const POLL_COUNTED: &str = "UPDATE reputation_polls SET counted_revision = $2, correct = $4, incorrect = $5 \
+     WHERE poll_id = $1 AND revision = $2 AND counted_revision = $3";
 /// Deletes the counted state of a poll, unless the poll was counted or judged since it was read.
 pub(crate) const FORGET_AS_READ: &str =
     "DELETE FROM reputation_polls WHERE poll_id = $1 AND revision = $2 AND counted_revision = $3";

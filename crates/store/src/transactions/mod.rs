@@ -19,7 +19,6 @@ mod agent_tasks;
 mod batches;
 mod checkouts;
 mod chunks;
-pub(crate) mod conversion;
 mod deposits;
 pub(crate) mod erased_batches;
 mod evaluations;

@@ -52,8 +52,7 @@ impl RosterCache {
         Ok(hash)
     }
 
-    /// Returns the members of the roster of this plan, in a transaction; none for a plan that contains its
-    /// roster.
+    /// Returns the members of the roster of this plan, in a transaction; none for a deleted plan.
     pub(super) async fn members<C: Connection>(
         &self,
         db: &mut C,
@@ -79,7 +78,7 @@ impl RosterCache {
 }
 
 impl<E: Engine> Database<E> {
-    /// Returns the members of the roster of this plan; none for a plan that contains its roster.
+    /// Returns the members of the roster of this plan; none for a deleted plan.
     pub(super) async fn members(&self, plan: &PlanRow) -> Result<Arc<[Member]>, StoreError> {
         match self.1.known(plan) {
             Ok(members) => Ok(members),

@@ -12,7 +12,7 @@ use ep_kernel::ports::{
 use ep_kernel::webhook_url::WebhookUrl;
 use ep_polling::ballot::Ballot;
 use ep_polling::money::{MicroUsd, Settlement};
-use ep_polling::plan::PollForm;
+use ep_polling::plan::FORM;
 use ep_polling::poll_id::PollId;
 use ep_polling::roster::Member;
 use ep_polling::time::Timestamp;
@@ -143,24 +143,7 @@ impl<E: Engine> PollStore for Database<E> {
         let values = values![&*lease.worker, lease.lasts, ago, limit, Lease::longest(lease.lasts)];
         let adopted: Vec<AdoptedRow> =
             self.0.fetch_changed(Durability::ProcessCrash, E::Connection::ADOPT_POLLS, values).await?;
-        let mut polls = Vec::with_capacity(adopted.len());
-        for row in adopted {
-            let form = row.form;
-            let poll = AdoptedPoll::try_from(row)?;
-            if form == PollForm::First.number() {
-                // The lease is not renewed, so the poll is adopted again later. Other polls continue.
-                match self.convert_adopted(&poll.id, poll.epoch).await {
-                    Ok(true) => {}
-                    Ok(false) => continue,
-                    Err(error) => {
-                        tracing::error!(poll = %poll.id, %error, "failed to convert a poll of an earlier release");
-                        continue;
-                    }
-                }
-            }
-            polls.push(poll);
-        }
-        Ok(polls)
+        adopted.into_iter().map(TryInto::try_into).collect()
     }
 
     async fn renew(&self, held: &[(PollId, Epoch)], lasts: Duration) -> Result<Vec<PollId>, StoreError> {
@@ -219,7 +202,6 @@ async fn open<C: Connection>(
     let (request_ref, billed) = (request_ref.as_deref(), hold.is_some());
     let (worker, lasts) = (&*lease.worker, lease.lasts);
     let number = plans::add(db, plan, members, hash).await?;
-    let form = plan.form().number();
     let row = values![
         id,
         *owner,
@@ -230,7 +212,7 @@ async fn open<C: Connection>(
         request_ref,
         Epoch::FIRST,
         *time,
-        form,
+        FORM,
         number
     ];
     if db.execute(sql::OPEN_POLL, row).await? == 0 {
@@ -277,7 +259,7 @@ async fn add_last<C: Connection>(
     if last.is_empty() {
         return Ok(());
     }
-    db.insert_ballots(number.ok_or(StoreError::UnknownForm)?, last).await
+    db.insert_ballots(number, last).await
 }
 
 async fn close<C: Connection>(

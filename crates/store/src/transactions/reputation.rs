@@ -139,11 +139,7 @@ async fn delete_state<C: Connection>(
     poll: &CountedPoll,
     state: CountedState,
 ) -> Result<u64, StoreError> {
-    let as_read = values![&poll.id, state.revision, state.counted_revision];
-    if poll.calibrated != Judgements::default() {
-        db.execute(sql::UNCALIBRATE_AS_READ, as_read).await?;
-    }
-    db.execute(sql::FORGET_AS_READ, as_read).await
+    db.execute(sql::FORGET_AS_READ, values![&poll.id, state.revision, state.counted_revision]).await
 }
 
 /// Locks a poll and deletes its counted state. Fails if the poll was counted, judged or deleted since it was read.
@@ -167,9 +163,7 @@ pub(crate) async fn delete_anonymous<E: Engine>(
     before: Timestamp,
     limit: u32,
 ) -> Result<u64, StoreError> {
-    let mut polls = database.ended(sql::OLD_ANONYMOUS_POLLS, values![before, limit]).await?;
-    // A conversion locks polls in this order, too.
-    polls.sort_by(|(one, _), (other, _)| one.id.cmp(&other.id));
+    let polls = database.ended(sql::OLD_ANONYMOUS_POLLS, values![before, limit]).await?;
     if polls.is_empty() {
         return Ok(0);
     }
@@ -292,9 +286,9 @@ pub(super) async fn delete_contents<E: Engine>(
     unless_conflicting(deleting.await, true)
 }
 
-/// Deletes the ballots and the plan of a locked poll, in any form.
+/// Deletes the ballots and the plan of a locked poll.
 async fn delete_ballots<C: Connection>(db: &mut C, id: &PollId) -> Result<(), StoreError> {
-    for statement in [sql::DELETE_OLD_BALLOTS, sql::DELETE_VOTES, sql::DELETE_PLAN_OF] {
+    for statement in [sql::DELETE_VOTES, sql::DELETE_PLAN_OF] {
         db.execute(statement, values![id]).await?;
     }
     Ok(())

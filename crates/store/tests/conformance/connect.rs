@@ -3,10 +3,8 @@
 use std::time::Duration;
 
 use ep_store::{ConnectError, DatabaseUrl, StoreOptions, testing};
-use sqlx::ConnectOptions;
-use sqlx::sqlite::SqliteConnectOptions;
 
-use crate::test_database::{SETTLED_WITHIN, TestDatabase, connect, tamper};
+use crate::test_database::{SETTLED_WITHIN, TestDatabase, connect, number, open_sqlite, tamper};
 
 async fn connect_error(url: &str) -> String {
     let url: DatabaseUrl = url.parse().unwrap();
@@ -51,6 +49,37 @@ async fn a_database_of_a_newer_release_is_rejected() {
     }
 }
 
+/// The first migration has another checksum in a database that a build before the first release made.
+#[tokio::test]
+async fn a_database_of_an_unreleased_build_is_rejected_and_stays_as_it_is() {
+    for db in [TestDatabase::sqlite().await, TestDatabase::postgres().await] {
+        db.store.close().await;
+        let other = if db.url.starts_with("sqlite:") { "x'00'" } else { r"'\x00'" };
+        let changed = format!("UPDATE _sqlx_migrations SET checksum = {other} WHERE version = 1");
+        tamper(&db.url, changed).await.unwrap();
+        let file = db.url.strip_prefix("sqlite://").map(|file| (file, std::fs::read(file).unwrap()));
+        let message = connect_error(&db.url).await;
+        assert!(
+            message.contains("before the first release") && message.contains("another database"),
+            "{message}"
+        );
+        if let Some((file, before)) = file {
+            assert!(std::fs::read(file).unwrap() == before);
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_second_start_migrates_nothing() {
+    for db in [TestDatabase::sqlite().await, TestDatabase::postgres().await] {
+        db.store.close().await;
+        let migrations = "SELECT count(*) FROM _sqlx_migrations";
+        assert_eq!(number(&db.url, migrations).await, 1);
+        connect(&db.url).await.close().await;
+        assert_eq!(number(&db.url, migrations).await, 1);
+    }
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn several_processes_may_start_at_once() {
     let folder = tempfile::tempdir().unwrap();
@@ -69,13 +98,12 @@ async fn several_processes_may_start_at_once() {
 async fn a_file_that_another_process_creates_is_awaited() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("ep.db");
-    let create = SqliteConnectOptions::new().filename(&file).create_if_missing(true);
-    let mut creator = create.connect().await.unwrap();
-    sqlx::raw_sql("BEGIN IMMEDIATE").execute(&mut creator).await.unwrap();
+    let creator = open_sqlite(file.to_str().unwrap());
+    creator.execute_batch("BEGIN IMMEDIATE").unwrap();
     let url = format!("sqlite://{}", file.display());
     let create_later = async {
         tokio::time::sleep(Duration::from_millis(100)).await;
-        sqlx::raw_sql("COMMIT").execute(&mut creator).await.unwrap();
+        creator.execute_batch("COMMIT").unwrap();
     };
     let (store, ()) = tokio::join!(connect(&url), create_later);
     store.close().await;

@@ -268,7 +268,7 @@ async fn commits_with_lost_responses_strand_no_poll(db: TestDatabase) {
     let opened: Vec<PollId> = join_all(opening).await.into_iter().map(Result::unwrap).collect();
     assert_eq!(number(&db.url, "SELECT COUNT(*) FROM polls").await, opened.len() as i64);
     all_settled(&db).await;
-    let ballots = number(&db.url, "SELECT COUNT(*) FROM ballots").await;
+    let ballots = number(&db.url, "SELECT COUNT(*) FROM votes").await;
     let [posted, held, used] = db.money(user).await;
     assert_eq!((posted + used, held), (1_000_000, 0));
     // The cost of the counted responses, plus the estimate for calls with lost responses.

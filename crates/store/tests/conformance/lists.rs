@@ -1,9 +1,9 @@
 //! The plans of all lists.
 
 use ep_store::testing;
-use sqlx::{AssertSqlSafe, Connection, PgConnection, SqliteConnection};
+use sqlx::{AssertSqlSafe, Connection, PgConnection};
 
-use crate::test_database::TestDatabase;
+use crate::test_database::{TestDatabase, open_sqlite};
 
 on_both_engines!(every_list_is_read_from_its_position);
 
@@ -11,7 +11,7 @@ async fn every_list_is_read_from_its_position(db: TestDatabase) {
     let mut wrong = Vec::new();
     for list in testing::lists() {
         let (sql, plan) = if let Some(file) = db.url.strip_prefix("sqlite://") {
-            (list.sqlite, sqlite_plan(file, list.sqlite).await)
+            (list.sqlite, sqlite_plan(file, list.sqlite))
         } else {
             (list.postgres, postgres_plan(&db.url, list.postgres).await)
         };
@@ -36,11 +36,11 @@ async fn every_list_is_read_from_its_position(db: TestDatabase) {
     assert!(wrong.is_empty(), "{}", wrong.join("\n\n"));
 }
 
-async fn sqlite_plan(file: &str, sql: &str) -> Vec<String> {
-    let mut db = SqliteConnection::connect(file).await.unwrap();
-    let explain = AssertSqlSafe(format!("EXPLAIN QUERY PLAN {sql}"));
-    let steps: Vec<(i64, i64, i64, String)> = sqlx::query_as(explain).fetch_all(&mut db).await.unwrap();
-    steps.into_iter().map(|(_, _, _, step)| step).collect()
+fn sqlite_plan(file: &str, sql: &str) -> Vec<String> {
+    let db = open_sqlite(file);
+    let mut steps = db.prepare(&format!("EXPLAIN QUERY PLAN {sql}")).unwrap();
+    // Unbound values are NULL.
+    steps.raw_query().mapped(|row| row.get("detail")).map(Result::unwrap).collect()
 }
 
 /// Returns the plan for any values. Without sequential scans and bitmaps, the planner takes an index, even for an empty table.

@@ -12,7 +12,7 @@ use ep_kernel::ports::{
     IdempotencyStore, KeyStore, Lease, Ledger, NewPoll, NewSignUp, NewUser, Opened, PollStore, SessionStore,
     StarterCreditLimits, UpstreamCache, UserStore,
 };
-use ep_polling::ballot::{Ballot, BallotMode, Casting, NoVote, Reason, Tokens};
+use ep_polling::ballot::{Ballot, BallotMode, Casting, NoVote, READER, Reason, Tokens};
 use ep_polling::budget::Budget;
 use ep_polling::choices::ChoiceKind;
 use ep_polling::money::{Hold, MicroUsd, Price, Spend, SpendBasis};
@@ -26,7 +26,7 @@ use ep_polling::threshold::Threshold;
 use ep_polling::time::Timestamp;
 use ep_store::{DatabaseUrl, Store, StoreOptions, testing};
 use serde_json::json;
-use sqlx::{AssertSqlSafe, Connection, PgConnection, SqliteConnection};
+use sqlx::{AssertSqlSafe, Connection, PgConnection};
 
 /// Runs each test on SQLite and on PostgreSQL.
 macro_rules! on_both_engines {
@@ -200,21 +200,22 @@ pub async fn connect(url: &str) -> Store {
 pub const SETTLED_WITHIN: Duration = Duration::from_mins(1);
 
 /// Runs a statement directly, bypassing the store.
-pub async fn tamper(url: &str, sql: impl Into<String>) -> Result<u64, sqlx::Error> {
-    let sql = AssertSqlSafe(sql.into());
+pub async fn tamper(
+    url: &str,
+    sql: impl Into<String>,
+) -> Result<u64, Box<dyn std::error::Error + Send + Sync>> {
+    let sql = sql.into();
     if let Some(file) = url.strip_prefix("sqlite://") {
-        let mut db = SqliteConnection::connect(file).await?;
-        return Ok(sqlx::query(sql).execute(&mut db).await?.rows_affected());
+        return Ok(open_sqlite(file).execute(&sql, [])? as u64);
     }
     let mut db = PgConnection::connect(url).await?;
-    Ok(sqlx::query(sql).execute(&mut db).await?.rows_affected())
+    Ok(sqlx::query(AssertSqlSafe(sql)).execute(&mut db).await?.rows_affected())
 }
 
 /// Reads a number directly, bypassing the store.
 pub async fn number(url: &str, sql: &'static str) -> i64 {
     if let Some(file) = url.strip_prefix("sqlite://") {
-        let mut db = SqliteConnection::connect(file).await.unwrap();
-        return sqlx::query_scalar(sql).fetch_one(&mut db).await.unwrap();
+        return open_sqlite(file).query_row(sql, [], |row| row.get(0)).unwrap();
     }
     let mut db = PgConnection::connect(url).await.unwrap();
     sqlx::query_scalar(sql).fetch_one(&mut db).await.unwrap()
@@ -223,11 +224,20 @@ pub async fn number(url: &str, sql: &'static str) -> i64 {
 /// Reads texts directly, bypassing the store.
 pub async fn texts(url: &str, sql: &'static str) -> Vec<String> {
     if let Some(file) = url.strip_prefix("sqlite://") {
-        let mut db = SqliteConnection::connect(file).await.unwrap();
-        return sqlx::query_scalar(sql).fetch_all(&mut db).await.unwrap();
+        let db = open_sqlite(file);
+        let mut rows = db.prepare(sql).unwrap();
+        return rows.query_map([], |row| row.get(0)).unwrap().map(Result::unwrap).collect();
     }
     let mut db = PgConnection::connect(url).await.unwrap();
     sqlx::query_scalar(sql).fetch_all(&mut db).await.unwrap()
+}
+
+/// Opens a file directly, bypassing the store.
+pub fn open_sqlite(file: &str) -> rusqlite::Connection {
+    let db = rusqlite::Connection::open(file).unwrap();
+    db.pragma_update(None, "foreign_keys", true).unwrap();
+    db.busy_timeout(Duration::from_secs(5)).unwrap();
+    db
 }
 
 /// Returns bytes that are unique among all test processes.
@@ -354,6 +364,7 @@ pub fn closing(unused: Option<i64>) -> Closing {
         "upstream_us": 4_000_001,
         "total_ms": 4_400,
         "closed_at": at(5_000),
+        "reader": READER,
         "unused_calls_cost": unused,
     }))
     .unwrap()

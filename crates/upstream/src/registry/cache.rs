@@ -216,7 +216,7 @@ impl ModelListCache {
         };
         let (_, listing) = self.listed(stored.body).await.ok()?;
         let models = listing.models;
-        // An earlier release may have stored an empty list.
+        // It may have no model that chats.
         if models.is_empty() {
             return None;
         }

@@ -1,2 +1,0 @@
--- Above which amount, in micro-USD, an account wants to be asked before a poll may spend it.
-ALTER TABLE accounts ADD COLUMN confirm_above BIGINT CHECK (confirm_above > 0);

@@ -1,2 +1,0 @@
--- The form of the stored plan and of its rules. A process runs, shows and counts only the forms that it knows.
-ALTER TABLE polls ADD COLUMN form BIGINT NOT NULL DEFAULT 1;

@@ -1,3 +1,0 @@
--- The sizes of the results and of the errors of an ended batch, in bytes; null until they are measured.
-ALTER TABLE batches ADD COLUMN output_bytes BIGINT;
-ALTER TABLE batches ADD COLUMN error_bytes BIGINT;

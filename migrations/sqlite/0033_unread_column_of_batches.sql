@@ -1,2 +1,0 @@
--- Nothing reads this column.
-ALTER TABLE batches DROP COLUMN billed;
