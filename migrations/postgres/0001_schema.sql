@@ -168,11 +168,11 @@ FROM (SELECT card_reversals.*, (
           WHERE reversal = ref AND failed_at >= reported_at
       ) AS failed FROM card_reversals) AS reported;
 
--- USDC deposits, stored before they are carried out. `ref` is chain, asset, payer and nonce; `user_id` is the account of the
--- caller or, once credited, of the payer; `payment` is the JSON for the facilitator; the transfer is in no block before
--- `since`. A deposit is `unknown` if its authorization expired and nobody can say whether it was paid, `confirming` until its
--- block is final, and `vanished` if a credited transfer has left the chain. Reconciliation looks at it at `look_at`, after
--- `looks` vain attempts.
+-- USDC deposits, stored before they are carried out. `ref` is chain, asset, payer and nonce. `user_id` is the account of the
+-- caller or, once credited, of the payer. `payment` is the JSON for the facilitator. The transfer is in no block before
+-- `since`. A deposit is `unknown` if its authorization expired and nobody can say whether it was paid. It is `confirming` until
+-- its block is final, and `vanished` if a credited transfer has left the chain. Reconciliation looks at it at `look_at`, after
+-- `looks` attempts without a result.
 CREATE TABLE deposits (
     ref          TEXT   NOT NULL PRIMARY KEY,
     id           TEXT   NOT NULL UNIQUE,
@@ -347,8 +347,8 @@ CREATE INDEX notifications_old ON notifications (created_at) WHERE state <> 'wai
 
 -- # Files and batches.
 
--- Files of lines. `bytes` and `lines` are missing while a file is received. `received` is the number of bytes stored so far,
--- `quota` the limit of the account's files when the file began, and `stored_at` the time of the newest line. `sha256` is the
+-- Files of lines. `bytes` and `lines` are missing while a file is received. `received` is the number of bytes stored so far.
+-- `quota` is the limit of the account's files when the file began. `stored_at` is the time of the newest line. `sha256` is the
 -- digest of the content of a request with a reference.
 CREATE TABLE files (
     id          TEXT   NOT NULL PRIMARY KEY,
@@ -370,8 +370,8 @@ CREATE INDEX files_expiry ON files (expires_at);
 CREATE UNIQUE INDEX files_requests ON files (request_ref);
 CREATE INDEX files_sizes ON files (user_id, bytes, received);
 
--- Files in chunks of whole lines: of up to 64 KiB, or of one longer line. A row for each line takes several times the size of
--- the file.
+-- Files in chunks of whole lines: of up to 64 KiB, or of one longer line. A row for each line takes more than the size of the
+-- file.
 CREATE TABLE file_chunks (
     file    TEXT   NOT NULL REFERENCES files (id),
     first   BIGINT NOT NULL CHECK (first > 0),
@@ -663,8 +663,8 @@ CREATE TABLE upstream_registries (
     body       TEXT   NOT NULL
 );
 
--- What is learnt of a model: the fallback level of its requests, the optional parameters that it does not support, and what its
--- requests need beside, both as sets of bits. It is forgotten a day after `saved_at`.
+-- Facts learnt of a model. `rung` is the fallback level of its requests. `parameters` are the optional ones that it does not
+-- support, and `needs` are the additions to its requests, both as sets of bits. They are forgotten a day after `saved_at`.
 CREATE TABLE upstream_rungs (
     upstream   TEXT   NOT NULL,
     model      TEXT   NOT NULL,

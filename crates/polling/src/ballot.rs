@@ -12,7 +12,7 @@ use crate::money::Spend;
 use crate::probabilities::Probabilities;
 
 /// The version of the reader, which finds the vote that a response declares: 1 before decision record 12, 2 since.
-/// A new version comes with a migration that counts all polls so far as read by an earlier one.
+/// Each poll stores its version, and sums count polls by it.
 pub const READER: u32 = 2;
 
 /// Returns the version of the first reader, for votes that were stored without one.

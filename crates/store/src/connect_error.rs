@@ -40,7 +40,7 @@ pub enum ConnectError {
         /// The cause.
         source: Box<dyn std::error::Error + Send + Sync>,
     },
-    /// Failed to migrate the database. The cause has the remedy.
+    /// Failed to migrate the database. The cause has the remedy, if this release cannot use the database.
     #[error("failed to migrate the database: {0}")]
     Migration(Box<dyn std::error::Error + Send + Sync>),
 }

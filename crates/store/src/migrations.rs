@@ -34,15 +34,15 @@ pub(crate) fn postgres() -> Migrator {
 
 fn migrator(sql: impl Fn(&MigrationFile) -> &'static str) -> Migrator {
     let migration = |step: &MigrationFile| {
-        let sql = sql(step);
-        let no_transaction = sql.starts_with("-- no-transaction");
-        let name = step.name.into();
-        Migration::new(step.version, name, MigrationType::Simple, sql.into_sql_str(), no_transaction)
+        Migration::new(step.version, step.name.into(), MigrationType::Simple, sql(step).into_sql_str(), false)
     };
     Migrator::with_migrations(MIGRATIONS.iter().map(migration).collect())
 }
 
-/// The applied migrations with their checksums.
+/// The versions of applied migrations, and their checksums.
+pub(crate) type Applied = Vec<(i64, Vec<u8>)>;
+
+/// Selects [`Applied`].
 pub(crate) const APPLIED: &str = "SELECT version, checksum FROM _sqlx_migrations ORDER BY version";
 
 /// The reason why this release cannot use a database.
@@ -59,6 +59,12 @@ pub(crate) enum Unfit {
     /// The migration with this version is another one.
     #[error("migration {0} differs from the one applied to this database: run the release that applied it")]
     Changed(i64),
+    /// The file has tables, but no record of migrations.
+    #[error("another program made its tables: name another database")]
+    Foreign,
+    /// Another process did not stop writing in time.
+    #[error("another process writes to it: try again")]
+    Busy,
 }
 
 /// Compares the applied migrations with those of this release, before anything is written.
@@ -78,6 +84,25 @@ pub(crate) fn check(all: &Migrator, applied: &[(i64, Vec<u8>)]) -> Result<(), Un
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_database_of_another_release_is_refused_with_the_reason() {
+        let migration = |version, sql: &'static str| {
+            Migration::new(version, "step".into(), MigrationType::Simple, sql.into_sql_str(), false)
+        };
+        let all = Migrator::with_migrations(vec![migration(1, "SELECT 1"), migration(2, "SELECT 2")]);
+        let applied = |steps: &[Migration]| -> Applied {
+            steps.iter().map(|step| (step.version, step.checksum.to_vec())).collect()
+        };
+        let (first, second) = (migration(1, "SELECT 1"), migration(2, "SELECT 2"));
+        assert_eq!(check(&all, &[]), Ok(()));
+        assert_eq!(check(&all, &applied(std::slice::from_ref(&first))), Ok(()));
+        assert_eq!(check(&all, &applied(&[first.clone(), second.clone()])), Ok(()));
+        let newer = applied(&[first.clone(), second, migration(3, "SELECT 3")]);
+        assert_eq!(check(&all, &newer), Err(Unfit::Newer(3)));
+        assert_eq!(check(&all, &applied(&[first, migration(2, "SELECT 3")])), Err(Unfit::Changed(2)));
+        assert_eq!(check(&all, &applied(&[migration(1, "SELECT 3")])), Err(Unfit::Unreleased));
+    }
 
     #[test]
     fn every_migration_file_is_listed() {

@@ -2,7 +2,7 @@
 -- PostgreSQL database dump
 --
 
-\restrict HAE7vBqVMXEiqa8gzuro8BE9cxr30WOcnXewlyKdwmICy1q1EAfw53KX9Ju4jev
+\restrict 8ezbHhrMmDhu7COevjb4azUM2MyDu4Cm5udgygYZEKiONnuOd6etB71N7OUKQrV
 
 -- Dumped from database version 15.18 (Debian 15.18-0+deb12u1)
 -- Dumped by pg_dump version 15.18 (Debian 15.18-0+deb12u1)
@@ -894,7 +894,7 @@ CREATE TABLE public.webhooks (
 -- Data for Name: _sqlx_migrations; Type: TABLE DATA; Schema: public; Owner: -
 --
 
-INSERT INTO public._sqlx_migrations VALUES (1, 'schema', '2026-11-30 04:43:02.618969+00', true, '\xb18d29866303523020913841c0a314cc786524b8422bd01de6b631534d53faa378d12ef19261f1eec60b1a1a822acc06', 136419334);
+INSERT INTO public._sqlx_migrations VALUES (1, 'schema', '2026-11-30 05:17:09.158715+00', true, '\x5951c978275effccde409d7b259eb4a894d10a6f7d662b75c335b4366cd589c5bbd2d62cce671f8b413e2fea9eb359b4', 144137146);
 
 
 --
@@ -913,7 +913,7 @@ INSERT INTO public._sqlx_migrations VALUES (1, 'schema', '2026-11-30 04:43:02.61
 -- Data for Name: accounts; Type: TABLE DATA; Schema: public; Owner: -
 --
 
-INSERT INTO public.accounts VALUES ('3ed2b061-1e97-4a9c-be87-c83e7ed97c2d', 999460, 0, 0, NULL, NULL, NULL);
+INSERT INTO public.accounts VALUES ('3ed2b061-1e97-4a9c-be87-c83e7ed97c2d', 998677, 0, 0, NULL, NULL, NULL);
 
 
 --
@@ -921,16 +921,16 @@ INSERT INTO public.accounts VALUES ('3ed2b061-1e97-4a9c-be87-c83e7ed97c2d', 9994
 --
 
 INSERT INTO public.api_keys VALUES ('adf21c03-41a4-4fca-b200-c2668f4b0412', '3ed2b061-1e97-4a9c-be87-c83e7ed97c2d', '9a99714bc9d48fcb7e87709a03778c038b65a6af0f9b383505f7d9cd9b2d48fd', 'ep_k_BipRJ', 'test', 1795262400000, NULL, NULL, NULL, 'all', NULL, NULL);
-INSERT INTO public.api_keys VALUES ('6e44ef0e-2e89-435a-aa20-a6973a99b232', '3ed2b061-1e97-4a9c-be87-c83e7ed97c2d', '591a0f34781405baace75f5bc44ee28cca28f9222080fb0fa5b1ef8ba172e295', 'ep_k_fk2y0', 'test', 1795262400000, NULL, NULL, NULL, 'all', NULL, NULL);
+INSERT INTO public.api_keys VALUES ('41d5e9cb-a290-42b5-8485-8e886a01ca64', '3ed2b061-1e97-4a9c-be87-c83e7ed97c2d', 'a77fb901e6a5df367aab41005de0e30eb2477fce5f487473fad9c09e79d68d90', 'ep_k_qN5L1', 'test', 1795262400000, NULL, NULL, NULL, 'all', NULL, NULL);
 
 
 --
 -- Data for Name: batch_answers; Type: TABLE DATA; Schema: public; Owner: -
 --
 
-INSERT INTO public.batch_answers VALUES ('batch_15ff0089f561499897e006b35660ffac', 2, 'fail', 801600, 0, NULL, NULL);
-INSERT INTO public.batch_answers VALUES ('batch_15ff0089f561499897e006b35660ffac', 1, 'fail', 801600, 0, NULL, NULL);
-INSERT INTO public.batch_answers VALUES ('batch_15ff0089f561499897e006b35660ffac', 3, 'fail', 801600, 0, NULL, NULL);
+INSERT INTO public.batch_answers VALUES ('batch_041e8f57b5eb444cb2b58b7c5633a0eb', 1, 'fail', 801600, 0, NULL, NULL);
+INSERT INTO public.batch_answers VALUES ('batch_041e8f57b5eb444cb2b58b7c5633a0eb', 2, 'fail', 1002000, 0, NULL, NULL);
+INSERT INTO public.batch_answers VALUES ('batch_041e8f57b5eb444cb2b58b7c5633a0eb', 3, 'fail', 801600, 0, NULL, NULL);
 
 
 --
@@ -943,16 +943,16 @@ INSERT INTO public.batch_answers VALUES ('batch_15ff0089f561499897e006b35660ffac
 -- Data for Name: batch_rows; Type: TABLE DATA; Schema: public; Owner: -
 --
 
-INSERT INTO public.batch_rows VALUES ('batch_15ff0089f561499897e006b35660ffac', 2, '532deabf88729cb43995ab5a9cd49bf9', 1796013812990, 0, '{"id":"batch_req_15ff0089f561499897e006b35660ffac_2","custom_id":"row-1","response":{"status_code":200,"request_id":"6ebb67e2-4255-4cf2-b611-f229dcf4c5de","body":{"id":"chatcmpl-EP-20261121-HBZGQSZ37M","object":"chat.completion","created":1795262400,"model":"poll","choices":[{"index":0,"message":{"role":"assistant","content":"{\"grade\":\"fail\"}","refusal":null},"logprobs":null,"finish_reason":"stop"}],"usage":{"prompt_tokens":600,"completion_tokens":60,"total_tokens":660},"poll":{"poll_id":"EP-20261121-HBZGQSZ37M","field":"grade","outcome":"decided","votes":5,"panel":5,"shares":[{"value":"pass","votes":1,"share":0.25},{"value":"fail","votes":4,"share":0.75}],"confidence":1.0,"contested":false,"termination_reason":"roster_exhausted","cost_usd":0.000135,"simulated":false,"result_url":"https://polls.example/api/results/EP-20261121-HBZGQSZ37M","notices":["preset fast_and_cheap asks for 50 models; the registry has 5 that fit"]}}},"error":null}', NULL, 600, 60);
-INSERT INTO public.batch_rows VALUES ('batch_15ff0089f561499897e006b35660ffac', 1, '532deabf88729cb43995ab5a9cd49bf9', 1796013812990, 0, '{"id":"batch_req_15ff0089f561499897e006b35660ffac_1","custom_id":"row-0","response":{"status_code":200,"request_id":"2876d444-42c9-4cce-87ed-2846d3d4b5ec","body":{"id":"chatcmpl-EP-20261121-9C69SBR867","object":"chat.completion","created":1795262400,"model":"poll","choices":[{"index":0,"message":{"role":"assistant","content":"{\"grade\":\"fail\"}","refusal":null},"logprobs":null,"finish_reason":"stop"}],"usage":{"prompt_tokens":600,"completion_tokens":60,"total_tokens":660},"poll":{"poll_id":"EP-20261121-9C69SBR867","field":"grade","outcome":"decided","votes":5,"panel":5,"shares":[{"value":"pass","votes":1,"share":0.25},{"value":"fail","votes":4,"share":0.75}],"confidence":1.0,"contested":false,"termination_reason":"roster_exhausted","cost_usd":0.000135,"simulated":false,"result_url":"https://polls.example/api/results/EP-20261121-9C69SBR867","notices":["preset fast_and_cheap asks for 50 models; the registry has 5 that fit"]}}},"error":null}', NULL, 600, 60);
-INSERT INTO public.batch_rows VALUES ('batch_15ff0089f561499897e006b35660ffac', 3, '532deabf88729cb43995ab5a9cd49bf9', 1796013812990, 0, '{"id":"batch_req_15ff0089f561499897e006b35660ffac_3","custom_id":"row-2","response":{"status_code":200,"request_id":"898c0d95-8e37-4722-ae19-1a9015771d60","body":{"id":"chatcmpl-EP-20261121-C7N3R22Y43","object":"chat.completion","created":1795262400,"model":"poll","choices":[{"index":0,"message":{"role":"assistant","content":"{\"grade\":\"fail\"}","refusal":null},"logprobs":null,"finish_reason":"stop"}],"usage":{"prompt_tokens":600,"completion_tokens":60,"total_tokens":660},"poll":{"poll_id":"EP-20261121-C7N3R22Y43","field":"grade","outcome":"decided","votes":5,"panel":5,"shares":[{"value":"pass","votes":1,"share":0.25},{"value":"fail","votes":4,"share":0.75}],"confidence":1.0,"contested":false,"termination_reason":"roster_exhausted","cost_usd":0.000135,"simulated":false,"result_url":"https://polls.example/api/results/EP-20261121-C7N3R22Y43","notices":["preset fast_and_cheap asks for 50 models; the registry has 5 that fit"]}}},"error":null}', NULL, 600, 60);
+INSERT INTO public.batch_rows VALUES ('batch_041e8f57b5eb444cb2b58b7c5633a0eb', 1, '532deabf88729cb43995ab5a9cd49bf9', 1796015859700, 0, '{"id":"batch_req_041e8f57b5eb444cb2b58b7c5633a0eb_1","custom_id":"row-0","response":{"status_code":200,"request_id":"75b9822e-6e0d-4de6-b1b2-2d5da84a81a6","body":{"id":"chatcmpl-EP-20261121-PK8V98Y345","object":"chat.completion","created":1795262400,"model":"poll","choices":[{"index":0,"message":{"role":"assistant","content":"{\"grade\":\"fail\"}","refusal":null},"logprobs":null,"finish_reason":"stop"}],"usage":{"prompt_tokens":600,"completion_tokens":60,"total_tokens":660},"poll":{"poll_id":"EP-20261121-PK8V98Y345","field":"grade","outcome":"decided","votes":5,"panel":5,"shares":[{"value":"pass","votes":1,"share":0.25},{"value":"fail","votes":4,"share":0.75}],"confidence":1.0,"contested":false,"termination_reason":"roster_exhausted","cost_usd":0.000135,"simulated":false,"result_url":"https://polls.example/api/results/EP-20261121-PK8V98Y345","notices":["preset fast_and_cheap asks for 50 models; the registry has 5 that fit"]}}},"error":null}', NULL, 600, 60);
+INSERT INTO public.batch_rows VALUES ('batch_041e8f57b5eb444cb2b58b7c5633a0eb', 2, '532deabf88729cb43995ab5a9cd49bf9', 1796015859700, 0, '{"id":"batch_req_041e8f57b5eb444cb2b58b7c5633a0eb_2","custom_id":"row-1","response":{"status_code":200,"request_id":"640ea3bf-75c4-4c88-b848-21c6ded873de","body":{"id":"chatcmpl-EP-20261121-6FWSCS5NKS","object":"chat.completion","created":1795262400,"model":"poll","choices":[{"index":0,"message":{"role":"assistant","content":"{\"grade\":\"fail\"}","refusal":null},"logprobs":null,"finish_reason":"stop"}],"usage":{"prompt_tokens":360,"completion_tokens":36,"total_tokens":396},"poll":{"poll_id":"EP-20261121-6FWSCS5NKS","field":"grade","outcome":"decided","votes":3,"panel":5,"shares":[{"value":"pass","votes":0,"share":0.125},{"value":"fail","votes":3,"share":0.875}],"confidence":1.0,"contested":false,"termination_reason":"mathematical_lock","cost_usd":0.000081,"simulated":false,"result_url":"https://polls.example/api/results/EP-20261121-6FWSCS5NKS","notices":["preset fast_and_cheap asks for 50 models; the registry has 5 that fit"]}}},"error":null}', NULL, 360, 36);
+INSERT INTO public.batch_rows VALUES ('batch_041e8f57b5eb444cb2b58b7c5633a0eb', 3, '532deabf88729cb43995ab5a9cd49bf9', 1796015859700, 0, '{"id":"batch_req_041e8f57b5eb444cb2b58b7c5633a0eb_3","custom_id":"row-2","response":{"status_code":200,"request_id":"b3aa6330-920a-414d-9849-7bb96416d4c7","body":{"id":"chatcmpl-EP-20261121-NMNJYF9CTY","object":"chat.completion","created":1795262400,"model":"poll","choices":[{"index":0,"message":{"role":"assistant","content":"{\"grade\":\"fail\"}","refusal":null},"logprobs":null,"finish_reason":"stop"}],"usage":{"prompt_tokens":600,"completion_tokens":60,"total_tokens":660},"poll":{"poll_id":"EP-20261121-NMNJYF9CTY","field":"grade","outcome":"decided","votes":5,"panel":5,"shares":[{"value":"pass","votes":1,"share":0.25},{"value":"fail","votes":4,"share":0.75}],"confidence":1.0,"contested":false,"termination_reason":"roster_exhausted","cost_usd":0.000135,"simulated":false,"result_url":"https://polls.example/api/results/EP-20261121-NMNJYF9CTY","notices":["preset fast_and_cheap asks for 50 models; the registry has 5 that fit"]}}},"error":null}', NULL, 600, 60);
 
 
 --
 -- Data for Name: batches; Type: TABLE DATA; Schema: public; Owner: -
 --
 
-INSERT INTO public.batches VALUES ('batch_15ff0089f561499897e006b35660ffac', '3ed2b061-1e97-4a9c-be87-c83e7ed97c2d', 'file-d99a858826ab4f78b3c2df888d5897c2', '{"endpoint":"/v1/chat/completions","defaults":{"private":true}}', 'completed', 3, 3, 3, 0, 0, NULL, NULL, NULL, NULL, NULL, '', 0, 1795262400000, 1795262400000, NULL, 1795262400000, 1795348800000, 2592000000, 0, NULL, 1800, 180, 2865, 0);
+INSERT INTO public.batches VALUES ('batch_041e8f57b5eb444cb2b58b7c5633a0eb', '3ed2b061-1e97-4a9c-be87-c83e7ed97c2d', 'file-754ca30e47ed453485740d96b015e741', '{"endpoint":"/v1/chat/completions","defaults":{"private":true}}', 'completed', 3, 3, 3, 0, 0, NULL, NULL, NULL, NULL, NULL, '', 0, 1795262400000, 1795262400000, NULL, 1795262400000, 1795348800000, 2592000000, 0, NULL, 1560, 156, 2868, 0);
 
 
 --
@@ -1007,14 +1007,14 @@ INSERT INTO public.batches VALUES ('batch_15ff0089f561499897e006b35660ffac', '3e
 -- Data for Name: feedback; Type: TABLE DATA; Schema: public; Owner: -
 --
 
-INSERT INTO public.feedback VALUES ('591aa31c-ec30-4c67-8184-6d677da04f1c', 'EP-20261121-2VK505XMFW', '3ed2b061-1e97-4a9c-be87-c83e7ed97c2d', 1, NULL, NULL, 1795262400000);
+INSERT INTO public.feedback VALUES ('914b1f50-b719-4f43-8794-26cbb4d8ab9a', 'EP-20261121-2VK505XMFW', '3ed2b061-1e97-4a9c-be87-c83e7ed97c2d', 1, NULL, NULL, 1795262400000);
 
 
 --
 -- Data for Name: file_chunks; Type: TABLE DATA; Schema: public; Owner: -
 --
 
-INSERT INTO public.file_chunks VALUES ('file-d99a858826ab4f78b3c2df888d5897c2', 1, 3, '{"custom_id":"row-0","method":"POST","url":"/v1/chat/completions","body":{"messages":[{"role":"user","content":"Grade the answer row-0."}],"response_format":{"type":"json_schema","json_schema":{"name":"grade","schema":{"type":"object","properties":{"grade":{"enum":["pass","fail"]}},"required":["grade"]}}}}}
+INSERT INTO public.file_chunks VALUES ('file-754ca30e47ed453485740d96b015e741', 1, 3, '{"custom_id":"row-0","method":"POST","url":"/v1/chat/completions","body":{"messages":[{"role":"user","content":"Grade the answer row-0."}],"response_format":{"type":"json_schema","json_schema":{"name":"grade","schema":{"type":"object","properties":{"grade":{"enum":["pass","fail"]}},"required":["grade"]}}}}}
 {"custom_id":"row-1","method":"POST","url":"/v1/chat/completions","body":{"messages":[{"role":"user","content":"Grade the answer row-1."}],"response_format":{"type":"json_schema","json_schema":{"name":"grade","schema":{"type":"object","properties":{"grade":{"enum":["pass","fail"]}},"required":["grade"]}}}}}
 {"custom_id":"row-2","method":"POST","url":"/v1/chat/completions","body":{"messages":[{"role":"user","content":"Grade the answer row-2."}],"response_format":{"type":"json_schema","json_schema":{"name":"grade","schema":{"type":"object","properties":{"grade":{"enum":["pass","fail"]}},"required":["grade"]}}}}}
 ');
@@ -1024,7 +1024,7 @@ INSERT INTO public.file_chunks VALUES ('file-d99a858826ab4f78b3c2df888d5897c2', 
 -- Data for Name: files; Type: TABLE DATA; Schema: public; Owner: -
 --
 
-INSERT INTO public.files VALUES ('file-d99a858826ab4f78b3c2df888d5897c2', '3ed2b061-1e97-4a9c-be87-c83e7ed97c2d', 'rows.jsonl', 927, 3, 1795262400000, 1797854400000, 0, 8388608, 1795262400000, NULL, NULL);
+INSERT INTO public.files VALUES ('file-754ca30e47ed453485740d96b015e741', '3ed2b061-1e97-4a9c-be87-c83e7ed97c2d', 'rows.jsonl', 927, 3, 1795262400000, 1797854400000, 0, 8388608, 1795262400000, NULL, NULL);
 
 
 --
@@ -1039,9 +1039,15 @@ INSERT INTO public.heartbeats VALUES (29921040);
 --
 
 INSERT INTO public.holds VALUES ('EP-20261121-2VK505XMFW', '3ed2b061-1e97-4a9c-be87-c83e7ed97c2d', 3085, 135, 'captured', NULL, NULL, NULL);
-INSERT INTO public.holds VALUES ('EP-20261121-9C69SBR867', '3ed2b061-1e97-4a9c-be87-c83e7ed97c2d', 3115, 135, 'captured', NULL, NULL, 'batch_15ff0089f561499897e006b35660ffac');
-INSERT INTO public.holds VALUES ('EP-20261121-HBZGQSZ37M', '3ed2b061-1e97-4a9c-be87-c83e7ed97c2d', 3115, 135, 'captured', NULL, NULL, 'batch_15ff0089f561499897e006b35660ffac');
-INSERT INTO public.holds VALUES ('EP-20261121-C7N3R22Y43', '3ed2b061-1e97-4a9c-be87-c83e7ed97c2d', 3115, 135, 'captured', NULL, NULL, 'batch_15ff0089f561499897e006b35660ffac');
+INSERT INTO public.holds VALUES ('EP-20261121-RSNX5X3X9K', '3ed2b061-1e97-4a9c-be87-c83e7ed97c2d', 4319, 189, 'captured', NULL, NULL, NULL);
+INSERT INTO public.holds VALUES ('EP-20261121-NZ09N19RQ0', '3ed2b061-1e97-4a9c-be87-c83e7ed97c2d', 1234, 54, 'captured', NULL, NULL, NULL);
+INSERT INTO public.holds VALUES ('EP-20261121-DXJA73V7G9', '3ed2b061-1e97-4a9c-be87-c83e7ed97c2d', 3085, 135, 'captured', NULL, NULL, NULL);
+INSERT INTO public.holds VALUES ('EP-20261121-WSRBP2YBNG', '3ed2b061-1e97-4a9c-be87-c83e7ed97c2d', 3140, 135, 'captured', NULL, NULL, NULL);
+INSERT INTO public.holds VALUES ('EP-20261121-5EK4DS6TKY', '3ed2b061-1e97-4a9c-be87-c83e7ed97c2d', 3140, 135, 'captured', NULL, NULL, NULL);
+INSERT INTO public.holds VALUES ('EP-20261121-9C69SBR867', '3ed2b061-1e97-4a9c-be87-c83e7ed97c2d', 3085, 135, 'captured', NULL, NULL, NULL);
+INSERT INTO public.holds VALUES ('EP-20261121-PK8V98Y345', '3ed2b061-1e97-4a9c-be87-c83e7ed97c2d', 3115, 135, 'captured', NULL, NULL, 'batch_041e8f57b5eb444cb2b58b7c5633a0eb');
+INSERT INTO public.holds VALUES ('EP-20261121-NMNJYF9CTY', '3ed2b061-1e97-4a9c-be87-c83e7ed97c2d', 3115, 135, 'captured', NULL, NULL, 'batch_041e8f57b5eb444cb2b58b7c5633a0eb');
+INSERT INTO public.holds VALUES ('EP-20261121-6FWSCS5NKS', '3ed2b061-1e97-4a9c-be87-c83e7ed97c2d', 3115, 135, 'captured', NULL, NULL, 'batch_041e8f57b5eb444cb2b58b7c5633a0eb');
 
 
 --
@@ -1074,13 +1080,18 @@ INSERT INTO public.panels VALUES ('3ed2b061-1e97-4a9c-be87-c83e7ed97c2d', 'pair'
 --
 
 INSERT INTO public.plans OVERRIDING SYSTEM VALUE VALUES (1, 1, '\x37c02559b74fdab168e5d2d3fc4355733b4447f9a56d8445d6c94017d63a667e', 'Which of the two is the better one?', '["Alpha","Beta"]', '{"preset":"fast_and_cheap","threshold":0.95,"pace":"balanced","notices":["preset fast_and_cheap asks for 50 models; the registry has 5 that fit"]}');
-INSERT INTO public.plans OVERRIDING SYSTEM VALUE VALUES (2, 1, '\x04e1e249f26d04f5a4ed283173c71bf869885fbe00cb728c35b407973890ead6', 'Grade the answer row-0.
+INSERT INTO public.plans OVERRIDING SYSTEM VALUE VALUES (2, 1, '\x591aa31cec30cc6701846d677da04f1cf61dbf738b7456a9275f8baa16854050', 'Which of the two is the better one?', '["Alpha","Beta"]', '{"preset":"fast_and_cheap","threshold":0.95,"pace":"balanced","explanations":1,"complete":true,"notices":["preset fast_and_cheap asks for 50 models; the registry has 5 that fit"]}');
+INSERT INTO public.plans OVERRIDING SYSTEM VALUE VALUES (3, 2, '\xb8c9c02b928abcf37a5af402262579596d062bf1247165845ba51050c25da048', 'Which of the two is the better one?', '["Alpha","Beta"]', '{"panel":{"name":"pair","version":1},"threshold":0.95,"pace":"balanced","on_tie":"strongest","ranked":true}');
+INSERT INTO public.plans OVERRIDING SYSTEM VALUE VALUES (4, 1, '\xe14562c3357b64f7b3a0aac08dfc8857e151cae0ed9a02aae27eea5457b89d6a', 'Which of the two is the better one?', '["Alpha","Beta"]', '{"preset":"fast_and_cheap","threshold":0.95,"pace":"balanced","private":true,"notices":["preset fast_and_cheap asks for 50 models; the registry has 5 that fit"]}');
+INSERT INTO public.plans OVERRIDING SYSTEM VALUE VALUES (5, 1, '\x957b273b655952f71220194a80242cc1f453790efc44ea8785b2c2bafa093d0a', 'How good is the answer “42”?', '["1","2","3"]', '{"preset":"fast_and_cheap","threshold":0.95,"pace":"balanced","kind":{"pass_mark":1},"notices":["preset fast_and_cheap asks for 50 models; the registry has 5 that fit"]}');
+INSERT INTO public.plans OVERRIDING SYSTEM VALUE VALUES (6, 1, '\xe20bd75fcd7df7e27ae4a700242d41696bdd2dd253570d06c2a564c282fad2a7', 'How good is the answer “43”?', '["1","2","3"]', '{"preset":"fast_and_cheap","threshold":0.95,"pace":"balanced","kind":"levels","complete":true,"notices":["preset fast_and_cheap asks for 50 models; the registry has 5 that fit"]}');
+INSERT INTO public.plans OVERRIDING SYSTEM VALUE VALUES (8, 1, '\x319976465c4c6923e796471fa7b54a1dce994960ea1ebba9ed929381475b132a', 'Grade the answer row-0.
 
 Choose the value of "grade".', '["pass","fail"]', '{"preset":"fast_and_cheap","threshold":0.95,"pace":"balanced","private":true,"notices":["preset fast_and_cheap asks for 50 models; the registry has 5 that fit"]}');
-INSERT INTO public.plans OVERRIDING SYSTEM VALUE VALUES (3, 1, '\x754ca30e47edd534c5740d96b015e7414659afb2bff7071dd8b73d2c2b4a24bb', 'Grade the answer row-2.
+INSERT INTO public.plans OVERRIDING SYSTEM VALUE VALUES (9, 1, '\xeed6755e86c6079f326af24bff50ee3683028ed87703f86a36586e69eca4cba2', 'Grade the answer row-2.
 
 Choose the value of "grade".', '["pass","fail"]', '{"preset":"fast_and_cheap","threshold":0.95,"pace":"balanced","private":true,"notices":["preset fast_and_cheap asks for 50 models; the registry has 5 that fit"]}');
-INSERT INTO public.plans OVERRIDING SYSTEM VALUE VALUES (4, 1, '\xd07e43ed38caeef4e2e56de701ccc0a82a0d8ca502a8fbad64668954c1e4518f', 'Grade the answer row-1.
+INSERT INTO public.plans OVERRIDING SYSTEM VALUE VALUES (10, 1, '\xef64a6c1b8e726dff3bf15a4c639f41a6441dfc9f4a53ced95695f626bd7e012', 'Grade the answer row-1.
 
 Choose the value of "grade".', '["pass","fail"]', '{"preset":"fast_and_cheap","threshold":0.95,"pace":"balanced","private":true,"notices":["preset fast_and_cheap asks for 50 models; the registry has 5 that fit"]}');
 
@@ -1089,10 +1100,16 @@ Choose the value of "grade".', '["pass","fail"]', '{"preset":"fast_and_cheap","t
 -- Data for Name: polls; Type: TABLE DATA; Schema: public; Owner: -
 --
 
-INSERT INTO public.polls VALUES ('EP-20261121-2VK505XMFW', '3ed2b061-1e97-4a9c-be87-c83e7ed97c2d', 1795262400000, 1, 1, 1, 1, 0, '', 1, NULL, 0, NULL, NULL, '{"reason":"roster_exhausted","gather_ms":5,"upstream_us":5919,"total_ms":5,"closed_at":"2026-11-21T12:00:00.000Z","reader":2}', NULL, NULL);
-INSERT INTO public.polls VALUES ('EP-20261121-9C69SBR867', '3ed2b061-1e97-4a9c-be87-c83e7ed97c2d', 1795262400000, 1, 2, 1, 1, 0, '', 1, NULL, 0, 'batch_15ff0089f561499897e006b35660ffac-1', NULL, '{"reason":"roster_exhausted","gather_ms":5,"upstream_us":5690,"total_ms":5,"closed_at":"2026-11-21T12:00:00.000Z","reader":2}', NULL, NULL);
-INSERT INTO public.polls VALUES ('EP-20261121-HBZGQSZ37M', '3ed2b061-1e97-4a9c-be87-c83e7ed97c2d', 1795262400000, 1, 4, 1, 1, 0, '', 1, NULL, 0, 'batch_15ff0089f561499897e006b35660ffac-2', NULL, '{"reason":"roster_exhausted","gather_ms":9,"upstream_us":9075,"total_ms":9,"closed_at":"2026-11-21T12:00:00.000Z","reader":2}', NULL, NULL);
-INSERT INTO public.polls VALUES ('EP-20261121-C7N3R22Y43', '3ed2b061-1e97-4a9c-be87-c83e7ed97c2d', 1795262400000, 1, 3, 1, 1, 0, '', 1, NULL, 0, 'batch_15ff0089f561499897e006b35660ffac-3', NULL, '{"reason":"roster_exhausted","gather_ms":12,"upstream_us":12892,"total_ms":12,"closed_at":"2026-11-21T12:00:00.000Z","reader":2}', NULL, NULL);
+INSERT INTO public.polls VALUES ('EP-20261121-NMNJYF9CTY', '3ed2b061-1e97-4a9c-be87-c83e7ed97c2d', 1795262400000, 1, 9, 1, 1, 0, '', 1, NULL, 0, 'batch_041e8f57b5eb444cb2b58b7c5633a0eb-3', NULL, '{"reason":"roster_exhausted","gather_ms":5,"upstream_us":5699,"total_ms":5,"closed_at":"2026-11-21T12:00:00.000Z","reader":2}', NULL, NULL);
+INSERT INTO public.polls VALUES ('EP-20261121-RSNX5X3X9K', '3ed2b061-1e97-4a9c-be87-c83e7ed97c2d', 1795262400000, 1, 2, 1, 1, 0, '', 1, NULL, 0, NULL, NULL, '{"reason":"roster_exhausted","gather_ms":7,"upstream_us":7166,"total_ms":7,"closed_at":"2026-11-21T12:00:00.000Z","reader":2}', '[{"position":3,"text":"Because it fits best.","spend":{"amount":27,"basis":"priced"}},{"position":2,"text":"Because it fits best.","spend":{"amount":27,"basis":"priced"}}]', NULL);
+INSERT INTO public.polls VALUES ('EP-20261121-NZ09N19RQ0', '3ed2b061-1e97-4a9c-be87-c83e7ed97c2d', 1795262400000, 1, 3, 1, 1, 0, '', 1, NULL, 0, NULL, NULL, '{"reason":"roster_exhausted","gather_ms":2,"upstream_us":2462,"total_ms":2,"closed_at":"2026-11-21T12:00:00.000Z","reader":2}', NULL, NULL);
+INSERT INTO public.polls VALUES ('EP-20261121-DXJA73V7G9', '3ed2b061-1e97-4a9c-be87-c83e7ed97c2d', 1795262400000, 1, 4, 1, 1, 0, '', 1, NULL, 0, NULL, NULL, '{"reason":"roster_exhausted","gather_ms":4,"upstream_us":4258,"total_ms":4,"closed_at":"2026-11-21T12:00:00.000Z","reader":2}', NULL, NULL);
+INSERT INTO public.polls VALUES ('EP-20261121-WSRBP2YBNG', '3ed2b061-1e97-4a9c-be87-c83e7ed97c2d', 1795262400000, 1, 5, 1, 1, 0, '', 1, NULL, 0, NULL, NULL, '{"reason":"roster_exhausted","gather_ms":4,"upstream_us":4216,"total_ms":4,"closed_at":"2026-11-21T12:00:00.000Z","reader":2}', NULL, NULL);
+INSERT INTO public.polls VALUES ('EP-20261121-5EK4DS6TKY', '3ed2b061-1e97-4a9c-be87-c83e7ed97c2d', 1795262400000, 1, 6, 1, 1, 0, '', 1, NULL, 0, NULL, NULL, '{"reason":"roster_exhausted","gather_ms":6,"upstream_us":6472,"total_ms":6,"closed_at":"2026-11-21T12:00:00.000Z","reader":2}', NULL, NULL);
+INSERT INTO public.polls VALUES ('EP-20261121-6FWSCS5NKS', '3ed2b061-1e97-4a9c-be87-c83e7ed97c2d', 1795262400000, 1, 10, 1, 1, 0, '', 1, NULL, 54, 'batch_041e8f57b5eb444cb2b58b7c5633a0eb-2', NULL, '{"reason":"mathematical_lock","gather_ms":3,"upstream_us":3560,"total_ms":3,"closed_at":"2026-11-21T12:00:00.000Z","reader":2,"unused_calls":2,"unused_calls_estimate":452}', NULL, NULL);
+INSERT INTO public.polls VALUES ('EP-20261121-9C69SBR867', '3ed2b061-1e97-4a9c-be87-c83e7ed97c2d', 1795262400000, 1, NULL, 1, 1, 0, '', 1, NULL, 0, NULL, NULL, '{"reason":"roster_exhausted","gather_ms":3,"upstream_us":3377,"total_ms":3,"closed_at":"2026-11-21T12:00:00.000Z","reader":2}', NULL, 1795262400000);
+INSERT INTO public.polls VALUES ('EP-20261121-2VK505XMFW', '3ed2b061-1e97-4a9c-be87-c83e7ed97c2d', 1795262400000, 1, 1, 1, 1, 0, '', 1, NULL, 0, NULL, NULL, '{"reason":"roster_exhausted","gather_ms":4,"upstream_us":4893,"total_ms":4,"closed_at":"2026-11-21T12:00:00.000Z","reader":2}', NULL, NULL);
+INSERT INTO public.polls VALUES ('EP-20261121-PK8V98Y345', '3ed2b061-1e97-4a9c-be87-c83e7ed97c2d', 1795262400000, 1, 8, 1, 1, 0, '', 1, NULL, 0, 'batch_041e8f57b5eb444cb2b58b7c5633a0eb-1', NULL, '{"reason":"roster_exhausted","gather_ms":4,"upstream_us":4161,"total_ms":4,"closed_at":"2026-11-21T12:00:00.000Z","reader":2}', NULL, NULL);
 
 
 --
@@ -1111,36 +1128,52 @@ INSERT INTO public.polls VALUES ('EP-20261121-C7N3R22Y43', '3ed2b061-1e97-4a9c-b
 -- Data for Name: reputation_models; Type: TABLE DATA; Schema: public; Owner: -
 --
 
+INSERT INTO public.reputation_models VALUES ('maker0/line-0', 0, 1, 1, 0, 0, 3, 1, 27, 1, 1, 0, 0);
+INSERT INTO public.reputation_models VALUES ('maker1/line-1', 0, 1, 1, 0, 0, 2, 1, 27, 1, 1, 0, 0);
+INSERT INTO public.reputation_models VALUES ('maker2/line-2', 0, 1, 1, 0, 0, 2, 1, 27, 1, 1, 0, 0);
+INSERT INTO public.reputation_models VALUES ('maker3/line-3', 0, 1, 1, 0, 0, 2, 1, 27, 1, 0, 0, 0);
+INSERT INTO public.reputation_models VALUES ('maker4/line-4', 0, 1, 1, 0, 0, 3, 1, 27, 1, 1, 0, 0);
 
 
 --
 -- Data for Name: reputation_polls; Type: TABLE DATA; Schema: public; Owner: -
 --
 
+INSERT INTO public.reputation_polls VALUES ('EP-20261121-RSNX5X3X9K', 1, 0, 0, 0);
+INSERT INTO public.reputation_polls VALUES ('EP-20261121-NZ09N19RQ0', 1, 0, 0, 0);
+INSERT INTO public.reputation_polls VALUES ('EP-20261121-DXJA73V7G9', 1, 0, 0, 0);
+INSERT INTO public.reputation_polls VALUES ('EP-20261121-WSRBP2YBNG', 1, 0, 0, 0);
+INSERT INTO public.reputation_polls VALUES ('EP-20261121-5EK4DS6TKY', 1, 0, 0, 0);
 INSERT INTO public.reputation_polls VALUES ('EP-20261121-2VK505XMFW', 2, 0, 0, 0);
-INSERT INTO public.reputation_polls VALUES ('EP-20261121-9C69SBR867', 1, 0, 0, 0);
-INSERT INTO public.reputation_polls VALUES ('EP-20261121-HBZGQSZ37M', 1, 0, 0, 0);
-INSERT INTO public.reputation_polls VALUES ('EP-20261121-C7N3R22Y43', 1, 0, 0, 0);
+INSERT INTO public.reputation_polls VALUES ('EP-20261121-PK8V98Y345', 1, 0, 0, 0);
+INSERT INTO public.reputation_polls VALUES ('EP-20261121-NMNJYF9CTY', 1, 0, 0, 0);
+INSERT INTO public.reputation_polls VALUES ('EP-20261121-6FWSCS5NKS', 1, 0, 0, 0);
 
 
 --
 -- Data for Name: reputation_readers; Type: TABLE DATA; Schema: public; Owner: -
 --
 
+INSERT INTO public.reputation_readers VALUES (2, 0, 1);
 
 
 --
 -- Data for Name: reputation_service; Type: TABLE DATA; Schema: public; Owner: -
 --
 
-INSERT INTO public.reputation_service VALUES (0, 0, 0, 0, 0, 0, 0);
 INSERT INTO public.reputation_service VALUES (1, 0, 0, 0, 0, 0, 0);
+INSERT INTO public.reputation_service VALUES (0, 1, 0, 0, 1, 3, 135);
 
 
 --
 -- Data for Name: reputation_slots; Type: TABLE DATA; Schema: public; Owner: -
 --
 
+INSERT INTO public.reputation_slots VALUES ('maker0/line-0', 2, 0, 0, 1);
+INSERT INTO public.reputation_slots VALUES ('maker1/line-1', 2, 0, 0, 1);
+INSERT INTO public.reputation_slots VALUES ('maker2/line-2', 2, 1, 0, 1);
+INSERT INTO public.reputation_slots VALUES ('maker3/line-3', 2, 1, 0, 1);
+INSERT INTO public.reputation_slots VALUES ('maker4/line-4', 2, 1, 0, 1);
 
 
 --
@@ -1148,6 +1181,7 @@ INSERT INTO public.reputation_service VALUES (1, 0, 0, 0, 0, 0, 0);
 --
 
 INSERT INTO public.rosters OVERRIDING SYSTEM VALUE VALUES (1, '\xb4fbd2d79442a81ce9c90093de40af5bf30cec1be4c64e8193a9206f1b5493e7', '[{"model":"maker0/line-0","family":"maker0/line","price":{"prompt":200000,"completion":200000,"request":0},"output_tokens":256},{"model":"maker1/line-1","family":"maker1/line","price":{"prompt":200000,"completion":200000,"request":0},"output_tokens":256},{"model":"maker2/line-2","family":"maker2/line","price":{"prompt":200000,"completion":200000,"request":0},"output_tokens":256},{"model":"maker3/line-3","family":"maker3/line","price":{"prompt":200000,"completion":200000,"request":0},"output_tokens":256},{"model":"maker4/line-4","family":"maker4/line","price":{"prompt":200000,"completion":200000,"request":0},"output_tokens":256}]');
+INSERT INTO public.rosters OVERRIDING SYSTEM VALUE VALUES (2, '\x41968ade049d40451e1833a84868abf03b0a7dab70049c4dcc79b97c3ad578e8', '[{"model":"maker0/line-0","family":"maker0/line","price":{"prompt":200000,"completion":200000,"request":0},"output_tokens":256},{"model":"maker1/line-1","family":"maker1/line","price":{"prompt":200000,"completion":200000,"request":0},"output_tokens":256}]');
 
 
 --
@@ -1168,16 +1202,22 @@ INSERT INTO public.rosters OVERRIDING SYSTEM VALUE VALUES (1, '\xb4fbd2d79442a81
 
 INSERT INTO public.transfers OVERRIDING SYSTEM VALUE VALUES (1, 'starter:3ed2b061-1e97-4a9c-be87-c83e7ed97c2d', 'sys:credits', '3ed2b061-1e97-4a9c-be87-c83e7ed97c2d', 1000000, 1795262400000);
 INSERT INTO public.transfers OVERRIDING SYSTEM VALUE VALUES (2, 'hold:EP-20261121-2VK505XMFW', '3ed2b061-1e97-4a9c-be87-c83e7ed97c2d', 'sys:revenue', 135, 1795262400000);
-INSERT INTO public.transfers OVERRIDING SYSTEM VALUE VALUES (3, 'hold:EP-20261121-9C69SBR867', '3ed2b061-1e97-4a9c-be87-c83e7ed97c2d', 'sys:revenue', 135, 1795262400000);
-INSERT INTO public.transfers OVERRIDING SYSTEM VALUE VALUES (4, 'hold:EP-20261121-HBZGQSZ37M', '3ed2b061-1e97-4a9c-be87-c83e7ed97c2d', 'sys:revenue', 135, 1795262400000);
-INSERT INTO public.transfers OVERRIDING SYSTEM VALUE VALUES (5, 'hold:EP-20261121-C7N3R22Y43', '3ed2b061-1e97-4a9c-be87-c83e7ed97c2d', 'sys:revenue', 135, 1795262400000);
+INSERT INTO public.transfers OVERRIDING SYSTEM VALUE VALUES (3, 'hold:EP-20261121-RSNX5X3X9K', '3ed2b061-1e97-4a9c-be87-c83e7ed97c2d', 'sys:revenue', 189, 1795262400000);
+INSERT INTO public.transfers OVERRIDING SYSTEM VALUE VALUES (4, 'hold:EP-20261121-NZ09N19RQ0', '3ed2b061-1e97-4a9c-be87-c83e7ed97c2d', 'sys:revenue', 54, 1795262400000);
+INSERT INTO public.transfers OVERRIDING SYSTEM VALUE VALUES (5, 'hold:EP-20261121-DXJA73V7G9', '3ed2b061-1e97-4a9c-be87-c83e7ed97c2d', 'sys:revenue', 135, 1795262400000);
+INSERT INTO public.transfers OVERRIDING SYSTEM VALUE VALUES (6, 'hold:EP-20261121-WSRBP2YBNG', '3ed2b061-1e97-4a9c-be87-c83e7ed97c2d', 'sys:revenue', 135, 1795262400000);
+INSERT INTO public.transfers OVERRIDING SYSTEM VALUE VALUES (7, 'hold:EP-20261121-5EK4DS6TKY', '3ed2b061-1e97-4a9c-be87-c83e7ed97c2d', 'sys:revenue', 135, 1795262400000);
+INSERT INTO public.transfers OVERRIDING SYSTEM VALUE VALUES (8, 'hold:EP-20261121-9C69SBR867', '3ed2b061-1e97-4a9c-be87-c83e7ed97c2d', 'sys:revenue', 135, 1795262400000);
+INSERT INTO public.transfers OVERRIDING SYSTEM VALUE VALUES (9, 'hold:EP-20261121-PK8V98Y345', '3ed2b061-1e97-4a9c-be87-c83e7ed97c2d', 'sys:revenue', 135, 1795262400000);
+INSERT INTO public.transfers OVERRIDING SYSTEM VALUE VALUES (10, 'hold:EP-20261121-NMNJYF9CTY', '3ed2b061-1e97-4a9c-be87-c83e7ed97c2d', 'sys:revenue', 135, 1795262400000);
+INSERT INTO public.transfers OVERRIDING SYSTEM VALUE VALUES (11, 'hold:EP-20261121-6FWSCS5NKS', '3ed2b061-1e97-4a9c-be87-c83e7ed97c2d', 'sys:revenue', 135, 1795262400000);
 
 
 --
 -- Data for Name: upstream_registries; Type: TABLE DATA; Schema: public; Owner: -
 --
 
-INSERT INTO public.upstream_registries VALUES ('http://127.0.0.1:32937/v1', 1795262400000, '{"object":"list","data":[{"id":"maker0/line-0","name":"maker0/line-0","created":1767225600,"context_length":131072,"architecture":{"input_modalities":["text"],"output_modalities":["text"]},"pricing":{"prompt":"0.0000002","completion":"0.0000002","request":"0"},"supported_parameters":["tools","tool_choice","max_tokens","response_format","structured_outputs"]},{"id":"maker1/line-1","name":"maker1/line-1","created":1767225600,"context_length":131072,"architecture":{"input_modalities":["text"],"output_modalities":["text"]},"pricing":{"prompt":"0.0000002","completion":"0.0000002","request":"0"},"supported_parameters":["tools","tool_choice","max_tokens","response_format","structured_outputs"]},{"id":"maker2/line-2","name":"maker2/line-2","created":1767225600,"context_length":131072,"architecture":{"input_modalities":["text"],"output_modalities":["text"]},"pricing":{"prompt":"0.0000002","completion":"0.0000002","request":"0"},"supported_parameters":["tools","tool_choice","max_tokens","response_format","structured_outputs"]},{"id":"maker3/line-3","name":"maker3/line-3","created":1767225600,"context_length":131072,"architecture":{"input_modalities":["text"],"output_modalities":["text"]},"pricing":{"prompt":"0.0000002","completion":"0.0000002","request":"0"},"supported_parameters":["tools","tool_choice","max_tokens","response_format","structured_outputs"]},{"id":"maker4/line-4","name":"maker4/line-4","created":1767225600,"context_length":131072,"architecture":{"input_modalities":["text"],"output_modalities":["text"]},"pricing":{"prompt":"0.0000002","completion":"0.0000002","request":"0"},"supported_parameters":["tools","tool_choice","max_tokens","response_format","structured_outputs"]}]}');
+INSERT INTO public.upstream_registries VALUES ('http://127.0.0.1:35009/v1', 1795262400000, '{"object":"list","data":[{"id":"maker0/line-0","name":"maker0/line-0","created":1767225600,"context_length":131072,"architecture":{"input_modalities":["text"],"output_modalities":["text"]},"pricing":{"prompt":"0.0000002","completion":"0.0000002","request":"0"},"supported_parameters":["tools","tool_choice","max_tokens","response_format","structured_outputs"]},{"id":"maker1/line-1","name":"maker1/line-1","created":1767225600,"context_length":131072,"architecture":{"input_modalities":["text"],"output_modalities":["text"]},"pricing":{"prompt":"0.0000002","completion":"0.0000002","request":"0"},"supported_parameters":["tools","tool_choice","max_tokens","response_format","structured_outputs"]},{"id":"maker2/line-2","name":"maker2/line-2","created":1767225600,"context_length":131072,"architecture":{"input_modalities":["text"],"output_modalities":["text"]},"pricing":{"prompt":"0.0000002","completion":"0.0000002","request":"0"},"supported_parameters":["tools","tool_choice","max_tokens","response_format","structured_outputs"]},{"id":"maker3/line-3","name":"maker3/line-3","created":1767225600,"context_length":131072,"architecture":{"input_modalities":["text"],"output_modalities":["text"]},"pricing":{"prompt":"0.0000002","completion":"0.0000002","request":"0"},"supported_parameters":["tools","tool_choice","max_tokens","response_format","structured_outputs"]},{"id":"maker4/line-4","name":"maker4/line-4","created":1767225600,"context_length":131072,"architecture":{"input_modalities":["text"],"output_modalities":["text"]},"pricing":{"prompt":"0.0000002","completion":"0.0000002","request":"0"},"supported_parameters":["tools","tool_choice","max_tokens","response_format","structured_outputs"]}]}');
 
 
 --
@@ -1203,26 +1243,46 @@ INSERT INTO public.users VALUES ('3ed2b061-1e97-4a9c-be87-c83e7ed97c2d', '8c7654
 -- Data for Name: votes; Type: TABLE DATA; Schema: public; Owner: -
 --
 
-INSERT INTO public.votes VALUES (1, 27, 4, 4, 120, 12, 1, 1, 1, 1, 0, NULL, NULL, NULL, NULL, NULL, NULL);
-INSERT INTO public.votes VALUES (1, 27, 4, 4, 120, 12, 0, 2, 0, 1, 0, NULL, NULL, NULL, NULL, NULL, NULL);
-INSERT INTO public.votes VALUES (1, 27, 5, 5, 120, 12, 2, 3, 0, 1, 0, NULL, NULL, NULL, NULL, NULL, NULL);
-INSERT INTO public.votes VALUES (1, 27, 5, 5, 120, 12, 4, 4, 0, 1, 0, NULL, NULL, NULL, NULL, NULL, NULL);
-INSERT INTO public.votes VALUES (1, 27, 5, 5, 120, 12, 3, 5, 0, 1, 0, NULL, NULL, NULL, NULL, NULL, NULL);
-INSERT INTO public.votes VALUES (2, 27, 3, 3, 120, 12, 4, 1, 1, 1, 0, NULL, NULL, NULL, NULL, NULL, NULL);
-INSERT INTO public.votes VALUES (2, 27, 4, 4, 120, 12, 0, 2, 1, 1, 0, NULL, NULL, NULL, NULL, NULL, NULL);
-INSERT INTO public.votes VALUES (2, 27, 4, 4, 120, 12, 1, 3, 1, 1, 0, NULL, NULL, NULL, NULL, NULL, NULL);
-INSERT INTO public.votes VALUES (2, 27, 5, 5, 120, 12, 2, 4, 0, 1, 0, NULL, NULL, NULL, NULL, NULL, NULL);
-INSERT INTO public.votes VALUES (2, 27, 5, 5, 120, 12, 3, 5, 1, 1, 0, NULL, NULL, NULL, NULL, NULL, NULL);
-INSERT INTO public.votes VALUES (4, 27, 7, 7, 120, 12, 4, 1, 1, 1, 0, NULL, NULL, NULL, NULL, NULL, NULL);
-INSERT INTO public.votes VALUES (4, 27, 7, 7, 120, 12, 0, 2, 1, 1, 0, NULL, NULL, NULL, NULL, NULL, NULL);
-INSERT INTO public.votes VALUES (4, 27, 8, 8, 120, 12, 1, 3, 1, 1, 0, NULL, NULL, NULL, NULL, NULL, NULL);
-INSERT INTO public.votes VALUES (4, 27, 8, 8, 120, 12, 2, 4, 0, 1, 0, NULL, NULL, NULL, NULL, NULL, NULL);
-INSERT INTO public.votes VALUES (4, 27, 9, 9, 120, 12, 3, 5, 1, 1, 0, NULL, NULL, NULL, NULL, NULL, NULL);
-INSERT INTO public.votes VALUES (3, 27, 11, 11, 120, 12, 4, 1, 1, 1, 0, NULL, NULL, NULL, NULL, NULL, NULL);
-INSERT INTO public.votes VALUES (3, 27, 11, 11, 120, 12, 3, 2, 1, 1, 0, NULL, NULL, NULL, NULL, NULL, NULL);
-INSERT INTO public.votes VALUES (3, 27, 12, 12, 120, 12, 2, 3, 1, 1, 0, NULL, NULL, NULL, NULL, NULL, NULL);
-INSERT INTO public.votes VALUES (3, 27, 12, 12, 120, 12, 0, 4, 0, 1, 0, NULL, NULL, NULL, NULL, NULL, NULL);
-INSERT INTO public.votes VALUES (3, 27, 12, 12, 120, 12, 1, 5, 1, 1, 0, NULL, NULL, NULL, NULL, NULL, NULL);
+INSERT INTO public.votes VALUES (1, 27, 4, 4, 120, 12, 2, 1, 0, 1, 0, NULL, NULL, NULL, NULL, NULL, NULL);
+INSERT INTO public.votes VALUES (1, 27, 4, 4, 120, 12, 4, 2, 0, 1, 0, NULL, NULL, NULL, NULL, NULL, NULL);
+INSERT INTO public.votes VALUES (1, 27, 4, 4, 120, 12, 0, 3, 0, 1, 0, NULL, NULL, NULL, NULL, NULL, NULL);
+INSERT INTO public.votes VALUES (1, 27, 4, 4, 120, 12, 1, 4, 1, 1, 0, NULL, NULL, NULL, NULL, NULL, NULL);
+INSERT INTO public.votes VALUES (1, 27, 4, 4, 120, 12, 3, 5, 0, 1, 0, NULL, NULL, NULL, NULL, NULL, NULL);
+INSERT INTO public.votes VALUES (2, 27, 2, 2, 120, 12, 0, 1, 0, 1, 0, NULL, NULL, NULL, NULL, NULL, NULL);
+INSERT INTO public.votes VALUES (2, 27, 3, 3, 120, 12, 1, 2, 0, 1, 0, NULL, NULL, NULL, NULL, NULL, NULL);
+INSERT INTO public.votes VALUES (2, 27, 5, 5, 120, 12, 3, 3, 0, 1, 0, NULL, NULL, NULL, NULL, NULL, NULL);
+INSERT INTO public.votes VALUES (2, 27, 5, 5, 120, 12, 2, 4, 1, 1, 0, NULL, NULL, NULL, NULL, NULL, NULL);
+INSERT INTO public.votes VALUES (2, 27, 7, 7, 120, 12, 4, 5, 0, 1, 0, NULL, NULL, NULL, NULL, NULL, NULL);
+INSERT INTO public.votes VALUES (3, 27, 1, 2, 120, 12, 1, 1, 0, 1, 0, NULL, NULL, NULL, NULL, NULL, NULL);
+INSERT INTO public.votes VALUES (3, 27, 2, 2, 120, 12, 0, 2, 0, 1, 0, NULL, NULL, NULL, NULL, NULL, NULL);
+INSERT INTO public.votes VALUES (4, 27, 3, 3, 120, 12, 0, 1, 1, 1, 0, NULL, NULL, NULL, NULL, NULL, NULL);
+INSERT INTO public.votes VALUES (4, 27, 3, 3, 120, 12, 1, 2, 0, 1, 0, NULL, NULL, NULL, NULL, NULL, NULL);
+INSERT INTO public.votes VALUES (4, 27, 3, 3, 120, 12, 4, 3, 0, 1, 0, NULL, NULL, NULL, NULL, NULL, NULL);
+INSERT INTO public.votes VALUES (4, 27, 4, 4, 120, 12, 2, 4, 0, 1, 0, NULL, NULL, NULL, NULL, NULL, NULL);
+INSERT INTO public.votes VALUES (4, 27, 4, 4, 120, 12, 3, 5, 0, 1, 0, NULL, NULL, NULL, NULL, NULL, NULL);
+INSERT INTO public.votes VALUES (5, 27, 3, 3, 120, 12, 3, 1, 2, 1, 0, NULL, NULL, NULL, NULL, NULL, NULL);
+INSERT INTO public.votes VALUES (5, 27, 3, 3, 120, 12, 1, 2, 0, 1, 0, NULL, NULL, NULL, NULL, NULL, NULL);
+INSERT INTO public.votes VALUES (5, 27, 3, 3, 120, 12, 0, 3, 0, 1, 0, NULL, NULL, NULL, NULL, NULL, NULL);
+INSERT INTO public.votes VALUES (5, 27, 4, 4, 120, 12, 4, 4, 0, 1, 0, NULL, NULL, NULL, NULL, NULL, NULL);
+INSERT INTO public.votes VALUES (5, 27, 4, 4, 120, 12, 2, 5, 1, 1, 0, NULL, NULL, NULL, NULL, NULL, NULL);
+INSERT INTO public.votes VALUES (6, 27, 1, 1, 120, 12, 0, 1, 0, 1, 0, NULL, NULL, NULL, NULL, NULL, NULL);
+INSERT INTO public.votes VALUES (6, 27, 2, 3, 120, 12, 1, 2, 1, 1, 0, NULL, NULL, NULL, NULL, NULL, NULL);
+INSERT INTO public.votes VALUES (6, 27, 4, 4, 120, 12, 2, 3, 0, 1, 0, NULL, NULL, NULL, NULL, NULL, NULL);
+INSERT INTO public.votes VALUES (6, 27, 5, 5, 120, 12, 3, 4, 2, 1, 0, NULL, NULL, NULL, NULL, NULL, NULL);
+INSERT INTO public.votes VALUES (6, 27, 6, 6, 120, 12, 4, 5, 0, 1, 0, NULL, NULL, NULL, NULL, NULL, NULL);
+INSERT INTO public.votes VALUES (8, 27, 3, 3, 120, 12, 0, 1, 0, 1, 0, NULL, NULL, NULL, NULL, NULL, NULL);
+INSERT INTO public.votes VALUES (8, 27, 3, 3, 120, 12, 4, 2, 1, 1, 0, NULL, NULL, NULL, NULL, NULL, NULL);
+INSERT INTO public.votes VALUES (8, 27, 3, 3, 120, 12, 2, 3, 1, 1, 0, NULL, NULL, NULL, NULL, NULL, NULL);
+INSERT INTO public.votes VALUES (8, 27, 4, 4, 120, 12, 3, 4, 1, 1, 0, NULL, NULL, NULL, NULL, NULL, NULL);
+INSERT INTO public.votes VALUES (8, 27, 4, 4, 120, 12, 1, 5, 1, 1, 0, NULL, NULL, NULL, NULL, NULL, NULL);
+INSERT INTO public.votes VALUES (9, 27, 4, 4, 120, 12, 3, 1, 1, 1, 0, NULL, NULL, NULL, NULL, NULL, NULL);
+INSERT INTO public.votes VALUES (9, 27, 4, 4, 120, 12, 4, 2, 0, 1, 0, NULL, NULL, NULL, NULL, NULL, NULL);
+INSERT INTO public.votes VALUES (9, 27, 4, 4, 120, 12, 1, 3, 1, 1, 0, NULL, NULL, NULL, NULL, NULL, NULL);
+INSERT INTO public.votes VALUES (9, 27, 5, 5, 120, 12, 2, 4, 1, 1, 0, NULL, NULL, NULL, NULL, NULL, NULL);
+INSERT INTO public.votes VALUES (9, 27, 5, 5, 120, 12, 0, 5, 1, 1, 0, NULL, NULL, NULL, NULL, NULL, NULL);
+INSERT INTO public.votes VALUES (10, 27, 2, 2, 120, 12, 4, 1, 1, 1, 0, NULL, NULL, NULL, NULL, NULL, NULL);
+INSERT INTO public.votes VALUES (10, 27, 3, 3, 120, 12, 0, 2, 1, 1, 0, NULL, NULL, NULL, NULL, NULL, NULL);
+INSERT INTO public.votes VALUES (10, 27, 3, 3, 120, 12, 3, 3, 1, 1, 0, NULL, NULL, NULL, NULL, NULL, NULL);
 
 
 --
@@ -1235,21 +1295,21 @@ INSERT INTO public.votes VALUES (3, 27, 12, 12, 120, 12, 1, 5, 1, 1, 0, NULL, NU
 -- Name: plans_number_seq; Type: SEQUENCE SET; Schema: public; Owner: -
 --
 
-SELECT pg_catalog.setval('public.plans_number_seq', 4, true);
+SELECT pg_catalog.setval('public.plans_number_seq', 10, true);
 
 
 --
 -- Name: rosters_id_seq; Type: SEQUENCE SET; Schema: public; Owner: -
 --
 
-SELECT pg_catalog.setval('public.rosters_id_seq', 1, true);
+SELECT pg_catalog.setval('public.rosters_id_seq', 2, true);
 
 
 --
 -- Name: transfers_id_seq; Type: SEQUENCE SET; Schema: public; Owner: -
 --
 
-SELECT pg_catalog.setval('public.transfers_id_seq', 5, true);
+SELECT pg_catalog.setval('public.transfers_id_seq', 11, true);
 
 
 --
@@ -2386,5 +2446,5 @@ ALTER TABLE ONLY public.webhooks
 -- PostgreSQL database dump complete
 --
 
-\unrestrict HAE7vBqVMXEiqa8gzuro8BE9cxr30WOcnXewlyKdwmICy1q1EAfw53KX9Ju4jev
+\unrestrict 8ezbHhrMmDhu7COevjb4azUM2MyDu4Cm5udgygYZEKiONnuOd6etB71N7OUKQrV
 

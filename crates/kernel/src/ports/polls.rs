@@ -167,7 +167,7 @@ pub struct Closing {
     pub closed_at: Timestamp,
     /// The version of the reader of its votes, [`ep_polling::ballot::READER`].
     pub reader: u32,
-    /// Number of models called with responses too late to count; 0 for polls closed before this was stored.
+    /// Number of models called with responses too late to count.
     #[serde(default, skip_serializing_if = "is_default")]
     pub unused_calls: u32,
     /// Cost of calls with unused responses, because the poll had ended or was interrupted; `None` until the

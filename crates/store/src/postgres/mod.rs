@@ -127,7 +127,7 @@ async fn has_migrations(db: &mut PgConnection) -> sqlx::Result<bool> {
     sqlx::query_scalar("SELECT to_regclass('_sqlx_migrations') IS NOT NULL").fetch_one(db).await
 }
 
-async fn applied(db: &mut PgConnection) -> sqlx::Result<Vec<(i64, Vec<u8>)>> {
+async fn applied(db: &mut PgConnection) -> sqlx::Result<migrations::Applied> {
     if !has_migrations(db).await? {
         return Ok(Vec::new());
     }

@@ -19,7 +19,7 @@ use super::{json, poll_id, unreadable, user_id};
 use crate::error::{UnexpectedData, failed};
 
 row! {
-    /// [`crate::statements::poll_columns`].
+    /// A poll.
     PollRow {
         id: String,
         owner: Option<String>,
@@ -55,11 +55,6 @@ row! {
 row! {
     /// A number that the database has assigned.
     NumberRow { number: i64 }
-}
-
-row! {
-    /// The number of an updated poll.
-    UpdatedRow { number: i64 }
 }
 
 row! {

@@ -16,6 +16,7 @@ use super::migration;
 use crate::connect_error::ConnectError;
 use crate::engine::{Connection, Record, TransactionBody};
 use crate::error::{ConstraintKind, constraint_error, failed};
+use crate::migrations;
 use crate::rows::NewBallotRow;
 use crate::statements as sql;
 use crate::value::{Value, values};
@@ -61,7 +62,7 @@ impl SqliteConnection {
 
     /// Migrates the file.
     pub(super) fn migrate(&self, file: &Path, busy_timeout: Duration) -> Result<(), ConnectError> {
-        migration::migrate(&self.0, file, busy_timeout)?;
+        migration::migrate(&self.0, file, &migrations::sqlite(), busy_timeout)?;
         use_memory(&self.0).map_err(|error| ConnectError::file(file, error))
     }
 
@@ -156,12 +157,12 @@ pub(super) fn sqlite_error(error: Error) -> StoreError {
     constraint_error(kind, is_from)
 }
 
-// One connection writes, so no row changes between two statements of a transaction.
 /// Requests need little temporary storage, and the machine may have no writable folder for it.
 fn use_memory(db: &rusqlite::Connection) -> Result<(), Error> {
     db.pragma_update(None, "temp_store", "MEMORY")
 }
 
+// One connection writes, so no row changes between two statements of a transaction.
 impl Connection for SqliteConnection {
     const AVAILABLE: &'static str = sql::AVAILABLE;
     const ADOPT_POLLS: &'static str = sql::ADOPT_POLLS;

@@ -3,10 +3,11 @@
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use rusqlite::{Connection, Error, ErrorCode, params};
+use rusqlite::{Connection, Error, ErrorCode, Transaction, TransactionBehavior, params};
+use sqlx::migrate::Migrator;
 
 use crate::connect_error::ConnectError;
-use crate::migrations;
+use crate::migrations::{self, Applied, Unfit};
 
 /// The migrations of the file, in the table in which sqlx records those of PostgreSQL.
 const RECORDS: &str = "CREATE TABLE IF NOT EXISTS _sqlx_migrations (
@@ -15,27 +16,71 @@ const RECORDS: &str = "CREATE TABLE IF NOT EXISTS _sqlx_migrations (
     installed_on TEXT    NOT NULL DEFAULT CURRENT_TIMESTAMP,
     checksum     BLOB    NOT NULL
 ) STRICT";
-const HAS_RECORDS: &str = "SELECT count(*) FROM sqlite_master WHERE name = '_sqlx_migrations'";
+/// 1 for each table; 2 for the records.
+const TABLES: &str = "SELECT CASE name WHEN '_sqlx_migrations' THEN 2 ELSE 1 END FROM sqlite_schema \
+     WHERE type = 'table' AND name NOT LIKE 'sqlite%' ORDER BY 1 DESC LIMIT 1";
 const RECORD: &str = "INSERT INTO _sqlx_migrations (version, description, checksum) VALUES ($1, $2, $3)";
 
 /// The pause between two attempts to open a file to which another connection writes.
 const BUSY_PAUSE: Duration = Duration::from_millis(20);
 
 /// Turns on write-ahead logging and migrates under one write lock, so that only one of two processes that start together
-/// migrates.
-pub(super) fn migrate(db: &Connection, file: &Path, busy_timeout: Duration) -> Result<(), ConnectError> {
-    let failed = |error: Error| ConnectError::file(file, error);
-    use_log(db, busy_timeout).map_err(failed)?;
+/// migrates. Changes nothing in a file that this release cannot use.
+pub(super) fn migrate(
+    db: &Connection,
+    file: &Path,
+    all: &Migrator,
+    busy_timeout: Duration,
+) -> Result<(), ConnectError> {
+    let opening = |error| ConnectError::file(file, error);
+    check(db, all, opening)?;
+    use_log(db, busy_timeout).map_err(opening)?;
     // A migration can need as much temporary storage as the database, so its temporary files are beside the database.
-    let folder = file.parent().unwrap_or(Path::new("")).display().to_string();
-    db.pragma_update(None, "temp_store_directory", folder).map_err(failed)?;
-    db.pragma_update(None, "temp_store", "FILE").map_err(failed)?;
-    db.execute_batch("BEGIN IMMEDIATE").map_err(failed)?;
-    match run(db) {
-        Ok(()) => db.execute_batch("COMMIT").map_err(failed),
-        Err(error) => {
-            db.execute_batch("ROLLBACK").map_err(failed)?;
-            Err(error)
+    let folder = file.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    db.pragma_update(None, "temp_store_directory", folder.display().to_string()).map_err(opening)?;
+    db.pragma_update(None, "temp_store", "FILE").map_err(opening)?;
+    let transaction = Transaction::new_unchecked(db, TransactionBehavior::Immediate).map_err(migrating)?;
+    // Another process may have migrated it since.
+    let applied = check(&transaction, all, migrating)?;
+    transaction.execute_batch(RECORDS).map_err(migrating)?;
+    for migration in all.iter().skip(applied) {
+        transaction.execute_batch(migration.sql.as_str()).map_err(migrating)?;
+        let record = params![migration.version, migration.description, migration.checksum];
+        transaction.execute(RECORD, record).map_err(migrating)?;
+    }
+    transaction.commit().map_err(migrating)
+}
+
+fn migrating(error: Error) -> ConnectError {
+    match error.sqlite_error_code() {
+        Some(ErrorCode::DatabaseBusy) => ConnectError::migration(Unfit::Busy),
+        _ => ConnectError::migration(error),
+    }
+}
+
+/// Returns the number of applied migrations, if this release can use the file.
+fn check(
+    db: &Connection,
+    all: &Migrator,
+    failed: impl Fn(Error) -> ConnectError,
+) -> Result<usize, ConnectError> {
+    let applied = match applied(db) {
+        Ok(applied) => applied.ok_or_else(|| ConnectError::migration(Unfit::Foreign))?,
+        Err(error) => return Err(failed(error)),
+    };
+    migrations::check(all, &applied).map_err(ConnectError::migration)?;
+    Ok(applied.len())
+}
+
+/// Returns the applied migrations; `None` if another program has made the tables.
+fn applied(db: &Connection) -> Result<Option<Applied>, Error> {
+    let mut tables = db.prepare(TABLES)?;
+    match tables.query_map([], |row| row.get::<_, i64>(0))?.next().transpose()? {
+        None => Ok(Some(Vec::new())),
+        Some(1) => Ok(None),
+        Some(_) => {
+            let mut applied = db.prepare(migrations::APPLIED)?;
+            applied.query_map([], |row| Ok((row.get(0)?, row.get(1)?)))?.collect::<Result<_, _>>().map(Some)
         }
     }
 }
@@ -58,25 +103,51 @@ fn use_log(db: &Connection, limit: Duration) -> Result<(), Error> {
     }
 }
 
-fn run(db: &Connection) -> Result<(), ConnectError> {
-    let all = migrations::sqlite();
-    let applied = applied(db).map_err(ConnectError::migration)?;
-    migrations::check(&all, &applied).map_err(ConnectError::migration)?;
-    let migrated = || -> Result<(), Error> {
-        db.execute_batch(RECORDS)?;
-        for migration in all.iter().skip(applied.len()) {
-            db.execute_batch(migration.sql.as_str())?;
-            db.execute(RECORD, params![migration.version, migration.description, migration.checksum])?;
-        }
-        Ok(())
-    };
-    migrated().map_err(ConnectError::migration)
-}
+#[cfg(test)]
+mod tests {
+    use sqlx::SqlSafeStr;
+    use sqlx::migrate::{Migration, MigrationType};
 
-fn applied(db: &Connection) -> Result<Vec<(i64, Vec<u8>)>, Error> {
-    if db.query_row(HAS_RECORDS, [], |row| row.get::<_, i64>(0))? == 0 {
-        return Ok(Vec::new());
+    use super::*;
+
+    fn migrator(steps: &[&'static str]) -> Migrator {
+        let step = |(number, sql): (i64, &&'static str)| {
+            Migration::new(number, "step".into(), MigrationType::Simple, sql.into_sql_str(), false)
+        };
+        Migrator::with_migrations((1..).zip(steps).map(step).collect())
     }
-    let mut applied = db.prepare(migrations::APPLIED)?;
-    applied.query_map([], |row| Ok((row.get(0)?, row.get(1)?)))?.collect()
+
+    #[test]
+    fn a_migration_that_fails_leaves_the_file_as_it_was() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("ep.db");
+        let db = Connection::open(&file).unwrap();
+        let run = |steps: &[&'static str]| migrate(&db, &file, &migrator(steps), Duration::from_secs(1));
+        let tables = || {
+            let names = "SELECT group_concat(name) FROM (SELECT name FROM sqlite_schema WHERE type = 'table' ORDER BY name)";
+            db.query_row(names, [], |row| row.get::<_, Option<String>>(0)).unwrap().unwrap_or_default()
+        };
+        let [one, two] = ["CREATE TABLE one (id INTEGER)", "CREATE TABLE two (id INTEGER)"];
+        let broken = "CREATE TABLE two (id INTEGER); CREATE TABLE one (id INTEGER)";
+        run(&[one]).unwrap();
+        let error = run(&[one, broken]).unwrap_err().to_string();
+        assert!(error.contains("table one already exists"), "{error}");
+        assert_eq!(tables(), "_sqlx_migrations,one");
+        run(&[one, two]).unwrap();
+        run(&[one, two]).unwrap();
+        assert_eq!(tables(), "_sqlx_migrations,one,two");
+    }
+
+    #[test]
+    fn a_file_of_another_program_is_refused_and_stays_as_it_is() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("other.db");
+        let db = Connection::open(&file).unwrap();
+        db.execute_batch("CREATE TABLE photos (id INTEGER)").unwrap();
+        let before = std::fs::read(&file).unwrap();
+        let steps = migrator(&["CREATE TABLE users (id INTEGER)"]);
+        let error = migrate(&db, &file, &steps, Duration::from_secs(1)).unwrap_err().to_string();
+        assert!(error.contains("another program"), "{error}");
+        assert!(std::fs::read(&file).unwrap() == before);
+    }
 }

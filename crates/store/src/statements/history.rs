@@ -1,7 +1,7 @@
 //! Statements that list an account's polls.
 
 /// A page of an account's polls with their votes counted: a row for each choice of each poll. The page is
-/// selected from the index before other columns are read. Options are extracted once per poll.
+/// selected from the index before other columns are read.
 macro_rules! polls_of_user {
     ($private:literal, $explanations:expr, $owner:expr, $only:expr, $offset:literal) => {
         concat!(
@@ -21,9 +21,8 @@ macro_rules! polls_of_user {
                  FROM ",
             polls_with_plans!(),
             " WHERE id IN (SELECT id FROM page)), \
-             counts AS (SELECT poll_id, choice, count(*) AS answers, CAST(SUM(cost) AS BIGINT) AS cost FROM \
-                 (SELECT id AS poll_id, choice, cost FROM page JOIN votes ON poll = page.number) AS cast_ballots \
-                 GROUP BY poll_id, choice) \
+             counts AS (SELECT id AS poll_id, choice, count(*) AS answers, CAST(SUM(cost) AS BIGINT) AS cost \
+                 FROM page JOIN votes ON poll = page.number GROUP BY id, choice) \
              SELECT listed.id AS id, form, created_at, closing, other_cost, question, options, private, captured, \
                  CAST(choice AS BIGINT) AS choice, COALESCE(answers, 0) AS answers, COALESCE(counts.cost, 0) AS cost \
              FROM listed LEFT JOIN counts ON counts.poll_id = listed.id \

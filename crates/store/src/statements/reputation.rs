@@ -60,7 +60,7 @@ macro_rules! ended_polls {
 /// True for a poll with judgements or ballots that the sums lack. Equal to the condition of an index.
 macro_rules! is_due {
     () => {
-        "(revision <> counted_revision)"
+        "revision <> counted_revision"
     };
 }
 

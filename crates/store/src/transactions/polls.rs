@@ -21,7 +21,7 @@ use super::plans::RosterHash;
 use super::{Database, agent_tasks, holds, plans, reputation};
 use crate::engine::{Connection, Durability, Engine};
 use crate::rows::{
-    self, AdoptedRow, BallotRow, IdRow, PollOpeningRow, PollRow, ProgressRow, SettledRow, UpdatedRow,
+    self, AdoptedRow, BallotRow, IdRow, NumberRow, PollOpeningRow, PollRow, ProgressRow, SettledRow,
 };
 use crate::statements as sql;
 use crate::value::values;
@@ -252,10 +252,10 @@ async fn decide<C: Connection>(
 /// Adds the last ballots of a poll; `updated` is the row of the poll if it runs in this epoch.
 async fn add_last<C: Connection>(
     db: &mut C,
-    updated: Option<UpdatedRow>,
+    updated: Option<NumberRow>,
     last: &[Ballot],
 ) -> Result<(), StoreError> {
-    let Some(UpdatedRow { number }) = updated else { return Err(StoreError::NotFound("running poll")) };
+    let Some(NumberRow { number }) = updated else { return Err(StoreError::NotFound("running poll")) };
     if last.is_empty() {
         return Ok(());
     }

@@ -57,12 +57,18 @@ async fn a_database_of_an_unreleased_build_is_rejected_and_stays_as_it_is() {
         let other = if db.url.starts_with("sqlite:") { "x'00'" } else { r"'\x00'" };
         let changed = format!("UPDATE _sqlx_migrations SET checksum = {other} WHERE version = 1");
         tamper(&db.url, changed).await.unwrap();
-        let file = db.url.strip_prefix("sqlite://").map(|file| (file, std::fs::read(file).unwrap()));
+        let file = db.url.strip_prefix("sqlite://");
+        // As in a backup.
+        file.inspect(|file| open_sqlite(file).pragma_update(None, "journal_mode", "DELETE").unwrap());
+        let file = file.map(|file| (file, std::fs::read(file).unwrap()));
+        let sums = "SELECT CAST(SUM(length(checksum)) AS BIGINT) FROM _sqlx_migrations";
+        let before = number(&db.url, sums).await;
         let message = connect_error(&db.url).await;
         assert!(
             message.contains("before the first release") && message.contains("another database"),
             "{message}"
         );
+        assert_eq!(number(&db.url, sums).await, before);
         if let Some((file, before)) = file {
             assert!(std::fs::read(file).unwrap() == before);
         }

@@ -272,7 +272,7 @@ async fn commits_with_lost_responses_strand_no_poll(db: TestDatabase) {
     let [posted, held, used] = db.money(user).await;
     assert_eq!((posted + used, held), (1_000_000, 0));
     // The cost of the counted responses, plus the estimate for calls with lost responses.
-    assert!(used >= ballots * COST, "{used} for {ballots} ballots");
+    assert!(ballots > 0 && used >= ballots * COST, "{used} for {ballots} ballots");
 }
 
 async fn a_paused_replica_does_not_continue_an_adopted_poll(db: TestDatabase) {

@@ -20,6 +20,8 @@ pub(super) struct Language {
     pub(super) after: Vec<String>,
     pub(super) verbs: Vec<String>,
     pub(super) certain: Vec<String>,
+    pub(super) persons: Vec<String>,
+    pub(super) openers: Vec<String>,
     pub(super) articles: Vec<String>,
     pub(super) reasons: Vec<String>,
     pub(super) plain: Vec<String>,
@@ -49,7 +51,19 @@ pub(super) struct Vocabulary {
     pub(super) forms: Vec<String>,
     pub(super) unspaced_forms: Vec<String>,
     /// Words before and after the chosen option.
-    pub(super) closed_forms: Vec<(Vec<String>, Vec<String>)>,
+    pub(super) closed_forms: Vec<ClosedForms>,
+    /// Words that name the voter.
+    pub(super) persons: Words,
+    /// First words of conditions, and of the choices of others.
+    pub(super) openers: Words,
+}
+
+/// Words before and after the chosen option, in one language.
+pub(super) struct ClosedForms {
+    pub(super) openers: Vec<String>,
+    pub(super) closers: Vec<String>,
+    /// The closers may be joined to the option.
+    pub(super) joined: bool,
 }
 
 /// Words that stand alone, and parts of longer ones.
@@ -101,8 +115,11 @@ pub(super) static VOCABULARY: LazyLock<Vocabulary> = LazyLock::new(|| {
         all.reasons.extend(language.reasons);
         if unspaced { &mut all.unspaced_forms } else { &mut all.forms }.extend(language.forms);
         all.certain.extend(language.certain);
-        all.closed_forms.push((language.before, language.after));
-        all.closed_forms.push((vec![String::new()], language.verbs));
+        all.persons.add(language.persons, unspaced);
+        all.openers.add(language.openers, unspaced);
+        for (openers, closers) in [(language.before, language.after), (vec![String::new()], language.verbs)] {
+            all.closed_forms.push(ClosedForms { openers, closers, joined: unspaced });
+        }
     }
     all.plain_parts.sort_by_key(|part| std::cmp::Reverse(part.len()));
     all

@@ -85,6 +85,16 @@ pub(super) fn doubts(text: &str) -> bool {
     })
 }
 
+/// True if a text names the voter: `I`, `mein`.
+pub(super) fn names_voter(text: &str) -> bool {
+    words(text).any(|word| VOCABULARY.persons.has(word))
+}
+
+/// True if the first word of a text begins a condition, or the choice of others: `should`, `most`.
+pub(super) fn is_of_others(text: &str) -> bool {
+    words(text).next().is_some_and(|word| VOCABULARY.openers.has(word))
+}
+
 /// Returns the text after an option word at its start.
 pub(super) fn after_option_word(text: &str) -> Option<&str> {
     VOCABULARY.option_words.iter().find_map(|word| {
@@ -103,9 +113,9 @@ pub(super) fn before_option_word(text: &str) -> &str {
 pub(super) fn chooses(before: &str, after: &str) -> bool {
     let vocabulary = &*VOCABULARY;
     if !after.is_empty() {
-        return vocabulary.closed_forms.iter().any(|(openers, closers)| {
-            closers.iter().any(|closer| closer == after)
-                && openers.iter().any(|opener| before.ends_with(opener.as_str()))
+        return vocabulary.closed_forms.iter().any(|forms| {
+            forms.closers.iter().any(|closer| closer == after)
+                && forms.openers.iter().any(|opener| before.ends_with(opener.as_str()))
         });
     }
     let article = |before| vocabulary.articles.iter().find_map(|article| ends_with_word(before, article));
@@ -123,7 +133,9 @@ pub(super) fn before_reason(text: &str) -> Option<&str> {
 
 /// Returns the text before and from a word that may follow the option at the end of a sentence.
 pub(super) fn split_closer(text: &str) -> Option<(&str, &str)> {
-    let closers = VOCABULARY.closed_forms.iter().flat_map(|(_, closers)| closers);
+    let closers = VOCABULARY.closed_forms.iter().flat_map(|forms| {
+        forms.closers.iter().filter(|closer| forms.joined || ends_with_word(text, closer).is_some())
+    });
     let before =
         closers.filter_map(|closer| text.strip_suffix(closer.as_str())).min_by_key(|text| text.len())?;
     Some((before.trim_end(), &text[before.len()..]))
@@ -155,6 +167,8 @@ mod tests {
                 &language.after,
                 &language.verbs,
                 &language.certain,
+                &language.persons,
+                &language.openers,
                 &language.articles,
             ];
             for word in single.into_iter().chain(others).flatten() {
