@@ -47,6 +47,7 @@ mod documents;
 mod empty_limits;
 mod examples;
 mod feedback;
+mod fields;
 mod file_storage;
 mod graph;
 mod health;

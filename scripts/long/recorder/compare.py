@@ -1,7 +1,7 @@
 """Prints the responses of a recording that no earlier recording has: compare.py AFTER BEFORE [BEFORE ...]
 
-Several recordings of the build before show which responses differ between two runs of one build. The counts are also
-written to summary.json beside this file.
+Several recordings of the build before show which responses differ between two runs of one build: fewer than five. The counts
+are also written to summary.json beside this file.
 """
 
 import collections
@@ -16,7 +16,7 @@ def read(path):
     responses = collections.defaultdict(list)
     for line in open(path, encoding="utf-8"):
         of = json.loads(line)
-        request = json.dumps({name: of.pop(name) for name in ["request", "with", "body", "note", "command"] if name in of}, sort_keys=True)
+        request = json.dumps({name: of.pop(name) for name in ["on", "request", "with", "body", "note", "command"] if name in of}, sort_keys=True)
         responses[request].append(of)
     return responses
 
