@@ -55,7 +55,8 @@ def plain(text):
 def in_order(value):
     """JSON with its votes, lists of models and drawn orders in one order."""
     if isinstance(value, dict):
-        return {key: sorted(of) if key == "option_order" else in_order(of) for key, of in value.items()}
+        drawn = lambda key, of: key == "option_order" or (key == "models" and all(isinstance(model, str) for model in of))
+        return {key: sorted(of) if isinstance(of, list) and drawn(key, of) else in_order(of) for key, of in value.items()}
     if isinstance(value, list):
         value = [in_order(of) for of in value]
         if value and all(isinstance(of, dict) and ("model_id" in of or "family" in of) for of in value):
@@ -75,7 +76,7 @@ def normal(body, kind):
         if kind.startswith("text/html") and re.search(r"EP-\d", text):
             return "page of a poll"
         lines = plain(text).splitlines()
-        return "\n".join(sorted(lines) if "csv" in kind or "mermaid" in kind or "-->" in text else lines)
+        return "\n".join(sorted(lines) if "csv" in kind or "mermaid" in kind or "-->" in text or '"votes":' in text else lines)
     return plain(json.dumps(in_order(value), ensure_ascii=False))
 
 
@@ -122,7 +123,8 @@ class Service:
 
     def command(self, *arguments, text=""):
         done = subprocess.run([self.program, *arguments], env=self.environment, cwd=self.environment["EP_DATA_DIR"], input=text.encode(), capture_output=True, timeout=120)
-        out, errors = (normal(of, "").replace(self.environment["EP_DATA_DIR"], "FOLDER") for of in (done.stdout, done.stderr))
+        named = lambda text: text.replace(self.environment["EP_DATA_DIR"], "FOLDER").replace(f"Usage: {os.path.basename(self.program)} ", "Usage: ep ")
+        out, errors = (named(normal(of, "")) for of in (done.stdout, done.stderr))
         print(json.dumps({"on": self.engine, "command": plain(" ".join(arguments)), "code": done.returncode, "out": out, "err": errors}, ensure_ascii=False, sort_keys=True))
         return done.stdout
 
