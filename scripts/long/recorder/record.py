@@ -29,6 +29,7 @@ VOLATILE = [
     (r"(ep_[a-z]+|whsec)_[0-9A-Za-z_+/=-]{5,}", "SECRET"),
     (r"\b1[78]\d{8}\b", "EPOCH"),
     (r'("?(total|gather|latency|upstream)_?[mMu][sS]"?: )\d+', r"\1N"),
+    (r'("(mean_)?ms": ?)[\d.]+', r"\1N"),
     (r"~\d+ ms|\d+(\.\d+)? m?s\b", "DURATION"),
     (r"\b(usr|key|cs|dep|evt|req|msg|task|ctx)_[0-9A-Za-z_-]{6,}", r"\1_ID"),
     (r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}", "UUID"),
