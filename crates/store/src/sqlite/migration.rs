@@ -64,10 +64,7 @@ fn check(
     all: &Migrator,
     failed: impl Fn(Error) -> ConnectError,
 ) -> Result<usize, ConnectError> {
-    let applied = match applied(db) {
-        Ok(applied) => applied.ok_or_else(|| ConnectError::migration(Unfit::Foreign))?,
-        Err(error) => return Err(failed(error)),
-    };
+    let applied = applied(db).map_err(failed)?.ok_or_else(|| ConnectError::migration(Unfit::Foreign))?;
     migrations::check(all, &applied).map_err(ConnectError::migration)?;
     Ok(applied.len())
 }

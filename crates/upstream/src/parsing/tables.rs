@@ -21,7 +21,7 @@ pub(super) struct Language {
     pub(super) verbs: Vec<String>,
     pub(super) certain: Vec<String>,
     pub(super) persons: Vec<String>,
-    pub(super) openers: Vec<String>,
+    pub(super) conditions: Vec<String>,
     pub(super) articles: Vec<String>,
     pub(super) reasons: Vec<String>,
     pub(super) plain: Vec<String>,
@@ -55,7 +55,7 @@ pub(super) struct Vocabulary {
     /// Words that name the voter.
     pub(super) persons: Words,
     /// First words of conditions, and of the choices of others.
-    pub(super) openers: Words,
+    pub(super) conditions: Words,
 }
 
 /// Words before and after the chosen option, in one language.
@@ -116,7 +116,7 @@ pub(super) static VOCABULARY: LazyLock<Vocabulary> = LazyLock::new(|| {
         if unspaced { &mut all.unspaced_forms } else { &mut all.forms }.extend(language.forms);
         all.certain.extend(language.certain);
         all.persons.add(language.persons, unspaced);
-        all.openers.add(language.openers, unspaced);
+        all.conditions.add(language.conditions, unspaced);
         for (openers, closers) in [(language.before, language.after), (vec![String::new()], language.verbs)] {
             all.closed_forms.push(ClosedForms { openers, closers, joined: unspaced });
         }

@@ -92,7 +92,7 @@ pub(super) fn names_voter(text: &str) -> bool {
 
 /// True if the first word of a text begins a condition, or the choice of others: `should`, `most`.
 pub(super) fn is_of_others(text: &str) -> bool {
-    words(text).next().is_some_and(|word| VOCABULARY.openers.has(word))
+    words(text).next().is_some_and(|word| VOCABULARY.conditions.has(word))
 }
 
 /// Returns the text after an option word at its start.
@@ -168,7 +168,7 @@ mod tests {
                 &language.verbs,
                 &language.certain,
                 &language.persons,
-                &language.openers,
+                &language.conditions,
                 &language.articles,
             ];
             for word in single.into_iter().chain(others).flatten() {
