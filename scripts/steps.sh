@@ -10,8 +10,9 @@ step_name=
 
 # Sets `cpu` to the CPU time of this shell and of the programs that it has waited for, in seconds. A subshell would have its own.
 read_cpu() {
-    times >"$STEPS/times"
-    cpu=$(tr 'ms' '  ' <"$STEPS/times" | awk '{ sum += 60 * ($1 + $3) + $2 + $4 } END { printf "%d", sum }')
+    local times=$STEPS/times.$BASHPID
+    times >"$times"
+    cpu=$(tr 'ms' '  ' <"$times" | awk '{ sum += 60 * ($1 + $3) + $2 + $4 } END { printf "%d", sum }')
 }
 
 end_step() {
@@ -28,12 +29,39 @@ step() {
     printf '\n\033[1m== %s\033[0m\n' "$1"
 }
 
+# Starts a command beside the steps, as a step of its own: NAME COMMAND…. It is no child of this shell, because a shell adds the
+# CPU time of a child to whatever step it ends in. Whoever starts it also says `trap 'stop_beside NAME' EXIT`.
+beside() {
+    (
+        set -m
+        (
+            since=$SECONDS status=0
+            "${@:2}" >"$STEPS/$1.log" 2>&1 || status=$?
+            read_cpu
+            printf '%s\t%d\t%d\t, beside the others\n' "$1" $((SECONDS - since)) "$cpu" >>"$STEPS/steps.tsv"
+            echo "$status" >"$STEPS/$1.status"
+        ) &
+        echo $! >"$STEPS/$1.process"
+    )
+}
+
+# Waits for what was started beside the steps. Prints its output if it failed.
+join_beside() {
+    tail --pid="$(cat "$STEPS/$1.process")" -f /dev/null
+    [ "$(cat "$STEPS/$1.status")" = 0 ] || { cat "$STEPS/$1.log"; return 1; }
+}
+
+stop_beside() {
+    [ -e "$STEPS/$1.status" ] || kill -- "-$(cat "$STEPS/$1.process")" || true
+}
+
 # Ends the last step. The outermost script prints the table: wall and CPU time of each step, in seconds.
 end_steps() {
     end_step
     if [ -z "$steps_are_own" ]; then
         printf '\n%8s %8s  %s\n' 'wall s' 'CPU s' step
-        awk -F'\t' '{ printf "%8d %8d  %s\n", $2, $3, $1; wall += $2; cpu += $3 }
+        awk -F'\t' '{ printf "%8d %8d  %s%s\n", $2, $3, $1, $4; cpu += $3 }
+            $4 == "" { wall += $2 }
             END { printf "%8d %8d  in all\n", wall, cpu }' "$STEPS/steps.tsv"
     fi
 }
