@@ -11,7 +11,7 @@ use std::time::Duration;
 use ipnet::IpNet;
 
 use super::open_files;
-use crate::config::Config;
+use crate::site::config::Config;
 
 /// Limits on the number and silence of connections.
 #[derive(Debug, Clone)]

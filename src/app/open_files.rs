@@ -5,7 +5,7 @@ use std::sync::LazyLock;
 
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
-use crate::config::Config;
+use crate::site::config::Config;
 
 /// The number of files that the process may open; `None` if there is no limit. The first use raises it to its
 /// maximum.

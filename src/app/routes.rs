@@ -10,11 +10,11 @@ use ep_kernel::method::Method;
 use ep_kernel::tool::Entry;
 use futures::FutureExt;
 
-use crate::documents::DOCUMENTS;
+use crate::documents::{DOCUMENTS, extended_agent_card};
 use crate::http::{AppState, Handler};
 use crate::payments;
 use crate::payments::Rails;
-use crate::protocols::a2a::TaskPayments;
+use crate::protocols::a2a::AgentParts;
 use crate::protocols::{a2a, mcp, openai};
 use crate::site::{Route, RouteKind};
 use crate::site::{Site, SiteSettings};
@@ -43,7 +43,10 @@ static MODULES: [Module; 5] = [
     },
     Module {
         routes: || a2a::routes().collect(),
-        endpoints: |_, payments| a2a::endpoints(&TaskPayments::new(payments.task_payments())),
+        endpoints: |_, payments| {
+            let usdc = payments.task_payments().cloned();
+            a2a::endpoints(&AgentParts { usdc, extended_card: extended_agent_card })
+        },
     },
     Module { routes: || openai::routes().collect(), endpoints: |_, _| openai::endpoints() },
     Module {

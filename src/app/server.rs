@@ -28,11 +28,12 @@ use super::open_requests::OpenRequests;
 use super::router;
 use super::unread;
 use super::unread::UnreadBody;
-use crate::config::Config;
+use crate::config;
 use crate::http::{
     AppState, BodyRoom, DocumentResponses, Stopping, WebAccess, compression, finish_response, panicked,
     weaken_tag,
 };
+use crate::site::config::Config;
 use crate::telemetry;
 
 /// Returns the state that handlers share.
@@ -74,7 +75,7 @@ pub async fn serve(config: &Config, stop: impl Future<Output = ()> + Send + 'sta
             Some((telemetry::listen(address, "EP_METRICS_LISTEN").await?, telemetry::start_metrics()?))
         }
     };
-    config.check_chain_node()?;
+    config::check_chain_node(config)?;
     // The system chooses port 0 itself. Links contain the port, so it is bound before the service is assembled.
     let any_port = match config.server.listen.port() {
         0 => Some(listen(config).await?),

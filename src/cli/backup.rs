@@ -6,7 +6,7 @@ use ep_store::DatabaseUrl;
 use secrecy::ExposeSecret;
 
 use super::{End, print};
-use crate::config::Config;
+use crate::site::config::Config;
 
 #[derive(clap::Args)]
 pub(super) struct Arguments {

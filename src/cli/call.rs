@@ -14,7 +14,8 @@ use serde_json::{Value, json};
 use super::operation_help::operation_help;
 use super::target::Target;
 use super::{End, Ep, print, print_json};
-use crate::config::{Config, nearest};
+use crate::config::nearest;
+use crate::site::config::Config;
 
 #[derive(clap::Args)]
 pub(super) struct Arguments {

@@ -19,7 +19,7 @@ use super::target::GRACE;
 use super::{End, print, print_json};
 use crate::app::assemble;
 use crate::app::assemble::Environment;
-use crate::config::Config;
+use crate::site::config::Config;
 
 #[derive(clap::Args)]
 pub(super) struct Arguments {

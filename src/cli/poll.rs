@@ -15,7 +15,7 @@ use super::show::Reply;
 use super::target::Target;
 use super::typed_flags::with_flags;
 use super::{End, INTERRUPTED, hints, prompt, stored};
-use crate::config::Config;
+use crate::site::config::Config;
 
 #[derive(clap::Args)]
 pub(super) struct Arguments {

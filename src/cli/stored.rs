@@ -15,7 +15,7 @@ use super::printable::printable_value;
 use super::show::{Readable, Reply};
 use super::target::Target;
 use super::{End, print_json, show};
-use crate::config::Config;
+use crate::site::config::Config;
 
 /// Exit code of a poll that ends below its pass mark.
 const NOT_PASSED: u8 = 12;

@@ -19,7 +19,7 @@ use tokio::time::Instant;
 use super::remote::Remote;
 use crate::app::assemble;
 use crate::app::assemble::{Assembled, Environment};
-use crate::config::Config;
+use crate::site::config::Config;
 
 /// Time that a command waits for background tasks before it exits.
 pub(super) const GRACE: Duration = Duration::from_secs(5);

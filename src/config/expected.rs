@@ -2,10 +2,8 @@
 
 use toml::{Table, Value};
 
-use super::error::ConfigError;
-use super::origins::Origins;
-use super::sections::ALIAS;
 use super::spelling::nearest;
+use crate::site::config::{ALIAS, ConfigError, Origins};
 
 /// Returns the error of the setting at which the decoder stopped, such as `server.trusted_proxies[1]`.
 pub(super) fn refused(path: &str, defaults: &Table, origins: &Origins) -> ConfigError {

@@ -4,15 +4,11 @@ use std::path::{Path, PathBuf};
 
 use toml::{Table, Value};
 
-use super::Config;
-use super::error::ConfigError;
+use super::checks;
 use super::expected::refused;
-use super::origins::{Origins, line_of};
 use super::secret_variables::read_variable;
-use super::variables::{VARIABLES, typed};
-
-/// The commented defaults.
-pub const DEFAULTS: &str = include_str!("default.toml");
+use super::usdc;
+use crate::site::config::{Config, ConfigError, DEFAULTS, Origins, VARIABLES, line_of};
 
 const OPENROUTER: &str = "https://openrouter.ai/api/v1";
 
@@ -45,31 +41,23 @@ pub fn load(variable: impl Fn(&str) -> Option<String>) -> Result<Config, ConfigE
             origins.set(section, setting, name);
         }
     }
-    let config = Config::deserialize_from(settings)
+    let config = Config::decode(settings)
         .map_err(|path| refused(&path, &defaults, &origins))
         .map(|config| Config { origins, ..config })?;
-    config.check_telemetry()?;
-    config.check_base_url()?;
-    config.check_database_url()?;
-    config.check_demo_pace()?;
-    config.check_allowed_origins()?;
-    config.check_operator()?;
+    checks::check_telemetry(&config)?;
+    checks::check_base_url(&config)?;
+    checks::check_database_url(&config)?;
+    checks::check_demo_pace(&config)?;
+    checks::check_allowed_origins(&config)?;
+    checks::check_operator(&config)?;
     config.starter_credit()?;
-    config.check_stripe()?;
-    config.check_auth()?;
-    config.check_featured_polls()?;
+    checks::check_stripe(&config)?;
+    checks::check_auth(&config)?;
+    checks::check_featured_polls(&config)?;
     config.chain_id()?;
     config.rpc_url()?;
-    config.x402(String::new())?;
+    usdc::deposits(&config, String::new())?;
     Ok(config)
-}
-
-impl Config {
-    /// Decodes the settings. The error is the path of the setting at which the decoder stopped: its message quotes values.
-    fn deserialize_from(settings: Table) -> Result<Self, String> {
-        serde_path_to_error::deserialize(Value::Table(settings))
-            .map_err(|error: serde_path_to_error::Error<toml::de::Error>| error.path().to_string())
-    }
 }
 
 /// Reads the settings file. A missing one is empty, unless it is required.
@@ -95,6 +83,20 @@ fn overlay(under: &mut Table, over: Table) {
             (Some(Value::Table(under)), Value::Table(over)) => overlay(under, over),
             (_, value) => drop(under.insert(key, value)),
         }
+    }
+}
+
+/// Parses a variable as the type of its setting.
+fn typed(given: &str, like: Option<&Value>) -> Result<Value, &'static str> {
+    match like {
+        Some(Value::Integer(_)) => given.parse().map(Value::Integer).map_err(|_| "a whole number"),
+        Some(Value::Float(_)) => given.parse().map(Value::Float).map_err(|_| "a number"),
+        Some(Value::Boolean(_)) => given.parse().map(Value::Boolean).map_err(|_| "true or false"),
+        Some(Value::Array(_)) => {
+            let items = given.split(',').map(str::trim).filter(|item| !item.is_empty());
+            Ok(Value::Array(items.map(|item| Value::String(item.to_owned())).collect()))
+        }
+        _ => Ok(Value::String(given.to_owned())),
     }
 }
 
@@ -137,7 +139,7 @@ mod tests {
         ]);
         let config = config.unwrap();
         assert_eq!((config.server.listen.port(), config.server.trusted_proxies.len()), (9, 2));
-        assert_eq!(config.billing.mode, crate::config::BillingMode::Off);
+        assert_eq!(config.billing.mode, crate::site::config::BillingMode::Off);
         let error = with(&[("EP_RATE_LIMIT_PER_MINUTE", "many")]).unwrap_err().to_string();
         assert_eq!(error, "EP_RATE_LIMIT_PER_MINUTE must be a whole number");
         for origin in ["app.example", "localhost:3000", "https://a.example,null"] {
@@ -347,17 +349,18 @@ mod tests {
         };
         // Base, Ethereum, and an unknown network.
         for network in ["eip155:8453", "eip155:1", "eip155:987654321"] {
-            let refused = accepting(network, &[]).check_chain_node().unwrap_err().to_string();
+            let refused = usdc::check_chain_node(&accepting(network, &[])).unwrap_err().to_string();
             assert!(refused.starts_with("EP_X402_RPC_URL must be set"), "{refused}");
-            accepting(network, &[("EP_X402_RPC_URL", "https://node.example")]).check_chain_node().unwrap();
+            usdc::check_chain_node(&accepting(network, &[("EP_X402_RPC_URL", "https://node.example")]))
+                .unwrap();
         }
         for network in ["eip155:84532", "eip155:11155111", "eip155:31337"] {
-            accepting(network, &[]).check_chain_node().unwrap();
+            usdc::check_chain_node(&accepting(network, &[])).unwrap();
         }
-        with(&[]).unwrap().check_chain_node().unwrap();
+        usdc::check_chain_node(&with(&[]).unwrap()).unwrap();
 
         let confirmations = |network, more: &[(&str, &str)]| {
-            accepting(network, more).x402(String::new()).unwrap().unwrap().confirmations
+            usdc::deposits(&accepting(network, more), String::new()).unwrap().unwrap().confirmations
         };
         assert_eq!((confirmations("eip155:8453", &[]), confirmations("eip155:84532", &[])), (12, 12));
         assert_eq!(confirmations("eip155:1", &[]), 64);
@@ -408,7 +411,7 @@ mod tests {
             };
             set(&mut settings, section, setting, value);
             // A setting of another type, such as an address, is not a secret.
-            let Ok(config) = Config::deserialize_from(settings) else {
+            let Ok(config) = Config::decode(settings) else {
                 assert!(!SECRETS.contains(&variable), "{variable}");
                 continue;
             };

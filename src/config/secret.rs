@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use ep_kernel::ports::Entropy;
 use secrecy::{ExposeSecret, SecretSlice, SecretString};
 
-use super::{Config, ConfigError};
+use crate::site::config::{Config, ConfigError};
 
 /// Returns the bytes of the secret key from the settings or the key file, or `None` if neither has one.
 pub fn secret_key(config: &Config) -> Result<Option<SecretSlice<u8>>, ConfigError> {
@@ -43,20 +43,18 @@ pub fn create_secret_key(config: &Config, entropy: &dyn Entropy) -> Result<Secre
     secret_key(config)?.ok_or_else(|| ConfigError::Secret(format!("{} has been deleted", file.display())))
 }
 
-impl ConfigError {
-    /// The database is in use, but its secret key is missing.
-    pub fn secret_key_missing(config: &Config, database: &impl std::fmt::Display) -> Self {
-        let file = match key_file(config) {
-            Ok(file) => file,
-            Err(error) => return error,
-        };
-        Self::Secret(format!(
-            "{database} is already in use, but its secret key is missing: {} does not exist. Restore that file, or set \
-             EP_SECRET_KEY or EP_SECRET_KEY_FILE to the same key. A new key would make every API key invalid; to \
-             accept that, set EP_SECRET_KEY to the output of `openssl rand -hex 32`",
-            file.display()
-        ))
-    }
+/// Returns the error of a database that is in use without its secret key.
+pub fn secret_key_missing(config: &Config, database: &impl std::fmt::Display) -> ConfigError {
+    let file = match key_file(config) {
+        Ok(file) => file,
+        Err(error) => return error,
+    };
+    ConfigError::Secret(format!(
+        "{database} is already in use, but its secret key is missing: {} does not exist. Restore that file, or set \
+         EP_SECRET_KEY or EP_SECRET_KEY_FILE to the same key. A new key would make every API key invalid; to \
+         accept that, set EP_SECRET_KEY to the output of `openssl rand -hex 32`",
+        file.display()
+    ))
 }
 
 /// Returns the path of the key file in the data directory.

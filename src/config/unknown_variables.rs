@@ -2,7 +2,7 @@
 
 use super::secret_variables::SECRETS;
 use super::spelling::nearest;
-use super::variables::VARIABLES;
+use crate::site::config::VARIABLES;
 
 /// Variables that begin with `EP_` and are not settings of `ep.toml`: the file itself, and those of builds and tests.
 const OTHERS: &[&str] = &[

@@ -11,7 +11,7 @@ use ep_kernel::tool::{Agents, Entry};
 use serde_json::{Map, Value, json};
 
 use super::json::json_text;
-use crate::config::Operator;
+use crate::site::config::Operator;
 use crate::site::names::{AGENT_CARD, JWKS};
 use crate::site::rails::AgentExtension;
 use crate::site::{Document, Form, Site, owner};
@@ -60,7 +60,7 @@ fn keys(site: &Site) -> Option<Bytes> {
 }
 
 /// Returns the card for authenticated callers, with every skill they may use. `hybrid` adds the fields of 0.3.
-pub fn extended(site: &Site, may_use: impl Fn(&Entry) -> bool, hybrid: bool) -> Value {
+pub fn extended(site: &Site, may_use: &dyn Fn(&Entry) -> bool, hybrid: bool) -> Value {
     let skills = |entry: &Entry| entry.spec.agents != Agents::None && may_use(entry);
     Value::Object(signed(site, card(site, &skills), hybrid))
 }

@@ -54,20 +54,17 @@ mod tests {
     use serde_json::Value;
 
     use super::*;
-    use crate::config;
     use crate::documents::DOCUMENTS;
     use crate::site::SiteSettings;
+    use crate::site::config::Config;
     use crate::site::{Route, RouteKind};
 
     /// Returns the manifest for this base URL and this contact.
     fn manifest_for(base_url: &str, contact: &str) -> Value {
-        let read = |name: &str| match name {
-            "EP_CONFIG" => Some("/dev/null".to_owned()),
-            "EP_BASE_URL" => Some(base_url.to_owned()),
-            "EP_CONTACT" => Some(contact.to_owned()),
-            _ => None,
-        };
-        let settings = SiteSettings::new(&config::load(read).unwrap());
+        let mut config = Config::defaults().unwrap();
+        config.server.base_url = base_url.to_owned();
+        config.operator.contact = contact.to_owned();
+        let settings = SiteSettings::new(&config);
         let logo = DOCUMENTS.iter().find(|document| document.name == LOGO).unwrap();
         let route = |name, path: &'static str| Route::get(name, path, RouteKind::Document(logo), "");
         let routes = vec![

@@ -9,7 +9,7 @@ use ep_kernel::tool::{Agents, Effect, Entry, Task, Tool};
 use ep_tools::service::GetHealth;
 use serde_json::Value;
 
-use crate::config::Operator;
+use crate::site::config::Operator;
 use crate::site::names::{AGENT_CARD, API_CATALOG, ASYNCAPI, OPENAPI};
 use crate::site::names::{HOME, HOME_MARKDOWN};
 use crate::site::{Document, Form, MARKDOWN as MARKDOWN_TYPE, Site, owner};

@@ -9,9 +9,9 @@ use super::agent_card::CARD_VERSION;
 use super::page::About;
 use super::prose;
 use super::prose::Prose;
-use crate::config::{Content, Limits, Operator};
 use crate::layout::one_line;
 use crate::site::HTML;
+use crate::site::config::{Content, Limits, Operator};
 use crate::site::names::WAITING_FORM_MINUTES;
 use crate::site::{Document, Form, MARKDOWN as MARKDOWN_TYPE, Site};
 

@@ -8,7 +8,7 @@ use axum::body::Bytes;
 use ep_kernel::method::Method;
 use ep_kernel::tool::{Effect, Rate};
 
-use crate::config::Content;
+use crate::site::config::Content;
 use crate::site::names::LOGIN_PAGE;
 use crate::site::{Document, Form, Site};
 use crate::site::{Route, RouteKind};

@@ -12,7 +12,7 @@ use axum::http::{Method, Version};
 use ep_kernel::fault::{Fault, Kind};
 use url::{Host, Origin, Url};
 
-use crate::config::Config;
+use crate::site::config::Config;
 
 /// Allowed hosts and origins of requests.
 ///
@@ -153,13 +153,18 @@ fn is_this_machine(host: Option<Host<&str>>) -> bool {
 
 #[cfg(test)]
 impl WebAccess {
-    /// Reads the settings from these environment variables.
+    /// Returns the defaults with the settings of these environment variables.
     pub(crate) fn with(variables: &[(&str, &str)]) -> Self {
-        let read = |name: &str| match variables.iter().find(|(known, _)| *known == name) {
-            None if name == "EP_CONFIG" => Some("/dev/null".to_owned()),
-            found => found.map(|(_, value)| (*value).to_owned()),
-        };
-        Self::new(&crate::config::load(read).unwrap())
+        let mut config = Config::defaults().unwrap();
+        for (name, value) in variables {
+            match *name {
+                "EP_BASE_URL" => config.server.base_url = (*value).to_owned(),
+                "EP_LISTEN" => config.server.listen = value.parse().unwrap(),
+                "EP_ALLOWED_ORIGINS" => config.server.allowed_origins = vec![(*value).to_owned()],
+                _ => panic!("{name}"),
+            }
+        }
+        Self::new(&config)
     }
 }
 
@@ -189,7 +194,7 @@ mod tests {
         for variables in [
             vec![],
             vec![("EP_BASE_URL", "http://localhost:8080")],
-            vec![("EP_BASE_URL", "http://127.0.0.1"), ("EP_LISTEN", "0.0.0.0:80"), ("EP_SECRET_KEY", "")],
+            vec![("EP_BASE_URL", "http://127.0.0.1"), ("EP_LISTEN", "0.0.0.0:80")],
         ] {
             admits_only_this_machine(&WebAccess::with(&variables));
         }
@@ -251,8 +256,7 @@ mod tests {
 
     #[test]
     fn a_public_base_url_uses_the_origin_setting() {
-        let secret = ("EP_SECRET_KEY", "");
-        let open = WebAccess::with(&[("EP_LISTEN", "0.0.0.0:80"), secret]);
+        let open = WebAccess::with(&[("EP_LISTEN", "0.0.0.0:80")]);
         assert!(admits(&open, "any.example", Some("https://any.example")) && open.is_open());
         let listed =
             WebAccess::with(&[("EP_LISTEN", "0.0.0.0:80"), ("EP_ALLOWED_ORIGINS", "https://app.example/")]);

@@ -15,10 +15,10 @@ use secrecy::ExposeSecret;
 use serde_json::json;
 
 use super::{PaymentRail, RailParts};
-use crate::config;
 use crate::http;
 use crate::http::{Exchange, Handler, read_bytes};
 use crate::site::Rail;
+use crate::site::config;
 use crate::site::rails::CARD;
 
 /// Header with the signature of a webhook request.

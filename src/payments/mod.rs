@@ -22,8 +22,8 @@ use reqwest::Client;
 
 use self::card::CardRail;
 use self::x402::X402Rail;
-use crate::config::{Config, ConfigError};
 use crate::http::Handler;
+use crate::site::config::{Config, ConfigError};
 use crate::site::rails::{Arrival, Receiver};
 use crate::site::{RAILS, Rail, Route, RouteKind};
 

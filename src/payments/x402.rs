@@ -22,9 +22,10 @@ use serde_json::value::RawValue;
 use serde_json::{Value, json};
 
 use super::{PaymentRail, RailParts};
-use crate::config::ConfigError;
+use crate::config;
 use crate::http;
 use crate::http::{Exchange, Handler, malformed_body, read_body};
+use crate::site::config::ConfigError;
 use crate::site::deposit::{DEPOSITS, DepositReceipt, ReceiptStatus, cents_of};
 use crate::site::{Rail, rails};
 
@@ -44,7 +45,7 @@ pub(super) struct X402Rail {
 
 impl X402Rail {
     pub(super) fn new(parts: &RailParts<'_>) -> Result<Self, ConfigError> {
-        let settings = parts.config.x402((parts.url)(rails::X402.receiver.name))?;
+        let settings = config::deposits(parts.config, (parts.url)(rails::X402.receiver.name))?;
         let usdc = settings.map(|settings| {
             let x402 = Arc::new(X402::new(settings, parts.client.clone(), parts.node.cloned()));
             let (clock, entropy) = (Arc::clone(parts.clock), Arc::clone(parts.entropy));

@@ -2,6 +2,7 @@
 //!
 //! Nothing here handles a request. `app/routes.rs` binds handlers to routes.
 
+pub mod config;
 pub mod deposit;
 pub mod document;
 pub mod names;
@@ -30,7 +31,7 @@ use ep_kernel::tool::Entry;
 use ep_polling::time::Timestamp;
 use sha2::{Digest, Sha256};
 
-pub use crate::config::ModelAlias;
+pub use crate::site::config::ModelAlias;
 pub use document::{AliasPaths, Changes, Document, Form, HTML, MARKDOWN};
 pub use negotiation::{reads_html, wants_markdown};
 pub use offer::{Models, NO_ISSUER, Offer, Unavailable};

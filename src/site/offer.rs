@@ -11,7 +11,7 @@ use ep_tools::polls::EstimatePoll;
 use super::names::LOGIN;
 use super::rails::{RAILS, Rail};
 use super::route::{Route, RouteKind};
-use crate::config::{Config, Demo};
+use crate::site::config::{Config, Demo};
 
 /// The message of the 404 response without OAuth metadata.
 pub const NO_ISSUER: &str = "this service has no OAuth issuer, so there is no login to begin: send Authorization: Bearer \

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use schemars::Schema;
 
-use crate::config::Config;
+use crate::site::config::Config;
 
 /// A payment rail: a way to fund an account.
 pub struct Rail {

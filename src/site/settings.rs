@@ -14,7 +14,7 @@ use url::Url;
 use super::names::{DASHBOARD, FUNDS, OPENID_PATH};
 use super::offer::Offer;
 use super::rails::Rail;
-use crate::config::{Config, Content, Limits, ModelAlias, Operator, Sessions};
+use crate::site::config::{Config, Content, Limits, ModelAlias, Operator, Sessions};
 
 /// The settings that documents depend on.
 #[derive(Debug, Clone)]

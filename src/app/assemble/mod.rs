@@ -42,10 +42,10 @@ pub(super) use self::stop::store_key_uses;
 use super::clock::{SystemClock, SystemEntropy};
 use super::limiter::MemoryLimiter;
 use super::routes;
-use crate::config::{Config, ConfigError};
 use crate::payments::{RailParts, Rails};
 use crate::protocols::batch_rows::batch_endpoints;
 use crate::protocols::openai;
+use crate::site::config::{Config, ConfigError};
 use crate::site::{Site, SiteSettings};
 
 /// The service's environment; tests replace it.

@@ -11,8 +11,8 @@ use ep_upstream::{Demo, DemoConfig, FreeLimit, NotConfigured, SetupError, Upstre
 use secrecy::ExposeSecret;
 
 use crate::app::open_files;
-use crate::config;
-use crate::config::Config;
+use crate::site::config;
+use crate::site::config::Config;
 
 pub(super) fn models(
     config: &Config,

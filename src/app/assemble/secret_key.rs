@@ -6,7 +6,7 @@ use ep_store::{DatabaseUrl, StoreOptions};
 use secrecy::SecretSlice;
 
 use crate::config;
-use crate::config::{Config, ConfigError};
+use crate::site::config::Config;
 
 /// Returns the secret key. Creates one only for a new database, because a new key invalidates every API key.
 pub(super) async fn secret_key(
@@ -24,7 +24,7 @@ pub(super) async fn secret_key(
         return Ok(key);
     }
     if in_use {
-        return Err(ConfigError::secret_key_missing(config, url).into());
+        return Err(config::secret_key_missing(config, url).into());
     }
     Ok(config::create_secret_key(config, entropy)?)
 }

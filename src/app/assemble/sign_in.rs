@@ -13,8 +13,8 @@ use ep_kernel::sign_in::{
 use ep_kernel::tasks::Tasks;
 
 use super::AssemblyContext;
-use crate::config::Auth;
 use crate::site::Site;
+use crate::site::config::Auth;
 use crate::site::names::CALLBACK;
 use crate::web;
 

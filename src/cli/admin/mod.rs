@@ -23,8 +23,8 @@ use crate::app::assemble;
 use crate::app::assemble::Environment;
 use crate::cli::target::GRACE;
 use crate::cli::{End, print, print_json};
-use crate::config::Config;
 use crate::payments::{PaymentRail, Rails};
+use crate::site::config::Config;
 
 pub(super) use self::command::Command;
 

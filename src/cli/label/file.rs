@@ -18,7 +18,7 @@ use super::run::RunEnd;
 use super::settings::{LabelSettings, OptionsOf, Questions};
 use crate::cli::printable::printable;
 use crate::cli::target::Target;
-use crate::config::Config;
+use crate::site::config::Config;
 
 /// A file to label.
 pub(super) struct LabelFile<'f> {

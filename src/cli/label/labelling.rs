@@ -30,7 +30,7 @@ use crate::cli::printable::printable;
 use crate::cli::remote::Remote;
 use crate::cli::target::Target;
 use crate::cli::{hints, prompt};
-use crate::config::Config;
+use crate::site::config::Config;
 
 /// Lease of a row's poll, in milliseconds: after a kill, the next run waits so long.
 const LEASE_MS: u64 = 5_000;

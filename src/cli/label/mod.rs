@@ -43,7 +43,7 @@ use ep_polling::counted::{counted, counted_with};
 
 use super::printable::printable;
 use super::{End, INTERRUPTED, print, print_json};
-use crate::config::Config;
+use crate::site::config::Config;
 pub(super) use arguments::Arguments;
 use file::LabelFile;
 use gold::USUAL_SEED;

@@ -356,19 +356,18 @@ fn manual(site: &Site, text: &mut String, spec: &Spec) -> Option<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::site::config::{BillingMode, Config};
 
     #[test]
     fn unavailable_parts_are_removed() {
-        let offer = |variables: &[(&str, &str)]| {
-            let read = |name: &str| match variables.iter().find(|(known, _)| *known == name) {
-                None if name == "EP_CONFIG" => Some("/dev/null".to_owned()),
-                found => found.map(|(_, value)| (*value).to_owned()),
-            };
-            Offer::new(&crate::config::load(read).unwrap())
+        let offer = |mode| {
+            let mut config = Config::defaults().unwrap();
+            config.billing.mode = mode;
+            Offer::new(&config)
         };
         let text = "A<!-- if charges -->, paid<!-- end -->.\n\n<!-- if usdc -->\nUSDC.\n\n<!-- end -->\nB.\n";
-        assert_eq!(offered(&offer(&[]), text), "A, paid.\n\nB.\n");
-        assert_eq!(offered(&offer(&[("EP_BILLING", "off")]), text), "A.\n\nB.\n");
+        assert_eq!(offered(&offer(BillingMode::Prepaid), text), "A, paid.\n\nB.\n");
+        assert_eq!(offered(&offer(BillingMode::Off), text), "A.\n\nB.\n");
         let markers = |file: &str| (file.matches("<!-- if ").count(), file.matches("<!-- end -->").count());
         for file in
             [CLIENTS_FILE, OPENAI_FILE, OAUTH_FILE, PACE_FILE, WEBHOOKS_FILE, SHARING_FILE, LABELS_FILE]

@@ -19,8 +19,7 @@ use super::errors::Refusal;
 use super::events;
 use super::methods::{METHODS, Streaming, read_params, unknown};
 use super::operations::{Reply, send};
-use super::payment_extension::TaskPayments;
-use super::request::AgentRequest;
+use super::request::{AgentParts, AgentRequest};
 use crate::http::{Exchange, event_stream, json as json_response, parse_body, read_body};
 
 /// Maximum response size, in bytes: far above any poll's.
@@ -30,11 +29,11 @@ const MAX_RESPONSE: usize = 16 * 1024 * 1024;
 pub(super) async fn serve(
     exchange: Exchange,
     admission: Admission,
-    payments: TaskPayments,
+    agent_parts: AgentParts,
 ) -> Result<Response<Body>, Fault> {
     let Exchange { state, head, request, max_body, .. } = exchange;
     let (parts, body) = request.into_parts();
-    let agent = AgentRequest::new(state, head, admission, &parts.headers, payments).await?;
+    let agent = AgentRequest::new(state, head, admission, &parts.headers, agent_parts).await?;
     let calls = &agent.calls();
     let body = match read_body(&parts.headers, body, max_body).await {
         Ok(body) => body,
@@ -126,13 +125,13 @@ fn reply(body: &RawValue) -> Response<Body> {
 pub(super) async fn serve_tasks_send(
     exchange: Exchange,
     admission: Admission,
-    payments: TaskPayments,
+    agent_parts: AgentParts,
 ) -> Result<Response<Body>, Fault> {
     let Exchange { state, head, request, max_body, .. } = exchange;
     let (parts, body) = request.into_parts();
     let body = read_body(&parts.headers, body, max_body).await?;
     let mut sent = reading::read(body.len(), move || parse_body(&body)).await??;
-    let agent = AgentRequest::new(state, head, admission, &parts.headers, payments).await?;
+    let agent = AgentRequest::new(state, head, admission, &parts.headers, agent_parts).await?;
     let enveloped = sent.get("jsonrpc").is_some() || sent.get("method").is_some();
     let id = sent.get("id").filter(|id| id.is_string() || id.is_number()).cloned().unwrap_or_default();
     let params = if enveloped { sent["params"].take() } else { sent };

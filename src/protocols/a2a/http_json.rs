@@ -19,9 +19,8 @@ use super::events::Events;
 use super::fields::{field_of, invalid};
 use super::methods;
 use super::methods::Action;
-use super::payment_extension::TaskPayments;
 use super::pushes::PushAction;
-use super::request::AgentRequest;
+use super::request::{AgentParts, AgentRequest};
 use super::skill_calls::SkillCalls;
 use crate::http::{Exchange, PathParams, event_stream, json as json_response, read_json};
 
@@ -56,11 +55,11 @@ pub(super) async fn handle(
     admission: Admission,
     operation: HttpOperation,
     older: bool,
-    payments: TaskPayments,
+    agent_parts: AgentParts,
 ) -> Result<Response<Body>, Fault> {
     let Exchange { state, head, params, request, max_body } = exchange;
     let (parts, body) = request.into_parts();
-    let agent = AgentRequest::new(state, head, admission, &parts.headers, payments).await?;
+    let agent = AgentRequest::new(state, head, admission, &parts.headers, agent_parts).await?;
     let mut dialect = if older { Dialect::V03Rest } else { Dialect::V1 };
     let answered = async {
         check_version(&parts.headers)?;

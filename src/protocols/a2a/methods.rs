@@ -17,7 +17,6 @@ use super::operations::{Reply, cancel, get, list, send};
 use super::pushes;
 use super::pushes::PushAction;
 use super::request::AgentRequest;
-use crate::documents::extended_agent_card;
 
 /// An action of a method.
 #[derive(Debug, Clone, Copy)]
@@ -144,7 +143,7 @@ fn extended_card(agent: &AgentRequest, dialect: Dialect) -> Result<Value, Refusa
     }
     let may_use =
         |entry: &Entry| entry.spec.access.key && agent.admission.check_scope(entry.spec.effect).is_ok();
-    Ok(extended_agent_card(&agent.state.site, may_use, dialect != Dialect::V1))
+    Ok((agent.extended_card)(&agent.state.site, &may_use, dialect != Dialect::V1))
 }
 
 /// Returns the refusal of an unknown method.

@@ -49,8 +49,8 @@ use crate::site::{ProtectedResource, Protocol, ProtocolRoute, Route, RouteKind};
 use endpoint::{serve, serve_tasks_send};
 use http_json::HttpOperation;
 
-pub use payment_extension::TaskPayments;
 pub use push_delivery::send_pushes;
+pub use request::AgentParts;
 
 /// Name of the JSON-RPC endpoint's routes.
 const ROUTE: &str = "a2a";
@@ -110,39 +110,54 @@ const fn http(method: Method, path: &'static str, operation: HttpOperation, olde
     HttpEndpoint { method, path, operation, older }
 }
 
+/// An endpoint of the protocol.
+#[derive(Clone, Copy)]
+enum Endpoint {
+    JsonRpc,
+    TasksSend,
+    /// The HTTP+JSON binding; `older` for that of 0.3.
+    Http {
+        operation: HttpOperation,
+        older: bool,
+    },
+}
+
 /// Returns the routes.
 pub fn routes() -> impl Iterator<Item = Route> {
-    endpoints(&TaskPayments::default()).into_iter().map(|(route, _)| route)
+    table().map(|(route, _)| route)
 }
 
 /// Returns the routes with their handlers.
-pub fn endpoints(payments: &TaskPayments) -> Vec<(Route, Handler)> {
-    let json_rpc = {
-        let payments = payments.clone();
-        Handler::new(move |exchange, admission| serve(exchange, admission, payments.clone()).boxed())
-    };
-    let tasks_send = {
-        let payments = payments.clone();
-        Handler::new(move |exchange, admission| {
-            serve_tasks_send(exchange, admission, payments.clone()).boxed()
+pub fn endpoints(parts: &AgentParts) -> Vec<(Route, Handler)> {
+    let handler = |endpoint| {
+        let parts = parts.clone();
+        Handler::new(move |exchange, admission| -> HandlerFuture {
+            let parts = parts.clone();
+            match endpoint {
+                Endpoint::JsonRpc => serve(exchange, admission, parts).boxed(),
+                Endpoint::TasksSend => serve_tasks_send(exchange, admission, parts).boxed(),
+                Endpoint::Http { operation, older } => {
+                    http_json::handle(exchange, admission, operation, older, parts).boxed()
+                }
+            }
         })
     };
-    let mut endpoints = vec![
-        (route(Post, ROUTE, "/api/a2a", JSON_RPC), json_rpc.clone()),
-        (route(Post, ROUTE, "/api/a2a/", JSON_RPC), json_rpc),
-        (route(Post, "a2a_tasks_send", "/api/a2a/tasks/send", TASKS_SEND), tasks_send),
+    table().map(|(route, endpoint)| (route, handler(endpoint))).collect()
+}
+
+/// Returns the routes with their endpoints.
+fn table() -> impl Iterator<Item = (Route, Endpoint)> {
+    let json_rpc = [
+        (route(Post, ROUTE, "/api/a2a", JSON_RPC), Endpoint::JsonRpc),
+        (route(Post, ROUTE, "/api/a2a/", JSON_RPC), Endpoint::JsonRpc),
+        (route(Post, "a2a_tasks_send", "/api/a2a/tasks/send", TASKS_SEND), Endpoint::TasksSend),
     ];
-    endpoints.extend(HTTP.iter().map(|endpoint| {
-        let HttpEndpoint { method, path, operation, older } = *endpoint;
+    let http = HTTP.iter().map(|&HttpEndpoint { method, path, operation, older }| {
         let opens_polls = matches!(operation, HttpOperation::Send | HttpOperation::Stream);
         let route = route(method, "a2a_http", path, ProtocolRoute { opens_polls, ..HTTP_JSON });
-        let payments = payments.clone();
-        let handler = move |exchange, admission| -> HandlerFuture {
-            http_json::handle(exchange, admission, operation, older, payments.clone()).boxed()
-        };
-        (route, Handler::new(handler))
-    }));
-    endpoints
+        (route, Endpoint::Http { operation, older })
+    });
+    json_rpc.into_iter().chain(http)
 }
 
 const JSON_RPC: ProtocolRoute = ProtocolRoute {

@@ -12,17 +12,6 @@ use crate::site::rails::{A2A_X402, X402};
 const HEADERS: [HeaderName; 2] =
     [HeaderName::from_static("a2a-extensions"), HeaderName::from_static("x-a2a-extensions")];
 
-/// Payments for tasks that the service accepts.
-#[derive(Clone, Default)]
-pub struct TaskPayments(Option<Usdc>);
-
-impl TaskPayments {
-    /// Payments that become these deposits; `None` accepts no payments.
-    pub fn new(usdc: Option<&Usdc>) -> Self {
-        Self(usdc.cloned())
-    }
-}
-
 /// Payment support of a request.
 #[derive(Clone)]
 pub(super) struct PaymentSupport {
@@ -34,7 +23,7 @@ pub(super) struct PaymentSupport {
 
 impl PaymentSupport {
     /// Returns the support for a request with these headers.
-    pub(super) fn new(TaskPayments(usdc): TaskPayments, state: &AppState, headers: &HeaderMap) -> Self {
+    pub(super) fn new(usdc: Option<Usdc>, state: &AppState, headers: &HeaderMap) -> Self {
         let activated = HEADERS.iter().any(|name| names_extension(headers, name));
         let active = usdc.is_some() && activated && state.site.settings.offer.takes(&X402);
         Self { usdc, active }

@@ -15,6 +15,7 @@ use ep_kernel::guard::Admission;
 use ep_kernel::output::CallOutput;
 use ep_kernel::ports::{AgentTask, AgentTasks, TaskWork};
 use ep_kernel::tool::{Effect, Entry, Task};
+use ep_payments::Usdc;
 use ep_polling::poll_id::PollId;
 use ep_polling::time::Timestamp;
 use serde_json::{Map, Value, json};
@@ -24,9 +25,10 @@ use super::conversation::Conversation;
 use super::fixtures;
 use super::message::skill_for;
 use super::payment_extension;
-use super::payment_extension::{PaymentSupport, TaskPayments};
+use super::payment_extension::PaymentSupport;
 use super::skill_calls::SkillCalls;
 use crate::http::{AppState, RequestHead};
+use crate::site::Site;
 
 /// Interval between looks at a task that another process can change.
 pub(super) const CHECK_INTERVAL: Duration = Duration::from_secs(1);
@@ -34,12 +36,25 @@ pub(super) const CHECK_INTERVAL: Duration = Duration::from_secs(1);
 /// proxies often end a request after a minute.
 const BATCH_WAIT: Duration = Duration::from_secs(45);
 
+/// Renders the agent card with the operations that meet a condition; `true` adds the fields of 0.3.
+pub type ExtendedCard = fn(&Site, &dyn Fn(&Entry) -> bool, bool) -> Value;
+
+/// The parts that assembly gives to the protocol.
+#[derive(Clone)]
+pub struct AgentParts {
+    /// The deposits that payments for tasks become; `None` accepts no payments.
+    pub usdc: Option<Usdc>,
+    /// Renders the agent card for callers with a credential.
+    pub extended_card: ExtendedCard,
+}
+
 /// Context of the protocol's methods.
 #[derive(Clone)]
 pub(super) struct AgentRequest {
     pub(super) state: AppState,
     pub(super) head: RequestHead,
     pub(super) admission: Admission,
+    pub(super) extended_card: ExtendedCard,
     /// True after an operation was called, which has checked the caller's allowance.
     dispatched: Arc<AtomicBool>,
     /// The fault of an access token with insufficient scope.
@@ -54,11 +69,20 @@ impl AgentRequest {
         head: RequestHead,
         admission: Admission,
         headers: &HeaderMap,
-        payments: TaskPayments,
+        parts: AgentParts,
     ) -> Result<Self, Fault> {
         let admission = fixtures::admitted(&state, admission).await?;
-        let payments = PaymentSupport::new(payments, &state, headers);
-        Ok(Self { state, head, admission, dispatched: Arc::default(), narrow: Arc::default(), payments })
+        let payments = PaymentSupport::new(parts.usdc, &state, headers);
+        let AgentParts { extended_card, .. } = parts;
+        Ok(Self {
+            state,
+            head,
+            admission,
+            extended_card,
+            dispatched: Arc::default(),
+            narrow: Arc::default(),
+            payments,
+        })
     }
 
     /// Returns the request with payments for tasks, or without them.

@@ -29,7 +29,7 @@ use super::{FAILED, LIMITED};
 use crate::cli::printable::printable;
 use crate::cli::target::Target;
 use crate::cli::{End, INTERRUPTED, print, print_json};
-use crate::config::Config;
+use crate::site::config::Config;
 use ep_evaluation::report::Evaluation;
 use figures::{Judged, evaluation_of};
 use page::page_of;

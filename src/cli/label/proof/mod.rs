@@ -33,7 +33,7 @@ use super::review::Review;
 use super::rows::InputCounts;
 use super::settings::LabelSettings;
 use crate::app::clock::SystemClock;
-use crate::config::Config;
+use crate::site::config::Config;
 use accepted::FileCounts;
 use declaration::{Declaration, DeclaredGold, GoldSet, InputFile};
 use difference::{Difference, listed};

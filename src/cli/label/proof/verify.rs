@@ -13,7 +13,7 @@ use super::record::ProofRecord;
 use super::result::{ProofResult, Verdict, broken_conditions};
 use super::statement::statement;
 use crate::cli::label::openings::Openings;
-use crate::config::Config;
+use crate::site::config::Config;
 
 /// A check of a proof.
 #[derive(Debug, Serialize)]

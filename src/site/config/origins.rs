@@ -19,7 +19,7 @@ pub struct Origins {
 
 impl Origins {
     /// Reads the lines of the settings in a file.
-    pub(super) fn of_file(file: &Path, text: &str) -> Self {
+    pub fn of_file(file: &Path, text: &str) -> Self {
         let mut lines = BTreeMap::new();
         let sections = DeTable::parse(text).map(Spanned::into_inner).unwrap_or_default();
         for (section, settings) in &sections {
@@ -40,7 +40,7 @@ impl Origins {
     }
 
     /// Names the source of a setting for a message: the variable or the flag, or the file with the line and the setting.
-    pub(super) fn name(&self, setting: &str) -> String {
+    pub fn name(&self, setting: &str) -> String {
         let line = self.lines.get(setting);
         match (self.named.get(setting), line) {
             (Some(by), _) => (*by).to_owned(),
@@ -56,7 +56,7 @@ impl Origins {
 }
 
 /// Returns the line of a byte, from 1.
-pub(super) fn line_of(text: &str, byte: usize) -> usize {
+pub fn line_of(text: &str, byte: usize) -> usize {
     text.bytes().take(byte).filter(|byte| *byte == b'\n').count() + 1
 }
 

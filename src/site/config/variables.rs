@@ -1,9 +1,7 @@
 //! Environment variables of settings.
 
-use toml::Value;
-
 /// Section, setting and environment variable of each overridable setting.
-pub(super) const VARIABLES: &[(&str, &str, &str)] = &[
+pub const VARIABLES: &[(&str, &str, &str)] = &[
     ("EP_LISTEN", "server", "listen"),
     ("EP_BASE_URL", "server", "base_url"),
     ("EP_SECRET_KEY", "server", "secret_key"),
@@ -81,17 +79,3 @@ pub(super) const VARIABLES: &[(&str, &str, &str)] = &[
     ("EP_LOG", "telemetry", "log"),
     ("EP_LOG_FORMAT", "telemetry", "log_format"),
 ];
-
-/// Parses a variable as the type of its setting.
-pub(super) fn typed(given: &str, like: Option<&Value>) -> Result<Value, &'static str> {
-    match like {
-        Some(Value::Integer(_)) => given.parse().map(Value::Integer).map_err(|_| "a whole number"),
-        Some(Value::Float(_)) => given.parse().map(Value::Float).map_err(|_| "a number"),
-        Some(Value::Boolean(_)) => given.parse().map(Value::Boolean).map_err(|_| "true or false"),
-        Some(Value::Array(_)) => {
-            let items = given.split(',').map(str::trim).filter(|item| !item.is_empty());
-            Ok(Value::Array(items.map(|item| Value::String(item.to_owned())).collect()))
-        }
-        _ => Ok(Value::String(given.to_owned())),
-    }
-}

@@ -216,7 +216,7 @@ pub struct ModelAlias {
 }
 
 /// The form of aliases.
-pub(super) const ALIAS: &str = "a list of models, each with its panel, and possibly with the levels of a score, for example gpt-4o-mini=poll or \
+pub const ALIAS: &str = "a list of models, each with its panel, and possibly with the levels of a score, for example gpt-4o-mini=poll or \
      gpt-4.1=poll:0-10";
 
 impl TryFrom<String> for ModelAlias {
