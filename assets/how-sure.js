@@ -1,5 +1,5 @@
 // A poll to try: computes the confidence as the service does (crates/polling/src/stopping) and draws it as
-// src/documents/how_sure/sample.rs does.
+// crates/pages/src/documents/how_sure/sample.rs does.
 const LEVEL_TOLERANCE = 1e-9
 const ROUNDING = 1e-9
 const logs = [0]

@@ -30,7 +30,7 @@ step() {
 }
 
 # Starts a command beside the steps, as a step of its own: NAME COMMAND…. It is no child of this shell, because a shell adds the
-# CPU time of a child to whatever step it ends in. Whoever starts it also says `trap 'stop_beside NAME' EXIT`.
+# CPU time of a child to whatever step it ends in. The starting script also sets `trap 'stop_beside NAME' EXIT`.
 beside() {
     (
         set -m

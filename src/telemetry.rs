@@ -15,8 +15,8 @@ use tracing_subscriber::fmt;
 use tracing_subscriber::layer::SubscriberExt;
 use tracing_subscriber::util::SubscriberInitExt;
 
-use crate::site::RAILS;
-use crate::site::config::{LogFormat, Telemetry};
+use ep_site::RAILS;
+use ep_site::config::{LogFormat, Telemetry};
 use one_line::OneLine;
 
 /// Histogram buckets for durations, in seconds: from instant reads to slow polls.

@@ -4,7 +4,6 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use ep_identity::{Siwe, SiweSite};
 use ep_kernel::account_data::AccountData;
 use ep_kernel::accounts::{self, Accounts};
 use ep_kernel::api_key::Pepper;
@@ -28,6 +27,7 @@ use ep_kernel::testing::{ManualClock, SeededEntropy};
 use ep_kernel::tool::{Tool, entry};
 use ep_kernel::webhooks::{self, WebhookSecrets, Webhooks};
 use ep_outgoing::{HttpClients, HttpWebhooks, PublicTargets};
+use ep_outside::identity::{Siwe, SiweSite};
 use ep_polling::money::MicroUsd;
 use ep_store::StoreOptions;
 use ep_upstream::{Demo, DemoConfig};

@@ -1,6 +1,6 @@
 //! Bodies of `/v1`: schemas that grow, in each place of a request, and conversations that grow.
 
-use ensemble_poll::protocols::batch_rows::asked_questions;
+use ep_protocols::batch_rows::asked_questions;
 use serde_json::{Value, json};
 
 use crate::growing::SCHEMAS;

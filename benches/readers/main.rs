@@ -7,7 +7,7 @@
 #![expect(clippy::expect_used, reason = "a bench fails by panicking")]
 
 mod bodies;
-#[path = "../../src/protocols/openai/schema/growing.rs"]
+#[path = "../../crates/protocols/src/openai/schema/growing.rs"]
 mod growing;
 mod others;
 

@@ -10,7 +10,7 @@ use axum::extract::{ConnectInfo, Path};
 use axum::http::{Method, Request};
 use ensemble_poll::app::{assemble, server};
 use ensemble_poll::config;
-use ensemble_poll::documents::DOCUMENTS;
+use ep_pages::documents::DOCUMENTS;
 use http_body_util::BodyExt;
 use reqwest::Client;
 use tower::ServiceExt;

@@ -2,7 +2,7 @@
 
 #![no_main]
 
-use ensemble_poll::protocols::openai::schema;
+use ep_protocols::openai::schema;
 use libfuzzer_sys::fuzz_target;
 use serde_json::Value;
 

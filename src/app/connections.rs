@@ -8,10 +8,10 @@ use std::net::{IpAddr, Ipv6Addr};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use ep_site::config::Config;
 use ipnet::IpNet;
 
 use super::open_files;
-use crate::site::config::Config;
 
 /// Limits on the number and silence of connections.
 #[derive(Debug, Clone)]

@@ -5,11 +5,10 @@ use std::time::Duration;
 
 use axum::http::Method;
 use axum::http::header::HeaderName;
+use ep_site::http::WebAccess;
+use ep_site::rails::Arrival;
+use ep_site::{Route, RouteKind, Site};
 use tower_http::cors::{AllowOrigin, CorsLayer};
-
-use crate::http::WebAccess;
-use crate::site::rails::Arrival;
-use crate::site::{Route, RouteKind, Site};
 
 /// Request headers of all routes.
 const REQUEST_HEADERS: [&str; 7] = [
@@ -95,10 +94,11 @@ fn header_names<N: AsRef<str>>(shared: &[&str], own: impl Iterator<Item = N>) ->
 
 #[cfg(test)]
 mod tests {
+    use ep_site::SiteSettings;
+
     use super::*;
     use crate::app::routes;
     use crate::config;
-    use crate::site::SiteSettings;
 
     #[test]
     fn headers_of_protocols_and_rails_are_allowed_once() {

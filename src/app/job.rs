@@ -4,17 +4,17 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
-use ep_identity::Provider;
 use ep_kernel::app::App;
 use ep_kernel::fault::Fault;
 use ep_kernel::tool::Entry;
+use ep_outside::identity::Provider;
+use ep_site::rails::Comparison;
+use ep_site::{Rail, Site};
 use ep_store::Store;
 use futures::future::BoxFuture;
 use metrics_exporter_prometheus::PrometheusHandle;
 
 use crate::payments::{PaymentRail, Rails};
-use crate::site::rails::Comparison;
-use crate::site::{Rail, Site};
 
 /// Seconds in a minute.
 pub(super) const MINUTE: u64 = 60;

@@ -3,9 +3,8 @@
 
 use std::sync::LazyLock;
 
+use ep_site::config::Config;
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
-
-use crate::site::config::Config;
 
 /// The number of files that the process may open; `None` if there is no limit. The first use raises it to its
 /// maximum.

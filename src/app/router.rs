@@ -14,22 +14,22 @@ use ep_kernel::caller::Caller;
 use ep_kernel::fault::{Fault, Kind, RecoveryAction};
 use ep_kernel::guard::{Admission, Credential, Policy};
 use ep_kernel::tool::{Access, Rate};
-
-use super::routes::Handlers;
-use super::unknown_path::{Nearest, nearest, without_trailing_slash};
-use crate::http::{
+use ep_pages::web;
+use ep_protocols::rest;
+use ep_protocols::rest::Binding;
+use ep_site::Site;
+use ep_site::http::{
     AppState, Embedded, ErrorStyle, Exchange, Handler, PathParams, RequestHead, Stopping, counted, fault,
     formatted_fault,
 };
+use ep_site::names::{AGENT_CARD, EMBED};
+use ep_site::protocol::ErrorFormat;
+use ep_site::route::MAX_BODY;
+use ep_site::{Route, RouteKind};
+
+use super::routes::Handlers;
+use super::unknown_path::{Nearest, nearest, without_trailing_slash};
 use crate::payments::Rails;
-use crate::protocols::rest;
-use crate::protocols::rest::Binding;
-use crate::site::Site;
-use crate::site::names::{AGENT_CARD, EMBED};
-use crate::site::protocol::ErrorFormat;
-use crate::site::route::MAX_BODY;
-use crate::site::{Route, RouteKind};
-use crate::web;
 
 /// The routes of one path.
 struct PathRoutes {

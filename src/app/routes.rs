@@ -8,17 +8,17 @@ use std::collections::HashMap;
 
 use ep_kernel::method::Method;
 use ep_kernel::tool::Entry;
+use ep_pages::documents::{DOCUMENTS, extended_agent_card};
+use ep_pages::web;
+use ep_protocols::a2a::AgentParts;
+use ep_protocols::{a2a, mcp, openai};
+use ep_site::http::{AppState, Handler};
+use ep_site::{Route, RouteKind};
+use ep_site::{Site, SiteSettings};
 use futures::FutureExt;
 
-use crate::documents::{DOCUMENTS, extended_agent_card};
-use crate::http::{AppState, Handler};
 use crate::payments;
 use crate::payments::Rails;
-use crate::protocols::a2a::AgentParts;
-use crate::protocols::{a2a, mcp, openai};
-use crate::site::{Route, RouteKind};
-use crate::site::{Site, SiteSettings};
-use crate::web;
 
 /// Builds the site for these settings and operations. Its documents know every route.
 pub fn site(settings: SiteSettings, tools: &'static [Entry]) -> Site {
@@ -44,8 +44,8 @@ static MODULES: [Module; 5] = [
     Module {
         routes: || a2a::routes().collect(),
         endpoints: |_, payments| {
-            let usdc = payments.task_payments().cloned();
-            a2a::endpoints(&AgentParts { usdc, extended_card: extended_agent_card })
+            let payments = payments.task_payments().cloned();
+            a2a::endpoints(&AgentParts { payments, extended_card: extended_agent_card })
         },
     },
     Module { routes: || openai::routes().collect(), endpoints: |_, _| openai::endpoints() },

@@ -9,6 +9,11 @@ use axum::Router;
 use axum::extract::ConnectInfo;
 use axum::http::Request;
 use axum::middleware::{from_fn_with_state, map_response};
+use ep_site::config::Config;
+use ep_site::http::{
+    AppState, BodyRoom, DocumentResponses, Stopping, WebAccess, compression, finish_response, panicked,
+    weaken_tag,
+};
 use hyper::body::Incoming;
 use hyper_util::service::TowerToHyperService;
 use tokio::net::{TcpListener, TcpStream};
@@ -29,11 +34,6 @@ use super::router;
 use super::unread;
 use super::unread::UnreadBody;
 use crate::config;
-use crate::http::{
-    AppState, BodyRoom, DocumentResponses, Stopping, WebAccess, compression, finish_response, panicked,
-    weaken_tag,
-};
-use crate::site::config::Config;
 use crate::telemetry;
 
 /// Returns the state that handlers share.

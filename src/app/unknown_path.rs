@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use crate::site::{Route, RouteKind};
+use ep_site::{Route, RouteKind};
 
 /// Minimum similarity of a suggestion, from 0 to 1.
 const SIMILAR: f64 = 0.7;

@@ -2,11 +2,11 @@
 
 use std::path::PathBuf;
 
+use ep_site::config::Config;
 use ep_store::DatabaseUrl;
 use secrecy::ExposeSecret;
 
 use super::{End, print};
-use crate::site::config::Config;
 
 #[derive(clap::Args)]
 pub(super) struct Arguments {

@@ -7,6 +7,7 @@ use clap::builder::{PossibleValue, TypedValueParser};
 use clap::error::ErrorKind;
 use ep_kernel::fault::{Fault, Kind};
 use ep_kernel::tool::{Entry, Tool};
+use ep_site::config::Config;
 use ep_tools::TOOLS;
 use ep_tools::service::{ComponentHealth, GetHealth};
 use serde_json::{Value, json};
@@ -15,7 +16,6 @@ use super::operation_help::operation_help;
 use super::target::Target;
 use super::{End, Ep, print, print_json};
 use crate::config::nearest;
-use crate::site::config::Config;
 
 #[derive(clap::Args)]
 pub(super) struct Arguments {

@@ -10,6 +10,7 @@ use ep_polling::money::{MicroUsd, SpendBasis};
 use ep_polling::order::Seed;
 use ep_polling::probabilities::OptionProbability;
 use ep_polling::roster::{Member, ModelChoice, ModelNames, ModelSource};
+use ep_site::config::Config;
 use futures::StreamExt;
 use serde::Serialize;
 use tokio::time::Instant;
@@ -19,7 +20,6 @@ use super::target::GRACE;
 use super::{End, print, print_json};
 use crate::app::assemble;
 use crate::app::assemble::Environment;
-use crate::site::config::Config;
 
 #[derive(clap::Args)]
 pub(super) struct Arguments {

@@ -2,8 +2,8 @@
 
 use console::style;
 use ep_polling::counted::counted;
+use ep_site::config::{Config, Demo};
 
-use crate::site::config::{Config, Demo};
 use crate::telemetry::is_json;
 
 const NO_MODELS: &str = "No upstream is set and EP_DEMO is off: no models are available.";

@@ -28,6 +28,9 @@ use std::time::Duration;
 use clap::error::{ContextKind, ContextValue};
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 use ep_kernel::fault::Fault;
+use ep_pages::documents;
+use ep_site::config::{Config, ConfigError, DEFAULTS, LogFormat, Telemetry};
+use ep_site::{Models, SiteSettings};
 use tokio::time::Instant;
 
 use crate::app::assemble;
@@ -35,9 +38,6 @@ use crate::app::assemble::Environment;
 use crate::app::jobs;
 use crate::app::server;
 use crate::config;
-use crate::documents;
-use crate::site::config::{Config, ConfigError, DEFAULTS, LogFormat, Telemetry};
-use crate::site::{Models, SiteSettings};
 use crate::telemetry;
 use printable::{printable, printable_json};
 use typed_flags::with_model_flags;
@@ -215,7 +215,7 @@ async fn run(command: Command) -> anyhow::Result<End> {
             let config = quietly(config);
             let service = assemble::service(&config, Environment::without_server()).await?;
             jobs::start_all(&service, None);
-            Box::pin(crate::protocols::mcp::serve_stdio(service.app.clone(), service.site.tools, &toolsets))
+            Box::pin(ep_protocols::mcp::serve_stdio(service.app.clone(), service.site.tools, &toolsets))
                 .await?;
             // The host has gone: the next process resumes unfinished work.
             service.stop(Instant::now() + STDIO_GRACE).await;

@@ -4,6 +4,7 @@ use std::io::IsTerminal;
 
 use ep_kernel::event::{MAX_EVENTS, PollEvent, Progress};
 use ep_polling::tie_rule::TieRule;
+use ep_site::config::Config;
 use ep_tools::entry_of;
 use ep_tools::polls::PollQuestion;
 use ep_tools::results::GetPollResult;
@@ -15,7 +16,6 @@ use super::show::Reply;
 use super::target::Target;
 use super::typed_flags::with_flags;
 use super::{End, INTERRUPTED, hints, prompt, stored};
-use crate::site::config::Config;
 
 #[derive(clap::Args)]
 pub(super) struct Arguments {

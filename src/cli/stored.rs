@@ -5,6 +5,7 @@ use std::time::Duration;
 use ep_kernel::fault::{Fault, Kind};
 use ep_polling::no_answer::NoAnswer;
 use ep_polling::poll_id::PollId;
+use ep_site::config::Config;
 use ep_tools::entry_of;
 use ep_tools::polls::reply::PollReply;
 use ep_tools::polls::summary::Status;
@@ -15,7 +16,6 @@ use super::printable::printable_value;
 use super::show::{Readable, Reply};
 use super::target::Target;
 use super::{End, print_json, show};
-use crate::site::config::Config;
 
 /// Exit code of a poll that ends below its pass mark.
 const NOT_PASSED: u8 = 12;

@@ -12,6 +12,7 @@ use ep_kernel::fault::Fault;
 use ep_kernel::guard::{Admission, Credential, Request};
 use ep_kernel::output::{Body, CallOutput};
 use ep_kernel::tool::Entry;
+use ep_site::config::Config;
 use serde_json::Value;
 use tokio::sync::mpsc::Sender;
 use tokio::time::Instant;
@@ -19,7 +20,6 @@ use tokio::time::Instant;
 use super::remote::Remote;
 use crate::app::assemble;
 use crate::app::assemble::{Assembled, Environment};
-use crate::site::config::Config;
 
 /// Time that a command waits for background tasks before it exits.
 pub(super) const GRACE: Duration = Duration::from_secs(5);

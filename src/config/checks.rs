@@ -2,12 +2,12 @@
 
 use std::net::SocketAddr;
 
+use ep_site::config::{Auth, Config, ConfigError, Operator, Stripe, Telemetry, is_http_url};
 use ep_store::DatabaseUrl;
 use secrecy::ExposeSecret;
 use tracing_subscriber::EnvFilter;
 
 use super::expected::ADDRESS;
-use crate::site::config::{Auth, Config, ConfigError, Operator, Stripe, Telemetry, is_http_url};
 
 /// The maximum number of featured polls: the start page reads them one after another until one can be shown.
 const MOST_FEATURED: usize = 20;

@@ -1,9 +1,9 @@
 //! The values that settings accept, for messages. A message never shows the value given, because it may be secret.
 
+use ep_site::config::{ALIAS, ConfigError, Origins};
 use toml::{Table, Value};
 
 use super::spelling::nearest;
-use crate::site::config::{ALIAS, ConfigError, Origins};
 
 /// Returns the error of the setting at which the decoder stopped, such as `server.trusted_proxies[1]`.
 pub(super) fn refused(path: &str, defaults: &Table, origins: &Origins) -> ConfigError {

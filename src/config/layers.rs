@@ -2,13 +2,13 @@
 
 use std::path::{Path, PathBuf};
 
+use ep_site::config::{Config, ConfigError, DEFAULTS, Origins, VARIABLES, line_of};
 use toml::{Table, Value};
 
 use super::checks;
 use super::expected::refused;
 use super::secret_variables::read_variable;
 use super::usdc;
-use crate::site::config::{Config, ConfigError, DEFAULTS, Origins, VARIABLES, line_of};
 
 const OPENROUTER: &str = "https://openrouter.ai/api/v1";
 
@@ -139,7 +139,7 @@ mod tests {
         ]);
         let config = config.unwrap();
         assert_eq!((config.server.listen.port(), config.server.trusted_proxies.len()), (9, 2));
-        assert_eq!(config.billing.mode, crate::site::config::BillingMode::Off);
+        assert_eq!(config.billing.mode, ep_site::config::BillingMode::Off);
         let error = with(&[("EP_RATE_LIMIT_PER_MINUTE", "many")]).unwrap_err().to_string();
         assert_eq!(error, "EP_RATE_LIMIT_PER_MINUTE must be a whole number");
         for origin in ["app.example", "localhost:3000", "https://a.example,null"] {

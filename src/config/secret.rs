@@ -6,9 +6,8 @@ use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
 use ep_kernel::ports::Entropy;
+use ep_site::config::{Config, ConfigError};
 use secrecy::{ExposeSecret, SecretSlice, SecretString};
-
-use crate::site::config::{Config, ConfigError};
 
 /// Returns the bytes of the secret key from the settings or the key file, or `None` if neither has one.
 pub fn secret_key(config: &Config) -> Result<Option<SecretSlice<u8>>, ConfigError> {

@@ -4,7 +4,7 @@ use std::fs;
 use std::io;
 use std::path::Path;
 
-use crate::site::config::ConfigError;
+use ep_site::config::ConfigError;
 
 /// Secret variables. Each can be read from a file.
 pub(super) const SECRETS: &[&str] = &[
@@ -75,7 +75,7 @@ mod tests {
     use super::super::layers::load;
     use super::*;
 
-    fn with(variables: &[(&str, &str)]) -> Result<crate::site::config::Config, ConfigError> {
+    fn with(variables: &[(&str, &str)]) -> Result<ep_site::config::Config, ConfigError> {
         load(|name| variables.iter().find(|(known, _)| *known == name).map(|(_, value)| (*value).to_owned()))
     }
 

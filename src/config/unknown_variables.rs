@@ -1,8 +1,9 @@
 //! Variables that look like settings and are none.
 
+use ep_site::config::VARIABLES;
+
 use super::secret_variables::SECRETS;
 use super::spelling::nearest;
-use crate::site::config::VARIABLES;
 
 /// Variables that begin with `EP_` and are not settings of `ep.toml`: the file itself, and those of builds and tests.
 const OTHERS: &[&str] = &[

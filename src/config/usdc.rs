@@ -1,9 +1,9 @@
 //! The settings of USDC deposits.
 
-use ep_payments::X402Config;
+use ep_outside::payments::X402Config;
+use ep_site::config::{Config, ConfigError, X402, is_http_url};
 
 use super::networks;
-use crate::site::config::{Config, ConfigError, X402, is_http_url};
 
 /// Settings of USDC deposits, if configured; `resource` is the URL that is paid for.
 pub fn deposits(config: &Config, resource: String) -> Result<Option<X402Config>, ConfigError> {

@@ -9,17 +9,17 @@ use ep_kernel::cards::Cards;
 use ep_kernel::fault::Fault;
 use ep_kernel::ports::CardProcessor;
 use ep_kernel::reading;
-use ep_payments::{Stripe, StripeConfig, StripeWebhooks, WebhookError, WebhookSignature};
+use ep_outside::payments::{Stripe, StripeConfig, StripeWebhooks, WebhookError, WebhookSignature};
+use ep_site::Rail;
+use ep_site::config;
+use ep_site::http;
+use ep_site::http::{Exchange, Handler, read_bytes};
+use ep_site::rails::CARD;
 use futures::FutureExt;
 use secrecy::ExposeSecret;
 use serde_json::json;
 
 use super::{PaymentRail, RailParts};
-use crate::http;
-use crate::http::{Exchange, Handler, read_bytes};
-use crate::site::Rail;
-use crate::site::config;
-use crate::site::rails::CARD;
 
 /// Header with the signature of a webhook request.
 const SIGNATURE: &str = "stripe-signature";

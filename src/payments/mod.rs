@@ -16,16 +16,16 @@ use ep_kernel::ports::{Clock, Entropy};
 use ep_kernel::sign_in::SignUps;
 use ep_kernel::tool::Rate;
 use ep_outgoing::Node;
-use ep_payments::Usdc;
+use ep_outside::payments::Usdc;
+use ep_site::config::{Config, ConfigError};
+use ep_site::http::Handler;
+use ep_site::rails::{Arrival, Receiver};
+use ep_site::{RAILS, Rail, Route, RouteKind};
 use ep_store::Store;
 use reqwest::Client;
 
 use self::card::CardRail;
 use self::x402::X402Rail;
-use crate::http::Handler;
-use crate::site::config::{Config, ConfigError};
-use crate::site::rails::{Arrival, Receiver};
-use crate::site::{RAILS, Rail, Route, RouteKind};
 
 /// Deadline of a payment: longer than its verification and settlement on a chain.
 const PAYMENT_DEADLINE: Duration = Duration::from_secs(90);

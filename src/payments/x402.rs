@@ -14,8 +14,13 @@ use ep_kernel::fault::Fault;
 use ep_kernel::guard::Admission;
 use ep_kernel::idempotency::check_key;
 use ep_kernel::reading;
-use ep_payments::{Offer, PayloadError, Usdc, X402};
+use ep_outside::payments::{Offer, PayloadError, Usdc, X402};
 use ep_polling::money::Usd;
+use ep_site::config::ConfigError;
+use ep_site::deposit::{DEPOSITS, DepositReceipt, ReceiptStatus, cents_of};
+use ep_site::http;
+use ep_site::http::{Exchange, Handler, malformed_body, read_body};
+use ep_site::{Rail, rails};
 use futures::FutureExt;
 use serde::Deserialize;
 use serde_json::value::RawValue;
@@ -23,11 +28,6 @@ use serde_json::{Value, json};
 
 use super::{PaymentRail, RailParts};
 use crate::config;
-use crate::http;
-use crate::http::{Exchange, Handler, malformed_body, read_body};
-use crate::site::config::ConfigError;
-use crate::site::deposit::{DEPOSITS, DepositReceipt, ReceiptStatus, cents_of};
-use crate::site::{Rail, rails};
 
 /// Request headers for the payment (version 2, version 1).
 const PAYMENT: [&str; 2] = ["payment-signature", "x-payment"];
@@ -195,9 +195,9 @@ mod tests {
     use std::collections::BTreeSet;
 
     use ep_kernel::fault::Kind;
+    use ep_site::rails::Arrival;
 
     use super::*;
-    use crate::site::rails::Arrival;
 
     #[test]
     fn the_table_of_rails_names_every_header() {

@@ -1,8 +1,8 @@
 //! Checks access to every route: accepted callers, rejected callers and the headers of every response.
 
-use ensemble_poll::site::{ErrorFormat, Route, RouteKind};
 use ep_kernel::tool::{Access, Agents, Rate, Task};
 use ep_polling::money::MicroUsd;
+use ep_site::{ErrorFormat, Route, RouteKind};
 use ep_tools::TOOLS;
 use reqwest::Method;
 use serde_json::{Value, json};

@@ -10,9 +10,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use ensemble_poll::protocols::{a2a, mcp};
-use ensemble_poll::site::rails::Arrival;
-use ensemble_poll::site::{RAILS, Route, RouteKind};
+use ep_protocols::{a2a, mcp};
+use ep_site::rails::Arrival;
+use ep_site::{RAILS, Route, RouteKind};
 use imports::Imports;
 
 /// The maximum number of lines per file.
@@ -85,10 +85,14 @@ fn forbid(folder: &str, words: &[&str]) {
     forbid_except(folder, words, &[]);
 }
 
-/// Fails if a file below `folder`, other than those of `tables`, contains one of these words.
-fn forbid_except(folder: &str, words: &[&str], tables: &[&str]) {
+/// Fails if a file below `folder`, except those below `homes`, contains one of these words.
+fn forbid_except(folder: &str, words: &[&str], homes: &[&str]) {
     let mut seen = 0;
-    let is_checked = |file: &str| file.starts_with(folder) && !tables.contains(&file);
+    for home in homes {
+        assert!(every_source().iter().any(|(file, _)| file.starts_with(home)), "nothing lies below {home}");
+    }
+    let is_checked =
+        |file: &str| file.starts_with(folder) && !homes.iter().any(|home| file.starts_with(home));
     for (file, text) in every_source().into_iter().filter(|(file, _)| is_checked(file)) {
         seen += 1;
         let code = text.split("#[cfg(test)]").next().unwrap();
@@ -100,106 +104,200 @@ fn forbid_except(folder: &str, words: &[&str], tables: &[&str]) {
     assert!(seen > 0, "nothing lies below {folder}");
 }
 
+/// The packages, each with those of this workspace that it may use. Every arrow points up in this table.
+const PACKAGES: [(&str, &[&str]); 12] = [
+    ("ep-polling", &[]),
+    ("ep-evaluation", &["ep-polling"]),
+    ("ep-kernel", &["ep-polling"]),
+    ("ep-store", &["ep-kernel", "ep-polling"]),
+    ("ep-outgoing", &["ep-kernel"]),
+    ("ep-upstream", &["ep-kernel", "ep-outgoing", "ep-polling"]),
+    ("ep-outside", &["ep-kernel", "ep-outgoing", "ep-polling"]),
+    ("ep-tools", &["ep-evaluation", "ep-kernel", "ep-polling"]),
+    ("ep-site", &["ep-evaluation", "ep-kernel", "ep-outside", "ep-polling", "ep-tools", "ep-upstream"]),
+    ("ep-protocols", &["ep-kernel", "ep-outside", "ep-polling", "ep-site", "ep-tools"]),
+    ("ep-pages", &["ep-evaluation", "ep-kernel", "ep-outside", "ep-polling", "ep-site", "ep-tools"]),
+    (
+        "ensemble-poll",
+        &[
+            "ep-evaluation",
+            "ep-kernel",
+            "ep-outgoing",
+            "ep-outside",
+            "ep-pages",
+            "ep-polling",
+            "ep-protocols",
+            "ep-site",
+            "ep-store",
+            "ep-tools",
+            "ep-upstream",
+        ],
+    ),
+];
+
+/// The programs of others that only these packages may use.
+const OWNERS: [(&str, &[&str]); 6] = [
+    ("axum", &["ep-site", "ep-protocols", "ep-pages", "ensemble-poll"]),
+    ("rmcp", &["ep-protocols"]),
+    ("jsonrpsee-core", &["ep-protocols"]),
+    ("sqlx", &["ep-store"]),
+    ("rusqlite", &["ep-store"]),
+    ("reqwest", &["ep-outgoing", "ep-upstream", "ep-outside", "ensemble-poll"]),
+];
+
+/// Returns the name of each package with its dependencies, without those of tests.
+fn packages() -> BTreeMap<String, BTreeSet<String>> {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let crates = fs::read_dir(root.join("crates")).unwrap().map(|entry| entry.unwrap().path());
+    let folders = crates.chain([root.to_owned(), root.join("tools")]);
+    let package = |folder: PathBuf| {
+        let manifest = fs::read_to_string(folder.join("Cargo.toml")).unwrap();
+        let manifest: toml::Table = manifest.parse().unwrap();
+        let name = manifest["package"]["name"].as_str().unwrap().to_owned();
+        let dependencies = manifest.get("dependencies").and_then(toml::Value::as_table);
+        (name, dependencies.into_iter().flat_map(toml::Table::keys).cloned().collect())
+    };
+    folders.map(package).collect()
+}
+
+#[test]
+fn packages_use_each_other_in_one_direction() {
+    for (place, (package, used)) in PACKAGES.iter().enumerate() {
+        for name in *used {
+            let earlier = PACKAGES[..place].iter().any(|(known, _)| known == name);
+            assert!(earlier, "{package} must come after {name}");
+        }
+    }
+    let packages = packages();
+    let known: BTreeSet<&str> = PACKAGES.iter().map(|(package, _)| *package).collect();
+    let found: BTreeSet<&str> = packages.keys().map(String::as_str).collect();
+    assert_eq!(found, known);
+    for (package, allowed) in PACKAGES {
+        let used: Vec<&str> =
+            packages[package].iter().map(String::as_str).filter(|name| known.contains(name)).collect();
+        assert_eq!(used, allowed, "{package}");
+    }
+    for (other, owners) in OWNERS {
+        let users = packages.iter().filter(|(_, used)| used.contains(other)).map(|(name, _)| name.as_str());
+        assert_eq!(users.collect::<BTreeSet<_>>(), owners.iter().copied().collect(), "{other}");
+    }
+}
+
 #[test]
 fn dependencies_point_inwards() {
-    forbid(
-        "crates/kernel/src",
-        &[
-            "axum",
-            "rmcp",
-            "sqlx",
-            "reqwest",
-            "StatusCode",
-            "std::fs",
-            "std::net::Tcp",
-            "std::env",
-            "a2a_",
-            "Mcp",
-        ],
-    );
-    forbid("tools", &["axum", "rmcp", "jsonrpc", "sqlx", "reqwest"]);
-    forbid("crates/store/src", &["axum", "rmcp", "reqwest", "ep_upstream", "ep_tools"]);
-    forbid("src", &["sqlx::"]);
+    forbid("crates/kernel/src", &["std::fs", "std::net::Tcp", "std::env", "Mcp"]);
     // The site and the documents read and write header values, but serve nothing.
-    for folder in ["src/site", "src/documents"] {
-        let serving = ["axum::Router", "axum::routing", "axum::extract", "axum::response"];
-        forbid(folder, &[&serving[..], &["body::Body", "Response<", "Handler"]].concat());
+    let serving = ["axum::Router", "axum::routing", "axum::extract", "axum::response"];
+    let serving = [&serving[..], &["body::Body", "Response<", "Handler"]].concat();
+    forbid("crates/pages/src/documents", &serving);
+    forbid_except("crates/site/src", &serving, &["crates/site/src/http"]);
+    for folder in ["crates/site/src/layout", "crates/pages/src/share_image"] {
+        forbid(folder, &["axum"]);
     }
-    forbid("src/layout", &["axum"]);
-    forbid("src/protocols/a2a", &["rmcp"]);
-    for folder in ["src/protocols/rest", "src/http", "src/cli", "src/documents"] {
+    forbid("crates/protocols/src/a2a", &["rmcp"]);
+    for folder in ["crates/protocols/src/rest", "crates/protocols/src/openai"] {
         forbid(folder, &["rmcp", "jsonrpsee"]);
     }
     // Operations use only the ports of their context.
     forbid("tools", &["ep_kernel::app", "ep_kernel::guard", "UserStore", "KeyStore", "Ledger"]);
     // Surfaces leave access, limits and idempotency to the guard and dispatch.
-    forbid("src/protocols", &[".admits(", "limiter", "app.idempotency", "accounts."]);
+    forbid("crates/protocols/src", &[".admits(", "limiter", "app.idempotency", "accounts."]);
 }
 
-/// The modules at the top of `src/`, each with those that it may import. Every arrow points up in this table.
-const IMPORTS: [(&str, &[&str]); 13] = [
-    ("site", &[]),
-    ("config", &["site"]),
-    ("telemetry", &["site"]),
-    ("layout", &["site"]),
-    ("documents", &["layout", "site"]),
-    ("http", &["layout", "site"]),
-    ("protocols", &["http", "site"]),
-    ("payments", &["config", "http", "site"]),
-    ("web", &["documents", "http", "layout", "site"]),
-    ("app", &["config", "documents", "http", "payments", "protocols", "site", "telemetry", "web"]),
-    ("cli", &["app", "config", "documents", "layout", "payments", "protocols", "site", "telemetry"]),
-    ("lib", &[]),
-    ("main", &[]),
+/// The modules at the top of a package.
+struct Modules {
+    /// The folder of its sources.
+    root: &'static str,
+    /// Its modules, each with those that it may import. Every arrow points up. All others are called `others`.
+    imports: &'static [(&'static str, &'static [&'static str])],
+}
+
+/// The packages that have several parts.
+const PARTS: [Modules; 4] = [
+    Modules {
+        root: "src/",
+        imports: &[
+            ("config", &[]),
+            ("telemetry", &[]),
+            ("payments", &["config"]),
+            ("app", &["config", "payments", "telemetry"]),
+            ("cli", &["app", "config", "payments", "telemetry"]),
+            ("others", &[]),
+        ],
+    },
+    Modules {
+        root: "crates/site/src/",
+        imports: &[("others", &[]), ("layout", &["others"]), ("http", &["layout", "others"])],
+    },
+    Modules {
+        root: "crates/protocols/src/",
+        imports: &[("a2a", &[]), ("mcp", &[]), ("openai", &[]), ("rest", &[]), ("others", &["openai"])],
+    },
+    Modules {
+        root: "crates/pages/src/",
+        imports: &[
+            ("share_image", &[]),
+            ("documents", &["share_image"]),
+            ("web", &["documents", "share_image"]),
+            ("others", &[]),
+        ],
+    },
 ];
 
 #[test]
 fn folders_import_in_one_direction() {
-    for (place, (folder, imported)) in IMPORTS.iter().enumerate() {
-        for name in *imported {
-            let earlier = IMPORTS[..place].iter().any(|(known, _)| known == name);
-            assert!(earlier, "{folder} must come after {name}");
-        }
-    }
-    let mut unused: BTreeSet<(&str, &str)> =
-        IMPORTS.iter().flat_map(|(folder, names)| names.iter().map(|name| (*folder, *name))).collect();
-    for (file, text) in every_source() {
-        let Some(inner) = file.strip_prefix("src/") else { continue };
-        let folder = inner.split(['/', '.']).next().unwrap();
-        let row = IMPORTS.iter().find(|(known, _)| *known == folder);
-        let (folder, allowed) = row.unwrap_or_else(|| panic!("{file}: {folder} is not in the table"));
-        for name in imports(inner, &text) {
-            if name == *folder {
-                continue;
+    for Modules { root, imports } in PARTS {
+        for (place, (folder, imported)) in imports.iter().enumerate() {
+            for name in *imported {
+                let earlier = imports[..place].iter().any(|(known, _)| known == name);
+                assert!(earlier, "{root}{folder} must come after {name}");
             }
-            assert!(allowed.contains(&name.as_str()), "{file} imports {name}");
-            unused.retain(|(from, to)| from != folder || *to != name);
         }
+        let mut unused: BTreeSet<(&str, &str)> =
+            imports.iter().flat_map(|(folder, names)| names.iter().map(|name| (*folder, *name))).collect();
+        let part = |name: &str| imports.iter().map(|(known, _)| *known).find(|known| *known == name);
+        let part = |name: &str| part(name).unwrap_or("others");
+        for (file, text) in every_source() {
+            let Some(inner) = file.strip_prefix(root) else { continue };
+            let folder = part(inner.split(['/', '.']).next().unwrap());
+            let allowed = imports.iter().find(|(known, _)| *known == folder).unwrap().1;
+            for name in imported_modules(inner, &text).iter().map(|name| part(name)) {
+                if name == folder {
+                    continue;
+                }
+                assert!(allowed.contains(&name), "{file} imports {name}");
+                unused.remove(&(folder, name));
+            }
+        }
+        assert!(unused.is_empty(), "no file below {root} needs these rows of the table: {unused:?}");
     }
-    assert!(unused.is_empty(), "no file needs these rows of the table: {unused:?}");
 }
 
-/// Returns the modules at the top of `src/` that a file names, by `crate::` or by a chain of `super::`.
-fn imports(file: &str, text: &str) -> BTreeSet<String> {
+/// Returns the names at the top of the package that a file names, by `crate::` or by a chain of `super::`.
+fn imported_modules(file: &str, text: &str) -> BTreeSet<String> {
     let code = text.split("#[cfg(test)]").next().unwrap();
     let lines: Vec<&str> = code.lines().filter(|line| !line.trim_start().starts_with("//")).collect();
     let code = lines.join("\n");
-    assert!(!code.contains("crate::{"), "{file}: name the module after crate:: in each import");
     // `super::` once for each folder above the file leads to the crate; mod.rs is one level higher.
     let depth = file.matches('/').count() + usize::from(!file.ends_with("mod.rs"));
     let to_crate = "super::".repeat(depth);
     let chains = code.split("crate::").skip(1).chain(code.split(to_crate.as_str()).skip(1));
-    let names = chains.map(|rest| rest.split(|c: char| !(c.is_alphanumeric() || c == '_')).next().unwrap());
-    names.filter(|name| IMPORTS.iter().any(|(known, _)| known == name)).map(str::to_owned).collect()
+    let paths = chains.flat_map(|rest| match rest.strip_prefix('{') {
+        Some(list) => list.split('}').next().unwrap().split(',').map(str::trim_start).collect(),
+        None => vec![rest],
+    });
+    let names = paths.map(|path| path.split(|c: char| !(c.is_alphanumeric() || c == '_')).next().unwrap());
+    names.map(str::to_owned).collect()
 }
 
 #[test]
 fn paths_appear_only_in_the_tables() {
     // Operations declare their paths in their specifications, protocols in their mod.rs, documents in declarations.
-    let tables = ["src/web/mod.rs", "src/site/names.rs", "src/site/rails.rs"];
+    let tables = ["crates/pages/src/web/mod.rs", "crates/site/src/names.rs", "crates/site/src/rails.rs"];
     let is_table = |file: &str| tables.contains(&file) || is_protocol_root(file);
     let mut seen = 0;
-    for folder in ["src/", "crates/kernel/src"] {
+    for folder in ["src/", "crates/site/src", "crates/pages/src", "crates/protocols/src", "crates/kernel/src"]
+    {
         for (file, text) in every_source().into_iter().filter(|(file, _)| file.starts_with(folder)) {
             seen += 1;
             let code = text.split("#[cfg(test)]").next().unwrap();
@@ -212,12 +310,12 @@ fn paths_appear_only_in_the_tables() {
             assert!(named.is_none() || is_table(&file), "{file} names a path: {named:?}");
         }
     }
-    assert!(seen > 50, "{seen}");
+    assert!(seen > 400, "{seen}");
 }
 
-/// True for `src/protocols/*/mod.rs`.
+/// True for `crates/protocols/src/*/mod.rs`.
 fn is_protocol_root(file: &str) -> bool {
-    let folder = file.strip_prefix("src/protocols/").and_then(|inner| inner.strip_suffix("/mod.rs"));
+    let folder = file.strip_prefix("crates/protocols/src/").and_then(|inner| inner.strip_suffix("/mod.rs"));
     folder.is_some_and(|folder| !folder.contains('/'))
 }
 
@@ -284,8 +382,11 @@ fn kernel_modules_have_no_cycles() {
 #[test]
 fn payment_rails_are_named_in_their_table() {
     // Documents, pages and the wiring iterate over the table of rails.
-    for folder in ["src/documents", "src/http", "src/layout", "src/web", "src/app", "src/telemetry.rs"] {
-        forbid(folder, &["stripe", "Stripe", "x402", "X402", "usdc", "Usdc", "USDC"]);
+    let words = ["stripe", "Stripe", "x402", "X402", "usdc", "Usdc", "USDC"];
+    for folder in
+        ["crates/pages/src", "crates/site/src/http", "crates/site/src/layout", "src/app", "src/telemetry.rs"]
+    {
+        forbid(folder, &words);
     }
     // The headers of a rail are data of its table, too.
     let headers = RAILS.iter().flat_map(|rail| match &rail.arrival {
@@ -296,14 +397,17 @@ fn payment_rails_are_named_in_their_table() {
         }
     });
     // A state of the A2A extension for payments is named like a header.
-    forbid_headers(headers, &["src/payments/", "src/site/rails.rs", "src/protocols/a2a/payments.rs"]);
+    let homes = ["src/payments/", "crates/site/src/rails.rs", "crates/protocols/src/a2a/payments.rs"];
+    forbid_headers(headers, &homes);
 }
 
-/// Fails if a source of `src/` outside `homes` names one of these headers.
+/// Fails if a source of the surfaces outside `homes` names one of these headers.
 fn forbid_headers<'a>(headers: impl Iterator<Item = &'a str>, homes: &[&str]) {
     let headers: BTreeSet<String> = headers.map(|name| format!("\"{}\"", name.to_lowercase())).collect();
     assert!(headers.len() > 3, "{headers:?}");
-    for (file, text) in every_source().into_iter().filter(|(file, _)| file.starts_with("src/")) {
+    let surfaces = ["src/", "crates/site/src/", "crates/pages/src/", "crates/protocols/src/"];
+    let is_surface = |file: &str| surfaces.iter().any(|folder| file.starts_with(folder));
+    for (file, text) in every_source().into_iter().filter(|(file, _)| is_surface(file)) {
         if homes.iter().any(|home| file.starts_with(home)) {
             continue;
         }
@@ -316,25 +420,28 @@ fn forbid_headers<'a>(headers: impl Iterator<Item = &'a str>, homes: &[&str]) {
 /// Protocols are data: shared code reads the fields of `Protocol` and `ProtocolRoute`.
 #[test]
 fn protocols_are_named_in_their_folders() {
-    let tables = ["src/app/routes.rs", "src/app/jobs.rs", "src/site/names.rs"];
     let words = ["Mcp", "A2a", "MCP_", "mcp::", "a2a::", "\"mcp", "\"a2a"];
-    for folder in ["src/app", "src/http", "src/layout", "src/payments", "src/site", "src/telemetry.rs"] {
-        forbid_except(folder, &words, &tables);
-    }
-    forbid("src/documents/openapi", &words);
+    forbid("src/payments", &words);
+    forbid("src/telemetry.rs", &words);
+    forbid_except("src/app", &words, &["src/app/routes.rs", "src/app/jobs.rs"]);
+    forbid_except("crates/site/src", &words, &["crates/site/src/names.rs", "crates/site/src/config"]);
+    forbid("crates/pages/src/documents/openapi", &words);
     let routes: Vec<Route> = mcp::ROUTES.iter().cloned().chain(a2a::routes()).collect();
     let headers = routes.iter().filter_map(|route| match route.kind {
         RouteKind::Protocol(endpoint) => Some(endpoint.protocol.headers),
         _ => None,
     });
     // The agent card has a form for each version that the header names.
-    forbid_headers(headers.flatten().copied(), &["src/protocols/", "src/documents/agent_card.rs"]);
+    forbid_headers(
+        headers.flatten().copied(),
+        &["crates/protocols/src/", "crates/pages/src/documents/agent_card.rs"],
+    );
 }
 
 #[test]
 fn surfaces_name_no_operation() {
     let names: Vec<&str> = ep_tools::TOOLS.iter().map(|entry| entry.spec.name).collect();
-    for folder in ["src/protocols", "src/http", "src/documents"] {
+    for folder in ["crates/protocols/src", "crates/site/src/http", "crates/pages/src/documents"] {
         forbid(folder, &names);
     }
 }

@@ -6,8 +6,8 @@ use std::path::Path;
 use std::process::Stdio;
 use std::time::Duration;
 
-use ensemble_poll::documents::DOCUMENTS;
-use ensemble_poll::site::{Route, RouteKind};
+use ep_pages::documents::DOCUMENTS;
+use ep_site::{Route, RouteKind};
 use reqwest::Method;
 use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};

@@ -3,11 +3,11 @@
 use std::sync::Arc;
 
 use ensemble_poll::app::routes;
-use ensemble_poll::documents::DOCUMENTS;
-use ensemble_poll::site::names::{API_REFERENCE, DOCS, OPENAPI};
-use ensemble_poll::site::{Document, SiteSettings};
 use ep_kernel::signing::SigningKeys;
+use ep_pages::documents::DOCUMENTS;
 use ep_polling::time::Timestamp;
+use ep_site::names::{API_REFERENCE, DOCS, OPENAPI};
+use ep_site::{Document, SiteSettings};
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 

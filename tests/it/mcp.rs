@@ -345,7 +345,7 @@ async fn closing_stdio_succeeds_and_logs_have_no_colours() {
     assert!(!String::from_utf8_lossy(&done.stderr).contains('\u{1b}'));
 }
 
-/// Validates a value against a compact schema. Supports only the keywords of `src/protocols/mcp/output.rs`.
+/// Validates a value against a compact schema. Supports only the keywords of `crates/protocols/src/mcp/output.rs`.
 fn fits(value: &Value, schema: &Value) -> Result<(), String> {
     for (keyword, rule) in schema.as_object().unwrap() {
         let fits = match keyword.as_str() {

@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use ensemble_poll::site::RouteKind;
 use ep_kernel::method::Method as RouteMethod;
+use ep_site::RouteKind;
 use futures::future::join_all;
 use reqwest::Method;
 use serde_json::{Value, json};

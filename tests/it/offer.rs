@@ -2,9 +2,9 @@
 
 use std::collections::BTreeSet;
 
-use ensemble_poll::documents::DOCUMENTS;
-use ensemble_poll::site::names::API_REFERENCE;
+use ep_pages::documents::DOCUMENTS;
 use ep_polling::money::MicroUsd;
+use ep_site::names::API_REFERENCE;
 use ep_upstream::testing::{Script, bare, priced};
 use reqwest::Method;
 use serde_json::{Value, json};

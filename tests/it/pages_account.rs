@@ -3,9 +3,9 @@
 
 use std::time::Duration;
 
-use ensemble_poll::site::RouteKind;
 use ep_kernel::method::Method as RouteMethod;
 use ep_polling::money::MicroUsd;
+use ep_site::RouteKind;
 use ep_upstream::testing::Script;
 use reqwest::Method;
 use serde_json::{Value, json};

@@ -2,8 +2,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use ensemble_poll::documents::DOCUMENTS;
-use ensemble_poll::site::names::{API_REFERENCE, DOCS, OPERATION_PAGE};
+use ep_pages::documents::DOCUMENTS;
+use ep_site::names::{API_REFERENCE, DOCS, OPERATION_PAGE};
 use serde_json::json;
 
 use crate::harness::{Client, Reply, Service, Setup};

@@ -1,8 +1,8 @@
 //! Security rules of every page: its headers, and no markup from request data.
 
-use ensemble_poll::site::names::EMBED;
-use ensemble_poll::site::{Route, RouteKind};
 use ep_kernel::method::Method as Known;
+use ep_site::names::EMBED;
+use ep_site::{Route, RouteKind};
 use reqwest::Method;
 use serde_json::json;
 

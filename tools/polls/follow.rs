@@ -2,12 +2,13 @@
 
 use std::time::Duration;
 
-use crate::result_link::result_url;
 use ep_kernel::ctx::Ctx;
 use ep_kernel::event::{PollEvent, Progress, StartedEvent, VoteEvent};
 use ep_kernel::executor::{EventProjection, PollState};
 use ep_kernel::fault::Fault;
 use ep_polling::poll_id::PollId;
+
+use crate::result_link::result_url;
 use tokio::time::{Instant, timeout_at};
 
 /// Extra time to wait beyond the poll's deadline, because the poll may be queued first.

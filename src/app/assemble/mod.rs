@@ -9,7 +9,6 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::Context;
-use ep_identity::{Oidc, Provider};
 use ep_kernel::account_data::AccountData;
 use ep_kernel::accounts::{self, Accounts};
 use ep_kernel::api_key::Pepper;
@@ -32,6 +31,11 @@ use ep_kernel::tasks::Tasks;
 use ep_kernel::tool::Entry;
 use ep_kernel::webhooks::{self, WebhookSecrets, Webhooks};
 use ep_outgoing::{HttpClients, HttpWebhooks, Node, PublicTargets};
+use ep_outside::identity::{Oidc, Provider};
+use ep_protocols::batch_rows::batch_endpoints;
+use ep_protocols::openai;
+use ep_site::config::{Config, ConfigError};
+use ep_site::{Site, SiteSettings};
 use ep_store::{DatabaseUrl, Store, StoreOptions};
 use ep_tools::polls::PollCompleted;
 use secrecy::ExposeSecret;
@@ -43,10 +47,6 @@ use super::clock::{SystemClock, SystemEntropy};
 use super::limiter::MemoryLimiter;
 use super::routes;
 use crate::payments::{RailParts, Rails};
-use crate::protocols::batch_rows::batch_endpoints;
-use crate::protocols::openai;
-use crate::site::config::{Config, ConfigError};
-use crate::site::{Site, SiteSettings};
 
 /// The service's environment; tests replace it.
 pub struct Environment {

@@ -6,13 +6,13 @@ use std::time::Duration;
 use ep_kernel::ports::{Clock, Models};
 use ep_kernel::tasks::Tasks;
 use ep_outgoing::HttpClients;
+use ep_site::config;
+use ep_site::config::Config;
 use ep_store::Store;
 use ep_upstream::{Demo, DemoConfig, FreeLimit, NotConfigured, SetupError, Upstream, UpstreamConfig};
 use secrecy::ExposeSecret;
 
 use crate::app::open_files;
-use crate::site::config;
-use crate::site::config::Config;
 
 pub(super) fn models(
     config: &Config,

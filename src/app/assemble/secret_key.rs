@@ -2,11 +2,11 @@
 
 use anyhow::Context;
 use ep_kernel::ports::Entropy;
+use ep_site::config::Config;
 use ep_store::{DatabaseUrl, StoreOptions};
 use secrecy::SecretSlice;
 
 use crate::config;
-use crate::site::config::Config;
 
 /// Returns the secret key. Creates one only for a new database, because a new key invalidates every API key.
 pub(super) async fn secret_key(

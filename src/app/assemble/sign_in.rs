@@ -3,7 +3,6 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use ep_identity::{ContractWallets, IssuerTokens, Oidc, OidcConfig, OidcPorts, Provider, Siwe, SiweSite};
 use ep_kernel::keys::Keys;
 use ep_kernel::ports::StarterCreditLimits;
 use ep_kernel::sealing::Sealer;
@@ -11,12 +10,15 @@ use ep_kernel::sign_in::{
     AccessTokens, ChallengeNonces, Lifetimes, Sessions, SignUps, StarterCredit, Wallets,
 };
 use ep_kernel::tasks::Tasks;
+use ep_outside::identity::{
+    ContractWallets, IssuerTokens, Oidc, OidcConfig, OidcPorts, Provider, Siwe, SiweSite,
+};
+use ep_pages::web;
+use ep_site::Site;
+use ep_site::config::Auth;
+use ep_site::names::CALLBACK;
 
 use super::AssemblyContext;
-use crate::site::Site;
-use crate::site::config::Auth;
-use crate::site::names::CALLBACK;
-use crate::web;
 
 /// The parts of sign-in.
 pub(super) struct SignIn {

@@ -12,6 +12,7 @@ use ep_kernel::fault::Fault;
 use ep_kernel::ports::{CreditOutcome, IntegrityCheck, RevokedCredentials};
 use ep_polling::counted::counted;
 use ep_polling::money::{MicroUsd, Usd, UsdFigure};
+use ep_site::config::Config;
 use ep_tools::account::whole_export;
 use ep_tools::keys::ListedKey;
 use serde_json::{Value, json};
@@ -24,7 +25,6 @@ use crate::app::assemble::Environment;
 use crate::cli::target::GRACE;
 use crate::cli::{End, print, print_json};
 use crate::payments::{PaymentRail, Rails};
-use crate::site::config::Config;
 
 pub(super) use self::command::Command;
 

@@ -3,12 +3,12 @@
 use anyhow::{Context, bail};
 use ep_kernel::tool::Tool;
 use ep_polling::options::MAX_OPTIONS;
+use ep_protocols::batch_rows::{asked_questions, decision_endpoints};
 use ep_tools::polls::PollQuestion;
 use serde_json::Value;
 
 use super::settings::SourceQuestion;
 use super::table::Row;
-use crate::protocols::batch_rows::{asked_questions, decision_endpoints};
 
 /// The name of a line.
 const ID: &str = "custom_id";

@@ -5,6 +5,7 @@ use std::collections::HashSet;
 use anyhow::bail;
 use ep_evaluation::agreement::Classes;
 use ep_polling::counted::counted_with;
+use ep_site::config::Config;
 
 use super::arguments::Arguments;
 use super::failed_rows::FailedRows;
@@ -18,7 +19,6 @@ use super::run::RunEnd;
 use super::settings::{LabelSettings, OptionsOf, Questions};
 use crate::cli::printable::printable;
 use crate::cli::target::Target;
-use crate::site::config::Config;
 
 /// A file to label.
 pub(super) struct LabelFile<'f> {

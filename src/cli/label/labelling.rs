@@ -9,6 +9,7 @@ use ep_kernel::fault::{Fault, Kind};
 use ep_kernel::tool::Entry as Operation;
 use ep_polling::counted::{counted, counted_with};
 use ep_polling::money::MicroUsd;
+use ep_site::config::Config;
 use ep_tools::entry_of;
 use ep_tools::polls::PollQuestion;
 use serde_json::json;
@@ -30,7 +31,6 @@ use crate::cli::printable::printable;
 use crate::cli::remote::Remote;
 use crate::cli::target::Target;
 use crate::cli::{hints, prompt};
-use crate::site::config::Config;
 
 /// Lease of a row's poll, in milliseconds: after a kill, the next run waits so long.
 const LEASE_MS: u64 = 5_000;

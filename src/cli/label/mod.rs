@@ -40,10 +40,10 @@ use std::path::Path;
 use anyhow::{Context, bail};
 use ep_kernel::fault::Kind;
 use ep_polling::counted::{counted, counted_with};
+use ep_site::config::Config;
 
 use super::printable::printable;
 use super::{End, INTERRUPTED, print, print_json};
-use crate::site::config::Config;
 pub(super) use arguments::Arguments;
 use file::LabelFile;
 use gold::USUAL_SEED;

@@ -1,7 +1,7 @@
 //! Schemathesis calls every operation with valid and invalid requests; the responses must match the description.
 
-use ensemble_poll::site::names::OPENAPI;
 use ep_polling::money::MicroUsd;
+use ep_site::names::OPENAPI;
 use tokio::process::Command;
 
 use super::{folder, python, run_in};

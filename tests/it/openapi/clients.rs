@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use ensemble_poll::site::names::OPENAPI;
+use ep_site::names::OPENAPI;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 use tokio::process::Command;

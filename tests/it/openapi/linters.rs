@@ -1,6 +1,6 @@
 //! Linters of the API description.
 
-use ensemble_poll::site::names::{ASYNCAPI, OPENAPI};
+use ep_site::names::{ASYNCAPI, OPENAPI};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 

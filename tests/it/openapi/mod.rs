@@ -12,8 +12,8 @@ use std::fmt::Write;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use ensemble_poll::site::RouteKind;
-use ensemble_poll::site::names::OPENAPI;
+use ep_site::RouteKind;
+use ep_site::names::OPENAPI;
 use serde_json::Value;
 use tokio::process::Command;
 

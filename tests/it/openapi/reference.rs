@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use ensemble_poll::site::names::API_REFERENCE;
+use ep_site::names::API_REFERENCE;
 use reqwest::Method;
 
 use super::{described, folder, operations, run};

@@ -6,9 +6,9 @@ mod programs;
 use std::collections::BTreeSet;
 use std::sync::LazyLock;
 
-use ensemble_poll::documents::DOCUMENTS;
-use ensemble_poll::site::AliasPaths;
 use ep_kernel::tool::{Entry, entry};
+use ep_pages::documents::DOCUMENTS;
+use ep_site::AliasPaths;
 use reqwest::Method;
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};

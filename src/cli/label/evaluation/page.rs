@@ -2,9 +2,9 @@
 
 use askama::Template;
 use ep_evaluation::report::Evaluation;
+use ep_site::layout::AccuracyPlot;
 
 use crate::cli::printable::printable;
-use crate::layout::AccuracyPlot;
 
 /// The page.
 #[derive(Template)]

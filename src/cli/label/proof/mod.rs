@@ -23,6 +23,7 @@ use anyhow::bail;
 use ep_evaluation::Fraction;
 use ep_kernel::ports::Clock;
 use ep_polling::counted::counted;
+use ep_site::config::Config;
 use serde::Serialize;
 
 use super::gold::{GoldRow, read_gold};
@@ -33,7 +34,6 @@ use super::review::Review;
 use super::rows::InputCounts;
 use super::settings::LabelSettings;
 use crate::app::clock::SystemClock;
-use crate::site::config::Config;
 use accepted::FileCounts;
 use declaration::{Declaration, DeclaredGold, GoldSet, InputFile};
 use difference::{Difference, listed};

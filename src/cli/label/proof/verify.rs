@@ -4,6 +4,7 @@ use std::path::Path;
 
 use anyhow::{Context, bail};
 use ep_polling::counted::counted;
+use ep_site::config::Config;
 use serde::Serialize;
 
 use super::accepted;
@@ -13,7 +14,6 @@ use super::record::ProofRecord;
 use super::result::{ProofResult, Verdict, broken_conditions};
 use super::statement::statement;
 use crate::cli::label::openings::Openings;
-use crate::site::config::Config;
 
 /// A check of a proof.
 #[derive(Debug, Serialize)]

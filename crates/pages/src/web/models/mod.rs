@@ -1,0 +1,91 @@
+//! The page of the models.
+
+mod family_mark;
+mod order;
+mod row;
+mod view;
+
+use askama::Template;
+use axum::body::Body;
+use axum::http::Response;
+use ep_kernel::dispatch::{Call, dispatch_typed};
+use ep_kernel::fault::{Fault, Kind};
+use ep_kernel::guard::Admission;
+use ep_kernel::tool::Tool;
+use ep_site::QueryParameter;
+use ep_site::http::{AppState, Exchange, RequestHead};
+use ep_site::names::{MODELS_MARKDOWN, MODELS_PAGE};
+use ep_site::{HTML, MARKDOWN, wants_markdown};
+use ep_tools::entry_of;
+use ep_tools::models::ListModels;
+use ep_tools::reputation::ListModelReputation;
+use futures::FutureExt;
+use futures::future::BoxFuture;
+use serde::de::DeserializeOwned;
+use serde_json::json;
+
+pub(super) use self::row::preset_title;
+use self::view::{ModelsAddresses, ModelsPage};
+use super::public_page::public_page;
+
+/// Kinds of error.
+pub(super) const FAULTS: [Kind; 2] = [Kind::NotConfigured, Kind::Unavailable];
+
+/// Query parameters.
+pub(super) const QUERY: [QueryParameter; 3] = [
+    QueryParameter::text(
+        "q",
+        "Shows the models with all of these words in their name, id, family, price or presets.",
+    ),
+    QueryParameter::text(
+        "sort",
+        "The sort column of the table: `model`, `family`, `price`, `input`, `output`, `context`, `answers`, `time` or \
+         `majority`.",
+    ),
+    QueryParameter::text("preset", "Selects the models of this preset."),
+];
+
+/// Serves the page as HTML, or as Markdown if the client prefers it.
+pub(crate) fn page(
+    exchange: Exchange,
+    admission: Admission,
+) -> BoxFuture<'static, Result<Response<Body>, Fault>> {
+    let markdown = wants_markdown(exchange.request.headers());
+    shown(exchange, admission, markdown).boxed()
+}
+
+/// Serves the page as Markdown.
+pub(crate) fn markdown(
+    exchange: Exchange,
+    admission: Admission,
+) -> BoxFuture<'static, Result<Response<Body>, Fault>> {
+    shown(exchange, admission, true).boxed()
+}
+
+async fn shown(exchange: Exchange, admission: Admission, markdown: bool) -> Result<Response<Body>, Fault> {
+    let Exchange { state, head, request, .. } = exchange;
+    let request = request.into_parts().0;
+    let registry = ask::<ListModels>(&state, &head, &admission).await?;
+    let reputation = ask::<ListModelReputation>(&state, &head, &admission).await?;
+    let url = |name| state.links().url(name, &[]);
+    let addresses = ModelsAddresses { page: url(MODELS_PAGE), markdown: url(MODELS_MARKDOWN) };
+    let query = request.uri.query().unwrap_or_default();
+    let page = ModelsPage::new(&state.site, &registry.registry, reputation, addresses, query);
+    let (text, media_type) = if markdown { (page.markdown(), MARKDOWN) } else { (page.render(), HTML) };
+    // The figures are cached for the same time.
+    let bytes = text.map_err(Fault::internal)?.into();
+    Ok(public_page(bytes, media_type, "public, max-age=300", &request.headers))
+}
+
+/// Calls an operation without arguments and returns its output.
+pub(super) async fn ask<T: Tool>(
+    state: &AppState,
+    head: &RequestHead,
+    admission: &Admission,
+) -> Result<T::Output, Fault>
+where
+    T::Output: DeserializeOwned,
+{
+    let call = Call::new(head.admitted("web", admission.clone()));
+    Ok(dispatch_typed::<T>(&state.app, entry_of::<T>()?, call, json!({})).await?.output)
+}
