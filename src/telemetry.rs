@@ -15,9 +15,10 @@ use tracing_subscriber::fmt;
 use tracing_subscriber::layer::SubscriberExt;
 use tracing_subscriber::util::SubscriberInitExt;
 
-use ep_site::RAILS;
 use ep_site::config::{LogFormat, Telemetry};
 use one_line::OneLine;
+
+use crate::payments::RAILS;
 
 /// Histogram buckets for durations, in seconds: from instant reads to slow polls.
 const SECONDS: &[f64] = &[

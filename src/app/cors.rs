@@ -6,8 +6,8 @@ use std::time::Duration;
 use axum::http::Method;
 use axum::http::header::HeaderName;
 use ep_site::http::WebAccess;
-use ep_site::rails::Arrival;
-use ep_site::{Route, RouteKind, Site};
+use ep_site::rail::{Arrival, Proof};
+use ep_site::{Route, Site};
 use tower_http::cors::{AllowOrigin, CorsLayer};
 
 /// Request headers of all routes.
@@ -58,25 +58,22 @@ pub(super) fn cors(web: WebAccess, site: Arc<Site>) -> CorsLayer {
 
 /// Returns the request headers of a route's protocol or payment rail.
 fn request_headers(route: &Route) -> Vec<&'static str> {
-    match route.kind {
-        RouteKind::Protocol(endpoint) => endpoint.protocol.headers.to_vec(),
-        RouteKind::Payment(rail) => match &rail.arrival {
-            Arrival::Proof(proof) => proof.headers.iter().map(|(name, _)| *name).collect(),
-            Arrival::Webhook(_) => Vec::new(),
-        },
-        _ => Vec::new(),
-    }
+    let of_protocol = route.as_protocol().into_iter().flat_map(|endpoint| endpoint.protocol.headers).copied();
+    let of_rail = proof(route).into_iter().flat_map(|proof| proof.headers).map(|(name, _)| *name);
+    of_protocol.chain(of_rail).collect()
 }
 
 /// Returns the response headers of a route's protocol or payment rail.
-const fn response_headers(route: &Route) -> &'static [&'static str] {
-    match route.kind {
-        RouteKind::Protocol(endpoint) => endpoint.protocol.response_headers,
-        RouteKind::Payment(rail) => match &rail.arrival {
-            Arrival::Proof(proof) => proof.response_headers,
-            Arrival::Webhook(_) => &[],
-        },
-        _ => &[],
+fn response_headers(route: &Route) -> &'static [&'static str] {
+    let of_protocol = route.as_protocol().map(|endpoint| endpoint.protocol.response_headers);
+    of_protocol.or_else(|| Some(proof(route)?.response_headers)).unwrap_or_default()
+}
+
+/// Returns the proof of a payment that the route takes, if it takes one.
+fn proof(route: &Route) -> Option<&'static Proof> {
+    match &route.as_rail()?.arrival {
+        Arrival::Proof(proof) => Some(proof),
+        Arrival::Webhook(_) => None,
     }
 }
 
@@ -99,11 +96,12 @@ mod tests {
     use super::*;
     use crate::app::routes;
     use crate::config;
+    use crate::payments::RAILS;
 
     #[test]
     fn headers_of_protocols_and_rails_are_allowed_once() {
         let config = config::load(|name| (name == "EP_CONFIG").then(|| "/dev/null".to_owned())).unwrap();
-        let site = routes::site(SiteSettings::new(&config), &ep_tools::TOOLS);
+        let site = routes::site(SiteSettings::new(&config, &RAILS), &ep_tools::TOOLS);
         let allowed = header_names(&REQUEST_HEADERS, site.routes.iter().flat_map(request_headers));
         let exposed = header_names(&RESPONSE_HEADERS, site.routes.iter().flat_map(response_headers));
         assert_eq!((allowed.len(), exposed.len()), (22, 22), "{allowed:?} {exposed:?}");

@@ -8,7 +8,7 @@ use ep_kernel::app::App;
 use ep_kernel::fault::Fault;
 use ep_kernel::tool::Entry;
 use ep_outside::identity::Provider;
-use ep_site::rails::Comparison;
+use ep_site::rail::Comparison;
 use ep_site::{Rail, Site};
 use ep_store::Store;
 use futures::future::BoxFuture;

@@ -12,14 +12,14 @@ use ep_kernel::fault::Fault;
 use ep_kernel::{executor, guard};
 use ep_protocols::a2a;
 use ep_protocols::batch_rows::BatchRows;
-use ep_site::RAILS;
-use ep_site::rails::RailJob;
+use ep_site::rail::RailJob;
 use futures::FutureExt;
 use metrics_exporter_prometheus::PrometheusHandle;
 
 use super::assemble::{Assembled, store_key_uses};
 use super::job::{HOUR, MINUTE, Resources, Run, Work};
-pub use super::job::{Job, Period};
+use super::job::{Job, Period};
+use crate::payments::RAILS;
 
 /// The jobs that are not of a payment rail.
 static JOBS: [Job; 24] = [
@@ -240,7 +240,7 @@ pub const FILE: &str = "docs/jobs.md";
 /// Returns the table as Markdown.
 pub fn markdown() -> String {
     let mut text = "# Background jobs\n\n\
-         For operators. Rendered by `ep render` from `src/app/jobs.rs` and `crates/site/src/rails.rs`.\n\n\
+         For operators. Rendered by `ep render` from `src/app/jobs.rs` and `src/payments`.\n\n\
          Every process of the service runs these jobs. A failed run logs `background task failed` with the job's name in \
          the field `task`; the next run starts as usual.\n\n\
          | job | period | what it does |\n|---|---|---|\n"

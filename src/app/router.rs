@@ -12,11 +12,12 @@ use axum::http::{Method, Response, StatusCode};
 use axum::routing::any;
 use ep_kernel::caller::Caller;
 use ep_kernel::fault::{Fault, Kind, RecoveryAction};
-use ep_kernel::guard::{Admission, Credential, Policy};
+use ep_kernel::guard::{Admission, Credential, PROBE, Policy};
 use ep_kernel::tool::{Access, Rate};
 use ep_pages::web;
 use ep_protocols::rest;
 use ep_protocols::rest::Binding;
+use ep_site::Route;
 use ep_site::Site;
 use ep_site::http::{
     AppState, Embedded, ErrorStyle, Exchange, Handler, PathParams, RequestHead, Stopping, counted, fault,
@@ -25,7 +26,6 @@ use ep_site::http::{
 use ep_site::names::{AGENT_CARD, EMBED};
 use ep_site::protocol::ErrorFormat;
 use ep_site::route::MAX_BODY;
-use ep_site::{Route, RouteKind};
 
 use super::routes::Handlers;
 use super::unknown_path::{Nearest, nearest, without_trailing_slash};
@@ -76,10 +76,9 @@ pub fn router(state: &AppState, site: &Arc<Site>, payments: &Rails) -> Router<Ap
     let handlers = Handlers::new(state, payments);
     let mut paths: BTreeMap<String, Vec<Candidate>> = BTreeMap::new();
     for route in site.routes.iter().chain(&site.aliases) {
-        let responder = match route.kind {
-            RouteKind::Operation(entry, rest) => Some(Responder::Operation(Binding::new(entry, rest, false))),
-            RouteKind::Stream(entry, rest) => Some(Responder::Operation(Binding::new(entry, rest, true))),
-            _ => handlers.of(route).map(Responder::Admitted),
+        let responder = match route.as_operation() {
+            Some((entry, rest)) => Some(Responder::Operation(Binding::new(entry, rest, route.is_stream()))),
+            None => handlers.of(route).map(Responder::Admitted),
         };
         if let Some(responder) = responder {
             let candidate = Candidate { route: route.clone(), responder };
@@ -199,7 +198,7 @@ async fn answer(candidate: &Candidate, exchange: Exchange) -> Response<Body> {
     let route = &candidate.route;
     let exchange = Exchange { max_body: route.max_body, ..exchange };
     let stopping = exchange.request.extensions().get::<Stopping>() == Some(&Stopping::Refusing);
-    if stopping && !matches!(route.kind, RouteKind::Probe) {
+    if stopping && route.surface != PROBE {
         return Box::pin(refuse(&exchange.state, &exchange.head, STOPPING, web::stopping())).await;
     }
     let handler = match &candidate.responder {
@@ -217,17 +216,14 @@ async fn answer(candidate: &Candidate, exchange: Exchange) -> Response<Body> {
         Responder::Admitted(handler) => handler,
     };
     let app = Arc::clone(&exchange.state.app);
-    let credential = match route.kind {
-        _ if route.ignores_credentials() => Credential::None,
-        RouteKind::Protocol(endpoint) if endpoint.protocol.is_anonymous(&exchange.head.credential) => {
-            Credential::None
-        }
-        RouteKind::Protocol(endpoint) if endpoint.protocol.accepts_user_ids => {
-            exchange.state.credential_or_user_id(&exchange.head)
-        }
+    let protocol = route.as_protocol().map(|endpoint| endpoint.protocol);
+    let credential = match protocol {
+        _ if route.ignores_credentials => Credential::None,
+        Some(protocol) if protocol.is_anonymous(&exchange.head.credential) => Credential::None,
+        Some(protocol) if protocol.accepts_user_ids => exchange.state.credential_or_user_id(&exchange.head),
         _ => exchange.head.credential.clone(),
     };
-    let request = exchange.head.guarded(route.surface(), credential);
+    let request = exchange.head.guarded(route.surface, credential);
     let handle = |admission: Admission| async move {
         let exchange = exchange.in_room_of(admission.caller.user()).await;
         handler.handle(exchange, admission).await

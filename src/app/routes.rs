@@ -12,8 +12,8 @@ use ep_pages::documents::{DOCUMENTS, extended_agent_card};
 use ep_pages::web;
 use ep_protocols::a2a::AgentParts;
 use ep_protocols::{a2a, mcp, openai};
+use ep_site::Route;
 use ep_site::http::{AppState, Handler};
-use ep_site::{Route, RouteKind};
 use ep_site::{Site, SiteSettings};
 use futures::FutureExt;
 
@@ -89,7 +89,7 @@ impl Handlers {
 
     /// Returns the handler of a route that is not an operation.
     pub fn of(&self, route: &Route) -> Option<Handler> {
-        if let RouteKind::Document(document) = route.kind {
+        if let Some(document) = route.as_document() {
             return Some(Handler::new(move |exchange, admission| {
                 web::document(document, exchange, admission).boxed()
             }));
@@ -109,7 +109,7 @@ mod tests {
 
     /// Routes with a handler of their own: all but operations, which dispatch serves, and documents.
     fn needs_handler(route: &Route) -> bool {
-        !matches!(route.kind, RouteKind::Operation(..) | RouteKind::Stream(..) | RouteKind::Document(_))
+        route.as_operation().is_none() && route.as_document().is_none()
     }
 
     #[tokio::test]

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use ep_site::{Route, RouteKind};
+use ep_site::Route;
 
 /// Minimum similarity of a suggestion, from 0 to 1.
 const SIMILAR: f64 = 0.7;
@@ -34,7 +34,7 @@ pub(super) fn nearest<'a>(
     let rest = below.strip_prefix("/v1").unwrap_or(path);
     let prefixed = format!("/api{rest}");
     let forms = [path, rest, prefixed.as_str()];
-    let scored = routes.filter(|route| !matches!(route.kind, RouteKind::Form));
+    let scored = routes.filter(|route| !route.is_form());
     let scored = scored.flat_map(|route| {
         forms.iter().map(move |form| {
             let of_method = if route.method.as_str() == method { SAME_METHOD } else { 0.0 };

@@ -38,6 +38,7 @@ use crate::app::assemble::Environment;
 use crate::app::jobs;
 use crate::app::server;
 use crate::config;
+use crate::payments::RAILS;
 use crate::telemetry;
 use printable::{printable, printable_json};
 use typed_flags::with_model_flags;
@@ -334,7 +335,7 @@ fn render(check: bool) -> anyhow::Result<End> {
     anyhow::ensure!(root.join("well-known/owner.json").exists(), "run this in the repository's root folder");
     let config = Config::defaults().map_err(anyhow::Error::msg)?;
     let base_url = documents::EXAMPLE_URL.into();
-    let mut settings = SiteSettings { base_url, ..SiteSettings::new(&config) };
+    let mut settings = SiteSettings { base_url, ..SiteSettings::new(&config, &RAILS) };
     settings.offer.models = Models::Upstream;
     let site = crate::app::routes::site(settings, &ep_tools::TOOLS);
     let mut files = documents::committed_files(&site);

@@ -1,12 +1,11 @@
-//! Payment rails: the code behind each entry of [`RAILS`].
+//! Payment rails, each in a folder: its data for documents and pages, and its code.
 //!
-//! A rail is a file here that implements [`PaymentRail`], and a line in [`Rails::assemble`].
+//! A rail implements [`PaymentRail`]. It has an entry in [`RAILS`] and a line in [`Rails::assemble`].
 
 mod card;
-mod x402;
+mod usdc;
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use async_trait::async_trait;
 use ep_kernel::cards::Cards;
@@ -14,21 +13,19 @@ use ep_kernel::deposits::Deposits;
 use ep_kernel::fault::Fault;
 use ep_kernel::ports::{Clock, Entropy};
 use ep_kernel::sign_in::SignUps;
-use ep_kernel::tool::Rate;
 use ep_outgoing::Node;
 use ep_outside::payments::Usdc;
 use ep_site::config::{Config, ConfigError};
 use ep_site::http::Handler;
-use ep_site::rails::{Arrival, Receiver};
-use ep_site::{RAILS, Rail, Route, RouteKind};
+use ep_site::{Rail, Route};
 use ep_store::Store;
 use reqwest::Client;
 
 use self::card::CardRail;
-use self::x402::X402Rail;
+use self::usdc::UsdcRail;
 
-/// Deadline of a payment: longer than its verification and settlement on a chain.
-const PAYMENT_DEADLINE: Duration = Duration::from_secs(90);
+/// Every payment rail, in the order in which pages and guides show them.
+pub static RAILS: [&Rail; 2] = [&card::RAIL, &usdc::RAIL];
 
 /// A rail with its resources.
 #[async_trait]
@@ -85,9 +82,9 @@ impl Rails {
     /// Assembles every rail of the table.
     pub fn assemble(parts: &RailParts<'_>) -> Result<Self, ConfigError> {
         let card = CardRail::new(parts);
-        let x402 = X402Rail::new(parts)?;
-        let (cards, usdc) = (Arc::clone(&card.cards), x402.usdc.clone());
-        Ok(Self { all: Arc::new([Box::new(card), Box::new(x402)]), cards, usdc })
+        let usdc = UsdcRail::new(parts)?;
+        let (cards, deposits) = (Arc::clone(&card.cards), usdc.usdc.clone());
+        Ok(Self { all: Arc::new([Box::new(card), Box::new(usdc)]), cards, usdc: deposits })
     }
 
     /// Returns every rail.
@@ -121,22 +118,33 @@ impl Rails {
 
     /// Returns the routes with their handlers.
     pub fn endpoints(&self) -> impl Iterator<Item = (Route, Handler)> {
-        self.all().map(|running| (route(running.rail()), running.handler()))
+        self.all().map(|running| (Route::rail(running.rail()), running.handler()))
     }
 }
 
 /// Returns the route of every rail.
 pub fn routes() -> impl Iterator<Item = Route> {
-    RAILS.into_iter().map(route)
+    RAILS.into_iter().map(Route::rail)
 }
 
-/// Returns the route of a rail. It identifies its caller from the content of the request, not from a credential.
-fn route(rail: &'static Rail) -> Route {
-    let Receiver { name, path, summary } = rail.receiver;
-    match rail.arrival {
-        Arrival::Webhook(_) => Route::post(name, path, RouteKind::Webhook(rail), summary).rate(Rate::Exempt),
-        Arrival::Proof(_) => Route::post(name, path, RouteKind::Payment(rail), summary)
-            .rate(Rate::Default)
-            .deadline(PAYMENT_DEADLINE),
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+
+    #[test]
+    fn identifiers_and_routes_are_unique() {
+        let ids: BTreeSet<&str> = RAILS.iter().map(|rail| rail.id).collect();
+        let paths: BTreeSet<&str> = RAILS.iter().map(|rail| rail.receiver.path).collect();
+        let names: BTreeSet<&str> = RAILS.iter().map(|rail| rail.receiver.name).collect();
+        assert_eq!((ids.len(), paths.len(), names.len()), (RAILS.len(), RAILS.len(), RAILS.len()));
+    }
+
+    #[test]
+    fn examples_are_json() {
+        for rail in RAILS {
+            assert!(serde_json::from_str::<serde_json::Value>(rail.example).is_ok(), "{}", rail.id);
+        }
     }
 }

@@ -35,10 +35,7 @@ fn method(route: &Route) -> Method {
 
 /// Sends a request to a route, with its example as the body if it needs one, and extra headers.
 async fn send(client: &Client, route: &Route, headers: &[(&str, &str)]) -> Reply {
-    let body = match route.kind {
-        RouteKind::Operation(entry, _) | RouteKind::Stream(entry, _) => example(entry),
-        _ => json!({}),
-    };
+    let body = route.as_operation().map_or(json!({}), |(entry, _)| example(entry));
     let request = client.request(method(route), &filled(route));
     let request = match (route.method, route.kind) {
         (_, RouteKind::Form) => request.form(&[("", "")]),
@@ -68,10 +65,9 @@ fn carries_the_headers(reply: &Reply, what: &str) {
 fn ignores_credentials(route: &Route) -> bool {
     matches!(
         route.kind,
-        RouteKind::Document(_)
-            | RouteKind::ProxiedDocument
+        RouteKind::Document
             | RouteKind::Redirect
-            | RouteKind::Webhook(_)
+            | RouteKind::Webhook
             | RouteKind::Page
             | RouteKind::Form
             | RouteKind::Probe
@@ -218,7 +214,7 @@ async fn websites_cannot_reach_a_loopback_service() {
             assert!(!reply.headers.contains_key("access-control-allow-origin"), "{what}");
             assert!(!reply.header("x-request-id").is_empty(), "{what}");
         }
-        if matches!(route.kind, RouteKind::Form) {
+        if route.is_form() {
             // Forms are sent by pages of the service alone.
             continue;
         }
@@ -246,8 +242,7 @@ async fn websites_can_read_public_routes_behind_a_proxy() {
     let foreign = [("host", "polls.example.com"), ("origin", "https://elsewhere.example")];
     let mut read = 0;
     for route in &service.site.routes {
-        let public =
-            matches!(route.kind, RouteKind::Document(_) | RouteKind::ProxiedDocument | RouteKind::Page);
+        let public = matches!(route.kind, RouteKind::Document | RouteKind::Page);
         if !public {
             continue;
         }
@@ -261,7 +256,7 @@ async fn websites_can_read_public_routes_behind_a_proxy() {
     let listed = Setup::demo().with("EP_BASE_URL", "https://polls.example.com");
     let service = listed.with("EP_ALLOWED_ORIGINS", "https://app.example").boot().await;
     let client = service.anonymous();
-    for route in service.site.routes.iter().filter(|route| matches!(route.kind, RouteKind::Document(_))) {
+    for route in service.site.routes.iter().filter(|route| route.as_document().is_some()) {
         let reply = send(&client, route, &foreign).await;
         assert_ne!(reply.status, 403, "{}: {}", route.path, reply.text);
         let allowed = reply.header("access-control-allow-origin");

@@ -3,6 +3,7 @@
 use std::collections::{BTreeSet, HashSet};
 
 use ensemble_poll::app::routes;
+use ensemble_poll::payments::RAILS;
 use ep_kernel::fault::Kind;
 use ep_kernel::tool::{Agents, Entry, Method, Task};
 use ep_site::SiteSettings;
@@ -140,7 +141,8 @@ fn tasks_have_one_operation_each() {
 
 #[test]
 fn every_recovery_names_an_existing_route() {
-    let site = routes::site(SiteSettings::new(&configured(&[("EP_CONFIG", "/dev/null".into())])), &TOOLS);
+    let site =
+        routes::site(SiteSettings::new(&configured(&[("EP_CONFIG", "/dev/null".into())]), &RAILS), &TOOLS);
     for recovery in Kind::all().flat_map(|kind| kind.row().recovery) {
         if let Some(name) = recovery.request {
             assert!(

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use ensemble_poll::app::routes;
+use ensemble_poll::payments::RAILS;
 use ep_kernel::signing::SigningKeys;
 use ep_pages::documents::DOCUMENTS;
 use ep_polling::time::Timestamp;
@@ -27,7 +28,7 @@ fn every_served_document_as_a_snapshot() {
     let config = configured(&variables.map(|(name, value)| (name, value.to_owned())));
     let signing = Some(Arc::new(SigningKeys::derive(b"of this snapshot", 1)));
     let since = Some(Timestamp::from_millis(1_790_000_000_000));
-    let settings = SiteSettings { signing, since, ..SiteSettings::new(&config) };
+    let settings = SiteSettings { signing, since, ..SiteSettings::new(&config, &RAILS) };
     let site = routes::site(settings, &ep_tools::TOOLS);
     let mut seen = 0;
     let served = |document: &&Document| !(document.paths)(&site).is_empty();

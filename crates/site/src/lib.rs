@@ -14,11 +14,9 @@ pub mod offer;
 pub mod owner;
 pub mod price;
 pub mod protocol;
-mod rail;
-pub mod rails;
+pub mod rail;
 pub mod resource;
 pub mod route;
-mod route_kind;
 pub mod settings;
 
 use std::collections::{HashMap, HashSet};
@@ -41,9 +39,9 @@ pub use offer::{Models, NO_ISSUER, Offer, Unavailable};
 pub use owner::owner;
 pub use price::PollPrice;
 pub use protocol::{ErrorFormat, Protocol, ProtocolRoute};
-pub use rails::{RAILS, Rail};
+pub use rail::Rail;
 pub use resource::{Challenge, ProtectedResource};
-pub use route::{QueryParameter, Route, RouteKind};
+pub use route::{Needs, QueryParameter, Route, RouteKind};
 pub use settings::SiteSettings;
 
 /// The input of document renderers: settings, operations, routes and other documents.
@@ -121,9 +119,9 @@ impl Site {
             Some(page) => links.with_page(ADD_FUNDS, page),
             None => links,
         };
-        let open = |route: &&Route| matches!(route.kind, RouteKind::Document(document) if document.open);
+        let open = |route: &&Route| route.as_document().is_some_and(|document| document.open);
         self.open = routes.iter().filter(open).map(|route| route.path.to_string()).collect();
-        let form = |route: &&Route| matches!(route.kind, RouteKind::Form);
+        let form = |route: &&Route| route.is_form();
         self.forms = routes.iter().filter(form).map(|route| route.path.to_string()).collect();
         self.routes = routes;
         self
@@ -186,15 +184,12 @@ impl Site {
 
     /// Returns the format of errors at a path below the prefix of a protocol.
     pub fn errors_below(&self, path: &str) -> Option<ErrorFormat> {
-        self.routes.iter().find_map(|route| match route.kind {
-            RouteKind::Protocol(endpoint) => {
-                let is_below = |path: &str, prefix: &str| {
-                    path.starts_with(prefix) || path == prefix.trim_end_matches('/')
-                };
-                let belongs = |prefix: &&str| is_below(path, prefix) && is_below(&route.path, prefix);
-                endpoint.protocol.prefixes.iter().any(belongs).then_some(endpoint.errors)
-            }
-            _ => None,
+        self.routes.iter().find_map(|route| {
+            let endpoint = route.as_protocol()?;
+            let is_below =
+                |path: &str, prefix: &str| path.starts_with(prefix) || path == prefix.trim_end_matches('/');
+            let belongs = |prefix: &&str| is_below(path, prefix) && is_below(&route.path, prefix);
+            endpoint.protocol.prefixes.iter().any(belongs).then_some(endpoint.errors)
         })
     }
 
@@ -258,10 +253,7 @@ impl Site {
 
     /// Returns the protocol of each protocol endpoint.
     fn protocols(&self) -> impl Iterator<Item = &'static Protocol> {
-        self.routes.iter().filter_map(|route| match route.kind {
-            RouteKind::Protocol(endpoint) => Some(endpoint.protocol),
-            _ => None,
-        })
+        self.routes.iter().filter_map(Route::as_protocol).map(|endpoint| endpoint.protocol)
     }
 
     /// Returns the parts of the service that clients request access tokens for, the whole service first.

@@ -8,9 +8,8 @@ use ep_tools::keys::FundKey;
 use ep_tools::models::ListModels;
 use ep_tools::polls::EstimatePoll;
 
-use super::names::LOGIN;
-use super::rails::{RAILS, Rail};
-use super::route::{Route, RouteKind};
+use super::rail::{Arrival, CheckoutForm, Rail};
+use super::route::{Needs, Route};
 use crate::config::{Config, Demo};
 
 /// The message of the 404 response without OAuth metadata.
@@ -33,7 +32,9 @@ pub enum Models {
 pub struct Offer {
     /// True if polls are charged to accounts.
     pub charges: bool,
-    /// The configured payment rails, in the order of the table. They fund accounts only while polls are charged.
+    /// Every payment rail, in the order in which pages and guides show them.
+    known: &'static [&'static Rail],
+    /// The configured payment rails, in the same order. They fund accounts only while polls are charged.
     configured: Vec<&'static Rail>,
     /// The chain of payments (CAIP-2); empty if no payment is made on a chain.
     pub network: String,
@@ -81,15 +82,16 @@ const OF_MONEY: [&str; 5] = [
 ];
 
 impl Offer {
-    /// Returns the features of these settings.
-    pub fn new(config: &Config) -> Self {
+    /// Returns the features of these settings, with these payment rails.
+    pub fn new(config: &Config, known: &'static [&'static Rail]) -> Self {
         let configured: Vec<&'static Rail> =
-            RAILS.into_iter().filter(|rail| (rail.settings.is_set)(config)).collect();
+            known.iter().copied().filter(|rail| (rail.settings.is_set)(config)).collect();
         let charges = config.charges();
         let on_chain = charges && configured.iter().any(|rail| rail.settings.on_chain);
         let issuer = config.issuer().map(str::to_owned);
         Self {
             charges,
+            known,
             configured,
             network: if on_chain { config.chain.network.clone() } else { String::new() },
             models: match (config.upstream.url.is_empty(), config.upstream.demo) {
@@ -123,6 +125,21 @@ impl Offer {
         self.rails().any(|taken| taken == rail)
     }
 
+    /// Returns the rail with this identifier.
+    fn rail(&self, id: &str) -> Option<&'static Rail> {
+        self.known.iter().copied().find(|rail| rail.id == id)
+    }
+
+    /// Returns the rail whose payments the ledger books from this account.
+    pub fn rail_of_ledger(&self, account: &str) -> Option<&'static Rail> {
+        self.rail(account.strip_prefix("sys:")?)
+    }
+
+    /// Returns the form that this route takes, if it begins a payment on a processor's page.
+    pub fn checkout_form(&self, route: &str) -> Option<&'static CheckoutForm> {
+        self.known.iter().filter_map(|rail| rail.page.checkout()).find(|form| form.form == route)
+    }
+
     /// True if any rail funds accounts here.
     pub fn takes_payments(&self) -> bool {
         self.rails().next().is_some()
@@ -138,7 +155,7 @@ impl Offer {
             "starter_credit" => !self.starter_credit.is_zero(),
             "issuer" => self.issuer.is_some(),
             "sign_in" => self.sign_in,
-            rail => self.takes(Rail::find(rail)?),
+            rail => self.takes(self.rail(rail)?),
         })
     }
 
@@ -147,7 +164,7 @@ impl Offer {
         if !self.charges && OF_MONEY.contains(&spec.name) {
             return Some(NO_CHARGES);
         }
-        if let Some(rail) = RAILS.into_iter().find(|rail| rail.begins == spec.name) {
+        if let Some(rail) = self.known.iter().find(|rail| rail.begins == spec.name) {
             return self.without(rail);
         }
         let asks = spec.effect == Effect::Consult
@@ -157,18 +174,20 @@ impl Offer {
 
     /// Returns the reason why a route has no use here; `None` if it has a use.
     pub fn lacks_route(&self, route: &Route) -> Option<Unavailable> {
-        match route.kind {
-            RouteKind::Operation(entry, _) | RouteKind::Stream(entry, _) => self.lacks(&entry.spec),
-            // It takes reports of payments that were begun while polls were charged.
-            RouteKind::Webhook(rail) if !self.charges && self.configured.contains(&rail) => Some(NO_CHARGES),
-            RouteKind::Webhook(rail) | RouteKind::Payment(rail) => self.without(rail),
-            RouteKind::Redirect if !self.sign_in && route.name == LOGIN => {
+        if let Some((entry, _)) = route.as_operation() {
+            return self.lacks(&entry.spec);
+        }
+        if let Some(rail) = route.as_rail() {
+            // A webhook takes reports of payments that were begun while polls were charged.
+            let reports = matches!(rail.arrival, Arrival::Webhook(_)) && self.configured.contains(&rail);
+            return if reports && !self.charges { Some(NO_CHARGES) } else { self.without(rail) };
+        }
+        match route.needs {
+            Needs::SignIn if !self.sign_in => {
                 Some(Unavailable::new(Kind::NotConfigured, "no identity provider is configured for browsers"))
             }
-            RouteKind::ProxiedDocument if self.issuer.is_none() => {
-                Some(Unavailable::new(Kind::NotFound, NO_ISSUER))
-            }
-            _ => None,
+            Needs::Issuer if self.issuer.is_none() => Some(Unavailable::new(Kind::NotFound, NO_ISSUER)),
+            Needs::Nothing | Needs::SignIn | Needs::Issuer => None,
         }
     }
 

@@ -1,8 +1,11 @@
-//! The type of a payment rail: settings, route, words, forms and jobs as data. `rails.rs` has the table.
+//! The type of a payment rail: settings, route, words, forms and jobs as data. Each rail is a folder of the program's
+//! `src/payments`, and `Offer` has the rails that a configuration takes. Sentences for documents may contain `{network}`,
+//! the chain of payments (CAIP-2).
 
 use std::fmt;
 use std::time::Duration;
 
+use ep_kernel::fault::{Fault, Kind};
 use schemars::Schema;
 
 use crate::config::Config;
@@ -39,15 +42,33 @@ pub struct Rail {
     pub counters: &'static [(&'static str, &'static str)],
 }
 
+impl Rail {
+    /// Returns the reason for a refusal if the rail is not configured, as a clause.
+    pub const fn missing(&self) -> &'static str {
+        self.settings.missing
+    }
+
+    /// Returns the fault for a payment if the rail is not configured.
+    pub fn not_configured(&self) -> Fault {
+        let RailSettings { missing, variables, .. } = self.settings;
+        Fault::new(Kind::NotConfigured, format!("{missing}: the operator sets {variables}"))
+    }
+
+    /// True if a program can pay without a person at a processor's page.
+    pub const fn is_for_programs(&self) -> bool {
+        matches!(self.arrival, Arrival::Proof(_))
+    }
+}
+
 /// The settings of a rail.
 #[derive(Debug)]
 pub struct RailSettings {
     /// Returns true if the rail is configured.
     pub is_set: fn(&Config) -> bool,
     /// Reason for a refusal without these settings, as a clause.
-    pub(super) missing: &'static str,
+    pub missing: &'static str,
     /// The environment variables that turn the rail on.
-    pub(super) variables: &'static str,
+    pub variables: &'static str,
     /// True if payments are made on the configured chain.
     pub on_chain: bool,
 }

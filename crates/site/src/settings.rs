@@ -13,7 +13,7 @@ use url::Url;
 
 use super::names::{DASHBOARD, FUNDS, OPENID_PATH};
 use super::offer::Offer;
-use super::rails::Rail;
+use super::rail::Rail;
 use crate::config::{Config, Content, Limits, ModelAlias, Operator, Sessions};
 
 /// The settings that documents depend on.
@@ -52,13 +52,13 @@ pub struct SiteSettings {
 }
 
 impl SiteSettings {
-    /// Reads the settings from the configuration.
-    pub fn new(config: &Config) -> Self {
+    /// Reads the settings from the configuration, for a program with these payment rails.
+    pub fn new(config: &Config, rails: &'static [&'static Rail]) -> Self {
         Self {
             base_url: config.base_url(),
             operator: config.operator.clone(),
             keys_read_account: config.accounts.keys_read_account,
-            offer: Offer::new(config),
+            offer: Offer::new(config, rails),
             since: None,
             content: config.content.clone(),
             featured_polls: config.polls.featured.clone(),

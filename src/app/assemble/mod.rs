@@ -46,7 +46,7 @@ pub(super) use self::stop::store_key_uses;
 use super::clock::{SystemClock, SystemEntropy};
 use super::limiter::MemoryLimiter;
 use super::routes;
-use crate::payments::{RailParts, Rails};
+use crate::payments::{RAILS, RailParts, Rails};
 
 /// The service's environment; tests replace it.
 pub struct Environment {
@@ -157,7 +157,7 @@ pub async fn service(config: &Config, environment: Environment) -> anyhow::Resul
     let settings = SiteSettings {
         since: Some(clock.now()),
         signing: Some(Arc::new(SigningKeys::derive(secret, config.server.card_key))),
-        ..SiteSettings::new(config)
+        ..SiteSettings::new(config, &RAILS)
     };
     let site = Arc::new(routes::site(settings, tools).with_clock(Arc::clone(&clock)));
     let provider = sign_in::provider(&shared, &tasks)?;

@@ -12,7 +12,6 @@ use std::fmt::Write;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use ep_site::RouteKind;
 use ep_site::names::OPENAPI;
 use serde_json::Value;
 use tokio::process::Command;
@@ -80,7 +79,7 @@ async fn description_covers_every_route() {
         parts.iter().map(|part| if part.starts_with('{') { "{}" } else { part }).collect::<Vec<_>>().join("/")
     };
     // Forms are for pages alone.
-    let served = service.site.routes.iter().filter(|route| !matches!(route.kind, RouteKind::Form));
+    let served = service.site.routes.iter().filter(|route| !route.is_form());
     let served = served.map(|route| format!("{} {}", route.method.as_str(), plain(&route.path)));
     let described = operations.keys().map(|operation| operation.split_once(' ').unwrap());
     // Alias patterns are served as individual paths.

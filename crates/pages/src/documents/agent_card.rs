@@ -10,7 +10,7 @@ use ep_kernel::key_terms::KeyScope;
 use ep_kernel::tool::{Agents, Entry};
 use ep_site::config::Operator;
 use ep_site::names::{AGENT_CARD, JWKS};
-use ep_site::rails::AgentExtension;
+use ep_site::rail::AgentExtension;
 use ep_site::{Document, Form, Site, owner};
 use serde_json::{Map, Value, json};
 

@@ -51,9 +51,9 @@ fn contact(site: &Site) -> String {
 
 #[cfg(test)]
 mod tests {
+    use ep_site::Route;
     use ep_site::SiteSettings;
     use ep_site::config::Config;
-    use ep_site::{Route, RouteKind};
     use serde_json::Value;
 
     use super::*;
@@ -64,9 +64,9 @@ mod tests {
         let mut config = Config::defaults().unwrap();
         config.server.base_url = base_url.to_owned();
         config.operator.contact = contact.to_owned();
-        let settings = SiteSettings::new(&config);
+        let settings = SiteSettings::new(&config, &[]);
         let logo = DOCUMENTS.iter().find(|document| document.name == LOGO).unwrap();
-        let route = |name, path: &'static str| Route::get(name, path, RouteKind::Document(logo), "");
+        let route = |name, path: &str| Route { name, ..Route::document(logo, path.to_owned()) };
         let routes = vec![
             route(OPENAPI, "/description.json"),
             route(LOGO, "/logo.svg"),

@@ -4,9 +4,9 @@ use axum::body::Bytes;
 use ep_kernel::schema;
 use ep_kernel::tool::Entry;
 use ep_kernel::webhooks::HEADERS;
+use ep_site::Route;
 use ep_site::names::ASYNCAPI;
 use ep_site::{Document, Form, Site, owner};
-use ep_site::{Route, RouteKind};
 use ep_tools::polls::PollCompleted;
 use schemars::JsonSchema;
 use serde_json::{Map, Value, json};
@@ -33,7 +33,7 @@ fn description(site: &Site) -> Value {
     let mut pieces = Pieces::default();
     let (mut channels, mut operations) = (Map::new(), Map::new());
     for route in &site.routes {
-        if let RouteKind::Stream(entry, _) = route.kind {
+        if let Some((entry, _)) = route.as_operation().filter(|_| route.is_stream()) {
             let (channel, operation) = stream(&mut pieces, site, route, entry);
             channels.insert(route.name.to_owned(), channel);
             operations.insert(route.name.to_owned(), operation);

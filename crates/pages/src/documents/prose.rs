@@ -12,8 +12,8 @@ use ep_polling::budget::Budget;
 use ep_polling::money::MicroUsd;
 use ep_polling::threshold::Threshold;
 use ep_site::deposit::DEPOSITS;
-use ep_site::rails::RailWords;
-use ep_site::{Route, RouteKind, owner};
+use ep_site::rail::RailWords;
+use ep_site::{Route, owner};
 use ep_site::{Site, SiteSettings};
 use serde_json::Value;
 
@@ -67,7 +67,7 @@ impl<'a> Prose<'a> {
 
     /// Returns the URL of an operation's event stream.
     pub(super) fn stream(&self, name: &str) -> askama::Result<String> {
-        let streams = |route: &&Route| matches!(route.kind, RouteKind::Stream(..)) && route.name == name;
+        let streams = |route: &&Route| route.is_stream() && route.name == name;
         let route = self.site.routes.iter().find(streams).ok_or_else(|| missing("event stream", name))?;
         Ok(format!("{}{}", self.base_url(), route.path))
     }

@@ -6,11 +6,10 @@ use std::fmt::Write;
 
 use axum::body::Bytes;
 use ep_kernel::method::Method;
-use ep_kernel::tool::{Effect, Rate};
+use ep_site::Route;
 use ep_site::config::Content;
 use ep_site::names::LOGIN_PAGE;
 use ep_site::{Document, Form, Site};
-use ep_site::{Route, RouteKind};
 
 pub(super) const DOCUMENT: Document = Document::new(
     "robots",
@@ -75,13 +74,12 @@ fn rules(site: &Site) -> String {
         word(ai_train),
     );
     let fetched = || site.routes.iter().filter(|route| route.method == Method::Get);
-    let allowed: BTreeSet<&str> = fetched().filter(|route| is_public(route)).map(prefix).collect();
-    let folders: BTreeSet<String> =
-        site.routes.iter().filter(|route| !is_public(route)).map(folder).collect();
+    let allowed: BTreeSet<&str> = fetched().filter(|route| route.is_public).map(prefix).collect();
+    let folders: BTreeSet<String> = site.routes.iter().filter(|route| !route.is_public).map(folder).collect();
     let in_folder = |path: &&str| folders.iter().any(|folder| path.starts_with(folder.as_str()));
     // Private paths that start with an allowed path.
     let exceptions: BTreeSet<&str> = fetched()
-        .filter(|route| !is_public(route))
+        .filter(|route| !route.is_public)
         .map(prefix)
         .filter(|path| !allowed.contains(path))
         .filter(|path| allowed.iter().filter(|other| in_folder(other)).any(|other| path.starts_with(other)))
@@ -103,17 +101,6 @@ fn rules(site: &Site) -> String {
     }
     let _ = writeln!(rules, "Allow: /");
     rules
-}
-
-/// True if everyone may read the route at no cost.
-fn is_public(route: &Route) -> bool {
-    match route.kind {
-        RouteKind::Document(_) | RouteKind::ProxiedDocument | RouteKind::Page | RouteKind::Form => true,
-        RouteKind::Operation(entry, _) => {
-            route.access.anonymous && entry.spec.effect == Effect::Read && route.rate != Rate::SignIn
-        }
-        _ => false,
-    }
 }
 
 /// Returns the path up to its first placeholder.

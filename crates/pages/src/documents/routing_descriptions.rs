@@ -4,10 +4,10 @@ use std::collections::HashSet;
 
 use axum::body::Bytes;
 use ep_kernel::guard::INSTANT;
-use ep_kernel::tool::{Access, Cost, Latency, Spec, Tool};
+use ep_kernel::tool::{Access, Cost, Entry, Latency, Tool};
 use ep_polling::budget::Budget;
 use ep_site::{Document, Form, Site, owner};
-use ep_site::{Route, RouteKind};
+use ep_site::{Needs, Route, RouteKind};
 use ep_tools::polls::EstimatePoll;
 use serde_json::{Value, json};
 
@@ -25,12 +25,12 @@ pub(super) const DOCUMENT: Document = Document::new(
 fn descriptions(site: &Site) -> Option<Bytes> {
     let mut documents = HashSet::new();
     // A document may be served at many paths; only the first is described.
-    let mut first = |route: &&Route| !is_document(route) || documents.insert(route.name);
-    let routes = site.routes.iter().filter(|route| match route.kind {
-        RouteKind::Webhook(_) | RouteKind::Form => false,
-        RouteKind::Document(document) => site.has(document),
-        RouteKind::ProxiedDocument => site.settings.offer.issuer.is_some(),
-        _ => true,
+    let mut first = |route: &&Route| route.as_document().is_none() || documents.insert(route.name);
+    let routes = site.routes.iter().filter(|route| {
+        let is_called = !matches!(route.kind, RouteKind::Webhook | RouteKind::Form);
+        is_called
+            && route.as_document().is_none_or(|document| site.has(document))
+            && (route.needs != Needs::Issuer || site.settings.offer.issuer.is_some())
     });
     let routes: Vec<Value> =
         routes.filter(|route| first(route)).map(|route| description(site, route)).collect();
@@ -43,18 +43,10 @@ fn descriptions(site: &Site) -> Option<Bytes> {
     }))
 }
 
-const fn is_document(route: &Route) -> bool {
-    matches!(route.kind, RouteKind::Document(_))
-}
-
 fn description(site: &Site, route: &Route) -> Value {
-    let spec = match route.kind {
-        RouteKind::Operation(entry, _) | RouteKind::Stream(entry, _) => Some(&entry.spec),
-        _ => None,
-    };
     let mut described = json!({
         "name": route.name,
-        "kind": kind(route),
+        "kind": route.kind,
         "method": route.method.as_str(),
         "path": openapi::shown(&route.path),
         "description": route.summary,
@@ -64,44 +56,16 @@ fn description(site: &Site, route: &Route) -> Value {
         described["description"] = lack.sentence().into();
         described["unavailable"] = lack.sentence().into();
     }
-    if let Some(spec) = spec {
+    if let Some((Entry { spec, .. }, _)) = route.as_operation() {
         described["use_when"] = json!(spec.intents);
         described["read_only"] = spec.effect.read_only().into();
         described["accepts_idempotency_key"] = (!spec.effect.read_only()).into();
-        described["cost"] = cost(site, spec);
-        described["latency"] = latency(site, spec.latency);
-        return described;
-    }
-    if matches!(
-        route.kind,
-        RouteKind::Document(_) | RouteKind::ProxiedDocument | RouteKind::Page | RouteKind::Probe
-    ) {
+    } else if matches!(route.kind, RouteKind::Document | RouteKind::Page | RouteKind::Probe) {
         described["read_only"] = true.into();
     }
-    let (price, class) = match route.kind {
-        // The payment is credited to the account.
-        RouteKind::Payment(_) => (free(), Latency::Models),
-        RouteKind::Protocol(endpoint) if endpoint.opens_polls => (metered(site), Latency::Models),
-        _ => (free(), Latency::Instant),
-    };
-    described["cost"] = price;
-    described["latency"] = latency(site, class);
+    described["cost"] = cost(site, route.cost);
+    described["latency"] = latency(site, route.latency);
     described
-}
-
-const fn kind(route: &Route) -> &'static str {
-    match route.kind {
-        RouteKind::Operation(..) => "operation",
-        RouteKind::Stream(..) => "event_stream",
-        RouteKind::Protocol(_) => "protocol",
-        RouteKind::Document(_) | RouteKind::ProxiedDocument => "document",
-        RouteKind::Redirect => "redirect",
-        RouteKind::Webhook(_) => "webhook",
-        RouteKind::Payment(_) => "payment",
-        RouteKind::Page => "page",
-        RouteKind::Form => "form",
-        RouteKind::Probe => "probe",
-    }
 }
 
 /// Returns the accepted credentials; `none` is a request without a credential.
@@ -114,8 +78,8 @@ fn free() -> Value {
     json!({ "class": "free", "usd": 0 })
 }
 
-fn cost(site: &Site, spec: &Spec) -> Value {
-    match spec.cost {
+fn cost(site: &Site, cost: Cost) -> Value {
+    match cost {
         Cost::Free => free(),
         Cost::Metered => metered(site),
     }

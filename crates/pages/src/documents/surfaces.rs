@@ -2,8 +2,8 @@
 
 use axum::body::Bytes;
 use ep_kernel::schema;
+use ep_site::Route;
 use ep_site::{Document, Form, Site};
-use ep_site::{Route, RouteKind};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -158,6 +158,6 @@ const STREAM: &str = "stream:";
 
 /// Returns the URL of an operation's event stream.
 fn stream_url(site: &Site, name: &str) -> Option<String> {
-    let streams = |route: &&Route| route.name == name && matches!(route.kind, RouteKind::Stream(..));
+    let streams = |route: &&Route| route.is_stream() && route.name == name;
     site.routes.iter().find(streams).map(|route| format!("{}{}", site.settings.base_url, route.path))
 }

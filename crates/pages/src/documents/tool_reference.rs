@@ -6,7 +6,6 @@ use axum::body::Bytes;
 use ep_kernel::fault::Kind;
 use ep_kernel::tool::{Access, Agents, Entry};
 use ep_site::{Document, Form, Site};
-use ep_site::{Route, RouteKind};
 
 pub(super) const DOCUMENT: Document = Document::in_repository(
     "tool_reference",
@@ -40,11 +39,6 @@ pub(super) fn one(site: &Site, entry: &Entry) -> String {
     let mut text = String::new();
     operation(&mut text, entry, Some(site));
     text.trim_start().replacen("## ", "# ", 1)
-}
-
-/// True if a route belongs to an operation.
-pub(super) const fn is_operation(route: &Route) -> bool {
-    matches!(route.kind, RouteKind::Operation(..) | RouteKind::Stream(..))
 }
 
 /// Renders the section of an operation: for the readers of a site, or for those of the repository.

@@ -4,7 +4,7 @@ use axum::body::Bytes;
 use ep_kernel::key_terms::KeyScope;
 use ep_kernel::tool::{Agents, Effect, Entry, Tool};
 use ep_site::names::{AGENT_CARD, ASYNCAPI, LOGIN, OPENAPI, SESSION_COOKIE};
-use ep_site::rails::PaymentCredential;
+use ep_site::rail::PaymentCredential;
 use ep_site::{Document, Form, ProtectedResource, Site, owner};
 use ep_tools::keys::CreateKey;
 use ep_tools::wallets::{ChallengeWallet, VerifyWallet};

@@ -24,6 +24,7 @@ use axum::http::header::{CACHE_CONTROL, HeaderValue, LOCATION};
 use axum::http::{Response, StatusCode};
 use ep_kernel::fault::Fault;
 use ep_kernel::guard::Admission;
+use ep_kernel::method::Method;
 use ep_kernel::tool::Rate;
 use ep_polling::poll_id::PollId;
 use ep_site::http::{Exchange, Handler, HandlerFuture};
@@ -35,7 +36,7 @@ use ep_site::names::{
     RESULTS,
 };
 use ep_site::reads_html;
-use ep_site::{Route, RouteKind};
+use ep_site::{Needs, Route};
 use futures::FutureExt;
 
 use self::docs::DocsPages;
@@ -154,7 +155,7 @@ static ENDPOINTS: [(Route, HandlerFn); 48] = [
     ),
     (form(ASK, ASK_PATH, "Asks the poll of the start page's form."), WithState(start::ask)),
     (
-        Route::get(ASK, ASK_PATH, RouteKind::Form, "The start page with the form that has waited for a sign-in.")
+        Route::form(Method::Get, ASK, ASK_PATH, "The start page with the form that has waited for a sign-in.")
             .rate(Rate::Results)
             .query(&start::RESUME_QUERY),
         WithState(start::resume),
@@ -233,22 +234,22 @@ static ENDPOINTS: [(Route, HandlerFn); 48] = [
         WithState(result::result),
     ),
     (
-        Route::get(
+        Route::of_issuer(
             "openid_configuration",
             "/.well-known/openid-configuration",
-            RouteKind::ProxiedDocument,
             "The identity provider's metadata (OpenID Connect Discovery).",
         ),
         Plain(discovery::pass_on),
     ),
     (
-        redirect_to(LOGIN, "/api/auth/login", "Redirects the browser to the identity provider.")
+        Route::redirect(LOGIN, "/api/auth/login", "Redirects the browser to the identity provider.")
+            .needs(Needs::SignIn)
             .rate(Rate::SignIn)
             .query(&login::QUERY),
         Plain(login::begin),
     ),
     (
-        redirect_to(
+        Route::redirect(
             CALLBACK,
             "/api/auth/callback",
             "Signs a browser in after its return from the identity provider.",
@@ -257,13 +258,16 @@ static ENDPOINTS: [(Route, HandlerFn); 48] = [
         .query(&login::CALLBACK_QUERY),
         Plain(login::finish),
     ),
-    (redirect_to(LOGOUT, "/api/auth/logout", "Signs this browser out."), Plain(login::logout::handle)),
     (
-        probe("liveness", "/healthz", "Liveness: 200 while the process serves requests."),
+        Route::redirect(LOGOUT, "/api/auth/logout", "Signs this browser out.").media_types(&["text/html"]),
+        Plain(login::logout::handle),
+    ),
+    (
+        Route::probe("liveness", "/healthz", "Liveness: 200 while the process serves requests."),
         Plain(probes::liveness),
     ),
     (
-        probe(
+        Route::probe(
             "readiness",
             "/readyz",
             "Readiness: 200 if requests can be served, 503 while the database is not available or the service is stopping.",
@@ -292,25 +296,17 @@ pub fn endpoints() -> impl Iterator<Item = (Route, Handler)> {
     })
 }
 
-const fn probe(name: &'static str, path: &'static str, summary: &'static str) -> Route {
-    Route::get(name, path, RouteKind::Probe, summary).rate(Rate::Exempt)
-}
-
 const fn page(name: &'static str, path: &'static str, summary: &'static str) -> Route {
-    Route::get(name, path, RouteKind::Page, summary).rate(Rate::Results)
+    Route::page(name, path, summary).rate(Rate::Results)
 }
 
 const fn form(name: &'static str, path: &'static str, summary: &'static str) -> Route {
-    Route::post(name, path, RouteKind::Form, summary).rate(Rate::Results)
+    Route::form(Method::Post, name, path, summary).rate(Rate::Results)
 }
 
 /// Creates the route for a form's URL opened in a browser.
 const fn opened(name: &'static str, path: &'static str) -> Route {
-    Route::get(name, path, RouteKind::Form, "Redirects to the page of this form.")
-}
-
-const fn redirect_to(name: &'static str, path: &'static str, summary: &'static str) -> Route {
-    Route::get(name, path, RouteKind::Redirect, summary)
+    Route::form(Method::Get, name, path, "Redirects to the page of this form.")
 }
 
 fn to_page_of_form(_: Exchange, _: Admission) -> HandlerFuture {

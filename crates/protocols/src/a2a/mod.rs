@@ -46,9 +46,10 @@ use endpoint::{serve, serve_tasks_send};
 use ep_site::http::{Handler, HandlerFuture};
 use ep_site::names::A2A_RESOURCE;
 use ep_site::protocol::{Description, ErrorFormat, Introduction};
-use ep_site::{ProtectedResource, Protocol, ProtocolRoute, Route, RouteKind};
+use ep_site::{ProtectedResource, Protocol, ProtocolRoute, Route};
 use http_json::HttpOperation;
 
+pub use payment_extension::PAYMENT_EXTENSION;
 pub use push_delivery::send_pushes;
 pub use request::AgentParts;
 
@@ -178,7 +179,7 @@ fn describe_http(method: Method, path: &str) -> Description {
 
 fn route(method: Method, name: &'static str, path: &'static str, endpoint: ProtocolRoute) -> Route {
     let summary = "Receives messages of agents and returns tasks (A2A).";
-    Route { method, ..Route::post(name, path, RouteKind::Protocol(endpoint), summary) }
+    Route::protocol(endpoint, method, name, path, summary)
         .access(fixtures::ACCESS)
         .rate(Rate::Default)
         .deadline(DEADLINE)

@@ -37,6 +37,7 @@ use ep_kernel::app::App;
 use ep_kernel::fault::{Fault, Kind};
 use ep_kernel::guard::Admission;
 use ep_kernel::key_terms::KeyScope;
+use ep_kernel::method::Method;
 use ep_kernel::reading;
 use ep_kernel::tool::{Access, Effect, Entry, Rate, Task};
 use futures::FutureExt;
@@ -51,7 +52,7 @@ use ep_site::http::{Exchange, HandlerFuture, WebAccess, read_bytes, replayed};
 use ep_site::names::{MCP_PAGE, MCP_RESOURCE};
 use ep_site::protocol;
 use ep_site::protocol::{Description, EVENTS, JSON, message_event, rpc_error, rpc_request, rpc_response};
-use ep_site::{ProtectedResource, Protocol, ProtocolRoute, Route, RouteKind};
+use ep_site::{ProtectedResource, Protocol, ProtocolRoute, Route};
 use handler::{Handler, Transport};
 use ongoing::Handover;
 use stream::{RepeatedRequest, as_stream, ask, wants_progress};
@@ -98,13 +99,13 @@ pub static ROUTES: [Route; 4] = [
     route("/api/mcp/"),
     route("/api/mcp/x/{toolset}"),
     // Programs that open an event stream get an error.
-    Route::get(MCP_PAGE, "/api/mcp", RouteKind::Page, "Connection instructions for MCP clients.")
+    Route::page(MCP_PAGE, "/api/mcp", "Connection instructions for MCP clients.")
         .faults(&[Kind::MethodNotAllowed]),
 ];
 
 const fn route(path: &'static str) -> Route {
     let summary = "Model Context Protocol over Streamable HTTP.";
-    Route::post(ROUTE, path, RouteKind::Protocol(ENDPOINT), summary)
+    Route::protocol(ENDPOINT, Method::Post, ROUTE, path, summary)
         .access(Access::KEY)
         .rate(Rate::Default)
         .deadline(DEADLINE)

@@ -37,7 +37,8 @@ use serde_json::Value;
 use decide::Dialect;
 use ep_site::http::{Handler, HandlerFuture};
 use ep_site::protocol::{ErrorFormat, ErrorRenderer, Introduction};
-use ep_site::{ProtectedResource, Protocol, ProtocolRoute, QueryParameter, Route, RouteKind};
+use ep_site::route::Target;
+use ep_site::{ProtectedResource, Protocol, ProtocolRoute, QueryParameter, Route};
 pub use models::model_names;
 use refusal::{error, error_with_detail, google_error};
 use retries::Retries;
@@ -242,10 +243,10 @@ pub fn endpoints() -> Vec<(Route, Handler)> {
 /// Narrows a route to accounts: files and batches belong to one. An end is repeated without a mark.
 fn stored(effect: Effect, route: Route) -> Route {
     let route = route.access(Access::KEY).effect(effect);
-    match route.kind {
-        RouteKind::Protocol(endpoint) if matches!(effect, Effect::Stop) => {
-            let kind = RouteKind::Protocol(ProtocolRoute { marks_replays: false, ..endpoint });
-            Route { kind, ..route }
+    match route.target {
+        Target::Protocol(endpoint) if matches!(effect, Effect::Stop) => {
+            let target = Target::Protocol(ProtocolRoute { marks_replays: false, ..endpoint });
+            Route { target, ..route }
         }
         _ => route,
     }
@@ -279,7 +280,7 @@ fn route(
         shares_name: false,
         describe: description::describe,
     };
-    Route { method, ..Route::post(name, path, RouteKind::Protocol(endpoint), summary) }
+    Route::protocol(endpoint, method, name, path, summary)
         .access(ACCESS)
         .rate(Rate::Default)
         .deadline(DEADLINE)

@@ -46,7 +46,7 @@ pub async fn serve(binding: &Binding, route: &Route, exchange: Exchange) -> Resp
     let call = Call {
         only: route.access,
         idempotency_key: head.idempotency_key.clone().or_else(|| key_in_body.clone()),
-        ..Call::new(head.guarded(route.surface(), head.credential.clone()))
+        ..Call::new(head.guarded(route.surface, head.credential.clone()))
     };
     if binding.streamed {
         let input = input.and_then(|input| after_last_event(binding, &parts.headers, input));

@@ -9,7 +9,7 @@ use std::fmt::Write;
 use ep_kernel::tool::{Spec, Tool};
 use ep_site::layout::title;
 use ep_site::names::LABELS_GUIDE;
-use ep_site::rails::RailGuide;
+use ep_site::rail::RailGuide;
 use ep_site::{Offer, Site};
 use ep_tools::account::GetBalance;
 use ep_tools::examples::Language;
@@ -364,7 +364,7 @@ mod tests {
         let offer = |mode| {
             let mut config = Config::defaults().unwrap();
             config.billing.mode = mode;
-            Offer::new(&config)
+            Offer::new(&config, &[])
         };
         let text = "A<!-- if charges -->, paid<!-- end -->.\n\n<!-- if usdc -->\nUSDC.\n\n<!-- end -->\nB.\n";
         assert_eq!(offered(&offer(BillingMode::Prepaid), text), "A, paid.\n\nB.\n");

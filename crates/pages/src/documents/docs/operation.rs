@@ -5,7 +5,7 @@ use axum::body::Bytes;
 use ep_kernel::fault::Kind;
 use ep_kernel::tool::{Agents, Cost, Effect, Entry, Latency};
 use ep_site::layout::{Layout, Text, linked_text, own};
-use ep_site::{RouteKind, Site, Unavailable};
+use ep_site::{Site, Unavailable};
 use serde_json::Value;
 
 use super::fields::{fields, has_fields};
@@ -91,13 +91,9 @@ fn content(site: &Site, entry: &'static Entry) -> Content {
     let spec = &entry.spec;
     let routes = site.routes.iter().filter(|route| route.name == spec.name);
     let routes = routes.filter_map(|route| {
-        let is_stream = match route.kind {
-            RouteKind::Operation(..) => false,
-            RouteKind::Stream(..) => true,
-            _ => return None,
-        };
+        route.as_operation()?;
         let (method, path) = (route.method.as_str(), shown(&route.path));
-        Some(RouteLine { method, path, is_stream, callers: callers(route.access) })
+        Some(RouteLine { method, path, is_stream: route.is_stream(), callers: callers(route.access) })
     });
     Content {
         name: spec.name,

@@ -4,11 +4,11 @@ use std::fmt::Write;
 
 use askama::Template;
 use axum::body::Bytes;
+use ep_site::Route;
 use ep_site::layout::{Layout, below, own};
 use ep_site::names::{API_REFERENCE, OPENAPI};
 use ep_site::{Document, Form, MARKDOWN as MARKDOWN_TYPE, Site};
 use ep_site::{HTML, owner};
-use ep_site::{Route, RouteKind};
 use serde_json::Value;
 
 use super::navigation::{Frame, PageLink};
@@ -132,7 +132,7 @@ fn group(site: &Site, noun: Noun, rest: &mut Vec<Described<'_>>) -> Group {
         let routes = site
             .routes
             .iter()
-            .filter(|route| route.name == entry.spec.name && tool_reference::is_operation(route));
+            .filter(|route| route.name == entry.spec.name && route.as_operation().is_some());
         let routes = routes.map(|route| {
             let (method, path) = (route.method.as_str().to_owned(), shown(&route.path));
             let known = rest.iter().position(|known| known.method == method && known.path == path);
@@ -198,8 +198,7 @@ fn markdown(site: &Site) -> Option<Bytes> {
     text.push_str(&tool_reference::offered(site));
     text.push_str("\n## What else is served\n\n");
     // Form routes are left out because only their page uses them.
-    let further =
-        |route: &&Route| !tool_reference::is_operation(route) && !matches!(route.kind, RouteKind::Form);
+    let further = |route: &&Route| route.as_operation().is_none() && !route.is_form();
     for route in site.routes.iter().filter(further) {
         let about = match site.settings.offer.lacks_route(route) {
             Some(lack) => lack.sentence(),

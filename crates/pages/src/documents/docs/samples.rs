@@ -3,7 +3,7 @@
 use ep_kernel::method::Method;
 use ep_kernel::tool::{Access, Agents, Entry, Rest};
 use ep_site::names::SESSION_COOKIE;
-use ep_site::{Route, RouteKind, Site};
+use ep_site::{Route, Site};
 use serde_json::{Map, Value, json};
 use url::form_urlencoded::byte_serialize;
 
@@ -44,11 +44,7 @@ struct Request {
 pub(super) fn samples(site: &Site, entry: &Entry) -> Vec<Sample> {
     let example: Value = serde_json::from_str(entry.spec.example).unwrap_or_default();
     let routes = site.routes.iter().filter(|route| route.name == entry.spec.name);
-    let bound = routes.filter_map(|route| match route.kind {
-        RouteKind::Operation(_, rest) => Some((route, rest, false)),
-        RouteKind::Stream(_, rest) => Some((route, rest, true)),
-        _ => None,
-    });
+    let bound = routes.filter_map(|route| Some((route, route.as_operation()?.1, route.is_stream())));
     let mut samples = Vec::new();
     // The plain binding comes before the event stream.
     if let Some((route, rest, is_stream)) = bound.into_iter().next() {

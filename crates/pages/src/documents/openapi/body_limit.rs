@@ -14,13 +14,13 @@ pub(super) fn with_body_limit(description: String, route: &Route) -> String {
 
 #[cfg(test)]
 mod tests {
-    use ep_site::RouteKind;
+    use ep_kernel::method::Method;
 
     use super::*;
 
     #[test]
     fn a_route_with_its_own_body_limit_says_so() {
-        let route = Route::post("large", "/large", RouteKind::Form, "Takes much.");
+        let route = Route::form(Method::Post, "large", "/large", "Takes much.");
         assert_eq!(with_body_limit("Takes much.".to_owned(), &route), "Takes much.");
         let route = route.max_body(1024 * 1024);
         let described = with_body_limit("Takes much.".to_owned(), &route);

@@ -6,7 +6,7 @@ use axum::http::StatusCode;
 use ep_kernel::fault::{Kind, Row};
 use ep_kernel::method::Method;
 use ep_kernel::tool::{Access, Rate};
-use ep_site::{Route, RouteKind};
+use ep_site::Route;
 use serde_json::{Value, json};
 
 use super::headers;
@@ -17,47 +17,17 @@ use super::schemas::{Side, any_of};
 
 /// Returns every kind of error that a route can return, in the order of the table.
 pub(super) fn kinds(route: &Route) -> Vec<Kind> {
-    let own: &[Kind] = match route.kind {
-        RouteKind::Operation(entry, _) | RouteKind::Stream(entry, _) => entry.spec.faults,
-        RouteKind::Document(document) if !document.absent.is_empty() => &[Kind::NotFound],
-        RouteKind::Document(_) | RouteKind::Form => &[],
-        RouteKind::Page => route.faults,
-        RouteKind::Probe => &[Kind::Unavailable],
-        RouteKind::ProxiedDocument => &[Kind::NotFound, Kind::Unavailable],
-        RouteKind::Redirect => &[Kind::Unauthenticated, Kind::NotConfigured, Kind::Unavailable],
-        RouteKind::Webhook(_) => &[Kind::NotConfigured, Kind::Unavailable],
-        RouteKind::Payment(_) => {
-            &[Kind::AccountFrozen, Kind::Conflict, Kind::NotConfigured, Kind::Unavailable]
-        }
-        RouteKind::Protocol(_) => &[
-            Kind::NotFound,
-            Kind::NotAcceptable,
-            Kind::Conflict,
-            Kind::InProgress,
-            Kind::InsufficientBalance,
-            Kind::IdempotencyMismatch,
-            Kind::Busy,
-            Kind::PollFailed,
-            Kind::NotConfigured,
-            Kind::Unavailable,
-            Kind::StorageFull,
-        ],
-    };
-    let happens = |kind: Kind| own.contains(&kind) || everywhere(route, kind);
+    let happens = |kind: Kind| route.faults.contains(&kind) || everywhere(route, kind);
     Kind::all().filter(|kind| happens(*kind)).collect()
 }
 
 /// True if shared code can return this kind for the route: the layer, the guard, the body reader or dispatch.
 fn everywhere(route: &Route, kind: Kind) -> bool {
     let has_body = route.method == Method::Post;
-    let reads_json = has_body && !matches!(route.kind, RouteKind::Webhook(_));
-    let (operation, with_key) = match route.kind {
-        RouteKind::Operation(entry, rest) | RouteKind::Stream(entry, rest) => {
-            (true, takes_key(entry.spec.effect, rest.method))
-        }
-        _ => (false, false),
-    };
-    let unidentified = route.ignores_credentials() || route.rate == Rate::SignIn;
+    let reads_json = has_body && route.reads_json;
+    let is_operation = route.as_operation().is_some();
+    let with_key = is_operation && takes_key(route.effect, route.method);
+    let unidentified = route.ignores_credentials || route.rate == Rate::SignIn;
     match kind {
         // Caused by the Host and Origin headers.
         Kind::InvalidInput | Kind::Forbidden | Kind::Internal | Kind::DeadlineExceeded => true,
@@ -69,7 +39,7 @@ fn everywhere(route: &Route, kind: Kind) -> bool {
         Kind::UnsupportedMediaType => reads_json || (route.method == Method::Delete && route.access.cookie),
         Kind::InProgress | Kind::IdempotencyMismatch => with_key,
         Kind::RateLimited => route.rate != Rate::Exempt,
-        Kind::Unavailable => operation || !unidentified,
+        Kind::Unavailable => is_operation || !unidentified,
         _ => false,
     }
 }
@@ -121,16 +91,12 @@ fn content(pieces: &mut Pieces<'_>, route: &Route) -> (&'static str, Value) {
             "application/problem+json": { "schema": problem.clone() },
         })
     };
-    match route.kind {
-        RouteKind::Protocol(endpoint) => {
-            let own = (endpoint.describe)(route.method, &route.path).error;
-            let error = pieces.schemas.add(&own.schema, Side::Response);
-            let mut forms = forms(error.clone());
-            for media_type in own.media_types {
-                forms[*media_type] = json!({ "schema": error });
-            }
-            (own.name, forms)
-        }
-        _ => ("", forms(plain.clone())),
+    let Some(endpoint) = route.as_protocol() else { return ("", forms(plain.clone())) };
+    let own = (endpoint.describe)(route.method, &route.path).error;
+    let error = pieces.schemas.add(&own.schema, Side::Response);
+    let mut forms = forms(error.clone());
+    for media_type in own.media_types {
+        forms[*media_type] = json!({ "schema": error });
     }
+    (own.name, forms)
 }

@@ -14,14 +14,12 @@ pub(super) fn between(schemas: &Schemas, described: &[Described<'_>]) -> Vec<Map
 }
 
 fn from(schemas: &Schemas, source: &Described<'_>, targets: &[Described<'_>]) -> Map<String, Value> {
-    let RouteKind::Operation(entry, _) = source.endpoint.routes[0].kind else { return Map::new() };
-    if entry.spec.effect.read_only() {
+    let route = source.endpoint.routes[0];
+    if route.kind != RouteKind::Operation || route.effect.read_only() {
         return Map::new();
     }
     let link = |target: &Described<'_>| {
-        if target.endpoint.id == source.endpoint.id
-            || !matches!(target.endpoint.routes[0].kind, RouteKind::Operation(..) | RouteKind::Stream(..))
-        {
+        if target.endpoint.id == source.endpoint.id || target.endpoint.routes[0].as_operation().is_none() {
             return None;
         }
         let path = &target.endpoint.routes[0].path;

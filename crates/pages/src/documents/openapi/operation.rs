@@ -80,19 +80,16 @@ fn part(pieces: &mut Pieces<'_>, route: &Route, endpoint: &Endpoint<'_>) -> Part
 }
 
 fn described_part(pieces: &mut Pieces<'_>, route: &Route, endpoint: &Endpoint<'_>) -> Part {
-    match route.kind {
-        RouteKind::Operation(entry, rest) => of_entry(pieces, route, entry, rest, false),
-        RouteKind::Stream(entry, rest) => of_entry(pieces, route, entry, rest, true),
-        _ => {
-            let part = routes::part(pieces, route);
-            let parameters = parameters::of_path(&route.path, |name| routes::placeholder(route, name))
-                .into_iter()
-                .chain(part.parameters)
-                .collect();
-            debug_assert_eq!(endpoint.routes.len(), 1);
-            Part { parameters, ..part }
-        }
+    if let Some((entry, rest)) = route.as_operation() {
+        return of_entry(pieces, route, entry, rest, route.is_stream());
     }
+    let part = routes::part(pieces, route);
+    let parameters = parameters::of_path(&route.path, |name| routes::placeholder(route, name))
+        .into_iter()
+        .chain(part.parameters)
+        .collect();
+    debug_assert_eq!(endpoint.routes.len(), 1);
+    Part { parameters, ..part }
 }
 
 fn of_entry(pieces: &mut Pieces<'_>, route: &Route, entry: &Entry, rest: Rest, streamed: bool) -> Part {
@@ -243,15 +240,11 @@ fn body(parts: &[Part], endpoint: &Endpoint<'_>) -> Option<Value> {
 
 /// Returns the accepted credentials. Routes that ignore credentials have none.
 fn credentials(pieces: &Pieces<'_>, route: &Route) -> Vec<Value> {
-    match route.kind {
-        RouteKind::Document(_)
-        | RouteKind::ProxiedDocument
-        | RouteKind::Redirect
-        | RouteKind::Webhook(_)
-        | RouteKind::Probe => Vec::new(),
-        _ if route.rate == ep_kernel::tool::Rate::SignIn => Vec::new(),
-        _ => security::alternatives(pieces.site, route.access),
+    let ignored = route.ignores_credentials && route.kind != RouteKind::Page;
+    if ignored || route.rate == ep_kernel::tool::Rate::SignIn {
+        return Vec::new();
     }
+    security::alternatives(pieces.site, route.access)
 }
 
 /// Returns the responses. Successes with the same status are merged; errors are shared.

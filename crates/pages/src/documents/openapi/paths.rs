@@ -3,8 +3,8 @@
 use std::collections::HashSet;
 
 use ep_kernel::method::Method;
+use ep_site::Route;
 use ep_site::Site;
-use ep_site::{Route, RouteKind};
 
 /// A method on a path and every route that serves it. There are several routes if callers with and without a
 /// credential get different responses.
@@ -52,7 +52,7 @@ pub(in crate::documents) fn shown(path: &str) -> String {
 /// Returns every endpoint. Paths that differ only in a trailing slash are merged.
 pub(super) fn endpoints(site: &Site) -> impl Iterator<Item = Endpoint<'_>> {
     let mut endpoints: Vec<Endpoint<'_>> = Vec::new();
-    let for_programs = |route: &&Route| !matches!(route.kind, RouteKind::Form);
+    let for_programs = |route: &&Route| !route.is_form();
     for route in site.routes.iter().chain(&site.alias_patterns).filter(for_programs) {
         let path = shown(&route.path);
         let path = path.strip_suffix('/').filter(|path| !path.is_empty()).unwrap_or(&path).to_owned();
@@ -88,11 +88,10 @@ fn names(endpoint: &Endpoint<'_>) -> Vec<String> {
     let path = format!("{name}_{}", words.collect::<Vec<_>>().join("_"));
     let method = format!("{path}_{}", endpoint.method.as_str().to_ascii_lowercase());
     let mut names = vec![path, method];
-    match route.kind {
-        // Each of its paths is something else.
-        RouteKind::Protocol(endpoint) if endpoint.shares_name => {}
-        RouteKind::Stream(..) => drop(names.splice(..0, [name.to_owned(), format!("{name}_stream")])),
-        _ => names.insert(0, name.to_owned()),
+    if route.is_stream() {
+        names.splice(..0, [name.to_owned(), format!("{name}_stream")]);
+    } else if !route.as_protocol().is_some_and(|endpoint| endpoint.shares_name) {
+        names.insert(0, name.to_owned());
     }
     names
 }

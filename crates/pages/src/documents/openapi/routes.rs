@@ -3,10 +3,10 @@
 use std::collections::BTreeMap;
 
 use ep_site::Document;
-use ep_site::names::LOGOUT;
 use ep_site::protocol::JSON;
-use ep_site::rails::{Arrival, Proof, Webhook};
-use ep_site::{ProtocolRoute, QueryParameter, Route, RouteKind};
+use ep_site::rail::{Arrival, Proof, Webhook};
+use ep_site::route::Target;
+use ep_site::{ProtocolRoute, QueryParameter, Route};
 use serde_json::{Value, json};
 
 use super::headers::{CACHING, LOCATION, REPLAYED, SET_COOKIE};
@@ -18,62 +18,32 @@ use super::schemas::{Side, any_of};
 
 /// Describes a route that is not an operation.
 pub(super) fn part(pieces: &mut Pieces<'_>, route: &Route) -> Part {
-    match route.kind {
-        RouteKind::Document(of_route) => document(pieces, route, of_route),
-        RouteKind::ProxiedDocument => Part {
-            parameters: vec![parameters::header(IF_NONE_MATCH)],
-            successes: vec![ok(vec![(JSON, json!({ "type": "object" }))], &CACHING), not_modified()],
-            ..plain(route)
-        },
-        RouteKind::Redirect => Part {
-            parameters: route.query.iter().map(in_query).collect(),
-            successes: vec![
-                Success {
-                    status: 302,
-                    description: "Redirects the browser.".to_owned(),
-                    headers: vec![LOCATION, SET_COOKIE],
-                    content: Vec::new(),
-                },
-                ok(vec![(HTML, json!({ "type": "string" }))], &[]),
-            ]
-            .into_iter()
-            .take(if route.name == LOGOUT { 2 } else { 1 })
-            .collect(),
-            ..plain(route)
-        },
-        RouteKind::Webhook(rail) | RouteKind::Payment(rail) => match &rail.arrival {
+    match route.target {
+        Target::Document(of_route) => document(pieces, route, of_route),
+        Target::Protocol(endpoint) => protocol(pieces, route, endpoint),
+        Target::Rail(rail) => match &rail.arrival {
             Arrival::Webhook(reports) => webhook(route, reports),
             Arrival::Proof(proof) => payment(pieces, route, proof, rail.example),
         },
-        RouteKind::Page => {
+        Target::Operation(..) | Target::Nothing => {
             let page = pieces.site.documents.iter().find(|document| document.name == route.name);
-            page.map_or_else(|| own_page(route), |page| document(pieces, route, page))
+            page.map_or_else(|| handler(route), |page| document(pieces, route, page))
         }
-        RouteKind::Probe => {
-            let schema = json!({ "type": "object", "required": ["status"], "properties": { "status": { "type": "string" } } });
-            Part { successes: vec![ok(vec![(JSON, schema)], &[])], ..plain(route) }
-        }
-        RouteKind::Protocol(endpoint) => protocol(pieces, route, endpoint),
-        RouteKind::Operation(..) | RouteKind::Stream(..) | RouteKind::Form => plain(route),
     }
 }
 
-const HTML: &str = "text/html";
-
 /// Returns the schema of a path parameter of a route.
 pub(super) fn placeholder(route: &Route, name: &str) -> Value {
-    match route.kind {
-        RouteKind::Document(document) => {
-            let aliases = document.aliases.iter().filter(|aliases| aliases.path == route.path);
-            let mut values = aliases.flat_map(|aliases| aliases.values).filter(|(known, _)| *known == name);
-            // Clients percent-encode values, so values that are already encoded are left out.
-            let values = values.next().into_iter().flat_map(|(_, values)| *values);
-            let values: Vec<&&str> = values.filter(|value| !value.contains('%')).collect();
-            json!({ "type": "string", "enum": values })
-        }
-        RouteKind::Protocol(endpoint) => (endpoint.describe)(route.method, &route.path).placeholder,
-        _ => json!({ "type": "string", "minLength": 1 }),
+    if let Some(endpoint) = route.as_protocol() {
+        return (endpoint.describe)(route.method, &route.path).placeholder;
     }
+    let Some(document) = route.as_document() else { return json!({ "type": "string", "minLength": 1 }) };
+    let aliases = document.aliases.iter().filter(|aliases| aliases.path == route.path);
+    let mut values = aliases.flat_map(|aliases| aliases.values).filter(|(known, _)| *known == name);
+    // Clients percent-encode values, so values that are already encoded are left out.
+    let values = values.next().into_iter().flat_map(|(_, values)| *values);
+    let values: Vec<&&str> = values.filter(|value| !value.contains('%')).collect();
+    json!({ "type": "string", "enum": values })
 }
 
 /// Returns the title and description of a route.
@@ -116,24 +86,26 @@ fn in_query(parameter: &QueryParameter) -> Value {
     described
 }
 
-/// Describes a page that is rendered for each request.
-fn own_page(route: &Route) -> Part {
-    let schema = |kind: &str| json!({ "type": if kind == JSON { "object" } else { "string" } });
-    let content = route.media_types.iter().map(|kind| (*kind, schema(kind)));
+/// Describes a route with a handler of its own, from its record.
+fn handler(route: &Route) -> Part {
+    let schema = |media_type: &str| match route.schema {
+        "" if media_type == JSON => json!({ "type": "object" }),
+        "" => json!({ "type": "string" }),
+        schema => serde_json::from_str(schema).unwrap_or_default(),
+    };
+    let caching: &[_] = if route.cacheable { &CACHING } else { &[] };
+    let content = route.media_types.iter().map(|media_type| (*media_type, schema(media_type))).collect();
+    let found = (!route.media_types.is_empty()).then(|| ok(content, caching));
+    let elsewhere = route.redirect.map(|redirect| Success {
+        status: redirect.status,
+        description: redirect.description.to_owned(),
+        headers: if redirect.sets_cookie { vec![LOCATION, SET_COOKIE] } else { Vec::new() },
+        content: Vec::new(),
+    });
     let query = route.query.iter().map(in_query);
-    if route.personal {
-        let elsewhere = Success {
-            status: 303,
-            description: "Redirects the browser. Without a session, to the sign-in page.".to_owned(),
-            headers: Vec::new(),
-            content: Vec::new(),
-        };
-        let successes = vec![ok(content.collect(), &[]), elsewhere];
-        return Part { parameters: query.collect(), successes, ..plain(route) };
-    }
     Part {
-        parameters: query.chain([parameters::header(IF_NONE_MATCH)]).collect(),
-        successes: vec![ok(content.collect(), &CACHING), not_modified()],
+        parameters: query.chain(route.cacheable.then(|| parameters::header(IF_NONE_MATCH))).collect(),
+        successes: found.into_iter().chain(elsewhere).chain(route.cacheable.then(not_modified)).collect(),
         ..plain(route)
     }
 }

@@ -1,6 +1,5 @@
 //! Tags that group the operations.
 
-use ep_site::RouteKind;
 use serde_json::{Value, json};
 
 use super::part::Described;
@@ -32,18 +31,9 @@ const SAME: [(&str, &str); 8] = [
 
 /// Returns the tag of an endpoint and its description.
 pub(super) fn of(endpoint: &Endpoint<'_>) -> (String, String) {
-    match endpoint.routes[0].kind {
-        RouteKind::Protocol(endpoint) => (endpoint.protocol.group.into(), endpoint.protocol.about.into()),
-        RouteKind::Document(_) | RouteKind::ProxiedDocument => {
-            ("Documents".into(), "What machines read about the service.".into())
-        }
-        RouteKind::Page | RouteKind::Form => ("Pages".into(), "Pages for people.".into()),
-        RouteKind::Probe => ("Service".into(), "The service itself.".into()),
-        RouteKind::Redirect
-        | RouteKind::Webhook(_)
-        | RouteKind::Payment(_)
-        | RouteKind::Operation(..)
-        | RouteKind::Stream(..) => of_path(&endpoint.path),
+    match endpoint.routes[0].group {
+        Some((group, about)) => (group.into(), about.into()),
+        None => of_path(&endpoint.path),
     }
 }
 

@@ -32,7 +32,7 @@ use ep_kernel::tool::SessionChange;
 use ep_site::http::{AppState, Exchange, Form, RequestHead, protect, session_cookie};
 use ep_site::layout::{Renders, own, return_to};
 use ep_site::names::{DASHBOARD_PATH, LOGIN_PAGE};
-use ep_site::{HTML, MARKDOWN, QueryParameter, Rail, wants_markdown};
+use ep_site::{HTML, MARKDOWN, QueryParameter, wants_markdown};
 use ep_tools::keys::CreatedKey;
 use futures::FutureExt;
 use futures::future::BoxFuture;
@@ -142,7 +142,8 @@ pub(super) async fn sent(
             answered(&visitor.page(view).await?, &parts.headers, &head, &state)
         }
         Ok(Done::Checkout { url, cents }) => {
-            let shown = Rail::checkout_form(name).ok_or_else(|| Fault::internal("no rail has this form"))?;
+            let shown = state.site.settings.offer.checkout_form(name);
+            let shown = shown.ok_or_else(|| Fault::internal("no rail has this form"))?;
             let page = CheckoutPage::new(&state.site, shown, url, cents);
             answered(&page, &parts.headers, &head, &state)
         }

@@ -4,7 +4,7 @@ use ep_kernel::caller::UserId;
 use ep_kernel::ports::TransferRecord;
 use ep_polling::money::MicroUsd;
 use ep_polling::time::Timestamp;
-use ep_site::Rail;
+use ep_site::Offer;
 use ep_site::layout::capitalized;
 
 use super::moments::Moment;
@@ -19,10 +19,10 @@ pub(crate) struct PaymentRow {
 
 impl PaymentRow {
     /// Converts a transfer of this account.
-    pub(crate) fn new(transfer: &TransferRecord, user: UserId, now: Timestamp) -> Self {
+    pub(crate) fn new(transfer: &TransferRecord, user: UserId, offer: &Offer, now: Timestamp) -> Self {
         let incoming = transfer.to == user.to_string();
         let other = if incoming { &transfer.from } else { &transfer.to };
-        let what = match Rail::of_ledger(other) {
+        let what = match offer.rail_of_ledger(other) {
             Some(rail) if incoming => capitalized(&format!("paid {}", rail.words.pay)),
             Some(rail) => capitalized(&format!("refunded, paid {}", rail.words.pay)),
             None if transfer.reference.starts_with(STARTER) => "Starter credit".to_owned(),

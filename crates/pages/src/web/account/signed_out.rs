@@ -8,7 +8,7 @@ use ep_site::layout::message;
 use ep_site::layout::{Article, Layout};
 use ep_site::layout::{Renders, own};
 use ep_site::names::{DASHBOARD, LOGIN_PAGE};
-use ep_site::rails::CheckoutForm;
+use ep_site::rail::CheckoutForm;
 
 use super::amounts::dollars;
 

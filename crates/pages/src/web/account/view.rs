@@ -135,7 +135,7 @@ impl<'a> AccountPage<'a> {
         let batches = data.batches.batches;
         let listed =
             |polls: Vec<PastPoll>| polls.into_iter().map(|poll| PollRow::new(poll, now, page_of)).collect();
-        let payment = |transfer| PaymentRow::new(transfer, user.user_id, now);
+        let payment = |transfer| PaymentRow::new(transfer, user.user_id, &site.settings.offer, now);
         let charges = site.settings.offer.charges;
         let visitor = HeaderVisitor::new(&email, charges.then(|| balance.balance.clone()));
         let spending = Spending(spending);

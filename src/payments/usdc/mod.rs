@@ -1,5 +1,8 @@
 //! USDC deposits by x402. The payment is in request headers, the amount in the JSON body.
 
+mod rail;
+mod schemas;
+
 use std::sync::Arc;
 
 use async_trait::async_trait;
@@ -16,11 +19,11 @@ use ep_kernel::idempotency::check_key;
 use ep_kernel::reading;
 use ep_outside::payments::{Offer, PayloadError, Usdc, X402};
 use ep_polling::money::Usd;
+use ep_site::Rail;
 use ep_site::config::ConfigError;
-use ep_site::deposit::{DEPOSITS, DepositReceipt, ReceiptStatus, cents_of};
+use ep_site::deposit::{DEPOSITS, cents_of};
 use ep_site::http;
 use ep_site::http::{Exchange, Handler, malformed_body, read_body};
-use ep_site::{Rail, rails};
 use futures::FutureExt;
 use serde::Deserialize;
 use serde_json::value::RawValue;
@@ -28,6 +31,8 @@ use serde_json::{Value, json};
 
 use super::{PaymentRail, RailParts};
 use crate::config;
+pub(super) use rail::RAIL;
+use schemas::{DepositReceipt, ReceiptStatus};
 
 /// Request headers for the payment (version 2, version 1).
 const PAYMENT: [&str; 2] = ["payment-signature", "x-payment"];
@@ -38,14 +43,14 @@ const RESPONSE: [HeaderName; 2] =
     [HeaderName::from_static("payment-response"), HeaderName::from_static("x-payment-response")];
 
 /// Deposits in USDC.
-pub(super) struct X402Rail {
+pub(super) struct UsdcRail {
     /// `None` without settings.
     pub(super) usdc: Option<Usdc>,
 }
 
-impl X402Rail {
+impl UsdcRail {
     pub(super) fn new(parts: &RailParts<'_>) -> Result<Self, ConfigError> {
-        let settings = config::deposits(parts.config, (parts.url)(rails::X402.receiver.name))?;
+        let settings = config::deposits(parts.config, (parts.url)(RAIL.receiver.name))?;
         let usdc = settings.map(|settings| {
             let x402 = Arc::new(X402::new(settings, parts.client.clone(), parts.node.cloned()));
             let (clock, entropy) = (Arc::clone(parts.clock), Arc::clone(parts.entropy));
@@ -58,9 +63,9 @@ impl X402Rail {
 }
 
 #[async_trait]
-impl PaymentRail for X402Rail {
+impl PaymentRail for UsdcRail {
     fn rail(&self) -> &'static Rail {
-        &rails::X402
+        &RAIL
     }
 
     fn handler(&self) -> Handler {
@@ -105,8 +110,8 @@ async fn deposit(
     let (parts, body) = request.into_parts();
     let body = read_body(&parts.headers, body, max_body).await?;
     let cents = reading::read(body.len(), move || amount(&body)).await??;
-    let offered = usdc.filter(|_| state.site.settings.offer.takes(&rails::X402));
-    let usdc = offered.ok_or_else(|| rails::X402.not_configured())?;
+    let offered = usdc.filter(|_| state.site.settings.offer.takes(&RAIL));
+    let usdc = offered.ok_or_else(|| RAIL.not_configured())?;
     let Some(header) = payment_header(&parts.headers) else {
         return Ok(required(&usdc.x402.offer(cents, "Payment required"), None));
     };
@@ -195,13 +200,13 @@ mod tests {
     use std::collections::BTreeSet;
 
     use ep_kernel::fault::Kind;
-    use ep_site::rails::Arrival;
+    use ep_site::rail::Arrival;
 
     use super::*;
 
     #[test]
     fn the_table_of_rails_names_every_header() {
-        let Arrival::Proof(proof) = &rails::X402.arrival else { panic!("a deposit needs a proof") };
+        let Arrival::Proof(proof) = &RAIL.arrival else { panic!("a deposit needs a proof") };
         let named: BTreeSet<String> =
             proof.headers.iter().map(|(name, _)| name.to_ascii_lowercase()).collect();
         assert_eq!(named, PAYMENT.map(str::to_owned).into());

@@ -1,5 +1,7 @@
 //! Payments by card: Stripe Checkout, and the webhook that reports payments.
 
+mod rail;
+
 use std::sync::Arc;
 
 use async_trait::async_trait;
@@ -14,12 +16,12 @@ use ep_site::Rail;
 use ep_site::config;
 use ep_site::http;
 use ep_site::http::{Exchange, Handler, read_bytes};
-use ep_site::rails::CARD;
 use futures::FutureExt;
 use secrecy::ExposeSecret;
 use serde_json::json;
 
 use super::{PaymentRail, RailParts};
+pub(super) use rail::RAIL;
 
 /// Header with the signature of a webhook request.
 const SIGNATURE: &str = "stripe-signature";
@@ -59,7 +61,7 @@ impl CardRail {
 #[async_trait]
 impl PaymentRail for CardRail {
     fn rail(&self) -> &'static Rail {
-        &CARD
+        &RAIL
     }
 
     fn handler(&self) -> Handler {
@@ -78,7 +80,7 @@ impl PaymentRail for CardRail {
 /// limit: Stripe may share its address with other clients behind one proxy.
 async fn receive(exchange: Exchange, webhooks: Option<Arc<StripeWebhooks>>) -> Result<Response<Body>, Fault> {
     let Exchange { state, head, request, max_body, .. } = exchange;
-    let webhooks = webhooks.ok_or_else(|| CARD.not_configured())?;
+    let webhooks = webhooks.ok_or_else(|| RAIL.not_configured())?;
     let (parts, body) = request.into_parts();
     let header = parts.headers.get(SIGNATURE).and_then(|value| value.to_str().ok());
     let refused = |error: WebhookError| Fault::invalid("", error.to_string());
