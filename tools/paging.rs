@@ -3,10 +3,10 @@
 use std::fmt;
 use std::str::FromStr;
 
-use ep_kernel::batch_id::BatchId;
 use ep_kernel::fault::Fault;
 use ep_polling::poll_id::PollId;
 use ep_polling::time::Timestamp;
+use ep_store::BatchId;
 use schemars::Schema;
 
 /// Maximum length of a page.

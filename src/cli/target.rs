@@ -5,7 +5,6 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use ep_kernel::app::App;
-use ep_kernel::caller::RequestId;
 use ep_kernel::dispatch::{Call, Dispatched, dispatch};
 use ep_kernel::event::{Progress, ProgressSink};
 use ep_kernel::fault::Fault;
@@ -13,6 +12,7 @@ use ep_kernel::guard::{Admission, Credential, Request};
 use ep_kernel::output::{Body, CallOutput};
 use ep_kernel::tool::Entry;
 use ep_site::config::Config;
+use ep_store::RequestId;
 use serde_json::Value;
 use tokio::sync::mpsc::Sender;
 use tokio::time::Instant;

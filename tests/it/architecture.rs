@@ -109,15 +109,21 @@ fn forbid_except(folder: &str, words: &[&str], homes: &[&str]) {
 const PACKAGES: [(&str, &[&str]); 12] = [
     ("ep-polling", &[]),
     ("ep-evaluation", &["ep-polling"]),
-    ("ep-kernel", &["ep-polling"]),
-    ("ep-store", &["ep-kernel", "ep-polling"]),
-    ("ep-outgoing", &["ep-kernel"]),
-    ("ep-upstream", &["ep-kernel", "ep-outgoing", "ep-polling"]),
-    ("ep-outside", &["ep-kernel", "ep-outgoing", "ep-polling"]),
-    ("ep-tools", &["ep-evaluation", "ep-kernel", "ep-polling"]),
-    ("ep-site", &["ep-evaluation", "ep-kernel", "ep-outside", "ep-polling", "ep-tools", "ep-upstream"]),
-    ("ep-protocols", &["ep-kernel", "ep-outside", "ep-polling", "ep-site", "ep-tools"]),
-    ("ep-pages", &["ep-evaluation", "ep-kernel", "ep-outside", "ep-polling", "ep-site", "ep-tools"]),
+    ("ep-store", &["ep-polling"]),
+    ("ep-kernel", &["ep-polling", "ep-store"]),
+    ("ep-outgoing", &["ep-kernel", "ep-store"]),
+    ("ep-upstream", &["ep-kernel", "ep-outgoing", "ep-polling", "ep-store"]),
+    ("ep-outside", &["ep-kernel", "ep-outgoing", "ep-polling", "ep-store"]),
+    ("ep-tools", &["ep-evaluation", "ep-kernel", "ep-polling", "ep-store"]),
+    (
+        "ep-site",
+        &["ep-evaluation", "ep-kernel", "ep-outside", "ep-polling", "ep-store", "ep-tools", "ep-upstream"],
+    ),
+    ("ep-protocols", &["ep-kernel", "ep-outside", "ep-polling", "ep-site", "ep-store", "ep-tools"]),
+    (
+        "ep-pages",
+        &["ep-evaluation", "ep-kernel", "ep-outside", "ep-polling", "ep-site", "ep-store", "ep-tools"],
+    ),
     (
         "ensemble-poll",
         &[

@@ -2,12 +2,12 @@
 
 use ep_kernel::ctx::Ctx;
 use ep_kernel::fault::{Fault, Kind};
-use ep_kernel::ports::AccountRecord;
 use ep_kernel::tool::{
     Access, Agents, Cost, Effect, Latency, Presentation, Rate, Rest, SessionChange, Spec, Task, Tool,
     ToolOutput,
 };
 use ep_polling::money::Usd;
+use ep_store::AccountRecord;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 

@@ -1,11 +1,10 @@
 //! The data stored about an account, in pages.
 
-use ep_kernel::caller::UserId;
 use ep_kernel::ctx::ToolPorts;
 use ep_kernel::fault::Fault;
-use ep_kernel::ports::{AccountRecord, NumberedTransfer, OwnFeedback, PollScope, TaskRecord, TransferRecord};
 use ep_kernel::tool::ToolOutput;
 use ep_polling::poll_id::PollId;
+use ep_store::{AccountRecord, NumberedTransfer, OwnFeedback, PollScope, TaskRecord, TransferRecord, UserId};
 use schemars::JsonSchema;
 use serde::Serialize;
 

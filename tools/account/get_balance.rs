@@ -2,10 +2,10 @@
 
 use ep_kernel::ctx::Ctx;
 use ep_kernel::fault::{Fault, Kind};
-use ep_kernel::ports::Balance;
 use ep_kernel::tool::{
     Access, Agents, Cost, Effect, Latency, Nothing, Rate, Rest, Spec, Task, Tool, ToolOutput,
 };
+use ep_store::Balance;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 

@@ -1,11 +1,11 @@
 //! `get_current_user`: identifies the signed-in user.
 
-use ep_kernel::caller::UserId;
 use ep_kernel::ctx::Ctx;
 use ep_kernel::fault::{Fault, Kind};
 use ep_kernel::tool::{
     Access, Agents, Cost, Effect, Latency, Nothing, Rate, Rest, Spec, Task, Tool, ToolOutput,
 };
+use ep_store::UserId;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 

@@ -1,11 +1,10 @@
 //! The state of a batch, as the operations show it.
 
-use ep_kernel::batch_id::BatchId;
 use ep_kernel::ctx::Ctx;
-use ep_kernel::ports::{BatchError, BatchNotification, BatchRecord, BatchStatus, RowCounts, TaskState};
 use ep_kernel::tool::{Presentation, ToolOutput};
 use ep_polling::money::Usd;
 use ep_polling::time::Timestamp;
+use ep_store::{BatchError, BatchId, BatchNotification, BatchRecord, BatchStatus, RowCounts, TaskState};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};

@@ -3,7 +3,7 @@
 use ep_kernel::batches::{BatchRequest, BatchRows, MAX_ROWS, RETENTION};
 use ep_kernel::ctx::Ctx;
 use ep_kernel::fault::{Fault, FieldFault, Kind};
-use ep_kernel::ports::{BatchTerms, Models};
+use ep_kernel::ports::Models;
 use ep_kernel::reading;
 use ep_kernel::schema;
 use ep_kernel::tool::{Access, Agents, Cost, Effect, Entry, Latency, Rate, Rest, Spec, Task, Tool};
@@ -13,6 +13,7 @@ use ep_polling::question::Question;
 use ep_polling::roster::ModelNames;
 use ep_polling::threshold::Threshold;
 use ep_polling::tie_rule::TieRule;
+use ep_store::BatchTerms;
 use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::{Map, Value, json};

@@ -1,9 +1,9 @@
 //! `get_batch`: reads the state of a batch.
 
-use ep_kernel::batch_id::BatchId;
 use ep_kernel::ctx::Ctx;
 use ep_kernel::fault::{Fault, Kind};
 use ep_kernel::tool::{Access, Agents, Cost, Effect, Latency, Rate, Rest, Spec, Task, Tool};
+use ep_store::BatchId;
 use schemars::JsonSchema;
 use serde::Deserialize;
 

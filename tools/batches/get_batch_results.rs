@@ -1,10 +1,9 @@
 //! `get_batch_results`: reads the results of a batch, in pages.
 
-use ep_kernel::batch_id::BatchId;
 use ep_kernel::ctx::Ctx;
 use ep_kernel::fault::{Fault, Kind};
-use ep_kernel::ports::{BatchStatus, RowKind};
 use ep_kernel::tool::{Access, Agents, Cost, Effect, Latency, Rate, Rest, Spec, Task, Tool, ToolOutput};
+use ep_store::{BatchId, BatchStatus, RowKind};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};

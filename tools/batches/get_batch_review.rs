@@ -3,15 +3,14 @@
 use std::fmt;
 use std::str::FromStr;
 
-use ep_kernel::batch_id::BatchId;
 use ep_kernel::batches::line::custom_id_of_result;
 use ep_kernel::ctx::Ctx;
 use ep_kernel::fault::{Fault, Kind};
-use ep_kernel::ports::{AnswerCounts, AnswerRecord, BatchRecord, BatchStatus, RowCounts, RowKind};
 use ep_kernel::tool::{Access, Agents, Cost, Effect, Latency, Rate, Rest, Spec, Task, Tool, ToolOutput};
 use ep_polling::agreement::Agreement;
 use ep_polling::tally::NamedTally;
 use ep_polling::text::single_line;
+use ep_store::{AnswerCounts, AnswerRecord, BatchId, BatchRecord, BatchStatus, RowCounts, RowKind};
 use schemars::{JsonSchema, Schema};
 use serde::{Deserialize, Serialize};
 

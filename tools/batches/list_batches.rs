@@ -2,8 +2,8 @@
 
 use ep_kernel::ctx::Ctx;
 use ep_kernel::fault::Fault;
-use ep_kernel::ports::{BatchRecord, ListPosition};
 use ep_kernel::tool::{Access, Agents, Cost, Effect, Latency, Rate, Rest, Spec, Task, Tool, ToolOutput};
+use ep_store::{BatchRecord, ListPosition};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 

@@ -11,12 +11,11 @@ mod list_batches;
 mod review_batch_row;
 mod share_batch;
 
-use ep_kernel::batch_id::BatchId;
 use ep_kernel::batches::no_such_batch;
 use ep_kernel::ctx::Ctx;
 use ep_kernel::fault::{Fault, Kind, shown};
-use ep_kernel::ports::BatchRecord;
 use ep_kernel::tool::{Effect, Entry, Latency, Method};
+use ep_store::{BatchId, BatchRecord};
 use serde_json::{Map, Value};
 
 pub use answer::answer_of;

@@ -1,10 +1,10 @@
 //! `review_batch_row`: stores the choice of a person for a row of a batch.
 
-use ep_kernel::batch_id::BatchId;
 use ep_kernel::batches::{MAX_ROWS, no_such_row};
 use ep_kernel::ctx::Ctx;
 use ep_kernel::fault::{Fault, Kind};
 use ep_kernel::tool::{Access, Agents, Cost, Effect, Latency, Rate, Rest, Spec, Task, Tool, ToolOutput};
+use ep_store::BatchId;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 

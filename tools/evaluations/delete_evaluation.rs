@@ -1,9 +1,9 @@
 //! `delete_evaluation`: deletes a stored evaluation.
 
 use ep_kernel::ctx::Ctx;
-use ep_kernel::evaluation_id::EvaluationId;
 use ep_kernel::fault::{Fault, Kind};
 use ep_kernel::tool::{Access, Agents, Cost, Effect, Latency, Rate, Rest, Spec, Task, Tool, ToolOutput};
+use ep_store::EvaluationId;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 

@@ -2,10 +2,9 @@
 
 use ep_evaluation::report::Evaluation;
 use ep_kernel::ctx::Ctx;
-use ep_kernel::evaluation_id::EvaluationId;
 use ep_kernel::fault::{Fault, Kind};
-use ep_kernel::ports::EvaluationRecord;
 use ep_kernel::tool::{Access, Agents, Cost, Effect, Latency, Rate, Rest, Spec, Task, Tool, ToolOutput};
+use ep_store::{EvaluationId, EvaluationRecord};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 

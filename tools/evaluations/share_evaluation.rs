@@ -1,9 +1,9 @@
 //! `share_evaluation`: lets everyone with the link read an evaluation.
 
 use ep_kernel::ctx::Ctx;
-use ep_kernel::evaluation_id::EvaluationId;
 use ep_kernel::fault::{Fault, Kind};
 use ep_kernel::tool::{Access, Agents, Cost, Effect, Latency, Rate, Rest, Spec, Task, Tool};
+use ep_store::EvaluationId;
 use schemars::JsonSchema;
 use serde::Deserialize;
 

@@ -1,11 +1,10 @@
 //! A stored evaluation, as the operations show it.
 
 use ep_kernel::ctx::Ctx;
-use ep_kernel::evaluation_id::EvaluationId;
 use ep_kernel::fault::{Fault, Kind, shown};
-use ep_kernel::ports::EvaluationRecord;
 use ep_kernel::tool::ToolOutput;
 use ep_polling::time::Timestamp;
+use ep_store::{EvaluationId, EvaluationRecord};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 

@@ -2,12 +2,12 @@
 
 use ep_kernel::ctx::Ctx;
 use ep_kernel::fault::{Fault, Kind};
-use ep_kernel::ports::FeedbackEntry;
 use ep_kernel::tool::{
     Access, Agents, Cost, Effect, Latency, Presentation, Rate, Rest, Spec, Task, Tool, ToolOutput,
 };
 use ep_polling::poll_id::PollId;
 use ep_polling::time::Timestamp;
+use ep_store::FeedbackEntry;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 

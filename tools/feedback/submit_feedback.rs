@@ -2,12 +2,12 @@
 
 use std::borrow::Cow;
 
-use ep_kernel::caller::FeedbackId;
 use ep_kernel::ctx::Ctx;
 use ep_kernel::fault::{Fault, Kind};
 use ep_kernel::tool::{Access, Agents, Cost, Effect, Latency, Rate, Rest, Spec, Task, Tool, ToolOutput};
 use ep_polling::poll_id::PollId;
 use ep_polling::text::{Lines, TextError, normalize};
+use ep_store::FeedbackId;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Serialize};
 

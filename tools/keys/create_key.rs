@@ -2,17 +2,15 @@
 
 use std::borrow::Cow;
 
-use ep_kernel::caller::KeyId;
 use ep_kernel::ctx::Ctx;
 use ep_kernel::fault::{Fault, Kind};
-use ep_kernel::key_label::KeyLabel;
-use ep_kernel::key_terms::{KeyScope, KeyTerms, SpendingCaps};
 use ep_kernel::keys::Keys;
 use ep_kernel::tool::{
     Access, Agents, Cost, Effect, Latency, Presentation, Rate, Rest, Spec, Task, Tool, ToolOutput,
 };
 use ep_polling::money::Usd;
 use ep_polling::time::Timestamp;
+use ep_store::{KeyId, KeyLabel, KeyScope, KeyTerms, SpendingCaps};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 

@@ -1,15 +1,13 @@
 //! `list_keys`: lists the keys of the caller's account.
 
-use ep_kernel::caller::KeyId;
 use ep_kernel::ctx::Ctx;
 use ep_kernel::fault::Fault;
-use ep_kernel::key_terms::{KeyScope, KeyTerms};
-use ep_kernel::ports::StoredKey;
 use ep_kernel::tool::{
     Access, Agents, Cost, Effect, Latency, Nothing, Rate, Rest, Spec, Task, Tool, ToolOutput,
 };
 use ep_polling::money::Usd;
 use ep_polling::time::Timestamp;
+use ep_store::{KeyId, KeyScope, KeyTerms, StoredKey};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 

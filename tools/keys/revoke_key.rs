@@ -1,10 +1,10 @@
 //! `revoke_key`: revokes a key permanently.
 
-use ep_kernel::caller::KeyId;
 use ep_kernel::ctx::Ctx;
 use ep_kernel::fault::{Fault, Kind};
 use ep_kernel::keys::Keys;
 use ep_kernel::tool::{Access, Agents, Cost, Effect, Latency, Rate, Rest, Spec, Task, Tool, ToolOutput};
+use ep_store::KeyId;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 

@@ -5,13 +5,14 @@ use std::collections::HashSet;
 
 use ep_kernel::ctx::Ctx;
 use ep_kernel::fault::{Fault, Kind};
-use ep_kernel::ports::{MAX_PANEL_VERSIONS, MAX_PANELS, PanelOrder, SavedPanel};
+use ep_kernel::ports::PanelOrder;
 use ep_kernel::schema;
 use ep_kernel::tool::{Access, Agents, Cost, Effect, Latency, Rate, Rest, Spec, Task, Tool, ToolOutput};
 use ep_polling::panel::{OrderBasis, PanelDefinition, PanelName};
 use ep_polling::roster::{MIN_NAMED, Member, ModelChoice, ModelNames, ModelSource};
 use ep_polling::threshold::Threshold;
 use ep_polling::tie_rule::TieRule;
+use ep_store::{MAX_PANEL_VERSIONS, MAX_PANELS, SavedPanel};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;

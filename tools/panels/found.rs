@@ -2,9 +2,9 @@
 
 use ep_kernel::ctx::Ctx;
 use ep_kernel::fault::{Fault, Kind};
-use ep_kernel::ports::StoredPanel;
 use ep_polling::panel::{PanelName, PanelRef, PanelVersion};
 use ep_polling::roster::ModelNames;
+use ep_store::StoredPanel;
 
 /// Maximum number of the account's panels that a message lists.
 const LISTED: usize = 10;

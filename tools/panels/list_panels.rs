@@ -2,7 +2,6 @@
 
 use ep_kernel::ctx::Ctx;
 use ep_kernel::fault::Fault;
-use ep_kernel::ports::StoredPanel;
 use ep_kernel::tool::{
     Access, Agents, Cost, Effect, Latency, Nothing, Rate, Rest, Spec, Task, Tool, ToolOutput,
 };
@@ -10,6 +9,7 @@ use ep_polling::panel::{OrderBasis, PanelName};
 use ep_polling::threshold::Threshold;
 use ep_polling::tie_rule::TieRule;
 use ep_polling::time::Timestamp;
+use ep_store::StoredPanel;
 use schemars::JsonSchema;
 use serde::Serialize;
 

@@ -1,10 +1,10 @@
 //! A version of a panel, as its account sees it.
 
-use ep_kernel::ports::StoredPanel;
 use ep_polling::panel::{OrderBasis, PanelName};
 use ep_polling::threshold::Threshold;
 use ep_polling::tie_rule::TieRule;
 use ep_polling::time::Timestamp;
+use ep_store::StoredPanel;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 

@@ -1,14 +1,13 @@
 //! `list_polls`: lists the polls of an account, in pages.
 
-use ep_kernel::batch_id::BatchId;
 use ep_kernel::ctx::Ctx;
 use ep_kernel::fault::Fault;
-use ep_kernel::ports::{PastPoll, PollScope};
 use ep_kernel::tool::{Access, Agents, Cost, Effect, Latency, Rate, Rest, Spec, Task, Tool, ToolOutput};
 use ep_polling::money::Usd;
 use ep_polling::poll_id::PollId;
 use ep_polling::tally::NamedTally;
 use ep_polling::time::Timestamp;
+use ep_store::{BatchId, PastPoll, PollScope};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 

@@ -5,11 +5,11 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use ep_kernel::executor::PollState;
-use ep_kernel::ports::{Closing, PollRecord};
 use ep_polling::ballot::Ballot;
 use ep_polling::counted::counted;
 use ep_polling::no_answer::NoAnswer;
 use ep_polling::tie_rule::TieRule;
+use ep_store::{Closing, PollRecord};
 
 use super::audience::Audience;
 use super::reasons::missing_reasons;

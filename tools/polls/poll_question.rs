@@ -8,10 +8,10 @@ use ep_kernel::fault::{Fault, Kind};
 use ep_kernel::tool::{
     Access, Agents, Cost, Effect, Latency, MessageContent, ParsedInput, Rate, Rest, Spec, Task, Tool,
 };
-use ep_kernel::webhook_url::WebhookUrl;
 use ep_polling::money::MicroUsd;
 use ep_polling::plan::Plan;
 use ep_polling::poll_id::PollId;
+use ep_store::WebhookUrl;
 use serde_json::{Map, Value};
 use tokio::time::Instant;
 

@@ -3,9 +3,9 @@
 use std::sync::Arc;
 
 use ep_kernel::executor::PollState;
-use ep_kernel::ports::Closing;
 use ep_polling::ballot::Ballot;
 use ep_polling::explanation::ExplanationText;
+use ep_store::Closing;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 

@@ -4,7 +4,6 @@ use std::borrow::Cow;
 use std::time::Duration;
 
 use ep_kernel::executor::{EventProjection, PollState};
-use ep_kernel::ports::{Closing, PollRecord};
 use ep_kernel::tool::{Brief, Presentation, ToolOutput};
 use ep_polling::ballot::{Ballot, BallotMode, Reason, first_reader};
 use ep_polling::model_counts::ModelCounts;
@@ -17,6 +16,7 @@ use ep_polling::scale_result::ScaleResult;
 use ep_polling::stopping::{Pace, TerminationReason};
 use ep_polling::tally::NamedTally;
 use ep_polling::time::Timestamp;
+use ep_store::{Closing, PollRecord};
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;

@@ -4,7 +4,6 @@
 //! They describe the votes of models and never claim what is true.
 
 use ep_kernel::executor::PollState;
-use ep_kernel::ports::Closing;
 use ep_polling::contested::is_low_share;
 use ep_polling::counted::counted;
 use ep_polling::model_counts::ModelCounts;
@@ -12,6 +11,7 @@ use ep_polling::no_answer::NoAnswer;
 use ep_polling::scale_result::{PassResult, ScaleResult};
 use ep_polling::stopping::TerminationReason;
 use ep_polling::tally::NamedTally;
+use ep_store::Closing;
 
 use super::summary::{FamilySpread, Summary};
 

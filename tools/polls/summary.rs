@@ -3,7 +3,6 @@
 use std::collections::HashMap;
 
 use ep_kernel::executor::PollState;
-use ep_kernel::ports::{Closing, PastPoll, PollRecord};
 use ep_polling::ballot::Ballot;
 use ep_polling::contested::is_contested_for;
 use ep_polling::model_counts::ModelCounts;
@@ -12,6 +11,7 @@ use ep_polling::scale_result::ScaleResult;
 use ep_polling::stopping::FinalResponse;
 use ep_polling::tally::{NamedTally, Outcome, Tally};
 use ep_polling::tie_rule::{self, DecidedBy, TieRule};
+use ep_store::{Closing, PastPoll, PollRecord};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 

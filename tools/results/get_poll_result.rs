@@ -6,7 +6,6 @@ use std::time::Duration;
 use ep_kernel::ctx::Ctx;
 use ep_kernel::executor::PollState;
 use ep_kernel::fault::{Fault, Kind};
-use ep_kernel::ports::Closing;
 use ep_kernel::tool::{
     Access, Agents, Brief, Cost, Effect, Latency, Presentation, Rate, Rest, Spec, Task, Tool, ToolOutput,
 };
@@ -19,6 +18,7 @@ use ep_polling::scale_result::ScaleResult;
 use ep_polling::stopping::TerminationReason;
 use ep_polling::tally::NamedTally;
 use ep_polling::time::Timestamp;
+use ep_store::Closing;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 

@@ -2,16 +2,14 @@
 
 use std::borrow::Cow;
 
-use ep_kernel::batch_id::BatchId;
-use ep_kernel::caller::UserId;
 use ep_kernel::ctx::{Ctx, ToolPorts};
 use ep_kernel::fault::Fault;
-use ep_kernel::ports::{PastPoll, PollSearch};
 use ep_kernel::tool::{Access, Agents, Cost, Effect, Latency, Rate, Rest, Spec, Task, Tool, ToolOutput};
 use ep_polling::money::MicroUsd;
 use ep_polling::poll_id::PollId;
 use ep_polling::tally::Outcome;
 use ep_polling::time::Timestamp;
+use ep_store::{BatchId, PastPoll, PollSearch, UserId};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 

@@ -2,9 +2,10 @@
 
 use ep_kernel::ctx::Ctx;
 use ep_kernel::fault::Fault;
-use ep_kernel::identity::{Purpose, WalletAddress};
+use ep_kernel::purpose::Purpose;
 use ep_kernel::tool::{Access, Agents, Cost, Effect, Latency, Rate, Rest, Spec, Task, Tool, ToolOutput};
 use ep_polling::time::Timestamp;
+use ep_store::WalletAddress;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 

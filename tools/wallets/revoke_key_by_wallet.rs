@@ -1,9 +1,9 @@
 //! `revoke_key_by_wallet`: revokes a key by a wallet's signature.
 
-use ep_kernel::caller::KeyId;
 use ep_kernel::ctx::Ctx;
 use ep_kernel::fault::{Fault, Kind};
 use ep_kernel::tool::{Access, Agents, Cost, Effect, Latency, Rate, Rest, Spec, Task, Tool, ToolOutput};
+use ep_store::KeyId;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 

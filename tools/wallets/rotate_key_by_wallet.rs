@@ -1,11 +1,11 @@
 //! `rotate_key_by_wallet`: replaces all keys with a new one, by a wallet's signature.
 
-use ep_kernel::caller::KeyId;
 use ep_kernel::ctx::Ctx;
 use ep_kernel::fault::{Fault, Kind};
 use ep_kernel::tool::{
     Access, Agents, Cost, Effect, Latency, Presentation, Rate, Rest, Spec, Task, Tool, ToolOutput,
 };
+use ep_store::KeyId;
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::json;

@@ -1,13 +1,12 @@
 //! `verify_wallet`: signs a wallet in.
 
-use ep_kernel::caller::UserId;
 use ep_kernel::ctx::Ctx;
 use ep_kernel::fault::{Fault, Kind};
-use ep_kernel::identity::WalletAddress;
 use ep_kernel::tool::{
     Access, Agents, Cost, Effect, Latency, Presentation, Rate, Rest, SessionChange, Spec, Task, Tool,
     ToolOutput,
 };
+use ep_store::{UserId, WalletAddress};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::json;

@@ -2,12 +2,12 @@
 
 use ep_kernel::ctx::Ctx;
 use ep_kernel::fault::Fault;
-use ep_kernel::ports::{NotificationRecord, NotificationState};
 use ep_kernel::tool::{
     Access, Agents, Cost, Effect, Latency, Nothing, Rate, Rest, Spec, Task, Tool, ToolOutput,
 };
 use ep_polling::poll_id::PollId;
 use ep_polling::time::Timestamp;
+use ep_store::{NotificationRecord, NotificationState};
 use schemars::JsonSchema;
 use serde::Serialize;
 

@@ -4,12 +4,11 @@
 
 use std::sync::Arc;
 
-use crate::caller::UserId;
 use crate::fault::{Fault, Kind};
-use crate::ports::{
-    AccountDataStore, AccountDeletion, AccountDeletionOutcome, AccountRecord, Clock, DeletionObstacles,
-};
+use crate::ports::Clock;
 use ep_polling::money::MicroUsd;
+use ep_store::UserId;
+use ep_store::{AccountDataStore, AccountDeletion, AccountDeletionOutcome, AccountRecord, DeletionObstacles};
 
 /// Exports and deletes the data of accounts.
 pub struct AccountData {

@@ -6,14 +6,13 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::caller::UserId;
-use crate::email::Email;
 use crate::fault::{Fault, Kind};
-use crate::ports::{
-    Audit, Balance, Clock, CreditOutcome, Entropy, Ledger, NewUser, RevokedCredentials, StoreError,
-    UserAdmin, UserStore,
-};
+use crate::ports::{Clock, Entropy};
 use ep_polling::money::MicroUsd;
+use ep_store::{
+    Audit, Balance, CreditOutcome, Ledger, NewUser, RevokedCredentials, StoreError, UserAdmin, UserStore,
+};
+use ep_store::{Email, UserId};
 
 /// The dependencies of [`Accounts`].
 pub struct Ports {

@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use ep_store::KeyHash;
 use hmac::{Hmac, KeyInit, Mac};
 use secrecy::{ExposeSecret, SecretBox, SecretString};
 use sha2::{Sha256, Sha512};
@@ -16,11 +17,6 @@ pub const PREFIX_CHARS: usize = 10;
 
 /// A plaintext key. It exists only when it is issued and in requests that present it. It is never stored.
 pub struct ApiKey(SecretString);
-
-/// HMAC-SHA-256 of a key under the service's pepper. Useless without the pepper, which is not in the
-/// database.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub struct KeyHash(String);
 
 /// The service's secret key for hashes, stored outside the database.
 pub struct Pepper(SecretBox<[u8; 64]>);
@@ -64,14 +60,7 @@ impl ApiKey {
         let mut mac = <Hmac<Sha256> as KeyInit>::new(&(*pepper.0.expose_secret()).into());
         mac.update(b"ep api key v1\0");
         mac.update(self.reveal().as_bytes());
-        KeyHash(hex::encode(mac.finalize().into_bytes()))
-    }
-}
-
-impl KeyHash {
-    /// Returns the hash in hexadecimal.
-    pub fn as_str(&self) -> &str {
-        &self.0
+        KeyHash::new(hex::encode(mac.finalize().into_bytes()))
     }
 }
 

@@ -6,10 +6,11 @@ use crate::accounts::Accounts;
 use crate::ctx::ToolPorts;
 use crate::guard::Guard;
 use crate::idempotency::Idempotency;
-use crate::ports::{AgentPushes, AgentTasks, Entropy, WebhookSender};
+use crate::ports::{Entropy, WebhookSender};
 use crate::sealing::Sealer;
 use crate::sign_in::SignUps;
 use crate::tasks::Tasks;
+use ep_store::{AgentPushes, AgentTasks};
 
 /// The service: its ports, its guard and its background work.
 pub struct App {

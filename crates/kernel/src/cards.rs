@@ -6,13 +6,11 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::caller::{CheckoutId, UserId};
 use crate::fault::{Fault, Kind};
-use crate::ports::{
-    CardEvent, CardProcessor, Cents, CheckoutPage, CheckoutStore, Clock, Entropy, NewCheckout, OpenCheckout,
-    Settled,
-};
+use crate::ports::{CardEvent, CardProcessor, CheckoutPage, Clock, Entropy};
 use ep_polling::time::Timestamp;
+use ep_store::{Cents, CheckoutStore, NewCheckout, OpenCheckout, Settled};
+use ep_store::{CheckoutId, UserId};
 
 /// Age at which an open payment is reconciled.
 const RECONCILE_AFTER: Duration = Duration::from_mins(30);

@@ -12,7 +12,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::account_data::AccountData;
 use crate::batches::Batches;
-use crate::caller::{Caller, RequestId, UserId};
+use crate::caller::Caller;
 use crate::cards::Cards;
 use crate::evaluations::Evaluations;
 use crate::event::{Progress, ProgressSink};
@@ -21,10 +21,12 @@ use crate::fault::{Fault, Kind};
 use crate::feedback::Feedback;
 use crate::keys::Keys;
 use crate::links::Links;
-use crate::ports::{Balances, Clock, Confirmations, Models, PanelStore, PollHistory, PollStore, Profiles};
+use crate::ports::{Clock, Models};
 use crate::reputation::Reputation;
 use crate::sign_in::Wallets;
 use crate::webhooks::Webhooks;
+use ep_store::{Balances, Confirmations, PanelStore, PollHistory, PollStore, Profiles};
+use ep_store::{RequestId, UserId};
 
 /// The ports of operations. None can read another account's secrets or credit an account, except for the
 /// starter credit of a new one.

@@ -21,10 +21,10 @@ use crate::guard::{Admission, Admitted, Guarded, INSTANT, Policy, Request, bound
 use crate::idempotency::{Claimed, fingerprint};
 use crate::method::Method;
 use crate::output::{CallOutput, Typed};
-use crate::ports::PollOpening;
 use crate::reading;
 use crate::reading::is_long;
 use crate::tool::{Access, Entry, Latency, Tool};
+use ep_store::PollOpening;
 
 /// A call from a surface.
 pub struct Call {

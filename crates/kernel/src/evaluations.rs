@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
-use crate::caller::UserId;
-use crate::evaluation_id::EvaluationId;
 use crate::fault::Fault;
-use crate::ports::{Clock, Entropy, EvaluationRecord, EvaluationStore, MAX_EVALUATIONS};
+use crate::ports::{Clock, Entropy};
+use ep_store::{EvaluationId, UserId};
+use ep_store::{EvaluationRecord, EvaluationStore, MAX_EVALUATIONS};
 
 /// Stores, shares and deletes evaluations.
 pub struct Evaluations {

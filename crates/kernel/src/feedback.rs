@@ -2,10 +2,11 @@
 
 use std::sync::Arc;
 
-use crate::caller::{FeedbackId, UserId};
 use crate::fault::Fault;
-use crate::ports::{Clock, Entropy, FeedbackEntry, FeedbackStore, NewFeedback, OwnFeedback, PollFeedback};
+use crate::ports::{Clock, Entropy};
 use ep_polling::poll_id::PollId;
+use ep_store::{FeedbackEntry, FeedbackStore, NewFeedback, OwnFeedback, PollFeedback};
+use ep_store::{FeedbackId, UserId};
 
 /// Stores and returns feedback.
 pub struct Feedback {

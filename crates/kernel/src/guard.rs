@@ -18,15 +18,15 @@ use tokio::time::Instant;
 use tracing::{Instrument, Span};
 
 use crate::api_key::{ApiKey, KEY_PREFIX};
-use crate::caller::{Caller, RequestId, UserId};
+use crate::caller::Caller;
 use crate::fault::{Fault, Kind, whole_seconds};
-use crate::key_terms::KeyScope;
 use crate::key_uses::KeyUses;
 use crate::keys::Keys;
-use crate::log_limit::LogLimit;
-use crate::ports::{Allowance, Balances, Clock, KeyOwner, Limiter};
+use crate::ports::Clock;
 use crate::sign_in::{AccessTokens, Sessions};
 use crate::tool::{Access, Effect, Rate};
+use ep_store::{Allowance, Balances, KeyOwner, KeyScope, Limiter, LogLimit};
+use ep_store::{RequestId, UserId};
 
 /// Identifies callers, checks access and counts requests.
 pub struct Guard {

@@ -18,8 +18,9 @@ use crate::caller::Caller;
 use crate::canonical;
 use crate::fault::{Fault, Kind, StoredFault};
 use crate::output::{CallOutput, Presentation};
-use crate::ports::{ClaimRecord, ClaimState, Clock, Entropy, IdempotencyStore};
+use crate::ports::{Clock, Entropy};
 use crate::sealing::Sealer;
+use ep_store::{ClaimRecord, ClaimState, IdempotencyStore};
 
 /// Time for which replies are stored.
 pub const STORED_FOR: Duration = Duration::from_hours(24);

@@ -5,7 +5,7 @@ use std::sync::Mutex;
 
 use ep_polling::time::Timestamp;
 
-use crate::caller::KeyId;
+use ep_store::KeyId;
 
 /// Maximum keys stored between two writes. Uses of further keys are ignored until the next write.
 const MAX_KEYS: usize = 100_000;

@@ -5,17 +5,15 @@
 use std::sync::Arc;
 
 use crate::api_key::{ApiKey, KeyMaterial, Pepper};
-use crate::caller::{Creator, KeyId, UserId};
-use crate::email::Email;
 use crate::fault::{Fault, Kind};
-use crate::key_label::KeyLabel;
-use crate::key_terms::KeyTerms;
-use crate::ports::{
-    Added, Clock, Entropy, KeyAccount, KeyFunds, KeyOwner, KeyStore, MAX_ACTIVE_KEYS, NewKey, StoreError,
-    StoredKey,
-};
+use crate::ports::{Clock, Entropy};
 use ep_polling::money::MicroUsd;
 use ep_polling::time::Timestamp;
+use ep_store::{
+    Added, Email, KeyAccount, KeyFunds, KeyLabel, KeyOwner, KeyStore, KeyTerms, MAX_ACTIVE_KEYS, NewKey,
+    StoreError, StoredKey,
+};
+use ep_store::{Creator, KeyId, UserId};
 
 /// The API keys of all accounts.
 pub struct Keys {

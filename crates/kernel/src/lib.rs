@@ -1,5 +1,5 @@
-//! The core of the service: operations, polls and accounts. No I/O lives here: models, clock, randomness,
-//! storage and limits are ports ([`ports`]) that the caller provides.
+//! The core of the service: operations, polls and accounts. Storage is [`ep_store`]; models, clock and randomness are ports
+//! ([`ports`]) that the caller provides.
 //!
 //! Read [`tool`] first: it is the contract that every operation implements. Polls are defined in
 //! `ep_polling`.
@@ -8,7 +8,6 @@ pub mod account_data;
 pub mod accounts;
 pub mod api_key;
 pub mod app;
-pub mod batch_id;
 pub mod batches;
 pub mod caller;
 pub mod canonical;
@@ -16,8 +15,6 @@ pub mod cards;
 pub mod ctx;
 pub mod deposits;
 pub mod dispatch;
-pub mod email;
-pub mod evaluation_id;
 pub mod evaluations;
 pub mod event;
 pub mod executor;
@@ -25,22 +22,18 @@ pub mod fault;
 pub mod feedback;
 pub mod guard;
 pub mod idempotency;
-pub mod identity;
-pub mod key_label;
-pub mod key_terms;
 pub mod key_uses;
 pub mod keys;
 mod likeness;
 pub mod links;
-pub mod log_limit;
 pub mod method;
 pub mod output;
 pub mod ports;
+pub mod purpose;
 pub mod reading;
 pub mod reputation;
 pub mod schema;
 pub mod sealing;
-pub mod session_token;
 pub mod sign_in;
 pub mod signing;
 pub mod tasks;
@@ -48,5 +41,4 @@ pub mod tasks;
 pub mod testing;
 pub mod tool;
 pub mod turns;
-pub mod webhook_url;
 pub mod webhooks;

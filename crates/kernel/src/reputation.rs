@@ -6,9 +6,10 @@ use std::time::Duration;
 use tokio::sync::Mutex;
 
 use crate::fault::Fault;
-use crate::ports::{Clock, Heartbeats, ReputationStore, minute};
+use crate::ports::Clock;
 use ep_polling::reputation::Sums;
 use ep_polling::time::Timestamp;
+use ep_store::{Heartbeats, ReputationStore, minute};
 
 /// Time for which figures are cached.
 pub const TTL: Duration = Duration::from_mins(5);
@@ -126,8 +127,8 @@ mod tests {
     use async_trait::async_trait;
 
     use super::*;
-    use crate::ports::StoreError;
     use crate::testing::ManualClock;
+    use ep_store::StoreError;
 
     /// Returns its number of calls.
     #[derive(Default)]

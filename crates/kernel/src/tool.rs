@@ -26,10 +26,10 @@ use serde_json::{Map, Value};
 use crate::caller::Caller;
 use crate::ctx::Ctx;
 use crate::fault::{Fault, Kind, OperationKind};
-use crate::key_terms::KeyScope;
 use crate::output::CallOutput;
 use crate::reading;
 use crate::schema;
+use ep_store::KeyScope;
 
 pub use crate::method::Method;
 pub use crate::output::{Body, Brief, Cache, Presentation, SessionChange, ToolOutput};

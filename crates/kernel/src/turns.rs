@@ -2,7 +2,7 @@
 
 use std::collections::{HashMap, VecDeque};
 
-use crate::caller::UserId;
+use ep_store::UserId;
 
 /// The account of an entry. Entries without an account share one turn.
 pub type Account = Option<UserId>;

@@ -1,7 +1,7 @@
 //! Parts of the service that clients request access tokens for (RFC 9728).
 
-use ep_kernel::key_terms::KeyScope;
 use ep_kernel::links::Links;
+use ep_store::KeyScope;
 
 /// A part of the service that clients request access tokens for. Every part accepts a token for any of them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

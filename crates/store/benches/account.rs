@@ -11,11 +11,9 @@ mod sample;
 
 use std::time::{Duration, Instant};
 
-use ep_kernel::caller::UserId;
-use ep_kernel::ports::{Epoch, Lease, NewPoll, NewUser};
 use ep_polling::money::{Hold, MicroUsd, Settlement};
 use ep_polling::poll_id::PollId;
-use ep_store::{DatabaseUrl, Store, StoreOptions, testing};
+use ep_store::{DatabaseUrl, Epoch, Lease, NewPoll, NewUser, Store, StoreOptions, UserId, testing};
 use sqlx::{AssertSqlSafe, Connection, Executor, PgConnection};
 
 use sample::{ballot, closing, now, plan};

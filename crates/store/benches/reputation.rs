@@ -8,10 +8,9 @@ mod sample;
 
 use std::time::{Duration, Instant};
 
-use ep_kernel::ports::{Epoch, Lease, NewPoll, PollStore};
 use ep_polling::ballot::Ballot;
 use ep_polling::money::{MicroUsd, Settlement};
-use ep_store::{DatabaseUrl, StoreOptions, testing};
+use ep_store::{DatabaseUrl, Epoch, Lease, NewPoll, PollStore, StoreOptions, testing};
 use sqlx::{AssertSqlSafe, Connection, Executor, PgConnection};
 
 use sample::{ballot, closing, now, plan};

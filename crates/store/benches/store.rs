@@ -13,14 +13,12 @@ use std::sync::{Arc, LazyLock, Mutex};
 use std::time::{Duration, Instant};
 
 use ep_kernel::api_key::{ApiKey, Pepper};
-use ep_kernel::caller::{Creator, KeyId, UserId};
-use ep_kernel::key_terms::KeyTerms;
-use ep_kernel::ports::{Epoch, Lease, NewKey, NewPoll, NewUser, PollStore};
 use ep_polling::ballot::Ballot;
 use ep_polling::money::{Hold, MicroUsd, Settlement};
 use ep_polling::plan::Plan;
 use ep_polling::poll_id::PollId;
-use ep_store::{DatabaseUrl, Store, StoreOptions, testing};
+use ep_store::{Creator, DatabaseUrl, KeyId, KeyTerms, Store, StoreOptions, UserId, testing};
+use ep_store::{Epoch, Lease, NewKey, NewPoll, NewUser, PollStore};
 
 use sample::{closing, now};
 

@@ -6,7 +6,6 @@
 
 use std::time::Duration;
 
-use ep_kernel::ports::{DatabaseSize, Epoch, IntegrityCheck, StoreError};
 use ep_polling::ballot::Ballot;
 use ep_polling::poll_id::PollId;
 use futures::future::BoxFuture;
@@ -14,6 +13,7 @@ use sqlx::FromRow;
 use sqlx::postgres::PgRow;
 
 use crate::error::{UnexpectedData, failed};
+use crate::ports::{DatabaseSize, Epoch, IntegrityCheck, StoreError};
 use crate::value::Value;
 
 /// The time limit of an audit, which reads the whole database.
@@ -197,7 +197,7 @@ pub(crate) trait Engine: Send + Sync + 'static {
         values: &[Value<'_>],
     ) -> impl Future<Output = Result<Vec<R>, StoreError>> + Send;
 
-    /// See [`PollStore::record`](ep_kernel::ports::PollStore::record). `ballots` is not empty.
+    /// See [`PollStore::record`](crate::ports::PollStore::record). `ballots` is not empty.
     fn insert_ballots(
         &self,
         poll: &PollId,
@@ -205,7 +205,7 @@ pub(crate) trait Engine: Send + Sync + 'static {
         ballots: &[Ballot],
     ) -> impl Future<Output = Result<(), StoreError>> + Send;
 
-    /// See [`KeyStore::touch_keys`](ep_kernel::ports::KeyStore::touch_keys). Each key occurs once.
+    /// See [`KeyStore::touch_keys`](crate::ports::KeyStore::touch_keys). Each key occurs once.
     fn touch_keys(
         &self,
         last_uses: Vec<(String, i64)>,
@@ -216,7 +216,7 @@ pub(crate) trait Engine: Send + Sync + 'static {
         async { Ok(()) }
     }
 
-    /// See [`UserAdmin::check_integrity`](ep_kernel::ports::UserAdmin::check_integrity).
+    /// See [`UserAdmin::check_integrity`](crate::ports::UserAdmin::check_integrity).
     fn check_integrity(
         &self,
         _: IntegrityCheck,
@@ -224,20 +224,20 @@ pub(crate) trait Engine: Send + Sync + 'static {
         async { Ok(Vec::new()) }
     }
 
-    /// See [`UserAdmin::database_size`](ep_kernel::ports::UserAdmin::database_size).
+    /// See [`UserAdmin::database_size`](crate::ports::UserAdmin::database_size).
     fn database_size(&self) -> impl Future<Output = Result<DatabaseSize, StoreError>> + Send;
 
-    /// See [`AccountDataStore::purge_deleted`](ep_kernel::ports::AccountDataStore::purge_deleted).
+    /// See [`AccountDataStore::purge_deleted`](crate::ports::AccountDataStore::purge_deleted).
     fn purge_deleted(&self) -> impl Future<Output = Result<bool, StoreError>> + Send {
         async { Ok(true) }
     }
 
-    /// See [`PollStore::stalled_for`](ep_kernel::ports::PollStore::stalled_for).
+    /// See [`PollStore::stalled_for`](crate::ports::PollStore::stalled_for).
     fn stalled_for(&self) -> Duration {
         Duration::ZERO
     }
 
-    /// See [`PollStore::ping`](ep_kernel::ports::PollStore::ping).
+    /// See [`PollStore::ping`](crate::ports::PollStore::ping).
     fn ping(&self) -> impl Future<Output = Result<(), StoreError>> + Send;
 
     /// Completes pending work and closes the connections.

@@ -3,8 +3,9 @@
 use std::io;
 use std::path::PathBuf;
 
-use ep_kernel::ports::StoreError;
 use sqlx::error::ErrorKind;
+
+use crate::ports::StoreError;
 
 /// The error of backing up a database. Messages include a remedy and no password.
 #[derive(Debug, thiserror::Error)]

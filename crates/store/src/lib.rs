@@ -1,7 +1,7 @@
-//! Storage on SQLite or PostgreSQL: the ports of [`ep_kernel::ports`] for users, keys, money, polls,
-//! ballots, idempotency records and cached upstream data.
+//! Storage on SQLite or PostgreSQL: users, keys, money, polls, ballots, idempotency records and cached upstream data, as
+//! records and traits that document their storage.
 //!
-//! [`connect`] opens a database, migrates it and returns the ports. SQLite serves one process: one writer
+//! [`connect`] opens a database, migrates it and returns the traits. SQLite serves one process: one writer
 //! with group commit, and parallel readers. PostgreSQL serves any number of identical replicas. One
 //! conformance suite tests the contract of the ports on both.
 //!
@@ -11,38 +11,59 @@
 //!
 //! `README.md` teaches adding a table.
 
+mod batch_id;
 mod connect_error;
 mod database_url;
+mod email;
 mod engine;
 mod error;
+mod evaluation_id;
+mod identity;
+mod ids;
+mod key_hash;
+mod key_label;
+mod key_terms;
+mod log_limit;
 mod migrations;
+mod ports;
 mod postgres;
 mod rows;
 mod sqlite;
 mod statements;
+mod store_error;
 #[cfg(feature = "testing")]
 pub mod testing;
+mod token_hash;
 mod transactions;
 mod value;
+mod wallet_address;
+mod webhook_url;
 
 use std::fmt;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-use ep_kernel::ports::{
-    AccountDataStore, AgentPushes, AgentTasks, Balances, BatchStore, CheckoutStore, Confirmations,
-    DepositStore, EvaluationStore, FeedbackStore, FileStore, IdempotencyStore, KeyStore, Ledger, Limiter,
-    PanelStore, PollChanges, PollHistory, PollStore, Profiles, ReputationStore, SessionStore, StoreError,
-    UpstreamCache, UserAdmin, UserStore, WebhookStore,
-};
 use ep_polling::time::Timestamp;
 use futures::FutureExt;
 use futures::future::BoxFuture;
 
+pub use batch_id::{BatchId, FileId, NotAnId};
 pub use connect_error::ConnectError;
 pub use database_url::DatabaseUrl;
+pub use email::{Email, InvalidEmail};
 pub use error::BackupError;
+pub use evaluation_id::{EvaluationId, NotAnEvaluationId};
+pub use identity::Identity;
+pub use ids::{CheckoutId, DepositId, FeedbackId, KeyId, RequestId, UserId};
+pub use key_hash::KeyHash;
+pub use key_label::{InvalidKeyLabel, KeyLabel};
+pub use key_terms::{CappedKey, Creator, KeyScope, KeyTerms, SpendingCaps};
+pub use log_limit::LogLimit;
+pub use ports::*;
+pub use token_hash::TokenHash;
+pub use wallet_address::{InvalidWalletAddress, WalletAddress};
+pub use webhook_url::WebhookUrl;
 
 use database_url::Location;
 use engine::Engine;

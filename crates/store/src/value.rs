@@ -3,13 +3,14 @@
 use std::borrow::Cow;
 use std::time::Duration;
 
-use ep_kernel::batch_id::{BatchId, FileId};
-use ep_kernel::caller::{CheckoutId, DepositId, FeedbackId, KeyId, UserId};
-use ep_kernel::evaluation_id::EvaluationId;
-use ep_kernel::ports::Epoch;
 use ep_polling::money::MicroUsd;
 use ep_polling::poll_id::PollId;
 use ep_polling::time::Timestamp;
+
+use crate::batch_id::{BatchId, FileId};
+use crate::evaluation_id::EvaluationId;
+use crate::ids::{CheckoutId, DepositId, FeedbackId, KeyId, UserId};
+use crate::ports::Epoch;
 
 /// The value of a placeholder.
 #[derive(Debug, Clone)]

@@ -14,8 +14,9 @@ use crate::fallback_level::FallbackLevel;
 use crate::pattern::Pattern;
 use crate::request_profile::{Need, RequestProfile, Unsupported};
 use crate::stored_profiles::{Reading, StoredProfiles};
-use ep_kernel::ports::{Clock, SavedFallbackLevel, StoreError, UpstreamCache};
+use ep_kernel::ports::Clock;
 use ep_polling::roster::{Member, ModelId};
+use ep_store::{SavedFallbackLevel, StoreError, UpstreamCache};
 use tokio::time::Instant;
 use tokio_util::task::TaskTracker;
 

@@ -1,7 +1,7 @@
 //! The level and the parameters of requests to one model.
 
-use ep_kernel::ports::SavedFallbackLevel;
 use ep_polling::time::Timestamp;
+use ep_store::SavedFallbackLevel;
 use tokio::time::Instant;
 
 use crate::fallback_level::FallbackLevel;

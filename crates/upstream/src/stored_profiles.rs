@@ -4,9 +4,9 @@ use std::collections::HashMap;
 use std::sync::{Arc, PoisonError, RwLock};
 use std::time::Duration;
 
-use ep_kernel::ports::{StoreError, UpstreamCache};
 use ep_polling::roster::ModelId;
 use ep_polling::time::Timestamp;
+use ep_store::{StoreError, UpstreamCache};
 use tokio::sync::OnceCell;
 
 use crate::request_profile::{Need, RequestProfile};

@@ -7,12 +7,11 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use ep_kernel::fault::Fault;
-use ep_kernel::ports::{
-    AbandonPolicy, CallLimits, Clock, ExplanationResponse, Models, Registry, UpstreamCache,
-};
+use ep_kernel::ports::{AbandonPolicy, CallLimits, Clock, ExplanationResponse, Models, Registry};
 use ep_polling::ballot::{BallotView, ModelResponse, Reason};
 use ep_polling::money::Spend;
 use ep_polling::roster::{Member, ModelChoice, ModelId, Roster};
+use ep_store::UpstreamCache;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 use tracing::Instrument as _;

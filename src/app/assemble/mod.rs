@@ -23,7 +23,7 @@ use ep_kernel::idempotency::Idempotency;
 use ep_kernel::key_uses::KeyUses;
 use ep_kernel::keys::Keys;
 use ep_kernel::links::Links;
-use ep_kernel::ports::{Clock, Entropy, Limiter, WebhookSender};
+use ep_kernel::ports::{Clock, Entropy, WebhookSender};
 use ep_kernel::reputation::Reputation;
 use ep_kernel::sealing::Sealer;
 use ep_kernel::signing::SigningKeys;
@@ -36,7 +36,7 @@ use ep_protocols::batch_rows::batch_endpoints;
 use ep_protocols::openai;
 use ep_site::config::{Config, ConfigError};
 use ep_site::{Site, SiteSettings};
-use ep_store::{DatabaseUrl, Store, StoreOptions};
+use ep_store::{DatabaseUrl, Limiter, Store, StoreOptions};
 use ep_tools::polls::PollCompleted;
 use secrecy::ExposeSecret;
 

@@ -4,7 +4,6 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use ep_kernel::keys::Keys;
-use ep_kernel::ports::StarterCreditLimits;
 use ep_kernel::sealing::Sealer;
 use ep_kernel::sign_in::{
     AccessTokens, ChallengeNonces, Lifetimes, Sessions, SignUps, StarterCredit, Wallets,
@@ -17,6 +16,7 @@ use ep_pages::web;
 use ep_site::Site;
 use ep_site::config::Auth;
 use ep_site::names::CALLBACK;
+use ep_store::StarterCreditLimits;
 
 use super::AssemblyContext;
 

@@ -1,12 +1,11 @@
 //! The arguments of `ep admin`.
 
 use ep_kernel::accounts::Accounts;
-use ep_kernel::caller::{DepositId, KeyId, UserId};
 use ep_kernel::deposits::TransactionHash;
-use ep_kernel::email::Email;
 use ep_kernel::fault::Fault;
-use ep_kernel::key_label::KeyLabel;
 use ep_polling::money::UsdFigure;
+use ep_store::{DepositId, KeyId, UserId};
+use ep_store::{Email, KeyLabel};
 
 /// Selection of an account.
 #[derive(clap::Args)]

@@ -1,8 +1,7 @@
 //! Requests and responses of deposits by x402.
 
-use ep_kernel::caller::{DepositId, UserId};
-use ep_kernel::identity::WalletAddress;
 use ep_polling::money::Usd;
+use ep_store::{DepositId, UserId, WalletAddress};
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::Value;

@@ -3,10 +3,10 @@
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use crate::batch_id::BatchId;
 use crate::fault::Fault;
-use crate::ports::BatchError;
 use crate::reading;
+use ep_store::BatchError;
+use ep_store::BatchId;
 
 /// Maximum length of a custom id, in bytes.
 pub const MAX_CUSTOM_ID: usize = 512;

@@ -31,17 +31,16 @@ pub use upload_places::UploadPermit;
 use upload_places::UploadPlaces;
 pub use validation::MAX_ROWS;
 
-use crate::batch_id::{BatchId, FileId};
-use crate::caller::{KeyId, UserId};
 use crate::fault::{Fault, Kind, shown};
-use crate::ports::{
-    AnswerCounts, AnswerRecord, BatchLimits, BatchRecord, BatchStatus, BatchStore, BatchTerms, Clock,
-    Entropy, FileDeletion, FileRecord, FileStore, ListPosition, NewBatch, RowKind,
-};
+use crate::ports::{Clock, Entropy};
 use crate::tasks::Tasks;
-use crate::webhook_url::WebhookUrl;
 use ep_polling::agreement::Agreement;
 use ep_polling::money::MicroUsd;
+use ep_store::{
+    AnswerCounts, AnswerRecord, BatchId, BatchLimits, BatchRecord, BatchStatus, BatchStore, BatchTerms,
+    FileDeletion, FileId, FileRecord, FileStore, ListPosition, NewBatch, RowKind, WebhookUrl,
+};
+use ep_store::{KeyId, UserId};
 
 /// Time for which files and results are stored, unless their owner chooses another one.
 pub const RETENTION: Duration = Duration::from_hours(30 * 24);

@@ -8,14 +8,12 @@ use ep_polling::money::Usd;
 use serde_json::json;
 
 use super::Batches;
-use crate::caller::UserId;
 use crate::fault::Fault;
-use crate::ports::{
-    AttemptOutcome, BatchRecord, DueBatchNotification, Entropy, NotDelivered, PreparedNotification,
-    StoreError,
-};
+use crate::ports::{Entropy, NotDelivered, PreparedNotification};
 use crate::tasks::Tasks;
 use crate::webhooks::{Outbox, Webhooks, deliver};
+use ep_store::UserId;
+use ep_store::{AttemptOutcome, BatchRecord, DueBatchNotification, StoreError};
 
 /// Notifies accounts of the ends of their batches.
 pub struct BatchNotifications {
@@ -40,7 +38,7 @@ impl BatchNotifications {
 /// OpenAI's webhooks.
 fn payload(batch: &BatchRecord) -> String {
     let ended_at = batch.ended_at.unwrap_or(batch.created_at);
-    let file = |id: Option<crate::batch_id::FileId>| id.map(|id| id.to_string());
+    let file = |id: Option<ep_store::FileId>| id.map(|id| id.to_string());
     json!({
         "type": format!("batch.{}", batch.status.as_str()),
         "timestamp": ended_at,

@@ -3,7 +3,7 @@
 use ep_polling::money::MicroUsd;
 
 use crate::fault::{Fault, Kind};
-use crate::ports::StoreError;
+use ep_store::StoreError;
 
 /// The most that an account may store.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

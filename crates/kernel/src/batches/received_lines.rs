@@ -7,9 +7,10 @@ use tokio::time::Instant;
 
 use super::room::Room;
 use super::{UNFINISHED, quota};
-use crate::batch_id::FileId;
 use crate::fault::{Fault, Kind};
-use crate::ports::{Clock, FileContent, FileStore, NewFile, StoreError};
+use crate::ports::Clock;
+use ep_store::FileId;
+use ep_store::{FileContent, FileStore, NewFile, StoreError};
 
 /// Maximum size of a file, in bytes.
 pub const MAX_FILE_BYTES: u64 = 200 << 20;

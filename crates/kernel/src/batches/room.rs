@@ -4,8 +4,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use crate::fault::{Fault, Kind};
-use crate::ports::{Clock, FileStore};
+use crate::ports::Clock;
 use ep_polling::time::Timestamp;
+use ep_store::FileStore;
 
 /// Time until the stored bytes are summed again. Until then, this process adds what it stores.
 const MEASURED_EVERY: Duration = Duration::from_secs(10);

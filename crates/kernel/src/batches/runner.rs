@@ -6,9 +6,9 @@ use ep_polling::money::MicroUsd;
 use serde_json::Value;
 
 use super::line::BatchLine;
-use crate::caller::RequestId;
 use crate::fault::Fault;
-use crate::ports::{BatchRecord, RowAnswer};
+use ep_store::RequestId;
+use ep_store::{BatchRecord, RowAnswer};
 
 /// The response to a row.
 pub struct RowResponse {

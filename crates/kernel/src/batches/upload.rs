@@ -14,11 +14,11 @@ use super::quota::Quota;
 use super::received_lines::{ReceivedLines, stored_fault};
 use super::room::Room;
 use super::{RETENTION, no_such_file};
-use crate::batch_id::FileId;
-use crate::caller::UserId;
 use crate::fault::{Fault, Kind};
-use crate::ports::{BegunFile, Clock, EarlierFile, Entropy, FileRecord, FileStore, NewFile};
+use crate::ports::{Clock, Entropy};
 use crate::tasks::Tasks;
+use ep_store::{BegunFile, EarlierFile, FileRecord, FileStore, NewFile};
+use ep_store::{FileId, UserId};
 
 /// Maximum number of files of an account.
 const MAX_FILES: u32 = 10_000;
@@ -244,10 +244,10 @@ mod tests {
     use super::super::UNFINISHED;
     use super::super::received_lines::STORED_WITHIN;
     use super::*;
-    use crate::ports::{FileContent, FileDeletion, ListPosition, StoreError};
     use crate::testing::{ManualClock, SeededEntropy};
     use ep_polling::money::MicroUsd;
     use ep_polling::time::Timestamp;
+    use ep_store::{FileContent, FileDeletion, ListPosition, StoreError};
 
     /// A store that notes the lines that are added.
     #[derive(Default)]

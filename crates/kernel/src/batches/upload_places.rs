@@ -10,8 +10,8 @@ use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 use super::upload_speed::UploadSpeed;
-use crate::caller::UserId;
 use crate::fault::{Fault, Kind};
+use ep_store::UserId;
 
 /// Maximum number of uploads.
 const MAX_UPLOADS: usize = 32;

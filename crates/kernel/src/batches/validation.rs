@@ -10,7 +10,7 @@ use super::Batches;
 use super::line;
 use super::runner::RowRunner;
 use crate::fault::{Fault, Kind};
-use crate::ports::{BatchError, BatchMoney, BatchRecord, CheckedRows, StoreError};
+use ep_store::{BatchError, BatchMoney, BatchRecord, CheckedRows, StoreError};
 
 /// Maximum number of rows of a batch.
 pub const MAX_ROWS: u32 = 100_000;

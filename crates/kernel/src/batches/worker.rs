@@ -18,11 +18,12 @@ use super::Batches;
 use super::line;
 use super::runner::{RowResponse, RowRunner};
 use super::validation::is_temporary;
-use crate::batch_id::BatchId;
-use crate::caller::{RequestId, UserId};
 use crate::fault::{Fault, Kind};
-use crate::ports::{BatchRecord, BatchStatus, Lease, LeasedRows, RowBudget, RowEnd, RowResult, StoreError};
 use crate::tasks::Tasks;
+use ep_store::{
+    BatchId, BatchRecord, BatchStatus, Lease, LeasedRows, RowBudget, RowEnd, RowResult, StoreError,
+};
+use ep_store::{RequestId, UserId};
 
 /// Interval at which work of other processes is looked for: no signal announces it.
 const INTERVAL: Duration = Duration::from_secs(1);

@@ -3,11 +3,12 @@
 use std::time::Duration;
 
 use super::Deposits;
-use crate::caller::DepositId;
 use crate::fault::Fault;
-use crate::ports::{Presence, StoredDeposit};
+use crate::ports::Presence;
 use ep_polling::money::MicroUsd;
 use ep_polling::time::Timestamp;
+use ep_store::DepositId;
+use ep_store::StoredDeposit;
 
 /// Number of deposits read and compared per page.
 const PAGE: u32 = 500;

@@ -12,17 +12,18 @@ use std::collections::HashSet;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use crate::caller::{Caller, DepositId, UserId};
+use crate::caller::Caller;
 use crate::fault::{Fault, Kind};
-use crate::identity::WalletAddress;
 use crate::keys::IssuedKey;
-use crate::ports::{
-    BegunDeposit, Clock, DepositState, DepositStore, Entropy, NewDeposit, Payment, PaymentNetwork,
-    PaymentRejection, Received, StoredDeposit, Transfer, TransferOutcome, Verification,
-};
+use crate::ports::{Clock, Entropy, PaymentNetwork, PaymentRejection, TransferOutcome, Verification};
 use crate::sign_in::SignUps;
 use ep_polling::money::MicroUsd;
 use ep_polling::time::Timestamp;
+use ep_store::{
+    BegunDeposit, DepositState, DepositStore, NewDeposit, Payment, Received, StoredDeposit, Transfer,
+    WalletAddress,
+};
+use ep_store::{DepositId, UserId};
 
 pub use chain_audit::ChainComparison;
 pub use operator::TransactionHash;

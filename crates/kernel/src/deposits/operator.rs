@@ -1,9 +1,10 @@
 //! The operator's decisions about deposits of unknown outcome.
 
 use super::{DepositOutcome, Deposited, Deposits};
-use crate::caller::DepositId;
 use crate::fault::{Fault, Kind};
-use crate::ports::{DepositState, StoredDeposit, Transfer, TransferOutcome};
+use crate::ports::TransferOutcome;
+use ep_store::DepositId;
+use ep_store::{DepositState, StoredDeposit, Transfer};
 
 /// The hash of a transaction: `0x` and 64 hexadecimal digits, in lower case.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -6,7 +6,7 @@ use futures::StreamExt;
 
 use super::{DepositOutcome, Deposits};
 use crate::fault::{Fault, Kind};
-use crate::ports::{DepositState, StoredDeposit};
+use ep_store::{DepositState, StoredDeposit};
 
 /// Maximum deposits per run.
 const PER_RUN: u32 = 64;

@@ -7,8 +7,8 @@ use futures::StreamExt;
 use tokio::sync::{Mutex, mpsc};
 
 use super::{Inner, PollExecutor};
-use crate::ports::{Change, MAX_ANNOUNCED, PollChange, PollChanges, StoreError};
 use ep_polling::poll_id::PollId;
+use ep_store::{Change, MAX_ANNOUNCED, PollChange, PollChanges, StoreError};
 
 /// Maximum changes waiting to be announced. Further ones are dropped, because each is only a hint.
 const QUEUED: usize = 4096;

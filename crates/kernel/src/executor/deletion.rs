@@ -10,8 +10,9 @@ use tokio::time::Instant;
 
 use super::{Inner, PollExecutor, PollState};
 use crate::fault::{Fault, Kind};
-use crate::ports::{Change, PollDeletion};
+use crate::idempotency::reply_of_deleted_poll;
 use ep_polling::poll_id::PollId;
+use ep_store::{Change, PollDeletion};
 
 /// Maximum number of cached polls, of about 20 kB each.
 const CACHED: usize = 500;
@@ -61,7 +62,7 @@ impl PollExecutor {
     /// [`Kind::Conflict`] while it runs or is not charged yet.
     pub async fn delete(&self, id: &PollId) -> Result<(), Fault> {
         let inner = &self.0;
-        match inner.polls.delete(id, inner.clock.now()).await? {
+        match inner.polls.delete(id, inner.clock.now(), &reply_of_deleted_poll()).await? {
             PollDeletion::Deleted => {
                 inner.forget(id);
                 inner.changed(id, Change::Deleted);

@@ -12,11 +12,12 @@ use tokio::time::{Instant, sleep_until};
 use super::live::publish;
 use super::run::charged;
 use super::work::{PollEnd, Work};
-use crate::ports::{CallLimits, Change, StoreError};
+use crate::ports::CallLimits;
 use ep_polling::ballot::Ballot;
 use ep_polling::explainers::Explainer;
 use ep_polling::explanation::{Explanation, TIME_LIMIT};
 use ep_polling::money::{MicroUsd, Spend};
+use ep_store::{Change, StoreError};
 
 impl Work<'_> {
     /// Asks the voters of a decided poll for explanations, as far as the `available` money allows. `explanations` has those of

@@ -1,6 +1,6 @@
 //! Limits of the log lines about database failures. Every running poll meets the same failure.
 
-use crate::log_limit::LogLimit;
+use ep_store::LogLimit;
 
 /// Interrupted polls.
 pub(super) static INTERRUPTED: LogLimit = LogLimit::new();

@@ -5,8 +5,8 @@ use std::sync::Arc;
 use super::PollExecutor;
 use super::live::{PollState, Watch};
 use crate::fault::{Fault, Kind};
-use crate::ports::PollRecord;
 use ep_polling::ballot::Ballot;
+use ep_store::PollRecord;
 
 /// Follows one poll to its end.
 pub struct Follow {

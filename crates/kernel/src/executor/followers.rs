@@ -9,8 +9,8 @@ use tokio::sync::{Notify, watch};
 
 use super::Inner;
 use super::live::{PollState, Watch, publish, publish_end};
-use crate::ports::{Change, StoreError};
 use ep_polling::poll_id::PollId;
+use ep_store::{Change, StoreError};
 
 /// Interval of reading a followed poll without an announcement, in case one was missed.
 const POLL_INTERVAL: Duration = Duration::from_secs(1);

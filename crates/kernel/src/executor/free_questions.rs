@@ -7,8 +7,8 @@ use std::time::Duration;
 use ep_polling::plan::Plan;
 use ep_polling::time::Timestamp;
 
-use crate::caller::UserId;
 use crate::fault::{Fault, Kind};
+use ep_store::UserId;
 
 /// Maximum number of bytes of questions and options that an account may send in a day for polls that cost nothing.
 const MOST: usize = 32 << 20;

@@ -6,7 +6,7 @@ use std::task::Poll;
 use tokio::sync::watch;
 use tokio::time::{Instant, sleep_until};
 
-use crate::ports::Epoch;
+use ep_store::Epoch;
 
 /// A lease on one poll. It ends when the database says so, or when it is not renewed in time. Another process
 /// may run the poll from then on.

@@ -28,21 +28,20 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use crate::batch_id::BatchId;
-use crate::caller::{CappedKey, UserId};
 use crate::event::StartedEvent;
 use crate::fault::{Fault, Kind};
-use crate::ports::{
-    AdoptedPoll, CLOCKS_APART, Change, Clock, Entropy, Lease, Models, PollChanges, PollOpening, PollRecord,
-    PollStore, StoreError,
-};
+use crate::ports::{Clock, Entropy, Models};
 use crate::tasks::Tasks;
-use crate::webhook_url::WebhookUrl;
 use ep_polling::order::Seed;
 use ep_polling::plan::{Draft, Plan};
 use ep_polling::poll_id::PollId;
 use ep_polling::roster::Roster;
 use ep_polling::stopping::Rule;
+use ep_store::{
+    AdoptedPoll, BatchId, CLOCKS_APART, Change, Lease, PollChanges, PollOpening, PollRecord, PollStore,
+    StoreError, WebhookUrl,
+};
+use ep_store::{CappedKey, UserId};
 
 pub use failures::log_suppressed_failures;
 pub use follow::Follow;

@@ -1,13 +1,13 @@
 //! Derives progress events from a poll's ballots.
 
 use crate::event::{StartedEvent, VoteEvent};
-use crate::ports::PollRecord;
 use ep_polling::ballot::Ballot;
 use ep_polling::money::MicroUsd;
 use ep_polling::money::Usd;
 use ep_polling::scale_result::ScaleResult;
 use ep_polling::stopping::Responses;
 use ep_polling::tally::Tally;
+use ep_store::PollRecord;
 
 /// Derives events from consecutive ballots.
 pub struct EventProjection<'a> {

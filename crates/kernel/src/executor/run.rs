@@ -20,11 +20,12 @@ use futures::stream::{FuturesUnordered, StreamExt};
 use tokio::time::{Instant, sleep_until, timeout};
 use tokio_util::sync::CancellationToken;
 
-use crate::ports::{AbandonPolicy, CallLimits, Models, StoreError, Turn};
+use crate::ports::{AbandonPolicy, CallLimits, Models, Turn};
 use ep_polling::ballot::{Ballot, BallotViews, ModelResponse, NoVote, Reason};
 use ep_polling::money::{MicroUsd, Spend};
 use ep_polling::plan::Plan;
 use ep_polling::stopping::{Decision, Responses, Rule, TerminationReason, decide};
+use ep_store::StoreError;
 
 /// Records the ballots of a running poll.
 #[async_trait]

@@ -230,7 +230,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::caller::UserId;
+    use ep_store::UserId;
 
     const GAUGES: Gauges = Gauges { running: "running", waiting: "waiting" };
 

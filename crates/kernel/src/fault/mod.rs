@@ -6,6 +6,7 @@
 
 mod kind;
 mod problem;
+mod store_error;
 
 use std::error::Error;
 use std::fmt;
@@ -13,11 +14,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::api_key::without_keys;
-use crate::batch_id::BatchId;
-use crate::key_terms::KeyScope;
 use ep_polling::money::MicroUsd;
 use ep_polling::poll_id::PollId;
 use ep_polling::text::is_direction_mark;
+use ep_store::{BatchId, KeyScope};
 use serde::{Deserialize, Serialize};
 
 pub use kind::{ADD_FUNDS, Kind, OperationKind, Recovery, Row};

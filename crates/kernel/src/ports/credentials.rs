@@ -3,10 +3,9 @@
 use async_trait::async_trait;
 use secrecy::SecretString;
 
-use crate::email::Email;
 use crate::fault::Fault;
-use crate::identity::Identity;
-use crate::key_terms::KeyScope;
+use ep_store::KeyScope;
+use ep_store::{Email, Identity};
 
 /// Verifies access tokens of a configured issuer (RFC 6750, RFC 9068).
 #[async_trait]

@@ -7,13 +7,13 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use tokio_util::sync::CancellationToken;
 
-use crate::caller::UserId;
 use crate::fault::Fault;
 use ep_polling::ballot::{BallotView, ModelResponse};
 use ep_polling::explanation::ExplanationText;
 use ep_polling::money::Spend;
 use ep_polling::roster::{Member, ModelChoice, ModelId, Roster};
 use ep_polling::time::Timestamp;
+use ep_store::UserId;
 
 /// The models offered by an upstream.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]

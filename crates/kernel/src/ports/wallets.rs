@@ -3,8 +3,9 @@
 use async_trait::async_trait;
 
 use crate::fault::Fault;
-use crate::identity::{Purpose, WalletAddress};
+use crate::purpose::Purpose;
 use ep_polling::time::Timestamp;
+use ep_store::WalletAddress;
 
 /// A message with a valid form, domain, URI, chain and time.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -9,8 +9,9 @@ use hmac::{Hmac, KeyInit, Mac};
 use secrecy::{ExposeSecret, SecretBox};
 use sha2::{Digest, Sha256, Sha512};
 
-use crate::identity::{Purpose, WalletAddress};
+use crate::purpose::Purpose;
 use ep_polling::time::Timestamp;
+use ep_store::WalletAddress;
 
 /// Time for which a nonce can be used.
 pub const NONCE_LIFETIME: Duration = Duration::from_mins(5);

@@ -6,13 +6,13 @@ use std::time::Duration;
 
 use secrecy::{ExposeSecret, SecretString};
 
-use crate::caller::UserId;
 use crate::fault::{Fault, Kind};
 use crate::output::SessionChange;
-use crate::ports::{CLOCKS_APART, Clock, Entropy, NewSession, SessionStore, StoreError, StoredSession};
+use crate::ports::{Clock, Entropy};
 use crate::sealing::Sealer;
-use crate::session_token::TokenHash;
 use ep_polling::time::Timestamp;
+use ep_store::{CLOCKS_APART, NewSession, SessionStore, StoreError, StoredSession};
+use ep_store::{TokenHash, UserId};
 
 /// Encryption context of the cookie: its name.
 const COOKIE: &str = "ep_session";

@@ -4,14 +4,13 @@ use std::sync::Arc;
 
 use sha2::{Digest, Sha256};
 
-use crate::caller::{Caller, UserId};
-use crate::email::Email;
+use crate::caller::Caller;
 use crate::fault::{Fault, Kind};
-use crate::identity::{Identity, WalletAddress};
-use crate::key_label::KeyLabel;
 use crate::keys::{IssuedKey, Keys};
-use crate::ports::{Clock, Entropy, NewSignUp, NewUser, SignedUp, StarterCreditLimits, UserStore};
+use crate::ports::{Clock, Entropy};
 use ep_polling::money::MicroUsd;
+use ep_store::{Email, Identity, KeyLabel, UserId, WalletAddress};
+use ep_store::{NewSignUp, NewUser, SignedUp, StarterCreditLimits, UserStore};
 
 /// The starter credit of new accounts.
 #[derive(Debug, Clone, Copy)]

@@ -3,15 +3,15 @@
 use std::sync::Arc;
 
 use super::{ChallengeNonces, Sessions, SignUps, SignedIn};
-use crate::caller::{Caller, KeyId, UserId};
-use crate::email::Email;
+use crate::caller::Caller;
 use crate::fault::{Fault, Kind};
-use crate::identity::{Identity, Purpose, WalletAddress};
-use crate::key_label::KeyLabel;
 use crate::keys::{IssuedKey, Keys};
 use crate::output::SessionChange;
-use crate::ports::{Clock, Entropy, SessionStore, UserStore, WalletMessage, WalletMessages};
+use crate::ports::{Clock, Entropy, WalletMessage, WalletMessages};
+use crate::purpose::Purpose;
 use ep_polling::time::Timestamp;
+use ep_store::{Email, Identity, KeyId, KeyLabel, UserId, WalletAddress};
+use ep_store::{SessionStore, UserStore};
 
 /// Verifies signatures of wallets, and signs in or manages keys with them.
 pub struct Wallets {

@@ -8,10 +8,11 @@ use async_trait::async_trait;
 use tokio::sync::Notify;
 use tokio::task::JoinSet;
 
-use crate::caller::UserId;
 use crate::fault::Fault;
-use crate::ports::{AttemptOutcome, Entropy, NotDelivered, StoreError};
+use crate::ports::{Entropy, NotDelivered};
 use crate::tasks::Tasks;
+use ep_store::UserId;
+use ep_store::{AttemptOutcome, StoreError};
 
 /// Delay after each attempt: a little less than a day in total.
 const RETRY_DELAYS: [Duration; 10] = [
@@ -46,7 +47,7 @@ pub trait Outbox: Send + Sync + 'static {
     type Due: Send + Sync + 'static;
 
     /// Claims due notifications: see
-    /// [`WebhookStore::due_notifications`](crate::ports::WebhookStore::due_notifications).
+    /// [`WebhookStore::due_notifications`](ep_store::WebhookStore::due_notifications).
     async fn due(
         &self,
         limit: u32,

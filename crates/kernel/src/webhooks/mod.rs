@@ -13,15 +13,15 @@ use async_trait::async_trait;
 use secrecy::SecretString;
 use serde_json::Value;
 
-use crate::caller::UserId;
 use crate::executor::{PollExecutor, PollState};
 use crate::fault::Fault;
-use crate::ports::{
-    AttemptOutcome, Clock, DueNotification, Entropy, NotDelivered, NotificationRecord, PreparedNotification,
-    StoreError, Webhook, WebhookSecretNumber, WebhookSender, WebhookStore,
-};
+use crate::ports::{Clock, Entropy, NotDelivered, PreparedNotification, WebhookSender};
 use crate::tasks::Tasks;
-use crate::webhook_url::WebhookUrl;
+use ep_store::{
+    AttemptOutcome, DueNotification, NotificationRecord, StoreError, Webhook, WebhookSecretNumber,
+    WebhookStore,
+};
+use ep_store::{UserId, WebhookUrl};
 
 pub use delivery::{Outbox, deliver};
 pub use signing::{HEADERS, WebhookSecrets};

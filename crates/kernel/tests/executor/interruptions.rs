@@ -8,10 +8,10 @@ use std::time::Duration;
 
 use ep_kernel::executor::{Billing, Opener};
 use ep_kernel::fault::Kind;
-use ep_kernel::ports::Epoch;
 use ep_polling::money::MicroUsd;
 use ep_polling::plan::Plan;
 use ep_polling::stopping::{Pace, TerminationReason};
+use ep_store::Epoch;
 use tokio::time::{Instant, sleep};
 
 use super::memory::{DEADLINE, Database, LEASE, Replica};

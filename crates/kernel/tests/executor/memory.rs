@@ -8,16 +8,16 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use ep_kernel::executor::{PollExecutor, PollLimits, Ports};
-use ep_kernel::ports::{
-    AdoptedPoll, Closing, Epoch, Lease, NewPoll, Opened, PollChange, PollChanges, PollDeletion, PollOpening,
-    PollProgress, PollRecord, PollStore, StoreError,
-};
 use ep_kernel::tasks::Tasks;
 use ep_kernel::testing::{ManualClock, SeededEntropy};
 use ep_polling::ballot::Ballot;
 use ep_polling::money::{MicroUsd, Settlement};
 use ep_polling::poll_id::PollId;
 use ep_polling::time::Timestamp;
+use ep_store::{
+    AdoptedPoll, Closing, Epoch, Lease, NewPoll, Opened, PollChange, PollChanges, PollDeletion, PollOpening,
+    PollProgress, PollRecord, PollStore, StoreError,
+};
 use futures::StreamExt;
 use futures::stream::BoxStream;
 use tokio::sync::{broadcast, watch};
@@ -337,7 +337,7 @@ impl PollStore for Connection {
         let cancelled = rows.values().filter(|row| row.cancelled && row.worker == worker);
         Ok(cancelled.map(|row| row.record.id.clone()).collect())
     }
-    async fn delete(&self, id: &PollId, _: Timestamp) -> Result<PollDeletion, StoreError> {
+    async fn delete(&self, id: &PollId, _: Timestamp, _: &str) -> Result<PollDeletion, StoreError> {
         self.up().await?;
         let mut rows = self.database.rows();
         match rows.get(id).map(|row| row.record.settled) {

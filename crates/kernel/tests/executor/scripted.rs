@@ -8,7 +8,7 @@ use std::time::Duration;
 use async_trait::async_trait;
 use ep_kernel::executor::run::{Finished, Recorder, Run};
 use ep_kernel::fault::{Fault, Kind};
-use ep_kernel::ports::{AbandonPolicy, CallLimits, ExplanationResponse, Models, Registry, StoreError, Turn};
+use ep_kernel::ports::{AbandonPolicy, CallLimits, ExplanationResponse, Models, Registry, Turn};
 use ep_polling::ballot::{Ballot, BallotView, ModelResponse, NoVote, Reason};
 use ep_polling::budget::Budget;
 use ep_polling::explanation::{ExplanationCount, ExplanationText};
@@ -19,6 +19,7 @@ use ep_polling::plan::{Draft, Plan};
 use ep_polling::roster::{Member, ModelChoice, ModelId, Roster};
 use ep_polling::stopping::Pace;
 use ep_polling::threshold::Threshold;
+use ep_store::StoreError;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 

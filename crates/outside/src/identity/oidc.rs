@@ -4,12 +4,11 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use ep_kernel::email::Email;
 use ep_kernel::fault::{Fault, Kind};
-use ep_kernel::identity::Identity;
-use ep_kernel::ports::{Clock, Entropy, SessionStore};
+use ep_kernel::ports::{Clock, Entropy};
 use ep_kernel::sealing::Sealer;
 use ep_polling::time::Timestamp;
+use ep_store::{Email, Identity, SessionStore};
 use openidconnect::core::{
     CoreAuthenticationFlow, CoreClient, CoreClientAuthMethod, CoreIdToken, CoreIdTokenClaims,
     CoreIdTokenVerifier, CoreTokenResponse,

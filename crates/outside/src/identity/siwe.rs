@@ -4,9 +4,10 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use ep_kernel::fault::Fault;
-use ep_kernel::identity::{Purpose, WalletAddress};
-use ep_kernel::ports::{CLOCKS_APART, MessageError, WalletMessage, WalletMessages};
+use ep_kernel::ports::{MessageError, WalletMessage, WalletMessages};
+use ep_kernel::purpose::Purpose;
 use ep_polling::time::Timestamp;
+use ep_store::{CLOCKS_APART, WalletAddress};
 use signinwithethereum::{Message, TimeStamp, Version};
 use url::Url;
 

@@ -6,12 +6,12 @@
 use axum::body::Bytes;
 use axum::http::HeaderMap;
 use ep_kernel::canonical;
-use ep_kernel::key_terms::KeyScope;
 use ep_kernel::tool::{Agents, Entry};
 use ep_site::config::Operator;
 use ep_site::names::{AGENT_CARD, JWKS};
 use ep_site::rail::AgentExtension;
 use ep_site::{Document, Form, Site, owner};
+use ep_store::KeyScope;
 use serde_json::{Map, Value, json};
 
 use super::json::json_text;

@@ -1,11 +1,11 @@
 //! The unified agent card: capabilities, authentication and interfaces of the service.
 
 use axum::body::Bytes;
-use ep_kernel::key_terms::KeyScope;
 use ep_kernel::tool::{Agents, Effect, Entry, Tool};
 use ep_site::names::{AGENT_CARD, ASYNCAPI, LOGIN, OPENAPI, SESSION_COOKIE};
 use ep_site::rail::PaymentCredential;
 use ep_site::{Document, Form, ProtectedResource, Site, owner};
+use ep_store::KeyScope;
 use ep_tools::keys::CreateKey;
 use ep_tools::wallets::{ChallengeWallet, VerifyWallet};
 use serde_json::{Map, Value, json};

@@ -1,6 +1,6 @@
 //! A stored task with its messages.
 
-use ep_kernel::ports::AgentTask;
+use ep_store::AgentTask;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 

@@ -1,6 +1,6 @@
 //! Differences between versions of the protocol.
 
-use ep_kernel::ports::TaskState;
+use ep_store::TaskState;
 use serde_json::{Value, json};
 
 /// Format of a request and its response.

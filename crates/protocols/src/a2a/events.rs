@@ -5,12 +5,11 @@
 
 use std::time::Duration;
 
-use ep_kernel::batch_id::BatchId;
 use ep_kernel::event::{MAX_EVENTS, Progress};
 use ep_kernel::fault::{Fault, Kind};
 use ep_kernel::output::CallOutput;
-use ep_kernel::ports::{TaskState, TaskWork};
 use ep_site::http::{CallStep, Steps, received};
+use ep_store::{BatchId, TaskState, TaskWork};
 use futures::stream::BoxStream;
 use futures::{FutureExt, StreamExt};
 use serde_json::{Value, json};

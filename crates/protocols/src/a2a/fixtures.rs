@@ -6,13 +6,12 @@
 
 use ep_kernel::accounts::Accounts;
 use ep_kernel::caller::Caller;
-use ep_kernel::email::Email;
 use ep_kernel::fault::{Fault, Kind};
 use ep_kernel::guard::Admission;
-use ep_kernel::key_terms::KeyScope;
 use ep_kernel::tool::Access;
 use ep_polling::money::MicroUsd;
 use ep_site::http::AppState;
+use ep_store::{Email, KeyScope};
 use serde_json::{Map, Value, json};
 
 use super::conversation::Conversation;

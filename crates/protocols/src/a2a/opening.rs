@@ -4,9 +4,9 @@ use std::time::Duration;
 
 use ep_kernel::fault::{Fault, Kind};
 use ep_kernel::output::CallOutput;
-use ep_kernel::ports::{AgentTask, StoreError, TaskState, TaskWork};
 use ep_kernel::tool::{Effect, Entry, Task};
 use ep_polling::poll_id::PollId;
+use ep_store::{AgentTask, StoreError, TaskState, TaskWork};
 use serde_json::{Map, Value};
 
 use super::conversation::{Content, Conversation};

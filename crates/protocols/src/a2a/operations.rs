@@ -5,9 +5,9 @@ use std::time::Duration;
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use ep_kernel::fault::{Fault, Kind};
-use ep_kernel::ports::{AgentTask, TaskFilter, TaskState, TaskWork};
 use ep_kernel::tool::{Effect, Task};
 use ep_polling::time::Timestamp;
+use ep_store::{AgentTask, TaskFilter, TaskState, TaskWork};
 use serde::Deserialize;
 use serde_json::{Value, json};
 

@@ -3,11 +3,9 @@
 //! A task changes without a request only when its poll or batch ends. All other changes are responses to a request.
 
 use ep_kernel::app::App;
-use ep_kernel::caller::RequestId;
 use ep_kernel::fault::{Fault, Kind};
-use ep_kernel::ports::{AgentPush, AgentTask, MAX_PUSHES, TaskWork};
 use ep_kernel::tool::Effect;
-use ep_kernel::webhook_url::WebhookUrl;
+use ep_store::{AgentPush, AgentTask, MAX_PUSHES, RequestId, TaskWork, WebhookUrl};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 

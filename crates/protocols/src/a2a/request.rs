@@ -5,21 +5,19 @@ use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use axum::http::{HeaderMap, Response};
-use ep_kernel::batch_id::BatchId;
-use ep_kernel::caller::UserId;
 use ep_kernel::ctx::Ctx;
 use ep_kernel::dispatch::{Call, dispatch};
 use ep_kernel::event::ProgressSink;
 use ep_kernel::fault::{self, Fault, Kind};
 use ep_kernel::guard::Admission;
 use ep_kernel::output::CallOutput;
-use ep_kernel::ports::{AgentTask, AgentTasks, TaskWork};
 use ep_kernel::tool::{Effect, Entry, Task};
 use ep_outside::payments::Usdc;
 use ep_polling::poll_id::PollId;
 use ep_polling::time::Timestamp;
 use ep_site::Site;
 use ep_site::http::{AppState, RequestHead};
+use ep_store::{AgentTask, AgentTasks, BatchId, TaskWork, UserId};
 use serde_json::{Map, Value, json};
 use tokio::time::Instant;
 

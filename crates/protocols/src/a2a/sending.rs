@@ -4,11 +4,11 @@ use std::time::Duration;
 
 use ep_kernel::fault::Fault;
 use ep_kernel::output::CallOutput;
-use ep_kernel::ports::TaskState;
 use ep_kernel::reading;
 use ep_kernel::reading::is_long;
 use ep_kernel::tool::{Effect, ParsedInput, Task};
 use ep_polling::time::Timestamp;
+use ep_store::TaskState;
 use serde_json::{Map, Value};
 
 use super::conversation::{Conversation, MAX_CONTENT, MAX_MESSAGES};

@@ -1,8 +1,8 @@
 //! Tasks and messages in each dialect.
 
 use ep_kernel::output::CallOutput;
-use ep_kernel::ports::TaskState;
 use ep_polling::time::Timestamp;
+use ep_store::TaskState;
 use serde_json::{Value, json};
 
 use super::conversation::Conversation;

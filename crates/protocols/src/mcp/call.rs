@@ -5,7 +5,6 @@ use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use axum::http::request::Parts;
-use ep_kernel::caller::RequestId;
 use ep_kernel::dispatch::{Call, Dispatched, dispatch};
 use ep_kernel::event::{MAX_EVENTS, Progress, ProgressSink};
 use ep_kernel::fault::{Fault, Kind};
@@ -15,6 +14,7 @@ use ep_kernel::reading;
 use ep_kernel::schema::{JsonType, is_empty, read_text};
 use ep_kernel::tool::{Entry, Latency, Task};
 use ep_site::http::RequestHead;
+use ep_store::RequestId;
 use futures::FutureExt;
 use futures::future::BoxFuture;
 use rmcp::RoleServer;

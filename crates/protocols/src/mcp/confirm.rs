@@ -6,7 +6,6 @@
 
 use std::time::Duration;
 
-use ep_kernel::caller::UserId;
 use ep_kernel::canonical;
 use ep_kernel::fault::{ADD_FUNDS, Fault, Kind};
 use ep_kernel::guard::{Credential, Request};
@@ -14,6 +13,7 @@ use ep_kernel::tool::Entry;
 use ep_polling::money::{MicroUsd, UsdFigure};
 use ep_polling::question::QuestionText;
 use ep_polling::time::Timestamp;
+use ep_store::UserId;
 use rmcp::RoleServer;
 use rmcp::model::{CallToolRequestParams, ElicitationCapability, InputRequiredResult};
 use rmcp::service::RequestContext;

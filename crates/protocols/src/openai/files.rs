@@ -5,13 +5,11 @@ use std::sync::Arc;
 use axum::body::{Body, Bytes};
 use axum::http::Response;
 use axum::http::header::{CACHE_CONTROL, CONTENT_DISPOSITION, CONTENT_TYPE, HeaderValue};
-use ep_kernel::batch_id::FileId;
 use ep_kernel::batches::{Batches, no_such_file};
-use ep_kernel::caller::UserId;
 use ep_kernel::fault::Fault;
 use ep_kernel::guard::Admission;
-use ep_kernel::ports::{BatchRecord, FileRecord, ListPosition, RowKind};
 use ep_site::http::{Exchange, json as json_response};
+use ep_store::{BatchRecord, FileId, FileRecord, ListPosition, RowKind, UserId};
 use futures::stream;
 use serde_json::{Value, json};
 

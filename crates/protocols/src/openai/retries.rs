@@ -17,7 +17,7 @@ use axum::http::HeaderMap;
 use ep_kernel::app::App;
 use ep_kernel::caller::Caller;
 use ep_kernel::fault::Fault;
-use ep_kernel::ports::PollOpening;
+use ep_store::PollOpening;
 use quick_cache::sync::Cache;
 use sha2::{Digest, Sha256};
 use tokio::time::Instant;

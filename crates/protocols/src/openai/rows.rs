@@ -4,14 +4,14 @@ use std::sync::Arc;
 
 use ep_kernel::app::App;
 use ep_kernel::batches::line::BatchLine;
-use ep_kernel::caller::{Caller, RequestId};
+use ep_kernel::caller::Caller;
 use ep_kernel::ctx::Ctx;
 use ep_kernel::fault::Fault;
-use ep_kernel::ports::BatchRecord;
 use ep_kernel::reading;
 use ep_kernel::tool::Entry;
 use ep_polling::money::MicroUsd;
 use ep_site::Site;
+use ep_store::{BatchRecord, RequestId};
 use futures::FutureExt;
 use futures::future::BoxFuture;
 use serde_json::Value;

@@ -4,8 +4,8 @@ use std::net::IpAddr;
 
 use axum::http::header::{ACCEPT, AUTHORIZATION, HeaderMap};
 use axum::http::request::Parts;
-use ep_kernel::caller::RequestId;
 use ep_kernel::guard::Credential;
+use ep_store::RequestId;
 use ipnet::IpNet;
 
 use super::{WebAccess, address, cookies};

@@ -2,7 +2,7 @@
 
 use axum::http::HeaderMap;
 use axum::http::header::HeaderName;
-use ep_kernel::ports::Allowance;
+use ep_store::Allowance;
 
 use super::response::set;
 

@@ -7,8 +7,8 @@ use axum::http::header::{
 use axum::http::{HeaderMap, Response, StatusCode};
 use ep_kernel::fault::{Fault, whole_seconds};
 use ep_kernel::output::{Body as OutputBody, Cache, CallOutput};
-use ep_kernel::ports::Allowance;
 use ep_kernel::tool::Rest;
+use ep_store::Allowance;
 use serde::Serialize;
 
 use super::{EntityTag, ErrorStyle, cookies};

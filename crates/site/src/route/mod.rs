@@ -9,9 +9,9 @@ use std::time::Duration;
 
 use ep_kernel::fault::Kind;
 use ep_kernel::guard::Policy;
-use ep_kernel::key_terms::KeyScope;
 use ep_kernel::method::Method;
 use ep_kernel::tool::{Access, Cost, Effect, Entry, Latency, Rate, Rest};
+use ep_store::KeyScope;
 
 use super::document::Document;
 use super::protocol::{ErrorFormat, Protocol, ProtocolRoute};

@@ -1,11 +1,11 @@
 //! Sample polls of the benches.
 
-use ep_kernel::ports::Closing;
 use ep_polling::ballot::{Ballot, READER, Tokens};
 use ep_polling::money::{MicroUsd, Spend, SpendBasis};
 use ep_polling::order::Seed;
 use ep_polling::plan::Plan;
 use ep_polling::time::Timestamp;
+use ep_store::Closing;
 use serde_json::json;
 
 /// Returns a plan with this many members.

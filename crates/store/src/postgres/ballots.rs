@@ -1,6 +1,5 @@
 //! Ballots on PostgreSQL: all ballots of one poll in one statement.
 
-use ep_kernel::ports::{Epoch, StoreError};
 use ep_polling::ballot::Ballot;
 use ep_polling::poll_id::PollId;
 use sqlx::postgres::PgArguments;
@@ -8,6 +7,7 @@ use sqlx::query::Query;
 use sqlx::{PgConnection, PgPool, Postgres};
 
 use crate::error::database_error;
+use crate::ports::{Epoch, StoreError};
 use crate::rows::NewBallotRow;
 use crate::statements::ballot_columns;
 

@@ -1,7 +1,6 @@
 //! Changes to polls, announced with LISTEN and NOTIFY.
 
 use async_trait::async_trait;
-use ep_kernel::ports::{PollChange, PollChanges, StoreError};
 use futures::stream::BoxStream;
 use futures::{StreamExt, TryFutureExt};
 use serde_json::Value;
@@ -10,6 +9,7 @@ use sqlx::postgres::{PgListener, PgPoolOptions};
 use super::{Postgres, within};
 use crate::engine::{Durability, Engine};
 use crate::error::database_error;
+use crate::ports::{PollChange, PollChanges, StoreError};
 use crate::rows;
 use crate::transactions::Database;
 use crate::value::values;

@@ -1,6 +1,5 @@
 //! A connection to the server.
 
-use ep_kernel::ports::StoreError;
 use ep_polling::ballot::Ballot;
 use sqlx::postgres::PgArguments;
 use sqlx::query::Query;
@@ -9,6 +8,7 @@ use sqlx::{PgConnection, Postgres};
 use super::ballots;
 use crate::engine::{Connection, Record};
 use crate::error::database_error;
+use crate::ports::StoreError;
 use crate::statements as sql;
 use crate::value::Value;
 

@@ -9,13 +9,12 @@ use std::num::NonZeroU32;
 use std::time::Duration;
 
 use async_trait::async_trait;
-
-use ep_kernel::log_limit::LogLimit;
-use ep_kernel::ports::{Allowance, Limiter, StoreError};
 use sqlx::PgPool;
 
 use super::Postgres;
 use crate::error::database_error;
+use crate::log_limit::LogLimit;
+use crate::ports::{Allowance, Limiter, StoreError};
 use crate::rows::CountedRow;
 use crate::transactions::Database;
 

@@ -7,7 +7,6 @@ mod limiter;
 
 use std::time::Duration;
 
-use ep_kernel::ports::{DatabaseSize, Epoch, StoreError};
 use ep_polling::ballot::Ballot;
 use ep_polling::poll_id::PollId;
 use sqlx::pool::PoolConnection;
@@ -18,6 +17,7 @@ use self::connection::query;
 use crate::connect_error::ConnectError;
 use crate::engine::{Durability, Engine, Record, SNAPSHOT_TIMEOUT, TransactionBody};
 use crate::error::{TimedOut, database_error, failed};
+use crate::ports::{DatabaseSize, Epoch, StoreError};
 use crate::rows::CountRow;
 use crate::statements::PING;
 use crate::value::Value;

@@ -1,14 +1,14 @@
 //! Rows of an account's data.
 
-use ep_kernel::caller::{CheckoutId, DepositId};
-use ep_kernel::ports::{
-    CheckoutRecord, DepositRecord, NumberedTransfer, SessionRecord, StoreError, StoredBatchRecord,
-    StoredFileRecord, TaskRecord, TransferRecord,
-};
 use ep_polling::time::Timestamp;
 
 use super::unreadable;
 use crate::error::failed;
+use crate::ids::{CheckoutId, DepositId};
+use crate::ports::{
+    CheckoutRecord, DepositRecord, NumberedTransfer, SessionRecord, StoreError, StoredBatchRecord,
+    StoredFileRecord, TaskRecord, TransferRecord,
+};
 
 row! {
     /// An account.

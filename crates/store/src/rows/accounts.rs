@@ -1,16 +1,16 @@
 //! Rows of users, keys, sessions and money.
 
-use ep_kernel::caller::{CheckoutId, DepositId, KeyId};
-use ep_kernel::key_terms::{KeyTerms, SpendingCaps};
-use ep_kernel::ports::{
-    Balance, Cents, DepositState, IdentityRecord, KeyFunds, KeyOwner, KeySpending, NewCheckout, NewDeposit,
-    OpenCheckout, Payment, Received, StoreError, StoredDeposit, StoredKey, StoredSession, TransferRecord,
-};
 use ep_polling::money::MicroUsd;
 use ep_polling::time::Timestamp;
 
 use super::{from_name, unreadable, user_id};
 use crate::error::failed;
+use crate::ids::{CheckoutId, DepositId, KeyId};
+use crate::key_terms::{KeyTerms, SpendingCaps};
+use crate::ports::{
+    Balance, Cents, DepositState, IdentityRecord, KeyFunds, KeyOwner, KeySpending, NewCheckout, NewDeposit,
+    OpenCheckout, Payment, Received, StoreError, StoredDeposit, StoredKey, StoredSession, TransferRecord,
+};
 
 row! {
     /// The available balance of an account, and its state.

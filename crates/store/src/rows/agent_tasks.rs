@@ -1,10 +1,10 @@
 //! Rows of agent tasks.
 
-use ep_kernel::ports::{AgentPush, AgentTask, StoreError, TaskWork};
-use ep_kernel::webhook_url::WebhookUrl;
 use ep_polling::time::Timestamp;
 
 use super::{batch_id, from_name, poll_id, unreadable, user_id};
+use crate::ports::{AgentPush, AgentTask, StoreError, TaskWork};
+use crate::webhook_url::WebhookUrl;
 
 row! {
     /// An agent task.

@@ -1,10 +1,10 @@
 //! Rows of ballots.
 
-use ep_kernel::ports::StoreError;
 use ep_polling::ballot::{Ballot, BallotMode, Casting, NoVote, Reason, Tokens};
 use ep_polling::money::{MicroUsd, Spend, SpendBasis};
 
 use super::{from_name, unreadable};
+use crate::ports::StoreError;
 
 /// The stored numbers of bases and modes are indices into these lists. New names are appended.
 pub(crate) const BASES: [SpendBasis; 4] =

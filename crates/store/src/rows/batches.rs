@@ -2,17 +2,17 @@
 
 use std::time::Duration;
 
-use ep_kernel::batch_id::{BatchId, FileId};
-use ep_kernel::ports::{
-    AnswerCounts, AnswerRecord, BatchNotification, BatchRecord, FileRecord, RowAnswer, RowCounts, StoreError,
-};
 use ep_polling::agreement::Agreement;
 use ep_polling::ballot::TokenUsage;
 use ep_polling::money::MicroUsd;
 use ep_polling::time::Timestamp;
 
 use super::{from_name, unreadable, user_id};
+use crate::batch_id::{BatchId, FileId};
 use crate::error::failed;
+use crate::ports::{
+    AnswerCounts, AnswerRecord, BatchNotification, BatchRecord, FileRecord, RowAnswer, RowCounts, StoreError,
+};
 
 row! {
     /// A complete file.

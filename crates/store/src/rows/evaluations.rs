@@ -1,9 +1,9 @@
 //! Rows of evaluations.
 
-use ep_kernel::ports::{EvaluationRecord, StoreError, StoredEvaluationRecord};
 use ep_polling::time::Timestamp;
 
 use crate::error::failed;
+use crate::ports::{EvaluationRecord, StoreError, StoredEvaluationRecord};
 
 row! {
     /// An evaluation.

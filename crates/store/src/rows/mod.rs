@@ -1,7 +1,5 @@
 //! Typed rows of both engines, and their conversion.
 
-use ep_kernel::caller::UserId;
-use ep_kernel::ports::{CachedModelList, ClaimRecord, ClaimState, SavedFallbackLevel, StoreError};
 use ep_polling::poll_id::PollId;
 use ep_polling::roster::ModelId;
 use ep_polling::time::Timestamp;
@@ -10,6 +8,8 @@ use serde::de::value::Error as DecodeError;
 use serde::de::{DeserializeOwned, IntoDeserializer};
 
 use crate::error::{UnexpectedData, failed};
+use crate::ids::UserId;
+use crate::ports::{CachedModelList, ClaimRecord, ClaimState, SavedFallbackLevel, StoreError};
 
 /// Declares a row: one field per column, of the same name. `..field: Row` contains the columns of another row.
 macro_rules! row {

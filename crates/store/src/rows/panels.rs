@@ -1,11 +1,11 @@
 //! Rows of panels.
 
-use ep_kernel::ports::{StoreError, StoredPanel};
 use ep_polling::panel::PanelVersion;
 use ep_polling::time::Timestamp;
 
 use super::unreadable;
 use crate::error::failed;
+use crate::ports::{StoreError, StoredPanel};
 
 row! {
     /// A version of a panel.

@@ -3,9 +3,6 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use ep_kernel::ports::{
-    AdoptedPoll, Closing, Epoch, PastEnd, PastPoll, PollProgress, PollRecord, StoreError,
-};
 use ep_polling::explanation::Explanation;
 use ep_polling::model_counts::ModelCounts;
 use ep_polling::money::MicroUsd;
@@ -17,6 +14,7 @@ use ep_polling::time::Timestamp;
 
 use super::{json, poll_id, unreadable, user_id};
 use crate::error::{UnexpectedData, failed};
+use crate::ports::{AdoptedPoll, Closing, Epoch, PastEnd, PastPoll, PollProgress, PollRecord, StoreError};
 
 row! {
     /// A poll.

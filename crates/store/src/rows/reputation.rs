@@ -2,7 +2,6 @@
 
 use std::sync::Arc;
 
-use ep_kernel::ports::{Closing, FeedbackEntry, Heartbeats, OwnFeedback, StoreError};
 use ep_polling::ballot::Ballot;
 use ep_polling::calibration::{AgreementLevel, CalibrationGroup};
 use ep_polling::money::MicroUsd;
@@ -14,6 +13,7 @@ use ep_polling::time::Timestamp;
 
 use super::{PlanRow, poll_id, unreadable};
 use crate::error::failed;
+use crate::ports::{Closing, FeedbackEntry, Heartbeats, OwnFeedback, StoreError};
 
 row! {
     /// An ended poll with its counted state, if it has one, and its current judgements.

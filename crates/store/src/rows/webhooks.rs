@@ -1,12 +1,12 @@
 //! Rows of webhooks and notifications.
 
-use ep_kernel::ports::{
-    DueBatchNotification, DueNotification, NotificationRecord, StoreError, Webhook, WebhookSecretNumber,
-};
-use ep_kernel::webhook_url::WebhookUrl;
 use ep_polling::time::Timestamp;
 
 use super::{batch_id, from_name, poll_id, unreadable, user_id};
+use crate::ports::{
+    DueBatchNotification, DueNotification, NotificationRecord, StoreError, Webhook, WebhookSecretNumber,
+};
+use crate::webhook_url::WebhookUrl;
 
 row! {
     /// The webhook settings of an account.

@@ -3,7 +3,7 @@
 use std::fs::File;
 use std::path::{Path, PathBuf};
 
-use ep_kernel::ports::IntegrityCheck;
+use crate::ports::IntegrityCheck;
 use tempfile::NamedTempFile;
 
 use super::BUSY_TIMEOUT;

@@ -7,7 +7,6 @@
 use std::path::Path;
 use std::time::Duration;
 
-use ep_kernel::ports::StoreError;
 use ep_polling::ballot::Ballot;
 use futures::FutureExt;
 use rusqlite::{CachedStatement, Error, ErrorCode, OpenFlags, ffi};
@@ -17,6 +16,7 @@ use crate::connect_error::ConnectError;
 use crate::engine::{Connection, Record, TransactionBody};
 use crate::error::{ConstraintKind, constraint_error, failed};
 use crate::migrations;
+use crate::ports::StoreError;
 use crate::rows::NewBallotRow;
 use crate::statements as sql;
 use crate::value::{Value, values};

@@ -1,6 +1,6 @@
 //! Detection of damage in the database file.
 
-use ep_kernel::ports::IntegrityCheck;
+use crate::ports::IntegrityCheck;
 
 use super::connection::SqliteConnection;
 

@@ -12,7 +12,6 @@ use std::path::Path;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use ep_kernel::ports::{DatabaseSize, Epoch, FreePages, IntegrityCheck, StoreError};
 use ep_polling::ballot::Ballot;
 use ep_polling::poll_id::PollId;
 use futures::FutureExt;
@@ -22,6 +21,7 @@ use crate::StoreOptions;
 use crate::connect_error::ConnectError;
 use crate::engine::{Connection, Durability, Engine, Record, SNAPSHOT_TIMEOUT, TransactionBody};
 use crate::error::failed;
+use crate::ports::{DatabaseSize, Epoch, FreePages, IntegrityCheck, StoreError};
 use crate::rows::NumberRow;
 use crate::statements as sql;
 use crate::value::{Value, owned, values};

@@ -6,12 +6,12 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use ep_kernel::ports::StoreError;
 use tokio::sync::Semaphore;
 
 use super::connection::{Access, SqliteConnection, sqlite_error};
 use super::file::OpenFile;
 use crate::error::{Closed, TimedOut, failed};
+use crate::ports::StoreError;
 
 pub(super) struct Readers {
     path: PathBuf,

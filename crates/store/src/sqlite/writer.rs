@@ -13,13 +13,13 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
-use ep_kernel::ports::StoreError;
 use tokio::sync::{mpsc, oneshot};
 
 use super::connection::{SqliteConnection, sqlite_error};
 use super::file::OpenFile;
 use crate::engine::{Durability, TransactionBody};
 use crate::error::{Closed, FileLost, TimedOut, failed};
+use crate::ports::StoreError;
 
 /// The capacity of the queue; callers wait while it is full.
 const QUEUE_CAPACITY: usize = 1024;

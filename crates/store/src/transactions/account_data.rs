@@ -4,19 +4,18 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use async_trait::async_trait;
+use ep_polling::money::MicroUsd;
+use ep_polling::time::Timestamp;
 use futures::FutureExt;
 
-use ep_kernel::caller::UserId;
-use ep_kernel::ports::{
+use super::{Database, accounts, feedback, operator, reputation, transfers, users};
+use crate::engine::{Connection, Durability, Engine};
+use crate::ids::UserId;
+use crate::ports::{
     AccountDataStore, AccountDeletion, AccountDeletionOutcome, AccountRecord, CheckoutRecord,
     DeletionObstacles, NotificationRecord, NumberedTransfer, OwnFeedback, StoreError, TaskRecord,
     TransferRecord,
 };
-use ep_polling::money::MicroUsd;
-use ep_polling::time::Timestamp;
-
-use super::{Database, accounts, feedback, operator, reputation, transfers, users};
-use crate::engine::{Connection, Durability, Engine};
 use crate::rows::{
     self, AccountRecordRow, BatchRecordRow, CheckoutRecordRow, CountRow, DepositRecordRow, EvaluationRow,
     FeedbackRow, FileRecordRow, FundsRow, IdentityRow, NotificationRow, NumberedTransferRow, PushUrlRow,

@@ -1,11 +1,11 @@
 //! Accounts: creation, locks and freezing.
 
-use ep_kernel::caller::UserId;
-use ep_kernel::email::Email;
-use ep_kernel::ports::StoreError;
 use ep_polling::time::Timestamp;
 
+use crate::email::Email;
 use crate::engine::Connection;
+use crate::ids::UserId;
+use crate::ports::StoreError;
 use crate::rows::AvailableRow;
 use crate::statements as sql;
 use crate::value::values;

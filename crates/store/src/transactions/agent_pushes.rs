@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 
-use ep_kernel::caller::UserId;
-use ep_kernel::ports::{AgentPush, AgentPushes, AttemptOutcome, MAX_PUSHES, StoreError};
+use crate::ids::UserId;
+use crate::ports::{AgentPush, AgentPushes, AttemptOutcome, MAX_PUSHES, StoreError};
 
 use super::Database;
 use super::webhooks::outcome;

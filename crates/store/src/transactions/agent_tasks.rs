@@ -1,20 +1,19 @@
 //! Agent tasks.
 
 use async_trait::async_trait;
-use futures::FutureExt;
-
-use ep_kernel::batch_id::BatchId;
-use ep_kernel::caller::UserId;
-use ep_kernel::ports::{
-    AgentTask, AgentTasks, BatchRecord, BatchStatus, Closing, MAX_TASKS_WITHOUT_WORK, PollRecord, StoreError,
-    TaskFilter, TaskPage, TaskState, TaskWork,
-};
 use ep_polling::poll_id::PollId;
 use ep_polling::time::Timestamp;
+use futures::FutureExt;
 
 use super::Database;
 use super::plans::RosterCache;
+use crate::batch_id::BatchId;
 use crate::engine::{Connection, Durability, Engine};
+use crate::ids::UserId;
+use crate::ports::{
+    AgentTask, AgentTasks, BatchRecord, BatchStatus, Closing, MAX_TASKS_WITHOUT_WORK, PollRecord, StoreError,
+    TaskFilter, TaskPage, TaskState, TaskWork,
+};
 use crate::rows::{BatchRow, CountRow, PollRow, TaskRow};
 use crate::statements as sql;
 use crate::value::values;

@@ -6,29 +6,28 @@
 use std::time::Duration;
 
 use async_trait::async_trait;
-use futures::FutureExt;
-
-use ep_kernel::batch_id::BatchId;
-use ep_kernel::caller::UserId;
-use ep_kernel::ports::{
-    AnswerCounts, AnswerRecord, BatchError, BatchLimits, BatchMoney, BatchRecord, BatchStart, BatchStatus,
-    BatchStore, CheckedRows, Lease, LeasedRows, ListPosition, NewBatch, RowAnswer, RowBudget, RowEnd,
-    RowKind, RowResult, StoreError,
-};
-use ep_kernel::webhook_url::WebhookUrl;
 use ep_polling::agreement::Agreement;
 use ep_polling::ballot::TokenUsage;
 use ep_polling::money::MicroUsd;
 use ep_polling::time::Timestamp;
+use futures::FutureExt;
 
 use super::{Database, accounts, agent_tasks, exactly_one, holds, newest_first};
+use crate::batch_id::BatchId;
 use crate::engine::{Connection, Durability, Engine};
+use crate::ids::UserId;
+use crate::ports::{
+    AnswerCounts, AnswerRecord, BatchError, BatchLimits, BatchMoney, BatchRecord, BatchStart, BatchStatus,
+    BatchStore, CheckedRows, Lease, LeasedRows, ListPosition, NewBatch, RowAnswer, RowBudget, RowEnd,
+    RowKind, RowResult, StoreError,
+};
 use crate::rows::{
     self, AnswerCountsRow, AnswerRow, BatchRow, CountRow, IdRow, LineRow, LockedBatchRow, NumberRow,
     OwnedRow, ResultsSizesRow, RowCostRow,
 };
 use crate::statements as sql;
 use crate::value::values;
+use crate::webhook_url::WebhookUrl;
 
 #[async_trait]
 impl<E: Engine> BatchStore for Database<E> {

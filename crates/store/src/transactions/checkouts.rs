@@ -1,17 +1,16 @@
 //! Card payments.
 
 use async_trait::async_trait;
-use futures::FutureExt;
-
-use ep_kernel::caller::{CheckoutId, UserId};
-use ep_kernel::ports::{
-    CheckoutStore, FailedRefund, NewCheckout, OpenCheckout, PaidCheckout, Reversal, Settled, StoreError,
-};
 use ep_polling::money::MicroUsd;
 use ep_polling::time::Timestamp;
+use futures::FutureExt;
 
 use super::{Database, accounts, exactly_one, keys, ledger};
 use crate::engine::{Connection, Durability, Engine};
+use crate::ids::{CheckoutId, UserId};
+use crate::ports::{
+    CheckoutStore, FailedRefund, NewCheckout, OpenCheckout, PaidCheckout, Reversal, Settled, StoreError,
+};
 use crate::rows::{self, IdRow, OpenCheckoutRow, WaitingReversalRow};
 use crate::statements as sql;
 use crate::value::values;

@@ -1,6 +1,6 @@
 //! Chunks: the whole lines of files that are stored together.
 
-use ep_kernel::ports::StoreError;
+use crate::ports::StoreError;
 
 use crate::error::{UnexpectedData, failed};
 use crate::rows::ChunkRow;

@@ -1,18 +1,17 @@
 //! USDC deposits.
 
 use async_trait::async_trait;
-use futures::FutureExt;
-
-use ep_kernel::caller::DepositId;
-use ep_kernel::ports::{
-    BegunDeposit, CreditedDeposit, DepositState, DepositStore, NewDeposit, NewSignUp, Received, SignedUp,
-    StoreError, StoredDeposit, Transfer,
-};
 use ep_polling::time::Timestamp;
+use futures::FutureExt;
 
 use super::{Database, accounts, exactly_one, ledger, users};
 use crate::engine::{Connection, Durability, Engine};
 use crate::error::{UnexpectedData, failed};
+use crate::ids::DepositId;
+use crate::ports::{
+    BegunDeposit, CreditedDeposit, DepositState, DepositStore, NewDeposit, NewSignUp, Received, SignedUp,
+    StoreError, StoredDeposit, Transfer,
+};
 use crate::rows::{self, DepositRow, IdRow};
 use crate::statements as sql;
 use crate::value::values;

@@ -4,12 +4,12 @@
 //! private polls, oldest first. Public polls stay until their owner deletes them. Stored replies that name a poll expire within a
 //! day; a search for each of many polls would read all replies as often.
 
-use ep_kernel::ports::StoreError;
 use ep_polling::time::Timestamp;
 use futures::FutureExt;
 
 use super::{Database, reputation};
 use crate::engine::{Connection, Durability, Engine};
+use crate::ports::StoreError;
 use crate::rows::{ErasedBatchRow, PollToEraseRow};
 use crate::statements as sql;
 use crate::value::values;

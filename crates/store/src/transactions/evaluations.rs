@@ -3,11 +3,9 @@
 use async_trait::async_trait;
 use futures::FutureExt;
 
-use ep_kernel::caller::UserId;
-use ep_kernel::evaluation_id::EvaluationId;
-use ep_kernel::ports::{
-    EvaluationRecord, EvaluationStore, MAX_EVALUATION_BYTES, MAX_EVALUATIONS, StoreError,
-};
+use crate::evaluation_id::EvaluationId;
+use crate::ids::UserId;
+use crate::ports::{EvaluationRecord, EvaluationStore, MAX_EVALUATION_BYTES, MAX_EVALUATIONS, StoreError};
 
 use super::{Database, accounts, exactly_one};
 use crate::engine::{Connection, Durability, Engine};

@@ -1,17 +1,14 @@
 //! Feedback of accounts on polls.
 
 use async_trait::async_trait;
-use futures::FutureExt;
-
-use ep_kernel::caller::{FeedbackId, UserId};
-use ep_kernel::ports::{
-    FeedbackStore, MAX_LISTED_FEEDBACK, NewFeedback, OwnFeedback, PollFeedback, StoreError,
-};
 use ep_polling::poll_id::PollId;
+use futures::FutureExt;
 
 use super::{Database, reputation};
 use crate::engine::{Connection, Durability, Engine};
 use crate::error::failed;
+use crate::ids::{FeedbackId, UserId};
+use crate::ports::{FeedbackStore, MAX_LISTED_FEEDBACK, NewFeedback, OwnFeedback, PollFeedback, StoreError};
 use crate::rows::{FeedbackCountRow, FeedbackRow, IdRow};
 use crate::statements as sql;
 use crate::value::values;

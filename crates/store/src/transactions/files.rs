@@ -1,19 +1,18 @@
 //! Files of lines.
 
 use async_trait::async_trait;
+use ep_polling::money::MicroUsd;
+use ep_polling::time::Timestamp;
 use futures::FutureExt;
 
-use ep_kernel::batch_id::FileId;
-use ep_kernel::caller::UserId;
-use ep_kernel::ports::{
+use super::{Database, accounts, chunks, newest_first};
+use crate::batch_id::FileId;
+use crate::engine::{Connection, Durability, Engine};
+use crate::ids::UserId;
+use crate::ports::{
     BegunFile, EarlierFile, FileContent, FileDeletion, FileRecord, FileStore, ListPosition, NewFile,
     StoreError,
 };
-use ep_polling::money::MicroUsd;
-use ep_polling::time::Timestamp;
-
-use super::{Database, accounts, chunks, newest_first};
-use crate::engine::{Connection, Durability, Engine};
 use crate::rows::{
     self, ChunkRow, CountRow, FileRow, IdRow, OwnedRow, ReceivedFileRow, RequestedFileRow, TotalRow,
 };

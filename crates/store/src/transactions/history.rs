@@ -1,15 +1,14 @@
 //! Lists of an account's polls.
 
 use async_trait::async_trait;
-
-use ep_kernel::caller::UserId;
-use ep_kernel::ports::{DaySpending, PastPoll, PollHistory, PollScope, PollSearch, StoreError};
 use ep_polling::money::MicroUsd;
 use ep_polling::poll_id::PollId;
 use ep_polling::time::Timestamp;
 
 use super::Database;
 use crate::engine::{Connection, Engine};
+use crate::ids::UserId;
+use crate::ports::{DaySpending, PastPoll, PollHistory, PollScope, PollSearch, StoreError};
 use crate::rows::{self, DaySpendingRow, PastPollRow};
 use crate::value::values;
 

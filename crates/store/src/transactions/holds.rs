@@ -1,16 +1,17 @@
 //! Money reserved for polls and batches.
 
-use ep_kernel::batch_id::BatchId;
-use ep_kernel::caller::{CappedKey, UserId};
-use ep_kernel::key_terms::SpendingCaps;
-use ep_kernel::ports::{NewPoll, StoreError};
 use ep_polling::money::{Hold, MicroUsd};
 use ep_polling::poll_id::PollId;
 use ep_polling::time::Timestamp;
 
 use super::{accounts, day, exactly_one, transfers};
+use crate::batch_id::BatchId;
 use crate::engine::Connection;
 use crate::error::failed;
+use crate::ids::UserId;
+use crate::key_terms::CappedKey;
+use crate::key_terms::SpendingCaps;
+use crate::ports::{NewPoll, StoreError};
 use crate::rows::{self, AvailableRow, EndedHoldRow, KeyCapsRow, KeySpendingRow, LockedBatchRow};
 use crate::statements as sql;
 use crate::value::values;

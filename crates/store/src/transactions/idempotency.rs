@@ -3,13 +3,12 @@
 use std::time::Duration;
 
 use async_trait::async_trait;
-
-use ep_kernel::ports::{ClaimState, IdempotencyStore, Lease, StoreError};
 use ep_polling::time::Timestamp;
 
 use super::Database;
 use crate::engine::{Durability, Engine};
 use crate::error::{UnexpectedData, failed};
+use crate::ports::{ClaimState, IdempotencyStore, Lease, StoreError};
 use crate::rows::IdempotencyRow;
 use crate::statements as sql;
 use crate::value::values;

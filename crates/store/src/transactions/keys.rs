@@ -3,19 +3,19 @@
 use std::collections::BTreeMap;
 
 use async_trait::async_trait;
-use futures::FutureExt;
-
-use ep_kernel::api_key::KeyHash;
-use ep_kernel::caller::{Creator, KeyId, UserId};
-use ep_kernel::ports::{
-    Added, KeyAccount, KeyFunds, KeyOwner, KeyStore, MAX_ACTIVE_KEYS, MAX_LISTED_KEYS, NewKey, StoreError,
-    StoredKey,
-};
 use ep_polling::money::MicroUsd;
 use ep_polling::time::Timestamp;
+use futures::FutureExt;
 
 use super::{Database, accounts, day, transfers};
 use crate::engine::{Connection, Durability, Engine};
+use crate::ids::{KeyId, UserId};
+use crate::key_hash::KeyHash;
+use crate::key_terms::Creator;
+use crate::ports::{
+    Added, KeyAccount, KeyFunds, KeyOwner, KeyStore, MAX_ACTIVE_KEYS, MAX_LISTED_KEYS, NewKey, StoreError,
+    StoredKey,
+};
 use crate::rows::{self, FundsRow, IdRow, KeyOwnerRow, StoredKeyRow};
 use crate::statements as sql;
 use crate::value::values;

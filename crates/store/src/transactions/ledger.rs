@@ -3,16 +3,15 @@
 use std::time::Duration;
 
 use async_trait::async_trait;
-use futures::FutureExt;
-
-use ep_kernel::caller::UserId;
-use ep_kernel::ports::{Audit, Balance, Balances, CreditOutcome, Lease, Ledger, StoreError};
 use ep_polling::money::MicroUsd;
 use ep_polling::time::Timestamp;
+use futures::FutureExt;
 
 use super::plans::RosterCache;
 use super::{Database, accounts, reputation, transfers};
 use crate::engine::{Connection, Durability, Engine};
+use crate::ids::UserId;
+use crate::ports::{Audit, Balance, Balances, CreditOutcome, Lease, Ledger, StoreError};
 use crate::rows::{self, AuditSizeRow, BalanceRow, IdRow};
 use crate::statements as sql;
 use crate::value::{Value, values};

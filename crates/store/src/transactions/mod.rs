@@ -40,12 +40,12 @@ mod upstreams;
 mod users;
 mod webhooks;
 
-use ep_kernel::caller::UserId;
-use ep_kernel::ports::{ListPosition, StoreError};
 use ep_polling::time::Timestamp;
 
 use crate::engine::{Engine, Record};
 use crate::error::{UnexpectedData, failed};
+use crate::ids::UserId;
+use crate::ports::{ListPosition, StoreError};
 use crate::value::values;
 use plans::RosterCache;
 

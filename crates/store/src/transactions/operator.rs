@@ -3,18 +3,17 @@
 use std::collections::BTreeMap;
 
 use async_trait::async_trait;
-use futures::FutureExt;
-
-use ep_kernel::caller::UserId;
-use ep_kernel::ports::{
-    CreditOutcome, DatabaseSize, IdentityRecord, IntegrityCheck, MAX_LISTED_USERS, RevokedCredentials,
-    StoreError, UserAdmin, UserRecord,
-};
 use ep_polling::money::MicroUsd;
 use ep_polling::time::Timestamp;
+use futures::FutureExt;
 
 use super::{Database, accounts, keys, transfers};
 use crate::engine::{Connection, Durability, Engine};
+use crate::ids::UserId;
+use crate::ports::{
+    CreditOutcome, DatabaseSize, IdentityRecord, IntegrityCheck, MAX_LISTED_USERS, RevokedCredentials,
+    StoreError, UserAdmin, UserRecord,
+};
 use crate::rows::{self, IdentityRow, UserRow};
 use crate::statements as sql;
 use crate::value::values;

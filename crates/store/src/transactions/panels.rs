@@ -1,15 +1,14 @@
 //! Panels of accounts.
 
 use async_trait::async_trait;
-use futures::FutureExt;
-
-use ep_kernel::caller::UserId;
-use ep_kernel::ports::{MAX_PANEL_VERSIONS, MAX_PANELS, PanelStore, SavedPanel, StoreError, StoredPanel};
 use ep_polling::panel::{PanelDefinition, PanelName, PanelVersion};
 use ep_polling::time::Timestamp;
+use futures::FutureExt;
 
 use super::{Database, accounts};
 use crate::engine::{Connection, Durability, Engine};
+use crate::ids::UserId;
+use crate::ports::{MAX_PANEL_VERSIONS, MAX_PANELS, PanelStore, SavedPanel, StoreError, StoredPanel};
 use crate::rows::{self, CountRow, PanelRow};
 use crate::statements as sql;
 use crate::value::values;

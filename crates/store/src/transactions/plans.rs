@@ -5,7 +5,6 @@
 
 use std::sync::Arc;
 
-use ep_kernel::ports::StoreError;
 use ep_polling::plan::Plan;
 use ep_polling::roster::Member;
 use quick_cache::sync::Cache;
@@ -14,6 +13,7 @@ use sha2::{Digest, Sha256};
 use super::Database;
 use crate::engine::{Connection, Durability, Engine};
 use crate::error::{UnexpectedData, failed};
+use crate::ports::StoreError;
 use crate::rows::{self, NumberRow, PlanRow, RosterRow};
 use crate::statements as sql;
 use crate::value::values;

@@ -3,28 +3,27 @@
 use std::time::Duration;
 
 use async_trait::async_trait;
-use futures::FutureExt;
-
-use ep_kernel::ports::{
-    AdoptedPoll, Closing, Epoch, Lease, NewPoll, Opened, PollDeletion, PollOpening, PollProgress, PollRecord,
-    PollStore, StoreError,
-};
-use ep_kernel::webhook_url::WebhookUrl;
 use ep_polling::ballot::Ballot;
 use ep_polling::money::{MicroUsd, Settlement};
 use ep_polling::plan::FORM;
 use ep_polling::poll_id::PollId;
 use ep_polling::roster::Member;
 use ep_polling::time::Timestamp;
+use futures::FutureExt;
 
 use super::plans::RosterHash;
 use super::{Database, agent_tasks, holds, plans, reputation};
 use crate::engine::{Connection, Durability, Engine};
+use crate::ports::{
+    AdoptedPoll, Closing, Epoch, Lease, NewPoll, Opened, PollDeletion, PollOpening, PollProgress, PollRecord,
+    PollStore, StoreError,
+};
 use crate::rows::{
     self, AdoptedRow, BallotRow, IdRow, NumberRow, PollOpeningRow, PollRow, ProgressRow, SettledRow,
 };
 use crate::statements as sql;
 use crate::value::values;
+use crate::webhook_url::WebhookUrl;
 
 #[async_trait]
 impl<E: Engine> PollStore for Database<E> {
@@ -171,8 +170,8 @@ impl<E: Engine> PollStore for Database<E> {
         rows.iter().map(|row| rows::poll_id(&row.id)).collect()
     }
 
-    async fn delete(&self, id: &PollId, at: Timestamp) -> Result<PollDeletion, StoreError> {
-        reputation::delete_poll(self, id, at).await
+    async fn delete(&self, id: &PollId, at: Timestamp, reply: &str) -> Result<PollDeletion, StoreError> {
+        reputation::delete_poll(self, id, at, reply).await
     }
 
     fn stalled_for(&self) -> Duration {

@@ -5,20 +5,18 @@
 //! counted the poll, or an account has judged it, since the poll was read.
 
 use async_trait::async_trait;
-use futures::FutureExt;
-
-use ep_kernel::idempotency::reply_of_deleted_poll;
-use ep_kernel::ports::{Heartbeats, PollDeletion, ReputationStore, StoreError};
 use ep_polling::ballot::Ballot;
 use ep_polling::calibration::CalibrationGroup;
 use ep_polling::poll_id::PollId;
 use ep_polling::reputation::{self, BallotSlot, Judgements, Sums};
 use ep_polling::roster::ModelId;
 use ep_polling::time::Timestamp;
+use futures::FutureExt;
 
 use super::plans::RosterCache;
 use super::{Database, exactly_one};
 use crate::engine::{Connection, Durability, Engine, TransactionBody};
+use crate::ports::{Heartbeats, PollDeletion, ReputationStore, StoreError};
 use crate::rows::{
     self, BallotRow, CalibrationSumsRow, CountedPoll, CountedState, EndedPollRow, HeartbeatsRow, IdRow,
     ModelSumsRow, ReaderSumsRow, ServiceSumsRow, SettledRow, SlotSumsRow,
@@ -189,12 +187,13 @@ pub(crate) async fn delete_anonymous<E: Engine>(
     unless_conflicting(deleting.await, count)
 }
 
-/// Deletes a settled poll: see [`PollStore::delete`](ep_kernel::ports::PollStore::delete). Its contribution
+/// Deletes a settled poll: see [`PollStore::delete`](crate::ports::PollStore::delete). Its contribution
 /// moves to the sums of deleted polls.
 pub(crate) async fn delete_poll<E: Engine>(
     database: &Database<E>,
     id: &PollId,
     at: Timestamp,
+    reply: &str,
 ) -> Result<PollDeletion, StoreError> {
     /// Attempts to read the poll and delete it before it is recounted.
     const ATTEMPTS: u32 = 10;
@@ -212,8 +211,9 @@ pub(crate) async fn delete_poll<E: Engine>(
         if poll.is_counted() {
             removed.take(&poll.counted_sums(&ballots));
         }
+        let reply = reply.to_owned();
         let deleting = database.0.transact(Durability::PowerLoss, move |db| {
-            async move { delete_content(db, &poll, &removed, &gone, at).await }.boxed()
+            async move { delete_content(db, &poll, &removed, &gone, at, &reply).await }.boxed()
         });
         match deleting.await {
             Ok(()) => return Ok(PollDeletion::Deleted),
@@ -230,11 +230,12 @@ async fn delete_content<C: Connection>(
     removed: &Sums,
     gone: &Sums,
     at: Timestamp,
+    reply: &str,
 ) -> Result<(), StoreError> {
     let id = &poll.id;
     lock(db).await?;
     blank(db, poll, at).await?;
-    db.execute(sql::REPLACE_REPLIES_OF, values![id, &*reply_of_deleted_poll()]).await?;
+    db.execute(sql::REPLACE_REPLIES_OF, values![id, reply]).await?;
     db.execute(sql::DELETE_UNOWNED_POLL, values![id]).await?;
     change(db, removed, STORED).await?;
     change(db, gone, DELETED).await

@@ -1,16 +1,15 @@
 //! Browser sessions and used nonces.
 
 use async_trait::async_trait;
-use futures::FutureExt;
-
-use ep_kernel::ports::{NewSession, SessionStore, StoreError, StoredSession};
-use ep_kernel::session_token::TokenHash;
 use ep_polling::time::Timestamp;
+use futures::FutureExt;
 
 use super::{Database, accounts};
 use crate::engine::{Connection, Durability, Engine};
+use crate::ports::{NewSession, SessionStore, StoreError, StoredSession};
 use crate::rows::SessionRow;
 use crate::statements as sql;
+use crate::token_hash::TokenHash;
 use crate::value::values;
 
 #[async_trait]

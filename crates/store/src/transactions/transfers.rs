@@ -1,12 +1,12 @@
 //! Transfers between accounts, each made once per reference.
 
-use ep_kernel::caller::UserId;
-use ep_kernel::ports::{CreditOutcome, StoreError};
 use ep_polling::money::MicroUsd;
 use ep_polling::time::Timestamp;
 
 use super::accounts;
 use crate::engine::Connection;
+use crate::ids::UserId;
+use crate::ports::{CreditOutcome, StoreError};
 use crate::rows::{AvailableRow, IdRow, TransferRow};
 use crate::statements as sql;
 use crate::value::values;

@@ -1,12 +1,11 @@
 //! Cached upstream data.
 
 use async_trait::async_trait;
-
-use ep_kernel::ports::{CachedModelList, SavedFallbackLevel, StoreError, UpstreamCache};
 use ep_polling::roster::ModelId;
 
 use super::Database;
 use crate::engine::{Durability, Engine};
+use crate::ports::{CachedModelList, SavedFallbackLevel, StoreError, UpstreamCache};
 use crate::rows::{FallbackLevelRow, ModelListRow};
 use crate::statements as sql;
 use crate::value::values;

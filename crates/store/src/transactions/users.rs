@@ -1,23 +1,22 @@
 //! Users and their identities.
 
 use async_trait::async_trait;
-use futures::FutureExt;
-
-use ep_kernel::caller::UserId;
-use ep_kernel::email::Email;
-use ep_kernel::identity::Identity;
-use ep_kernel::ports::{
-    Confirmations, MAX_USERS_OF_EMAIL, NewSignUp, NewUser, Profiles, SignedUp, StoreError, UserStore,
-};
-use ep_kernel::session_token::TokenHash;
 use ep_polling::money::MicroUsd;
 use ep_polling::time::Timestamp;
+use futures::FutureExt;
 
 use super::{Database, accounts, day, keys, ledger};
+use crate::email::Email;
 use crate::engine::{Connection, Durability, Engine};
 use crate::error::failed;
+use crate::identity::Identity;
+use crate::ids::UserId;
+use crate::ports::{
+    Confirmations, MAX_USERS_OF_EMAIL, NewSignUp, NewUser, Profiles, SignedUp, StoreError, UserStore,
+};
 use crate::rows::{self, ConfirmationRow, EmailRow, IdRow};
 use crate::statements as sql;
+use crate::token_hash::TokenHash;
 use crate::value::{Value, values};
 
 /// The scope of the service-wide count.

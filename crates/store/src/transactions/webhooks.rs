@@ -3,25 +3,24 @@
 use std::time::Duration;
 
 use async_trait::async_trait;
-
-use ep_kernel::batch_id::BatchId;
-use ep_kernel::caller::UserId;
-use ep_kernel::ports::{
-    AttemptOutcome, DueBatchNotification, DueNotification, NotificationRecord, StoreError, Webhook,
-    WebhookStore,
-};
-use ep_kernel::webhook_url::WebhookUrl;
 use ep_polling::poll_id::PollId;
 use ep_polling::time::Timestamp;
 
 use super::Database;
+use crate::batch_id::BatchId;
 use crate::engine::{Connection, Durability, Engine};
 use crate::error::{UnexpectedData, failed};
+use crate::ids::UserId;
+use crate::ports::{
+    AttemptOutcome, DueBatchNotification, DueNotification, NotificationRecord, StoreError, Webhook,
+    WebhookStore,
+};
 use crate::rows::{
     self, DueBatchNotificationRow, DueNotificationRow, NotificationRow, SecretNumberRow, WebhookRow,
 };
 use crate::statements as sql;
 use crate::value::values;
+use crate::webhook_url::WebhookUrl;
 
 #[async_trait]
 impl<E: Engine> WebhookStore for Database<E> {

@@ -4,16 +4,12 @@ use std::sync::Arc;
 
 use ep_kernel::accounts::{Accounts, Ports};
 use ep_kernel::api_key::{ApiKey, Pepper};
-use ep_kernel::caller::{Creator, UserId};
 use ep_kernel::fault::Kind;
-use ep_kernel::identity::Identity;
-use ep_kernel::key_terms::KeyTerms;
 use ep_kernel::keys::Keys;
-use ep_kernel::ports::{CreditOutcome, Epoch, KeyOwner, MAX_ACTIVE_KEYS, NewSession, RevokedCredentials};
-use ep_kernel::session_token::TokenHash;
 use ep_kernel::testing::{ManualClock, SeededEntropy};
-
 use ep_polling::money::{MicroUsd, Settlement};
+use ep_store::{Creator, Identity, KeyTerms, TokenHash, UserId};
+use ep_store::{CreditOutcome, Epoch, KeyOwner, MAX_ACTIVE_KEYS, NewSession, RevokedCredentials};
 use futures::future::join_all;
 
 use crate::test_database::{

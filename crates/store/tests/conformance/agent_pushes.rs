@@ -2,9 +2,8 @@
 
 use std::time::Duration;
 
-use ep_kernel::caller::UserId;
-use ep_kernel::ports::{AgentPush, AgentTask, AttemptOutcome, MAX_PUSHES, TaskState};
-use ep_kernel::webhook_url::WebhookUrl;
+use ep_store::{AgentPush, AgentTask, AttemptOutcome, MAX_PUSHES, TaskState};
+use ep_store::{UserId, WebhookUrl};
 
 use crate::test_database::{TestDatabase, at, delete_account, tamper};
 

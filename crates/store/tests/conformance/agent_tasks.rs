@@ -1,11 +1,10 @@
 //! Agent tasks.
 
-use ep_kernel::caller::UserId;
-use ep_kernel::ports::{
-    AgentTask, Epoch, MAX_TASKS_WITHOUT_WORK, StoreError, TaskFilter, TaskState, TaskWork,
-};
 use ep_polling::money::Settlement;
 use ep_polling::poll_id::PollId;
+use ep_store::{
+    AgentTask, Epoch, MAX_TASKS_WITHOUT_WORK, StoreError, TaskFilter, TaskState, TaskWork, UserId,
+};
 use futures::future::join_all;
 
 use crate::test_database::{TestDatabase, at, closing, delete_account, new_poll, tamper, usd};
@@ -43,7 +42,7 @@ fn of_poll(owner: UserId, poll: &PollId) -> AgentTask {
 }
 
 async fn close(db: &TestDatabase, poll: &PollId, cancelled: bool) {
-    let closing = ep_kernel::ports::Closing { cancelled, ..closing(Some(0)) };
+    let closing = ep_store::Closing { cancelled, ..closing(Some(0)) };
     db.polls.close(poll, Epoch::FIRST, &[], &closing, Settlement::Capture(usd(0))).await.unwrap();
 }
 

@@ -4,8 +4,8 @@ use std::future::{Future, poll_fn};
 use std::pin::pin;
 use std::task::Poll;
 
-use ep_kernel::ports::{Cents, Epoch, Reversal};
 use ep_polling::money::Settlement;
+use ep_store::{Cents, Epoch, Reversal};
 
 use crate::checkouts::{checkout, paid};
 use crate::deposits::{deposit_for, final_transfer};

@@ -4,9 +4,9 @@ use std::fs;
 use std::os::unix::fs::{FileExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
-use ep_kernel::ports::{Epoch, IntegrityCheck};
 use ep_polling::money::Settlement;
 use ep_store::{DatabaseUrl, back_up};
+use ep_store::{Epoch, IntegrityCheck};
 
 use crate::test_database::{TestDatabase, ballots, closing, connect, hold, new_poll, usd};
 

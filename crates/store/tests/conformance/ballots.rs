@@ -1,7 +1,7 @@
 //! Storing ballots.
 
-use ep_kernel::ports::{Epoch, StoreError};
 use ep_polling::money::Settlement;
+use ep_store::{Epoch, StoreError};
 use futures::future::join_all;
 
 use crate::test_database::{SETTLED_WITHIN, TestDatabase, ballot, ballots, closing, usd};
@@ -85,7 +85,7 @@ async fn a_rejected_caller_fails_alone(db: TestDatabase) {
             match number % 4 {
                 0 => assert!(polls.record(&poll, Epoch::FIRST, &[ballot(10_000 + number, 0)]).await.is_err()),
                 1 => {
-                    let unknown = ep_kernel::caller::UserId::from_random([9; 16]);
+                    let unknown = ep_store::UserId::from_random([9; 16]);
                     let reference = format!("credit:{number}");
                     let now = crate::test_database::at(0);
                     assert!(ledger.credit(unknown, usd(1), &reference, now).await.is_err());

@@ -1,11 +1,10 @@
 //! The money of batches.
 
-use ep_kernel::batch_id::BatchId;
-use ep_kernel::caller::UserId;
-use ep_kernel::ports::{
-    BatchMoney, BatchStart, BatchStatus, Epoch, NewPoll, Opened, RowBudget, RowEnd, StoreError,
-};
 use ep_polling::money::Settlement;
+use ep_store::{
+    BatchId, BatchMoney, BatchStart, BatchStatus, Epoch, NewPoll, Opened, RowBudget, RowEnd, StoreError,
+    UserId,
+};
 use futures::future::join_all;
 
 use crate::batches::{cancelled, completed, file, leased, new_batch, rows, started};

@@ -7,18 +7,16 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use async_trait::async_trait;
-use ep_kernel::batch_id::BatchId;
 use ep_kernel::batches::line::BatchLine;
 use ep_kernel::batches::{
     BatchRequest, BatchRows, BatchSettings, Batches, Ports, RETENTION, RowResponse, RowRunner,
 };
-use ep_kernel::caller::{RequestId, UserId};
 use ep_kernel::fault::{Fault, Kind};
-use ep_kernel::ports::{BatchRecord, BatchStatus, BatchTerms, RowKind};
 use ep_kernel::tasks::Tasks;
 use ep_kernel::testing::{ManualClock, SeededEntropy, until};
 use ep_polling::ballot::TokenUsage;
 use ep_polling::money::MicroUsd;
+use ep_store::{BatchId, BatchRecord, BatchStatus, BatchTerms, RequestId, RowKind, UserId};
 use serde_json::{Value, json};
 
 use crate::test_database::{TestDatabase, usd};

@@ -2,16 +2,14 @@
 
 use std::time::Duration;
 
-use ep_kernel::batch_id::{BatchId, FileId};
-use ep_kernel::caller::UserId;
-use ep_kernel::ports::{
-    AgentTask, AnswerCounts, AnswerRecord, AttemptOutcome, BatchError, BatchLimits, BatchMoney, BatchStart,
-    BatchStatus, BatchTerms, CheckedRows, FileContent, FileDeletion, LeasedRows, ListPosition, NewBatch,
-    NewFile, NotificationState, RowAnswer, RowEnd, RowKind, RowResult, StoreError, TaskState, TaskWork,
-};
-use ep_kernel::webhook_url::WebhookUrl;
 use ep_polling::agreement::Agreement;
 use ep_polling::ballot::TokenUsage;
+use ep_store::{
+    AgentTask, AnswerCounts, AnswerRecord, AttemptOutcome, BatchError, BatchId, BatchLimits, BatchMoney,
+    BatchStart, BatchStatus, BatchTerms, CheckedRows, FileContent, FileDeletion, FileId, LeasedRows,
+    ListPosition, NewBatch, NewFile, NotificationState, RowAnswer, RowEnd, RowKind, RowResult, StoreError,
+    TaskState, TaskWork, UserId, WebhookUrl,
+};
 use futures::future::join_all;
 
 use crate::test_database::{TestDatabase, at, hold, lease, limits, random};
@@ -186,7 +184,7 @@ async fn a_batch_is_created_once_and_listed(db: TestDatabase) {
     assert!(matches!(third, Err(StoreError::Conflict(_))), "{third:?}");
     let foreign = batches.create_batch(&new_batch(other, file), limits(2)).await;
     assert!(matches!(foreign, Err(StoreError::NotFound("file"))), "{foreign:?}");
-    let ids = |list: Vec<ep_kernel::ports::BatchRecord>| list.into_iter().map(|b| b.id).collect::<Vec<_>>();
+    let ids = |list: Vec<ep_store::BatchRecord>| list.into_iter().map(|b| b.id).collect::<Vec<_>>();
     assert_eq!(ids(batches.batches_of(user, None, 9).await.unwrap()), [second.id, first.id]);
     let after = ListPosition { at: at(101), id: second.id };
     assert_eq!(ids(batches.batches_of(user, Some(after), 9).await.unwrap()), [first.id]);
@@ -524,11 +522,10 @@ async fn ended_batches_and_old_files_are_deleted(db: TestDatabase) {
     assert_eq!(files.files_of(user, None, 9).await.unwrap(), []);
     // An account is deleted with its files and batches, but not while a batch is open.
     let open = started(&db, user, &["1", "2"], None).await;
-    let deletion =
-        ep_kernel::ports::AccountDeletion { user, forfeit_balance: true, by_operator: true, at: at(9) };
+    let deletion = ep_store::AccountDeletion { user, forfeit_balance: true, by_operator: true, at: at(9) };
     let refused = db.store.account_data().delete_account(deletion).await.unwrap();
     assert!(
-        matches!(refused, ep_kernel::ports::AccountDeletionOutcome::Rejected(o) if o.batches == 1),
+        matches!(refused, ep_store::AccountDeletionOutcome::Rejected(o) if o.batches == 1),
         "{refused:?}"
     );
     cancelled(&db, user, open).await;

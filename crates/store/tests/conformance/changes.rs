@@ -2,9 +2,9 @@
 
 use std::time::Duration;
 
-use ep_kernel::ports::{Change, MAX_ANNOUNCED, PollChange};
 use ep_polling::poll_id::PollId;
 use ep_polling::time::Timestamp;
+use ep_store::{Change, MAX_ANNOUNCED, PollChange};
 use futures::StreamExt;
 use sqlx::{AssertSqlSafe, Connection, PgConnection};
 

@@ -1,7 +1,8 @@
 //! Card payments: credited once and reversed once, whatever the order of the reports.
 
-use ep_kernel::caller::{CheckoutId, UserId};
-use ep_kernel::ports::{Cents, FailedRefund, NewCheckout, PaidCheckout, Reversal, Settled, StoreError};
+use ep_store::{
+    Cents, CheckoutId, FailedRefund, NewCheckout, PaidCheckout, Reversal, Settled, StoreError, UserId,
+};
 use rand::seq::SliceRandom;
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha12Rng;
@@ -155,7 +156,7 @@ async fn an_unavailable_amount_is_bad_debt_and_freezes_the_account(db: TestDatab
     db.assert_consistent().await;
 
     // The running poll ends normally; a new one begins only if it is free.
-    let epoch = ep_kernel::ports::Epoch::FIRST;
+    let epoch = ep_store::Epoch::FIRST;
     let settlement = ep_polling::money::Settlement::Capture(crate::test_database::usd(100 * CENT));
     db.polls.close(&poll, epoch, &[], &crate::test_database::closing(Some(0)), settlement).await.unwrap();
     assert_eq!(db.money(user).await, [200 * CENT, 0, 100 * CENT]);
@@ -177,7 +178,7 @@ async fn a_won_dispute_is_credited_back(db: TestDatabase) {
             let poll = db.running(Some(user), Some(hold(1, spent * CENT))).await;
             let settlement = ep_polling::money::Settlement::Capture(crate::test_database::usd(spent * CENT));
             let closing = crate::test_database::closing(Some(0));
-            db.polls.close(&poll, ep_kernel::ports::Epoch::FIRST, &[], &closing, settlement).await.unwrap();
+            db.polls.close(&poll, ep_store::Epoch::FIRST, &[], &closing, settlement).await.unwrap();
         }
         db.checkouts.reverse(&dispute(&first, 500, false), at(7)).await.unwrap();
         assert_eq!(db.money(user).await, [0, 0, spent * CENT]);
@@ -221,7 +222,7 @@ async fn failed_refunds_are_credited_back_once(db: TestDatabase) {
     let poll = db.running(Some(user), Some(hold(1, 500 * CENT))).await;
     let settlement = ep_polling::money::Settlement::Capture(crate::test_database::usd(400 * CENT));
     let closing = crate::test_database::closing(Some(0));
-    db.polls.close(&poll, ep_kernel::ports::Epoch::FIRST, &[], &closing, settlement).await.unwrap();
+    db.polls.close(&poll, ep_store::Epoch::FIRST, &[], &closing, settlement).await.unwrap();
     db.checkouts.reverse(&Reversal { reported_at: at(50), ..refund(&first, 500) }, at(50)).await.unwrap();
     assert_eq!(db.money(user).await, [0, 0, 400 * CENT]);
     db.checkouts.refund_failed(&failed(&first, "last", 500, 51), at(51)).await.unwrap();

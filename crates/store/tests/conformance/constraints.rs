@@ -1,7 +1,7 @@
 //! Table constraints, tested with direct statements.
 
-use ep_kernel::ports::Epoch;
 use ep_polling::money::Settlement;
+use ep_store::Epoch;
 
 use crate::test_database::{SETTLED_WITHIN, TestDatabase, closing, hold, number, tamper, usd};
 

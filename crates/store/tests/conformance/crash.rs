@@ -5,10 +5,9 @@ use std::io::{BufRead, BufReader};
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
-use ep_kernel::caller::UserId;
-use ep_kernel::ports::Epoch;
 use ep_polling::money::Settlement;
 use ep_polling::poll_id::PollId;
+use ep_store::{Epoch, UserId};
 use futures::future::join_all;
 
 use crate::test_database::{TestDatabase, ballots, closing, connect, hold, lease, new_poll, usd};

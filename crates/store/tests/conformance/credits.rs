@@ -1,7 +1,6 @@
 //! Crediting accounts.
 
-use ep_kernel::caller::UserId;
-use ep_kernel::ports::{CreditOutcome, StoreError};
+use ep_store::{CreditOutcome, StoreError, UserId};
 use futures::future::join_all;
 
 use crate::test_database::{SETTLED_WITHIN, TestDatabase, at, usd};

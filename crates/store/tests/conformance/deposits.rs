@@ -1,10 +1,10 @@
 //! USDC deposits: credited once, to the caller's account or to the payer's.
 
-use ep_kernel::caller::{DepositId, UserId};
-use ep_kernel::identity::{Identity, WalletAddress};
-use ep_kernel::ports::{
-    BegunDeposit, CreditedDeposit, DepositState, NewDeposit, Payment, Received, StoreError, Transfer,
+use ep_store::{
+    BegunDeposit, CreditedDeposit, DepositId, DepositState, NewDeposit, Payment, Received, StoreError,
+    Transfer, UserId,
 };
+use ep_store::{Identity, WalletAddress};
 
 use crate::test_database::{TestDatabase, at, random, sign_up, tamper, usd, wallet};
 

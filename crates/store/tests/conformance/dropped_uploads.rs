@@ -6,17 +6,15 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use async_trait::async_trait;
-use ep_kernel::batch_id::FileId;
 use ep_kernel::batches::{BatchRequest, BatchRows, BatchSettings, Batches, FileRequest, Ports, RETENTION};
-use ep_kernel::caller::UserId;
-use ep_kernel::ports::{
-    BatchTerms, BegunFile, FileContent, FileDeletion, FileRecord, FileStore, ListPosition, NewFile,
-    StoreError,
-};
 use ep_kernel::tasks::Tasks;
 use ep_kernel::testing::{ManualClock, SeededEntropy};
 use ep_polling::money::MicroUsd;
 use ep_polling::time::Timestamp;
+use ep_store::{
+    BatchTerms, BegunFile, FileContent, FileDeletion, FileId, FileRecord, FileStore, ListPosition, NewFile,
+    StoreError, UserId,
+};
 use tokio::sync::Notify;
 
 use crate::test_database::{TestDatabase, at, random};

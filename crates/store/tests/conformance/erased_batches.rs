@@ -1,10 +1,9 @@
 //! The private polls of deleted batches.
 
-use ep_kernel::batch_id::BatchId;
-use ep_kernel::caller::UserId;
-use ep_kernel::ports::{Epoch, NewPoll, PollDeletion};
 use ep_polling::money::Settlement;
 use ep_polling::poll_id::PollId;
+use ep_store::{BatchId, UserId};
+use ep_store::{Epoch, NewPoll, PollDeletion};
 
 use crate::batches::{cancelled, started};
 use crate::test_database::{
@@ -135,7 +134,7 @@ async fn processes_can_delete_polls_at_once(db: TestDatabase) {
     let user = db.user(0).await;
     let id = batch(&db, user).await;
     let [private, public] = with_polls(&db, user, id, 12).await;
-    assert_eq!(db.polls.delete(&private[0], at(9)).await.unwrap(), PollDeletion::Deleted);
+    assert_eq!(db.polls.delete(&private[0], at(9), "deleted").await.unwrap(), PollDeletion::Deleted);
     db.store.batches().delete_old_batches(at(OVER), 9).await.unwrap();
     // A step that meets another one changes nothing.
     let both = async || steps(&db, 2).await;

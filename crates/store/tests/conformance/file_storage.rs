@@ -1,9 +1,9 @@
 //! The room that files take, and its limits.
 
-use ep_kernel::batch_id::FileId;
-use ep_kernel::caller::UserId;
-use ep_kernel::ports::{Added, Entropy, FileContent, NewFile, StoreError};
+use ep_kernel::ports::Entropy;
 use ep_kernel::testing::SeededEntropy;
+use ep_store::{Added, FileContent, NewFile, StoreError};
+use ep_store::{FileId, UserId};
 
 use crate::key_money::funded_key;
 use crate::test_database::{TestDatabase, at, random, usd};

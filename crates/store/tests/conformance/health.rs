@@ -4,7 +4,7 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
-use ep_kernel::ports::{Epoch, StoreError};
+use ep_store::{Epoch, StoreError};
 
 use crate::test_database::{TestDatabase, ballots, connect, lease, new_poll, tamper};
 

@@ -1,12 +1,12 @@
 //! Lists of an account's polls.
 
-use ep_kernel::batch_id::BatchId;
-use ep_kernel::ports::{Closing, DaySpending, Epoch, NewPoll, PastEnd, PastPoll, PollScope, PollSearch};
 use ep_polling::model_counts::ModelCounts;
 use ep_polling::money::Settlement;
 use ep_polling::poll_id::PollId;
 use ep_polling::tally::Tally;
 use ep_polling::time::Timestamp;
+use ep_store::BatchId;
+use ep_store::{Closing, DaySpending, Epoch, NewPoll, PastEnd, PastPoll, PollScope, PollSearch};
 
 use crate::test_database::{TestDatabase, at, ballots, closing, hold, lease, new_poll, random, usd};
 

@@ -1,7 +1,7 @@
 //! Reserving money for polls, capturing it, and releasing the rest.
 
-use ep_kernel::ports::{Epoch, Opened, StoreError};
 use ep_polling::money::Settlement;
+use ep_store::{Epoch, Opened, StoreError};
 use futures::future::join_all;
 
 use crate::test_database::{TestDatabase, at, closing, hold, lease, new_poll, usd};
@@ -65,7 +65,7 @@ async fn a_hold_of_zero_moves_nothing(db: TestDatabase) {
 }
 
 async fn holds_need_a_known_owner(db: TestDatabase) {
-    let unknown = ep_kernel::caller::UserId::from_random([9; 16]);
+    let unknown = ep_store::UserId::from_random([9; 16]);
     for owner in [Some(unknown), None] {
         let poll = new_poll(owner, Some(hold(0, 500)));
         let opened = db.polls.open(&poll, &lease("a", 10)).await;

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use ep_kernel::ports::{ClaimRecord, ClaimState};
+use ep_store::{ClaimRecord, ClaimState};
 use futures::future::join_all;
 
 use crate::test_database::{TestDatabase, at};

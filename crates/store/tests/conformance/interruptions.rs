@@ -7,10 +7,7 @@ use std::time::Duration;
 use async_trait::async_trait;
 use ep_kernel::executor::{Billing, Opener, PollExecutor, PollLimits, PollState, Ports};
 use ep_kernel::fault::{Fault, Kind};
-use ep_kernel::ports::{
-    AbandonPolicy, AdoptedPoll, CallLimits, Closing, Epoch, ExplanationResponse, Lease, Models, NewPoll,
-    Opened, PollDeletion, PollOpening, PollProgress, PollRecord, PollStore, Registry, StoreError,
-};
+use ep_kernel::ports::{AbandonPolicy, CallLimits, ExplanationResponse, Models, Registry};
 use ep_kernel::tasks::Tasks;
 use ep_kernel::testing::{ManualClock, SeededEntropy, until};
 use ep_polling::ballot::{Ballot, BallotView, ModelResponse};
@@ -22,6 +19,10 @@ use ep_polling::roster::{Member, ModelChoice, Roster};
 use ep_polling::stopping::Pace;
 use ep_polling::threshold::Threshold;
 use ep_polling::time::Timestamp;
+use ep_store::{
+    AdoptedPoll, Closing, Epoch, Lease, NewPoll, Opened, PollDeletion, PollOpening, PollProgress, PollRecord,
+    PollStore, StoreError,
+};
 use futures::future::join_all;
 use tokio::sync::watch;
 use tokio::time::sleep;
@@ -207,8 +208,8 @@ impl PollStore for Connection {
         self.stall().await;
         self.store.cancelled_of(worker).await
     }
-    async fn delete(&self, id: &PollId, at: Timestamp) -> Result<PollDeletion, StoreError> {
-        self.store.delete(id, at).await
+    async fn delete(&self, id: &PollId, at: Timestamp, reply: &str) -> Result<PollDeletion, StoreError> {
+        self.store.delete(id, at, reply).await
     }
     async fn ping(&self) -> Result<(), StoreError> {
         self.store.ping().await

@@ -1,15 +1,12 @@
 //! Spending caps of keys, and pre-funded keys.
 
-use ep_kernel::caller::{CappedKey, UserId};
-use ep_kernel::email::Email;
-use ep_kernel::key_terms::{KeyTerms, SpendingCaps};
-use ep_kernel::ports::{
-    Added, Cents, Epoch, KeyAccount, KeyFunds, KeySpending, MAX_ACTIVE_KEYS, NewKey, NewPoll, Opened,
-    Reversal, StoreError,
-};
 use ep_polling::money::Settlement;
 use ep_polling::poll_id::PollId;
 use ep_polling::time::Timestamp;
+use ep_store::{
+    Added, CappedKey, Cents, Email, Epoch, KeyAccount, KeyFunds, KeySpending, KeyTerms, MAX_ACTIVE_KEYS,
+    NewKey, NewPoll, Opened, Reversal, SpendingCaps, StoreError, UserId,
+};
 use futures::future::join_all;
 
 use crate::checkouts::{checkout, paid};

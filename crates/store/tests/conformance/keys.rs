@@ -1,12 +1,11 @@
 //! API keys.
 
 use ep_kernel::api_key::{ApiKey, Pepper};
-use ep_kernel::caller::{Creator, UserId};
-use ep_kernel::key_terms::{KeyScope, KeyTerms};
-use ep_kernel::ports::{
-    Added, KeyOwner, KeySpending, MAX_ACTIVE_KEYS, NewKey, NewSession, StoreError, StoredKey,
+use ep_store::{
+    Added, Creator, KeyOwner, KeySpending, MAX_ACTIVE_KEYS, NewKey, NewSession, StoreError, StoredKey,
+    TokenHash, UserId,
 };
-use ep_kernel::session_token::TokenHash;
+use ep_store::{KeyScope, KeyTerms};
 
 use crate::test_database::{TestDatabase, at, key_id, random};
 

@@ -3,9 +3,9 @@
 use std::collections::HashSet;
 use std::time::Duration;
 
-use ep_kernel::ports::{AdoptedPoll, Epoch, NewPoll, StoreError};
 use ep_polling::money::Settlement;
 use ep_polling::poll_id::PollId;
+use ep_store::{AdoptedPoll, Epoch, NewPoll, StoreError};
 use futures::future::join_all;
 
 use crate::test_database::{

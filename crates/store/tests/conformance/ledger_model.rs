@@ -3,10 +3,9 @@
 
 use std::collections::HashMap;
 
-use ep_kernel::caller::UserId;
-use ep_kernel::ports::{CreditOutcome, Epoch, Opened, StoreError};
 use ep_polling::money::Settlement;
 use ep_polling::poll_id::PollId;
+use ep_store::{CreditOutcome, Epoch, Opened, StoreError, UserId};
 use proptest::prelude::*;
 use proptest::test_runner::TestRunner;
 

@@ -2,12 +2,11 @@
 
 use std::collections::HashSet;
 
-use ep_kernel::caller::UserId;
-use ep_kernel::ports::{MAX_PANEL_VERSIONS, MAX_PANELS, SavedPanel, StoreError, StoredPanel};
 use ep_polling::panel::{OrderBasis, PanelDefinition, PanelName, PanelVersion};
 use ep_polling::roster::ModelId;
 use ep_polling::threshold::Threshold;
 use ep_polling::tie_rule::TieRule;
+use ep_store::{MAX_PANEL_VERSIONS, MAX_PANELS, SavedPanel, StoreError, StoredPanel, UserId};
 use futures::future::join_all;
 
 use crate::test_database::{TestDatabase, at, delete_account};

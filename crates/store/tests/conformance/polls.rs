@@ -2,12 +2,12 @@
 
 use std::time::Duration;
 
-use ep_kernel::ports::{Closing, Epoch, NewPoll, Opened, PollProgress, StoreError};
 use ep_polling::ballot::Ballot;
 use ep_polling::explanation::{Explanation, ExplanationText};
 use ep_polling::money::{MicroUsd, Settlement, Spend, SpendBasis};
 use ep_polling::plan::Plan;
 use ep_polling::tie_rule::TieRule;
+use ep_store::{Closing, Epoch, NewPoll, Opened, PollProgress, StoreError};
 
 use crate::test_database::{TestDatabase, at, ballot, closing, hold, lease, new_poll, number, plan, usd};
 
@@ -82,11 +82,9 @@ async fn polls_are_opened_together_or_not_at_all(db: TestDatabase) {
 async fn one_request_opens_one_poll(db: TestDatabase) {
     let user = db.user(1_000).await;
     let request_ref = Some("request".to_owned());
-    let first = ep_kernel::ports::NewPoll {
-        request_ref: request_ref.clone(),
-        ..new_poll(Some(user), Some(hold(1, 600)))
-    };
-    let second = ep_kernel::ports::NewPoll { request_ref, ..new_poll(Some(user), Some(hold(1, 600))) };
+    let first =
+        ep_store::NewPoll { request_ref: request_ref.clone(), ..new_poll(Some(user), Some(hold(1, 600))) };
+    let second = ep_store::NewPoll { request_ref, ..new_poll(Some(user), Some(hold(1, 600))) };
     let opened = db.polls.open(&first, &lease("a", 10)).await.unwrap();
     assert_eq!(opened, Opened::New { held: Some(usd(600)), notifies: false });
     for _ in 0..2 {
@@ -221,7 +219,7 @@ async fn deleted_polls_keep_no_explanation(db: TestDatabase) {
     db.polls.close(&poll, Epoch::FIRST, &[], &closed, Settlement::Capture(usd(0))).await.unwrap();
     let stored = "SELECT COUNT(*) FROM polls WHERE explanations LIKE '%secret%' OR closing LIKE '%secret%'";
     assert_eq!(number(&db.url, stored).await, 1);
-    db.polls.delete(&poll, at(9_000)).await.unwrap();
+    db.polls.delete(&poll, at(9_000), "deleted").await.unwrap();
     assert_eq!(number(&db.url, stored).await, 0);
 }
 
@@ -301,7 +299,7 @@ async fn pings_succeed_until_the_store_is_closed(db: TestDatabase) {
     let polls = db.polls.clone();
     db.store.close().await;
     assert!(matches!(polls.ping().await, Err(StoreError::Failed(_))));
-    let user = ep_kernel::caller::UserId::from_random([1; 16]);
+    let user = ep_store::UserId::from_random([1; 16]);
     assert!(db.ledger.credit(user, usd(1), "late", crate::test_database::at(0)).await.is_err());
 }
 

@@ -2,12 +2,12 @@
 
 use std::time::Duration;
 
-use ep_kernel::caller::{CappedKey, UserId};
-use ep_kernel::ports::{
-    Cents, Epoch, FailedRefund, NewCheckout, NewDeposit, NewKey, Opened, PaidCheckout, Reversal,
-};
 use ep_polling::money::Settlement;
 use ep_polling::poll_id::PollId;
+use ep_store::{
+    CappedKey, Cents, Epoch, FailedRefund, NewCheckout, NewDeposit, NewKey, Opened, PaidCheckout, Reversal,
+    UserId,
+};
 use futures::future::join_all;
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha12Rng;

@@ -1,9 +1,5 @@
 //! Feedback, ballot statistics and heartbeats.
 
-use ep_kernel::caller::{FeedbackId, UserId};
-use ep_kernel::ports::{
-    AccountDeletion, Closing, Epoch, FeedbackEntry, NewFeedback, NewPoll, PollFeedback, StoreError,
-};
 use ep_polling::ballot::{Ballot, NoVote, READER, Reason};
 use ep_polling::calibration::{AgreementLevel, CalibrationGroup};
 use ep_polling::choices::ChoiceKind;
@@ -13,6 +9,10 @@ use ep_polling::plan::Plan;
 use ep_polling::poll_id::PollId;
 use ep_polling::reputation::{BallotSlot, Sums};
 use ep_polling::roster::ModelId;
+use ep_store::{
+    AccountDeletion, Closing, Epoch, FeedbackEntry, FeedbackId, NewFeedback, NewPoll, PollFeedback,
+    StoreError, UserId,
+};
 use futures::future::join_all;
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha12Rng;
@@ -259,7 +259,7 @@ async fn sums_equal_the_ballots_after_random_changes(db: TestDatabase) {
                     7 if !ended.is_empty() => {
                         let poll = &ended[rng.random_range(0..ended.len())];
                         // The poll may have been deleted, or repeatedly counted by another process.
-                        drop(db.polls.delete(poll, at(9)).await);
+                        drop(db.polls.delete(poll, at(9), "deleted").await);
                     }
                     8 => {
                         // The counter is interrupted.
@@ -360,7 +360,7 @@ async fn calibration_follows_feedback(db: TestDatabase) {
     submit_feedback(&db, first, &polls[1], entry(Some(false), 4)).await;
     assert_eq!(calibrated(&db).await, [(1, 0), (1, 0), (1, 1)]);
     // A deleted poll keeps its part, in the sums of deleted polls.
-    db.polls.delete(&polls[3], at(9)).await.unwrap();
+    db.polls.delete(&polls[3], at(9), "deleted").await.unwrap();
     assert_eq!(calibrated(&db).await, [(1, 0), (1, 0), (1, 1)]);
     let of_deleted = "SELECT correct FROM calibration WHERE stored = 0";
     assert_eq!(number(&db.url, of_deleted).await, 1);

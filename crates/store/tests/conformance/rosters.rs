@@ -1,8 +1,8 @@
 //! Rosters that polls share.
 
-use ep_kernel::ports::Epoch;
 use ep_polling::money::Settlement;
 use ep_polling::poll_id::PollId;
+use ep_store::Epoch;
 
 use crate::test_database::{TestDatabase, at, ballots, closing, lease, new_poll, number, usd};
 
@@ -29,9 +29,9 @@ async fn polls_share_a_roster_until_the_last_is_deleted(db: TestDatabase) {
     db.polls.open(&other, &lease("worker", 60_000)).await.unwrap();
     assert_eq!(number(&db.url, ROSTERS).await, 2);
     assert_eq!(db.polls.poll(&other.id).await.unwrap().unwrap().plan, other.plan);
-    db.polls.delete(&polls[0], at(9)).await.unwrap();
+    db.polls.delete(&polls[0], at(9), "deleted").await.unwrap();
     assert_eq!(db.store.delete_unused_rosters().await.unwrap(), 0);
-    db.polls.delete(&polls[1], at(9)).await.unwrap();
+    db.polls.delete(&polls[1], at(9), "deleted").await.unwrap();
     assert_eq!(db.store.delete_unused_rosters().await.unwrap(), 1);
     assert_eq!((number(&db.url, PLANS).await, number(&db.url, ROSTERS).await), (1, 1));
     let reopened = db.reopened().await;

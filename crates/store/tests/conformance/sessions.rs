@@ -1,8 +1,7 @@
 //! Browser sessions and used nonces.
 
-use ep_kernel::caller::UserId;
-use ep_kernel::ports::{NewSession, StoreError, StoredSession};
-use ep_kernel::session_token::TokenHash;
+use ep_store::{NewSession, StoreError, StoredSession};
+use ep_store::{TokenHash, UserId};
 
 use crate::test_database::{TestDatabase, at, random};
 

@@ -4,14 +4,6 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-use ep_kernel::caller::{KeyId, UserId};
-use ep_kernel::email::Email;
-use ep_kernel::identity::{Identity, WalletAddress};
-use ep_kernel::ports::{
-    AccountDeletion, AccountDeletionOutcome, Audit, BatchLimits, CheckoutStore, Closing, DepositStore,
-    IdempotencyStore, KeyStore, Lease, Ledger, NewPoll, NewSignUp, NewUser, Opened, PollStore, SessionStore,
-    StarterCreditLimits, UpstreamCache, UserStore,
-};
 use ep_polling::ballot::{Ballot, BallotMode, Casting, NoVote, READER, Reason, Tokens};
 use ep_polling::budget::Budget;
 use ep_polling::choices::ChoiceKind;
@@ -24,7 +16,12 @@ use ep_polling::roster::{Member, ModelId};
 use ep_polling::stopping::Pace;
 use ep_polling::threshold::Threshold;
 use ep_polling::time::Timestamp;
-use ep_store::{DatabaseUrl, Store, StoreOptions, testing};
+use ep_store::{
+    AccountDeletion, AccountDeletionOutcome, Audit, BatchLimits, CheckoutStore, Closing, DatabaseUrl,
+    DepositStore, Email, IdempotencyStore, Identity, KeyId, KeyStore, Lease, Ledger, NewPoll, NewSignUp,
+    NewUser, Opened, PollStore, SessionStore, StarterCreditLimits, Store, StoreOptions, UpstreamCache,
+    UserId, UserStore, WalletAddress, testing,
+};
 use serde_json::json;
 use sqlx::{AssertSqlSafe, Connection, PgConnection};
 

@@ -1,7 +1,7 @@
 //! Cached upstream data.
 
-use ep_kernel::ports::{CachedModelList, SavedFallbackLevel};
 use ep_polling::roster::ModelId;
+use ep_store::{CachedModelList, SavedFallbackLevel};
 
 use crate::test_database::{TestDatabase, at};
 

@@ -1,9 +1,7 @@
 //! Users, their identities, and their starter credit.
 
-use ep_kernel::caller::UserId;
-use ep_kernel::email::Email;
-use ep_kernel::identity::Identity;
-use ep_kernel::ports::{CreditOutcome, NewSignUp, NewUser, SignedUp, StarterCreditLimits, StoreError};
+use ep_store::{CreditOutcome, NewSignUp, NewUser, SignedUp, StarterCreditLimits, StoreError};
+use ep_store::{Email, Identity, UserId};
 
 use crate::keys::new_key;
 use crate::test_database::{self, SETTLED_WITHIN, TestDatabase, at, random, usd};

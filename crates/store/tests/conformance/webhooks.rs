@@ -3,13 +3,12 @@
 use std::collections::HashSet;
 use std::time::Duration;
 
-use ep_kernel::caller::UserId;
-use ep_kernel::ports::{
-    AttemptOutcome, DueNotification, Epoch, NewPoll, NotificationState, Opened, Webhook, WebhookSecretNumber,
-};
-use ep_kernel::webhook_url::WebhookUrl;
 use ep_polling::money::Settlement;
 use ep_polling::poll_id::PollId;
+use ep_store::{
+    AttemptOutcome, DueNotification, Epoch, NewPoll, NotificationState, Opened, UserId, Webhook,
+    WebhookSecretNumber, WebhookUrl,
+};
 use futures::future::join_all;
 
 use crate::key_money::funded_key;

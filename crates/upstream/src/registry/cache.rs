@@ -7,9 +7,10 @@ use std::sync::{Arc, PoisonError, RwLock};
 use std::time::Duration;
 
 use ep_kernel::fault::{Fault, Kind};
-use ep_kernel::ports::{CachedModelList, Clock, UpstreamCache};
+use ep_kernel::ports::Clock;
 use ep_kernel::reading;
 use ep_outgoing::ResponseError;
+use ep_store::{CachedModelList, UpstreamCache};
 use reqwest::header::HeaderMap;
 use reqwest::{Client, Url};
 use tokio::sync::OnceCell;

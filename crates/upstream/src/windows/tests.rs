@@ -1,6 +1,6 @@
 //! Windows by events.
 
-use ep_kernel::caller::UserId;
+use ep_store::UserId;
 use futures::FutureExt;
 use proptest::prelude::*;
 

@@ -13,10 +13,10 @@ use std::collections::{HashMap, VecDeque};
 use std::iter::Fuse;
 
 use anyhow::anyhow;
-use ep_kernel::batch_id::BatchId;
 use ep_kernel::fault::{Fault, Kind};
-use ep_kernel::ports::{BatchError, BatchStatus};
 use ep_polling::counted::counted;
+use ep_store::BatchId;
+use ep_store::{BatchError, BatchStatus};
 
 use super::journal::Key;
 use super::question::RowQuestion;

@@ -6,11 +6,11 @@ use std::io::{BufRead, BufReader, ErrorKind, Write};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, bail};
-use ep_kernel::batch_id::BatchId;
 use ep_kernel::batches::line::MAX_CUSTOM_ID;
 use ep_polling::counted::counted_with;
 use ep_polling::money::Usd;
 use ep_polling::tie_rule::TieRule;
+use ep_store::BatchId;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 

@@ -2,10 +2,9 @@
 
 use std::path::Path;
 
-use ep_kernel::batch_id::BatchId;
 use ep_kernel::fault::{Fault, Kind};
-use ep_kernel::ports::{BatchError, BatchStatus};
 use ep_kernel::tool::Entry as Operation;
+use ep_store::{BatchError, BatchId, BatchStatus};
 use ep_tools::batches::{CancelBatch, CreateBatch, GetBatch, GetBatchResults, ListBatches};
 use ep_tools::entry_of;
 use serde::Deserialize;

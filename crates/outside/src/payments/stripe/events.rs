@@ -1,8 +1,8 @@
 //! The fields of Stripe objects that this service uses.
 
-use ep_kernel::caller::CheckoutId;
-use ep_kernel::ports::{CardEvent, Cents, FailedRefund, PaidCheckout, Reversal};
+use ep_kernel::ports::CardEvent;
 use ep_polling::time::Timestamp;
+use ep_store::{Cents, CheckoutId, FailedRefund, PaidCheckout, Reversal};
 use serde::Deserialize;
 use serde_json::Value;
 

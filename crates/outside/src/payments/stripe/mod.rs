@@ -6,10 +6,10 @@ mod webhooks;
 use std::time::Duration;
 
 use async_trait::async_trait;
-use ep_kernel::caller::CheckoutId;
 use ep_kernel::fault::{Fault, Kind};
-use ep_kernel::ports::{CardEvent, CardProcessor, CheckoutPage, NewCheckout};
+use ep_kernel::ports::{CardEvent, CardProcessor, CheckoutPage};
 use ep_outgoing::ResponseError;
+use ep_store::{CheckoutId, NewCheckout};
 use reqwest::{Client, RequestBuilder, StatusCode};
 use secrecy::{ExposeSecret, SecretString};
 use serde::Deserialize;

@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
-use ep_kernel::identity::WalletAddress;
-use ep_kernel::ports::{Payment, PaymentRejection, Presence, StoredDeposit, Transfer, TransferOutcome};
+use ep_kernel::ports::{PaymentRejection, Presence, TransferOutcome};
 use ep_outgoing::{Node, quantity};
 use ep_polling::time::Timestamp;
+use ep_store::{Payment, StoredDeposit, Transfer, WalletAddress};
 use serde_json::{Value, json};
 
 use super::logs::{BLOCKS_PER_SEARCH, TRANSFER, amount_of, known, lower, word};

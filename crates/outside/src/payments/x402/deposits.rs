@@ -6,8 +6,8 @@ use std::time::Duration;
 use ep_kernel::caller::Caller;
 use ep_kernel::deposits::{DepositOutcome, Deposits, pending};
 use ep_kernel::fault::Fault;
-use ep_kernel::ports::Payment;
 use ep_kernel::tasks::Tasks;
+use ep_store::Payment;
 use tokio::sync::oneshot;
 
 use super::X402;

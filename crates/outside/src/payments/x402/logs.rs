@@ -1,7 +1,7 @@
 //! Logs of the asset's contract, as a node returns them.
 
-use ep_kernel::identity::WalletAddress;
 use ep_outgoing::NodeError;
+use ep_store::WalletAddress;
 use serde_json::Value;
 
 /// The event `Transfer(address,address,uint256)` of ERC-20.

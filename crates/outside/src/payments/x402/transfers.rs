@@ -2,9 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use ep_kernel::identity::WalletAddress;
-use ep_kernel::ports::{DepositState, StoredDeposit};
 use ep_outgoing::{Node, NodeError, ResponseError};
+use ep_store::{DepositState, StoredDeposit, WalletAddress};
 use serde_json::{Value, json};
 
 use super::logs::{BLOCKS_PER_SEARCH, TRANSFER, amount_of, known, lower, word};

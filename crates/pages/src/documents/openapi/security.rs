@@ -1,9 +1,9 @@
 //! Authentication as security schemes.
 
-use ep_kernel::key_terms::KeyScope;
 use ep_kernel::tool::Access;
 use ep_site::Site;
 use ep_site::names::SESSION_COOKIE;
+use ep_store::KeyScope;
 use serde_json::{Value, json};
 
 const KEY: &str = "apiKey";

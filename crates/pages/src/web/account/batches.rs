@@ -1,9 +1,9 @@
 //! An account's batches as rows of a table.
 
-use ep_kernel::ports::{BatchStatus, RowCounts};
 use ep_polling::text::single_line;
 use ep_polling::time::Timestamp;
 use ep_site::layout::one_line;
+use ep_store::{BatchStatus, RowCounts};
 use ep_tools::batches::{BatchState, status_text};
 
 use super::amounts::figure;

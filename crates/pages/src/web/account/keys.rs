@@ -2,10 +2,9 @@
 
 use std::fmt::Write as _;
 
-use ep_kernel::caller::KeyId;
-use ep_kernel::key_terms::KeyScope;
 use ep_polling::time::Timestamp;
 use ep_site::layout::one_line;
+use ep_store::{KeyId, KeyScope};
 use ep_tools::keys::ListedKey;
 
 use super::moments::Moment;

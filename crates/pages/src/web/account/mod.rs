@@ -25,7 +25,6 @@ use axum::http::header::{
     CACHE_CONTROL, CONTENT_TYPE, HeaderMap, HeaderValue, RETRY_AFTER, SET_COOKIE, VARY,
 };
 use axum::http::{Response, StatusCode};
-use ep_kernel::caller::UserId;
 use ep_kernel::fault::{Fault, Kind};
 use ep_kernel::guard::{Admission, Credential};
 use ep_kernel::tool::SessionChange;
@@ -33,6 +32,7 @@ use ep_site::http::{AppState, Exchange, Form, RequestHead, protect, session_cook
 use ep_site::layout::{Renders, own, return_to};
 use ep_site::names::{DASHBOARD_PATH, LOGIN_PAGE};
 use ep_site::{HTML, MARKDOWN, QueryParameter, wants_markdown};
+use ep_store::UserId;
 use ep_tools::keys::CreatedKey;
 use futures::FutureExt;
 use futures::future::BoxFuture;

@@ -1,7 +1,7 @@
 //! Sentences on the account page: notices at its top, and outcomes of its forms.
 
-use ep_kernel::ports::CheckoutRecord;
 use ep_polling::money::MicroUsd;
+use ep_store::CheckoutRecord;
 
 use super::page_data::AccountView;
 

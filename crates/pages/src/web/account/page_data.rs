@@ -1,9 +1,9 @@
 //! Data of the account page: the request, and the outputs of its operations.
 
 use ep_kernel::fault::Fault;
-use ep_kernel::ports::{CheckoutRecord, PastPoll, TransferRecord};
 use ep_polling::time::Timestamp;
 use ep_site::http::Form;
+use ep_store::{CheckoutRecord, PastPoll, TransferRecord};
 use ep_tools::account::{BalanceReply, CurrentUser};
 use ep_tools::batches::BatchList;
 use ep_tools::evaluations::StoredEvaluation;

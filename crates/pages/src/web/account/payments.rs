@@ -1,11 +1,11 @@
 //! Payments to and from an account.
 
-use ep_kernel::caller::UserId;
-use ep_kernel::ports::TransferRecord;
 use ep_polling::money::MicroUsd;
 use ep_polling::time::Timestamp;
 use ep_site::Offer;
 use ep_site::layout::capitalized;
+use ep_store::TransferRecord;
+use ep_store::UserId;
 
 use super::moments::Moment;
 

@@ -1,10 +1,10 @@
 //! An account's polls as rows of a table.
 
-use ep_kernel::ports::PastPoll;
 use ep_polling::poll_id::PollId;
 use ep_polling::tally::Outcome;
 use ep_polling::time::Timestamp;
 use ep_site::layout::one_line;
+use ep_store::PastPoll;
 
 use crate::share_image::letter;
 

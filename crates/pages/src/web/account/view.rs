@@ -1,13 +1,12 @@
 //! An account's page with its money, polls and keys, and the pages that follow its forms.
 
 use askama::Template;
-use ep_kernel::key_label::KeyLabel;
-use ep_kernel::ports::PastPoll;
 use ep_site::Site;
 use ep_site::deposit::{DEPOSITS, PRESETS, amount_rule};
 use ep_site::layout::{HeaderVisitor, Layout};
 use ep_site::layout::{Renders, own};
 use ep_site::names::{ACCOUNT_FORMS, BATCH_PAGE, EVALUATION_PAGE, RESULT_PAGE};
+use ep_store::{KeyLabel, PastPoll};
 use ep_tools::account::BalanceReply;
 
 use super::amounts;

@@ -2,7 +2,6 @@
 
 use std::time::Duration;
 
-use ep_kernel::caller::UserId;
 use ep_kernel::dispatch::{Call, admit, dispatch, dispatch_typed};
 use ep_kernel::fault::{Fault, Kind};
 use ep_kernel::guard::{Admission, Credential};
@@ -10,6 +9,7 @@ use ep_kernel::output::CallOutput;
 use ep_kernel::tool::Tool;
 use ep_site::http::{AppState, Form, RequestHead};
 use ep_site::layout::HeaderVisitor;
+use ep_store::UserId;
 use ep_tools::account::{CurrentUser, GetBalance, GetCurrentUser, ListSpending};
 use ep_tools::batches::{BatchList, ListBatches};
 use ep_tools::entry_of;

@@ -9,8 +9,8 @@ use axum::http::header::{CACHE_CONTROL, CONTENT_DISPOSITION, CONTENT_TYPE, Heade
 use ep_kernel::batches::line::custom_id_of_result;
 use ep_kernel::batches::{Batches, no_such_batch};
 use ep_kernel::fault::Fault;
-use ep_kernel::ports::{AnswerRecord, BatchRecord, RowKind};
 use ep_site::http::protect;
+use ep_store::{AnswerRecord, BatchRecord, RowKind};
 use futures::stream;
 
 use crate::web::account::Visitor;

@@ -3,12 +3,12 @@
 use std::time::Duration;
 
 use askama::Template;
-use ep_kernel::ports::{BatchError, BatchStatus, RowCounts};
 use ep_polling::money::MicroUsd;
 use ep_polling::time::Timestamp;
 use ep_site::Site;
 use ep_site::layout::{HeaderVisitor, Layout, Renders, one_line, own};
 use ep_site::names::{BATCH_FORMS, BATCH_PAGE};
+use ep_store::{BatchError, BatchStatus, RowCounts};
 use ep_tools::batches::{BatchReview, BatchState, ReviewRow, status_text};
 use ep_tools::polls::sentences::number;
 

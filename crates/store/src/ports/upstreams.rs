@@ -1,10 +1,10 @@
 //! The cache of upstream data between starts.
 
 use async_trait::async_trait;
-
-use super::StoreError;
 use ep_polling::roster::ModelId;
 use ep_polling::time::Timestamp;
+
+use super::StoreError;
 
 /// A model list as it was last fetched.
 #[derive(Debug, Clone, PartialEq, Eq)]

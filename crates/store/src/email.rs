@@ -5,8 +5,8 @@ use std::str::FromStr;
 
 use sha2::{Digest, Sha256};
 
-use crate::caller::KeyId;
-use crate::identity::WalletAddress;
+use crate::ids::KeyId;
+use crate::wallet_address::WalletAddress;
 
 /// Maximum length of an address in characters (RFC 5321, section 4.5.3.1.3).
 const MAX_CHARS: usize = 254;

@@ -1,13 +1,13 @@
 //! Users and the identities that sign in to their accounts.
 
 use async_trait::async_trait;
-
-use super::{NewKey, StoreError};
-use crate::caller::UserId;
-use crate::email::Email;
-use crate::identity::Identity;
 use ep_polling::money::MicroUsd;
 use ep_polling::time::Timestamp;
+
+use super::{NewKey, StoreError};
+use crate::email::Email;
+use crate::identity::Identity;
+use crate::ids::UserId;
 
 /// A new user.
 #[derive(Debug, Clone)]

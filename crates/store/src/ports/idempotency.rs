@@ -3,9 +3,9 @@
 use std::time::Duration;
 
 use async_trait::async_trait;
+use ep_polling::time::Timestamp;
 
 use super::StoreError;
-use ep_polling::time::Timestamp;
 
 /// The state of an idempotent request.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -1,10 +1,10 @@
 //! Spending thresholds for confirmation.
 
 use async_trait::async_trait;
+use ep_polling::money::MicroUsd;
 
 use super::StoreError;
-use crate::caller::UserId;
-use ep_polling::money::MicroUsd;
+use crate::ids::UserId;
 
 /// Stores the cost above which an account confirms a poll first, if its client supports this.
 #[async_trait]

@@ -1,12 +1,12 @@
 //! Files of lines that accounts store: the rows of batches.
 
 use async_trait::async_trait;
+use ep_polling::money::MicroUsd;
+use ep_polling::time::Timestamp;
 
 use super::StoreError;
 use crate::batch_id::{BatchId, FileId};
-use crate::caller::UserId;
-use ep_polling::money::MicroUsd;
-use ep_polling::time::Timestamp;
+use crate::ids::UserId;
 
 /// The received content of a file.
 #[derive(Debug, Clone, PartialEq, Eq)]

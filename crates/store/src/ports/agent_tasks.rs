@@ -1,13 +1,13 @@
 //! Tasks of agents: conversations, most of which lead to a poll or a batch.
 
 use async_trait::async_trait;
+use ep_polling::poll_id::PollId;
+use ep_polling::time::Timestamp;
 use serde::{Deserialize, Serialize};
 
 use super::{BatchStatus, StoreError};
 use crate::batch_id::BatchId;
-use crate::caller::UserId;
-use ep_polling::poll_id::PollId;
-use ep_polling::time::Timestamp;
+use crate::ids::UserId;
 
 /// The state of a task.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]

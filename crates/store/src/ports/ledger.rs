@@ -3,11 +3,11 @@
 use std::time::Duration;
 
 use async_trait::async_trait;
-
-use super::StoreError;
-use crate::caller::UserId;
 use ep_polling::money::MicroUsd;
 use ep_polling::time::Timestamp;
+
+use super::StoreError;
+use crate::ids::UserId;
 
 /// An account's money.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]

@@ -1,11 +1,11 @@
 //! Panels of accounts.
 
 use async_trait::async_trait;
-
-use super::StoreError;
-use crate::caller::UserId;
 use ep_polling::panel::{PanelDefinition, PanelName, PanelVersion};
 use ep_polling::time::Timestamp;
+
+use super::StoreError;
+use crate::ids::UserId;
 
 /// Maximum number of panels per account.
 pub const MAX_PANELS: u32 = 100;

@@ -1,15 +1,16 @@
 //! API keys.
 
 use async_trait::async_trait;
-
-use super::StoreError;
-use crate::api_key::KeyHash;
-use crate::caller::{Creator, KeyId, UserId};
-use crate::email::Email;
-use crate::key_label::KeyLabel;
-use crate::key_terms::KeyTerms;
 use ep_polling::money::MicroUsd;
 use ep_polling::time::Timestamp;
+
+use super::StoreError;
+use crate::email::Email;
+use crate::ids::{KeyId, UserId};
+use crate::key_hash::KeyHash;
+use crate::key_label::KeyLabel;
+use crate::key_terms::Creator;
+use crate::key_terms::KeyTerms;
 
 /// A new key, without its plaintext, which is never stored.
 #[derive(Debug, Clone)]

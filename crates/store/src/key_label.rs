@@ -4,10 +4,9 @@ use std::borrow::Cow;
 use std::fmt;
 use std::str::FromStr;
 
+use ep_polling::text::{Lines, TextError, normalize};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::Deserialize;
-
-use ep_polling::text::{Lines, TextError, normalize};
 
 /// The owner's label of an API key: at most [`KeyLabel::MAX_CHARS`] characters on one line, or empty.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]

@@ -3,12 +3,6 @@
 use std::time::Duration;
 
 use async_trait::async_trait;
-use serde::{Deserialize, Serialize};
-
-use super::{CLOCKS_APART, StoreError};
-use crate::batch_id::BatchId;
-use crate::caller::{CappedKey, UserId};
-use crate::webhook_url::WebhookUrl;
 use ep_polling::ballot::Ballot;
 use ep_polling::explanation::Explanation;
 use ep_polling::money::{Hold, MicroUsd, Settlement};
@@ -16,6 +10,13 @@ use ep_polling::plan::Plan;
 use ep_polling::poll_id::PollId;
 use ep_polling::stopping::TerminationReason;
 use ep_polling::time::Timestamp;
+use serde::{Deserialize, Serialize};
+
+use super::{CLOCKS_APART, StoreError};
+use crate::batch_id::BatchId;
+use crate::ids::UserId;
+use crate::key_terms::CappedKey;
+use crate::webhook_url::WebhookUrl;
 
 /// A new poll.
 #[derive(Debug, Clone)]
@@ -310,8 +311,9 @@ pub trait PollStore: Send + Sync {
     /// Deletes a settled poll for good, in one transaction: its question, options, ballots, feedback, agent
     /// tasks, notifications and stored replies. A row with its id, owner, times and cost remains, because the
     /// ledger refers to it; all other operations treat the poll as missing. Acknowledged once a power loss
-    /// cannot undo it. [`StoreError::NotFound`] if the poll does not exist or was already deleted.
-    async fn delete(&self, id: &PollId, at: Timestamp) -> Result<PollDeletion, StoreError>;
+    /// cannot undo it. `reply` takes the place of the stored replies about the poll, so that a repeated request opens no
+    /// other. [`StoreError::NotFound`] if the poll does not exist or was already deleted.
+    async fn delete(&self, id: &PollId, at: Timestamp, reply: &str) -> Result<PollDeletion, StoreError>;
 
     /// Returns the time for which the only writer has waited for the lock of the database file, or for the disk. Zero if
     /// there are several writers. Work on a busy machine does not count.

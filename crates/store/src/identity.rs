@@ -1,10 +1,6 @@
 //! Identities that sign in to accounts.
 
-mod purpose;
-mod wallet_address;
-
-pub use purpose::Purpose;
-pub use wallet_address::{InvalidWalletAddress, WalletAddress};
+use crate::wallet_address::WalletAddress;
 
 /// A verified identity. Never an email address, because anyone can claim one.
 #[derive(Debug, Clone, PartialEq, Eq)]

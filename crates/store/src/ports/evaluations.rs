@@ -1,11 +1,11 @@
 //! Evaluations that accounts store.
 
 use async_trait::async_trait;
+use ep_polling::time::Timestamp;
 
 use super::StoreError;
-use crate::caller::UserId;
 use crate::evaluation_id::EvaluationId;
-use ep_polling::time::Timestamp;
+use crate::ids::UserId;
 
 /// Maximum number of evaluations per account.
 pub const MAX_EVALUATIONS: u32 = 100;

@@ -1,14 +1,14 @@
 //! The personal data of an account: export and deletion.
 
 use async_trait::async_trait;
+use ep_polling::money::MicroUsd;
+use ep_polling::time::Timestamp;
 
 use super::{
     AccountRecord, CheckoutRecord, NotificationRecord, NumberedTransfer, OwnFeedback, StoreError, TaskRecord,
     TransferRecord,
 };
-use crate::caller::UserId;
-use ep_polling::money::MicroUsd;
-use ep_polling::time::Timestamp;
+use crate::ids::UserId;
 
 /// A request to delete an account.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

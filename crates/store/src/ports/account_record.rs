@@ -1,11 +1,11 @@
 //! The personal data of an account, as stored.
 
+use ep_polling::time::Timestamp;
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::{Map, Value};
 
-use crate::caller::{CheckoutId, DepositId, UserId};
-use ep_polling::time::Timestamp;
+use crate::ids::{CheckoutId, DepositId, UserId};
 
 /// An account as stored, without the lists that grow with its polls and without secrets and hashes.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]

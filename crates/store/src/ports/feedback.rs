@@ -1,12 +1,12 @@
 //! Feedback of accounts on polls.
 
 use async_trait::async_trait;
+use ep_polling::poll_id::PollId;
+use ep_polling::time::Timestamp;
 use serde::Serialize;
 
 use super::StoreError;
-use crate::caller::{FeedbackId, UserId};
-use ep_polling::poll_id::PollId;
-use ep_polling::time::Timestamp;
+use crate::ids::{FeedbackId, UserId};
 
 /// Maximum number of entries listed per poll.
 pub const MAX_LISTED_FEEDBACK: u32 = 100;

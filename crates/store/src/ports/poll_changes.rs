@@ -1,11 +1,11 @@
 //! Changes to polls, announced between processes that share a database.
 
 use async_trait::async_trait;
+use ep_polling::poll_id::PollId;
 use futures::stream::BoxStream;
 use serde::{Deserialize, Serialize};
 
 use super::StoreError;
-use ep_polling::poll_id::PollId;
 
 /// The kind of a change to a poll.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]

@@ -1,11 +1,11 @@
 //! Browser sessions, and single-use nonces for starting one.
 
 use async_trait::async_trait;
+use ep_polling::time::Timestamp;
 
 use super::StoreError;
-use crate::caller::UserId;
-use crate::session_token::TokenHash;
-use ep_polling::time::Timestamp;
+use crate::ids::UserId;
+use crate::token_hash::TokenHash;
 
 /// A new session.
 #[derive(Debug, Clone)]

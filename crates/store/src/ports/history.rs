@@ -1,15 +1,15 @@
 //! The polls of an account.
 
 use async_trait::async_trait;
-
-use super::StoreError;
-use crate::batch_id::BatchId;
-use crate::caller::UserId;
 use ep_polling::model_counts::ModelCounts;
 use ep_polling::money::MicroUsd;
 use ep_polling::poll_id::PollId;
 use ep_polling::tally::Tally;
 use ep_polling::time::Timestamp;
+
+use super::StoreError;
+use crate::batch_id::BatchId;
+use crate::ids::UserId;
 
 /// A poll in a list, without its roster and its single votes.
 #[derive(Debug, Clone, PartialEq, Eq)]

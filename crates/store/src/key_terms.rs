@@ -1,10 +1,11 @@
 //! The scope, expiry and spending caps of an API key or access token.
 
+use ep_polling::money::MicroUsd;
+use ep_polling::time::Timestamp;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use ep_polling::money::MicroUsd;
-use ep_polling::time::Timestamp;
+use crate::ids::KeyId;
 
 /// The scope of a key or an access token.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -84,6 +85,27 @@ impl SpendingCaps {
         let left = |cap: Option<MicroUsd>, spent| Some(cap?.minus(spent));
         [left(self.total, spent), left(self.daily, spent_today)].into_iter().flatten().min()
     }
+}
+
+/// A key whose spending is capped.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct CappedKey {
+    /// The key.
+    pub key: KeyId,
+    /// Its caps, at least one.
+    pub caps: SpendingCaps,
+}
+
+/// The credential that creates a key. It must still be valid when the key is stored: a rotation or a deletion may have
+/// ended it since the request was admitted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Creator {
+    /// An API key.
+    Key(KeyId),
+    /// A browser session of the account.
+    Session,
+    /// A proof that cannot end meanwhile, such as a signature or an access token, or the operator.
+    Proof,
 }
 
 #[cfg(test)]

@@ -1,10 +1,10 @@
 //! Sums over the ballots of ended polls, and the minutes in which the service ran.
 
 use async_trait::async_trait;
-
-use super::StoreError;
 use ep_polling::reputation::Sums;
 use ep_polling::time::Timestamp;
+
+use super::StoreError;
 
 /// Counts of minutes in which the service ran.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]

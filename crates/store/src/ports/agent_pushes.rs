@@ -5,7 +5,7 @@ use std::time::Duration;
 use async_trait::async_trait;
 
 use super::{AttemptOutcome, StoreError};
-use crate::caller::UserId;
+use crate::ids::UserId;
 use crate::webhook_url::WebhookUrl;
 
 /// Maximum number of push notification configs of one task.

@@ -3,6 +3,10 @@
 use std::time::Duration;
 
 use async_trait::async_trait;
+use ep_polling::agreement::Agreement;
+use ep_polling::ballot::TokenUsage;
+use ep_polling::money::{Hold, MicroUsd};
+use ep_polling::time::Timestamp;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -10,12 +14,8 @@ use serde_json::{Map, Value};
 use super::files::ListPosition;
 use super::{Lease, NotificationState, StoreError};
 use crate::batch_id::{BatchId, FileId};
-use crate::caller::{KeyId, UserId};
+use crate::ids::{KeyId, UserId};
 use crate::webhook_url::WebhookUrl;
-use ep_polling::agreement::Agreement;
-use ep_polling::ballot::TokenUsage;
-use ep_polling::money::{Hold, MicroUsd};
-use ep_polling::time::Timestamp;
 
 /// The state of a batch, in the words of OpenAI's API.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]

@@ -1,12 +1,12 @@
 //! The operator's view of accounts.
 
 use async_trait::async_trait;
+use ep_polling::money::MicroUsd;
+use ep_polling::time::Timestamp;
 use serde::Serialize;
 
 use super::{CreditOutcome, IdentityRecord, StoreError};
-use crate::caller::UserId;
-use ep_polling::money::MicroUsd;
-use ep_polling::time::Timestamp;
+use crate::ids::UserId;
 
 /// Maximum number of users per page.
 pub const MAX_LISTED_USERS: u32 = 100;

@@ -1,0 +1,91 @@
+//! What the database stores: records, and small object-safe traits that document the contract of their storage. One
+//! conformance suite tests both engines against them.
+
+mod account_data;
+mod account_record;
+mod agent_pushes;
+mod agent_tasks;
+mod batches;
+mod cards;
+mod confirmations;
+mod deposits;
+mod evaluations;
+mod feedback;
+mod files;
+mod history;
+mod idempotency;
+mod keys;
+mod ledger;
+mod limiter;
+mod operator;
+mod panels;
+mod poll_changes;
+mod polls;
+mod reputation;
+mod sessions;
+mod upstreams;
+mod users;
+mod webhooks;
+
+use std::time::Duration;
+
+pub use account_data::{AccountDataStore, AccountDeletion, AccountDeletionOutcome, DeletionObstacles};
+pub use account_record::{
+    AccountRecord, CheckoutRecord, DepositRecord, IdentityRecord, NumberedTransfer, SessionRecord,
+    StoredBatchRecord, StoredEvaluationRecord, StoredFileRecord, TaskRecord, TransferRecord,
+};
+pub use agent_pushes::{AgentPush, AgentPushes, MAX_PUSHES};
+pub use agent_tasks::{
+    AgentTask, AgentTasks, MAX_TASKS_WITHOUT_WORK, TaskFilter, TaskPage, TaskState, TaskWork,
+};
+pub use batches::{
+    AnswerCounts, AnswerRecord, BatchError, BatchLimits, BatchMoney, BatchNotification, BatchRecord,
+    BatchStart, BatchStatus, BatchStore, BatchTerms, CheckedRows, LeasedRows, NewBatch, RowAnswer, RowBudget,
+    RowCounts, RowEnd, RowKind, RowResult,
+};
+pub use cards::{
+    Cents, CheckoutStore, FailedRefund, NewCheckout, OpenCheckout, PaidCheckout, Reversal, Settled,
+};
+pub use confirmations::Confirmations;
+pub use deposits::{
+    BegunDeposit, CreditedDeposit, DepositState, DepositStore, NewDeposit, Payment, Received, StoredDeposit,
+    Transfer,
+};
+pub use evaluations::{EvaluationRecord, EvaluationStore, MAX_EVALUATION_BYTES, MAX_EVALUATIONS};
+pub use feedback::{
+    FeedbackEntry, FeedbackStore, MAX_LISTED_FEEDBACK, NewFeedback, OwnFeedback, PollFeedback,
+};
+pub use files::{
+    BegunFile, EarlierFile, FileContent, FileDeletion, FileRecord, FileStore, ListPosition, NewFile,
+};
+pub use history::{DaySpending, PastEnd, PastPoll, PollHistory, PollScope, PollSearch};
+pub use idempotency::{ClaimRecord, ClaimState, IdempotencyStore};
+pub use keys::{
+    Added, KeyAccount, KeyFunds, KeyOwner, KeySpending, KeyStore, MAX_ACTIVE_KEYS, MAX_LISTED_KEYS, NewKey,
+    StoredKey,
+};
+pub use ledger::{Audit, Balance, Balances, CreditOutcome, Ledger};
+pub use limiter::{Allowance, Limiter};
+pub use operator::{
+    DatabaseSize, FreePages, IntegrityCheck, MAX_LISTED_USERS, RevokedCredentials, UserAdmin, UserRecord,
+};
+pub use panels::{MAX_PANEL_VERSIONS, MAX_PANELS, PanelStore, SavedPanel, StoredPanel};
+pub use poll_changes::{Change, MAX_ANNOUNCED, PollChange, PollChanges};
+pub use polls::{
+    AdoptedPoll, Closing, Epoch, Lease, NewPoll, Opened, PollDeletion, PollOpening, PollProgress, PollRecord,
+    PollStore,
+};
+pub use reputation::{Heartbeats, ReputationStore, minute};
+pub use sessions::{NewSession, SessionStore, StoredSession};
+pub use upstreams::{CachedModelList, SavedFallbackLevel, UpstreamCache};
+pub use users::{MAX_USERS_OF_EMAIL, NewSignUp, NewUser, Profiles, SignedUp, StarterCreditLimits, UserStore};
+pub use webhooks::{
+    AttemptOutcome, DueBatchNotification, DueNotification, NotificationRecord, NotificationState, Webhook,
+    WebhookSecretNumber, WebhookStore,
+};
+
+pub use crate::store_error::StoreError;
+
+/// Maximum difference between the clocks of two processes: each may be wrong by a minute. Times written by
+/// another process are read with this tolerance.
+pub const CLOCKS_APART: Duration = Duration::from_mins(2);
