@@ -1,19 +1,22 @@
-//! The interface between transactions and database engines: running statements and reading rows.
+//! The two database engines under one interface: running statements and reading rows.
 //!
-//! Transactions ([`crate::transactions`]) are written once against these traits. Each engine implements
-//! [`Engine`] for what differs: how a transaction begins, waits and commits, how ballots are inserted and
-//! read, and a few statements.
+//! Transactions ([`crate::transactions`]) are written once against [`Connection`]. The modules of the engines have what
+//! differs: how a transaction begins, waits and commits, how ballots are inserted, and a few statements.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use ep_polling::ballot::Ballot;
 use ep_polling::poll_id::PollId;
 use futures::future::BoxFuture;
-use sqlx::FromRow;
 use sqlx::postgres::PgRow;
+use sqlx::{FromRow, PgConnection};
 
 use crate::error::{UnexpectedData, failed};
 use crate::ports::{DatabaseSize, Epoch, IntegrityCheck, StoreError};
+use crate::postgres;
+use crate::postgres::Postgres;
+use crate::sqlite::{Sqlite, SqliteConnection, sqlite_error};
 use crate::value::Value;
 
 /// The time limit of an audit, which reads the whole database.
@@ -28,6 +31,26 @@ pub(crate) enum Durability {
     PowerLoss,
 }
 
+/// A statement.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Statement {
+    sqlite: &'static str,
+    postgres: &'static str,
+}
+
+impl Statement {
+    /// A statement with a text for each engine.
+    pub(crate) const fn of(sqlite: &'static str, postgres: &'static str) -> Self {
+        Self { sqlite, postgres }
+    }
+}
+
+impl From<&'static str> for Statement {
+    fn from(text: &'static str) -> Self {
+        Self::of(text, text)
+    }
+}
+
 /// A row that SQLite can return.
 pub(crate) trait FromSqlite: Sized {
     /// Decodes a row.
@@ -39,207 +62,260 @@ pub(crate) trait Record: FromSqlite + for<'r> FromRow<'r, PgRow> + Send + Unpin 
 
 impl<R> Record for R where R: FromSqlite + for<'r> FromRow<'r, PgRow> + Send + Unpin + 'static {}
 
-/// A connection inside a transaction.
-pub(crate) trait Connection: Send {
-    /// Reads the available balance of an account and locks it until the transaction ends.
-    const AVAILABLE: &'static str;
-    /// Leases polls. Skips polls that another transaction is leasing.
-    const ADOPT_POLLS: &'static str;
-    /// Lists an account's polls: see [`crate::rows::PastPollRow`].
-    const POLLS_OF_USER: &'static str;
-    /// Lists an account's polls after a given one.
-    const POLLS_AFTER: &'static str;
-    /// Lists an account's polls after a given one, including rows of batches.
-    const ALL_POLLS_AFTER: &'static str;
-    /// Lists the polls of a batch after a given one.
-    const POLLS_OF_BATCH_AFTER: &'static str;
-    /// Lists an account's polls with given words in their questions.
-    const FIND_POLLS: &'static str;
-    /// Lists an account's running polls with given words in their questions.
-    const FIND_RUNNING: &'static str;
-    /// Lists the polls of a batch with given words in their questions.
-    const FIND_IN_BATCH: &'static str;
-    /// Lists the running polls of a batch with given words in their questions.
-    const FIND_RUNNING_IN_BATCH: &'static str;
-    /// Returns an account's spending by day.
-    const SPENDING_BY_DAY: &'static str;
-    /// Finds settled polls with a capture that differs from their cost.
-    const WRONG_CAPTURES: &'static str;
-    /// Claims due notifications. Skips those that another transaction is claiming.
-    const DUE_NOTIFICATIONS: &'static str;
-    /// Claims due notifications of batches. Skips those that another transaction is claiming.
-    const DUE_BATCH_NOTIFICATIONS: &'static str;
-    /// Claims due task push notifications. Skips those that another transaction is claiming.
-    const DUE_PUSHES: &'static str;
-    /// Adds to the sums of models.
-    const ADD_MODEL_SUMS: &'static str;
-    /// Adds to the votes of models per ballot position.
-    const ADD_SLOT_SUMS: &'static str;
-    /// Renews leases with an unchanged epoch; returns the ids of their polls.
-    const RENEW_LEASES: &'static str;
-    /// Leases a batch to be validated. Skips those that another transaction is leasing.
-    const LEASE_VALIDATION: &'static str;
-    /// Returns the sizes of the results and of the errors of a batch.
-    const RESULTS_SIZES: &'static str;
-    /// Finds a roster by its hash and keeps it from being deleted until the transaction ends.
-    const ROSTER_BY_HASH: &'static str;
+/// A connection inside a transaction. On SQLite, each operation is complete when it is first polled.
+pub(crate) enum Connection<'c> {
+    Sqlite(&'c mut SqliteConnection),
+    Postgres(&'c mut PgConnection),
+}
 
+impl Connection<'_> {
     /// Runs a statement; returns the number of changed rows.
-    fn execute(
+    pub(crate) async fn execute(
         &mut self,
-        sql: &'static str,
+        sql: impl Into<Statement>,
         values: &[Value<'_>],
-    ) -> impl Future<Output = Result<u64, StoreError>> + Send;
+    ) -> Result<u64, StoreError> {
+        let sql = sql.into();
+        match self {
+            Self::Sqlite(db) => db.change(sql.sqlite, values).map_err(sqlite_error),
+            Self::Postgres(db) => postgres::execute(db, sql.postgres, values).await,
+        }
+    }
 
     /// Runs a statement; returns its row, if any.
-    fn fetch_optional<R: Record>(
+    pub(crate) async fn fetch_optional<R: Record>(
         &mut self,
-        sql: &'static str,
+        sql: impl Into<Statement>,
         values: &[Value<'_>],
-    ) -> impl Future<Output = Result<Option<R>, StoreError>> + Send;
-
-    /// Runs a statement; returns all its rows.
-    fn fetch_all<R: Record>(
-        &mut self,
-        sql: &'static str,
-        values: &[Value<'_>],
-    ) -> impl Future<Output = Result<Vec<R>, StoreError>> + Send;
-
-    /// Inserts the ballots of the poll with this number, which this transaction has locked.
-    fn insert_ballots(
-        &mut self,
-        poll: i64,
-        ballots: &[Ballot],
-    ) -> impl Future<Output = Result<(), StoreError>> + Send;
+    ) -> Result<Option<R>, StoreError> {
+        let sql = sql.into();
+        match self {
+            Self::Sqlite(db) => db.row(sql.sqlite, values).map_err(sqlite_error),
+            Self::Postgres(db) => postgres::fetch_optional(db, sql.postgres, values).await,
+        }
+    }
 
     /// Runs a statement; fails if it returns no row.
-    fn fetch_one<R: Record>(
+    pub(crate) async fn fetch_one<R: Record>(
         &mut self,
-        sql: &'static str,
+        sql: impl Into<Statement>,
         values: &[Value<'_>],
-    ) -> impl Future<Output = Result<R, StoreError>> + Send {
-        let row = self.fetch_optional(sql, values);
-        async { row.await?.ok_or_else(|| failed(UnexpectedData::MissingRow)) }
+    ) -> Result<R, StoreError> {
+        self.fetch_optional(sql, values).await?.ok_or_else(|| failed(UnexpectedData::MissingRow))
+    }
+
+    /// Runs a statement; returns all its rows.
+    pub(crate) async fn fetch_all<R: Record>(
+        &mut self,
+        sql: impl Into<Statement>,
+        values: &[Value<'_>],
+    ) -> Result<Vec<R>, StoreError> {
+        let sql = sql.into();
+        match self {
+            Self::Sqlite(db) => db.rows(sql.sqlite, values).map_err(sqlite_error),
+            Self::Postgres(db) => postgres::fetch_all(db, sql.postgres, values).await,
+        }
+    }
+
+    /// Inserts the ballots of the poll with this number, which this transaction has locked.
+    pub(crate) async fn insert_ballots(&mut self, poll: i64, ballots: &[Ballot]) -> Result<(), StoreError> {
+        match self {
+            Self::Sqlite(db) => db.insert_ballots(poll, ballots).map_err(sqlite_error),
+            Self::Postgres(db) => postgres::insert_ballots(db, poll, ballots).await,
+        }
     }
 }
 
 /// The body of a transaction.
-pub(crate) trait TransactionBody<C, T>:
-    for<'c> FnOnce(&'c mut C) -> BoxFuture<'c, Result<T, StoreError>> + Send + 'static
+pub(crate) trait TransactionBody<T>:
+    for<'a, 'c> FnOnce(&'a mut Connection<'c>) -> BoxFuture<'a, Result<T, StoreError>> + Send + 'static
 {
 }
 
-impl<C, T, W> TransactionBody<C, T> for W where
-    W: for<'c> FnOnce(&'c mut C) -> BoxFuture<'c, Result<T, StoreError>> + Send + 'static
+impl<T, W> TransactionBody<T> for W where
+    W: for<'a, 'c> FnOnce(&'a mut Connection<'c>) -> BoxFuture<'a, Result<T, StoreError>> + Send + 'static
 {
 }
 
-/// A database engine. Every operation ends within the time limit of
-/// [`StoreOptions`](crate::StoreOptions), or fails.
-pub(crate) trait Engine: Send + Sync + 'static {
-    /// The engine's name: `sqlite` or `postgres`.
-    const NAME: &'static str;
-    /// The engine's connection type.
-    type Connection: Connection;
+/// An open database. Every operation ends within the time limit of [`StoreOptions`](crate::StoreOptions), or fails.
+pub(crate) enum Engine {
+    Sqlite(Sqlite),
+    Postgres(Arc<Postgres>),
+}
+
+impl Engine {
+    /// Returns the engine's name: `sqlite` or `postgres`.
+    pub(crate) const fn name(&self) -> &'static str {
+        match self {
+            Self::Sqlite(_) => "sqlite",
+            Self::Postgres(_) => "postgres",
+        }
+    }
 
     /// Runs `work` in a transaction, which commits if `work` succeeds.
-    fn transact<T, W>(
+    pub(crate) async fn transact<T: Send + 'static>(
         &self,
         durability: Durability,
-        work: W,
-    ) -> impl Future<Output = Result<T, StoreError>> + Send
-    where
-        T: Send + 'static,
-        W: TransactionBody<Self::Connection, T>;
+        work: impl TransactionBody<T>,
+    ) -> Result<T, StoreError> {
+        match self {
+            Self::Sqlite(engine) => engine.transact(durability, work).await,
+            Self::Postgres(engine) => engine.transact(work).await,
+        }
+    }
 
     /// Runs reads on one consistent snapshot, within [`SNAPSHOT_TIMEOUT`].
-    fn snapshot<T, W>(&self, work: W) -> impl Future<Output = Result<T, StoreError>> + Send
-    where
-        T: Send + 'static,
-        W: TransactionBody<Self::Connection, T>;
+    pub(crate) async fn snapshot<T: Send + 'static>(
+        &self,
+        work: impl TransactionBody<T>,
+    ) -> Result<T, StoreError> {
+        match self {
+            Self::Sqlite(engine) => engine.snapshot(work).await,
+            Self::Postgres(engine) => engine.snapshot(work).await,
+        }
+    }
 
     /// Runs one statement as a transaction; returns the number of changed rows.
-    fn execute(
+    pub(crate) async fn execute(
         &self,
         durability: Durability,
-        sql: &'static str,
+        sql: impl Into<Statement>,
         values: &[Value<'_>],
-    ) -> impl Future<Output = Result<u64, StoreError>> + Send;
+    ) -> Result<u64, StoreError> {
+        let sql = sql.into();
+        match self {
+            Self::Sqlite(engine) => engine.execute(durability, sql.sqlite, values).await,
+            Self::Postgres(engine) => engine.execute(sql.postgres, values).await,
+        }
+    }
 
     /// Runs one statement as a transaction; returns its rows.
-    fn fetch_changed<R: Record>(
+    pub(crate) async fn fetch_changed<R: Record>(
         &self,
         durability: Durability,
-        sql: &'static str,
+        sql: impl Into<Statement>,
         values: &[Value<'_>],
-    ) -> impl Future<Output = Result<Vec<R>, StoreError>> + Send;
+    ) -> Result<Vec<R>, StoreError> {
+        let sql = sql.into();
+        match self {
+            Self::Sqlite(engine) => engine.fetch_changed(durability, sql.sqlite, values).await,
+            Self::Postgres(engine) => engine.fetch_all(sql.postgres, values).await,
+        }
+    }
 
     /// Runs a read; returns its row, if any.
-    fn fetch_optional<R: Record>(
+    pub(crate) async fn fetch_optional<R: Record>(
         &self,
-        sql: &'static str,
+        sql: impl Into<Statement>,
         values: &[Value<'_>],
-    ) -> impl Future<Output = Result<Option<R>, StoreError>> + Send;
+    ) -> Result<Option<R>, StoreError> {
+        let sql = sql.into();
+        match self {
+            Self::Sqlite(engine) => engine.fetch_optional(sql.sqlite, values).await,
+            Self::Postgres(engine) => engine.fetch_optional(sql.postgres, values).await,
+        }
+    }
 
     /// Runs a read of one row by its key, which takes microseconds; returns the row, if any.
-    fn fetch_by_key<R: Record>(
+    pub(crate) async fn fetch_by_key<R: Record>(
         &self,
-        sql: &'static str,
+        sql: impl Into<Statement>,
         values: &[Value<'_>],
-    ) -> impl Future<Output = Result<Option<R>, StoreError>> + Send {
-        self.fetch_optional(sql, values)
+    ) -> Result<Option<R>, StoreError> {
+        let sql = sql.into();
+        match self {
+            Self::Sqlite(engine) => engine.fetch_by_key(sql.sqlite, values).await,
+            Self::Postgres(engine) => engine.fetch_optional(sql.postgres, values).await,
+        }
     }
 
     /// Runs a read; returns all its rows.
-    fn fetch_all<R: Record>(
+    pub(crate) async fn fetch_all<R: Record>(
         &self,
-        sql: &'static str,
+        sql: impl Into<Statement>,
         values: &[Value<'_>],
-    ) -> impl Future<Output = Result<Vec<R>, StoreError>> + Send;
+    ) -> Result<Vec<R>, StoreError> {
+        let sql = sql.into();
+        match self {
+            Self::Sqlite(engine) => engine.fetch_all(sql.sqlite, values).await,
+            Self::Postgres(engine) => engine.fetch_all(sql.postgres, values).await,
+        }
+    }
 
     /// See [`PollStore::record`](crate::ports::PollStore::record). `ballots` is not empty.
-    fn insert_ballots(
+    pub(crate) async fn insert_ballots(
         &self,
         poll: &PollId,
         epoch: Epoch,
         ballots: &[Ballot],
-    ) -> impl Future<Output = Result<(), StoreError>> + Send;
+    ) -> Result<(), StoreError> {
+        match self {
+            Self::Sqlite(engine) => engine.insert_ballots(poll, epoch, ballots).await,
+            Self::Postgres(engine) => engine.insert_ballots(poll, epoch, ballots).await,
+        }
+    }
 
     /// See [`KeyStore::touch_keys`](crate::ports::KeyStore::touch_keys). Each key occurs once.
-    fn touch_keys(
-        &self,
-        last_uses: Vec<(String, i64)>,
-    ) -> impl Future<Output = Result<(), StoreError>> + Send;
+    pub(crate) async fn touch_keys(&self, last_uses: Vec<(String, i64)>) -> Result<(), StoreError> {
+        match self {
+            Self::Sqlite(engine) => engine.touch_keys(last_uses).await,
+            Self::Postgres(engine) => engine.touch_keys(last_uses).await,
+        }
+    }
 
-    /// Deletes expired rows of engine-specific tables.
-    fn sweep(&self) -> impl Future<Output = Result<(), StoreError>> + Send {
-        async { Ok(()) }
+    /// Deletes expired rows of engine-specific tables, and ends what an earlier purge could not.
+    pub(crate) async fn sweep(&self) -> Result<(), StoreError> {
+        match self {
+            Self::Sqlite(engine) => engine.sweep().await,
+            Self::Postgres(engine) => engine.sweep().await,
+        }
     }
 
     /// See [`UserAdmin::check_integrity`](crate::ports::UserAdmin::check_integrity).
-    fn check_integrity(
-        &self,
-        _: IntegrityCheck,
-    ) -> impl Future<Output = Result<Vec<String>, StoreError>> + Send {
-        async { Ok(Vec::new()) }
+    pub(crate) async fn check_integrity(&self, check: IntegrityCheck) -> Result<Vec<String>, StoreError> {
+        match self {
+            Self::Sqlite(engine) => engine.check_integrity(check).await,
+            Self::Postgres(_) => Ok(Vec::new()),
+        }
     }
 
     /// See [`UserAdmin::database_size`](crate::ports::UserAdmin::database_size).
-    fn database_size(&self) -> impl Future<Output = Result<DatabaseSize, StoreError>> + Send;
+    pub(crate) async fn database_size(&self) -> Result<DatabaseSize, StoreError> {
+        match self {
+            Self::Sqlite(engine) => engine.database_size().await,
+            Self::Postgres(engine) => engine.database_size().await,
+        }
+    }
 
     /// See [`AccountDataStore::purge_deleted`](crate::ports::AccountDataStore::purge_deleted).
-    fn purge_deleted(&self) -> impl Future<Output = Result<bool, StoreError>> + Send {
-        async { Ok(true) }
+    pub(crate) async fn purge_deleted(&self) -> Result<bool, StoreError> {
+        match self {
+            Self::Sqlite(engine) => engine.purge_deleted().await,
+            Self::Postgres(_) => Ok(true),
+        }
     }
 
     /// See [`PollStore::stalled_for`](crate::ports::PollStore::stalled_for).
-    fn stalled_for(&self) -> Duration {
-        Duration::ZERO
+    pub(crate) fn stalled_for(&self) -> Duration {
+        match self {
+            Self::Sqlite(engine) => engine.stalled_for(),
+            Self::Postgres(_) => Duration::ZERO,
+        }
     }
 
     /// See [`PollStore::ping`](crate::ports::PollStore::ping).
-    fn ping(&self) -> impl Future<Output = Result<(), StoreError>> + Send;
+    pub(crate) async fn ping(&self) -> Result<(), StoreError> {
+        match self {
+            Self::Sqlite(engine) => engine.ping().await,
+            Self::Postgres(engine) => engine.ping().await,
+        }
+    }
 
     /// Completes pending work and closes the connections.
-    fn close(&self) -> impl Future<Output = ()> + Send;
+    pub(crate) async fn close(&self) {
+        match self {
+            Self::Sqlite(engine) => engine.close().await,
+            Self::Postgres(engine) => engine.close().await,
+        }
+    }
 }

@@ -45,8 +45,6 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use ep_polling::time::Timestamp;
-use futures::FutureExt;
-use futures::future::BoxFuture;
 
 pub use batch_id::{BatchId, FileId, NotAnId};
 pub use connect_error::ConnectError;
@@ -67,6 +65,8 @@ pub use webhook_url::WebhookUrl;
 
 use database_url::Location;
 use engine::Engine;
+use postgres::Postgres;
+use sqlite::Sqlite;
 use transactions::Database;
 use transactions::plans::RosterCache;
 
@@ -88,84 +88,21 @@ impl Default for StoreOptions {
 
 /// An open database.
 pub struct Store {
-    database: Arc<dyn AnyDatabase>,
-    limiter: Option<Arc<dyn Limiter>>,
-    changes: Option<Arc<dyn PollChanges>>,
-}
-
-/// A [`Database`] on any engine.
-trait AnyDatabase:
-    AccountDataStore
-    + UserStore
-    + Confirmations
-    + SessionStore
-    + CheckoutStore
-    + DepositStore
-    + EvaluationStore
-    + KeyStore
-    + Ledger
-    + PanelStore
-    + PollStore
-    + PollHistory
-    + FeedbackStore
-    + ReputationStore
-    + AgentPushes
-    + AgentTasks
-    + BatchStore
-    + FileStore
-    + IdempotencyStore
-    + UpstreamCache
-    + UserAdmin
-    + WebhookStore
-{
-    fn engine(&self) -> &'static str;
-    fn close_connections(&self) -> BoxFuture<'_, ()>;
-    fn delete_anonymous(&self, before: Timestamp, limit: u32) -> BoxFuture<'_, Result<u64, StoreError>>;
-    fn delete_cancellations(&self) -> BoxFuture<'_, Result<u64, StoreError>>;
-    fn delete_unused_rosters(&self) -> BoxFuture<'_, Result<u64, StoreError>>;
-    fn erase_polls(&self, at: Timestamp, limit: u32) -> BoxFuture<'_, Result<Option<u64>, StoreError>>;
-}
-
-impl<E: Engine> AnyDatabase for Database<E> {
-    fn engine(&self) -> &'static str {
-        E::NAME
-    }
-
-    fn close_connections(&self) -> BoxFuture<'_, ()> {
-        self.0.close().boxed()
-    }
-
-    fn delete_anonymous(&self, before: Timestamp, limit: u32) -> BoxFuture<'_, Result<u64, StoreError>> {
-        transactions::reputation::delete_anonymous(self, before, limit).boxed()
-    }
-
-    fn delete_cancellations(&self) -> BoxFuture<'_, Result<u64, StoreError>> {
-        transactions::polls::delete_cancellations(self).boxed()
-    }
-
-    fn delete_unused_rosters(&self) -> BoxFuture<'_, Result<u64, StoreError>> {
-        transactions::plans::delete_unused_rosters(self).boxed()
-    }
-
-    fn erase_polls(&self, at: Timestamp, limit: u32) -> BoxFuture<'_, Result<Option<u64>, StoreError>> {
-        transactions::erased_batches::erase_polls(self, at, limit).boxed()
-    }
+    database: Arc<Database>,
+    /// The server, which replicas share.
+    postgres: Option<Arc<Postgres>>,
 }
 
 /// Opens a database. Creates a missing SQLite file and migrates an older database.
 pub async fn connect(url: &DatabaseUrl, options: StoreOptions) -> Result<Store, ConnectError> {
-    match &url.0 {
-        Location::Sqlite(file) => {
-            let database =
-                Database(sqlite::Sqlite::open(file.as_deref(), &options).await?, RosterCache::default());
-            Ok(Store { database: Arc::new(database), limiter: None, changes: None })
-        }
+    let (engine, postgres) = match &url.0 {
+        Location::Sqlite(file) => (Engine::Sqlite(Sqlite::open(file.as_deref(), &options).await?), None),
         Location::Postgres(server) => {
-            let database =
-                Arc::new(Database(postgres::Postgres::open(server, &options).await?, RosterCache::default()));
-            Ok(Store { database: database.clone(), limiter: Some(database.clone()), changes: Some(database) })
+            let postgres = Arc::new(Postgres::open(server, &options).await?);
+            (Engine::Postgres(Arc::clone(&postgres)), Some(postgres))
         }
-    }
+    };
+    Ok(Store { database: Arc::new(Database(engine, RosterCache::default())), postgres })
 }
 
 /// Returns `true` if this service has ever used the database: its SQLite file has content, or its PostgreSQL
@@ -317,45 +254,45 @@ impl Store {
 
     /// Returns request limits shared by all replicas; `None` on SQLite, which has no replicas.
     pub fn limiter(&self) -> Option<Arc<dyn Limiter>> {
-        self.limiter.clone()
+        self.postgres.clone().map(|postgres| postgres as Arc<dyn Limiter>)
     }
 
     /// Returns the channel for poll changes between processes that share the database; `None` on SQLite.
     pub fn poll_changes(&self) -> Option<Arc<dyn PollChanges>> {
-        self.changes.clone()
+        self.postgres.clone().map(|postgres| postgres as Arc<dyn PollChanges>)
     }
 
     /// Deletes settled anonymous polls opened before a time, with their ballots: up to `limit` in one
     /// transaction. Returns their number.
     pub async fn delete_anonymous_polls(&self, before: Timestamp, limit: u32) -> Result<u64, StoreError> {
-        self.database.delete_anonymous(before, limit).await
+        transactions::reputation::delete_anonymous(&self.database, before, limit).await
     }
 
     /// Deletes cancellation requests of settled polls, because their closings record the cancellation.
     /// Returns their number.
     pub async fn delete_cancellations(&self) -> Result<u64, StoreError> {
-        self.database.delete_cancellations().await
+        transactions::polls::delete_cancellations(&self.database).await
     }
 
     /// Deletes private polls of deleted batches, and of batches whose files have expired: a step over up to `limit` polls in one
     /// transaction. Returns their number; zero if the step must wait, and `None` if no such batch is left.
     pub async fn erase_polls_of_batches(&self, at: Timestamp, limit: u32) -> Result<Option<u64>, StoreError> {
-        self.database.erase_polls(at, limit).await
+        transactions::erased_batches::erase_polls(&self.database, at, limit).await
     }
 
     /// Deletes rosters without polls. Returns their number.
     pub async fn delete_unused_rosters(&self) -> Result<u64, StoreError> {
-        self.database.delete_unused_rosters().await
+        transactions::plans::delete_unused_rosters(&self.database).await
     }
 
     /// Returns the engine's name: `sqlite` or `postgres`.
     pub fn engine(&self) -> &'static str {
-        self.database.engine()
+        self.database.0.name()
     }
 
     /// Completes pending work and closes the database. Later operations fail.
     pub async fn close(&self) {
-        self.database.close_connections().await;
+        self.database.0.close().await;
     }
 }
 

@@ -197,6 +197,7 @@ pub(crate) use ballot_columns;
 mod account_data;
 mod agent_tasks;
 mod batches;
+pub(crate) mod by_engine;
 mod deposits;
 mod erased_batches;
 mod evaluations;

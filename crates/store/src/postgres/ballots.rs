@@ -47,7 +47,7 @@ pub(super) async fn insert_into_running(
 }
 
 /// Inserts ballots of the poll with this number, which the transaction has locked.
-pub(super) async fn insert(db: &mut PgConnection, poll: i64, ballots: &[Ballot]) -> Result<(), StoreError> {
+pub(crate) async fn insert(db: &mut PgConnection, poll: i64, ballots: &[Ballot]) -> Result<(), StoreError> {
     with_columns(INSERT, ballots).bind(poll).execute(db).await.map(drop).map_err(database_error)
 }
 

@@ -7,11 +7,9 @@ use serde_json::Value;
 use sqlx::postgres::{PgListener, PgPoolOptions};
 
 use super::{Postgres, within};
-use crate::engine::{Durability, Engine};
 use crate::error::database_error;
 use crate::ports::{PollChange, PollChanges, StoreError};
 use crate::rows;
-use crate::transactions::Database;
 use crate::value::values;
 
 const CHANNEL: &str = "ep_poll_changes";
@@ -19,15 +17,15 @@ const CHANNEL: &str = "ep_poll_changes";
 const ANNOUNCE: &str = "SELECT set_config('synchronous_commit', 'off', TRUE), pg_notify($1, $2)";
 
 #[async_trait]
-impl PollChanges for Database<Postgres> {
+impl PollChanges for Postgres {
     async fn announce(&self, changes: &[PollChange]) -> Result<(), StoreError> {
         let payload = rows::json(&changes)?;
-        self.0.execute(Durability::ProcessCrash, ANNOUNCE, values![CHANNEL, &*payload]).await.map(drop)
+        self.execute(ANNOUNCE, values![CHANNEL, &*payload]).await.map(drop)
     }
 
     async fn listen(&self) -> Result<BoxStream<'static, PollChange>, StoreError> {
         // A separate connection, because it waits for long and would block one of the pool's.
-        let Postgres { server, timeout, .. } = &self.0;
+        let Self { server, timeout, .. } = self;
         let pool = PgPoolOptions::new().max_connections(1).acquire_timeout(*timeout).max_lifetime(None);
         let pool = pool.idle_timeout(None).connect_lazy_with(server.clone());
         let listening = async {

@@ -16,7 +16,6 @@ use crate::error::database_error;
 use crate::log_limit::LogLimit;
 use crate::ports::{Allowance, Limiter, StoreError};
 use crate::rows::CountedRow;
-use crate::transactions::Database;
 
 const WINDOW: Duration = Duration::from_mins(1);
 /// The time limit for counting a request. After it, the request is allowed uncounted.
@@ -40,9 +39,8 @@ const SWEEP: &str = "DELETE FROM rate_limits \
      WHERE full_at < CAST(EXTRACT(EPOCH FROM clock_timestamp()) * 1000000 AS BIGINT)";
 
 #[async_trait]
-impl Limiter for Database<Postgres> {
+impl Limiter for Postgres {
     async fn take(&self, policy: &'static str, key: &str, per_minute: NonZeroU32) -> Allowance {
-        let Self(engine, _) = self;
         let window = WINDOW.as_micros() as i64;
         let interval = window / i64::from(per_minute.get());
         let query = sqlx::query_as::<_, CountedRow>(TAKE)
@@ -50,8 +48,8 @@ impl Limiter for Database<Postgres> {
             .bind(key)
             .bind(interval)
             .bind(window)
-            .fetch_optional(&engine.pool);
-        let (until_full, taken) = match tokio::time::timeout(TIMEOUT.min(engine.timeout), query).await {
+            .fetch_optional(&self.pool);
+        let (until_full, taken) = match tokio::time::timeout(TIMEOUT.min(self.timeout), query).await {
             // Rejected because of a request outside this statement's snapshot: the allowance is empty.
             Ok(Ok(None)) => (window, false),
             Ok(Ok(Some(row))) if !row.taken && row.until_full <= window - interval => (window, false),

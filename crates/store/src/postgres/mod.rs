@@ -11,11 +11,13 @@ use ep_polling::ballot::Ballot;
 use ep_polling::poll_id::PollId;
 use sqlx::pool::PoolConnection;
 use sqlx::postgres::{PgConnectOptions, PgPoolOptions, PgRow};
-use sqlx::{ConnectOptions, Connection, PgConnection, PgPool, Postgres as Driver};
+use sqlx::{ConnectOptions, Connection as _, PgConnection, PgPool, Postgres as Driver};
 
+pub(crate) use self::ballots::insert as insert_ballots;
 use self::connection::query;
+pub(crate) use self::connection::{execute, fetch_all, fetch_optional};
 use crate::connect_error::ConnectError;
-use crate::engine::{Durability, Engine, Record, SNAPSHOT_TIMEOUT, TransactionBody};
+use crate::engine::{Connection, Record, SNAPSHOT_TIMEOUT, TransactionBody};
 use crate::error::{TimedOut, database_error, failed};
 use crate::ports::{DatabaseSize, Epoch, StoreError};
 use crate::rows::CountRow;
@@ -151,19 +153,15 @@ async fn migrate(server: &PgConnectOptions, timeout: Duration) -> Result<(), Con
     Ok(())
 }
 
-impl Engine for Postgres {
-    const NAME: &'static str = "postgres";
-    type Connection = PgConnection;
-
-    async fn transact<T, W>(&self, _: Durability, work: W) -> Result<T, StoreError>
-    where
-        T: Send + 'static,
-        W: TransactionBody<PgConnection, T>,
-    {
+impl Postgres {
+    pub(crate) async fn transact<T: Send + 'static>(
+        &self,
+        work: impl TransactionBody<T>,
+    ) -> Result<T, StoreError> {
         self.within_timeout(async {
             let mut pooled = TransactionConnection::from(&self.pool).await?;
             let mut transaction = pooled.connection()?.begin().await.map_err(database_error)?;
-            let result = match work(&mut transaction).await {
+            let result = match work(&mut Connection::Postgres(&mut transaction)).await {
                 Ok(result) => transaction.commit().await.map(|()| Ok(result)),
                 Err(error) => transaction.rollback().await.map(|()| Err(error)),
             };
@@ -174,11 +172,10 @@ impl Engine for Postgres {
         .await
     }
 
-    async fn snapshot<T, W>(&self, work: W) -> Result<T, StoreError>
-    where
-        T: Send + 'static,
-        W: TransactionBody<PgConnection, T>,
-    {
+    pub(crate) async fn snapshot<T: Send + 'static>(
+        &self,
+        work: impl TransactionBody<T>,
+    ) -> Result<T, StoreError> {
         let reading = async {
             let begin = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY";
             let mut pooled = TransactionConnection::from(&self.pool).await?;
@@ -187,7 +184,7 @@ impl Engine for Postgres {
             let limit = sqlx::query("SELECT set_config('statement_timeout', $1, TRUE)");
             let limit = limit.bind(SNAPSHOT_TIMEOUT.as_millis().to_string());
             limit.execute(&mut *transaction).await.map_err(database_error)?;
-            let read = work(&mut transaction).await?;
+            let read = work(&mut Connection::Postgres(&mut transaction)).await?;
             transaction.rollback().await.map_err(database_error)?;
             pooled.return_to_pool();
             Ok(read)
@@ -195,26 +192,12 @@ impl Engine for Postgres {
         within(SNAPSHOT_TIMEOUT, reading).await
     }
 
-    async fn execute(
-        &self,
-        _: Durability,
-        sql: &'static str,
-        values: &[Value<'_>],
-    ) -> Result<u64, StoreError> {
+    pub(crate) async fn execute(&self, sql: &'static str, values: &[Value<'_>]) -> Result<u64, StoreError> {
         let done = async { query(sql, values).execute(&self.pool).await.map_err(database_error) };
         Ok(self.within_timeout(done).await?.rows_affected())
     }
 
-    async fn fetch_changed<R: Record>(
-        &self,
-        _: Durability,
-        sql: &'static str,
-        values: &[Value<'_>],
-    ) -> Result<Vec<R>, StoreError> {
-        self.fetch_all(sql, values).await
-    }
-
-    async fn fetch_optional<R: Record>(
+    pub(crate) async fn fetch_optional<R: Record>(
         &self,
         sql: &'static str,
         values: &[Value<'_>],
@@ -223,7 +206,7 @@ impl Engine for Postgres {
         self.within_timeout(async { query.fetch_optional(&self.pool).await.map_err(database_error) }).await
     }
 
-    async fn fetch_all<R: Record>(
+    pub(crate) async fn fetch_all<R: Record>(
         &self,
         sql: &'static str,
         values: &[Value<'_>],
@@ -232,7 +215,7 @@ impl Engine for Postgres {
         self.within_timeout(async { query.fetch_all(&self.pool).await.map_err(database_error) }).await
     }
 
-    async fn insert_ballots(
+    pub(crate) async fn insert_ballots(
         &self,
         poll: &PollId,
         epoch: Epoch,
@@ -241,7 +224,7 @@ impl Engine for Postgres {
         self.within_timeout(ballots::insert_into_running(&self.pool, poll, epoch, ballots)).await
     }
 
-    async fn touch_keys(&self, last_uses: Vec<(String, i64)>) -> Result<(), StoreError> {
+    pub(crate) async fn touch_keys(&self, last_uses: Vec<(String, i64)>) -> Result<(), StoreError> {
         let (keys, times): (Vec<String>, Vec<i64>) = last_uses.into_iter().unzip();
         let touched = async {
             let query = sqlx::query(TOUCH_KEYS).bind(keys).bind(times);
@@ -250,20 +233,20 @@ impl Engine for Postgres {
         self.within_timeout(touched).await
     }
 
-    async fn sweep(&self) -> Result<(), StoreError> {
+    pub(crate) async fn sweep(&self) -> Result<(), StoreError> {
         self.within_timeout(limiter::sweep(&self.pool)).await
     }
 
-    async fn database_size(&self) -> Result<DatabaseSize, StoreError> {
+    pub(crate) async fn database_size(&self) -> Result<DatabaseSize, StoreError> {
         let size: Option<CountRow> = self.fetch_optional(DATABASE_SIZE, &[]).await?;
         Ok(DatabaseSize { bytes: size.map_or(0, |size| size.count.unsigned_abs()), free: None })
     }
 
-    async fn ping(&self) -> Result<(), StoreError> {
-        self.execute(Durability::PowerLoss, PING, &[]).await.map(drop)
+    pub(crate) async fn ping(&self) -> Result<(), StoreError> {
+        self.execute(PING, &[]).await.map(drop)
     }
 
-    async fn close(&self) {
+    pub(crate) async fn close(&self) {
         self.pool.close().await;
     }
 }

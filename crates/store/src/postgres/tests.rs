@@ -12,7 +12,7 @@ async fn the_locks_of_a_paused_process_end_before_an_operation_that_waits_for_th
     sqlx::query(LOCK).execute(&mut *paused).await.unwrap();
     // The wait is older than the pause.
     let last = sqlx::query("SELECT pg_sleep(0.5)").execute(&mut *paused);
-    let (waited, slept) = tokio::join!(engine.execute(Durability::PowerLoss, LOCK, &[]), last);
+    let (waited, slept) = tokio::join!(engine.execute(LOCK, &[]), last);
     slept.unwrap();
     waited.unwrap();
 }

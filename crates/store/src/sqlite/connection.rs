@@ -112,11 +112,13 @@ impl SqliteConnection {
         Ok(statement)
     }
 
-    fn change(&self, sql: &str, values: &[Value<'_>]) -> Result<u64, Error> {
+    /// Runs a statement; returns the number of changed rows.
+    pub(crate) fn change(&self, sql: &str, values: &[Value<'_>]) -> Result<u64, Error> {
         self.prepared(sql, values)?.raw_execute().map(|rows| rows as u64)
     }
 
-    pub(super) fn rows<R: Record>(&self, sql: &str, values: &[Value<'_>]) -> Result<Vec<R>, Error> {
+    /// Runs a statement; returns all its rows.
+    pub(crate) fn rows<R: Record>(&self, sql: &str, values: &[Value<'_>]) -> Result<Vec<R>, Error> {
         let mut statement = self.prepared(sql, values)?;
         let (mut found, mut rows) = (Vec::new(), statement.raw_query());
         while let Some(row) = rows.next()? {
@@ -125,97 +127,23 @@ impl SqliteConnection {
         Ok(found)
     }
 
-    pub(super) fn row<R: Record>(&self, sql: &str, values: &[Value<'_>]) -> Result<Option<R>, Error> {
+    /// Runs a statement; returns its row, if any.
+    pub(crate) fn row<R: Record>(&self, sql: &str, values: &[Value<'_>]) -> Result<Option<R>, Error> {
         let mut statement = self.prepared(sql, values)?;
         statement.raw_query().next()?.map(R::from_sqlite).transpose()
     }
 
     /// Runs the body of a transaction, whose operations are complete when they return.
-    pub(super) fn run<T>(&mut self, work: impl TransactionBody<Self, T>) -> Result<T, StoreError> {
-        work(self)
+    pub(super) fn run<T>(&mut self, work: impl TransactionBody<T>) -> Result<T, StoreError> {
+        let mut connection = Connection::Sqlite(self);
+        work(&mut connection)
             .now_or_never()
             .ok_or_else(|| failed("a transaction waited for something else than the database"))?
     }
-}
 
-/// Maps the error of a failed statement: see [`crate::error::database_error`].
-pub(super) fn sqlite_error(error: Error) -> StoreError {
-    let Error::SqliteFailure(
-        ffi::Error { code: ErrorCode::ConstraintViolation, extended_code },
-        Some(message),
-    ) = &error
-    else {
-        return failed(error);
-    };
-    let kind = match *extended_code {
-        ffi::SQLITE_CONSTRAINT_UNIQUE | ffi::SQLITE_CONSTRAINT_PRIMARYKEY => ConstraintKind::Unique,
-        ffi::SQLITE_CONSTRAINT_FOREIGNKEY => ConstraintKind::ForeignKey,
-        _ => return failed(error),
-    };
-    // The message names the table: "UNIQUE constraint failed: users.email".
-    let is_from = |table: &str| message.contains(&format!(": {table}."));
-    constraint_error(kind, is_from)
-}
-
-/// Requests need little temporary storage, and the machine may have no writable folder for it.
-fn use_memory(db: &rusqlite::Connection) -> Result<(), Error> {
-    db.pragma_update(None, "temp_store", "MEMORY")
-}
-
-// One connection writes, so no row changes between two statements of a transaction.
-impl Connection for SqliteConnection {
-    const AVAILABLE: &'static str = sql::AVAILABLE;
-    const ADOPT_POLLS: &'static str = sql::ADOPT_POLLS;
-    const POLLS_OF_USER: &'static str = sql::POLLS_OF_USER;
-    const POLLS_AFTER: &'static str = sql::POLLS_AFTER;
-    const ALL_POLLS_AFTER: &'static str = sql::ALL_POLLS_AFTER;
-    const POLLS_OF_BATCH_AFTER: &'static str = sql::POLLS_OF_BATCH_AFTER;
-    const FIND_POLLS: &'static str = sql::FIND_POLLS;
-    const FIND_RUNNING: &'static str = sql::FIND_RUNNING;
-    const FIND_IN_BATCH: &'static str = sql::FIND_IN_BATCH;
-    const FIND_RUNNING_IN_BATCH: &'static str = sql::FIND_RUNNING_IN_BATCH;
-    const SPENDING_BY_DAY: &'static str = sql::SPENDING_BY_DAY;
-    const WRONG_CAPTURES: &'static str = sql::WRONG_CAPTURES;
-    const DUE_NOTIFICATIONS: &'static str = sql::DUE_NOTIFICATIONS;
-    const DUE_BATCH_NOTIFICATIONS: &'static str = sql::DUE_BATCH_NOTIFICATIONS;
-    const DUE_PUSHES: &'static str = sql::DUE_PUSHES;
-    const ADD_MODEL_SUMS: &'static str = sql::ADD_MODEL_SUMS;
-    const ADD_SLOT_SUMS: &'static str = sql::ADD_SLOT_SUMS;
-    const RENEW_LEASES: &'static str = sql::RENEW_LEASES;
-    const LEASE_VALIDATION: &'static str = sql::LEASE_VALIDATION;
-    const RESULTS_SIZES: &'static str = sql::RESULTS_SIZES;
-    const ROSTER_BY_HASH: &'static str = sql::ROSTER_BY_HASH;
-
-    fn execute(
-        &mut self,
-        sql: &'static str,
-        values: &[Value<'_>],
-    ) -> impl Future<Output = Result<u64, StoreError>> + Send {
-        std::future::ready(self.change(sql, values).map_err(sqlite_error))
-    }
-
-    fn fetch_optional<R: Record>(
-        &mut self,
-        sql: &'static str,
-        values: &[Value<'_>],
-    ) -> impl Future<Output = Result<Option<R>, StoreError>> + Send {
-        std::future::ready(self.row(sql, values).map_err(sqlite_error))
-    }
-
-    fn fetch_all<R: Record>(
-        &mut self,
-        sql: &'static str,
-        values: &[Value<'_>],
-    ) -> impl Future<Output = Result<Vec<R>, StoreError>> + Send {
-        std::future::ready(self.rows(sql, values).map_err(sqlite_error))
-    }
-
-    fn insert_ballots(
-        &mut self,
-        poll: i64,
-        ballots: &[Ballot],
-    ) -> impl Future<Output = Result<(), StoreError>> + Send {
-        let inserted = ballots.iter().try_for_each(|ballot| {
+    /// Inserts ballots of the poll with this number.
+    pub(crate) fn insert_ballots(&self, poll: i64, ballots: &[Ballot]) -> Result<(), Error> {
+        ballots.iter().try_for_each(|ballot| {
             let row = NewBallotRow::new(ballot);
             let values = values![
                 poll,
@@ -237,7 +165,30 @@ impl Connection for SqliteConnection {
                 row.asked_again,
             ];
             self.change(sql::ADD_BALLOT, values).map(drop)
-        });
-        std::future::ready(inserted.map_err(sqlite_error))
+        })
     }
+}
+
+/// Maps the error of a failed statement: see [`crate::error::database_error`].
+pub(crate) fn sqlite_error(error: Error) -> StoreError {
+    let Error::SqliteFailure(
+        ffi::Error { code: ErrorCode::ConstraintViolation, extended_code },
+        Some(message),
+    ) = &error
+    else {
+        return failed(error);
+    };
+    let kind = match *extended_code {
+        ffi::SQLITE_CONSTRAINT_UNIQUE | ffi::SQLITE_CONSTRAINT_PRIMARYKEY => ConstraintKind::Unique,
+        ffi::SQLITE_CONSTRAINT_FOREIGNKEY => ConstraintKind::ForeignKey,
+        _ => return failed(error),
+    };
+    // The message names the table: "UNIQUE constraint failed: users.email".
+    let is_from = |table: &str| message.contains(&format!(": {table}."));
+    constraint_error(kind, is_from)
+}
+
+/// Requests need little temporary storage, and the machine may have no writable folder for it.
+fn use_memory(db: &rusqlite::Connection) -> Result<(), Error> {
+    db.pragma_update(None, "temp_store", "MEMORY")
 }

@@ -19,14 +19,15 @@ use tempfile::TempDir;
 
 use crate::StoreOptions;
 use crate::connect_error::ConnectError;
-use crate::engine::{Connection, Durability, Engine, Record, SNAPSHOT_TIMEOUT, TransactionBody};
+use crate::engine::{Durability, Record, SNAPSHOT_TIMEOUT, TransactionBody};
 use crate::error::failed;
 use crate::ports::{DatabaseSize, Epoch, FreePages, IntegrityCheck, StoreError};
 use crate::rows::NumberRow;
 use crate::statements as sql;
 use crate::value::{Value, owned, values};
 pub(crate) use backup::back_up;
-use connection::{Access, SqliteConnection, sqlite_error};
+use connection::Access;
+pub(crate) use connection::{SqliteConnection, sqlite_error};
 use file::OpenFile;
 use readers::Readers;
 use writer::Writer;
@@ -111,23 +112,20 @@ pub(crate) fn is_in_use(file: Option<&Path>) -> Result<bool, ConnectError> {
     }
 }
 
-impl Engine for Sqlite {
-    const NAME: &'static str = "sqlite";
-    type Connection = SqliteConnection;
-
-    async fn transact<T, W>(&self, durability: Durability, work: W) -> Result<T, StoreError>
-    where
-        T: Send + 'static,
-        W: TransactionBody<SqliteConnection, T>,
-    {
+// One connection writes, so no row changes between two statements of a transaction.
+impl Sqlite {
+    pub(crate) async fn transact<T: Send + 'static>(
+        &self,
+        durability: Durability,
+        work: impl TransactionBody<T>,
+    ) -> Result<T, StoreError> {
         self.writer.run(durability, work).await
     }
 
-    async fn snapshot<T, W>(&self, work: W) -> Result<T, StoreError>
-    where
-        T: Send + 'static,
-        W: TransactionBody<SqliteConnection, T>,
-    {
+    pub(crate) async fn snapshot<T: Send + 'static>(
+        &self,
+        work: impl TransactionBody<T>,
+    ) -> Result<T, StoreError> {
         let reading = self.readers.read_within(SNAPSHOT_TIMEOUT, |db| {
             db.batch("BEGIN").map_err(sqlite_error)?;
             let read = db.run(work)?;
@@ -137,7 +135,7 @@ impl Engine for Sqlite {
         reading.await
     }
 
-    async fn execute(
+    pub(crate) async fn execute(
         &self,
         durability: Durability,
         sql: &'static str,
@@ -147,7 +145,7 @@ impl Engine for Sqlite {
         self.writer.run(durability, move |db| Box::pin(async move { db.execute(sql, &values).await })).await
     }
 
-    async fn fetch_changed<R: Record>(
+    pub(crate) async fn fetch_changed<R: Record>(
         &self,
         durability: Durability,
         sql: &'static str,
@@ -157,7 +155,7 @@ impl Engine for Sqlite {
         self.writer.run(durability, move |db| Box::pin(async move { db.fetch_all(sql, &values).await })).await
     }
 
-    async fn fetch_optional<R: Record>(
+    pub(crate) async fn fetch_optional<R: Record>(
         &self,
         sql: &'static str,
         values: &[Value<'_>],
@@ -166,7 +164,7 @@ impl Engine for Sqlite {
         self.readers.read(move |db| db.row(sql, &values).map_err(sqlite_error)).await
     }
 
-    async fn fetch_by_key<R: Record>(
+    pub(crate) async fn fetch_by_key<R: Record>(
         &self,
         sql: &'static str,
         values: &[Value<'_>],
@@ -177,7 +175,7 @@ impl Engine for Sqlite {
         }
     }
 
-    async fn fetch_all<R: Record>(
+    pub(crate) async fn fetch_all<R: Record>(
         &self,
         sql: &'static str,
         values: &[Value<'_>],
@@ -186,7 +184,7 @@ impl Engine for Sqlite {
         self.readers.read(move |db| db.rows(sql, &values).map_err(sqlite_error)).await
     }
 
-    async fn insert_ballots(
+    pub(crate) async fn insert_ballots(
         &self,
         poll: &PollId,
         epoch: Epoch,
@@ -194,7 +192,7 @@ impl Engine for Sqlite {
     ) -> Result<(), StoreError> {
         let (poll, ballots) = (poll.clone(), ballots.to_vec());
         self.writer
-            .run(Durability::ProcessCrash, move |db: &mut SqliteConnection| {
+            .run(Durability::ProcessCrash, move |db| {
                 async move {
                     let running = db.fetch_optional(sql::RUNNING_POLL, values![&poll, epoch]).await?;
                     let NumberRow { number } = running.ok_or(StoreError::NotFound("running poll"))?;
@@ -205,9 +203,9 @@ impl Engine for Sqlite {
             .await
     }
 
-    async fn touch_keys(&self, last_uses: Vec<(String, i64)>) -> Result<(), StoreError> {
+    pub(crate) async fn touch_keys(&self, last_uses: Vec<(String, i64)>) -> Result<(), StoreError> {
         self.writer
-            .run(Durability::ProcessCrash, |db: &mut SqliteConnection| {
+            .run(Durability::ProcessCrash, |db| {
                 async move {
                     for (key, at) in &last_uses {
                         db.execute(TOUCH_KEY, values![&**key, *at]).await?;
@@ -219,11 +217,11 @@ impl Engine for Sqlite {
             .await
     }
 
-    fn stalled_for(&self) -> Duration {
+    pub(crate) fn stalled_for(&self) -> Duration {
         self.writer.stalled_for()
     }
 
-    async fn ping(&self) -> Result<(), StoreError> {
+    pub(crate) async fn ping(&self) -> Result<(), StoreError> {
         // The read comes first: it fails once the store is closed, and closing deletes the write-ahead log.
         self.readers.read(|db| db.batch("SELECT 1 FROM accounts LIMIT 1").map_err(sqlite_error)).await?;
         self.file.verify()?;
@@ -231,11 +229,11 @@ impl Engine for Sqlite {
         self.execute(Durability::ProcessCrash, sql::PING, &[]).await.map(drop)
     }
 
-    async fn check_integrity(&self, check: IntegrityCheck) -> Result<Vec<String>, StoreError> {
+    pub(crate) async fn check_integrity(&self, check: IntegrityCheck) -> Result<Vec<String>, StoreError> {
         self.readers.read_within(SNAPSHOT_TIMEOUT, move |db| Ok(integrity::check(db, check))).await
     }
 
-    async fn database_size(&self) -> Result<DatabaseSize, StoreError> {
+    pub(crate) async fn database_size(&self) -> Result<DatabaseSize, StoreError> {
         let read = |db: &mut SqliteConnection| {
             let number = |pragma| db.number(pragma).map(i64::unsigned_abs).map_err(sqlite_error);
             let (page, free) = (number("PRAGMA page_size")?, number("PRAGMA freelist_count")?);
@@ -245,18 +243,18 @@ impl Engine for Sqlite {
         self.readers.read(read).await
     }
 
-    async fn purge_deleted(&self) -> Result<bool, StoreError> {
+    pub(crate) async fn purge_deleted(&self) -> Result<bool, StoreError> {
         self.writer.truncate_log().await
     }
 
-    async fn sweep(&self) -> Result<(), StoreError> {
+    pub(crate) async fn sweep(&self) -> Result<(), StoreError> {
         if self.writer.owes_truncation() {
             self.writer.truncate_log().await?;
         }
         Ok(())
     }
 
-    async fn close(&self) {
+    pub(crate) async fn close(&self) {
         self.readers.close().await;
         self.writer.close().await;
         let temporary = self.temporary.lock().ok().and_then(|mut temporary| temporary.take());

@@ -87,7 +87,7 @@ impl Writer {
     pub(super) async fn run<T: Send + 'static>(
         &self,
         durability: Durability,
-        work: impl TransactionBody<SqliteConnection, T>,
+        work: impl TransactionBody<T>,
     ) -> Result<T, StoreError> {
         let (reply, receiver) = oneshot::channel();
         let job = Job { work: Some(work), outcome: None, reply };
@@ -152,7 +152,7 @@ struct Job<T, W> {
     reply: oneshot::Sender<Result<T, StoreError>>,
 }
 
-impl<T: Send, W: TransactionBody<SqliteConnection, T>> WriteJob for Job<T, W> {
+impl<T: Send, W: TransactionBody<T>> WriteJob for Job<T, W> {
     fn run(&mut self, db: &mut SqliteConnection) -> bool {
         let Some(work) = self.work.take() else { return false };
         let outcome = db.run(work);

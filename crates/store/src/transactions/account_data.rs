@@ -9,7 +9,7 @@ use ep_polling::time::Timestamp;
 use futures::FutureExt;
 
 use super::{Database, accounts, feedback, operator, reputation, transfers, users};
-use crate::engine::{Connection, Durability, Engine};
+use crate::engine::{Connection, Durability};
 use crate::ids::UserId;
 use crate::ports::{
     AccountDataStore, AccountDeletion, AccountDeletionOutcome, AccountRecord, CheckoutRecord,
@@ -28,7 +28,7 @@ use crate::value::values;
 const REMEMBERED: Duration = Duration::from_hours(24);
 
 #[async_trait]
-impl<E: Engine> AccountDataStore for Database<E> {
+impl AccountDataStore for Database {
     async fn account_record(&self, user: UserId) -> Result<AccountRecord, StoreError> {
         self.0.snapshot(move |db| account_record(db, user).boxed()).await
     }
@@ -112,7 +112,7 @@ impl<E: Engine> AccountDataStore for Database<E> {
     }
 }
 
-async fn account_record<C: Connection>(db: &mut C, user: UserId) -> Result<AccountRecord, StoreError> {
+async fn account_record(db: &mut Connection<'_>, user: UserId) -> Result<AccountRecord, StoreError> {
     let of_user = values![user];
     let row: Option<AccountRecordRow> = db.fetch_optional(sql::ACCOUNT_RECORD, of_user).await?;
     let row = row.ok_or(StoreError::NotFound("account"))?;
@@ -143,8 +143,8 @@ async fn account_record<C: Connection>(db: &mut C, user: UserId) -> Result<Accou
     })
 }
 
-async fn delete_account<C: Connection>(
-    db: &mut C,
+async fn delete_account(
+    db: &mut Connection<'_>,
     AccountDeletion { user, forfeit_balance, by_operator, at }: AccountDeletion,
 ) -> Result<AccountDeletionOutcome, StoreError> {
     // The reputation sums are locked before any account.
@@ -193,8 +193,8 @@ async fn delete_account<C: Connection>(
     Ok(AccountDeletionOutcome::Deleted { forfeited })
 }
 
-async fn obstacles<C: Connection>(
-    db: &mut C,
+async fn obstacles(
+    db: &mut Connection<'_>,
     user: UserId,
     forfeit_balance: bool,
 ) -> Result<DeletionObstacles, StoreError> {

@@ -9,13 +9,13 @@ use crate::ports::{AgentPush, AgentPushes, AttemptOutcome, MAX_PUSHES, StoreErro
 
 use super::Database;
 use super::webhooks::outcome;
-use crate::engine::{Connection, Durability, Engine};
+use crate::engine::Durability;
 use crate::rows::{self, PushRow};
 use crate::statements as sql;
 use crate::value::values;
 
 #[async_trait]
-impl<E: Engine> AgentPushes for Database<E> {
+impl AgentPushes for Database {
     async fn set(&self, push: &AgentPush) -> Result<bool, StoreError> {
         let AgentPush { id, task, config, owner, url, version, secrets } = push;
         let url = url.as_str();
@@ -43,7 +43,7 @@ impl<E: Engine> AgentPushes for Database<E> {
         let busy = rows::json(&busy)?;
         let values = values![limit, per_account, lasts, busy];
         let due: Vec<PushRow> =
-            self.0.fetch_changed(Durability::ProcessCrash, E::Connection::DUE_PUSHES, values).await?;
+            self.0.fetch_changed(Durability::ProcessCrash, sql::by_engine::DUE_PUSHES, values).await?;
         due.into_iter().map(TryInto::try_into).collect()
     }
 

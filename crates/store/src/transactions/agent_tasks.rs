@@ -8,7 +8,7 @@ use futures::FutureExt;
 use super::Database;
 use super::plans::RosterCache;
 use crate::batch_id::BatchId;
-use crate::engine::{Connection, Durability, Engine};
+use crate::engine::{Connection, Durability};
 use crate::ids::UserId;
 use crate::ports::{
     AgentTask, AgentTasks, BatchRecord, BatchStatus, Closing, MAX_TASKS_WITHOUT_WORK, PollRecord, StoreError,
@@ -19,7 +19,7 @@ use crate::statements as sql;
 use crate::value::values;
 
 #[async_trait]
-impl<E: Engine> AgentTasks for Database<E> {
+impl AgentTasks for Database {
     async fn add(&self, task: &AgentTask) -> Result<bool, StoreError> {
         let (task, rosters) = (task.clone(), self.1.clone());
         self.0
@@ -67,7 +67,7 @@ impl<E: Engine> AgentTasks for Database<E> {
     }
 }
 
-async fn add<C: Connection>(db: &mut C, rosters: &RosterCache, task: &AgentTask) -> Result<bool, StoreError> {
+async fn add(db: &mut Connection<'_>, rosters: &RosterCache, task: &AgentTask) -> Result<bool, StoreError> {
     let work = lock_work(db, rosters, task).await?;
     let AgentTask { id, owner, context, client_id, opened_by, content, .. } = task;
     let (poll, batch) = ids(task);
@@ -85,8 +85,8 @@ async fn add<C: Connection>(db: &mut C, rosters: &RosterCache, task: &AgentTask)
     Ok(added)
 }
 
-async fn change<C: Connection>(
-    db: &mut C,
+async fn change(
+    db: &mut Connection<'_>,
     rosters: &RosterCache,
     task: &AgentTask,
 ) -> Result<bool, StoreError> {
@@ -109,8 +109,8 @@ enum StoredWork {
 }
 
 /// Locks the work of a task, so that it cannot end before the transaction does.
-async fn lock_work<C: Connection>(
-    db: &mut C,
+async fn lock_work(
+    db: &mut Connection<'_>,
     rosters: &RosterCache,
     task: &AgentTask,
 ) -> Result<Option<StoredWork>, StoreError> {
@@ -153,7 +153,7 @@ const fn opening(task: &AgentTask, work: Option<&StoredWork>) -> (&'static str, 
 }
 
 /// Ends the task of work that ended before the task was stored.
-async fn end_with<C: Connection>(db: &mut C, work: Option<StoredWork>) -> Result<(), StoreError> {
+async fn end_with(db: &mut Connection<'_>, work: Option<StoredWork>) -> Result<(), StoreError> {
     match work {
         Some(StoredWork::Poll(PollRecord { id, closing: Some(closing), .. })) => end(db, &id, &closing).await,
         Some(StoredWork::Batch(BatchRecord { id, status, ended_at: Some(at), .. })) => {
@@ -164,8 +164,8 @@ async fn end_with<C: Connection>(db: &mut C, work: Option<StoredWork>) -> Result
 }
 
 /// Ends the task of an ended batch, if it has one.
-pub(super) async fn end_of_batch<C: Connection>(
-    db: &mut C,
+pub(super) async fn end_of_batch(
+    db: &mut Connection<'_>,
     batch: BatchId,
     status: BatchStatus,
     at: Timestamp,
@@ -175,10 +175,6 @@ pub(super) async fn end_of_batch<C: Connection>(
 }
 
 /// Ends the task of a poll, if it has one.
-pub(super) async fn end<C: Connection>(
-    db: &mut C,
-    poll: &PollId,
-    closing: &Closing,
-) -> Result<(), StoreError> {
+pub(super) async fn end(db: &mut Connection<'_>, poll: &PollId, closing: &Closing) -> Result<(), StoreError> {
     db.execute(sql::END_TASK, values![poll, closing.closed_at, closing.cancelled]).await.map(drop)
 }

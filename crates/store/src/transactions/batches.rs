@@ -14,7 +14,7 @@ use futures::FutureExt;
 
 use super::{Database, accounts, agent_tasks, exactly_one, holds, newest_first};
 use crate::batch_id::BatchId;
-use crate::engine::{Connection, Durability, Engine};
+use crate::engine::{Connection, Durability};
 use crate::ids::UserId;
 use crate::ports::{
     AnswerCounts, AnswerRecord, BatchError, BatchLimits, BatchMoney, BatchRecord, BatchStart, BatchStatus,
@@ -30,7 +30,7 @@ use crate::value::values;
 use crate::webhook_url::WebhookUrl;
 
 #[async_trait]
-impl<E: Engine> BatchStore for Database<E> {
+impl BatchStore for Database {
     async fn create_batch(&self, batch: &NewBatch, limits: BatchLimits) -> Result<BatchId, StoreError> {
         let batch = batch.clone();
         self.0
@@ -56,7 +56,7 @@ impl<E: Engine> BatchStore for Database<E> {
         after: Option<ListPosition<BatchId>>,
         limit: u32,
     ) -> Result<Vec<BatchRecord>, StoreError> {
-        newest_first::<_, _, BatchRow, _>(&self.0, sql::BATCHES_OF, user, after, limit).await
+        newest_first::<_, BatchRow, _>(&self.0, sql::BATCHES_OF, user, after, limit).await
     }
 
     async fn batches_with_results(
@@ -65,7 +65,7 @@ impl<E: Engine> BatchStore for Database<E> {
         after: Option<ListPosition<BatchId>>,
         limit: u32,
     ) -> Result<Vec<BatchRecord>, StoreError> {
-        newest_first::<_, _, BatchRow, _>(&self.0, sql::BATCHES_WITH_RESULTS, user, after, limit).await
+        newest_first::<_, BatchRow, _>(&self.0, sql::BATCHES_WITH_RESULTS, user, after, limit).await
     }
 
     async fn cancel_batch(&self, user: UserId, id: BatchId, at: Timestamp) -> Result<(), StoreError> {
@@ -75,7 +75,7 @@ impl<E: Engine> BatchStore for Database<E> {
     async fn lease_validation(&self, lease: &Lease) -> Result<Option<BatchRecord>, StoreError> {
         let values = values![&*lease.worker, lease.lasts, Lease::longest(lease.lasts)];
         let leased: Vec<IdRow> =
-            self.0.fetch_changed(Durability::ProcessCrash, E::Connection::LEASE_VALIDATION, values).await?;
+            self.0.fetch_changed(Durability::ProcessCrash, sql::by_engine::LEASE_VALIDATION, values).await?;
         let Some(leased) = leased.first() else { return Ok(None) };
         let row: Option<BatchRow> = self.0.fetch_optional(sql::BATCH_BY_ID, values![&*leased.id]).await?;
         row.map(TryInto::try_into).transpose()
@@ -281,12 +281,12 @@ impl<E: Engine> BatchStore for Database<E> {
     }
 }
 
-impl<E: Engine> Database<E> {
+impl Database {
     /// Returns the sizes of the results and of the errors of a batch, and stores them if it has ended.
     async fn measure_results(&self, id: BatchId) -> Result<[i64; 2], StoreError> {
         let kinds = values![id, outcome(RowKind::Completed), outcome(RowKind::Failed)];
         let measured: Option<ResultsSizesRow> =
-            self.0.fetch_optional(E::Connection::RESULTS_SIZES, kinds).await?;
+            self.0.fetch_optional(sql::by_engine::RESULTS_SIZES, kinds).await?;
         let sizes =
             measured.map_or([0, 0], |row| [row.output_bytes, row.error_bytes].map(Option::unwrap_or_default));
         let values = values![id, sizes[0], sizes[1]];
@@ -295,8 +295,8 @@ impl<E: Engine> Database<E> {
     }
 }
 
-async fn reserve_row<C: Connection>(
-    db: &mut C,
+async fn reserve_row(
+    db: &mut Connection<'_>,
     id: BatchId,
     number: u32,
     most: MicroUsd,
@@ -315,8 +315,8 @@ async fn reserve_row<C: Connection>(
     Ok(RowBudget::Reserved)
 }
 
-async fn set_cost<C: Connection>(
-    db: &mut C,
+async fn set_cost(
+    db: &mut Connection<'_>,
     id: BatchId,
     number: u32,
     cost: MicroUsd,
@@ -334,8 +334,8 @@ async fn set_cost<C: Connection>(
 }
 
 /// Stores the result and the answer of a row, once.
-async fn complete_row<C: Connection>(
-    db: &mut C,
+async fn complete_row(
+    db: &mut Connection<'_>,
     (id, number): (BatchId, u32),
     RowResult { line, answer, usage }: RowResult,
 ) -> Result<(), StoreError> {
@@ -361,8 +361,8 @@ const fn outcome(kind: RowKind) -> i64 {
     }
 }
 
-async fn create<C: Connection>(
-    db: &mut C,
+async fn create(
+    db: &mut Connection<'_>,
     batch: &NewBatch,
     limits: BatchLimits,
 ) -> Result<BatchId, StoreError> {
@@ -403,8 +403,8 @@ async fn create<C: Connection>(
     Ok(*id)
 }
 
-async fn start<C: Connection>(
-    db: &mut C,
+async fn start(
+    db: &mut Connection<'_>,
     id: BatchId,
     CheckedRows { lines, total, model }: CheckedRows,
     money: BatchMoney,
@@ -424,20 +424,15 @@ async fn start<C: Connection>(
     Ok(BatchStart::Started)
 }
 
-async fn fail<C: Connection>(
-    db: &mut C,
-    id: BatchId,
-    errors: String,
-    at: Timestamp,
-) -> Result<(), StoreError> {
+async fn fail(db: &mut Connection<'_>, id: BatchId, errors: String, at: Timestamp) -> Result<(), StoreError> {
     if db.execute(sql::FAIL_BATCH, values![id, errors, at]).await? == 1 {
         agent_tasks::end_of_batch(db, id, BatchStatus::Failed, at).await?;
     }
     Ok(())
 }
 
-async fn lease_rows<C: Connection>(
-    db: &mut C,
+async fn lease_rows(
+    db: &mut Connection<'_>,
     id: BatchId,
     lease: &Lease,
     limit: u32,
@@ -464,8 +459,8 @@ async fn lease_rows<C: Connection>(
     Ok(LeasedRows { numbers, ending })
 }
 
-async fn end<C: Connection>(
-    db: &mut C,
+async fn end(
+    db: &mut Connection<'_>,
     id: BatchId,
     now: Timestamp,
 ) -> Result<Option<BatchStatus>, StoreError> {
@@ -491,7 +486,7 @@ async fn end<C: Connection>(
 }
 
 /// Deletes an ended batch with its rows. Its private polls follow: see [`super::erased_batches`].
-pub(super) async fn erase<C: Connection>(db: &mut C, batch: &str) -> Result<(), StoreError> {
+pub(super) async fn erase(db: &mut Connection<'_>, batch: &str) -> Result<(), StoreError> {
     db.execute(sql::ERASE_POLLS_OF, values![batch]).await?;
     db.execute(sql::DELETE_ANSWERS, values![batch]).await?;
     db.execute(sql::DELETE_ROWS, values![batch]).await?;

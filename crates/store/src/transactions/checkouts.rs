@@ -6,7 +6,7 @@ use ep_polling::time::Timestamp;
 use futures::FutureExt;
 
 use super::{Database, accounts, exactly_one, keys, ledger};
-use crate::engine::{Connection, Durability, Engine};
+use crate::engine::{Connection, Durability};
 use crate::ids::{CheckoutId, UserId};
 use crate::ports::{
     CheckoutStore, FailedRefund, NewCheckout, OpenCheckout, PaidCheckout, Reversal, Settled, StoreError,
@@ -16,7 +16,7 @@ use crate::statements as sql;
 use crate::value::values;
 
 #[async_trait]
-impl<E: Engine> CheckoutStore for Database<E> {
+impl CheckoutStore for Database {
     async fn add_checkout(&self, checkout: &NewCheckout) -> Result<(), StoreError> {
         let checkout = *checkout;
         self.0.transact(Durability::PowerLoss, move |db| async move { add(db, checkout).await }.boxed()).await
@@ -83,18 +83,14 @@ impl<E: Engine> CheckoutStore for Database<E> {
 }
 
 /// Stores a payment that is about to begin. The account is locked first, so that none begins once it is deleted.
-async fn add<C: Connection>(db: &mut C, checkout: NewCheckout) -> Result<(), StoreError> {
+async fn add(db: &mut Connection<'_>, checkout: NewCheckout) -> Result<(), StoreError> {
     let NewCheckout { id, user, amount, created_at } = checkout;
     accounts::lock_live(db, user).await?;
     let values = values![id, user, MicroUsd::from(amount), created_at];
     db.execute(sql::ADD_CHECKOUT, values).await.map(drop)
 }
 
-async fn settle<C: Connection>(
-    db: &mut C,
-    paid: &PaidCheckout,
-    at: Timestamp,
-) -> Result<Settled, StoreError> {
+async fn settle(db: &mut Connection<'_>, paid: &PaidCheckout, at: Timestamp) -> Result<Settled, StoreError> {
     let PaidCheckout { checkout, session, payment, amount } = paid;
     let amount = MicroUsd::from(*amount);
     let values = values![*checkout, &**session, payment.as_deref(), amount];
@@ -110,7 +106,7 @@ async fn settle<C: Connection>(
     Ok(Settled::Credited)
 }
 
-async fn reverse<C: Connection>(db: &mut C, reversal: &Reversal, at: Timestamp) -> Result<(), StoreError> {
+async fn reverse(db: &mut Connection<'_>, reversal: &Reversal, at: Timestamp) -> Result<(), StoreError> {
     let Reversal { reference, checkout, payment, amount, lifted, reported_at } = reversal;
     let checkout = checkout.map(|checkout| checkout.to_string());
     let of = values![checkout.as_deref(), payment.as_deref()];
@@ -125,8 +121,8 @@ async fn reverse<C: Connection>(db: &mut C, reversal: &Reversal, at: Timestamp) 
     }
 }
 
-async fn refund_failed<C: Connection>(
-    db: &mut C,
+async fn refund_failed(
+    db: &mut Connection<'_>,
     failed: &FailedRefund,
     at: Timestamp,
 ) -> Result<(), StoreError> {
@@ -143,7 +139,7 @@ async fn refund_failed<C: Connection>(
 }
 
 /// Applies the pending reversals of a settled payment to the ledger. Returns the number of changes.
-async fn apply_to<C: Connection>(db: &mut C, checkout: &str, at: Timestamp) -> Result<u64, StoreError> {
+async fn apply_to(db: &mut Connection<'_>, checkout: &str, at: Timestamp) -> Result<u64, StoreError> {
     let waiting: Vec<WaitingReversalRow> = db.fetch_all(sql::WAITING_REVERSALS, values![checkout]).await?;
     let mut applied = 0;
     for row in waiting {
@@ -153,11 +149,7 @@ async fn apply_to<C: Connection>(db: &mut C, checkout: &str, at: Timestamp) -> R
 }
 
 /// Applies one reversal; returns `false` if another transaction has applied it.
-async fn apply<C: Connection>(
-    db: &mut C,
-    row: &WaitingReversalRow,
-    at: Timestamp,
-) -> Result<bool, StoreError> {
+async fn apply(db: &mut Connection<'_>, row: &WaitingReversalRow, at: Timestamp) -> Result<bool, StoreError> {
     let WaitingReversalRow { reference, user_id, applied, bad_debt, changes, target } = row;
     let user = rows::user_id(user_id)?;
     let of_account = accounts::lock(db, user).await?.available;
@@ -180,8 +172,8 @@ async fn apply<C: Connection>(
     Ok(true)
 }
 
-async fn move_of_account<C: Connection>(
-    db: &mut C,
+async fn move_of_account(
+    db: &mut Connection<'_>,
     user: UserId,
     amount: i64,
     reference: &str,
@@ -199,8 +191,8 @@ async fn move_of_account<C: Connection>(
 
 /// Books an amount that the account cannot pay as bad debt, and freezes the account for the operator to decide.
 /// A negative amount repays bad debt.
-async fn move_of_service<C: Connection>(
-    db: &mut C,
+async fn move_of_service(
+    db: &mut Connection<'_>,
     user: UserId,
     debt: i64,
     reference: &str,

@@ -5,7 +5,7 @@ use ep_polling::time::Timestamp;
 use futures::FutureExt;
 
 use super::{Database, accounts, exactly_one, ledger, users};
-use crate::engine::{Connection, Durability, Engine};
+use crate::engine::{Connection, Durability};
 use crate::error::{UnexpectedData, failed};
 use crate::ids::DepositId;
 use crate::ports::{
@@ -17,7 +17,7 @@ use crate::statements as sql;
 use crate::value::values;
 
 #[async_trait]
-impl<E: Engine> DepositStore for Database<E> {
+impl DepositStore for Database {
     async fn begin_deposit(
         &self,
         deposit: &NewDeposit,
@@ -125,8 +125,8 @@ impl<E: Engine> DepositStore for Database<E> {
 
 /// Stores a deposit that is about to be settled; `false` if it is known. The account to credit is locked first, so that
 /// no deposit begins for an account once it is deleted.
-async fn begin<C: Connection>(
-    db: &mut C,
+async fn begin(
+    db: &mut Connection<'_>,
     NewDeposit { id, payment, user, since, created_at }: &NewDeposit,
     reconcile_at: Timestamp,
 ) -> Result<bool, StoreError> {
@@ -152,8 +152,8 @@ async fn begin<C: Connection>(
 
 /// Records a transfer, and credits the account once if it is final. Locks the deposit's row first, so that
 /// concurrent attempts wait for each other.
-async fn credit<C: Connection>(
-    db: &mut C,
+async fn credit(
+    db: &mut Connection<'_>,
     reference: &str,
     transfer: &Transfer,
     payer: &NewSignUp,

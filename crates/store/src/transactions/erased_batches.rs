@@ -8,7 +8,7 @@ use ep_polling::time::Timestamp;
 use futures::FutureExt;
 
 use super::{Database, reputation};
-use crate::engine::{Connection, Durability, Engine};
+use crate::engine::Durability;
 use crate::ports::StoreError;
 use crate::rows::{ErasedBatchRow, PollToEraseRow};
 use crate::statements as sql;
@@ -16,8 +16,8 @@ use crate::value::values;
 
 /// Looks at the next polls of a queued batch, up to `limit`, and deletes the private ones. Returns the number of polls that it
 /// has looked at; `None` if no batch is queued. Zero if it must wait, because a poll is not settled or is being counted.
-pub(crate) async fn erase_polls<E: Engine>(
-    database: &Database<E>,
+pub(crate) async fn erase_polls(
+    database: &Database,
     at: Timestamp,
     limit: u32,
 ) -> Result<Option<u64>, StoreError> {

@@ -8,13 +8,13 @@ use crate::ids::UserId;
 use crate::ports::{EvaluationRecord, EvaluationStore, MAX_EVALUATION_BYTES, MAX_EVALUATIONS, StoreError};
 
 use super::{Database, accounts, exactly_one};
-use crate::engine::{Connection, Durability, Engine};
+use crate::engine::{Connection, Durability};
 use crate::rows::{EvaluationRow, TotalRow};
 use crate::statements as sql;
 use crate::value::values;
 
 #[async_trait]
-impl<E: Engine> EvaluationStore for Database<E> {
+impl EvaluationStore for Database {
     async fn add_evaluation(&self, user: UserId, evaluation: &EvaluationRecord) -> Result<(), StoreError> {
         let evaluation = evaluation.clone();
         self.0
@@ -59,11 +59,7 @@ impl<E: Engine> EvaluationStore for Database<E> {
     }
 }
 
-async fn add<C: Connection>(
-    db: &mut C,
-    user: UserId,
-    evaluation: &EvaluationRecord,
-) -> Result<(), StoreError> {
+async fn add(db: &mut Connection<'_>, user: UserId, evaluation: &EvaluationRecord) -> Result<(), StoreError> {
     // Those of an account are counted one after the other.
     accounts::lock_live(db, user).await?;
     let stored: TotalRow = db.fetch_one(sql::EVALUATIONS_OF_ACCOUNT, values![user]).await?;

@@ -5,7 +5,7 @@ use ep_polling::poll_id::PollId;
 use futures::FutureExt;
 
 use super::{Database, reputation};
-use crate::engine::{Connection, Durability, Engine};
+use crate::engine::{Connection, Durability};
 use crate::error::failed;
 use crate::ids::{FeedbackId, UserId};
 use crate::ports::{FeedbackStore, MAX_LISTED_FEEDBACK, NewFeedback, OwnFeedback, PollFeedback, StoreError};
@@ -14,7 +14,7 @@ use crate::statements as sql;
 use crate::value::values;
 
 #[async_trait]
-impl<E: Engine> FeedbackStore for Database<E> {
+impl FeedbackStore for Database {
     async fn submit_feedback(&self, feedback: &NewFeedback) -> Result<FeedbackId, StoreError> {
         let feedback = feedback.clone();
         self.0
@@ -42,7 +42,7 @@ impl<E: Engine> FeedbackStore for Database<E> {
     }
 }
 
-async fn submit<C: Connection>(db: &mut C, feedback: &NewFeedback) -> Result<FeedbackId, StoreError> {
+async fn submit(db: &mut Connection<'_>, feedback: &NewFeedback) -> Result<FeedbackId, StoreError> {
     let NewFeedback { id, poll, user, entry } = feedback;
     // The poll is not deleted meanwhile.
     db.execute(sql::LOCK_POLL, values![poll]).await?;
@@ -56,7 +56,7 @@ async fn submit<C: Connection>(db: &mut C, feedback: &NewFeedback) -> Result<Fee
 }
 
 /// Deletes the feedback of an account. The affected polls are recounted without it.
-pub(super) async fn erase<C: Connection>(db: &mut C, user: UserId) -> Result<(), StoreError> {
+pub(super) async fn erase(db: &mut Connection<'_>, user: UserId) -> Result<(), StoreError> {
     // The lock prevents a deadlock between two concurrent deletions.
     reputation::lock(db).await?;
     db.execute(sql::REVISE_POLLS_OF, values![user]).await?;

@@ -7,7 +7,7 @@ use futures::FutureExt;
 
 use super::{Database, accounts, chunks, newest_first};
 use crate::batch_id::FileId;
-use crate::engine::{Connection, Durability, Engine};
+use crate::engine::{Connection, Durability};
 use crate::ids::UserId;
 use crate::ports::{
     BegunFile, EarlierFile, FileContent, FileDeletion, FileRecord, FileStore, ListPosition, NewFile,
@@ -20,7 +20,7 @@ use crate::statements as sql;
 use crate::value::values;
 
 #[async_trait]
-impl<E: Engine> FileStore for Database<E> {
+impl FileStore for Database {
     async fn begin_file(&self, file: &NewFile) -> Result<BegunFile, StoreError> {
         let file = file.clone();
         self.0.transact(Durability::ProcessCrash, move |db| begin(db, file).boxed()).await
@@ -63,7 +63,7 @@ impl<E: Engine> FileStore for Database<E> {
         after: Option<ListPosition<FileId>>,
         limit: u32,
     ) -> Result<Vec<FileRecord>, StoreError> {
-        newest_first::<_, _, FileRow, _>(&self.0, sql::FILES_OF, user, after, limit).await
+        newest_first::<_, FileRow, _>(&self.0, sql::FILES_OF, user, after, limit).await
     }
 
     async fn lines(&self, file: FileId, after: u32, limit: u32) -> Result<Vec<(u32, String)>, StoreError> {
@@ -105,7 +105,7 @@ impl<E: Engine> FileStore for Database<E> {
     }
 }
 
-async fn begin<C: Connection>(db: &mut C, file: NewFile) -> Result<BegunFile, StoreError> {
+async fn begin(db: &mut Connection<'_>, file: NewFile) -> Result<BegunFile, StoreError> {
     let NewFile { id, user, name, created_at, expires_at, quota, request_ref } = file;
     let request_ref = request_ref.as_deref();
     let values = values![id, user, &*name, created_at, expires_at, quota as i64, request_ref];
@@ -121,8 +121,8 @@ async fn begin<C: Connection>(db: &mut C, file: NewFile) -> Result<BegunFile, St
 }
 
 /// Adds chunks, unless the files of the account would then exceed their quota.
-async fn add<C: Connection>(
-    db: &mut C,
+async fn add(
+    db: &mut Connection<'_>,
     file: FileId,
     chunks: Vec<ChunkRow>,
     at: Timestamp,
@@ -138,7 +138,7 @@ async fn add<C: Connection>(
 }
 
 /// Fails if the files of the account exceed their quota. Returns their number.
-async fn fits<C: Connection>(db: &mut C, file: &ReceivedFileRow) -> Result<i64, StoreError> {
+async fn fits(db: &mut Connection<'_>, file: &ReceivedFileRow) -> Result<i64, StoreError> {
     let stored: TotalRow = db.fetch_one(sql::FILES_TOTAL, values![&*file.user_id]).await?;
     if stored.bytes > file.quota {
         return Err(StoreError::FilesQuota(file.quota.unsigned_abs()));
@@ -146,8 +146,8 @@ async fn fits<C: Connection>(db: &mut C, file: &ReceivedFileRow) -> Result<i64, 
     Ok(stored.count)
 }
 
-async fn complete<C: Connection>(
-    db: &mut C,
+async fn complete(
+    db: &mut Connection<'_>,
     file: FileId,
     content: FileContent,
     expires_at: Timestamp,
@@ -168,7 +168,7 @@ async fn complete<C: Connection>(
     }
 }
 
-async fn delete<C: Connection>(db: &mut C, user: UserId, file: FileId) -> Result<FileDeletion, StoreError> {
+async fn delete(db: &mut Connection<'_>, user: UserId, file: FileId) -> Result<FileDeletion, StoreError> {
     if db.execute(sql::LOCK_FILE, values![file, user]).await? == 0 {
         return Ok(FileDeletion::Unknown);
     }
@@ -181,7 +181,7 @@ async fn delete<C: Connection>(db: &mut C, user: UserId, file: FileId) -> Result
 }
 
 /// Deletes a file whose time is over, and queues the private polls of its batches to be deleted.
-async fn expire<C: Connection>(db: &mut C, user: UserId, file: FileId) -> Result<FileDeletion, StoreError> {
+async fn expire(db: &mut Connection<'_>, user: UserId, file: FileId) -> Result<FileDeletion, StoreError> {
     let outcome = delete(db, user, file).await?;
     if outcome == FileDeletion::Deleted {
         db.execute(sql::ERASE_POLLS_OF_FILE, values![file]).await?;
@@ -190,7 +190,7 @@ async fn expire<C: Connection>(db: &mut C, user: UserId, file: FileId) -> Result
 }
 
 /// Deletes a file with its lines.
-pub(super) async fn erase<C: Connection>(db: &mut C, file: &str) -> Result<(), StoreError> {
+pub(super) async fn erase(db: &mut Connection<'_>, file: &str) -> Result<(), StoreError> {
     db.execute(sql::DELETE_CHUNKS, values![file]).await?;
     db.execute(sql::DELETE_FILE, values![file]).await.map(drop)
 }

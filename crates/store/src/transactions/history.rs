@@ -6,17 +6,17 @@ use ep_polling::poll_id::PollId;
 use ep_polling::time::Timestamp;
 
 use super::Database;
-use crate::engine::{Connection, Engine};
 use crate::ids::UserId;
 use crate::ports::{DaySpending, PastPoll, PollHistory, PollScope, PollSearch, StoreError};
 use crate::rows::{self, DaySpendingRow, PastPollRow};
+use crate::statements as sql;
 use crate::value::values;
 
 #[async_trait]
-impl<E: Engine> PollHistory for Database<E> {
+impl PollHistory for Database {
     async fn polls_of(&self, user: UserId, limit: u32, offset: u32) -> Result<Vec<PastPoll>, StoreError> {
         let page = values![user, limit, offset];
-        past_polls(self.0.fetch_all(E::Connection::POLLS_OF_USER, page).await?)
+        past_polls(self.0.fetch_all(sql::by_engine::POLLS_OF_USER, page).await?)
     }
 
     async fn polls_after(
@@ -29,11 +29,11 @@ impl<E: Engine> PollHistory for Database<E> {
         let (at, id) = after.map_or((i64::MAX, ""), |(at, id)| (at.millis(), id.as_str()));
         let page = values![user, limit, at, id];
         past_polls(match scope {
-            PollScope::Asked => self.0.fetch_all(E::Connection::POLLS_AFTER, page).await?,
-            PollScope::All => self.0.fetch_all(E::Connection::ALL_POLLS_AFTER, page).await?,
+            PollScope::Asked => self.0.fetch_all(sql::by_engine::POLLS_AFTER, page).await?,
+            PollScope::All => self.0.fetch_all(sql::by_engine::ALL_POLLS_AFTER, page).await?,
             PollScope::Batch(batch) => {
                 let page = values![user, limit, at, id, batch];
-                self.0.fetch_all(E::Connection::POLLS_OF_BATCH_AFTER, page).await?
+                self.0.fetch_all(sql::by_engine::POLLS_OF_BATCH_AFTER, page).await?
             }
         })
     }
@@ -50,17 +50,17 @@ impl<E: Engine> PollHistory for Database<E> {
         let spellings = rows::json(&spellings)?;
         past_polls(if let Some(batch) = batch {
             let find =
-                if running { E::Connection::FIND_RUNNING_IN_BATCH } else { E::Connection::FIND_IN_BATCH };
+                if running { sql::by_engine::FIND_RUNNING_IN_BATCH } else { sql::by_engine::FIND_IN_BATCH };
             self.0.fetch_all(find, values![user, limit, offset, &*spellings, batch]).await?
         } else {
-            let find = if running { E::Connection::FIND_RUNNING } else { E::Connection::FIND_POLLS };
+            let find = if running { sql::by_engine::FIND_RUNNING } else { sql::by_engine::FIND_POLLS };
             self.0.fetch_all(find, values![user, limit, offset, &*spellings]).await?
         })
     }
 
     async fn spending(&self, user: UserId, since: Timestamp) -> Result<Vec<DaySpending>, StoreError> {
         let days: Vec<DaySpendingRow> =
-            self.0.fetch_all(E::Connection::SPENDING_BY_DAY, values![user, since.millis()]).await?;
+            self.0.fetch_all(sql::by_engine::SPENDING_BY_DAY, values![user, since.millis()]).await?;
         let days = days.into_iter().map(|row| DaySpending {
             day: Timestamp::from_millis(row.day * DAY_MS),
             polls: row.polls as u32,

@@ -18,8 +18,8 @@ use crate::value::values;
 
 /// Reserves money for a poll opened in this transaction; returns the amount. Other transactions do not see
 /// the poll yet, so its hold may be locked after its account.
-pub(super) async fn reserve<C: Connection>(
-    db: &mut C,
+pub(super) async fn reserve(
+    db: &mut Connection<'_>,
     poll: &NewPoll,
     hold: Hold,
 ) -> Result<MicroUsd, StoreError> {
@@ -36,8 +36,8 @@ pub(super) async fn reserve<C: Connection>(
 }
 
 /// Reserves money for the rows of a locked batch; returns the amount.
-pub(super) async fn reserve_for_batch<C: Connection>(
-    db: &mut C,
+pub(super) async fn reserve_for_batch(
+    db: &mut Connection<'_>,
     batch: &LockedBatchRow,
     hold: Hold,
     at: Timestamp,
@@ -54,14 +54,14 @@ pub(super) async fn reserve_for_batch<C: Connection>(
 }
 
 /// Sets available money of an account aside; returns the amount.
-async fn set_aside<C: Connection>(
-    db: &mut C,
+async fn set_aside(
+    db: &mut Connection<'_>,
     owner: UserId,
     capped: Option<CappedKey>,
     hold: Hold,
     today: i64,
 ) -> Result<MicroUsd, StoreError> {
-    let account: Option<AvailableRow> = db.fetch_optional(C::AVAILABLE, values![owner]).await?;
+    let account: Option<AvailableRow> = db.fetch_optional(sql::by_engine::AVAILABLE, values![owner]).await?;
     let account = account.ok_or(StoreError::NotFound("account"))?;
     if account.frozen != 0 && !hold.at_most.is_zero() {
         return Err(StoreError::Frozen);
@@ -89,8 +89,8 @@ async fn set_aside<C: Connection>(
 
 /// Moves money of a batch to the hold of a poll opened in this transaction; returns the amount. The account has set it
 /// aside already.
-pub(super) async fn draw_from_batch<C: Connection>(
-    db: &mut C,
+pub(super) async fn draw_from_batch(
+    db: &mut Connection<'_>,
     poll: &NewPoll,
     batch: BatchId,
     hold: Hold,
@@ -113,8 +113,8 @@ pub(super) async fn draw_from_batch<C: Connection>(
 }
 
 /// Releases the money of a locked batch that ends.
-pub(super) async fn release_from_batch<C: Connection>(
-    db: &mut C,
+pub(super) async fn release_from_batch(
+    db: &mut Connection<'_>,
     id: BatchId,
     batch: &LockedBatchRow,
     at: Timestamp,
@@ -138,8 +138,8 @@ struct Reserved<'a> {
 
 /// Releases a reserved amount and debits another one, which is reserved, too. Then returns the remaining balance of a
 /// revoked pre-funded key to its funder, under this reference.
-async fn release<C: Connection>(
-    db: &mut C,
+async fn release(
+    db: &mut Connection<'_>,
     Reserved { account, key, day, funder }: Reserved<'_>,
     released: i64,
     debited: i64,
@@ -161,8 +161,8 @@ async fn release<C: Connection>(
 }
 
 /// Returns the remaining spending cap of a key. Locks its account, which all polls of the key need.
-async fn cap_left<C: Connection>(
-    db: &mut C,
+async fn cap_left(
+    db: &mut Connection<'_>,
     CappedKey { key, caps }: CappedKey,
     today: i64,
 ) -> Result<MicroUsd, StoreError> {
@@ -173,8 +173,8 @@ async fn cap_left<C: Connection>(
 
 /// Ends the poll's hold, if it has one, and captures the amount spent. Locks the account late, because every
 /// poll of its owner needs it.
-pub(super) async fn capture<C: Connection>(
-    db: &mut C,
+pub(super) async fn capture(
+    db: &mut Connection<'_>,
     poll: &PollId,
     amount: MicroUsd,
     at: Timestamp,

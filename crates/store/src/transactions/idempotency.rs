@@ -6,7 +6,7 @@ use async_trait::async_trait;
 use ep_polling::time::Timestamp;
 
 use super::Database;
-use crate::engine::{Durability, Engine};
+use crate::engine::Durability;
 use crate::error::{UnexpectedData, failed};
 use crate::ports::{ClaimState, IdempotencyStore, Lease, StoreError};
 use crate::rows::IdempotencyRow;
@@ -17,7 +17,7 @@ use crate::value::values;
 const MAX_ATTEMPTS: u32 = 3;
 
 #[async_trait]
-impl<E: Engine> IdempotencyStore for Database<E> {
+impl IdempotencyStore for Database {
     async fn begin(
         &self,
         scope: &str,

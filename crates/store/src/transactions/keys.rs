@@ -8,7 +8,7 @@ use ep_polling::time::Timestamp;
 use futures::FutureExt;
 
 use super::{Database, accounts, day, transfers};
-use crate::engine::{Connection, Durability, Engine};
+use crate::engine::{Connection, Durability};
 use crate::ids::{KeyId, UserId};
 use crate::key_hash::KeyHash;
 use crate::key_terms::Creator;
@@ -21,7 +21,7 @@ use crate::statements as sql;
 use crate::value::values;
 
 #[async_trait]
-impl<E: Engine> KeyStore for Database<E> {
+impl KeyStore for Database {
     async fn add_key(&self, key: &NewKey) -> Result<Added, StoreError> {
         let key = key.clone();
         self.0
@@ -87,8 +87,8 @@ impl<E: Engine> KeyStore for Database<E> {
 
 /// Adds a key that counts for an account. Locks the account first, so that concurrent additions are counted
 /// one after the other.
-pub(super) async fn add<C: Connection>(
-    db: &mut C,
+pub(super) async fn add(
+    db: &mut Connection<'_>,
     key: &NewKey,
     counts_for: UserId,
 ) -> Result<Added, StoreError> {
@@ -124,15 +124,15 @@ pub(super) async fn add<C: Connection>(
 
 /// Replaces all active keys with this one. Locks the account first, so that no concurrently added key
 /// remains.
-async fn rotate<C: Connection>(db: &mut C, key: &NewKey) -> Result<u32, StoreError> {
+async fn rotate(db: &mut Connection<'_>, key: &NewKey) -> Result<u32, StoreError> {
     let revoked = revoke_all(db, key.user, key.created_at).await?;
     add(db, key, key.user).await?;
     Ok(revoked as u32)
 }
 
 /// Adds a key with its own account, and moves an amount to that account.
-async fn add_funded<C: Connection>(
-    db: &mut C,
+async fn add_funded(
+    db: &mut Connection<'_>,
     key: &NewKey,
     KeyAccount { funder, amount, email }: &KeyAccount,
 ) -> Result<Added, StoreError> {
@@ -146,8 +146,8 @@ async fn add_funded<C: Connection>(
     Ok(added)
 }
 
-async fn fund<C: Connection>(
-    db: &mut C,
+async fn fund(
+    db: &mut Connection<'_>,
     funder: UserId,
     key: KeyId,
     amount: MicroUsd,
@@ -163,8 +163,8 @@ async fn fund<C: Connection>(
     Ok(funds.into())
 }
 
-async fn revoke<C: Connection>(
-    db: &mut C,
+async fn revoke(
+    db: &mut Connection<'_>,
     user: UserId,
     key: KeyId,
     at: Timestamp,
@@ -179,8 +179,8 @@ async fn revoke<C: Connection>(
 
 /// Revokes all active keys of a user, including the pre-funded ones; returns their number. Locks the account
 /// first, so that no concurrently added key remains.
-pub(super) async fn revoke_all<C: Connection>(
-    db: &mut C,
+pub(super) async fn revoke_all(
+    db: &mut Connection<'_>,
     user: UserId,
     at: Timestamp,
 ) -> Result<u64, StoreError> {
@@ -193,8 +193,8 @@ pub(super) async fn revoke_all<C: Connection>(
 }
 
 /// Returns the balance of a revoked key to its funder, if the key has its own account.
-async fn return_from<C: Connection>(
-    db: &mut C,
+async fn return_from(
+    db: &mut Connection<'_>,
     account: &str,
     funder: UserId,
     at: Timestamp,
@@ -207,8 +207,8 @@ async fn return_from<C: Connection>(
 }
 
 /// Returns the available balances of the pre-funded keys of a locked account, and locks their accounts.
-pub(super) async fn available_on_keys<C: Connection>(
-    db: &mut C,
+pub(super) async fn available_on_keys(
+    db: &mut Connection<'_>,
     funder: UserId,
 ) -> Result<Vec<(UserId, MicroUsd)>, StoreError> {
     let mut accounts = Vec::new();
@@ -220,8 +220,8 @@ pub(super) async fn available_on_keys<C: Connection>(
 }
 
 /// Debits an amount from pre-funded keys with these available balances.
-pub(super) async fn reclaim<C: Connection>(
-    db: &mut C,
+pub(super) async fn reclaim(
+    db: &mut Connection<'_>,
     funder: UserId,
     on_keys: Vec<(UserId, MicroUsd)>,
     mut needed: MicroUsd,

@@ -9,7 +9,7 @@ use futures::FutureExt;
 
 use super::plans::RosterCache;
 use super::{Database, accounts, reputation, transfers};
-use crate::engine::{Connection, Durability, Engine};
+use crate::engine::{Connection, Durability, Statement};
 use crate::ids::UserId;
 use crate::ports::{Audit, Balance, Balances, CreditOutcome, Lease, Ledger, StoreError};
 use crate::rows::{self, AuditSizeRow, BalanceRow, IdRow};
@@ -17,7 +17,7 @@ use crate::statements as sql;
 use crate::value::{Value, values};
 
 #[async_trait]
-impl<E: Engine> Balances for Database<E> {
+impl Balances for Database {
     async fn balance(&self, user: UserId) -> Result<Option<Balance>, StoreError> {
         let balance: Option<BalanceRow> = self.0.fetch_optional(sql::BALANCE, values![user]).await?;
         Ok(balance.map(Into::into))
@@ -25,7 +25,7 @@ impl<E: Engine> Balances for Database<E> {
 }
 
 #[async_trait]
-impl<E: Engine> Ledger for Database<E> {
+impl Ledger for Database {
     async fn credit(
         &self,
         user: UserId,
@@ -49,8 +49,8 @@ impl<E: Engine> Ledger for Database<E> {
 
 /// Credits an account once per reference. Inserts the transfer first: a second one with the same reference
 /// waits for the first transaction and then inserts nothing.
-pub(super) async fn credit<C: Connection>(
-    db: &mut C,
+pub(super) async fn credit(
+    db: &mut Connection<'_>,
     user: UserId,
     amount: MicroUsd,
     reference: &str,
@@ -60,8 +60,8 @@ pub(super) async fn credit<C: Connection>(
 }
 
 /// Credits an account once per reference, from this account of the service.
-pub(super) async fn credit_from<C: Connection>(
-    db: &mut C,
+pub(super) async fn credit_from(
+    db: &mut Connection<'_>,
     source: &'static str,
     user: UserId,
     amount: MicroUsd,
@@ -85,8 +85,8 @@ pub(super) async fn credit_from<C: Connection>(
     Ok(CreditOutcome::Credited)
 }
 
-async fn audit<C: Connection>(
-    db: &mut C,
+async fn audit(
+    db: &mut Connection<'_>,
     rosters: &RosterCache,
     settled_within: Duration,
 ) -> Result<Audit, StoreError> {
@@ -97,7 +97,7 @@ async fn audit<C: Connection>(
         wrong_posted: ids(db, sql::WRONG_POSTED, values![]).await?,
         wrong_held: ids(db, sql::WRONG_HELD, values![]).await?,
         orphaned_holds: ids(db, sql::ORPHANED_HOLDS, values![]).await?,
-        wrong_captures: ids(db, C::WRONG_CAPTURES, values![]).await?,
+        wrong_captures: ids(db, sql::by_engine::WRONG_CAPTURES, values![]).await?,
         wrong_ballots: ids(db, sql::WRONG_BALLOTS, values![]).await?,
         wrong_spending: ids(db, sql::WRONG_SPENDING, values![]).await?,
         unreturned_funds: ids(db, sql::UNRETURNED_FUNDS, values![]).await?,
@@ -110,9 +110,9 @@ async fn audit<C: Connection>(
     })
 }
 
-async fn ids<C: Connection>(
-    db: &mut C,
-    sql: &'static str,
+async fn ids(
+    db: &mut Connection<'_>,
+    sql: impl Into<Statement>,
     values: &[Value<'_>],
 ) -> Result<Vec<String>, StoreError> {
     let rows: Vec<IdRow> = db.fetch_all(sql, values).await?;

@@ -50,7 +50,7 @@ use crate::value::values;
 use plans::RosterCache;
 
 /// A database that implements the ports, with its cached rosters.
-pub(crate) struct Database<E>(pub(crate) E, pub(crate) RosterCache);
+pub(crate) struct Database(pub(crate) Engine, pub(crate) RosterCache);
 
 const DAY_MS: i64 = 24 * 60 * 60 * 1000;
 
@@ -61,8 +61,8 @@ const fn day(at: Timestamp) -> i64 {
 
 /// Reads up to `limit` entries of an account's list after a position, newest first. The time and the id of the position of the
 /// whole list precede every entry.
-async fn newest_first<E: Engine, I: ToString, R: Record, T: TryFrom<R, Error = StoreError>>(
-    engine: &E,
+async fn newest_first<I: ToString, R: Record, T: TryFrom<R, Error = StoreError>>(
+    engine: &Engine,
     sql: &'static str,
     user: UserId,
     after: Option<ListPosition<I>>,

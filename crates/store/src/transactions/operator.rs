@@ -8,7 +8,7 @@ use ep_polling::time::Timestamp;
 use futures::FutureExt;
 
 use super::{Database, accounts, keys, transfers};
-use crate::engine::{Connection, Durability, Engine};
+use crate::engine::{Connection, Durability};
 use crate::ids::UserId;
 use crate::ports::{
     CreditOutcome, DatabaseSize, IdentityRecord, IntegrityCheck, MAX_LISTED_USERS, RevokedCredentials,
@@ -19,7 +19,7 @@ use crate::statements as sql;
 use crate::value::values;
 
 #[async_trait]
-impl<E: Engine> UserAdmin for Database<E> {
+impl UserAdmin for Database {
     async fn users(&self, after: Option<UserId>) -> Result<Vec<UserRecord>, StoreError> {
         let after = after.map(|user| user.to_string()).unwrap_or_default();
         let users: Vec<UserRow> = self.0.fetch_all(sql::USERS, values![after, MAX_LISTED_USERS]).await?;
@@ -78,7 +78,7 @@ impl<E: Engine> UserAdmin for Database<E> {
     }
 }
 
-impl<E: Engine> Database<E> {
+impl Database {
     /// Returns users in the order of their ids, with their identities.
     async fn records(&self, users: Vec<UserRow>) -> Result<Vec<UserRecord>, StoreError> {
         let (Some(first), Some(last)) = (users.first(), users.last()) else { return Ok(Vec::new()) };
@@ -100,8 +100,8 @@ impl<E: Engine> Database<E> {
     }
 }
 
-pub(super) async fn lock_out<C: Connection>(
-    db: &mut C,
+pub(super) async fn lock_out(
+    db: &mut Connection<'_>,
     user: UserId,
     at: Timestamp,
 ) -> Result<RevokedCredentials, StoreError> {

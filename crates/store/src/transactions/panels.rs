@@ -6,7 +6,7 @@ use ep_polling::time::Timestamp;
 use futures::FutureExt;
 
 use super::{Database, accounts};
-use crate::engine::{Connection, Durability, Engine};
+use crate::engine::{Connection, Durability};
 use crate::ids::UserId;
 use crate::ports::{MAX_PANEL_VERSIONS, MAX_PANELS, PanelStore, SavedPanel, StoreError, StoredPanel};
 use crate::rows::{self, CountRow, PanelRow};
@@ -14,7 +14,7 @@ use crate::statements as sql;
 use crate::value::values;
 
 #[async_trait]
-impl<E: Engine> PanelStore for Database<E> {
+impl PanelStore for Database {
     async fn save_panel(
         &self,
         user: UserId,
@@ -67,8 +67,8 @@ impl<E: Engine> PanelStore for Database<E> {
     }
 }
 
-async fn save<C: Connection>(
-    db: &mut C,
+async fn save(
+    db: &mut Connection<'_>,
     user: UserId,
     name: PanelName,
     definition: PanelDefinition,

@@ -11,7 +11,7 @@ use quick_cache::sync::Cache;
 use sha2::{Digest, Sha256};
 
 use super::Database;
-use crate::engine::{Connection, Durability, Engine};
+use crate::engine::{Connection, Durability};
 use crate::error::{UnexpectedData, failed};
 use crate::ports::StoreError;
 use crate::rows::{self, NumberRow, PlanRow, RosterRow};
@@ -53,9 +53,9 @@ impl RosterCache {
     }
 
     /// Returns the members of the roster of this plan, in a transaction; none for a deleted plan.
-    pub(super) async fn members<C: Connection>(
+    pub(super) async fn members(
         &self,
-        db: &mut C,
+        db: &mut Connection<'_>,
         plan: &PlanRow,
     ) -> Result<Arc<[Member]>, StoreError> {
         match self.known(plan) {
@@ -77,7 +77,7 @@ impl RosterCache {
     }
 }
 
-impl<E: Engine> Database<E> {
+impl Database {
     /// Returns the members of the roster of this plan; none for a deleted plan.
     pub(super) async fn members(&self, plan: &PlanRow) -> Result<Arc<[Member]>, StoreError> {
         match self.1.known(plan) {
@@ -89,13 +89,13 @@ impl<E: Engine> Database<E> {
 
 /// Adds a plan with its roster, unless the roster is stored; returns the plan's number. `members` are the
 /// roster of the plan in registry order, and `hash` is theirs.
-pub(super) async fn add<C: Connection>(
-    db: &mut C,
+pub(super) async fn add(
+    db: &mut Connection<'_>,
     plan: &Plan,
     members: &[Member],
     hash: &RosterHash,
 ) -> Result<i64, StoreError> {
-    let roster = match db.fetch_optional(C::ROSTER_BY_HASH, values![hash]).await? {
+    let roster = match db.fetch_optional(sql::by_engine::ROSTER_BY_HASH, values![hash]).await? {
         Some(NumberRow { number }) => number,
         None => add_roster(db, members, hash).await?,
     };
@@ -105,22 +105,22 @@ pub(super) async fn add<C: Connection>(
     Ok(number)
 }
 
-async fn add_roster<C: Connection>(
-    db: &mut C,
+async fn add_roster(
+    db: &mut Connection<'_>,
     members: &[Member],
     hash: &RosterHash,
 ) -> Result<i64, StoreError> {
     match db.fetch_optional(sql::ADD_ROSTER, values![hash, json(members)?]).await? {
         Some(NumberRow { number }) => Ok(number),
         // Another transaction has added it since.
-        None => db.fetch_one(C::ROSTER_BY_HASH, values![hash]).await.map(|row: NumberRow| row.number),
+        None => {
+            db.fetch_one(sql::by_engine::ROSTER_BY_HASH, values![hash]).await.map(|row: NumberRow| row.number)
+        }
     }
 }
 
 /// Deletes rosters without polls; returns their number.
-pub(crate) async fn delete_unused_rosters<E: Engine>(
-    Database(engine, _): &Database<E>,
-) -> Result<u64, StoreError> {
+pub(crate) async fn delete_unused_rosters(Database(engine, _): &Database) -> Result<u64, StoreError> {
     engine.execute(Durability::ProcessCrash, sql::DELETE_UNUSED_ROSTERS, values![]).await
 }
 

@@ -13,7 +13,7 @@ use futures::FutureExt;
 
 use super::plans::RosterHash;
 use super::{Database, agent_tasks, holds, plans, reputation};
-use crate::engine::{Connection, Durability, Engine};
+use crate::engine::{Connection, Durability};
 use crate::ports::{
     AdoptedPoll, Closing, Epoch, Lease, NewPoll, Opened, PollDeletion, PollOpening, PollProgress, PollRecord,
     PollStore, StoreError,
@@ -26,7 +26,7 @@ use crate::value::values;
 use crate::webhook_url::WebhookUrl;
 
 #[async_trait]
-impl<E: Engine> PollStore for Database<E> {
+impl PollStore for Database {
     async fn open_all(&self, polls: &[NewPoll], lease: &Lease) -> Result<Vec<Opened>, StoreError> {
         let lease = lease.clone();
         let mut planned = Vec::with_capacity(polls.len());
@@ -141,7 +141,7 @@ impl<E: Engine> PollStore for Database<E> {
         // Leases lost in a power loss are claimed again.
         let values = values![&*lease.worker, lease.lasts, ago, limit, Lease::longest(lease.lasts)];
         let adopted: Vec<AdoptedRow> =
-            self.0.fetch_changed(Durability::ProcessCrash, E::Connection::ADOPT_POLLS, values).await?;
+            self.0.fetch_changed(Durability::ProcessCrash, sql::by_engine::ADOPT_POLLS, values).await?;
         adopted.into_iter().map(TryInto::try_into).collect()
     }
 
@@ -150,7 +150,7 @@ impl<E: Engine> PollStore for Database<E> {
         let held = rows::json(&held)?;
         let renewed: Vec<IdRow> = self
             .0
-            .fetch_changed(Durability::ProcessCrash, E::Connection::RENEW_LEASES, values![held, lasts])
+            .fetch_changed(Durability::ProcessCrash, sql::by_engine::RENEW_LEASES, values![held, lasts])
             .await?;
         renewed.iter().map(|row| rows::poll_id(&row.id)).collect()
     }
@@ -184,14 +184,12 @@ impl<E: Engine> PollStore for Database<E> {
 }
 
 /// Deletes cancellation requests of settled polls.
-pub(crate) async fn delete_cancellations<E: Engine>(
-    Database(engine, _): &Database<E>,
-) -> Result<u64, StoreError> {
+pub(crate) async fn delete_cancellations(Database(engine, _): &Database) -> Result<u64, StoreError> {
     engine.execute(Durability::ProcessCrash, sql::DELETE_OLD_CANCELLATIONS, values![]).await
 }
 
-async fn open<C: Connection>(
-    db: &mut C,
+async fn open(
+    db: &mut Connection<'_>,
     poll: &NewPoll,
     lease: &Lease,
     members: &[Member],
@@ -235,8 +233,8 @@ async fn open<C: Connection>(
     Ok(Opened::New { held, notifies })
 }
 
-async fn decide<C: Connection>(
-    db: &mut C,
+async fn decide(
+    db: &mut Connection<'_>,
     poll: &PollId,
     epoch: Epoch,
     last: &[Ballot],
@@ -249,8 +247,8 @@ async fn decide<C: Connection>(
 }
 
 /// Adds the last ballots of a poll; `updated` is the row of the poll if it runs in this epoch.
-async fn add_last<C: Connection>(
-    db: &mut C,
+async fn add_last(
+    db: &mut Connection<'_>,
     updated: Option<NumberRow>,
     last: &[Ballot],
 ) -> Result<(), StoreError> {
@@ -261,8 +259,8 @@ async fn add_last<C: Connection>(
     db.insert_ballots(number, last).await
 }
 
-async fn close<C: Connection>(
-    db: &mut C,
+async fn close(
+    db: &mut Connection<'_>,
     poll: &PollId,
     epoch: Epoch,
     last: &[Ballot],
@@ -282,8 +280,8 @@ async fn close<C: Connection>(
     }
 }
 
-async fn settle<C: Connection>(
-    db: &mut C,
+async fn settle(
+    db: &mut Connection<'_>,
     poll: &PollId,
     epoch: Epoch,
     capture: MicroUsd,

@@ -15,7 +15,7 @@ use futures::FutureExt;
 
 use super::plans::RosterCache;
 use super::{Database, exactly_one};
-use crate::engine::{Connection, Durability, Engine, TransactionBody};
+use crate::engine::{Connection, Durability, TransactionBody};
 use crate::ports::{Heartbeats, PollDeletion, ReputationStore, StoreError};
 use crate::rows::{
     self, BallotRow, CalibrationSumsRow, CountedPoll, CountedState, EndedPollRow, HeartbeatsRow, IdRow,
@@ -31,7 +31,7 @@ const DELETED: bool = false;
 const PAGE: u32 = 50;
 
 #[async_trait]
-impl<E: Engine> ReputationStore for Database<E> {
+impl ReputationStore for Database {
     async fn count_polls(&self, limit: u32) -> Result<u32, StoreError> {
         let polls = self.ended(sql::WAITING_POLLS, values![limit]).await?;
         if polls.is_empty() {
@@ -78,7 +78,7 @@ impl<E: Engine> ReputationStore for Database<E> {
     }
 }
 
-impl<E: Engine> Database<E> {
+impl Database {
     /// Returns the ended polls that a statement selects. One snapshot for all, because each read on SQLite wakes a
     /// thread.
     pub(super) async fn ended(
@@ -94,8 +94,8 @@ impl<E: Engine> Database<E> {
 /// An ended poll, with its ballots if it counts.
 pub(super) type PollWithBallots = (CountedPoll, Vec<Ballot>);
 
-async fn ended<C: Connection>(
-    db: &mut C,
+async fn ended(
+    db: &mut Connection<'_>,
     rosters: &RosterCache,
     sql: &'static str,
     values: &[Value<'_>],
@@ -117,7 +117,7 @@ async fn ended<C: Connection>(
 }
 
 /// Marks a poll as counted with its current judgements.
-async fn mark<C: Connection>(db: &mut C, poll: &CountedPoll) -> Result<(), StoreError> {
+async fn mark(db: &mut Connection<'_>, poll: &CountedPoll) -> Result<(), StoreError> {
     let CountedPoll { id, state, judged, .. } = poll;
     let Some(state) = *state else { return Ok(()) };
     let CountedState { revision, counted_revision } = state;
@@ -132,8 +132,8 @@ async fn mark<C: Connection>(db: &mut C, poll: &CountedPoll) -> Result<(), Store
 }
 
 /// Deletes the counted state of a poll. Returns zero if the poll was counted, judged or deleted since it was read.
-async fn delete_state<C: Connection>(
-    db: &mut C,
+async fn delete_state(
+    db: &mut Connection<'_>,
     poll: &CountedPoll,
     state: CountedState,
 ) -> Result<u64, StoreError> {
@@ -141,7 +141,7 @@ async fn delete_state<C: Connection>(
 }
 
 /// Locks a poll and deletes its counted state. Fails if the poll was counted, judged or deleted since it was read.
-async fn forget<C: Connection>(db: &mut C, poll: &CountedPoll) -> Result<(), StoreError> {
+async fn forget(db: &mut Connection<'_>, poll: &CountedPoll) -> Result<(), StoreError> {
     let CountedPoll { id, state, .. } = poll;
     // Otherwise another process has deleted it.
     unless_counted(db.execute(sql::LOCK_POLL, values![id]).await? == 1)?;
@@ -156,8 +156,8 @@ async fn forget<C: Connection>(db: &mut C, poll: &CountedPoll) -> Result<(), Sto
 
 /// Deletes up to `limit` settled anonymous polls opened before a time, with their ballots; returns their
 /// number. Their contribution moves to the sums of deleted polls.
-pub(crate) async fn delete_anonymous<E: Engine>(
-    database: &Database<E>,
+pub(crate) async fn delete_anonymous(
+    database: &Database,
     before: Timestamp,
     limit: u32,
 ) -> Result<u64, StoreError> {
@@ -189,8 +189,8 @@ pub(crate) async fn delete_anonymous<E: Engine>(
 
 /// Deletes a settled poll: see [`PollStore::delete`](crate::ports::PollStore::delete). Its contribution
 /// moves to the sums of deleted polls.
-pub(crate) async fn delete_poll<E: Engine>(
-    database: &Database<E>,
+pub(crate) async fn delete_poll(
+    database: &Database,
     id: &PollId,
     at: Timestamp,
     reply: &str,
@@ -224,8 +224,8 @@ pub(crate) async fn delete_poll<E: Engine>(
     Err(StoreError::Conflict("the poll is being counted or judged; try again in a moment"))
 }
 
-async fn delete_content<C: Connection>(
-    db: &mut C,
+async fn delete_content(
+    db: &mut Connection<'_>,
     poll: &CountedPoll,
     removed: &Sums,
     gone: &Sums,
@@ -242,7 +242,7 @@ async fn delete_content<C: Connection>(
 }
 
 /// Deletes the content of a poll, but neither its sums nor its row.
-async fn blank<C: Connection>(db: &mut C, poll: &CountedPoll, at: Timestamp) -> Result<(), StoreError> {
+async fn blank(db: &mut Connection<'_>, poll: &CountedPoll, at: Timestamp) -> Result<(), StoreError> {
     let id = &poll.id;
     forget(db, poll).await?;
     delete_ballots(db, id).await?;
@@ -259,11 +259,11 @@ async fn blank<C: Connection>(db: &mut C, poll: &CountedPoll, at: Timestamp) -> 
 
 /// Deletes the content of settled polls that a statement selects, in a transaction. Their contribution moves to the sums of
 /// deleted polls. Returns `false` if one of them was counted, judged or deleted concurrently; then nothing changed.
-pub(super) async fn delete_contents<E: Engine>(
-    database: &Database<E>,
+pub(super) async fn delete_contents(
+    database: &Database,
     polls: Vec<PollWithBallots>,
     at: Timestamp,
-    then: impl TransactionBody<E::Connection, ()>,
+    then: impl TransactionBody<()>,
 ) -> Result<bool, StoreError> {
     let (mut gone, mut removed) = (Sums::default(), Sums::default());
     for (poll, ballots) in &polls {
@@ -288,7 +288,7 @@ pub(super) async fn delete_contents<E: Engine>(
 }
 
 /// Deletes the ballots and the plan of a locked poll.
-async fn delete_ballots<C: Connection>(db: &mut C, id: &PollId) -> Result<(), StoreError> {
+async fn delete_ballots(db: &mut Connection<'_>, id: &PollId) -> Result<(), StoreError> {
     for statement in [sql::DELETE_VOTES, sql::DELETE_PLAN_OF] {
         db.execute(statement, values![id]).await?;
     }
@@ -296,7 +296,7 @@ async fn delete_ballots<C: Connection>(db: &mut C, id: &PollId) -> Result<(), St
 }
 
 /// Locks the sums. This lock comes before every other.
-pub(super) async fn lock<C: Connection>(db: &mut C) -> Result<(), StoreError> {
+pub(super) async fn lock(db: &mut Connection<'_>) -> Result<(), StoreError> {
     exactly_one(db.execute(sql::LOCK_SUMS, values![]).await?)
 }
 
@@ -316,7 +316,7 @@ fn unless_conflicting<N: Default>(done: Result<(), StoreError>, count: N) -> Res
 }
 
 /// Adds these sums, always in the same order.
-async fn change<C: Connection>(db: &mut C, sums: &Sums, stored: bool) -> Result<(), StoreError> {
+async fn change(db: &mut Connection<'_>, sums: &Sums, stored: bool) -> Result<(), StoreError> {
     let [polls, cancelled, free, answered, total_ms, cost] = sums.service.values();
     let service = values![stored, polls, cancelled, free, answered, total_ms, cost];
     exactly_one(db.execute(sql::ADD_SERVICE_SUMS, service).await?)?;
@@ -327,7 +327,7 @@ async fn change<C: Connection>(db: &mut C, sums: &Sums, stored: bool) -> Result<
             .into_iter()
             .map(|(model, sums)| std::iter::once(model.into()).chain(sums.map(Into::into)).collect())
             .collect();
-        db.execute(C::ADD_MODEL_SUMS, values![rows::json(&models)?, stored]).await?;
+        db.execute(sql::by_engine::ADD_MODEL_SUMS, values![rows::json(&models)?, stored]).await?;
     }
     let slots: Vec<(&str, u32, u32, i64)> = sums
         .slots
@@ -337,7 +337,7 @@ async fn change<C: Connection>(db: &mut C, sums: &Sums, stored: bool) -> Result<
         })
         .collect();
     if !slots.is_empty() {
-        db.execute(C::ADD_SLOT_SUMS, values![rows::json(&slots)?, stored]).await?;
+        db.execute(sql::by_engine::ADD_SLOT_SUMS, values![rows::json(&slots)?, stored]).await?;
     }
     for (reader, polls) in &sums.readers {
         db.execute(sql::ADD_READER_SUMS, values![i64::from(*reader), stored, *polls]).await?;
@@ -351,7 +351,7 @@ async fn change<C: Connection>(db: &mut C, sums: &Sums, stored: bool) -> Result<
 }
 
 /// Returns the sums of stored polls, or of all polls if `from` is `DELETED`.
-async fn stored_sums<C: Connection>(db: &mut C, from: bool) -> Result<Sums, StoreError> {
+async fn stored_sums(db: &mut Connection<'_>, from: bool) -> Result<Sums, StoreError> {
     let range = values![from, STORED];
     let service: ServiceSumsRow = db.fetch_one(sql::SERVICE_SUMS, range).await?;
     let mut sums = Sums { service: service.into(), ..Sums::default() };
@@ -375,10 +375,7 @@ async fn stored_sums<C: Connection>(db: &mut C, from: bool) -> Result<Sums, Stor
 
 /// Returns the models with sums that differ from the ballots of stored polls, `service`, and each panel with a wrong
 /// calibration.
-pub(super) async fn audit<C: Connection>(
-    db: &mut C,
-    rosters: &RosterCache,
-) -> Result<Vec<String>, StoreError> {
+pub(super) async fn audit(db: &mut Connection<'_>, rosters: &RosterCache) -> Result<Vec<String>, StoreError> {
     let stored = stored_sums(db, STORED).await?.without_zeros();
     let mut counted = Sums::default();
     let mut after: Option<PollId> = None;

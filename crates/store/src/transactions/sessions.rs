@@ -5,7 +5,7 @@ use ep_polling::time::Timestamp;
 use futures::FutureExt;
 
 use super::{Database, accounts};
-use crate::engine::{Connection, Durability, Engine};
+use crate::engine::{Connection, Durability};
 use crate::ports::{NewSession, SessionStore, StoreError, StoredSession};
 use crate::rows::SessionRow;
 use crate::statements as sql;
@@ -13,7 +13,7 @@ use crate::token_hash::TokenHash;
 use crate::value::values;
 
 #[async_trait]
-impl<E: Engine> SessionStore for Database<E> {
+impl SessionStore for Database {
     async fn start_session(&self, session: &NewSession) -> Result<(), StoreError> {
         let session = session.clone();
         self.0
@@ -54,7 +54,7 @@ impl<E: Engine> SessionStore for Database<E> {
 }
 
 /// Stores a session. The account is locked first, so that none begins once it is deleted.
-async fn start<C: Connection>(db: &mut C, session: &NewSession) -> Result<(), StoreError> {
+async fn start(db: &mut Connection<'_>, session: &NewSession) -> Result<(), StoreError> {
     let NewSession { hash, user, created_at, provider_token } = session;
     accounts::lock_live(db, *user).await?;
     let values = values![hash.as_str(), *user, *created_at, provider_token.as_deref()];

@@ -12,8 +12,8 @@ use crate::statements as sql;
 use crate::value::values;
 
 /// Moves an amount between two accounts, once per reference, if the first has enough available.
-pub(super) async fn move_funds<C: Connection>(
-    db: &mut C,
+pub(super) async fn move_funds(
+    db: &mut Connection<'_>,
     from: UserId,
     to: UserId,
     amount: MicroUsd,
@@ -28,7 +28,7 @@ pub(super) async fn move_funds<C: Connection>(
 }
 
 /// Adds an amount to the posted balance of an account.
-pub(super) async fn add<C: Connection>(db: &mut C, user: UserId, amount: MicroUsd) -> Result<(), StoreError> {
+pub(super) async fn add(db: &mut Connection<'_>, user: UserId, amount: MicroUsd) -> Result<(), StoreError> {
     if db.execute(sql::CREDIT, values![user, amount]).await? == 0 {
         accounts::lock(db, user).await?;
         return Err(StoreError::BalanceLimit);
@@ -38,8 +38,8 @@ pub(super) async fn add<C: Connection>(db: &mut C, user: UserId, amount: MicroUs
 
 /// Moves an available amount from an account to an account of the service or of another user, once per
 /// reference.
-pub(super) async fn debit<C: Connection>(
-    db: &mut C,
+pub(super) async fn debit(
+    db: &mut Connection<'_>,
     from: UserId,
     to: &str,
     amount: MicroUsd,
@@ -58,8 +58,8 @@ pub(super) async fn debit<C: Connection>(
 }
 
 /// Returns `true` if a transfer with this reference exists; fails if it differs from this one.
-pub(super) async fn made_before<C: Connection>(
-    db: &mut C,
+pub(super) async fn made_before(
+    db: &mut Connection<'_>,
     reference: &str,
     from: &str,
     to: &str,
@@ -77,8 +77,8 @@ pub(super) async fn made_before<C: Connection>(
 
 /// Returns the available balance of a revoked pre-funded key to its funder. The funder's account must be
 /// locked.
-pub(super) async fn return_funds<C: Connection>(
-    db: &mut C,
+pub(super) async fn return_funds(
+    db: &mut Connection<'_>,
     account: UserId,
     funder: UserId,
     reference: &str,

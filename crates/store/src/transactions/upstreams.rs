@@ -4,14 +4,14 @@ use async_trait::async_trait;
 use ep_polling::roster::ModelId;
 
 use super::Database;
-use crate::engine::{Durability, Engine};
+use crate::engine::Durability;
 use crate::ports::{CachedModelList, SavedFallbackLevel, StoreError, UpstreamCache};
 use crate::rows::{FallbackLevelRow, ModelListRow};
 use crate::statements as sql;
 use crate::value::values;
 
 #[async_trait]
-impl<E: Engine> UpstreamCache for Database<E> {
+impl UpstreamCache for Database {
     async fn model_list(&self, upstream: &str) -> Result<Option<CachedModelList>, StoreError> {
         let list: Option<ModelListRow> = self.0.fetch_optional(sql::MODEL_LIST, values![upstream]).await?;
         Ok(list.map(Into::into))

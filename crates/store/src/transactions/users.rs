@@ -7,7 +7,7 @@ use futures::FutureExt;
 
 use super::{Database, accounts, day, keys, ledger};
 use crate::email::Email;
-use crate::engine::{Connection, Durability, Engine};
+use crate::engine::{Connection, Durability};
 use crate::error::failed;
 use crate::identity::Identity;
 use crate::ids::UserId;
@@ -23,7 +23,7 @@ use crate::value::{Value, values};
 const SERVICE: &str = "service";
 
 #[async_trait]
-impl<E: Engine> Profiles for Database<E> {
+impl Profiles for Database {
     async fn email_of(&self, user: UserId) -> Result<Option<Email>, StoreError> {
         let row: Option<EmailRow> = self.0.fetch_optional(sql::EMAIL, values![user]).await?;
         row.map(|row| row.email.parse().map_err(failed)).transpose()
@@ -31,7 +31,7 @@ impl<E: Engine> Profiles for Database<E> {
 }
 
 #[async_trait]
-impl<E: Engine> Confirmations for Database<E> {
+impl Confirmations for Database {
     async fn confirm_above(&self, user: UserId) -> Result<Option<MicroUsd>, StoreError> {
         let row: Option<ConfirmationRow> = self.0.fetch_optional(sql::CONFIRM_ABOVE, values![user]).await?;
         Ok(row.and_then(|row| row.confirm_above).map(MicroUsd::new))
@@ -47,7 +47,7 @@ impl<E: Engine> Confirmations for Database<E> {
 }
 
 #[async_trait]
-impl<E: Engine> UserStore for Database<E> {
+impl UserStore for Database {
     async fn create_user(&self, user: &NewUser) -> Result<(), StoreError> {
         let user = user.clone();
         self.0
@@ -97,11 +97,11 @@ pub(super) fn deleted_identity(kind: &str, issuer: &str, subject: &str) -> Strin
     format!("deleted:{}", TokenHash::of(&identity).as_str())
 }
 
-async fn create<C: Connection>(db: &mut C, user: &NewUser) -> Result<(), StoreError> {
+async fn create(db: &mut Connection<'_>, user: &NewUser) -> Result<(), StoreError> {
     accounts::create(db, user.id, &user.email, None, user.created_at).await
 }
 
-async fn give_starter_credit<C: Connection>(db: &mut C, user: &NewUser) -> Result<(), StoreError> {
+async fn give_starter_credit(db: &mut Connection<'_>, user: &NewUser) -> Result<(), StoreError> {
     if user.starter_credit.is_zero() {
         return Ok(());
     }
@@ -110,7 +110,7 @@ async fn give_starter_credit<C: Connection>(db: &mut C, user: &NewUser) -> Resul
 }
 
 /// Creates the user of a new identity.
-pub(super) async fn add<C: Connection>(db: &mut C, new: &NewSignUp) -> Result<SignedUp, StoreError> {
+pub(super) async fn add(db: &mut Connection<'_>, new: &NewSignUp) -> Result<SignedUp, StoreError> {
     let NewSignUp { identity, user, key: first_key, limits, client, network } = new;
     let subject = identity.subject();
     let [kind, issuer, of] = key(identity, &subject);

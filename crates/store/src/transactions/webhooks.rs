@@ -8,7 +8,7 @@ use ep_polling::time::Timestamp;
 
 use super::Database;
 use crate::batch_id::BatchId;
-use crate::engine::{Connection, Durability, Engine};
+use crate::engine::Durability;
 use crate::error::{UnexpectedData, failed};
 use crate::ids::UserId;
 use crate::ports::{
@@ -23,7 +23,7 @@ use crate::value::values;
 use crate::webhook_url::WebhookUrl;
 
 #[async_trait]
-impl<E: Engine> WebhookStore for Database<E> {
+impl WebhookStore for Database {
     async fn webhook(&self, user: UserId) -> Result<Webhook, StoreError> {
         let row: Option<WebhookRow> = self.0.fetch_optional(sql::WEBHOOK, values![user]).await?;
         Ok(row.map(Into::into).unwrap_or_default())
@@ -54,7 +54,7 @@ impl<E: Engine> WebhookStore for Database<E> {
         // An attempt lost in a power loss is made again.
         let values = values![limit, per_account, lasts, busy];
         let due: Vec<DueNotificationRow> =
-            self.0.fetch_changed(Durability::ProcessCrash, E::Connection::DUE_NOTIFICATIONS, values).await?;
+            self.0.fetch_changed(Durability::ProcessCrash, sql::by_engine::DUE_NOTIFICATIONS, values).await?;
         due.into_iter().map(TryInto::try_into).collect()
     }
 
@@ -75,7 +75,7 @@ impl<E: Engine> WebhookStore for Database<E> {
         let values = values![limit, per_account, lasts, busy];
         let due: Vec<DueBatchNotificationRow> = self
             .0
-            .fetch_changed(Durability::ProcessCrash, E::Connection::DUE_BATCH_NOTIFICATIONS, values)
+            .fetch_changed(Durability::ProcessCrash, sql::by_engine::DUE_BATCH_NOTIFICATIONS, values)
             .await?;
         due.into_iter().map(TryInto::try_into).collect()
     }
