@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use ep_polling::ballot::Ballot;
 use ep_polling::poll_id::PollId;
+use futures::FutureExt;
 use futures::future::BoxFuture;
 use sqlx::postgres::PgRow;
 use sqlx::{FromRow, PgConnection};
@@ -153,25 +154,25 @@ impl Engine {
     }
 
     /// Runs `work` in a transaction, which commits if `work` succeeds.
-    pub(crate) async fn transact<T: Send + 'static>(
+    pub(crate) fn transact<T: Send + 'static>(
         &self,
         durability: Durability,
         work: impl TransactionBody<T>,
-    ) -> Result<T, StoreError> {
+    ) -> BoxFuture<'_, Result<T, StoreError>> {
         match self {
-            Self::Sqlite(engine) => engine.transact(durability, work).await,
-            Self::Postgres(engine) => engine.transact(work).await,
+            Self::Sqlite(engine) => engine.transact(durability, work).boxed(),
+            Self::Postgres(engine) => engine.transact(work).boxed(),
         }
     }
 
     /// Runs reads on one consistent snapshot, within [`SNAPSHOT_TIMEOUT`].
-    pub(crate) async fn snapshot<T: Send + 'static>(
+    pub(crate) fn snapshot<T: Send + 'static>(
         &self,
         work: impl TransactionBody<T>,
-    ) -> Result<T, StoreError> {
+    ) -> BoxFuture<'_, Result<T, StoreError>> {
         match self {
-            Self::Sqlite(engine) => engine.snapshot(work).await,
-            Self::Postgres(engine) => engine.snapshot(work).await,
+            Self::Sqlite(engine) => engine.snapshot(work).boxed(),
+            Self::Postgres(engine) => engine.snapshot(work).boxed(),
         }
     }
 
