@@ -48,7 +48,8 @@ impl Service {
         let clock: Arc<dyn Clock> = Arc::new(ManualClock::default());
         let entropy: Arc<dyn Entropy> = Arc::new(SeededEntropy::new(1));
         let url = "sqlite::memory:".parse().unwrap();
-        let store = ep_store::connect(&url, StoreOptions::default()).await.unwrap();
+        let ep_store::OpenDatabase { store, treasury, vault } =
+            ep_store::connect(&url, StoreOptions::default()).await.unwrap();
         let demo = DemoConfig { latency_scale: 0.0, presets_path: None };
         let models: Arc<dyn Models> = Arc::new(Demo::new(&demo, Arc::clone(&clock)).unwrap());
         let executor = executor::Ports {
@@ -61,35 +62,35 @@ impl Service {
         };
         let deadline = Duration::from_mins(1);
         let accounts = accounts::Ports {
-            users: store.users(),
-            ledger: store.ledger(),
-            operator: store.operator(),
+            users: treasury.users(),
+            ledger: treasury.ledger(),
+            operator: treasury.operator(),
             clock: Arc::clone(&clock),
             entropy: Arc::clone(&entropy),
         };
         let secret = b"test";
-        let keys = Keys::new(store.keys(), Arc::clone(&clock), Arc::clone(&entropy), Pepper::derive(secret));
+        let keys = Keys::new(vault.keys(), Arc::clone(&clock), Arc::clone(&entropy), Pepper::derive(secret));
         let keys = Arc::new(keys);
         let lifetimes = Lifetimes { idle: Duration::from_hours(1), absolute: Duration::from_hours(24) };
         let sealer = Sealer::derive(secret, "sessions");
         let sessions =
-            Sessions::new(store.sessions(), Arc::clone(&clock), Arc::clone(&entropy), sealer, lifetimes);
+            Sessions::new(vault.sessions(), Arc::clone(&clock), Arc::clone(&entropy), sealer, lifetimes);
         let limits = StarterCreditLimits { per_day: 0, per_network_and_day: 0, per_address_and_day: 0 };
         let starter_credit = StarterCredit { amount: MicroUsd::STARTER_CREDIT, limits };
         let sign_ups = SignUps::new(
-            store.users(),
+            treasury.users(),
             Arc::clone(&keys),
             Arc::clone(&clock),
             Arc::clone(&entropy),
             starter_credit,
         );
-        let cards = Cards::new(None, store.checkouts(), Arc::clone(&clock), Arc::clone(&entropy));
+        let cards = Cards::new(None, treasury.checkouts(), Arc::clone(&clock), Arc::clone(&entropy));
         let site = SiweSite { base_url: "https://polls.example.com".parse().unwrap(), chain_id: 8453 };
         let wallets = Wallets {
             messages: Arc::new(Siwe::new(site, None)),
             nonces: ChallengeNonces::derive(secret, "polls.example.com"),
-            used_nonces: store.sessions(),
-            users: store.users(),
+            used_nonces: vault.sessions(),
+            users: treasury.users(),
             sign_ups: Arc::new(sign_ups),
             sessions: Arc::new(sessions),
             keys: Arc::clone(&keys),
@@ -102,7 +103,7 @@ impl Service {
         let polls = PollExecutor::new(executor, Duration::from_secs(30), deadline, PollLimits::default());
         let targets = PublicTargets::new(Vec::new());
         let webhooks = webhooks::Ports {
-            store: store.webhooks(),
+            store: vault.webhooks(),
             sender: Arc::new(HttpWebhooks::new(targets, &HttpClients::default()).unwrap()),
             polls: polls.clone(),
             clock: Arc::clone(&clock),

@@ -64,7 +64,7 @@ pub(super) type Run = BoxFuture<'static, Result<(), Fault>>;
 /// Resources of jobs.
 pub(super) struct Resources {
     pub(super) app: Arc<App>,
-    pub(super) store: Arc<Store>,
+    pub(super) store: Store,
     pub(super) site: Arc<Site>,
     pub(super) tools: &'static [Entry],
     pub(super) provider: Option<Provider>,

@@ -221,7 +221,7 @@ fn all() -> impl Iterator<Item = Job> {
 pub fn start_all(service: &Assembled, metrics: Option<&PrometheusHandle>) {
     let resources = Arc::new(Resources {
         app: Arc::clone(&service.app),
-        store: Arc::clone(&service.store),
+        store: service.store.clone(),
         site: Arc::clone(&service.site),
         tools: service.site.tools,
         provider: service.provider.clone(),

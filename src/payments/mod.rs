@@ -18,7 +18,7 @@ use ep_outside::payments::Usdc;
 use ep_site::config::{Config, ConfigError};
 use ep_site::http::Handler;
 use ep_site::{Rail, Route};
-use ep_store::Store;
+use ep_store::Treasury;
 use reqwest::Client;
 
 use self::card::CardRail;
@@ -54,8 +54,8 @@ pub trait PaymentRail: Send + Sync {
 pub struct RailParts<'a> {
     /// The settings.
     pub config: &'a Config,
-    /// The database.
-    pub store: &'a Store,
+    /// Everything that credits an account.
+    pub treasury: &'a Treasury,
     /// The time of day.
     pub clock: &'a Arc<dyn Clock>,
     /// Randomness.

@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 
 use ep_polling::money::{Hold, MicroUsd, Settlement};
 use ep_polling::poll_id::PollId;
-use ep_store::{DatabaseUrl, Epoch, Lease, NewPoll, NewUser, Store, StoreOptions, UserId, testing};
+use ep_store::{DatabaseUrl, Epoch, Lease, NewPoll, NewUser, OpenDatabase, StoreOptions, UserId, testing};
 use sqlx::{AssertSqlSafe, Connection, Executor, PgConnection};
 
 use sample::{ballot, closing, now, plan};
@@ -38,14 +38,14 @@ async fn main() {
 async fn measure(url: &str, sizes: &[u32]) {
     let database: DatabaseUrl = url.parse().unwrap();
     let store = ep_store::connect(&database, StoreOptions::default()).await.unwrap();
-    println!("{}", store.engine());
+    println!("{}", store.store.engine());
     let user = make_first_poll(&store).await;
     let mut polls = 1;
     for &size in sizes {
         copy(url, polls, size).await;
         polls = size;
         println!("  {size} polls");
-        let (balances, history) = (store.balances(), store.history());
+        let (balances, history) = (store.store.balances(), store.store.history());
         median("balance", async || {
             let used = balances.balance(user).await.unwrap().unwrap().used.micro();
             assert_eq!(used, 70 * i64::from(size));
@@ -65,7 +65,7 @@ async fn measure(url: &str, sizes: &[u32]) {
             .await;
         }
     }
-    store.close().await;
+    store.store.close().await;
 }
 
 async fn median(what: &str, run: impl AsyncFn()) {
@@ -82,7 +82,7 @@ async fn median(what: &str, run: impl AsyncFn()) {
 }
 
 /// Creates a user with enough money for all polls, and one poll with three paid ballots.
-async fn make_first_poll(store: &Store) -> UserId {
+async fn make_first_poll(store: &OpenDatabase) -> UserId {
     let user = UserId::from_random([1; 16]);
     let new_user = NewUser {
         id: user,
@@ -90,9 +90,10 @@ async fn make_first_poll(store: &Store) -> UserId {
         starter_credit: MicroUsd::new(1_000_000_000_000),
         created_at: now(),
     };
-    store.users().create_user(&new_user).await.unwrap();
+    store.treasury.users().create_user(&new_user).await.unwrap();
     for number in 0..20 {
         store
+            .treasury
             .ledger()
             .credit(user, MicroUsd::new(5_000_000), &format!("card:{number}"), now())
             .await
@@ -112,7 +113,7 @@ async fn make_first_poll(store: &Store) -> UserId {
         time: None,
     };
     let lease = Lease { worker: "bench".into(), lasts: Duration::from_secs(60) };
-    let polls = store.polls();
+    let polls = store.store.polls();
     polls.open(&poll, &lease).await.unwrap();
     polls.record(&id, Epoch::FIRST, &[ballot(1), ballot(2), ballot(3)]).await.unwrap();
     let capture = Settlement::Capture(MicroUsd::new(70));

@@ -17,7 +17,7 @@ use ep_polling::ballot::Ballot;
 use ep_polling::money::{Hold, MicroUsd, Settlement};
 use ep_polling::plan::Plan;
 use ep_polling::poll_id::PollId;
-use ep_store::{Creator, DatabaseUrl, KeyId, KeyTerms, Store, StoreOptions, UserId, testing};
+use ep_store::{Creator, DatabaseUrl, KeyId, KeyTerms, OpenDatabase, StoreOptions, UserId, testing};
 use ep_store::{Epoch, Lease, NewKey, NewPoll, NewUser, PollStore};
 
 use sample::{closing, now};
@@ -40,7 +40,7 @@ async fn main() {
 async fn measure(url: &str) {
     let url: DatabaseUrl = url.parse().unwrap();
     let store = Arc::new(ep_store::connect(&url, StoreOptions::default()).await.unwrap());
-    println!("{}", store.engine());
+    println!("{}", store.store.engine());
     let owner = UserId::from_random([1; 16]);
     let user = NewUser {
         id: owner,
@@ -48,7 +48,7 @@ async fn measure(url: &str) {
         starter_credit: MicroUsd::new(1_000_000_000_000),
         created_at: now(),
     };
-    store.users().create_user(&user).await.unwrap();
+    store.treasury.users().create_user(&user).await.unwrap();
     let key = ApiKey::from_random([5; 32]);
     let hash = key.hash(&Pepper::derive(b"pepper"));
     let new_key = NewKey {
@@ -61,9 +61,9 @@ async fn measure(url: &str) {
         creator: Creator::Proof,
         created_at: now(),
     };
-    store.keys().add_key(&new_key).await.unwrap();
+    store.vault.keys().add_key(&new_key).await.unwrap();
 
-    let polls = store.polls();
+    let polls = store.store.polls();
     latency("record one ballot, one at a time (durable after a process crash)", 2_000, async |number| {
         static POLL: Mutex<Option<PollId>> = Mutex::new(None);
         if (number as u32).is_multiple_of(BALLOTS) {
@@ -76,7 +76,7 @@ async fn measure(url: &str) {
         started.elapsed()
     })
     .await;
-    let ledger = store.ledger();
+    let ledger = store.treasury.ledger();
     latency("credit, one at a time (durable after a power loss)", 1_000, async |number| {
         let started = Instant::now();
         ledger.credit(owner, MicroUsd::new(1), &format!("credit:{number}"), now()).await.unwrap();
@@ -98,21 +98,21 @@ async fn measure(url: &str) {
         .await;
     cpu("read its 50 ballots", 10_000, async || assert_eq!(polls.ballots(&id, 0).await.unwrap().len(), 50))
         .await;
-    let keys = store.keys();
+    let keys = store.vault.keys();
     cpu("read a key by its hash", 20_000, async || {
         assert!(keys.key_owner(&hash, now()).await.unwrap().is_some());
     })
     .await;
     cpu("read a balance", 20_000, async || assert!(ledger.balance(owner).await.unwrap().is_some())).await;
-    store.close().await;
+    store.store.close().await;
 }
 
 /// Records ballots one by one, with this many concurrent callers.
-async fn recorders(store: &Arc<Store>, at_once: usize) {
+async fn recorders(store: &Arc<OpenDatabase>, at_once: usize) {
     let (started, spent) = (Instant::now(), cpu_time());
     let recorded = Arc::new(AtomicU64::new(0));
     let recording = (0..at_once).map(|_| {
-        let (polls, recorded) = (store.polls(), recorded.clone());
+        let (polls, recorded) = (store.store.polls(), recorded.clone());
         tokio::spawn(async move {
             let mut waiting = Duration::ZERO;
             while started.elapsed() < Duration::from_secs(3) {
@@ -141,11 +141,11 @@ async fn recorders(store: &Arc<Store>, at_once: usize) {
 }
 
 /// Opens polls with a hold, records 50 ballots one by one with pauses, and closes with a capture.
-async fn whole_polls(store: &Arc<Store>, owner: UserId, at_once: usize, pause: Duration) {
+async fn whole_polls(store: &Arc<OpenDatabase>, owner: UserId, at_once: usize, pause: Duration) {
     let (started, spent) = (Instant::now(), cpu_time());
     let done = Arc::new(AtomicU64::new(0));
     let polling = (0..at_once).map(|_| {
-        let (polls, done) = (store.polls(), done.clone());
+        let (polls, done) = (store.store.polls(), done.clone());
         tokio::spawn(async move {
             while started.elapsed() < Duration::from_secs(3) {
                 let id = open(&*polls, Some(owner)).await;

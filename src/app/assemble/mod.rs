@@ -36,7 +36,7 @@ use ep_protocols::batch_rows::batch_endpoints;
 use ep_protocols::openai;
 use ep_site::config::{Config, ConfigError};
 use ep_site::{Site, SiteSettings};
-use ep_store::{DatabaseUrl, Limiter, Store, StoreOptions};
+use ep_store::{DatabaseUrl, Limiter, OpenDatabase, Store, StoreOptions, Treasury, Vault};
 use ep_tools::polls::PollCompleted;
 use secrecy::ExposeSecret;
 
@@ -92,7 +92,7 @@ pub struct Assembled {
     pub oidc: Option<Arc<Oidc>>,
     /// The payment rails.
     pub payments: Rails,
-    pub(super) store: Arc<Store>,
+    pub(super) store: Store,
     pub(super) lease: Duration,
     /// Retention of anonymous polls; `None` stores them forever.
     pub(super) keep_anonymous: Option<Duration>,
@@ -103,6 +103,8 @@ struct AssemblyContext<'a> {
     config: &'a Config,
     secret: &'a [u8],
     store: &'a Store,
+    treasury: &'a Treasury,
+    vault: &'a Vault,
     clock: &'a Arc<dyn Clock>,
     entropy: &'a Arc<dyn Entropy>,
     /// HTTP client for all servers except the models'.
@@ -117,7 +119,7 @@ pub async fn service(config: &Config, environment: Environment) -> anyhow::Resul
     let url: DatabaseUrl = config.database_url()?.expose_secret().parse()?;
     let secret = secret_key(config, &url, &*entropy).await?;
     let secret = secret.expose_secret();
-    let store =
+    let OpenDatabase { store, treasury, vault } =
         ep_store::connect(&url, StoreOptions::default()).await.context("failed to open the database")?;
     let tasks = Tasks::default();
     let models = models(config, &store, &clock, &tasks, http.clone())?;
@@ -137,21 +139,30 @@ pub async fn service(config: &Config, environment: Environment) -> anyhow::Resul
         tasks: tasks.clone(),
     };
     let accounts = accounts::Ports {
-        users: store.users(),
-        ledger: store.ledger(),
-        operator: store.operator(),
+        users: treasury.users(),
+        ledger: treasury.ledger(),
+        operator: treasury.operator(),
         clock: Arc::clone(&clock),
         entropy: Arc::clone(&entropy),
     };
     let accounts = Arc::new(Accounts::new(accounts));
     let pepper = Pepper::derive(secret);
-    let keys = Arc::new(Keys::new(store.keys(), Arc::clone(&clock), Arc::clone(&entropy), pepper));
+    let keys = Arc::new(Keys::new(vault.keys(), Arc::clone(&clock), Arc::clone(&entropy), pepper));
     let client = http.builder().build()?;
     let node =
         config.rpc_url()?.map(|url| Ok::<_, ConfigError>(Node::new(client.clone(), url, config.chain_id()?)));
     let node = node.transpose()?;
-    let shared =
-        AssemblyContext { config, secret, store: &store, clock: &clock, entropy: &entropy, client, node };
+    let shared = AssemblyContext {
+        config,
+        secret,
+        store: &store,
+        treasury: &treasury,
+        vault: &vault,
+        clock: &clock,
+        entropy: &entropy,
+        client,
+        node,
+    };
     let sign_in = sign_in::assemble(&shared, &keys)?;
     let limiter = store.limiter().unwrap_or_else(|| Arc::new(MemoryLimiter::default()) as Arc<dyn Limiter>);
     let settings = SiteSettings {
@@ -167,7 +178,7 @@ pub async fn service(config: &Config, environment: Environment) -> anyhow::Resul
         provider.as_ref().map(|provider| sign_in::access_tokens(&shared, &site, provider, &sign_in.sign_ups));
     let payments = Rails::assemble(&RailParts {
         config,
-        store: &store,
+        treasury: &treasury,
         clock: &clock,
         entropy: &entropy,
         client: &shared.client,
@@ -251,16 +262,7 @@ pub async fn service(config: &Config, environment: Environment) -> anyhow::Resul
     };
     let days = config.polls.keep_anonymous_days;
     let keep_anonymous = (days > 0).then(|| Duration::from_hours(24 * u64::from(days)));
-    Ok(Assembled {
-        app: Arc::new(app),
-        site,
-        provider,
-        oidc,
-        payments,
-        store: Arc::new(store),
-        lease,
-        keep_anonymous,
-    })
+    Ok(Assembled { app: Arc::new(app), site, provider, oidc, payments, store, lease, keep_anonymous })
 }
 
 /// Returns the files and batches of accounts.
@@ -298,7 +300,7 @@ fn webhooks(
 ) -> Arc<Webhooks> {
     let links = Arc::clone(links);
     let ports = webhooks::Ports {
-        store: shared.store.webhooks(),
+        store: shared.vault.webhooks(),
         sender: Arc::clone(sender),
         polls: polls.clone(),
         clock: Arc::clone(shared.clock),

@@ -123,7 +123,7 @@ async fn an_account_with_open_polls_or_payments_is_not_deleted(db: TestDatabase)
 
 async fn a_frozen_account_is_deleted_by_the_operator_alone(db: TestDatabase) {
     let user = db.user(1_000).await;
-    db.store.operator().freeze(user, true).await.unwrap();
+    db.treasury.operator().freeze(user, true).await.unwrap();
     let frozen = DeletionObstacles { frozen: true, ..DeletionObstacles::default() };
     assert_eq!(delete(&db, user, true).await, AccountDeletionOutcome::Rejected(frozen));
     delete_account(&db, user, at(9)).await;
@@ -182,7 +182,7 @@ async fn a_deleted_poll_is_missing_from_lists_but_not_from_ledger_and_sums(db: T
     );
     assert_eq!(history.spending(user, at(0)).await.unwrap()[0].cost, usd(60), "its cost stays");
     assert!(db.store.agent_tasks().find(user, "task").await.unwrap().is_none());
-    assert!(db.store.webhooks().notifications_of(user, 9).await.unwrap().is_empty());
+    assert!(db.vault.webhooks().notifications_of(user, 9).await.unwrap().is_empty());
     assert_eq!(texts(&db.url, "SELECT question FROM plans").await, [""; 0]);
     assert_eq!(db.money(user).await, money);
     let replies = texts(&db.url, "SELECT reply FROM replays").await;
@@ -220,7 +220,7 @@ async fn the_lists_of_an_account_are_read_in_pages(db: TestDatabase) {
     let payment = checkout(&db, user, 500).await;
     db.checkouts.settle_checkout(&paid(&payment), at(5)).await.unwrap();
     db.deposits.begin_deposit(&deposit_for(Some(user)), at(0)).await.unwrap();
-    db.store
+    db.vault
         .webhooks()
         .set_webhook_url(user, Some(&WebhookUrl::checked("https://a.example/")))
         .await
@@ -287,7 +287,7 @@ async fn no_deleted_data_is_left_in_the_files() {
     let others = [db.user(0).await, db.user(0).await];
     let user = db.user(0).await;
     let url = WebhookUrl::checked(format!("https://{MARK}.example/"));
-    db.store.webhooks().set_webhook_url(user, Some(&url)).await.unwrap();
+    db.vault.webhooks().set_webhook_url(user, Some(&url)).await.unwrap();
     for round in 0..40 {
         let mut poll = real(Some(user));
         poll.plan.question = format!("{MARK} {round}?").into();

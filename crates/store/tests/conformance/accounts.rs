@@ -31,7 +31,7 @@ fn accounts(db: &TestDatabase) -> Accounts {
     let ports = Ports {
         users: db.users.clone(),
         ledger: db.ledger.clone(),
-        operator: db.store.operator(),
+        operator: db.treasury.operator(),
         clock: Arc::new(ManualClock::default()),
         entropy: Arc::new(SeededEntropy::new(1)),
     };

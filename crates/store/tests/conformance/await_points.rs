@@ -84,7 +84,7 @@ async fn credit_an_account(db: &TestDatabase, polls: usize) -> bool {
 }
 
 async fn debit_an_account(db: &TestDatabase, polls: usize) -> bool {
-    let (user, operator) = (db.user(900).await, db.store.operator());
+    let (user, operator) = (db.user(900).await, db.treasury.operator());
     let reference = format!("fine of {user}");
     let ended = twice!(polls, operator.debit(user, usd(500), &reference, at(1)));
     assert_eq!(db.money(user).await, [400, 0, 0]);

@@ -43,13 +43,13 @@ async fn a_backup_of_a_database_in_use_is_complete_and_private() {
     assert!(again.to_string().contains("already exists"), "{again}");
 
     let copy = connect(&format!("sqlite://{}", to.display())).await;
-    assert_eq!(copy.polls().ballots(&poll, 0).await.unwrap().len(), 3);
-    let balance = copy.ledger().balance(user).await.unwrap().unwrap();
+    assert_eq!(copy.store.polls().ballots(&poll, 0).await.unwrap().len(), 3);
+    let balance = copy.treasury.ledger().balance(user).await.unwrap().unwrap();
     assert_eq!((balance.posted, balance.held), (usd(1_000), usd(100)));
     let within = crate::test_database::SETTLED_WITHIN;
-    assert!(copy.ledger().audit(within).await.unwrap().is_clean());
-    assert!(copy.operator().check_integrity(IntegrityCheck::Full).await.unwrap().is_empty());
-    copy.close().await;
+    assert!(copy.treasury.ledger().audit(within).await.unwrap().is_clean());
+    assert!(copy.treasury.operator().check_integrity(IntegrityCheck::Full).await.unwrap().is_empty());
+    copy.store.close().await;
 }
 
 #[tokio::test]
@@ -76,7 +76,7 @@ async fn zeroed_pages_are_found_at_every_position() {
         let free = Settlement::Capture(usd(0));
         db.polls.close(&poll.id, Epoch::FIRST, &[], &closing(Some(0)), free).await.unwrap();
     }
-    let check = async |db: &TestDatabase, check| db.store.operator().check_integrity(check).await.unwrap();
+    let check = async |db: &TestDatabase, check| db.treasury.operator().check_integrity(check).await.unwrap();
     assert_eq!(check(&db, IntegrityCheck::Quick).await, Vec::<String>::new());
     assert_eq!(check(&db, IntegrityCheck::Full).await, Vec::<String>::new());
     db = db.reopened().await;
@@ -105,10 +105,10 @@ async fn zeroed_pages_are_found_at_every_position() {
             .unwrap();
         let url: DatabaseUrl = db.url.parse().unwrap();
         let Ok(store) = ep_store::connect(&url, ep_store::StoreOptions::default()).await else { continue };
-        if store.operator().check_integrity(IntegrityCheck::Quick).await.unwrap().is_empty() {
+        if store.treasury.operator().check_integrity(IntegrityCheck::Quick).await.unwrap().is_empty() {
             unnoticed.push(page + 1);
         }
-        store.close().await;
+        store.store.close().await;
     }
     assert!(pages > 50 && unnoticed.is_empty(), "of {pages} pages {unnoticed:?} were not detected");
 }

@@ -438,7 +438,7 @@ async fn cancelled_and_expired_batches_finish_what_was_begun(db: TestDatabase) {
 
 async fn the_end_of_a_batch_is_notified_once(db: TestDatabase) {
     let user = db.user(0).await;
-    let (batches, webhooks) = (db.store.batches(), db.store.webhooks());
+    let (batches, webhooks) = (db.store.batches(), db.vault.webhooks());
     let silent = started(&db, user, &["1", "2"], None).await;
     webhooks.set_webhook_url(user, Some(&WebhookUrl::checked("https://example.com/all"))).await.unwrap();
     let usual = started(&db, user, &["1", "2"], None).await;

@@ -81,7 +81,7 @@ async fn a_second_start_migrates_nothing() {
         db.store.close().await;
         let migrations = "SELECT count(*) FROM _sqlx_migrations";
         assert_eq!(number(&db.url, migrations).await, 1);
-        connect(&db.url).await.close().await;
+        connect(&db.url).await.store.close().await;
         assert_eq!(number(&db.url, migrations).await, 1);
     }
 }
@@ -94,8 +94,8 @@ async fn several_processes_may_start_at_once() {
     for url in [file.as_str(), database.url()] {
         let stores = futures::future::join_all((0..4).map(|_| connect(url))).await;
         for store in stores {
-            store.polls().ping().await.unwrap();
-            store.close().await;
+            store.store.polls().ping().await.unwrap();
+            store.store.close().await;
         }
     }
 }
@@ -112,17 +112,17 @@ async fn a_file_that_another_process_creates_is_awaited() {
         creator.execute_batch("COMMIT").unwrap();
     };
     let (store, ()) = tokio::join!(connect(&url), create_later);
-    store.close().await;
+    store.store.close().await;
 }
 
 #[tokio::test]
 async fn a_memory_database_is_temporary() {
     let url: DatabaseUrl = "sqlite::memory:".parse().unwrap();
     let store = ep_store::connect(&url, StoreOptions::default()).await.unwrap();
-    store.polls().ping().await.unwrap();
-    store.close().await;
+    store.store.polls().ping().await.unwrap();
+    store.store.close().await;
     let again = ep_store::connect(&url, StoreOptions::default()).await.unwrap();
-    assert_eq!(again.ledger().audit(SETTLED_WITHIN).await.unwrap().accounts, 0);
+    assert_eq!(again.treasury.ledger().audit(SETTLED_WITHIN).await.unwrap().accounts, 0);
 }
 
 #[test]

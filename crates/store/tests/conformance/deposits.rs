@@ -214,7 +214,7 @@ async fn a_transfer_is_credited_once_it_is_final(db: TestDatabase) {
     // The transfer leaves the chain: the account is frozen, and the audit reports it.
     assert!(db.deposits.vanish_deposit(&new.payment.reference, at(9)).await.unwrap());
     assert!(!db.deposits.vanish_deposit(&new.payment.reference, at(9)).await.unwrap());
-    assert!(db.store.operator().user(user).await.unwrap().frozen);
+    assert!(db.treasury.operator().user(user).await.unwrap().frozen);
     let audit = db.ledger.audit(crate::test_database::SETTLED_WITHIN).await.unwrap();
     assert_eq!((audit.vanished_deposits, audit.unproven_credits), (vec![new.id.to_string()], vec![]));
     db.deposits.fail_deposit(&new.payment.reference, None).await.unwrap();

@@ -72,7 +72,7 @@ async fn funded(db: &TestDatabase, funder: UserId, amount: i64) -> UserId {
 }
 
 async fn used(db: &TestDatabase) -> u64 {
-    let size = db.store.operator().database_size().await.unwrap();
+    let size = db.treasury.operator().database_size().await.unwrap();
     size.bytes - size.free.map_or(0, |free| free.bytes)
 }
 
@@ -88,12 +88,12 @@ async fn the_room_of_a_deleted_file_is_used_again(db: TestDatabase) {
     let user = db.user(0).await;
     let first = stored(&db, user, 4).await;
     db.store.files().delete_file(user, first).await.unwrap();
-    let size = db.store.operator().database_size().await.unwrap();
+    let size = db.treasury.operator().database_size().await.unwrap();
     // PostgreSQL finds the room at its next cleanup.
     let Some(free) = size.free else { return };
     assert!(free.bytes >= 4 << 20 && free.pages > 0, "{free:?}");
     stored(&db, user, 4).await;
-    let grown = db.store.operator().database_size().await.unwrap();
+    let grown = db.treasury.operator().database_size().await.unwrap();
     assert!(grown.bytes <= size.bytes + 64 * KIB, "{grown:?} after {size:?}");
 }
 

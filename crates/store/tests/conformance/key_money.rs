@@ -204,7 +204,7 @@ async fn a_frozen_account_cannot_fund_keys_and_its_keys_are_frozen(db: TestDatab
     let user = db.user(1_000).await;
     let (key, account) = funded_key(user, 300);
     db.keys.add_funded_key(&key, &account).await.unwrap();
-    db.store.operator().freeze(user, true).await.unwrap();
+    db.treasury.operator().freeze(user, true).await.unwrap();
     let (another, account) = funded_key(user, 300);
     let rejected = db.keys.add_funded_key(&another, &account).await;
     assert!(matches!(rejected, Err(StoreError::Frozen)), "{rejected:?}");
@@ -212,7 +212,7 @@ async fn a_frozen_account_cannot_fund_keys_and_its_keys_are_frozen(db: TestDatab
     assert!(matches!(rejected, Err(StoreError::Frozen)), "{rejected:?}");
     let poll = || new_poll(Some(key.user), Some(hold(1, 200)));
     assert!(matches!(open(&db, poll()).await, Err(StoreError::Frozen)));
-    db.store.operator().freeze(user, false).await.unwrap();
+    db.treasury.operator().freeze(user, false).await.unwrap();
     open(&db, poll()).await.unwrap();
     db.assert_consistent().await;
 }
@@ -227,7 +227,7 @@ async fn pre_funded_keys_count_and_end_with_their_account(db: TestDatabase) {
     assert_eq!(added.iter().filter(|added| **added == Added::Active).count(), MAX_ACTIVE_KEYS as usize);
     assert_eq!(db.keys.add_key(&new_key(user)).await.unwrap(), Added::TooMany);
     assert_eq!(db.money(user).await, [500, 0, 0]);
-    let users = db.store.operator().users(None).await.unwrap();
+    let users = db.treasury.operator().users(None).await.unwrap();
     assert_eq!(users.iter().map(|user| user.id).collect::<Vec<_>>(), [user], "keys are not users");
 
     let rotated = db.keys.rotate_keys(&new_key(user)).await.unwrap();
@@ -255,8 +255,8 @@ async fn concurrent_changes_of_a_key_lose_no_money(db: TestDatabase) {
         async move { drop(db.keys.fund_key(user, key.id, usd(10), &format!("fund:{n}"), at(1)).await) }
     });
     let rest = async {
-        db.store.operator().freeze(user, true).await.unwrap();
-        db.store.operator().freeze(user, false).await.unwrap();
+        db.treasury.operator().freeze(user, true).await.unwrap();
+        db.treasury.operator().freeze(user, false).await.unwrap();
         assert!(db.keys.revoke_key(user, key.id, at(1)).await.unwrap());
     };
     tokio::join!(join_all(polls), join_all(funding), rest);

@@ -18,7 +18,7 @@ async fn sqlite_has_no_shared_limiter() {
 async fn replicas_share_one_allowance() {
     let db = TestDatabase::postgres().await;
     let other = connect(&db.url).await;
-    let replicas = [db.store.limiter().unwrap(), other.limiter().unwrap()];
+    let replicas = [db.store.limiter().unwrap(), other.store.limiter().unwrap()];
     let mut taken = Vec::new();
     // Only a few concurrent requests, because a limiter with a slow database lets callers pass.
     for _ in 0..25 {

@@ -223,8 +223,8 @@ async fn work(db: &TestDatabase, shared: &Workload<'_>, seed: u64) {
                 }
                 _ => {
                     let reference = format!("debit:{}", step % 40);
-                    drop(db.store.operator().debit(user, usd(amount), &reference, at(1)).await);
-                    drop(db.store.operator().freeze(user, false).await);
+                    drop(db.treasury.operator().debit(user, usd(amount), &reference, at(1)).await);
+                    drop(db.treasury.operator().freeze(user, false).await);
                 }
             }
         };

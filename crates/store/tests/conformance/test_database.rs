@@ -19,8 +19,8 @@ use ep_polling::time::Timestamp;
 use ep_store::{
     AccountDeletion, AccountDeletionOutcome, Audit, BatchLimits, CheckoutStore, Closing, DatabaseUrl,
     DepositStore, Email, IdempotencyStore, Identity, KeyId, KeyStore, Lease, Ledger, NewPoll, NewSignUp,
-    NewUser, Opened, PollStore, SessionStore, StarterCreditLimits, Store, StoreOptions, UpstreamCache,
-    UserId, UserStore, WalletAddress, testing,
+    NewUser, OpenDatabase, Opened, PollStore, SessionStore, StarterCreditLimits, Store, StoreOptions,
+    Treasury, UpstreamCache, UserId, UserStore, Vault, WalletAddress, testing,
 };
 use serde_json::json;
 use sqlx::{AssertSqlSafe, Connection, PgConnection};
@@ -46,6 +46,8 @@ macro_rules! on_both_engines {
 /// An open database and its ports.
 pub struct TestDatabase {
     pub store: Store,
+    pub treasury: Treasury,
+    pub vault: Vault,
     pub users: Arc<dyn UserStore>,
     pub checkouts: Arc<dyn CheckoutStore>,
     pub deposits: Arc<dyn DepositStore>,
@@ -100,18 +102,20 @@ impl TestDatabase {
     }
 
     async fn open(url: String, files: Files) -> Self {
-        let store = connect(&url).await;
+        let OpenDatabase { store, treasury, vault } = connect(&url).await;
         Self {
-            users: store.users(),
-            checkouts: store.checkouts(),
-            deposits: store.deposits(),
-            sessions: store.sessions(),
-            keys: store.keys(),
-            ledger: store.ledger(),
+            users: treasury.users(),
+            checkouts: treasury.checkouts(),
+            deposits: treasury.deposits(),
+            sessions: vault.sessions(),
+            keys: vault.keys(),
+            ledger: treasury.ledger(),
             polls: store.polls(),
             idempotency: store.idempotency(),
             upstream_cache: store.upstream_cache(),
             store,
+            treasury,
+            vault,
             url,
             files,
         }
@@ -188,7 +192,7 @@ pub fn sign_up(wallet: WalletAddress, starter_credit: i64) -> NewSignUp {
     }
 }
 
-pub async fn connect(url: &str) -> Store {
+pub async fn connect(url: &str) -> OpenDatabase {
     let url: DatabaseUrl = url.parse().unwrap();
     ep_store::connect(&url, StoreOptions { connections: 16, timeout: Duration::from_secs(30) }).await.unwrap()
 }

@@ -33,7 +33,7 @@ async fn ended(db: &TestDatabase, user: Option<UserId>, notify: Option<&str>) ->
     let poll = NewPoll { notify: notify.map(url), ..new_poll(user, None) };
     let opened = db.polls.open(&poll, &lease("a", 60_000)).await.unwrap();
     let default = match user {
-        Some(user) => db.store.webhooks().webhook(user).await.unwrap().url,
+        Some(user) => db.vault.webhooks().webhook(user).await.unwrap().url,
         None => None,
     };
     assert_eq!(opened, Opened::New { held: None, notifies: notify.is_some() || default.is_some() });
@@ -47,7 +47,7 @@ async fn close(db: &TestDatabase, poll: &PollId) {
 }
 
 async fn due(db: &TestDatabase) -> Vec<DueNotification> {
-    db.store.webhooks().due_notifications(100, 100, &[], LASTS).await.unwrap()
+    db.vault.webhooks().due_notifications(100, 100, &[], LASTS).await.unwrap()
 }
 
 /// Moves the next attempts back, which simulates that much time.
@@ -58,7 +58,7 @@ async fn pass(db: &TestDatabase, time: Duration) {
 
 async fn a_webhook_is_set_and_its_secret_replaced(db: TestDatabase) {
     let (user, other) = (db.user(0).await, db.user(0).await);
-    let webhooks = db.store.webhooks();
+    let webhooks = db.vault.webhooks();
     assert_eq!(webhooks.webhook(user).await.unwrap(), Webhook::default());
     webhooks.set_webhook_url(user, Some(&url("https://a.example/"))).await.unwrap();
     assert_eq!(webhooks.replace_webhook_secret(user, at(1)).await.unwrap(), 1);
@@ -74,7 +74,7 @@ async fn a_webhook_is_set_and_its_secret_replaced(db: TestDatabase) {
 
 async fn a_notification_is_due_once_its_poll_has_ended(db: TestDatabase) {
     let (user, other) = (db.user(0).await, db.user(0).await);
-    let webhooks = db.store.webhooks();
+    let webhooks = db.vault.webhooks();
     ended(&db, Some(user), None).await;
     assert!(due(&db).await.is_empty(), "no webhook URL is set");
 
@@ -104,7 +104,7 @@ async fn a_notification_is_due_once_its_poll_has_ended(db: TestDatabase) {
 
 async fn an_attempt_is_repeated_if_requested_or_lost(db: TestDatabase) {
     let user = db.user(0).await;
-    let webhooks = db.store.webhooks();
+    let webhooks = db.vault.webhooks();
     let poll = ended(&db, Some(user), Some("https://a.example/")).await;
     assert_eq!(due(&db).await.len(), 1);
     // The process that made the first attempt has died.
@@ -139,7 +139,7 @@ async fn an_attempt_is_repeated_if_requested_or_lost(db: TestDatabase) {
 
 async fn no_account_delays_the_notifications_of_others(db: TestDatabase) {
     let users = join_all((0..3).map(|_| db.user(0))).await;
-    let webhooks = db.store.webhooks();
+    let webhooks = db.vault.webhooks();
     for user in &users {
         for _ in 0..10 {
             ended(&db, Some(*user), Some("https://a.example/")).await;
@@ -155,7 +155,7 @@ async fn concurrent_processes_claim_each_notification_once(db: TestDatabase) {
     let user = db.user(0).await;
     let polls = join_all((0..40).map(|_| ended(&db, Some(user), Some("https://a.example/")))).await;
     let taking = (0..8).map(|_| {
-        let webhooks = db.store.webhooks();
+        let webhooks = db.vault.webhooks();
         tokio::spawn(async move {
             let mut taken = Vec::new();
             for _ in 0..8 {
@@ -172,7 +172,7 @@ async fn concurrent_processes_claim_each_notification_once(db: TestDatabase) {
 
 async fn old_notifications_and_those_of_erased_accounts_are_deleted(db: TestDatabase) {
     let (user, other) = (db.user(100).await, db.user(0).await);
-    let webhooks = db.store.webhooks();
+    let webhooks = db.vault.webhooks();
     let (key, account) = funded_key(user, 50);
     db.keys.add_funded_key(&key, &account).await.unwrap();
     for user in [user, other, key.user] {

@@ -1,0 +1,261 @@
+//! The handles of an open database. Each is what its holder may do.
+
+use std::fmt;
+use std::sync::Arc;
+
+use ep_polling::time::Timestamp;
+
+use crate::ports::{
+    AccountDataStore, AgentPushes, AgentTasks, Balances, BatchStore, CheckoutStore, Confirmations,
+    DepositStore, EvaluationStore, FeedbackStore, FileStore, IdempotencyStore, KeyStore, Ledger, Limiter,
+    PanelStore, PollChanges, PollHistory, PollStore, Profiles, ReputationStore, SessionStore, StoreError,
+    UpstreamCache, UserAdmin, UserStore, WebhookStore,
+};
+use crate::postgres::Postgres;
+use crate::transactions;
+use crate::transactions::Database;
+
+/// An open database, divided by what a holder may do.
+pub struct OpenDatabase {
+    /// Everything that neither credits an account nor reads a secret.
+    pub store: Store,
+    /// Everything that credits an account.
+    pub treasury: Treasury,
+    /// Everything that reads a secret.
+    pub vault: Vault,
+}
+
+impl OpenDatabase {
+    pub(crate) fn new(database: Arc<Database>, postgres: Option<Arc<Postgres>>) -> Self {
+        Self {
+            treasury: Treasury(Arc::clone(&database)),
+            vault: Vault(Arc::clone(&database)),
+            store: Store { database, postgres },
+        }
+    }
+}
+
+impl fmt::Debug for OpenDatabase {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("OpenDatabase").field("engine", &self.store.engine()).finish_non_exhaustive()
+    }
+}
+
+/// Everything that neither credits an account nor reads a secret.
+///
+/// ```
+/// fn reads(store: &ep_store::Store) {
+///     store.balances();
+/// }
+/// ```
+///
+/// A holder cannot credit an account:
+///
+/// ```compile_fail
+/// fn credits(store: &ep_store::Store) {
+///     store.ledger();
+/// }
+/// ```
+///
+/// and cannot read a secret:
+///
+/// ```compile_fail
+/// fn reads(store: &ep_store::Store) {
+///     store.keys();
+/// }
+/// ```
+#[derive(Clone)]
+pub struct Store {
+    database: Arc<Database>,
+    /// The server, which replicas share.
+    postgres: Option<Arc<Postgres>>,
+}
+
+/// Everything that credits an account.
+///
+/// ```
+/// fn credits(treasury: &ep_store::Treasury) {
+///     treasury.ledger();
+/// }
+/// ```
+#[derive(Clone)]
+pub struct Treasury(Arc<Database>);
+
+/// Everything that reads a secret: tokens of sessions, hashes of keys, secrets of webhooks.
+///
+/// ```
+/// fn reads(vault: &ep_store::Vault) {
+///     vault.keys();
+/// }
+/// ```
+#[derive(Clone)]
+pub struct Vault(Arc<Database>);
+
+impl Store {
+    /// Returns the store of accounts' personal data.
+    pub fn account_data(&self) -> Arc<dyn AccountDataStore> {
+        self.database.clone()
+    }
+
+    /// Returns read-only user profiles.
+    pub fn profiles(&self) -> Arc<dyn Profiles> {
+        self.database.clone()
+    }
+
+    /// Returns the accounts' thresholds for poll confirmation.
+    pub fn confirmations(&self) -> Arc<dyn Confirmations> {
+        self.database.clone()
+    }
+
+    /// Returns read-only balances.
+    pub fn balances(&self) -> Arc<dyn Balances> {
+        self.database.clone()
+    }
+
+    /// Returns the store of accounts' evaluations.
+    pub fn evaluations(&self) -> Arc<dyn EvaluationStore> {
+        self.database.clone()
+    }
+
+    /// Returns the store of accounts' panels.
+    pub fn panels(&self) -> Arc<dyn PanelStore> {
+        self.database.clone()
+    }
+
+    /// Returns the store of polls and their ballots.
+    pub fn polls(&self) -> Arc<dyn PollStore> {
+        self.database.clone()
+    }
+
+    /// Returns the lists of polls.
+    pub fn history(&self) -> Arc<dyn PollHistory> {
+        self.database.clone()
+    }
+
+    /// Returns the store of feedback on polls.
+    pub fn feedback(&self) -> Arc<dyn FeedbackStore> {
+        self.database.clone()
+    }
+
+    /// Returns the store of statistics over the ballots of ended polls.
+    pub fn reputation(&self) -> Arc<dyn ReputationStore> {
+        self.database.clone()
+    }
+
+    /// Returns the store of agent tasks.
+    pub fn agent_tasks(&self) -> Arc<dyn AgentTasks> {
+        self.database.clone()
+    }
+
+    /// Returns the store of push configs for agent tasks.
+    pub fn agent_pushes(&self) -> Arc<dyn AgentPushes> {
+        self.database.clone()
+    }
+
+    /// Returns the store of batches.
+    pub fn batches(&self) -> Arc<dyn BatchStore> {
+        self.database.clone()
+    }
+
+    /// Returns the store of files.
+    pub fn files(&self) -> Arc<dyn FileStore> {
+        self.database.clone()
+    }
+
+    /// Returns the store of idempotency records.
+    pub fn idempotency(&self) -> Arc<dyn IdempotencyStore> {
+        self.database.clone()
+    }
+
+    /// Returns the cache of upstream data.
+    pub fn upstream_cache(&self) -> Arc<dyn UpstreamCache> {
+        self.database.clone()
+    }
+
+    /// Returns request limits shared by all replicas; `None` on SQLite, which has no replicas.
+    pub fn limiter(&self) -> Option<Arc<dyn Limiter>> {
+        self.postgres.clone().map(|postgres| postgres as Arc<dyn Limiter>)
+    }
+
+    /// Returns the channel for poll changes between processes that share the database; `None` on SQLite.
+    pub fn poll_changes(&self) -> Option<Arc<dyn PollChanges>> {
+        self.postgres.clone().map(|postgres| postgres as Arc<dyn PollChanges>)
+    }
+
+    /// Deletes settled anonymous polls opened before a time, with their ballots: up to `limit` in one
+    /// transaction. Returns their number.
+    pub async fn delete_anonymous_polls(&self, before: Timestamp, limit: u32) -> Result<u64, StoreError> {
+        transactions::reputation::delete_anonymous(&self.database, before, limit).await
+    }
+
+    /// Deletes cancellation requests of settled polls, because their closings record the cancellation.
+    /// Returns their number.
+    pub async fn delete_cancellations(&self) -> Result<u64, StoreError> {
+        transactions::polls::delete_cancellations(&self.database).await
+    }
+
+    /// Deletes private polls of deleted batches, and of batches whose files have expired: a step over up to `limit` polls in one
+    /// transaction. Returns their number; zero if the step must wait, and `None` if no such batch is left.
+    pub async fn erase_polls_of_batches(&self, at: Timestamp, limit: u32) -> Result<Option<u64>, StoreError> {
+        transactions::erased_batches::erase_polls(&self.database, at, limit).await
+    }
+
+    /// Deletes rosters without polls. Returns their number.
+    pub async fn delete_unused_rosters(&self) -> Result<u64, StoreError> {
+        transactions::plans::delete_unused_rosters(&self.database).await
+    }
+
+    /// Returns the engine's name: `sqlite` or `postgres`.
+    pub fn engine(&self) -> &'static str {
+        self.database.0.name()
+    }
+
+    /// Completes pending work and closes the database. Later operations fail.
+    pub async fn close(&self) {
+        self.database.0.close().await;
+    }
+}
+
+impl Treasury {
+    /// Returns the user store.
+    pub fn users(&self) -> Arc<dyn UserStore> {
+        self.0.clone()
+    }
+
+    /// Returns the operator's account administration.
+    pub fn operator(&self) -> Arc<dyn UserAdmin> {
+        self.0.clone()
+    }
+
+    /// Returns the ledger of accounts.
+    pub fn ledger(&self) -> Arc<dyn Ledger> {
+        self.0.clone()
+    }
+
+    /// Returns the store of card payments.
+    pub fn checkouts(&self) -> Arc<dyn CheckoutStore> {
+        self.0.clone()
+    }
+
+    /// Returns the store of USDC deposits.
+    pub fn deposits(&self) -> Arc<dyn DepositStore> {
+        self.0.clone()
+    }
+}
+
+impl Vault {
+    /// Returns the store of browser sessions.
+    pub fn sessions(&self) -> Arc<dyn SessionStore> {
+        self.0.clone()
+    }
+
+    /// Returns the store of API keys.
+    pub fn keys(&self) -> Arc<dyn KeyStore> {
+        self.0.clone()
+    }
+
+    /// Returns the store of webhooks and notifications.
+    pub fn webhooks(&self) -> Arc<dyn WebhookStore> {
+        self.0.clone()
+    }
+}
