@@ -115,7 +115,7 @@ async fn a_poll_asks_a_panel_by_its_rules_and_only_its_owner_reads_the_name() {
     // A model can leave the registry.
     let models = [FIRST, "gone/model"].map(ModelId::new).to_vec();
     let gone = PanelDefinition { models, order: OrderBasis::Given, on_tie: None, confidence_threshold: None };
-    let (panels, now) = (&service.app.ports.panels, service.app.ports.clock.now());
+    let (panels, now) = (&service.app.ports.store, service.app.ports.clock.now());
     panels.save_panel(user, &"old".parse().unwrap(), &gone, now).await.unwrap();
     let refused = owner.poll(json!({ "panel": "old" })).await.refused(400);
     assert!(

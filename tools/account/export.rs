@@ -123,7 +123,7 @@ async fn fill(
         }
         ExportCursor::Polls(after) => {
             let after = after.as_ref().map(|after| (after.at, &after.id));
-            let found = ports.history.polls_after(user, PollScope::All, room, after).await?;
+            let found = ports.store.polls_after(user, PollScope::All, room, after).await?;
             for poll in &found {
                 // The poll may have been deleted in the meantime.
                 let state = ports.polls.stored(&poll.id).await?;
@@ -154,7 +154,7 @@ async fn fill(
             read
         }
         ExportCursor::Panels(after) => {
-            let found = ports.panels.panel_versions_after(user, after.as_ref(), room).await?;
+            let found = ports.store.panel_versions_after(user, after.as_ref(), room).await?;
             let last = found.last().map(|found| ExportCursor::Panels(Some(found.version.clone())));
             let read = (found.len(), last);
             export.panels.extend(found.into_iter().map(Into::into));

@@ -38,7 +38,7 @@ impl Tool for GetConfirmation {
     type Output = Confirmation;
 
     async fn call(cx: &Ctx, _: Nothing) -> Result<Confirmation, Fault> {
-        let above = cx.confirmations().confirm_above(cx.account()?).await?;
+        let above = cx.store().confirm_above(cx.account()?).await?;
         Ok(Confirmation { above_usd: above.map(Usd) })
     }
 }

@@ -78,7 +78,7 @@ impl Tool for ListSpending {
         let today = cx.clock().now().millis().div_euclid(length);
         let first = today - DAYS + 1;
         let since = Timestamp::from_millis(first * length);
-        let spent = cx.history().spending(cx.account()?, since).await?;
+        let spent = cx.store().spending(cx.account()?, since).await?;
         let days = (first..=today).map(|day| {
             let day = Timestamp::from_millis(day * length);
             let of_day = spent.iter().find(|spent| spent.day == day);

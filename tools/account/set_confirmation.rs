@@ -62,7 +62,7 @@ impl Tool for SetConfirmation {
 
     async fn call(cx: &Ctx, input: ConfirmationToSet) -> Result<Confirmation, Fault> {
         let above = input.above_usd.map(|Amount(above)| above);
-        cx.confirmations().set_confirm_above(cx.account()?, above).await?;
+        cx.store().set_confirm_above(cx.account()?, above).await?;
         Ok(Confirmation { above_usd: above.map(Usd) })
     }
 }

@@ -108,7 +108,7 @@ impl Tool for CreatePanel {
         };
         let models = members.into_iter().map(|member| member.model).collect();
         let definition = PanelDefinition { models, order, on_tie, confidence_threshold };
-        let saved = cx.panels().save_panel(user, &name, &definition, cx.clock().now()).await?;
+        let saved = cx.store().save_panel(user, &name, &definition, cx.clock().now()).await?;
         let (panel, created) = match saved {
             SavedPanel::Stored(panel) => (panel, true),
             SavedPanel::Unchanged(panel) => (panel, false),

@@ -53,7 +53,7 @@ impl Tool for DeletePanel {
     type Output = DeletedPanel;
 
     async fn call(cx: &Ctx, PanelToDelete { name }: PanelToDelete) -> Result<DeletedPanel, Fault> {
-        if cx.panels().delete_panel(cx.account()?, &name).await? {
+        if cx.store().delete_panel(cx.account()?, &name).await? {
             Ok(DeletedPanel { name, deleted: true })
         } else {
             Err(not_found(&name, None))

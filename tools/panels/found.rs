@@ -23,11 +23,11 @@ pub enum FoundPanel {
 pub async fn find(cx: &Ctx, wanted: &PanelRef) -> Result<FoundPanel, Fault> {
     let own = cx.caller.user().zip(wanted.name().parse::<PanelName>().ok());
     if let Some((user, name)) = &own {
-        if let Some(panel) = cx.panels().panel(*user, name, wanted.version()).await? {
+        if let Some(panel) = cx.store().panel(*user, name, wanted.version()).await? {
             return Ok(FoundPanel::Own(panel));
         }
         if wanted.version().is_some()
-            && let Some(newest) = cx.panels().panel(*user, name, None).await?
+            && let Some(newest) = cx.store().panel(*user, name, None).await?
         {
             let text = format!(
                 "{wanted} does not exist: the versions of {name} are 1 to {}; leave the version out for the newest",
@@ -55,7 +55,7 @@ async fn unknown(cx: &Ctx, wanted: &PanelRef, presets: &[String]) -> Result<Faul
         let text = format!("{wanted} is unknown: without an account, use a preset: {presets}");
         return Ok(Fault::invalid("panel", text));
     };
-    let own = cx.panels().panels_of(user).await?;
+    let own = cx.store().panels_of(user).await?;
     let names: Vec<&str> = own.iter().take(LISTED).map(|panel| panel.version.name.as_str()).collect();
     let yours = match names.len() {
         0 => "this account has no panels (create_panel)".to_owned(),

@@ -48,7 +48,7 @@ impl Tool for GetPanel {
     type Output = Panel;
 
     async fn call(cx: &Ctx, PanelQuery { name, version }: PanelQuery) -> Result<Panel, Fault> {
-        let found = cx.panels().panel(cx.account()?, &name, version).await?;
+        let found = cx.store().panel(cx.account()?, &name, version).await?;
         found.map(Into::into).ok_or_else(|| not_found(&name, version))
     }
 }

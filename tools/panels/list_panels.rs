@@ -83,7 +83,7 @@ impl Tool for ListPanels {
     type Output = PanelList;
 
     async fn call(cx: &Ctx, _: Nothing) -> Result<PanelList, Fault> {
-        let panels = cx.panels().panels_of(cx.account()?).await?;
+        let panels = cx.store().panels_of(cx.account()?).await?;
         Ok(PanelList { panels: panels.into_iter().map(Into::into).collect() })
     }
 }

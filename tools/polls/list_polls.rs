@@ -112,7 +112,7 @@ impl Tool for ListPolls {
         let after: Option<PollCursor> = page.cursor.map(|cursor| cursor.parse()).transpose()?;
         let after = after.as_ref().map(|after| (after.at, &after.id));
         let scope = batch_of(page.batch_id.as_deref())?.map_or(PollScope::Asked, PollScope::Batch);
-        let found = cx.history().polls_after(cx.account()?, scope, page.limit + 1, after).await?;
+        let found = cx.store().polls_after(cx.account()?, scope, page.limit + 1, after).await?;
         let cursor = |poll: &PastPoll| PollCursor { at: poll.created_at, id: poll.id.clone() };
         let (found, next_cursor) = paging::page(found, page.limit, cursor);
         Ok(PollList { polls: found.into_iter().map(Into::into).collect(), next_cursor })

@@ -75,7 +75,7 @@ impl Tool for ListRecentResults {
     type Output = RecentList;
 
     async fn call(cx: &Ctx, _: Nothing) -> Result<RecentList, Fault> {
-        let polls = cx.history().polls_of(cx.account()?, RECENT, 0).await?;
+        let polls = cx.store().polls_of(cx.account()?, RECENT, 0).await?;
         Ok(RecentList { results: polls.into_iter().map(Into::into).collect() })
     }
 }

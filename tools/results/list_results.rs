@@ -171,9 +171,9 @@ pub async fn past_polls(ports: &ToolPorts, user: UserId, page: &Page) -> Result<
     let words: Vec<&str> = search.split_whitespace().take(MAX_WORDS).collect();
     let batch = batch_of(page.batch_id.as_deref())?;
     Ok(if words.is_empty() && !page.running && batch.is_none() {
-        ports.history.polls_of(user, page.limit, page.offset).await?
+        ports.store.polls_of(user, page.limit, page.offset).await?
     } else {
         let search = PollSearch { words: &words, running: page.running, batch };
-        ports.history.find_polls(user, search, page.limit, page.offset).await?
+        ports.store.find_polls(user, search, page.limit, page.offset).await?
     })
 }

@@ -25,7 +25,7 @@ use crate::ports::{Clock, Models};
 use crate::reputation::Reputation;
 use crate::sign_in::Wallets;
 use crate::webhooks::Webhooks;
-use ep_store::{Balances, Confirmations, PanelStore, PollHistory, PollStore, Profiles};
+use ep_store::{Balances, PollStore, Profiles, Store};
 use ep_store::{RequestId, UserId};
 
 /// The ports of operations. None can read another account's secrets or credit an account, except for the
@@ -39,14 +39,12 @@ pub struct ToolPorts {
     pub clock: Arc<dyn Clock>,
     /// The models that vote.
     pub models: Arc<dyn Models>,
-    /// Panels of accounts.
-    pub panels: Arc<dyn PanelStore>,
+    /// Everything stored that is neither money nor secret.
+    pub store: Store,
     /// Evaluations of accounts.
     pub evaluations: Evaluations,
     /// Opens, runs and follows polls.
     pub polls: PollExecutor,
-    /// Lists polls.
-    pub history: Arc<dyn PollHistory>,
     /// Feedback of accounts on polls.
     pub feedback: Feedback,
     /// Figures about the service and its models.
@@ -59,8 +57,6 @@ pub struct ToolPorts {
     pub keys: Arc<Keys>,
     /// Reads user profiles.
     pub profiles: Arc<dyn Profiles>,
-    /// Spending thresholds for confirmation.
-    pub confirmations: Arc<dyn Confirmations>,
     /// Signs wallets in.
     pub wallets: Arc<Wallets>,
     /// Starts card payments.
@@ -215,9 +211,9 @@ impl Ctx {
         &self.ports.evaluations
     }
 
-    /// Returns the panels of accounts.
-    pub fn panels(&self) -> &dyn PanelStore {
-        &*self.ports.panels
+    /// Returns the store.
+    pub fn store(&self) -> &Store {
+        &self.ports.store
     }
 
     /// Returns the executor, which opens, runs and follows polls.
@@ -240,11 +236,6 @@ impl Ctx {
     /// Fails while the database is stalled, except for rows of batches, which can wait.
     async fn refuse_while_stalled(&self, opener: &Opener) -> Result<(), Fault> {
         if opener.batch.is_none() { self.health().refuse_while_stalled().await } else { Ok(()) }
-    }
-
-    /// Returns the list of polls.
-    pub fn history(&self) -> &dyn PollHistory {
-        &*self.ports.history
     }
 
     /// Returns the feedback on polls.
@@ -280,11 +271,6 @@ impl Ctx {
     /// Returns the user profiles.
     pub fn profiles(&self) -> &dyn Profiles {
         &*self.ports.profiles
-    }
-
-    /// Returns the spending thresholds for confirmation.
-    pub fn confirmations(&self) -> &dyn Confirmations {
-        &*self.ports.confirmations
     }
 
     /// Returns the sign-in with wallets.

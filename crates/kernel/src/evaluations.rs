@@ -5,18 +5,18 @@ use std::sync::Arc;
 use crate::fault::Fault;
 use crate::ports::{Clock, Entropy};
 use ep_store::{EvaluationId, UserId};
-use ep_store::{EvaluationRecord, EvaluationStore, MAX_EVALUATIONS};
+use ep_store::{EvaluationRecord, MAX_EVALUATIONS, Store};
 
 /// Stores, shares and deletes evaluations.
 pub struct Evaluations {
-    store: Arc<dyn EvaluationStore>,
+    store: Store,
     clock: Arc<dyn Clock>,
     entropy: Arc<dyn Entropy>,
 }
 
 impl Evaluations {
     /// Creates the service.
-    pub fn new(store: Arc<dyn EvaluationStore>, clock: Arc<dyn Clock>, entropy: Arc<dyn Entropy>) -> Self {
+    pub fn new(store: Store, clock: Arc<dyn Clock>, entropy: Arc<dyn Entropy>) -> Self {
         Self { store, clock, entropy }
     }
 

@@ -5,19 +5,19 @@ use std::sync::Arc;
 use crate::fault::Fault;
 use crate::ports::{Clock, Entropy};
 use ep_polling::poll_id::PollId;
-use ep_store::{FeedbackEntry, FeedbackStore, NewFeedback, OwnFeedback, PollFeedback};
+use ep_store::{FeedbackEntry, NewFeedback, OwnFeedback, PollFeedback, Store};
 use ep_store::{FeedbackId, UserId};
 
 /// Stores and returns feedback.
 pub struct Feedback {
-    store: Arc<dyn FeedbackStore>,
+    store: Store,
     clock: Arc<dyn Clock>,
     entropy: Arc<dyn Entropy>,
 }
 
 impl Feedback {
     /// Creates the service on this store.
-    pub fn new(store: Arc<dyn FeedbackStore>, clock: Arc<dyn Clock>, entropy: Arc<dyn Entropy>) -> Self {
+    pub fn new(store: Store, clock: Arc<dyn Clock>, entropy: Arc<dyn Entropy>) -> Self {
         Self { store, clock, entropy }
     }
 

@@ -45,7 +45,7 @@ async fn measure(url: &str, sizes: &[u32]) {
         copy(url, polls, size).await;
         polls = size;
         println!("  {size} polls");
-        let (balances, history) = (store.store.balances(), store.store.history());
+        let (balances, history) = (store.store.balances(), &store.store);
         median("balance", async || {
             let used = balances.balance(user).await.unwrap().unwrap().used.micro();
             assert_eq!(used, 70 * i64::from(size));

@@ -6,10 +6,9 @@ use std::sync::Arc;
 use ep_polling::time::Timestamp;
 
 use crate::ports::{
-    AccountDataStore, AgentPushes, AgentTasks, Balances, BatchStore, CheckoutStore, Confirmations,
-    DepositStore, EvaluationStore, FeedbackStore, FileStore, IdempotencyStore, KeyStore, Ledger, Limiter,
-    PanelStore, PollChanges, PollHistory, PollStore, Profiles, ReputationStore, SessionStore, StoreError,
-    UpstreamCache, UserAdmin, UserStore, WebhookStore,
+    AccountDataStore, AgentPushes, AgentTasks, Balances, BatchStore, CheckoutStore, DepositStore, FileStore,
+    IdempotencyStore, KeyStore, Ledger, Limiter, PollChanges, PollStore, Profiles, ReputationStore,
+    SessionStore, StoreError, UpstreamCache, UserAdmin, UserStore, WebhookStore,
 };
 use crate::postgres::Postgres;
 use crate::transactions;
@@ -66,7 +65,7 @@ impl fmt::Debug for OpenDatabase {
 /// ```
 #[derive(Clone)]
 pub struct Store {
-    database: Arc<Database>,
+    pub(crate) database: Arc<Database>,
     /// The server, which replicas share.
     postgres: Option<Arc<Postgres>>,
 }
@@ -102,38 +101,13 @@ impl Store {
         self.database.clone()
     }
 
-    /// Returns the accounts' thresholds for poll confirmation.
-    pub fn confirmations(&self) -> Arc<dyn Confirmations> {
-        self.database.clone()
-    }
-
     /// Returns read-only balances.
     pub fn balances(&self) -> Arc<dyn Balances> {
         self.database.clone()
     }
 
-    /// Returns the store of accounts' evaluations.
-    pub fn evaluations(&self) -> Arc<dyn EvaluationStore> {
-        self.database.clone()
-    }
-
-    /// Returns the store of accounts' panels.
-    pub fn panels(&self) -> Arc<dyn PanelStore> {
-        self.database.clone()
-    }
-
     /// Returns the store of polls and their ballots.
     pub fn polls(&self) -> Arc<dyn PollStore> {
-        self.database.clone()
-    }
-
-    /// Returns the lists of polls.
-    pub fn history(&self) -> Arc<dyn PollHistory> {
-        self.database.clone()
-    }
-
-    /// Returns the store of feedback on polls.
-    pub fn feedback(&self) -> Arc<dyn FeedbackStore> {
         self.database.clone()
     }
 

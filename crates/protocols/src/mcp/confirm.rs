@@ -51,7 +51,7 @@ impl Handler {
             return Ok(Confirmation::Proceed);
         }
         let Some(user) = user_of(request) else { return Ok(Confirmation::Proceed) };
-        let Some(above) = self.app().ports.confirmations.confirm_above(user).await? else {
+        let Some(above) = self.app().ports.store.confirm_above(user).await? else {
             return Ok(Confirmation::Proceed);
         };
         let arguments = params.arguments.clone().unwrap_or_default();

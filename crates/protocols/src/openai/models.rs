@@ -95,7 +95,7 @@ pub(super) async fn list(exchange: Exchange, admission: Admission) -> Result<Res
     let state = &exchange.state;
     let names = names(state).await;
     let own = match admission.caller.user() {
-        Some(user) => state.app.ports.panels.panels_of(user).await?,
+        Some(user) => state.app.ports.store.panels_of(user).await?,
         None => Vec::new(),
     };
     let mut data: Vec<Value> = names.iter().map(|name| entry(state, name)).collect();
@@ -129,7 +129,7 @@ pub(super) async fn read(exchange: Exchange, admission: Admission) -> Result<Res
 
 async fn own_panel(state: &AppState, user: UserId, wanted: &PanelRef) -> Result<Option<StoredPanel>, Fault> {
     let Ok(name) = wanted.name().parse::<PanelName>() else { return Ok(None) };
-    Ok(state.app.ports.panels.panel(user, &name, wanted.version()).await?)
+    Ok(state.app.ports.store.panel(user, &name, wanted.version()).await?)
 }
 
 fn is_preset(state: &AppState, name: &str) -> bool {

@@ -1,11 +1,9 @@
 //! Feedback of accounts on polls.
 
-use async_trait::async_trait;
 use ep_polling::poll_id::PollId;
 use ep_polling::time::Timestamp;
 use serde::Serialize;
 
-use super::StoreError;
 use crate::ids::{FeedbackId, UserId};
 
 /// Maximum number of entries listed per poll.
@@ -58,20 +56,4 @@ pub struct OwnFeedback {
     /// The feedback.
     #[serde(flatten)]
     pub entry: FeedbackEntry,
-}
-
-/// Stores feedback: one entry per poll and paying account. A pre-funded key gives feedback for the account
-/// that funds it.
-#[async_trait]
-pub trait FeedbackStore: Send + Sync {
-    /// Stores an entry and returns its id. Replaces an earlier entry of the account and keeps its id.
-    /// Acknowledged once a power loss cannot undo it. [`StoreError::NotFound`] for an unknown account, or a
-    /// poll that has not ended.
-    async fn submit_feedback(&self, feedback: &NewFeedback) -> Result<FeedbackId, StoreError>;
-
-    /// Returns the feedback on a poll.
-    async fn feedback_on(&self, poll: &PollId) -> Result<PollFeedback, StoreError>;
-
-    /// Returns an account's feedback, oldest first.
-    async fn feedback_of(&self, user: UserId) -> Result<Vec<OwnFeedback>, StoreError>;
 }

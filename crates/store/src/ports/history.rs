@@ -1,15 +1,12 @@
 //! The polls of an account.
 
-use async_trait::async_trait;
 use ep_polling::model_counts::ModelCounts;
 use ep_polling::money::MicroUsd;
 use ep_polling::poll_id::PollId;
 use ep_polling::tally::Tally;
 use ep_polling::time::Timestamp;
 
-use super::StoreError;
 use crate::batch_id::BatchId;
-use crate::ids::UserId;
 
 /// A poll in a list, without its roster and its single votes.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -77,34 +74,4 @@ pub struct PollSearch<'a> {
     pub running: bool,
     /// The batch of the polls; `None` for polls that are no rows of batches.
     pub batch: Option<BatchId>,
-}
-
-/// Lists polls.
-#[async_trait]
-pub trait PollHistory: Send + Sync {
-    /// Returns up to `limit` polls of this user without rows of batches, newest first, after `offset` newer ones.
-    async fn polls_of(&self, user: UserId, limit: u32, offset: u32) -> Result<Vec<PastPoll>, StoreError>;
-
-    /// Returns up to `limit` polls of this user, newest first, after this one in the list, or from the
-    /// newest.
-    async fn polls_after(
-        &self,
-        user: UserId,
-        scope: PollScope,
-        limit: u32,
-        after: Option<(Timestamp, &PollId)>,
-    ) -> Result<Vec<PastPoll>, StoreError>;
-
-    /// Returns up to `limit` polls of this user that match the search, newest first, after `offset` newer ones.
-    async fn find_polls(
-        &self,
-        user: UserId,
-        search: PollSearch<'_>,
-        limit: u32,
-        offset: u32,
-    ) -> Result<Vec<PastPoll>, StoreError>;
-
-    /// Returns this user's totals per day of ended polls accepted since then, oldest first. Days without
-    /// polls are omitted.
-    async fn spending(&self, user: UserId, since: Timestamp) -> Result<Vec<DaySpending>, StoreError>;
 }

@@ -7,7 +7,6 @@ mod agent_pushes;
 mod agent_tasks;
 mod batches;
 mod cards;
-mod confirmations;
 mod deposits;
 mod evaluations;
 mod feedback;
@@ -46,19 +45,16 @@ pub use batches::{
 pub use cards::{
     Cents, CheckoutStore, FailedRefund, NewCheckout, OpenCheckout, PaidCheckout, Reversal, Settled,
 };
-pub use confirmations::Confirmations;
 pub use deposits::{
     BegunDeposit, CreditedDeposit, DepositState, DepositStore, NewDeposit, Payment, Received, StoredDeposit,
     Transfer,
 };
-pub use evaluations::{EvaluationRecord, EvaluationStore, MAX_EVALUATION_BYTES, MAX_EVALUATIONS};
-pub use feedback::{
-    FeedbackEntry, FeedbackStore, MAX_LISTED_FEEDBACK, NewFeedback, OwnFeedback, PollFeedback,
-};
+pub use evaluations::{EvaluationRecord, MAX_EVALUATION_BYTES, MAX_EVALUATIONS};
+pub use feedback::{FeedbackEntry, MAX_LISTED_FEEDBACK, NewFeedback, OwnFeedback, PollFeedback};
 pub use files::{
     BegunFile, EarlierFile, FileContent, FileDeletion, FileRecord, FileStore, ListPosition, NewFile,
 };
-pub use history::{DaySpending, PastEnd, PastPoll, PollHistory, PollScope, PollSearch};
+pub use history::{DaySpending, PastEnd, PastPoll, PollScope, PollSearch};
 pub use idempotency::{ClaimRecord, ClaimState, IdempotencyStore};
 pub use keys::{
     Added, KeyAccount, KeyFunds, KeyOwner, KeySpending, KeyStore, MAX_ACTIVE_KEYS, MAX_LISTED_KEYS, NewKey,
@@ -69,7 +65,7 @@ pub use limiter::{Allowance, Limiter};
 pub use operator::{
     DatabaseSize, FreePages, IntegrityCheck, MAX_LISTED_USERS, RevokedCredentials, UserAdmin, UserRecord,
 };
-pub use panels::{MAX_PANEL_VERSIONS, MAX_PANELS, PanelStore, SavedPanel, StoredPanel};
+pub use panels::{MAX_PANEL_VERSIONS, MAX_PANELS, SavedPanel, StoredPanel};
 pub use poll_changes::{Change, MAX_ANNOUNCED, PollChange, PollChanges};
 pub use polls::{
     AdoptedPoll, Closing, Epoch, Lease, NewPoll, Opened, PollDeletion, PollOpening, PollProgress, PollRecord,

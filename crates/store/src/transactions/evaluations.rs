@@ -1,61 +1,82 @@
 //! Evaluations of accounts.
 
-use async_trait::async_trait;
 use futures::FutureExt;
 
 use crate::evaluation_id::EvaluationId;
 use crate::ids::UserId;
-use crate::ports::{EvaluationRecord, EvaluationStore, MAX_EVALUATION_BYTES, MAX_EVALUATIONS, StoreError};
+use crate::ports::{EvaluationRecord, MAX_EVALUATION_BYTES, MAX_EVALUATIONS, StoreError};
 
-use super::{Database, accounts, exactly_one};
+use super::{accounts, exactly_one};
 use crate::engine::{Connection, Durability};
+use crate::handles::Store;
 use crate::rows::{EvaluationRow, TotalRow};
 use crate::statements as sql;
 use crate::value::values;
 
-#[async_trait]
-impl EvaluationStore for Database {
-    async fn add_evaluation(&self, user: UserId, evaluation: &EvaluationRecord) -> Result<(), StoreError> {
+/// Stores the evaluations of accounts. Changes are acknowledged once a power loss cannot undo them.
+impl Store {
+    /// Stores an evaluation, unless the account would have more than [`MAX_EVALUATIONS`] or [`MAX_EVALUATION_BYTES`]:
+    /// [`StoreError::Conflict`].
+    /// [`StoreError::NotFound`] for an unknown or deleted account.
+    pub async fn add_evaluation(
+        &self,
+        user: UserId,
+        evaluation: &EvaluationRecord,
+    ) -> Result<(), StoreError> {
         let evaluation = evaluation.clone();
-        self.0
+        self.database
+            .0
             .transact(Durability::PowerLoss, move |db| {
                 async move { add(db, user, &evaluation).await }.boxed()
             })
             .await
     }
 
-    async fn evaluation(
+    /// Returns an evaluation of an account.
+    pub async fn evaluation(
         &self,
         user: UserId,
         id: EvaluationId,
     ) -> Result<Option<EvaluationRecord>, StoreError> {
-        let row: Option<EvaluationRow> = self.0.fetch_by_key(sql::EVALUATION, values![user, id]).await?;
+        let row: Option<EvaluationRow> =
+            self.database.0.fetch_by_key(sql::EVALUATION, values![user, id]).await?;
         row.map(TryInto::try_into).transpose()
     }
 
-    async fn shared_evaluation(&self, id: EvaluationId) -> Result<Option<EvaluationRecord>, StoreError> {
-        let row: Option<EvaluationRow> = self.0.fetch_by_key(sql::SHARED_EVALUATION, values![id]).await?;
+    /// Returns an evaluation that is shared.
+    pub async fn shared_evaluation(&self, id: EvaluationId) -> Result<Option<EvaluationRecord>, StoreError> {
+        let row: Option<EvaluationRow> =
+            self.database.0.fetch_by_key(sql::SHARED_EVALUATION, values![id]).await?;
         row.map(TryInto::try_into).transpose()
     }
 
-    async fn evaluations_of(&self, user: UserId, limit: u32) -> Result<Vec<EvaluationRecord>, StoreError> {
-        let rows: Vec<EvaluationRow> = self.0.fetch_all(sql::EVALUATIONS, values![user, limit]).await?;
+    /// Returns up to `limit` evaluations of an account without their reports, newest first.
+    pub async fn evaluations_of(
+        &self,
+        user: UserId,
+        limit: u32,
+    ) -> Result<Vec<EvaluationRecord>, StoreError> {
+        let rows: Vec<EvaluationRow> =
+            self.database.0.fetch_all(sql::EVALUATIONS, values![user, limit]).await?;
         rows.into_iter().map(TryInto::try_into).collect()
     }
 
-    async fn share_evaluation(
+    /// Lets everyone with the link read an evaluation, or only its owner. Returns `false` if the account has no such
+    /// evaluation.
+    pub async fn share_evaluation(
         &self,
         user: UserId,
         id: EvaluationId,
         shared: bool,
     ) -> Result<bool, StoreError> {
         let values = values![user, id, i64::from(shared)];
-        Ok(self.0.execute(Durability::PowerLoss, sql::SHARE_EVALUATION, values).await? > 0)
+        Ok(self.database.0.execute(Durability::PowerLoss, sql::SHARE_EVALUATION, values).await? > 0)
     }
 
-    async fn delete_evaluation(&self, user: UserId, id: EvaluationId) -> Result<bool, StoreError> {
+    /// Deletes an evaluation. Returns `false` if the account has no such evaluation.
+    pub async fn delete_evaluation(&self, user: UserId, id: EvaluationId) -> Result<bool, StoreError> {
         let values = values![user, id];
-        Ok(self.0.execute(Durability::PowerLoss, sql::DELETE_EVALUATION, values).await? > 0)
+        Ok(self.database.0.execute(Durability::PowerLoss, sql::DELETE_EVALUATION, values).await? > 0)
     }
 }
 

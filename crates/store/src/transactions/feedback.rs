@@ -1,32 +1,38 @@
 //! Feedback of accounts on polls.
 
-use async_trait::async_trait;
 use ep_polling::poll_id::PollId;
 use futures::FutureExt;
 
-use super::{Database, reputation};
+use super::reputation;
 use crate::engine::{Connection, Durability};
 use crate::error::failed;
+use crate::handles::Store;
 use crate::ids::{FeedbackId, UserId};
-use crate::ports::{FeedbackStore, MAX_LISTED_FEEDBACK, NewFeedback, OwnFeedback, PollFeedback, StoreError};
+use crate::ports::{MAX_LISTED_FEEDBACK, NewFeedback, OwnFeedback, PollFeedback, StoreError};
 use crate::rows::{FeedbackCountRow, FeedbackRow, IdRow};
 use crate::statements as sql;
 use crate::value::values;
 
-#[async_trait]
-impl FeedbackStore for Database {
-    async fn submit_feedback(&self, feedback: &NewFeedback) -> Result<FeedbackId, StoreError> {
+/// Stores feedback: one entry per poll and paying account. A pre-funded key gives feedback for the account
+/// that funds it.
+impl Store {
+    /// Stores an entry and returns its id. Replaces an earlier entry of the account and keeps its id.
+    /// Acknowledged once a power loss cannot undo it. [`StoreError::NotFound`] for an unknown account, or a
+    /// poll that has not ended.
+    pub async fn submit_feedback(&self, feedback: &NewFeedback) -> Result<FeedbackId, StoreError> {
         let feedback = feedback.clone();
-        self.0
+        self.database
+            .0
             .transact(Durability::PowerLoss, move |db| async move { submit(db, &feedback).await }.boxed())
             .await
     }
 
-    async fn feedback_on(&self, poll: &PollId) -> Result<PollFeedback, StoreError> {
+    /// Returns the feedback on a poll.
+    pub async fn feedback_on(&self, poll: &PollId) -> Result<PollFeedback, StoreError> {
         let count: Option<FeedbackCountRow> =
-            self.0.fetch_optional(sql::COUNT_FEEDBACK, values![poll]).await?;
+            self.database.0.fetch_optional(sql::COUNT_FEEDBACK, values![poll]).await?;
         let newest = values![poll, MAX_LISTED_FEEDBACK];
-        let entries: Vec<FeedbackRow> = self.0.fetch_all(sql::NEWEST_FEEDBACK, newest).await?;
+        let entries: Vec<FeedbackRow> = self.database.0.fetch_all(sql::NEWEST_FEEDBACK, newest).await?;
         let count = count.unwrap_or(FeedbackCountRow { total: 0, correct: 0, incorrect: 0 });
         Ok(PollFeedback {
             total: count.total.unsigned_abs(),
@@ -36,8 +42,9 @@ impl FeedbackStore for Database {
         })
     }
 
-    async fn feedback_of(&self, user: UserId) -> Result<Vec<OwnFeedback>, StoreError> {
-        let rows: Vec<FeedbackRow> = self.0.fetch_all(sql::FEEDBACK_OF, values![user]).await?;
+    /// Returns an account's feedback, oldest first.
+    pub async fn feedback_of(&self, user: UserId) -> Result<Vec<OwnFeedback>, StoreError> {
+        let rows: Vec<FeedbackRow> = self.database.0.fetch_all(sql::FEEDBACK_OF, values![user]).await?;
         rows.into_iter().map(TryInto::try_into).collect()
     }
 }

@@ -1,25 +1,27 @@
 //! Lists of an account's polls.
 
-use async_trait::async_trait;
 use ep_polling::money::MicroUsd;
 use ep_polling::poll_id::PollId;
 use ep_polling::time::Timestamp;
 
-use super::Database;
+use crate::handles::Store;
 use crate::ids::UserId;
-use crate::ports::{DaySpending, PastPoll, PollHistory, PollScope, PollSearch, StoreError};
+use crate::ports::{DaySpending, PastPoll, PollScope, PollSearch, StoreError};
 use crate::rows::{self, DaySpendingRow, PastPollRow};
 use crate::statements as sql;
 use crate::value::values;
 
-#[async_trait]
-impl PollHistory for Database {
-    async fn polls_of(&self, user: UserId, limit: u32, offset: u32) -> Result<Vec<PastPoll>, StoreError> {
+/// Lists polls.
+impl Store {
+    /// Returns up to `limit` polls of this user without rows of batches, newest first, after `offset` newer ones.
+    pub async fn polls_of(&self, user: UserId, limit: u32, offset: u32) -> Result<Vec<PastPoll>, StoreError> {
         let page = values![user, limit, offset];
-        past_polls(self.0.fetch_all(sql::by_engine::POLLS_OF_USER, page).await?)
+        past_polls(self.database.0.fetch_all(sql::by_engine::POLLS_OF_USER, page).await?)
     }
 
-    async fn polls_after(
+    /// Returns up to `limit` polls of this user, newest first, after this one in the list, or from the
+    /// newest.
+    pub async fn polls_after(
         &self,
         user: UserId,
         scope: PollScope,
@@ -29,16 +31,17 @@ impl PollHistory for Database {
         let (at, id) = after.map_or((i64::MAX, ""), |(at, id)| (at.millis(), id.as_str()));
         let page = values![user, limit, at, id];
         past_polls(match scope {
-            PollScope::Asked => self.0.fetch_all(sql::by_engine::POLLS_AFTER, page).await?,
-            PollScope::All => self.0.fetch_all(sql::by_engine::ALL_POLLS_AFTER, page).await?,
+            PollScope::Asked => self.database.0.fetch_all(sql::by_engine::POLLS_AFTER, page).await?,
+            PollScope::All => self.database.0.fetch_all(sql::by_engine::ALL_POLLS_AFTER, page).await?,
             PollScope::Batch(batch) => {
                 let page = values![user, limit, at, id, batch];
-                self.0.fetch_all(sql::by_engine::POLLS_OF_BATCH_AFTER, page).await?
+                self.database.0.fetch_all(sql::by_engine::POLLS_OF_BATCH_AFTER, page).await?
             }
         })
     }
 
-    async fn find_polls(
+    /// Returns up to `limit` polls of this user that match the search, newest first, after `offset` newer ones.
+    pub async fn find_polls(
         &self,
         user: UserId,
         search: PollSearch<'_>,
@@ -51,16 +54,18 @@ impl PollHistory for Database {
         past_polls(if let Some(batch) = batch {
             let find =
                 if running { sql::by_engine::FIND_RUNNING_IN_BATCH } else { sql::by_engine::FIND_IN_BATCH };
-            self.0.fetch_all(find, values![user, limit, offset, &*spellings, batch]).await?
+            self.database.0.fetch_all(find, values![user, limit, offset, &*spellings, batch]).await?
         } else {
             let find = if running { sql::by_engine::FIND_RUNNING } else { sql::by_engine::FIND_POLLS };
-            self.0.fetch_all(find, values![user, limit, offset, &*spellings]).await?
+            self.database.0.fetch_all(find, values![user, limit, offset, &*spellings]).await?
         })
     }
 
-    async fn spending(&self, user: UserId, since: Timestamp) -> Result<Vec<DaySpending>, StoreError> {
+    /// Returns this user's totals per day of ended polls accepted since then, oldest first. Days without
+    /// polls are omitted.
+    pub async fn spending(&self, user: UserId, since: Timestamp) -> Result<Vec<DaySpending>, StoreError> {
         let days: Vec<DaySpendingRow> =
-            self.0.fetch_all(sql::by_engine::SPENDING_BY_DAY, values![user, since.millis()]).await?;
+            self.database.0.fetch_all(sql::by_engine::SPENDING_BY_DAY, values![user, since.millis()]).await?;
         let days = days.into_iter().map(|row| DaySpending {
             day: Timestamp::from_millis(row.day * DAY_MS),
             polls: row.polls as u32,

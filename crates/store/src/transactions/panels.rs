@@ -1,21 +1,24 @@
 //! Panels of accounts.
 
-use async_trait::async_trait;
 use ep_polling::panel::{PanelDefinition, PanelName, PanelVersion};
 use ep_polling::time::Timestamp;
 use futures::FutureExt;
 
-use super::{Database, accounts};
+use super::accounts;
 use crate::engine::{Connection, Durability};
+use crate::handles::Store;
 use crate::ids::UserId;
-use crate::ports::{MAX_PANEL_VERSIONS, MAX_PANELS, PanelStore, SavedPanel, StoreError, StoredPanel};
+use crate::ports::{MAX_PANEL_VERSIONS, MAX_PANELS, SavedPanel, StoreError, StoredPanel};
 use crate::rows::{self, CountRow, PanelRow};
 use crate::statements as sql;
 use crate::value::values;
 
-#[async_trait]
-impl PanelStore for Database {
-    async fn save_panel(
+/// Stores the panels of accounts. A stored version never changes. Changes are acknowledged once a power loss cannot undo
+/// them.
+impl Store {
+    /// Stores the next version of a panel, or version 1 of a new one, unless its newest version has the same definition.
+    /// [`StoreError::NotFound`] for an unknown or deleted account.
+    pub async fn save_panel(
         &self,
         user: UserId,
         name: &PanelName,
@@ -23,14 +26,16 @@ impl PanelStore for Database {
         at: Timestamp,
     ) -> Result<SavedPanel, StoreError> {
         let (name, definition) = (name.clone(), definition.clone());
-        self.0
+        self.database
+            .0
             .transact(Durability::PowerLoss, move |db| {
                 async move { save(db, user, name, definition, at).await }.boxed()
             })
             .await
     }
 
-    async fn panel(
+    /// Returns a version of the user's panel: by default the newest.
+    pub async fn panel(
         &self,
         user: UserId,
         name: &PanelName,
@@ -38,18 +43,23 @@ impl PanelStore for Database {
     ) -> Result<Option<StoredPanel>, StoreError> {
         let name = name.as_str();
         let row: Option<PanelRow> = match version {
-            Some(version) => self.0.fetch_by_key(sql::PANEL_VERSION, values![user, name, version]).await?,
-            None => self.0.fetch_by_key(sql::NEWEST_PANEL, values![user, name]).await?,
+            Some(version) => {
+                self.database.0.fetch_by_key(sql::PANEL_VERSION, values![user, name, version]).await?
+            }
+            None => self.database.0.fetch_by_key(sql::NEWEST_PANEL, values![user, name]).await?,
         };
         row.map(TryInto::try_into).transpose()
     }
 
-    async fn panels_of(&self, user: UserId) -> Result<Vec<StoredPanel>, StoreError> {
-        let rows: Vec<PanelRow> = self.0.fetch_all(sql::NEWEST_PANELS, values![user, MAX_PANELS]).await?;
+    /// Returns the newest versions of the user's panels, by name: at most [`MAX_PANELS`].
+    pub async fn panels_of(&self, user: UserId) -> Result<Vec<StoredPanel>, StoreError> {
+        let rows: Vec<PanelRow> =
+            self.database.0.fetch_all(sql::NEWEST_PANELS, values![user, MAX_PANELS]).await?;
         rows.into_iter().map(TryInto::try_into).collect()
     }
 
-    async fn panel_versions_after(
+    /// Returns up to `limit` versions of the user's panels, ordered by name and version, after this one.
+    pub async fn panel_versions_after(
         &self,
         user: UserId,
         after: Option<&PanelVersion>,
@@ -57,13 +67,14 @@ impl PanelStore for Database {
     ) -> Result<Vec<StoredPanel>, StoreError> {
         let (name, version) = after.map_or(("", 0), |after| (after.name.as_str(), after.version));
         let values = values![user, name, version, limit];
-        let rows: Vec<PanelRow> = self.0.fetch_all(sql::PANEL_VERSIONS_AFTER, values).await?;
+        let rows: Vec<PanelRow> = self.database.0.fetch_all(sql::PANEL_VERSIONS_AFTER, values).await?;
         rows.into_iter().map(TryInto::try_into).collect()
     }
 
-    async fn delete_panel(&self, user: UserId, name: &PanelName) -> Result<bool, StoreError> {
+    /// Deletes all versions of the user's panel. Returns `false` if the user has no such panel.
+    pub async fn delete_panel(&self, user: UserId, name: &PanelName) -> Result<bool, StoreError> {
         let values = values![user, name.as_str()];
-        Ok(self.0.execute(Durability::PowerLoss, sql::DELETE_PANEL, values).await? > 0)
+        Ok(self.database.0.execute(Durability::PowerLoss, sql::DELETE_PANEL, values).await? > 0)
     }
 }
 

@@ -9,11 +9,10 @@ use super::{Database, accounts, day, keys, ledger};
 use crate::email::Email;
 use crate::engine::{Connection, Durability};
 use crate::error::failed;
+use crate::handles::Store;
 use crate::identity::Identity;
 use crate::ids::UserId;
-use crate::ports::{
-    Confirmations, MAX_USERS_OF_EMAIL, NewSignUp, NewUser, Profiles, SignedUp, StoreError, UserStore,
-};
+use crate::ports::{MAX_USERS_OF_EMAIL, NewSignUp, NewUser, Profiles, SignedUp, StoreError, UserStore};
 use crate::rows::{self, ConfirmationRow, EmailRow, IdRow};
 use crate::statements as sql;
 use crate::token_hash::TokenHash;
@@ -30,16 +29,20 @@ impl Profiles for Database {
     }
 }
 
-#[async_trait]
-impl Confirmations for Database {
-    async fn confirm_above(&self, user: UserId) -> Result<Option<MicroUsd>, StoreError> {
-        let row: Option<ConfirmationRow> = self.0.fetch_optional(sql::CONFIRM_ABOVE, values![user]).await?;
+/// Stores the cost above which an account confirms a poll first, if its client supports this.
+impl Store {
+    /// Returns the threshold; `None` if nothing needs confirmation.
+    pub async fn confirm_above(&self, user: UserId) -> Result<Option<MicroUsd>, StoreError> {
+        let row: Option<ConfirmationRow> =
+            self.database.0.fetch_optional(sql::CONFIRM_ABOVE, values![user]).await?;
         Ok(row.and_then(|row| row.confirm_above).map(MicroUsd::new))
     }
 
-    async fn set_confirm_above(&self, user: UserId, amount: Option<MicroUsd>) -> Result<(), StoreError> {
+    /// Sets the threshold. Acknowledged once a power loss cannot undo it; [`StoreError::NotFound`] for an
+    /// unknown account.
+    pub async fn set_confirm_above(&self, user: UserId, amount: Option<MicroUsd>) -> Result<(), StoreError> {
         let values = values![user, amount];
-        match self.0.execute(Durability::PowerLoss, sql::SET_CONFIRM_ABOVE, values).await? {
+        match self.database.0.execute(Durability::PowerLoss, sql::SET_CONFIRM_ABOVE, values).await? {
             1 => Ok(()),
             _ => Err(StoreError::NotFound("account")),
         }

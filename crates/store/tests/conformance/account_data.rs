@@ -45,7 +45,7 @@ async fn submit_feedback(db: &TestDatabase, user: UserId, poll: &PollId, notes: 
         created_at: at(1),
     };
     let new = NewFeedback { id: FeedbackId::from_random(random()), poll: poll.clone(), user, entry };
-    db.store.feedback().submit_feedback(&new).await.unwrap();
+    db.store.submit_feedback(&new).await.unwrap();
 }
 
 fn task(owner: UserId, id: &str, poll: Option<PollId>) -> AgentTask {
@@ -171,7 +171,7 @@ async fn a_deleted_poll_is_missing_from_lists_but_not_from_ledger_and_sums(db: T
     assert!(db.polls.progress(&poll.id).await.unwrap().is_none());
     assert!(db.polls.ballots(&poll.id, 0).await.unwrap().is_empty());
     assert!(matches!(db.polls.delete(&poll.id, at(9), "deleted").await, Err(StoreError::NotFound(_))));
-    let history = db.store.history();
+    let history = &db.store;
     assert!(history.polls_of(user, 9, 0).await.unwrap().is_empty());
     assert!(
         history
@@ -190,7 +190,7 @@ async fn a_deleted_poll_is_missing_from_lists_but_not_from_ledger_and_sums(db: T
     // The new judgement is in the sums of deleted polls.
     let after = db.store.reputation().sums().await.unwrap();
     assert_eq!((after.service.polls, after.service.cost), (sums.service.polls, sums.service.cost));
-    assert!(db.store.feedback().feedback_on(&poll.id).await.unwrap().entries.is_empty());
+    assert!(db.store.feedback_on(&poll.id).await.unwrap().entries.is_empty());
     while db.store.reputation().count_polls(9).await.unwrap() > 0 {}
     db.assert_consistent().await;
     // The account can be deleted afterwards.
@@ -225,7 +225,7 @@ async fn the_lists_of_an_account_are_read_in_pages(db: TestDatabase) {
         .set_webhook_url(user, Some(&WebhookUrl::checked("https://a.example/")))
         .await
         .unwrap();
-    db.store.confirmations().set_confirm_above(user, Some(usd(7))).await.unwrap();
+    db.store.set_confirm_above(user, Some(usd(7))).await.unwrap();
     let account = data.account_record(user).await.unwrap();
     assert_eq!(account.identities.len(), 1);
     assert_eq!((account.sessions.len(), account.card_payments[0].status.as_str()), (1, "paid"));

@@ -22,7 +22,7 @@ fn record(number: i64) -> EvaluationRecord {
 
 async fn evaluations_belong_to_one_account_until_they_are_shared(db: TestDatabase) {
     let (user, stranger) = (db.user(0).await, db.user(0).await);
-    let evaluations = db.store.evaluations();
+    let evaluations = &db.store;
     let [first, second] = [record(1), record(2)];
     for record in [&first, &second] {
         evaluations.add_evaluation(user, record).await.unwrap();
@@ -46,7 +46,7 @@ async fn evaluations_belong_to_one_account_until_they_are_shared(db: TestDatabas
 
 async fn evaluations_are_bounded_and_deleted_with_their_account(db: TestDatabase) {
     let (user, other) = (db.user(0).await, db.user(0).await);
-    let evaluations = db.store.evaluations();
+    let evaluations = &db.store;
     for number in 0..MAX_EVALUATIONS {
         evaluations.add_evaluation(user, &record(i64::from(number))).await.unwrap();
     }

@@ -23,7 +23,7 @@ on_both_engines!(
 
 async fn lists_the_result_of_a_poll(db: TestDatabase) {
     let (user, other) = (db.user(1_000).await, db.user(1_000).await);
-    let history = db.store.history();
+    let history = &db.store;
     assert_eq!(history.polls_of(user, 20, 0).await.unwrap(), []);
     db.running(Some(other), Some(hold(1, 100))).await;
     db.running(None, None).await;
@@ -85,7 +85,7 @@ async fn pages_begin_with_the_newest(db: TestDatabase) {
         opened.push((poll.created_at, poll.id));
     }
     opened.sort_by(|a, b| b.0.millis().cmp(&a.0.millis()).then_with(|| b.1.as_str().cmp(a.1.as_str())));
-    let history = db.store.history();
+    let history = &db.store;
     for (limit, offset) in [(20, 0), (3, 0), (3, 3), (3, 6), (3, 7), (3, u32::MAX)] {
         let page = history.polls_of(user, limit, offset).await.unwrap();
         let page: Vec<_> = page.into_iter().map(|poll| (poll.created_at, poll.id)).collect();
@@ -105,7 +105,7 @@ async fn pages_after_a_poll_do_not_shift(db: TestDatabase) {
     }
     db.running(Some(other), None).await;
     ids.sort_by(|a, b| b.cmp(a));
-    let history = db.store.history();
+    let history = &db.store;
     let mut seen = Vec::new();
     while let Ok(page) =
         history.polls_after(user, PollScope::Asked, 2, seen.last().map(|(time, id)| (*time, id))).await
@@ -139,7 +139,7 @@ async fn polls_are_found_by_words(db: TestDatabase) {
             }
         }
     }
-    let history = db.store.history();
+    let history = &db.store;
     let found = async |words: &[&str], limit, offset| -> Vec<String> {
         let polls = history
             .find_polls(user, PollSearch { words, ..PollSearch::default() }, limit, offset)
@@ -186,9 +186,9 @@ async fn rows_of_batches_are_listed_apart(db: TestDatabase) {
         }
     }
     let [first, second, asked] = ids;
-    let all = db.store.history().polls_after(user, PollScope::All, 20, None).await.unwrap();
+    let all = db.store.polls_after(user, PollScope::All, 20, None).await.unwrap();
     assert_eq!(all.len(), 9);
-    let history = db.store.history();
+    let history = &db.store;
     for (scope, expected) in [
         (PollScope::Asked, &asked),
         (PollScope::Batch(batches[0]), &first),
@@ -229,7 +229,7 @@ async fn private_polls_are_marked(db: TestDatabase) {
         let mut poll = new_poll(Some(user), None);
         poll.plan.private = private;
         db.polls.open(&poll, &lease("a", 60_000)).await.unwrap();
-        let listed = db.store.history().polls_of(user, 20, 0).await.unwrap();
+        let listed = db.store.polls_of(user, 20, 0).await.unwrap();
         assert_eq!(listed.iter().find(|listed| listed.id == poll.id).unwrap().private, private);
     }
 }
@@ -242,7 +242,7 @@ async fn running_polls_are_found(db: TestDatabase) {
     db.polls.close(&ended, Epoch::FIRST, &[], &closing(None), Settlement::Later).await.unwrap();
     db.polls.settle(&ended, Epoch::FIRST, usd(0), usd(0), at(9)).await.unwrap();
     db.polls.close(&settling, Epoch::FIRST, &[], &closing(None), Settlement::Later).await.unwrap();
-    let history = db.store.history();
+    let history = &db.store;
     let found = async |words: &[&str]| -> Vec<_> {
         let polls =
             history.find_polls(user, PollSearch { words, running: true, batch: None }, 20, 0).await.unwrap();
@@ -289,7 +289,7 @@ async fn spending_is_summed_by_day(db: TestDatabase) {
         DaySpending { day: at(DAY), polls: 2, batch_rows: 1, cost: usd(399 + spent + 9 + 299) },
         DaySpending { day: at(4 * DAY), polls: 1, batch_rows: 0, cost: usd(299) },
     ];
-    let history = db.store.history();
+    let history = &db.store;
     assert_eq!(history.spending(user, at(DAY)).await.unwrap(), expected);
     assert_eq!(history.spending(user, at(5 * DAY)).await.unwrap(), []);
 }

@@ -224,13 +224,13 @@ async fn polls_of_an_unknown_form_are_ignored(db: TestDatabase) {
         let read = db.polls.poll(poll).await;
         assert!(matches!(read, Err(StoreError::UnknownForm)), "{read:?}");
     }
-    let listed = db.store.history().polls_of(user, 10, 0).await;
+    let listed = db.store.polls_of(user, 10, 0).await;
     assert!(matches!(listed, Err(StoreError::UnknownForm)), "{listed:?}");
     assert_eq!(db.store.reputation().count_polls(10).await.unwrap(), 0);
     tamper(&db.url, "UPDATE polls SET form = 1").await.unwrap();
     assert_eq!(ids(&adopt(&db).await), HashSet::from([polls[1].clone()]));
     assert_eq!(db.store.reputation().count_polls(10).await.unwrap(), 1);
-    assert_eq!(db.store.history().polls_of(user, 10, 0).await.unwrap().len(), 2);
+    assert_eq!(db.store.polls_of(user, 10, 0).await.unwrap().len(), 2);
 }
 
 async fn concurrent_workers_adopt_each_poll_once(db: TestDatabase) {

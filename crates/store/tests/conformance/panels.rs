@@ -34,7 +34,7 @@ fn definition(number: usize) -> PanelDefinition {
 }
 
 async fn save(db: &TestDatabase, user: UserId, panel: &str, number: usize) -> SavedPanel {
-    db.store.panels().save_panel(user, &name(panel), &definition(number), at(number as i64)).await.unwrap()
+    db.store.save_panel(user, &name(panel), &definition(number), at(number as i64)).await.unwrap()
 }
 
 fn stored(panel: &str, version: u32, number: usize) -> StoredPanel {
@@ -44,7 +44,7 @@ fn stored(panel: &str, version: u32, number: usize) -> StoredPanel {
 
 async fn another_definition_is_the_next_version_and_the_same_one_is_not_stored(db: TestDatabase) {
     let (user, other) = (db.user(0).await, db.user(0).await);
-    let panels = db.store.panels();
+    let panels = &db.store;
     assert_eq!(panels.panel(user, &name("a"), None).await.unwrap(), None);
     assert_eq!(save(&db, user, "a", 1).await, SavedPanel::Stored(stored("a", 1, 1)));
     let again = panels.save_panel(user, &name("a"), &definition(1), at(9)).await.unwrap();
@@ -84,7 +84,7 @@ async fn panels_and_versions_are_bounded(db: TestDatabase) {
     let newest = MAX_PANEL_VERSIONS as usize;
     let unchanged = SavedPanel::Unchanged(stored("panel-0", MAX_PANEL_VERSIONS, newest));
     assert_eq!(save(&db, user, "panel-0", newest).await, unchanged);
-    assert!(db.store.panels().delete_panel(user, &name("panel-0")).await.unwrap());
+    assert!(db.store.delete_panel(user, &name("panel-0")).await.unwrap());
     assert_eq!(save(&db, user, "another", 1).await, SavedPanel::Stored(stored("another", 1, 1)));
 }
 
@@ -103,7 +103,7 @@ async fn requests_at_once_get_a_version_each(db: TestDatabase) {
 
 async fn a_deleted_panel_loses_all_versions_and_a_deleted_account_all_panels(db: TestDatabase) {
     let (user, other) = (db.user(0).await, db.user(0).await);
-    let panels = db.store.panels();
+    let panels = &db.store;
     for (owner, panel, number) in [(user, "a", 1), (user, "a", 2), (user, "b", 3), (other, "a", 4)] {
         save(&db, owner, panel, number).await;
     }
@@ -127,7 +127,7 @@ async fn versions_are_read_in_pages(db: TestDatabase) {
     let mut read: Vec<StoredPanel> = Vec::new();
     loop {
         let after = read.last().map(|panel| &panel.version);
-        let page = db.store.panels().panel_versions_after(user, after, 2).await.unwrap();
+        let page = db.store.panel_versions_after(user, after, 2).await.unwrap();
         let is_last = page.len() < 2;
         read.extend(page);
         if is_last {

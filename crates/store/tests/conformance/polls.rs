@@ -236,7 +236,7 @@ async fn explanations_are_part_of_the_cost(db: TestDatabase) {
     }
     let audit = db.ledger.audit(Duration::ZERO).await.unwrap();
     assert!(audit.wrong_captures.is_empty(), "{:?}", audit.wrong_captures);
-    let history = db.store.history();
+    let history = &db.store;
     let polls = history.polls_of(user, 20, 0).await.unwrap();
     let costs: Vec<_> = polls.iter().map(|poll| poll.end.unwrap().cost).collect();
     assert_eq!(costs, [cost, cost]);

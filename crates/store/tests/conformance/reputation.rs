@@ -59,7 +59,7 @@ fn entry(correct: Option<bool>, time: i64) -> FeedbackEntry {
 
 async fn submit_feedback(db: &TestDatabase, user: UserId, poll: &PollId, entry: FeedbackEntry) -> FeedbackId {
     let feedback = NewFeedback { id: FeedbackId::from_random(random()), poll: poll.clone(), user, entry };
-    db.store.feedback().submit_feedback(&feedback).await.unwrap()
+    db.store.submit_feedback(&feedback).await.unwrap()
 }
 
 /// Counts all pending polls.
@@ -80,7 +80,7 @@ async fn sums(db: &TestDatabase) -> Sums {
 async fn feedback_is_one_entry_for_each_account_and_poll(db: TestDatabase) {
     let (first, second) = (db.user(0).await, db.user(0).await);
     let poll = end(&db, &real(None), &ballots(1..=3)).await;
-    let feedback = db.store.feedback();
+    let feedback = &db.store;
     assert_eq!(feedback.feedback_on(&poll).await.unwrap(), PollFeedback::default());
     let id = submit_feedback(&db, first, &poll, entry(Some(true), 1)).await;
     let other = submit_feedback(&db, second, &poll, entry(None, 2)).await;
@@ -124,7 +124,7 @@ async fn feedback_of_a_funded_key_belongs_to_its_funder(db: TestDatabase) {
     let poll = end(&db, &real(Some(user)), &ballots(1..=3)).await;
     let id = submit_feedback(&db, key.user, &poll, entry(Some(true), 1)).await;
     assert_eq!(submit_feedback(&db, user, &poll, entry(Some(true), 2)).await, id);
-    assert_eq!(db.store.feedback().feedback_on(&poll).await.unwrap().total, 1);
+    assert_eq!(db.store.feedback_on(&poll).await.unwrap().total, 1);
 }
 
 async fn public_polls_are_counted_once_by_concurrent_processes(db: TestDatabase) {
@@ -246,7 +246,7 @@ async fn sums_equal_the_ballots_after_random_changes(db: TestDatabase) {
                         let id = FeedbackId::from_random(random());
                         let new = NewFeedback { id, poll: poll.clone(), user, entry };
                         // The poll may have been deleted.
-                        drop(db.store.feedback().submit_feedback(&new).await);
+                        drop(db.store.submit_feedback(&new).await);
                     }
                     6 => drop(db.store.delete_anonymous_polls(at(8), 2).await.unwrap()),
                     7 if step % 20 == 0 => {
