@@ -62,35 +62,34 @@ impl Service {
         };
         let deadline = Duration::from_mins(1);
         let accounts = accounts::Ports {
-            users: treasury.users(),
-            ledger: treasury.ledger(),
-            operator: treasury.operator(),
+            treasury: treasury.clone(),
+            store: store.clone(),
             clock: Arc::clone(&clock),
             entropy: Arc::clone(&entropy),
         };
         let secret = b"test";
-        let keys = Keys::new(vault.keys(), Arc::clone(&clock), Arc::clone(&entropy), Pepper::derive(secret));
+        let keys = Keys::new(vault.clone(), Arc::clone(&clock), Arc::clone(&entropy), Pepper::derive(secret));
         let keys = Arc::new(keys);
         let lifetimes = Lifetimes { idle: Duration::from_hours(1), absolute: Duration::from_hours(24) };
         let sealer = Sealer::derive(secret, "sessions");
         let sessions =
-            Sessions::new(vault.sessions(), Arc::clone(&clock), Arc::clone(&entropy), sealer, lifetimes);
+            Sessions::new(vault.clone(), Arc::clone(&clock), Arc::clone(&entropy), sealer, lifetimes);
         let limits = StarterCreditLimits { per_day: 0, per_network_and_day: 0, per_address_and_day: 0 };
         let starter_credit = StarterCredit { amount: MicroUsd::STARTER_CREDIT, limits };
         let sign_ups = SignUps::new(
-            treasury.users(),
+            treasury.clone(),
             Arc::clone(&keys),
             Arc::clone(&clock),
             Arc::clone(&entropy),
             starter_credit,
         );
-        let cards = Cards::new(None, treasury.checkouts(), Arc::clone(&clock), Arc::clone(&entropy));
+        let cards = Cards::new(None, treasury.clone(), Arc::clone(&clock), Arc::clone(&entropy));
         let site = SiweSite { base_url: "https://polls.example.com".parse().unwrap(), chain_id: 8453 };
         let wallets = Wallets {
             messages: Arc::new(Siwe::new(site, None)),
             nonces: ChallengeNonces::derive(secret, "polls.example.com"),
-            used_nonces: vault.sessions(),
-            users: treasury.users(),
+            used_nonces: vault.clone(),
+            users: treasury.clone(),
             sign_ups: Arc::new(sign_ups),
             sessions: Arc::new(sessions),
             keys: Arc::clone(&keys),
@@ -103,7 +102,7 @@ impl Service {
         let polls = PollExecutor::new(executor, Duration::from_secs(30), deadline, PollLimits::default());
         let targets = PublicTargets::new(Vec::new());
         let webhooks = webhooks::Ports {
-            store: vault.webhooks(),
+            store: vault.clone(),
             sender: Arc::new(HttpWebhooks::new(targets, &HttpClients::default()).unwrap()),
             polls: polls.clone(),
             clock: Arc::clone(&clock),
@@ -112,7 +111,7 @@ impl Service {
             describe: Box::new(|_| None),
         };
         let batches = batches::Ports {
-            store: store.batches(),
+            store: store.clone(),
             files: store.files(),
             clock: Arc::clone(&clock),
             entropy: Arc::clone(&entropy),
@@ -137,7 +136,7 @@ impl Service {
                 version: "1.2.3",
                 commit: None,
             }),
-            account_data: AccountData::new(store.account_data(), Arc::clone(&clock)),
+            account_data: AccountData::new(store.clone(), Arc::clone(&clock)),
             feedback: Feedback::new(store.clone(), Arc::clone(&clock), Arc::clone(&entropy)),
             reputation: Reputation::new(store.reputation(), Arc::clone(&clock)),
             links: Arc::new(Links::new("https://polls.example.com", routes)),
@@ -148,8 +147,6 @@ impl Service {
             webhooks: Arc::new(Webhooks::new(webhooks)),
             batches: Arc::new(batches),
             polls,
-            balances: store.balances(),
-            profiles: store.profiles(),
             wallets: Arc::new(wallets),
             cards: Arc::new(cards),
             keys,

@@ -284,7 +284,7 @@ async fn account_with_a_running_poll_cannot_be_deleted() {
 async fn frozen_account_cannot_be_deleted_by_its_owner() {
     let service = Setup::default().boot().await;
     let (user, owner) = service.user_with(MicroUsd::ZERO).await;
-    service.app.accounts.operator().freeze(user, true).await.unwrap();
+    service.app.accounts.treasury().freeze(user, true).await.unwrap();
     let all = json!({ "confirm": user, "forfeit_balance": true });
     assert!(owner.post("/api/account/delete", &all).await.refused(403).contains("only the operator"));
 }

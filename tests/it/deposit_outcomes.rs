@@ -368,7 +368,7 @@ async fn settled_deposit_removed_from_the_chain_freezes_the_account() {
     assert!(compare().await.is_clean());
     assert_clean(&service).await;
     let user = paid["user_id"].as_str().unwrap().parse().unwrap();
-    service.app.accounts.operator().freeze(user, false).await.unwrap();
+    service.app.accounts.treasury().freeze(user, false).await.unwrap();
     assert_eq!(balance(&owner).await, "$5.00");
     owner.post("/api/poll", &question(json!({}))).await.expect(200);
 }

@@ -75,7 +75,7 @@ impl Tool for GetBalance {
     const NEEDS_ACCOUNT: bool = true;
 
     async fn call(cx: &Ctx, _: Nothing) -> Result<BalanceReply, Fault> {
-        let balance = cx.balances().balance(cx.account()?).await?;
+        let balance = cx.store().balance(cx.account()?).await?;
         balance.map(Into::into).ok_or_else(|| Fault::new(Kind::NotFound, "this account no longer exists"))
     }
 }

@@ -55,7 +55,7 @@ impl Tool for GetCurrentUser {
 
     async fn call(cx: &Ctx, _: Nothing) -> Result<CurrentUser, Fault> {
         let user_id = cx.account()?;
-        let email = cx.profiles().email_of(user_id).await?;
+        let email = cx.store().email_of(user_id).await?;
         let gone = || Fault::new(Kind::NotFound, "this account no longer exists");
         Ok(CurrentUser { user_id, email: email.ok_or_else(gone)?.as_str().to_owned() })
     }

@@ -8,23 +8,23 @@ use crate::fault::{Fault, Kind};
 use crate::ports::Clock;
 use ep_polling::money::MicroUsd;
 use ep_store::UserId;
-use ep_store::{AccountDataStore, AccountDeletion, AccountDeletionOutcome, AccountRecord, DeletionObstacles};
+use ep_store::{AccountDeletion, AccountDeletionOutcome, AccountRecord, DeletionObstacles, Store};
 
 /// Exports and deletes the data of accounts.
 pub struct AccountData {
-    store: Arc<dyn AccountDataStore>,
+    store: Store,
     clock: Arc<dyn Clock>,
 }
 
 impl AccountData {
     /// Creates the service on this store.
-    pub fn new(store: Arc<dyn AccountDataStore>, clock: Arc<dyn Clock>) -> Self {
+    pub fn new(store: Store, clock: Arc<dyn Clock>) -> Self {
         Self { store, clock }
     }
 
     /// Returns the store, which reads data a page at a time.
-    pub fn store(&self) -> &dyn AccountDataStore {
-        &*self.store
+    pub fn store(&self) -> &Store {
+        &self.store
     }
 
     /// Returns an account that can decide about its data. [`Kind::Forbidden`] for a pre-funded key, because

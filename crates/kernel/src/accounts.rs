@@ -9,19 +9,15 @@ use std::time::Duration;
 use crate::fault::{Fault, Kind};
 use crate::ports::{Clock, Entropy};
 use ep_polling::money::MicroUsd;
-use ep_store::{
-    Audit, Balance, CreditOutcome, Ledger, NewUser, RevokedCredentials, StoreError, UserAdmin, UserStore,
-};
+use ep_store::{Audit, Balance, CreditOutcome, NewUser, RevokedCredentials, Store, StoreError, Treasury};
 use ep_store::{Email, UserId};
 
 /// The dependencies of [`Accounts`].
 pub struct Ports {
-    /// Users.
-    pub users: Arc<dyn UserStore>,
-    /// Money.
-    pub ledger: Arc<dyn Ledger>,
-    /// The operator's view of accounts.
-    pub operator: Arc<dyn UserAdmin>,
+    /// Everything that credits an account.
+    pub treasury: Treasury,
+    /// Reads balances.
+    pub store: Store,
     /// The time of day.
     pub clock: Arc<dyn Clock>,
     /// Randomness.
@@ -42,20 +38,20 @@ impl Accounts {
     /// Creates a user for the operator, with a starter credit unless it is zero. [`Kind::Conflict`] if an
     /// account already has this address, because the address would be ambiguous.
     pub async fn create_user(&self, email: Email, starter_credit: MicroUsd) -> Result<UserId, Fault> {
-        if !self.ports.users.users_by_email(&email).await?.is_empty() {
+        if !self.ports.treasury.users_by_email(&email).await?.is_empty() {
             let text = format!("an account with the address {email} already exists");
             return Err(Fault::new(Kind::Conflict, text));
         }
         let id = UserId::from_random(self.ports.entropy.bytes());
         let user = NewUser { id, email, starter_credit, created_at: self.ports.clock.now() };
-        self.ports.users.create_user(&user).await?;
+        self.ports.treasury.create_user(&user).await?;
         Ok(id)
     }
 
     /// Returns the user with this address. [`Kind::NotFound`] if no account has it, [`Kind::Conflict`] with
     /// the ids if several do.
     pub async fn user_by_email(&self, email: &Email) -> Result<UserId, Fault> {
-        match *self.ports.users.users_by_email(email).await? {
+        match *self.ports.treasury.users_by_email(email).await? {
             [user] => Ok(user),
             [] => Err(Fault::new(Kind::NotFound, format!("no account has the address {email}"))),
             ref users => {
@@ -71,7 +67,7 @@ impl Accounts {
 
     /// Deletes the counts of starter credits given before today.
     pub async fn forget_starter_credits(&self) -> Result<(), Fault> {
-        Ok(self.ports.users.delete_old_starter_credits(self.ports.clock.now()).await?)
+        Ok(self.ports.treasury.delete_old_starter_credits(self.ports.clock.now()).await?)
     }
 
     /// Credits an account, once per `reference`. [`Kind::InvalidInput`] for an amount of zero,
@@ -84,7 +80,7 @@ impl Accounts {
         reference: &str,
     ) -> Result<CreditOutcome, Fault> {
         above_zero(amount)?;
-        Ok(self.ports.ledger.credit(user, amount, reference, self.ports.clock.now()).await?)
+        Ok(self.ports.treasury.credit(user, amount, reference, self.ports.clock.now()).await?)
     }
 
     /// Debits the available balance of an account, once per `reference`. [`Kind::InvalidInput`] for an amount
@@ -96,7 +92,7 @@ impl Accounts {
         reference: &str,
     ) -> Result<CreditOutcome, Fault> {
         above_zero(amount)?;
-        let debited = self.ports.operator.debit(user, amount, reference, self.ports.clock.now()).await;
+        let debited = self.ports.treasury.debit(user, amount, reference, self.ports.clock.now()).await;
         debited.map_err(|error| match error {
             StoreError::InsufficientBalance { available, .. } => Fault::new(
                 Kind::Conflict,
@@ -108,24 +104,24 @@ impl Accounts {
 
     /// Revokes all keys of a user, and ends all sessions.
     pub async fn lock_out(&self, user: UserId) -> Result<RevokedCredentials, Fault> {
-        Ok(self.ports.operator.lock_out(user, self.ports.clock.now()).await?)
+        Ok(self.ports.treasury.lock_out(user, self.ports.clock.now()).await?)
     }
 
-    /// Returns the operator's view of accounts.
-    pub fn operator(&self) -> &dyn UserAdmin {
-        &*self.ports.operator
+    /// Returns everything that credits an account, for the operator.
+    pub fn treasury(&self) -> &Treasury {
+        &self.ports.treasury
     }
 
     /// Returns an account's balance. [`Kind::NotFound`] for an unknown user.
     pub async fn balance(&self, user: UserId) -> Result<Balance, Fault> {
-        let balance = self.ports.ledger.balance(user).await?;
+        let balance = self.ports.store.balance(user).await?;
         balance.ok_or_else(|| Fault::new(Kind::NotFound, "this account no longer exists"))
     }
 
     /// Checks balances against the ledger, holds against their polls, and polls against their deadlines.
     /// Every poll must be settled within `settled_within` of its deadline.
     pub async fn audit(&self, settled_within: Duration) -> Result<Audit, Fault> {
-        Ok(self.ports.ledger.audit(settled_within).await?)
+        Ok(self.ports.treasury.audit(settled_within).await?)
     }
 }
 

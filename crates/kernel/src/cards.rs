@@ -9,7 +9,7 @@ use std::time::Duration;
 use crate::fault::{Fault, Kind};
 use crate::ports::{CardEvent, CardProcessor, CheckoutPage, Clock, Entropy};
 use ep_polling::time::Timestamp;
-use ep_store::{Cents, CheckoutStore, NewCheckout, OpenCheckout, Settled};
+use ep_store::{Cents, NewCheckout, OpenCheckout, Settled, Treasury};
 use ep_store::{CheckoutId, UserId};
 
 /// Age at which an open payment is reconciled.
@@ -24,7 +24,7 @@ const PER_RUN: u32 = 1000;
 /// Payments by card.
 pub struct Cards {
     processor: Option<Arc<dyn CardProcessor>>,
-    store: Arc<dyn CheckoutStore>,
+    store: Treasury,
     clock: Arc<dyn Clock>,
     entropy: Arc<dyn Entropy>,
 }
@@ -33,7 +33,7 @@ impl Cards {
     /// Creates the service. Without a processor, payments are rejected.
     pub fn new(
         processor: Option<Arc<dyn CardProcessor>>,
-        store: Arc<dyn CheckoutStore>,
+        store: Treasury,
         clock: Arc<dyn Clock>,
         entropy: Arc<dyn Entropy>,
     ) -> Self {
@@ -77,7 +77,7 @@ impl Cards {
                     lifted = reversal.lifted,
                     "card payment reversed"
                 );
-                self.store.reverse(&reversal, now).await?;
+                self.store.reverse_checkout(&reversal, now).await?;
             }
             CardEvent::RefundFailed(failed) => {
                 tracing::warn!(

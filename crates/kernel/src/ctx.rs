@@ -25,7 +25,7 @@ use crate::ports::{Clock, Models};
 use crate::reputation::Reputation;
 use crate::sign_in::Wallets;
 use crate::webhooks::Webhooks;
-use ep_store::{Balances, PollStore, Profiles, Store};
+use ep_store::{PollStore, Store};
 use ep_store::{RequestId, UserId};
 
 /// The ports of operations. None can read another account's secrets or credit an account, except for the
@@ -51,12 +51,8 @@ pub struct ToolPorts {
     pub reputation: Reputation,
     /// Exports and deletes the data of accounts.
     pub account_data: AccountData,
-    /// Reads balances.
-    pub balances: Arc<dyn Balances>,
     /// Issues, lists and revokes API keys.
     pub keys: Arc<Keys>,
-    /// Reads user profiles.
-    pub profiles: Arc<dyn Profiles>,
     /// Signs wallets in.
     pub wallets: Arc<Wallets>,
     /// Starts card payments.
@@ -258,19 +254,9 @@ impl Ctx {
         &self.ports
     }
 
-    /// Returns the balances.
-    pub fn balances(&self) -> &dyn Balances {
-        &*self.ports.balances
-    }
-
     /// Returns the API keys.
     pub fn keys(&self) -> &Keys {
         &self.ports.keys
-    }
-
-    /// Returns the user profiles.
-    pub fn profiles(&self) -> &dyn Profiles {
-        &*self.ports.profiles
     }
 
     /// Returns the sign-in with wallets.

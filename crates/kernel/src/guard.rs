@@ -25,7 +25,7 @@ use crate::keys::Keys;
 use crate::ports::Clock;
 use crate::sign_in::{AccessTokens, Sessions};
 use crate::tool::{Access, Effect, Rate};
-use ep_store::{Allowance, Balances, KeyOwner, KeyScope, Limiter, LogLimit};
+use ep_store::{Allowance, KeyOwner, KeyScope, Limiter, LogLimit, Store};
 use ep_store::{RequestId, UserId};
 
 /// Identifies callers, checks access and counts requests.
@@ -39,7 +39,7 @@ pub struct Guard {
     /// Verifies browser sessions.
     pub sessions: Arc<Sessions>,
     /// Reads the balances of accounts.
-    pub balances: Arc<dyn Balances>,
+    pub balances: Store,
     /// Verifies access tokens, if an issuer is configured.
     pub tokens: Option<AccessTokens>,
     /// The time of day.

@@ -10,14 +10,14 @@ use crate::ports::{Clock, Entropy};
 use ep_polling::money::MicroUsd;
 use ep_polling::time::Timestamp;
 use ep_store::{
-    Added, Email, KeyAccount, KeyFunds, KeyLabel, KeyOwner, KeyStore, KeyTerms, MAX_ACTIVE_KEYS, NewKey,
-    StoreError, StoredKey,
+    Added, Email, KeyAccount, KeyFunds, KeyLabel, KeyOwner, KeyTerms, MAX_ACTIVE_KEYS, NewKey, StoreError,
+    StoredKey, Vault,
 };
 use ep_store::{Creator, KeyId, UserId};
 
 /// The API keys of all accounts.
 pub struct Keys {
-    store: Arc<dyn KeyStore>,
+    store: Vault,
     clock: Arc<dyn Clock>,
     entropy: Arc<dyn Entropy>,
     pepper: Pepper,
@@ -42,12 +42,7 @@ pub struct IssuedKey {
 
 impl Keys {
     /// Creates the service. Keys are hashed with `pepper`; another pepper invalidates all existing keys.
-    pub fn new(
-        store: Arc<dyn KeyStore>,
-        clock: Arc<dyn Clock>,
-        entropy: Arc<dyn Entropy>,
-        pepper: Pepper,
-    ) -> Self {
+    pub fn new(store: Vault, clock: Arc<dyn Clock>, entropy: Arc<dyn Entropy>, pepper: Pepper) -> Self {
         Self { store, clock, entropy, pepper }
     }
 

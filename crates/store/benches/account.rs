@@ -45,7 +45,7 @@ async fn measure(url: &str, sizes: &[u32]) {
         copy(url, polls, size).await;
         polls = size;
         println!("  {size} polls");
-        let (balances, history) = (store.store.balances(), &store.store);
+        let (balances, history) = (store.store.clone(), &store.store);
         median("balance", async || {
             let used = balances.balance(user).await.unwrap().unwrap().used.micro();
             assert_eq!(used, 70 * i64::from(size));
@@ -90,11 +90,10 @@ async fn make_first_poll(store: &OpenDatabase) -> UserId {
         starter_credit: MicroUsd::new(1_000_000_000_000),
         created_at: now(),
     };
-    store.treasury.users().create_user(&new_user).await.unwrap();
+    store.treasury.create_user(&new_user).await.unwrap();
     for number in 0..20 {
         store
             .treasury
-            .ledger()
             .credit(user, MicroUsd::new(5_000_000), &format!("card:{number}"), now())
             .await
             .unwrap();

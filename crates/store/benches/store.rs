@@ -48,7 +48,7 @@ async fn measure(url: &str) {
         starter_credit: MicroUsd::new(1_000_000_000_000),
         created_at: now(),
     };
-    store.treasury.users().create_user(&user).await.unwrap();
+    store.treasury.create_user(&user).await.unwrap();
     let key = ApiKey::from_random([5; 32]);
     let hash = key.hash(&Pepper::derive(b"pepper"));
     let new_key = NewKey {
@@ -61,7 +61,7 @@ async fn measure(url: &str) {
         creator: Creator::Proof,
         created_at: now(),
     };
-    store.vault.keys().add_key(&new_key).await.unwrap();
+    store.vault.add_key(&new_key).await.unwrap();
 
     let polls = store.store.polls();
     latency("record one ballot, one at a time (durable after a process crash)", 2_000, async |number| {
@@ -76,7 +76,7 @@ async fn measure(url: &str) {
         started.elapsed()
     })
     .await;
-    let ledger = store.treasury.ledger();
+    let ledger = store.treasury.clone();
     latency("credit, one at a time (durable after a power loss)", 1_000, async |number| {
         let started = Instant::now();
         ledger.credit(owner, MicroUsd::new(1), &format!("credit:{number}"), now()).await.unwrap();
@@ -98,12 +98,13 @@ async fn measure(url: &str) {
         .await;
     cpu("read its 50 ballots", 10_000, async || assert_eq!(polls.ballots(&id, 0).await.unwrap().len(), 50))
         .await;
-    let keys = store.vault.keys();
+    let keys = store.vault.clone();
     cpu("read a key by its hash", 20_000, async || {
         assert!(keys.key_owner(&hash, now()).await.unwrap().is_some());
     })
     .await;
-    cpu("read a balance", 20_000, async || assert!(ledger.balance(owner).await.unwrap().is_some())).await;
+    cpu("read a balance", 20_000, async || assert!(store.store.balance(owner).await.unwrap().is_some()))
+        .await;
     store.store.close().await;
 }
 

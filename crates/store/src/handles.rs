@@ -5,11 +5,7 @@ use std::sync::Arc;
 
 use ep_polling::time::Timestamp;
 
-use crate::ports::{
-    AccountDataStore, AgentPushes, AgentTasks, Balances, BatchStore, CheckoutStore, DepositStore, FileStore,
-    IdempotencyStore, KeyStore, Ledger, Limiter, PollChanges, PollStore, Profiles, ReputationStore,
-    SessionStore, StoreError, UpstreamCache, UserAdmin, UserStore, WebhookStore,
-};
+use crate::ports::{FileStore, Limiter, PollChanges, PollStore, ReputationStore, StoreError, UpstreamCache};
 use crate::postgres::Postgres;
 use crate::transactions;
 use crate::transactions::Database;
@@ -43,24 +39,24 @@ impl fmt::Debug for OpenDatabase {
 /// Everything that neither credits an account nor reads a secret.
 ///
 /// ```
-/// fn reads(store: &ep_store::Store) {
-///     store.balances();
+/// async fn reads(store: &ep_store::Store, user: ep_store::UserId) {
+///     store.balance(user).await;
 /// }
 /// ```
 ///
 /// A holder cannot credit an account:
 ///
 /// ```compile_fail
-/// fn credits(store: &ep_store::Store) {
-///     store.ledger();
+/// async fn credits(store: &ep_store::Store, paid: &ep_store::PaidCheckout, at: ep_polling::time::Timestamp) {
+///     store.settle_checkout(paid, at).await;
 /// }
 /// ```
 ///
 /// and cannot read a secret:
 ///
 /// ```compile_fail
-/// fn reads(store: &ep_store::Store) {
-///     store.keys();
+/// async fn reads(store: &ep_store::Store, user: ep_store::UserId) {
+///     store.webhook(user).await;
 /// }
 /// ```
 #[derive(Clone)]
@@ -73,39 +69,24 @@ pub struct Store {
 /// Everything that credits an account.
 ///
 /// ```
-/// fn credits(treasury: &ep_store::Treasury) {
-///     treasury.ledger();
+/// async fn credits(treasury: &ep_store::Treasury, paid: &ep_store::PaidCheckout, at: ep_polling::time::Timestamp) {
+///     treasury.settle_checkout(paid, at).await;
 /// }
 /// ```
 #[derive(Clone)]
-pub struct Treasury(Arc<Database>);
+pub struct Treasury(pub(crate) Arc<Database>);
 
 /// Everything that reads a secret: tokens of sessions, hashes of keys, secrets of webhooks.
 ///
 /// ```
-/// fn reads(vault: &ep_store::Vault) {
-///     vault.keys();
+/// async fn reads(vault: &ep_store::Vault, user: ep_store::UserId) {
+///     vault.webhook(user).await;
 /// }
 /// ```
 #[derive(Clone)]
-pub struct Vault(Arc<Database>);
+pub struct Vault(pub(crate) Arc<Database>);
 
 impl Store {
-    /// Returns the store of accounts' personal data.
-    pub fn account_data(&self) -> Arc<dyn AccountDataStore> {
-        self.database.clone()
-    }
-
-    /// Returns read-only user profiles.
-    pub fn profiles(&self) -> Arc<dyn Profiles> {
-        self.database.clone()
-    }
-
-    /// Returns read-only balances.
-    pub fn balances(&self) -> Arc<dyn Balances> {
-        self.database.clone()
-    }
-
     /// Returns the store of polls and their ballots.
     pub fn polls(&self) -> Arc<dyn PollStore> {
         self.database.clone()
@@ -116,28 +97,8 @@ impl Store {
         self.database.clone()
     }
 
-    /// Returns the store of agent tasks.
-    pub fn agent_tasks(&self) -> Arc<dyn AgentTasks> {
-        self.database.clone()
-    }
-
-    /// Returns the store of push configs for agent tasks.
-    pub fn agent_pushes(&self) -> Arc<dyn AgentPushes> {
-        self.database.clone()
-    }
-
-    /// Returns the store of batches.
-    pub fn batches(&self) -> Arc<dyn BatchStore> {
-        self.database.clone()
-    }
-
     /// Returns the store of files.
     pub fn files(&self) -> Arc<dyn FileStore> {
-        self.database.clone()
-    }
-
-    /// Returns the store of idempotency records.
-    pub fn idempotency(&self) -> Arc<dyn IdempotencyStore> {
         self.database.clone()
     }
 
@@ -181,55 +142,11 @@ impl Store {
 
     /// Returns the engine's name: `sqlite` or `postgres`.
     pub fn engine(&self) -> &'static str {
-        self.database.0.name()
+        self.database.engine.name()
     }
 
     /// Completes pending work and closes the database. Later operations fail.
     pub async fn close(&self) {
-        self.database.0.close().await;
-    }
-}
-
-impl Treasury {
-    /// Returns the user store.
-    pub fn users(&self) -> Arc<dyn UserStore> {
-        self.0.clone()
-    }
-
-    /// Returns the operator's account administration.
-    pub fn operator(&self) -> Arc<dyn UserAdmin> {
-        self.0.clone()
-    }
-
-    /// Returns the ledger of accounts.
-    pub fn ledger(&self) -> Arc<dyn Ledger> {
-        self.0.clone()
-    }
-
-    /// Returns the store of card payments.
-    pub fn checkouts(&self) -> Arc<dyn CheckoutStore> {
-        self.0.clone()
-    }
-
-    /// Returns the store of USDC deposits.
-    pub fn deposits(&self) -> Arc<dyn DepositStore> {
-        self.0.clone()
-    }
-}
-
-impl Vault {
-    /// Returns the store of browser sessions.
-    pub fn sessions(&self) -> Arc<dyn SessionStore> {
-        self.0.clone()
-    }
-
-    /// Returns the store of API keys.
-    pub fn keys(&self) -> Arc<dyn KeyStore> {
-        self.0.clone()
-    }
-
-    /// Returns the store of webhooks and notifications.
-    pub fn webhooks(&self) -> Arc<dyn WebhookStore> {
-        self.0.clone()
+        self.database.engine.close().await;
     }
 }

@@ -94,7 +94,7 @@ pub async fn connect(url: &DatabaseUrl, options: StoreOptions) -> Result<OpenDat
             (Engine::Postgres(Arc::clone(&postgres)), Some(postgres))
         }
     };
-    Ok(OpenDatabase::new(Arc::new(Database(engine, RosterCache::default())), postgres))
+    Ok(OpenDatabase::new(Arc::new(Database { engine, rosters: RosterCache::default() }), postgres))
 }
 
 /// Returns `true` if this service has ever used the database: its SQLite file has content, or its PostgreSQL

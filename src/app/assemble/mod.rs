@@ -139,15 +139,14 @@ pub async fn service(config: &Config, environment: Environment) -> anyhow::Resul
         tasks: tasks.clone(),
     };
     let accounts = accounts::Ports {
-        users: treasury.users(),
-        ledger: treasury.ledger(),
-        operator: treasury.operator(),
+        treasury: treasury.clone(),
+        store: store.clone(),
         clock: Arc::clone(&clock),
         entropy: Arc::clone(&entropy),
     };
     let accounts = Arc::new(Accounts::new(accounts));
     let pepper = Pepper::derive(secret);
-    let keys = Arc::new(Keys::new(vault.keys(), Arc::clone(&clock), Arc::clone(&entropy), pepper));
+    let keys = Arc::new(Keys::new(vault.clone(), Arc::clone(&clock), Arc::clone(&entropy), pepper));
     let client = http.builder().build()?;
     let node =
         config.rpc_url()?.map(|url| Ok::<_, ConfigError>(Node::new(client.clone(), url, config.chain_id()?)));
@@ -212,10 +211,8 @@ pub async fn service(config: &Config, environment: Environment) -> anyhow::Resul
             evaluations: Evaluations::new(store.clone(), Arc::clone(&clock), Arc::clone(&entropy)),
             feedback: Feedback::new(store.clone(), Arc::clone(&clock), Arc::clone(&entropy)),
             reputation: Reputation::new(store.reputation(), Arc::clone(&clock)),
-            account_data: AccountData::new(store.account_data(), Arc::clone(&clock)),
-            balances: store.balances(),
+            account_data: AccountData::new(store.clone(), Arc::clone(&clock)),
             keys: Arc::clone(&keys),
-            profiles: store.profiles(),
             wallets: Arc::new(sign_in.wallets),
             cards: Arc::clone(payments.cards()),
             webhooks,
@@ -234,19 +231,15 @@ pub async fn service(config: &Config, environment: Environment) -> anyhow::Resul
             limiter,
             keys,
             sessions: sign_in.sessions,
-            balances: store.balances(),
+            balances: store.clone(),
             tokens,
             clock: Arc::clone(&clock),
             key_uses: KeyUses::default(),
         },
-        agent_tasks: store.agent_tasks(),
-        agent_pushes: Pushes {
-            store: store.agent_pushes(),
-            sender,
-            sealer: Sealer::derive(secret, "agent pushes"),
-        },
+        agent_tasks: store.clone(),
+        agent_pushes: Pushes { store: store.clone(), sender, sealer: Sealer::derive(secret, "agent pushes") },
         idempotency: Idempotency {
-            store: store.idempotency(),
+            store: store.clone(),
             clock,
             entropy: Arc::clone(&entropy),
             sealer: Sealer::derive(secret, "idempotent replies"),
@@ -271,7 +264,7 @@ fn batches(
     lease: Duration,
 ) -> Arc<Batches> {
     let ports = batches::Ports {
-        store: shared.store.batches(),
+        store: shared.store.clone(),
         files: shared.store.files(),
         clock: Arc::clone(shared.clock),
         entropy: Arc::clone(shared.entropy),
@@ -298,7 +291,7 @@ fn webhooks(
 ) -> Arc<Webhooks> {
     let links = Arc::clone(links);
     let ports = webhooks::Ports {
-        store: shared.vault.webhooks(),
+        store: shared.vault.clone(),
         sender: Arc::clone(sender),
         polls: polls.clone(),
         clock: Arc::clone(shared.clock),

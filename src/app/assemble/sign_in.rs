@@ -28,29 +28,30 @@ pub(super) struct SignIn {
 }
 
 pub(super) fn assemble(shared: &AssemblyContext<'_>, keys: &Arc<Keys>) -> anyhow::Result<SignIn> {
-    let AssemblyContext { config, secret, treasury, vault, node, .. } = shared;
+    let AssemblyContext { config, secret, node, .. } = shared;
     let (clock, entropy) = (|| Arc::clone(shared.clock), || Arc::clone(shared.entropy));
     let lifetimes = Lifetimes {
         idle: Duration::from_hours(config.sessions.idle_hours.max(1).into()),
         absolute: Duration::from_hours(24 * u64::from(config.sessions.max_days.max(1))),
     };
     let sealer = Sealer::derive(secret, "sessions");
-    let sessions = Arc::new(Sessions::new(vault.sessions(), clock(), entropy(), sealer, lifetimes));
+    let sessions = Arc::new(Sessions::new(shared.vault.clone(), clock(), entropy(), sealer, lifetimes));
     let limits = StarterCreditLimits {
         per_day: config.accounts.starter_credits_per_day,
         per_network_and_day: config.starter_credits_per_network(),
         per_address_and_day: config.accounts.starter_credits_per_address,
     };
     let starter_credit = StarterCredit { amount: config.starter_credit()?, limits };
-    let sign_ups = SignUps::new(treasury.users(), Arc::clone(keys), clock(), entropy(), starter_credit);
+    let sign_ups =
+        SignUps::new(shared.treasury.clone(), Arc::clone(keys), clock(), entropy(), starter_credit);
     let sign_ups = Arc::new(sign_ups);
     let site = SiweSite { base_url: config.base_url().parse()?, chain_id: config.chain_id()? };
     let siwe = Siwe::new(site, node.clone().map(ContractWallets::new));
     let wallets = Wallets {
         nonces: ChallengeNonces::derive(secret, siwe.domain()),
         messages: Arc::new(siwe),
-        used_nonces: vault.sessions(),
-        users: treasury.users(),
+        used_nonces: shared.vault.clone(),
+        users: shared.treasury.clone(),
         sign_ups: Arc::clone(&sign_ups),
         sessions: Arc::clone(&sessions),
         keys: Arc::clone(keys),
@@ -80,7 +81,7 @@ pub(super) fn oidc(
     let signed_out_url = web::start_page(&shared.config.base_url());
     let config = OidcConfig { client_id, client_secret, redirect_url, signed_out_url };
     let ports = OidcPorts {
-        used_nonces: shared.vault.sessions(),
+        used_nonces: shared.vault.clone(),
         sealer: Sealer::derive(shared.secret, "sign-ins at the provider"),
         clock: Arc::clone(shared.clock),
         entropy: Arc::clone(shared.entropy),

@@ -53,7 +53,7 @@ impl CardRail {
             }
         }
         let (clock, entropy) = (Arc::clone(parts.clock), Arc::clone(parts.entropy));
-        let cards = Arc::new(Cards::new(processor, parts.treasury.checkouts(), clock, entropy));
+        let cards = Arc::new(Cards::new(processor, parts.treasury.clone(), clock, entropy));
         Self { cards, webhooks }
     }
 }

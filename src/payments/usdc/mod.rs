@@ -54,7 +54,7 @@ impl UsdcRail {
         let usdc = settings.map(|settings| {
             let x402 = Arc::new(X402::new(settings, parts.client.clone(), parts.node.cloned()));
             let (clock, entropy) = (Arc::clone(parts.clock), Arc::clone(parts.entropy));
-            let (network, store) = (Arc::<X402>::clone(&x402), parts.treasury.deposits());
+            let (network, store) = (Arc::<X402>::clone(&x402), parts.treasury.clone());
             let deposits = Deposits::new(network, store, Arc::clone(parts.sign_ups), clock, entropy);
             Usdc { x402, deposits: Arc::new(deposits) }
         });

@@ -37,8 +37,8 @@ use crate::tasks::Tasks;
 use ep_polling::agreement::Agreement;
 use ep_polling::money::MicroUsd;
 use ep_store::{
-    AnswerCounts, AnswerRecord, BatchId, BatchLimits, BatchRecord, BatchStatus, BatchStore, BatchTerms,
-    FileDeletion, FileId, FileRecord, FileStore, ListPosition, NewBatch, RowKind, WebhookUrl,
+    AnswerCounts, AnswerRecord, BatchId, BatchLimits, BatchRecord, BatchStatus, BatchTerms, FileDeletion,
+    FileId, FileRecord, FileStore, ListPosition, NewBatch, RowKind, Store, WebhookUrl,
 };
 use ep_store::{KeyId, UserId};
 
@@ -64,7 +64,7 @@ const AT_ONCE: u32 = 20;
 /// The dependencies of batches.
 pub struct Ports {
     /// Batches.
-    pub store: Arc<dyn BatchStore>,
+    pub store: Store,
     /// Files.
     pub files: Arc<dyn FileStore>,
     /// The time of day.
@@ -131,7 +131,7 @@ pub struct CreatedBatch {
 
 /// Creates batches and works through them.
 pub struct Batches {
-    store: Arc<dyn BatchStore>,
+    store: Store,
     files: Arc<dyn FileStore>,
     clock: Arc<dyn Clock>,
     entropy: Arc<dyn Entropy>,
@@ -353,7 +353,7 @@ impl Batches {
         after: u32,
         limit: u32,
     ) -> Result<Vec<(u32, String)>, Fault> {
-        Ok(self.store.results(batch.id, kind, after, limit.min(READ_TOGETHER)).await?)
+        Ok(self.store.batch_results(batch.id, kind, after, limit.min(READ_TOGETHER)).await?)
     }
 
     /// Returns the size of the results of a batch, in bytes. Zero if there are none, or if they were deleted.

@@ -95,7 +95,7 @@ impl Batches {
             }
         }
         // Other processes can continue at once.
-        if let Err(error) = work.batches.store.release(&work.batches.worker).await {
+        if let Err(error) = work.batches.store.release_rows(&work.batches.worker).await {
             tracing::warn!(%error, "failed to release the leases on rows of batches; other processes take the rows when the leases expire");
         }
     }
@@ -180,7 +180,7 @@ impl Work {
 
     /// Takes rows of a batch, or ends it. Returns their number.
     async fn take(&mut self, user: UserId, id: BatchId, limit: u32) -> Result<u32, StoreError> {
-        let store = Arc::clone(&self.batches.store);
+        let store = self.batches.store.clone();
         let now = self.batches.clock.now();
         let LeasedRows { numbers, ending } = store.lease_rows(id, &self.batches.lease(), limit, now).await?;
         if numbers.is_empty() {
@@ -315,7 +315,7 @@ impl Row {
             let Ok(cost) = self.runner.cost(&self.reference()).await else {
                 return self.postpone(AGAIN).await;
             };
-            batches.store.set_cost(batch.id, *number, cost).await?;
+            batches.store.set_row_cost(batch.id, *number, cost).await?;
         }
         let outcome = match &end {
             RowEnd::Completed(..) => "completed",

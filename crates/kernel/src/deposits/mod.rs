@@ -20,7 +20,7 @@ use crate::sign_in::SignUps;
 use ep_polling::money::MicroUsd;
 use ep_polling::time::Timestamp;
 use ep_store::{
-    BegunDeposit, DepositState, DepositStore, NewDeposit, Payment, Received, StoredDeposit, Transfer,
+    BegunDeposit, DepositState, NewDeposit, Payment, Received, StoredDeposit, Transfer, Treasury,
     WalletAddress,
 };
 use ep_store::{DepositId, UserId};
@@ -42,7 +42,7 @@ const RETRY_AFTER: Duration = Duration::from_secs(5);
 /// USDC deposits.
 pub struct Deposits {
     network: Arc<dyn PaymentNetwork>,
-    store: Arc<dyn DepositStore>,
+    store: Treasury,
     sign_ups: Arc<SignUps>,
     clock: Arc<dyn Clock>,
     entropy: Arc<dyn Entropy>,
@@ -108,7 +108,7 @@ impl Deposits {
     /// Creates the service for this network.
     pub fn new(
         network: Arc<dyn PaymentNetwork>,
-        store: Arc<dyn DepositStore>,
+        store: Treasury,
         sign_ups: Arc<SignUps>,
         clock: Arc<dyn Clock>,
         entropy: Arc<dyn Entropy>,

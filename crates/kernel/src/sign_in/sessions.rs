@@ -11,7 +11,7 @@ use crate::output::SessionChange;
 use crate::ports::{Clock, Entropy};
 use crate::sealing::Sealer;
 use ep_polling::time::Timestamp;
-use ep_store::{CLOCKS_APART, NewSession, SessionStore, StoreError, StoredSession};
+use ep_store::{CLOCKS_APART, NewSession, StoreError, StoredSession, Vault};
 use ep_store::{TokenHash, UserId};
 
 /// Encryption context of the cookie: its name.
@@ -32,7 +32,7 @@ pub struct Lifetimes {
 
 /// Starts, verifies and ends sessions.
 pub struct Sessions {
-    store: Arc<dyn SessionStore>,
+    store: Vault,
     clock: Arc<dyn Clock>,
     entropy: Arc<dyn Entropy>,
     sealer: Sealer,
@@ -42,7 +42,7 @@ pub struct Sessions {
 impl Sessions {
     /// Creates the service. `sealer` encrypts the cookies.
     pub fn new(
-        store: Arc<dyn SessionStore>,
+        store: Vault,
         clock: Arc<dyn Clock>,
         entropy: Arc<dyn Entropy>,
         sealer: Sealer,

@@ -10,7 +10,7 @@ use crate::keys::{IssuedKey, Keys};
 use crate::ports::{Clock, Entropy};
 use ep_polling::money::MicroUsd;
 use ep_store::{Email, Identity, KeyLabel, UserId, WalletAddress};
-use ep_store::{NewSignUp, NewUser, SignedUp, StarterCreditLimits, UserStore};
+use ep_store::{NewSignUp, NewUser, SignedUp, StarterCreditLimits, Treasury};
 
 /// The starter credit of new accounts.
 #[derive(Debug, Clone, Copy)]
@@ -23,7 +23,7 @@ pub struct StarterCredit {
 
 /// Finds and creates accounts at sign-in.
 pub struct SignUps {
-    users: Arc<dyn UserStore>,
+    users: Treasury,
     keys: Arc<Keys>,
     clock: Arc<dyn Clock>,
     entropy: Arc<dyn Entropy>,
@@ -46,7 +46,7 @@ pub struct SignedIn {
 impl SignUps {
     /// Creates the service. New accounts get this starter credit.
     pub fn new(
-        users: Arc<dyn UserStore>,
+        users: Treasury,
         keys: Arc<Keys>,
         clock: Arc<dyn Clock>,
         entropy: Arc<dyn Entropy>,

@@ -11,7 +11,7 @@ use crate::ports::{Clock, Entropy, WalletMessage, WalletMessages};
 use crate::purpose::Purpose;
 use ep_polling::time::Timestamp;
 use ep_store::{Email, Identity, KeyId, KeyLabel, UserId, WalletAddress};
-use ep_store::{SessionStore, UserStore};
+use ep_store::{Treasury, Vault};
 
 /// Verifies signatures of wallets, and signs in or manages keys with them.
 pub struct Wallets {
@@ -20,9 +20,9 @@ pub struct Wallets {
     /// Ensures that each message is used only once.
     pub nonces: ChallengeNonces,
     /// Stores used nonces.
-    pub used_nonces: Arc<dyn SessionStore>,
+    pub used_nonces: Vault,
     /// Finds users.
-    pub users: Arc<dyn UserStore>,
+    pub users: Treasury,
     /// Finds or creates accounts.
     pub sign_ups: Arc<SignUps>,
     /// Starts sessions.

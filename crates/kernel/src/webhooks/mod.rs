@@ -18,8 +18,7 @@ use crate::fault::Fault;
 use crate::ports::{Clock, Entropy, NotDelivered, PreparedNotification, WebhookSender};
 use crate::tasks::Tasks;
 use ep_store::{
-    AttemptOutcome, DueNotification, NotificationRecord, StoreError, Webhook, WebhookSecretNumber,
-    WebhookStore,
+    AttemptOutcome, DueNotification, NotificationRecord, StoreError, Vault, Webhook, WebhookSecretNumber,
 };
 use ep_store::{UserId, WebhookUrl};
 
@@ -34,7 +33,7 @@ const SHOWN: u32 = 20;
 /// The dependencies of [`Webhooks`].
 pub struct Ports {
     /// Webhooks and notifications.
-    pub store: Arc<dyn WebhookStore>,
+    pub store: Vault,
     /// Sends notifications.
     pub sender: Arc<dyn WebhookSender>,
     /// Reads polls.
@@ -86,8 +85,8 @@ impl Webhooks {
     }
 
     /// Returns the store of webhooks and notifications.
-    pub(crate) fn store(&self) -> &dyn WebhookStore {
-        &*self.ports.store
+    pub(crate) fn store(&self) -> &Vault {
+        &self.ports.store
     }
 
     /// Signs a notification: its id, URL and body.
@@ -145,7 +144,7 @@ impl Outbox for Webhooks {
     }
 
     async fn attempted(&self, due: &DueNotification, attempted: &AttemptOutcome) -> Result<(), StoreError> {
-        self.ports.store.attempted(&due.poll, attempted).await
+        self.ports.store.notification_attempted(&due.poll, attempted).await
     }
 
     async fn send(&self, due: &DueNotification) -> Result<Result<(), NotDelivered>, Fault> {

@@ -8,7 +8,7 @@ use ep_kernel::fault::{Fault, Kind};
 use ep_kernel::ports::{Clock, Entropy};
 use ep_kernel::sealing::Sealer;
 use ep_polling::time::Timestamp;
-use ep_store::{Email, Identity, SessionStore};
+use ep_store::{Email, Identity, Vault};
 use openidconnect::core::{
     CoreAuthenticationFlow, CoreClient, CoreClientAuthMethod, CoreIdToken, CoreIdTokenClaims,
     CoreIdTokenVerifier, CoreTokenResponse,
@@ -47,7 +47,7 @@ pub struct OidcConfig {
 /// The dependencies of sign-in.
 pub struct OidcPorts {
     /// The store of used states, which makes each sign-in usable once.
-    pub used_nonces: Arc<dyn SessionStore>,
+    pub used_nonces: Vault,
     /// Encrypts the cookie.
     pub sealer: Sealer,
     /// The clock.

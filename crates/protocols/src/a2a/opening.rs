@@ -191,7 +191,7 @@ impl Opening {
     ) -> Result<Conversation, Refusal> {
         self.agent.check_scope(Effect::Consult)?;
         let (tasks, stored) = (self.agent.tasks(), conversation.to_store());
-        let written = if begun { tasks.add(&stored).await } else { tasks.change(&stored).await };
+        let written = if begun { tasks.add_task(&stored).await } else { tasks.change_task(&stored).await };
         let (written, is_taken) = match written {
             // The work already has a task.
             Err(StoreError::Conflict(_)) => (false, true),
@@ -200,7 +200,7 @@ impl Opening {
         let mut found = self.agent.find(&stored.id).await?;
         if !written && begun && found.is_none() {
             let opening = stored.opened_by.as_deref().unwrap_or_default();
-            found = tasks.opened_by(stored.owner, opening).await.map_err(Fault::from)?;
+            found = tasks.task_opened_by(stored.owner, opening).await.map_err(Fault::from)?;
             if let (None, Some(id)) = (&found, &stored.client_id) {
                 found = self.agent.find(id).await?;
             }

@@ -76,7 +76,7 @@ pub(super) async fn cancel(agent: &AgentRequest, params: &Value, dialect: Dialec
         task => {
             agent.check_scope(Effect::Stop)?;
             let cancelled = AgentTask { state: TaskState::Canceled, since: agent.now(), ..task.clone() };
-            if !agent.tasks().change(&cancelled).await.map_err(Fault::from)? {
+            if !agent.tasks().change_task(&cancelled).await.map_err(Fault::from)? {
                 let text = format!("task {id} is being changed; retry the cancellation");
                 return Err(Fault::new(Kind::Conflict, text).into());
             }
@@ -124,7 +124,7 @@ pub(super) async fn list(agent: &AgentRequest, params: &Value, dialect: Dialect)
         limit: size,
     };
     let view = View { dialect, history: History::of(params, dialect)?, artifacts };
-    let found = agent.tasks().list(agent.owner()?, &filter).await.map_err(Fault::from)?;
+    let found = agent.tasks().list_tasks(agent.owner()?, &filter).await.map_err(Fault::from)?;
     let next = match found.tasks.last() {
         Some(last) if found.tasks.len() as u32 == size => {
             URL_SAFE_NO_PAD.encode(json!([last.since.millis(), last.id]).to_string())

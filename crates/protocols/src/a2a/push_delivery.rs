@@ -68,7 +68,7 @@ impl Outbox for PushOutbox {
     }
 
     async fn send(&self, (push, _): &(AgentPush, u32)) -> Result<Result<(), NotDelivered>, Fault> {
-        let task = self.app.agent_tasks.find(push.owner, &push.task).await?;
+        let task = self.app.agent_tasks.task(push.owner, &push.task).await?;
         let Some(task) = task else {
             let error = "the task is gone".to_owned();
             return Ok(Err(NotDelivered { error, gone: true, retry_after: None }));

@@ -96,7 +96,8 @@ impl PushConfig {
             _ => task.id.clone(),
         });
         if is_of_message {
-            let known = app.agent_pushes.store.of_task(task.owner, &task.id).await.map_err(Fault::from)?;
+            let known =
+                app.agent_pushes.store.pushes_of_task(task.owner, &task.id).await.map_err(Fault::from)?;
             for push in known.iter().filter(|push| push.config == config && push.url == url) {
                 if opened(app, push)? == secrets {
                     return Ok(shown(push, &secrets, dialect));
@@ -113,7 +114,7 @@ impl PushConfig {
             url,
             version: if dialect == Dialect::V1 { "1.0" } else { "0.3" }.to_owned(),
         };
-        if !app.agent_pushes.store.set(&push).await.map_err(Fault::from)? {
+        if !app.agent_pushes.store.set_push(&push).await.map_err(Fault::from)? {
             let rule = format!("task {} has {MAX_PUSHES} configurations, which is the maximum", task.id);
             return Err(invalid("id", &rule));
         }
@@ -210,7 +211,7 @@ pub(super) async fn act(
             _ => None,
         },
     };
-    let pushes = store.of_task(task.owner, &task.id).await.map_err(Fault::from)?;
+    let pushes = store.pushes_of_task(task.owner, &task.id).await.map_err(Fault::from)?;
     let missing = || {
         let text = format!("task {} has no such push notification configuration", task.id);
         Refusal::from(Fault::new(Kind::NotFound, text))
@@ -222,7 +223,7 @@ pub(super) async fn act(
                 (None, Dialect::V1) => return Err(invalid("id", "id is missing: name the configuration")),
                 (None, _) => task.id.as_str(),
             };
-            store.delete(task.owner, &task.id, config).await.map_err(Fault::from)?;
+            store.delete_push(task.owner, &task.id, config).await.map_err(Fault::from)?;
             Ok(if dialect == Dialect::V03 { Value::Null } else { json!({}) })
         }
         PushAction::Get => {

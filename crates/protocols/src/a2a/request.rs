@@ -17,7 +17,7 @@ use ep_polling::poll_id::PollId;
 use ep_polling::time::Timestamp;
 use ep_site::Site;
 use ep_site::http::{AppState, RequestHead};
-use ep_store::{AgentTask, AgentTasks, BatchId, TaskWork, UserId};
+use ep_store::{AgentTask, BatchId, Store, TaskWork, UserId};
 use serde_json::{Map, Value, json};
 use tokio::time::Instant;
 
@@ -116,8 +116,8 @@ impl AgentRequest {
         self.admission.caller.user().ok_or_else(missing)
     }
 
-    pub(super) fn tasks(&self) -> &dyn AgentTasks {
-        &*self.state.app.agent_tasks
+    pub(super) fn tasks(&self) -> &Store {
+        &self.state.app.agent_tasks
     }
 
     /// Returns the caller's task with this id.
@@ -134,7 +134,7 @@ impl AgentRequest {
         if id.chars().any(char::is_control) {
             return Ok(None);
         }
-        Ok(self.tasks().find(self.owner()?, id).await?)
+        Ok(self.tasks().task(self.owner()?, id).await?)
     }
 
     /// Calls an operation; `key` is the idempotency key if there is no `Idempotency-Key` header.

@@ -182,7 +182,7 @@ async fn existing(agent: &AgentRequest, sent: &Sent<'_>) -> Result<Option<Conver
         return Ok(agent.find(id).await?.map(Conversation::of));
     }
     let Some(name) = opening_name(agent, sent) else { return Ok(None) };
-    let task = agent.tasks().opened_by(owner, &name).await.map_err(Fault::from)?;
+    let task = agent.tasks().task_opened_by(owner, &name).await.map_err(Fault::from)?;
     Ok(task.map(Conversation::of))
 }
 

@@ -1,11 +1,10 @@
 //! Tasks of agents: conversations, most of which lead to a poll or a batch.
 
-use async_trait::async_trait;
 use ep_polling::poll_id::PollId;
 use ep_polling::time::Timestamp;
 use serde::{Deserialize, Serialize};
 
-use super::{BatchStatus, StoreError};
+use super::BatchStatus;
 use crate::batch_id::BatchId;
 use crate::ids::UserId;
 
@@ -133,28 +132,3 @@ pub struct TaskPage {
 
 /// Maximum number of tasks of an account that have no work; a further one replaces the oldest.
 pub const MAX_TASKS_WITHOUT_WORK: u32 = 200;
-
-/// Stores tasks. Writes are acknowledged once a crash of the process cannot undo them.
-#[async_trait]
-pub trait AgentTasks: Send + Sync {
-    /// Adds a task. Its state and time are those of its work, if it has some. Returns `false` if a task with
-    /// its id, opening key or agent id exists; [`StoreError::NotFound`] if its work does not belong to its
-    /// owner. Of the owner's tasks without work, only the newest [`MAX_TASKS_WITHOUT_WORK`] remain.
-    async fn add(&self, task: &AgentTask) -> Result<bool, StoreError>;
-
-    /// Returns the task of this owner with this id, or with this id chosen by the agent.
-    async fn find(&self, owner: UserId, id: &str) -> Result<Option<AgentTask>, StoreError>;
-
-    /// Returns the task of this owner with this opening key.
-    async fn opened_by(&self, owner: UserId, opening: &str) -> Result<Option<AgentTask>, StoreError>;
-
-    /// Lists tasks of this owner.
-    async fn list(&self, owner: UserId, filter: &TaskFilter) -> Result<TaskPage, StoreError>;
-
-    /// Stores state, time and content of a task without work, and its work if it now has some, which then
-    /// decides state and time. Returns `false` if the stored task has another revision or has work.
-    async fn change(&self, task: &AgentTask) -> Result<bool, StoreError>;
-
-    /// Deletes tasks without work that have not changed since this time.
-    async fn delete_abandoned(&self, before: Timestamp) -> Result<u64, StoreError>;
-}

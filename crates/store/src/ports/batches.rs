@@ -2,7 +2,6 @@
 
 use std::time::Duration;
 
-use async_trait::async_trait;
 use ep_polling::agreement::Agreement;
 use ep_polling::ballot::TokenUsage;
 use ep_polling::money::{Hold, MicroUsd};
@@ -11,8 +10,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use super::files::ListPosition;
-use super::{Lease, NotificationState, StoreError};
+use super::NotificationState;
 use crate::batch_id::{BatchId, FileId};
 use crate::ids::{KeyId, UserId};
 use crate::webhook_url::WebhookUrl;
@@ -319,143 +317,4 @@ pub enum BatchStart {
     Started,
     /// It is not being validated any more; nothing changed.
     Ended,
-}
-
-/// Stores batches, their rows' results, and their money.
-///
-/// A row belongs to a worker while it is asked, under a lease. Rows are numbered like the lines of their file.
-#[async_trait]
-pub trait BatchStore: Send + Sync {
-    /// Creates a batch, unless its owner has reached a limit. Returns the id of the batch that has the request reference.
-    /// [`StoreError::Conflict`] at a limit, [`StoreError::NotFound`] for an unknown or deleted owner or file.
-    /// Acknowledged once a power loss cannot undo it.
-    async fn create_batch(&self, batch: &NewBatch, limits: BatchLimits) -> Result<BatchId, StoreError>;
-
-    /// Returns the batch that the request with this reference has created.
-    async fn batch_of_request(&self, request_ref: &str) -> Result<Option<BatchId>, StoreError>;
-
-    /// Returns a batch of an account.
-    async fn batch(&self, user: UserId, id: BatchId) -> Result<Option<BatchRecord>, StoreError>;
-
-    /// Returns up to `limit` batches of an account, newest first, after this position.
-    async fn batches_of(
-        &self,
-        user: UserId,
-        after: Option<ListPosition<BatchId>>,
-        limit: u32,
-    ) -> Result<Vec<BatchRecord>, StoreError>;
-
-    /// Does the same for ended batches that can have results which were not deleted.
-    async fn batches_with_results(
-        &self,
-        user: UserId,
-        after: Option<ListPosition<BatchId>>,
-        limit: u32,
-    ) -> Result<Vec<BatchRecord>, StoreError>;
-
-    /// Cancels a batch of an account that has not ended.
-    async fn cancel_batch(&self, user: UserId, id: BatchId, at: Timestamp) -> Result<(), StoreError>;
-
-    /// Leases one batch to be validated to this worker, if there is one without a lease. An account has one at a time.
-    async fn lease_validation(&self, lease: &Lease) -> Result<Option<BatchRecord>, StoreError>;
-
-    /// Renews the lease of a batch that is being validated. Returns `false` if it is not any more, or not by this worker.
-    async fn renew_validation(&self, id: BatchId, lease: &Lease) -> Result<bool, StoreError>;
-
-    /// Starts a batch with these rows, and sets its money aside.
-    /// [`StoreError::InsufficientBalance`] and other errors of money like those of
-    /// [`open_all`](super::PollStore::open_all).
-    async fn start_batch(
-        &self,
-        id: BatchId,
-        rows: CheckedRows,
-        money: BatchMoney,
-        at: Timestamp,
-    ) -> Result<BatchStart, StoreError>;
-
-    /// Ends a batch that could not be started.
-    async fn fail_batch(&self, id: BatchId, errors: &[BatchError], at: Timestamp) -> Result<(), StoreError>;
-
-    /// Returns the batches with something to do at `now`, with their owners, oldest first, at most `limit`.
-    async fn open_batches(&self, limit: u32, now: Timestamp) -> Result<Vec<(BatchId, UserId)>, StoreError>;
-
-    /// Leases up to `limit` rows to this worker: those of ended leases, then further ones, unless the account is frozen. Each
-    /// row goes to only one worker.
-    async fn lease_rows(
-        &self,
-        id: BatchId,
-        lease: &Lease,
-        limit: u32,
-        now: Timestamp,
-    ) -> Result<LeasedRows, StoreError>;
-
-    /// Renews the leases of all rows of this worker.
-    async fn renew_rows(&self, lease: &Lease) -> Result<(), StoreError>;
-
-    /// Reserves the highest cost of a row, once, if its batch has a budget. For batches that are not charged.
-    async fn reserve_row(&self, id: BatchId, number: u32, most: MicroUsd) -> Result<RowBudget, StoreError>;
-
-    /// Stores the cost of a row that is about to end; the rest of what was reserved returns to the budget. For batches that
-    /// are not charged.
-    async fn set_cost(&self, id: BatchId, number: u32, cost: MicroUsd) -> Result<(), StoreError>;
-
-    /// Stores the end of a row, once.
-    async fn end_row(&self, id: BatchId, number: u32, end: RowEnd) -> Result<(), StoreError>;
-
-    /// Ends the leases of this worker.
-    async fn release(&self, worker: &str) -> Result<(), StoreError>;
-
-    /// Ends the lease of a row after this time, so that it is asked again. Returns the number of polls of its batch whose
-    /// money can return to it.
-    async fn postpone_row(&self, id: BatchId, number: u32, by: Duration) -> Result<u32, StoreError>;
-
-    /// Ends a batch with nothing left to do, and returns its money. Returns its state if this call ended it.
-    async fn end_batch(&self, id: BatchId, now: Timestamp) -> Result<Option<BatchStatus>, StoreError>;
-
-    /// Returns up to `limit` results of a batch with numbers above `after`, in order.
-    async fn results(
-        &self,
-        id: BatchId,
-        kind: RowKind,
-        after: u32,
-        limit: u32,
-    ) -> Result<Vec<(u32, String)>, StoreError>;
-
-    /// Returns the size of the results of a batch, in bytes, with an end for each line.
-    async fn results_size(&self, id: BatchId, kind: RowKind) -> Result<u64, StoreError>;
-
-    /// Deletes results of a batch before their time. The rows stay counted.
-    async fn erase_results(&self, id: BatchId, kind: RowKind) -> Result<(), StoreError>;
-
-    /// Returns the numbers of answers of a batch.
-    async fn answer_counts(&self, id: BatchId) -> Result<AnswerCounts, StoreError>;
-
-    /// Returns up to `limit` answers of a batch with numbers above `after`, in order.
-    async fn answers(&self, id: BatchId, after: u32, limit: u32) -> Result<Vec<AnswerRecord>, StoreError>;
-
-    /// Returns up to `limit` answers of a batch without a review, those in most doubt first, after this agreement and number.
-    async fn answers_to_review(
-        &self,
-        id: BatchId,
-        after: Option<(Agreement, u32)>,
-        limit: u32,
-    ) -> Result<Vec<AnswerRecord>, StoreError>;
-
-    /// Stores the option that a person chose for a row, or removes it. Returns `false` if the row has no answer.
-    async fn review_row(
-        &self,
-        id: BatchId,
-        number: u32,
-        option: Option<&str>,
-        at: Timestamp,
-    ) -> Result<bool, StoreError>;
-
-    /// Lets everyone with the link read the page of a batch, or only its owner.
-    async fn share_batch(&self, user: UserId, id: BatchId, shared: bool) -> Result<(), StoreError>;
-
-    /// Returns a batch that is shared.
-    async fn shared_batch(&self, id: BatchId) -> Result<Option<BatchRecord>, StoreError>;
-
-    /// Deletes up to `limit` ended batches whose time is over. Returns their number.
-    async fn delete_old_batches(&self, now: Timestamp, limit: u32) -> Result<u64, StoreError>;
 }

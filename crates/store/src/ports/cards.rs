@@ -1,10 +1,8 @@
 //! Card payments.
 
-use async_trait::async_trait;
 use ep_polling::money::MicroUsd;
 use ep_polling::time::Timestamp;
 
-use super::StoreError;
 use crate::ids::{CheckoutId, UserId};
 
 /// An amount of a card payment, in whole cents.
@@ -93,34 +91,4 @@ pub enum Settled {
     Before,
     /// No payment has this id and amount; nothing changed.
     Unknown,
-}
-
-/// Stores card payments. Changes are acknowledged once a power loss cannot undo them.
-#[async_trait]
-pub trait CheckoutStore: Send + Sync {
-    /// Adds a payment. [`StoreError::NotFound`] for an unknown user.
-    async fn add_checkout(&self, checkout: &NewCheckout) -> Result<(), StoreError>;
-
-    /// Stores the processor's id of a payment.
-    async fn checkout_opened(&self, checkout: CheckoutId, session: &str) -> Result<(), StoreError>;
-
-    /// Credits the account of a payment, once, and applies its pending reversals.
-    async fn settle_checkout(&self, paid: &PaidCheckout, at: Timestamp) -> Result<Settled, StoreError>;
-
-    /// Closes a payment that was not made.
-    async fn close_checkout(&self, checkout: CheckoutId) -> Result<(), StoreError>;
-
-    /// Reverses a payment: debits the available balance, books the rest as bad debt, and freezes the account
-    /// for it. A reversal reported before its payment waits for it; a repeated one changes nothing.
-    async fn reverse(&self, reversal: &Reversal, at: Timestamp) -> Result<(), StoreError>;
-
-    /// Credits the amount of a failed refund again, once per refund. A failure reported before its refund
-    /// waits for it.
-    async fn refund_failed(&self, failed: &FailedRefund, at: Timestamp) -> Result<(), StoreError>;
-
-    /// Applies pending reversals. Returns their number.
-    async fn apply_reversals(&self, at: Timestamp) -> Result<u64, StoreError>;
-
-    /// Returns up to `limit` unsettled payments that started before a time, oldest first.
-    async fn open_checkouts(&self, before: Timestamp, limit: u32) -> Result<Vec<OpenCheckout>, StoreError>;
 }

@@ -1,10 +1,8 @@
 //! USDC deposits: payments on a chain, authorized by the payer's signature.
 
-use async_trait::async_trait;
 use ep_polling::money::MicroUsd;
 use ep_polling::time::Timestamp;
 
-use super::{NewSignUp, StoreError};
 use crate::ids::{DepositId, UserId};
 use crate::wallet_address::WalletAddress;
 
@@ -110,69 +108,4 @@ pub struct CreditedDeposit {
     pub credited: bool,
     /// True if the account is credited, by this call or before.
     pub is_settled: bool,
-}
-
-/// Stores deposits. Changes are acknowledged once a power loss cannot undo them.
-#[async_trait]
-pub trait DepositStore: Send + Sync {
-    /// Starts a deposit, unless one with this payment exists that has not failed. `reconcile_at` is the time of
-    /// its first reconciliation.
-    async fn begin_deposit(
-        &self,
-        deposit: &NewDeposit,
-        reconcile_at: Timestamp,
-    ) -> Result<BegunDeposit, StoreError>;
-
-    /// Returns the deposit with this payment.
-    async fn deposit(&self, reference: &str) -> Result<Option<StoredDeposit>, StoreError>;
-
-    /// Returns the deposit with this id.
-    async fn deposit_by_id(&self, id: DepositId) -> Result<Option<StoredDeposit>, StoreError>;
-
-    /// Records the transfer of a deposit. If the transfer is final, credits the deposit's account, or the
-    /// payer's, once; `payer` creates the payer's account if it is missing. A transfer that is not final is
-    /// looked up again at `reconcile_at`.
-    async fn credit_deposit(
-        &self,
-        reference: &str,
-        transfer: &Transfer,
-        payer: &NewSignUp,
-        at: Timestamp,
-        reconcile_at: Timestamp,
-    ) -> Result<CreditedDeposit, StoreError>;
-
-    /// Records that the money has not moved, unless the account was credited. The deposit is looked up again
-    /// at `reconcile_at`, or never.
-    async fn fail_deposit(&self, reference: &str, reconcile_at: Option<Timestamp>) -> Result<(), StoreError>;
-
-    /// Counts an unsuccessful look-up and sets the time of the next one. `is_unknown` turns
-    /// [`DepositState::Settling`] into [`DepositState::Unknown`].
-    async fn postpone_deposit(
-        &self,
-        reference: &str,
-        is_unknown: bool,
-        reconcile_at: Option<Timestamp>,
-    ) -> Result<(), StoreError>;
-
-    /// Marks a settled deposit as vanished and freezes its account. Returns false if it is not settled.
-    async fn vanish_deposit(&self, reference: &str, reconcile_at: Timestamp) -> Result<bool, StoreError>;
-
-    /// Returns due deposits: at most `limit`, and at most `per_payer` of one payer. Every payer's first
-    /// deposit comes before any payer's second.
-    async fn due_deposits(
-        &self,
-        now: Timestamp,
-        limit: u32,
-        per_payer: u32,
-    ) -> Result<Vec<StoredDeposit>, StoreError>;
-
-    /// Returns up to `limit` open deposits, due or not, ordered by reference, after this one.
-    async fn open_deposits(&self, after: &str, limit: u32) -> Result<Vec<StoredDeposit>, StoreError>;
-
-    /// Returns up to `limit` settled deposits, oldest first, after this creation time and reference.
-    async fn settled_deposits(
-        &self,
-        after: (Timestamp, &str),
-        limit: u32,
-    ) -> Result<Vec<StoredDeposit>, StoreError>;
 }

@@ -1,10 +1,8 @@
 //! API keys.
 
-use async_trait::async_trait;
 use ep_polling::money::MicroUsd;
 use ep_polling::time::Timestamp;
 
-use super::StoreError;
 use crate::email::Email;
 use crate::ids::{KeyId, UserId};
 use crate::key_hash::KeyHash;
@@ -110,47 +108,4 @@ pub struct StoredKey {
     pub revoked_at: Option<Timestamp>,
     /// The time of issue.
     pub created_at: Timestamp,
-}
-
-/// Stores API keys. Adding and revoking are acknowledged once a power loss cannot undo them.
-#[async_trait]
-pub trait KeyStore: Send + Sync {
-    /// Adds a key. [`StoreError::NotFound`] for an unknown user, [`StoreError::Conflict`] if the id or the
-    /// hash exists.
-    async fn add_key(&self, key: &NewKey) -> Result<Added, StoreError>;
-
-    /// Adds a pre-funded key, creates its account, and moves an amount from the funder's account to it, in
-    /// one transaction. Otherwise like [`KeyStore::add_key`]; [`StoreError::InsufficientBalance`] if the
-    /// funder has less, [`StoreError::Frozen`] if the funder is frozen.
-    async fn add_funded_key(&self, key: &NewKey, account: &KeyAccount) -> Result<Added, StoreError>;
-
-    /// Moves an amount from an account to its active pre-funded key, once per `reference`. Returns the money
-    /// on the key. [`StoreError::NotFound`] if the account has no such key, [`StoreError::Conflict`] if the
-    /// reference was used differently; otherwise like [`KeyStore::add_funded_key`].
-    async fn fund_key(
-        &self,
-        funder: UserId,
-        key: KeyId,
-        amount: MicroUsd,
-        reference: &str,
-        at: Timestamp,
-    ) -> Result<KeyFunds, StoreError>;
-
-    /// Returns the newest [`MAX_LISTED_KEYS`] keys of this user, including those it has funded, newest first.
-    async fn keys_of(&self, user: UserId, now: Timestamp) -> Result<Vec<StoredKey>, StoreError>;
-
-    /// Returns the id, user and terms of the key with this hash, unless it is revoked or expired.
-    async fn key_owner(&self, hash: &KeyHash, now: Timestamp) -> Result<Option<KeyOwner>, StoreError>;
-
-    /// Revokes a key of this user, or one that it has funded, for good. Returns `false` if the user has no
-    /// such active key. The remaining money of a pre-funded key returns to the funder; holds return when
-    /// their polls are settled.
-    async fn revoke_key(&self, user: UserId, key: KeyId, at: Timestamp) -> Result<bool, StoreError>;
-
-    /// Revokes all active keys of the new key's user, including those it has funded, and adds the new key, in
-    /// one transaction. Returns the number of revoked keys. [`StoreError::NotFound`] for an unknown user.
-    async fn rotate_keys(&self, key: &NewKey) -> Result<u32, StoreError>;
-
-    /// Stores the times of the last uses of keys. Unknown keys are ignored. A power loss may undo it.
-    async fn touch_keys(&self, used: &[(KeyId, Timestamp)]) -> Result<(), StoreError>;
 }

@@ -1,13 +1,6 @@
 //! The money of accounts.
 
-use std::time::Duration;
-
-use async_trait::async_trait;
 use ep_polling::money::MicroUsd;
-use ep_polling::time::Timestamp;
-
-use super::StoreError;
-use crate::ids::UserId;
 
 /// An account's money.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -96,38 +89,4 @@ impl Audit {
     pub fn is_clean(&self) -> bool {
         self.findings().iter().all(|(_, _, found)| found.is_empty())
     }
-}
-
-/// Reads balances, without changes.
-#[async_trait]
-pub trait Balances: Send + Sync {
-    /// Returns an account's balance; `None` for an unknown user.
-    async fn balance(&self, user: UserId) -> Result<Option<Balance>, StoreError>;
-}
-
-/// Moves money into accounts. [`PollStore`](super::PollStore) moves it out.
-#[async_trait]
-pub trait Ledger: Balances {
-    /// Credits an account with an amount above zero, once per `reference`. Acknowledged once a power loss
-    /// cannot undo it. [`StoreError::NotFound`] for an unknown user; [`StoreError::Conflict`] if the
-    /// reference was used for another amount or account.
-    async fn credit(
-        &self,
-        user: UserId,
-        amount: MicroUsd,
-        reference: &str,
-        at: Timestamp,
-    ) -> Result<CreditOutcome, StoreError>;
-
-    /// Checks in one snapshot that
-    /// - the posted amount equals the transfers, and the held amount equals the open holds,
-    /// - every open hold belongs to a poll that is not settled,
-    /// - settled polls were charged the cost of their calls,
-    /// - every credit by card or in USDC has its payment, and every payment its credit,
-    /// - the spending of capped keys equals that of their polls,
-    /// - revoked pre-funded keys have no money left,
-    /// - the sums of reputation equal those over the ballots,
-    /// - every poll is settled this long after its deadline (a waiting poll: after its lease),
-    /// - no lease ends later than this long and [`CLOCKS_APART`](super::CLOCKS_APART) from now.
-    async fn audit(&self, settled_within: Duration) -> Result<Audit, StoreError>;
 }

@@ -28,26 +28,21 @@ mod webhooks;
 
 use std::time::Duration;
 
-pub use account_data::{AccountDataStore, AccountDeletion, AccountDeletionOutcome, DeletionObstacles};
+pub use account_data::{AccountDeletion, AccountDeletionOutcome, DeletionObstacles};
 pub use account_record::{
     AccountRecord, CheckoutRecord, DepositRecord, IdentityRecord, NumberedTransfer, SessionRecord,
     StoredBatchRecord, StoredEvaluationRecord, StoredFileRecord, TaskRecord, TransferRecord,
 };
-pub use agent_pushes::{AgentPush, AgentPushes, MAX_PUSHES};
-pub use agent_tasks::{
-    AgentTask, AgentTasks, MAX_TASKS_WITHOUT_WORK, TaskFilter, TaskPage, TaskState, TaskWork,
-};
+pub use agent_pushes::{AgentPush, MAX_PUSHES};
+pub use agent_tasks::{AgentTask, MAX_TASKS_WITHOUT_WORK, TaskFilter, TaskPage, TaskState, TaskWork};
 pub use batches::{
     AnswerCounts, AnswerRecord, BatchError, BatchLimits, BatchMoney, BatchNotification, BatchRecord,
-    BatchStart, BatchStatus, BatchStore, BatchTerms, CheckedRows, LeasedRows, NewBatch, RowAnswer, RowBudget,
-    RowCounts, RowEnd, RowKind, RowResult,
+    BatchStart, BatchStatus, BatchTerms, CheckedRows, LeasedRows, NewBatch, RowAnswer, RowBudget, RowCounts,
+    RowEnd, RowKind, RowResult,
 };
-pub use cards::{
-    Cents, CheckoutStore, FailedRefund, NewCheckout, OpenCheckout, PaidCheckout, Reversal, Settled,
-};
+pub use cards::{Cents, FailedRefund, NewCheckout, OpenCheckout, PaidCheckout, Reversal, Settled};
 pub use deposits::{
-    BegunDeposit, CreditedDeposit, DepositState, DepositStore, NewDeposit, Payment, Received, StoredDeposit,
-    Transfer,
+    BegunDeposit, CreditedDeposit, DepositState, NewDeposit, Payment, Received, StoredDeposit, Transfer,
 };
 pub use evaluations::{EvaluationRecord, MAX_EVALUATION_BYTES, MAX_EVALUATIONS};
 pub use feedback::{FeedbackEntry, MAX_LISTED_FEEDBACK, NewFeedback, OwnFeedback, PollFeedback};
@@ -55,15 +50,14 @@ pub use files::{
     BegunFile, EarlierFile, FileContent, FileDeletion, FileRecord, FileStore, ListPosition, NewFile,
 };
 pub use history::{DaySpending, PastEnd, PastPoll, PollScope, PollSearch};
-pub use idempotency::{ClaimRecord, ClaimState, IdempotencyStore};
+pub use idempotency::{ClaimRecord, ClaimState};
 pub use keys::{
-    Added, KeyAccount, KeyFunds, KeyOwner, KeySpending, KeyStore, MAX_ACTIVE_KEYS, MAX_LISTED_KEYS, NewKey,
-    StoredKey,
+    Added, KeyAccount, KeyFunds, KeyOwner, KeySpending, MAX_ACTIVE_KEYS, MAX_LISTED_KEYS, NewKey, StoredKey,
 };
-pub use ledger::{Audit, Balance, Balances, CreditOutcome, Ledger};
+pub use ledger::{Audit, Balance, CreditOutcome};
 pub use limiter::{Allowance, Limiter};
 pub use operator::{
-    DatabaseSize, FreePages, IntegrityCheck, MAX_LISTED_USERS, RevokedCredentials, UserAdmin, UserRecord,
+    DatabaseSize, FreePages, IntegrityCheck, MAX_LISTED_USERS, RevokedCredentials, UserRecord,
 };
 pub use panels::{MAX_PANEL_VERSIONS, MAX_PANELS, SavedPanel, StoredPanel};
 pub use poll_changes::{Change, MAX_ANNOUNCED, PollChange, PollChanges};
@@ -72,12 +66,12 @@ pub use polls::{
     PollStore,
 };
 pub use reputation::{Heartbeats, ReputationStore, minute};
-pub use sessions::{NewSession, SessionStore, StoredSession};
+pub use sessions::{NewSession, StoredSession};
 pub use upstreams::{CachedModelList, SavedFallbackLevel, UpstreamCache};
-pub use users::{MAX_USERS_OF_EMAIL, NewSignUp, NewUser, Profiles, SignedUp, StarterCreditLimits, UserStore};
+pub use users::{MAX_USERS_OF_EMAIL, NewSignUp, NewUser, SignedUp, StarterCreditLimits};
 pub use webhooks::{
     AttemptOutcome, DueBatchNotification, DueNotification, NotificationRecord, NotificationState, Webhook,
-    WebhookSecretNumber, WebhookStore,
+    WebhookSecretNumber,
 };
 
 pub use crate::store_error::StoreError;

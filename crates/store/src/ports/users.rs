@@ -1,10 +1,9 @@
 //! Users and the identities that sign in to their accounts.
 
-use async_trait::async_trait;
 use ep_polling::money::MicroUsd;
 use ep_polling::time::Timestamp;
 
-use super::{NewKey, StoreError};
+use super::NewKey;
 use crate::email::Email;
 use crate::identity::Identity;
 use crate::ids::UserId;
@@ -60,38 +59,6 @@ pub enum SignedUp {
     },
     /// The identity already belongs to this user; nothing changed.
     Known(UserId),
-}
-
-/// Reads user profiles.
-#[async_trait]
-pub trait Profiles: Send + Sync {
-    /// Returns the email address of a user; `None` for an unknown user.
-    async fn email_of(&self, user: UserId) -> Result<Option<Email>, StoreError>;
-}
-
-/// Stores users. Changes are acknowledged once a power loss cannot undo them.
-#[async_trait]
-pub trait UserStore: Profiles {
-    /// Creates a user with its account and starter credit in one transaction. [`StoreError::Conflict`] if the
-    /// id exists.
-    async fn create_user(&self, user: &NewUser) -> Result<(), StoreError>;
-
-    /// Creates the user of an identity with its account, starter credit and key in one transaction, unless
-    /// the identity already belongs to a user.
-    async fn sign_up(&self, sign_up: &NewSignUp) -> Result<SignedUp, StoreError>;
-
-    /// Returns the user that this identity belongs to.
-    async fn user_of(&self, identity: &Identity) -> Result<Option<UserId>, StoreError>;
-
-    /// Returns true if the account of this identity was deleted within the last day. Only identities of a
-    /// provider are remembered, as a hash: their access tokens stay valid after the deletion.
-    async fn was_deleted(&self, identity: &Identity, now: Timestamp) -> Result<bool, StoreError>;
-
-    /// Returns the oldest [`MAX_USERS_OF_EMAIL`] users with this address.
-    async fn users_by_email(&self, email: &Email) -> Result<Vec<UserId>, StoreError>;
-
-    /// Deletes the counts of starter credits given before this day.
-    async fn delete_old_starter_credits(&self, now: Timestamp) -> Result<(), StoreError>;
 }
 
 /// Maximum number of users returned for an address.

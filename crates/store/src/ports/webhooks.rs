@@ -2,11 +2,9 @@
 
 use std::time::Duration;
 
-use async_trait::async_trait;
 use ep_polling::poll_id::PollId;
 use ep_polling::time::Timestamp;
 
-use super::StoreError;
 use crate::batch_id::BatchId;
 use crate::ids::UserId;
 use crate::webhook_url::WebhookUrl;
@@ -108,50 +106,4 @@ pub struct NotificationRecord {
     pub last_error: Option<String>,
     /// The time when the poll was opened.
     pub created_at: Timestamp,
-}
-
-/// Stores webhooks and notifications. A notification is stored with its poll: see
-/// [`NewPoll::notify`](super::NewPoll::notify).
-#[async_trait]
-pub trait WebhookStore: Send + Sync {
-    /// Returns the webhook settings of this account.
-    async fn webhook(&self, user: UserId) -> Result<Webhook, StoreError>;
-
-    /// Sets the webhook URL of an account, for polls opened from now on.
-    async fn set_webhook_url(&self, user: UserId, url: Option<&WebhookUrl>) -> Result<(), StoreError>;
-
-    /// Replaces an account's secret by the next one. Returns its number.
-    async fn replace_webhook_secret(&self, user: UserId, at: Timestamp) -> Result<u32, StoreError>;
-
-    /// Claims up to `limit` due notifications of ended polls, at most `per_account` per account and none of
-    /// `busy` accounts. Counts an attempt for each. Nobody else can claim them until `lasts` has passed.
-    async fn due_notifications(
-        &self,
-        limit: u32,
-        per_account: u32,
-        busy: &[UserId],
-        lasts: Duration,
-    ) -> Result<Vec<DueNotification>, StoreError>;
-
-    /// Stores the outcome of an attempt.
-    async fn attempted(&self, poll: &PollId, attempted: &AttemptOutcome) -> Result<(), StoreError>;
-
-    /// Claims due notifications of ended batches, like [`due_notifications`](Self::due_notifications).
-    async fn due_batch_notifications(
-        &self,
-        limit: u32,
-        per_account: u32,
-        busy: &[UserId],
-        lasts: Duration,
-    ) -> Result<Vec<DueBatchNotification>, StoreError>;
-
-    /// Stores the outcome of an attempt to notify of a batch.
-    async fn batch_attempted(&self, batch: BatchId, attempted: &AttemptOutcome) -> Result<(), StoreError>;
-
-    /// Returns the newest notifications of an account, newest first.
-    async fn notifications_of(&self, user: UserId, limit: u32)
-    -> Result<Vec<NotificationRecord>, StoreError>;
-
-    /// Deletes notifications without further attempts, of polls opened before a time.
-    async fn delete_old_notifications(&self, before: Timestamp) -> Result<u64, StoreError>;
 }

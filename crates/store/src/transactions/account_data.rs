@@ -3,18 +3,17 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use async_trait::async_trait;
 use ep_polling::money::MicroUsd;
 use ep_polling::time::Timestamp;
 use futures::FutureExt;
 
-use super::{Database, accounts, feedback, operator, reputation, transfers, users};
+use super::{accounts, feedback, operator, reputation, transfers, users};
 use crate::engine::{Connection, Durability};
+use crate::handles::Store;
 use crate::ids::UserId;
 use crate::ports::{
-    AccountDataStore, AccountDeletion, AccountDeletionOutcome, AccountRecord, CheckoutRecord,
-    DeletionObstacles, NotificationRecord, NumberedTransfer, OwnFeedback, StoreError, TaskRecord,
-    TransferRecord,
+    AccountDeletion, AccountDeletionOutcome, AccountRecord, CheckoutRecord, DeletionObstacles,
+    NotificationRecord, NumberedTransfer, OwnFeedback, StoreError, TaskRecord, TransferRecord,
 };
 use crate::rows::{
     self, AccountRecordRow, BatchRecordRow, CheckoutRecordRow, CountRow, DepositRecordRow, EvaluationRow,
@@ -27,69 +26,83 @@ use crate::value::values;
 /// Time for which deleted identities are remembered. Access tokens expire earlier.
 const REMEMBERED: Duration = Duration::from_hours(24);
 
-#[async_trait]
-impl AccountDataStore for Database {
-    async fn account_record(&self, user: UserId) -> Result<AccountRecord, StoreError> {
-        self.0.snapshot(move |db| account_record(db, user).boxed()).await
+/// Reads and deletes the personal data of accounts. An unknown user is [`StoreError::NotFound`].
+impl Store {
+    /// Returns an account as stored, read in one snapshot.
+    pub async fn account_record(&self, user: UserId) -> Result<AccountRecord, StoreError> {
+        self.database.engine.snapshot(move |db| account_record(db, user).boxed()).await
     }
 
-    async fn transfers_after(
+    /// Returns up to `limit` transfers of a user, oldest first, after the one with this number.
+    pub async fn transfers_after(
         &self,
         user: UserId,
         after: i64,
         limit: u32,
     ) -> Result<Vec<NumberedTransfer>, StoreError> {
         let values = values![user, after, limit];
-        let rows: Vec<NumberedTransferRow> = self.0.fetch_all(sql::TRANSFERS_AFTER, values).await?;
+        let rows: Vec<NumberedTransferRow> =
+            self.database.engine.fetch_all(sql::TRANSFERS_AFTER, values).await?;
         Ok(rows.into_iter().map(Into::into).collect())
     }
 
-    async fn newest_payments(&self, user: UserId, limit: u32) -> Result<Vec<TransferRecord>, StoreError> {
+    /// Returns up to `limit` transfers of a user other than the costs of polls, newest first.
+    pub async fn newest_payments(&self, user: UserId, limit: u32) -> Result<Vec<TransferRecord>, StoreError> {
         let rows: Vec<NumberedTransferRow> =
-            self.0.fetch_all(sql::NEWEST_PAYMENTS, values![user, limit]).await?;
+            self.database.engine.fetch_all(sql::NEWEST_PAYMENTS, values![user, limit]).await?;
         Ok(rows.into_iter().map(|row| NumberedTransfer::from(row).transfer).collect())
     }
 
-    async fn card_payment(&self, user: UserId, session: &str) -> Result<Option<CheckoutRecord>, StoreError> {
+    /// Returns the user's card payment with this id at the card processor.
+    pub async fn card_payment(
+        &self,
+        user: UserId,
+        session: &str,
+    ) -> Result<Option<CheckoutRecord>, StoreError> {
         let of_session = values![user, session];
-        let row: Option<CheckoutRecordRow> = self.0.fetch_optional(sql::CARD_PAYMENT, of_session).await?;
+        let row: Option<CheckoutRecordRow> =
+            self.database.engine.fetch_optional(sql::CARD_PAYMENT, of_session).await?;
         row.map(TryInto::try_into).transpose()
     }
 
-    async fn feedback_after(
+    /// Returns up to `limit` feedback entries of a user, ordered by poll id, after this one.
+    pub async fn feedback_after(
         &self,
         user: UserId,
         after: &str,
         limit: u32,
     ) -> Result<Vec<OwnFeedback>, StoreError> {
         let values = values![user, after, limit];
-        let rows: Vec<FeedbackRow> = self.0.fetch_all(sql::FEEDBACK_AFTER, values).await?;
+        let rows: Vec<FeedbackRow> = self.database.engine.fetch_all(sql::FEEDBACK_AFTER, values).await?;
         rows.into_iter().map(TryInto::try_into).collect()
     }
 
-    async fn notifications_after(
+    /// Returns up to `limit` notifications of a user, ordered by poll id, after this one.
+    pub async fn notifications_after(
         &self,
         user: UserId,
         after: &str,
         limit: u32,
     ) -> Result<Vec<NotificationRecord>, StoreError> {
         let values = values![user, after, limit];
-        let rows: Vec<NotificationRow> = self.0.fetch_all(sql::NOTIFICATIONS_AFTER, values).await?;
+        let rows: Vec<NotificationRow> =
+            self.database.engine.fetch_all(sql::NOTIFICATIONS_AFTER, values).await?;
         rows.into_iter().map(TryInto::try_into).collect()
     }
 
-    async fn tasks_after(
+    /// Returns up to `limit` agent tasks of a user, ordered by id, after this one.
+    pub async fn tasks_after(
         &self,
         user: UserId,
         after: &str,
         limit: u32,
     ) -> Result<Vec<TaskRecord>, StoreError> {
         let values = values![user, after, limit];
-        let rows: Vec<TaskRecordRow> = self.0.fetch_all(sql::TASKS_AFTER, values).await?;
+        let rows: Vec<TaskRecordRow> = self.database.engine.fetch_all(sql::TASKS_AFTER, values).await?;
         let (Some(first), Some(last)) = (rows.first(), rows.last()) else { return Ok(Vec::new()) };
         let range = values![user, &*first.id, &*last.id];
         let mut urls: BTreeMap<String, Vec<String>> = BTreeMap::new();
-        for PushUrlRow { task_id, url } in self.0.fetch_all(sql::PUSH_URLS, range).await? {
+        for PushUrlRow { task_id, url } in self.database.engine.fetch_all(sql::PUSH_URLS, range).await? {
             urls.entry(task_id).or_default().push(url);
         }
         let task = |row: TaskRecordRow| {
@@ -99,16 +112,28 @@ impl AccountDataStore for Database {
         rows.into_iter().map(task).collect()
     }
 
-    async fn delete_account(&self, deletion: AccountDeletion) -> Result<AccountDeletionOutcome, StoreError> {
-        self.0
+    /// Deletes the personal data of an account, in one transaction: its address, identities, sessions,
+    /// webhook, notifications, agent tasks, panels, feedback and the labels of its keys. Its keys are revoked. Its
+    /// polls and ledger entries stay under its id, and deposits under the payer's address; the private polls of its
+    /// batches are queued to be deleted. Returns
+    /// [`AccountDeletionOutcome::Rejected`] while one of the [`DeletionObstacles`] remains. Acknowledged once
+    /// a power loss cannot undo it.
+    pub async fn delete_account(
+        &self,
+        deletion: AccountDeletion,
+    ) -> Result<AccountDeletionOutcome, StoreError> {
+        self.database
+            .engine
             .transact(Durability::PowerLoss, move |db| {
                 async move { delete_account(db, deletion).await }.boxed()
             })
             .await
     }
 
-    async fn purge_deleted(&self) -> Result<bool, StoreError> {
-        self.0.purge_deleted().await
+    /// Removes deleted data from the database's log. Returns `false` if readers prevented it; a later call
+    /// retries.
+    pub async fn purge_deleted(&self) -> Result<bool, StoreError> {
+        self.database.engine.purge_deleted().await
     }
 }
 

@@ -2,38 +2,44 @@
 
 use std::time::Duration;
 
-use async_trait::async_trait;
-
 use crate::ids::UserId;
-use crate::ports::{AgentPush, AgentPushes, AttemptOutcome, MAX_PUSHES, StoreError};
+use crate::ports::{AgentPush, AttemptOutcome, MAX_PUSHES, StoreError};
 
-use super::Database;
 use super::webhooks::outcome;
 use crate::engine::Durability;
+use crate::handles::Store;
 use crate::rows::{self, PushRow};
 use crate::statements as sql;
 use crate::value::values;
 
-#[async_trait]
-impl AgentPushes for Database {
-    async fn set(&self, push: &AgentPush) -> Result<bool, StoreError> {
+/// Stores push notification configs and their delivery state.
+impl Store {
+    /// Stores a config for a task of its owner. Replaces a config with the same id, which is notified again.
+    /// Returns `false` if the task already has [`MAX_PUSHES`] other configs or does not exist.
+    pub async fn set_push(&self, push: &AgentPush) -> Result<bool, StoreError> {
         let AgentPush { id, task, config, owner, url, version, secrets } = push;
         let url = url.as_str();
         let values = values![&**id, &**task, &**config, *owner, url, &**version, &**secrets, MAX_PUSHES];
-        Ok(self.0.execute(Durability::PowerLoss, sql::SET_PUSH, values).await? == 1)
+        Ok(self.database.engine.execute(Durability::PowerLoss, sql::SET_PUSH, values).await? == 1)
     }
 
-    async fn of_task(&self, owner: UserId, task: &str) -> Result<Vec<AgentPush>, StoreError> {
-        let rows: Vec<PushRow> = self.0.fetch_all(sql::PUSHES_OF_TASK, values![owner, task]).await?;
+    /// Returns the configs of a task of this owner, ordered by id.
+    pub async fn pushes_of_task(&self, owner: UserId, task: &str) -> Result<Vec<AgentPush>, StoreError> {
+        let rows: Vec<PushRow> =
+            self.database.engine.fetch_all(sql::PUSHES_OF_TASK, values![owner, task]).await?;
         rows.into_iter().map(|row| <(AgentPush, u32)>::try_from(row).map(|(push, _)| push)).collect()
     }
 
-    async fn delete(&self, owner: UserId, task: &str, config: &str) -> Result<(), StoreError> {
+    /// Deletes a config.
+    pub async fn delete_push(&self, owner: UserId, task: &str, config: &str) -> Result<(), StoreError> {
         let values = values![owner, task, config];
-        self.0.execute(Durability::PowerLoss, sql::DELETE_PUSH, values).await.map(drop)
+        self.database.engine.execute(Durability::PowerLoss, sql::DELETE_PUSH, values).await.map(drop)
     }
 
-    async fn due_pushes(
+    /// Claims up to `limit` due configs of ended tasks, at most `per_account` per account and none of `busy`
+    /// accounts. Counts an attempt for each and returns it with the number of attempts. Nobody else can claim
+    /// them until `lasts` has passed.
+    pub async fn due_pushes(
         &self,
         limit: u32,
         per_account: u32,
@@ -42,14 +48,18 @@ impl AgentPushes for Database {
     ) -> Result<Vec<(AgentPush, u32)>, StoreError> {
         let busy = rows::json(&busy)?;
         let values = values![limit, per_account, lasts, busy];
-        let due: Vec<PushRow> =
-            self.0.fetch_changed(Durability::ProcessCrash, sql::by_engine::DUE_PUSHES, values).await?;
+        let due: Vec<PushRow> = self
+            .database
+            .engine
+            .fetch_changed(Durability::ProcessCrash, sql::by_engine::DUE_PUSHES, values)
+            .await?;
         due.into_iter().map(TryInto::try_into).collect()
     }
 
-    async fn push_attempted(&self, id: &str, attempted: &AttemptOutcome) -> Result<(), StoreError> {
+    /// Stores the outcome of an attempt.
+    pub async fn push_attempted(&self, id: &str, attempted: &AttemptOutcome) -> Result<(), StoreError> {
         let (state, error, after) = outcome(attempted);
         let values = values![id, state, error, after];
-        self.0.execute(Durability::ProcessCrash, sql::PUSH_ATTEMPTED, values).await.map(drop)
+        self.database.engine.execute(Durability::ProcessCrash, sql::PUSH_ATTEMPTED, values).await.map(drop)
     }
 }

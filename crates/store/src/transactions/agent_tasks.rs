@@ -1,69 +1,87 @@
 //! Agent tasks.
 
-use async_trait::async_trait;
 use ep_polling::poll_id::PollId;
 use ep_polling::time::Timestamp;
 use futures::FutureExt;
 
-use super::Database;
 use super::plans::RosterCache;
 use crate::batch_id::BatchId;
 use crate::engine::{Connection, Durability};
+use crate::handles::Store;
 use crate::ids::UserId;
 use crate::ports::{
-    AgentTask, AgentTasks, BatchRecord, BatchStatus, Closing, MAX_TASKS_WITHOUT_WORK, PollRecord, StoreError,
-    TaskFilter, TaskPage, TaskState, TaskWork,
+    AgentTask, BatchRecord, BatchStatus, Closing, MAX_TASKS_WITHOUT_WORK, PollRecord, StoreError, TaskFilter,
+    TaskPage, TaskState, TaskWork,
 };
 use crate::rows::{BatchRow, CountRow, PollRow, TaskRow};
 use crate::statements as sql;
 use crate::value::values;
 
-#[async_trait]
-impl AgentTasks for Database {
-    async fn add(&self, task: &AgentTask) -> Result<bool, StoreError> {
-        let (task, rosters) = (task.clone(), self.1.clone());
-        self.0
+/// Stores tasks. Writes are acknowledged once a crash of the process cannot undo them.
+impl Store {
+    /// Adds a task. Its state and time are those of its work, if it has some. Returns `false` if a task with
+    /// its id, opening key or agent id exists; [`StoreError::NotFound`] if its work does not belong to its
+    /// owner. Of the owner's tasks without work, only the newest [`MAX_TASKS_WITHOUT_WORK`] remain.
+    pub async fn add_task(&self, task: &AgentTask) -> Result<bool, StoreError> {
+        let (task, rosters) = (task.clone(), self.database.rosters.clone());
+        self.database
+            .engine
             .transact(Durability::ProcessCrash, move |db| {
                 async move { add(db, &rosters, &task).await }.boxed()
             })
             .await
     }
 
-    async fn find(&self, owner: UserId, id: &str) -> Result<Option<AgentTask>, StoreError> {
-        let row: Option<TaskRow> = self.0.fetch_optional(sql::FIND_TASK, values![owner, id]).await?;
-        row.map(TryInto::try_into).transpose()
-    }
-
-    async fn opened_by(&self, owner: UserId, opening: &str) -> Result<Option<AgentTask>, StoreError> {
+    /// Returns the task of this owner with this id, or with this id chosen by the agent.
+    pub async fn task(&self, owner: UserId, id: &str) -> Result<Option<AgentTask>, StoreError> {
         let row: Option<TaskRow> =
-            self.0.fetch_optional(sql::TASK_OPENED_BY, values![owner, opening]).await?;
+            self.database.engine.fetch_optional(sql::FIND_TASK, values![owner, id]).await?;
         row.map(TryInto::try_into).transpose()
     }
 
-    async fn list(&self, owner: UserId, filter: &TaskFilter) -> Result<TaskPage, StoreError> {
+    /// Returns the task of this owner with this opening key.
+    pub async fn task_opened_by(
+        &self,
+        owner: UserId,
+        opening: &str,
+    ) -> Result<Option<AgentTask>, StoreError> {
+        let row: Option<TaskRow> =
+            self.database.engine.fetch_optional(sql::TASK_OPENED_BY, values![owner, opening]).await?;
+        row.map(TryInto::try_into).transpose()
+    }
+
+    /// Lists tasks of this owner.
+    pub async fn list_tasks(&self, owner: UserId, filter: &TaskFilter) -> Result<TaskPage, StoreError> {
         let TaskFilter { context, state, since, after, limit } = filter;
         let (context, state) = (context.as_deref(), state.map(TaskState::as_str));
         let since = since.map_or(i64::MIN, Timestamp::millis);
         let (at, id) = after.as_ref().map_or((i64::MAX, ""), |(at, id)| (at.millis(), id));
         let values = values![owner, context, state, since, at, id, *limit];
-        let rows: Vec<TaskRow> = self.0.fetch_all(sql::TASKS_OF_USER, values).await?;
+        let rows: Vec<TaskRow> = self.database.engine.fetch_all(sql::TASKS_OF_USER, values).await?;
         let values = values![owner, context, state, since];
-        let count: Option<CountRow> = self.0.fetch_optional(sql::COUNT_TASKS, values).await?;
+        let count: Option<CountRow> = self.database.engine.fetch_optional(sql::COUNT_TASKS, values).await?;
         let tasks: Result<Vec<AgentTask>, StoreError> = rows.into_iter().map(TryInto::try_into).collect();
         Ok(TaskPage { tasks: tasks?, total: count.map_or(0, |row| row.count as u64) })
     }
 
-    async fn change(&self, task: &AgentTask) -> Result<bool, StoreError> {
-        let (task, rosters) = (task.clone(), self.1.clone());
-        self.0
+    /// Stores state, time and content of a task without work, and its work if it now has some, which then
+    /// decides state and time. Returns `false` if the stored task has another revision or has work.
+    pub async fn change_task(&self, task: &AgentTask) -> Result<bool, StoreError> {
+        let (task, rosters) = (task.clone(), self.database.rosters.clone());
+        self.database
+            .engine
             .transact(Durability::ProcessCrash, move |db| {
                 async move { change(db, &rosters, &task).await }.boxed()
             })
             .await
     }
 
-    async fn delete_abandoned(&self, before: Timestamp) -> Result<u64, StoreError> {
-        self.0.execute(Durability::ProcessCrash, sql::DELETE_ABANDONED_TASKS, values![before]).await
+    /// Deletes tasks without work that have not changed since this time.
+    pub async fn delete_abandoned_tasks(&self, before: Timestamp) -> Result<u64, StoreError> {
+        self.database
+            .engine
+            .execute(Durability::ProcessCrash, sql::DELETE_ABANDONED_TASKS, values![before])
+            .await
     }
 }
 

@@ -5,7 +5,6 @@
 
 use std::time::Duration;
 
-use async_trait::async_trait;
 use ep_polling::agreement::Agreement;
 use ep_polling::ballot::TokenUsage;
 use ep_polling::money::MicroUsd;
@@ -15,11 +14,12 @@ use futures::FutureExt;
 use super::{Database, accounts, agent_tasks, exactly_one, holds, newest_first};
 use crate::batch_id::BatchId;
 use crate::engine::{Connection, Durability};
+use crate::handles::Store;
 use crate::ids::UserId;
 use crate::ports::{
     AnswerCounts, AnswerRecord, BatchError, BatchLimits, BatchMoney, BatchRecord, BatchStart, BatchStatus,
-    BatchStore, CheckedRows, Lease, LeasedRows, ListPosition, NewBatch, RowAnswer, RowBudget, RowEnd,
-    RowKind, RowResult, StoreError,
+    CheckedRows, Lease, LeasedRows, ListPosition, NewBatch, RowAnswer, RowBudget, RowEnd, RowKind, RowResult,
+    StoreError,
 };
 use crate::rows::{
     self, AnswerCountsRow, AnswerRow, BatchRow, CountRow, IdRow, LineRow, LockedBatchRow, NumberRow,
@@ -29,84 +29,128 @@ use crate::statements as sql;
 use crate::value::values;
 use crate::webhook_url::WebhookUrl;
 
-#[async_trait]
-impl BatchStore for Database {
-    async fn create_batch(&self, batch: &NewBatch, limits: BatchLimits) -> Result<BatchId, StoreError> {
+/// Stores batches, their rows' results, and their money.
+///
+/// A row belongs to a worker while it is asked, under a lease. Rows are numbered like the lines of their file.
+impl Store {
+    /// Creates a batch, unless its owner has reached a limit. Returns the id of the batch that has the request reference.
+    /// [`StoreError::Conflict`] at a limit, [`StoreError::NotFound`] for an unknown or deleted owner or file.
+    /// Acknowledged once a power loss cannot undo it.
+    pub async fn create_batch(&self, batch: &NewBatch, limits: BatchLimits) -> Result<BatchId, StoreError> {
         let batch = batch.clone();
-        self.0
+        self.database
+            .engine
             .transact(Durability::PowerLoss, move |db| {
                 async move { create(db, &batch, limits).await }.boxed()
             })
             .await
     }
 
-    async fn batch_of_request(&self, request_ref: &str) -> Result<Option<BatchId>, StoreError> {
-        let row: Option<IdRow> = self.0.fetch_optional(sql::BATCH_BY_REQUEST, values![request_ref]).await?;
+    /// Returns the batch that the request with this reference has created.
+    pub async fn batch_of_request(&self, request_ref: &str) -> Result<Option<BatchId>, StoreError> {
+        let row: Option<IdRow> =
+            self.database.engine.fetch_optional(sql::BATCH_BY_REQUEST, values![request_ref]).await?;
         row.map(|row| rows::batch_id(&row.id)).transpose()
     }
 
-    async fn batch(&self, user: UserId, id: BatchId) -> Result<Option<BatchRecord>, StoreError> {
-        let row: Option<BatchRow> = self.0.fetch_optional(sql::BATCH, values![user, id]).await?;
+    /// Returns a batch of an account.
+    pub async fn batch(&self, user: UserId, id: BatchId) -> Result<Option<BatchRecord>, StoreError> {
+        let row: Option<BatchRow> =
+            self.database.engine.fetch_optional(sql::BATCH, values![user, id]).await?;
         row.map(TryInto::try_into).transpose()
     }
 
-    async fn batches_of(
+    /// Returns up to `limit` batches of an account, newest first, after this position.
+    pub async fn batches_of(
         &self,
         user: UserId,
         after: Option<ListPosition<BatchId>>,
         limit: u32,
     ) -> Result<Vec<BatchRecord>, StoreError> {
-        newest_first::<_, BatchRow, _>(&self.0, sql::BATCHES_OF, user, after, limit).await
+        newest_first::<_, BatchRow, _>(&self.database.engine, sql::BATCHES_OF, user, after, limit).await
     }
 
-    async fn batches_with_results(
+    /// Does the same for ended batches that can have results which were not deleted.
+    pub async fn batches_with_results(
         &self,
         user: UserId,
         after: Option<ListPosition<BatchId>>,
         limit: u32,
     ) -> Result<Vec<BatchRecord>, StoreError> {
-        newest_first::<_, BatchRow, _>(&self.0, sql::BATCHES_WITH_RESULTS, user, after, limit).await
+        newest_first::<_, BatchRow, _>(&self.database.engine, sql::BATCHES_WITH_RESULTS, user, after, limit)
+            .await
     }
 
-    async fn cancel_batch(&self, user: UserId, id: BatchId, at: Timestamp) -> Result<(), StoreError> {
-        self.0.execute(Durability::PowerLoss, sql::CANCEL_BATCH, values![user, id, at]).await.map(drop)
+    /// Cancels a batch of an account that has not ended.
+    pub async fn cancel_batch(&self, user: UserId, id: BatchId, at: Timestamp) -> Result<(), StoreError> {
+        self.database
+            .engine
+            .execute(Durability::PowerLoss, sql::CANCEL_BATCH, values![user, id, at])
+            .await
+            .map(drop)
     }
 
-    async fn lease_validation(&self, lease: &Lease) -> Result<Option<BatchRecord>, StoreError> {
+    /// Leases one batch to be validated to this worker, if there is one without a lease. An account has one at a time.
+    pub async fn lease_validation(&self, lease: &Lease) -> Result<Option<BatchRecord>, StoreError> {
         let values = values![&*lease.worker, lease.lasts, Lease::longest(lease.lasts)];
-        let leased: Vec<IdRow> =
-            self.0.fetch_changed(Durability::ProcessCrash, sql::by_engine::LEASE_VALIDATION, values).await?;
+        let leased: Vec<IdRow> = self
+            .database
+            .engine
+            .fetch_changed(Durability::ProcessCrash, sql::by_engine::LEASE_VALIDATION, values)
+            .await?;
         let Some(leased) = leased.first() else { return Ok(None) };
-        let row: Option<BatchRow> = self.0.fetch_optional(sql::BATCH_BY_ID, values![&*leased.id]).await?;
+        let row: Option<BatchRow> =
+            self.database.engine.fetch_optional(sql::BATCH_BY_ID, values![&*leased.id]).await?;
         row.map(TryInto::try_into).transpose()
     }
 
-    async fn renew_validation(&self, id: BatchId, lease: &Lease) -> Result<bool, StoreError> {
+    /// Renews the lease of a batch that is being validated. Returns `false` if it is not any more, or not by this worker.
+    pub async fn renew_validation(&self, id: BatchId, lease: &Lease) -> Result<bool, StoreError> {
         let values = values![id, &*lease.worker, lease.lasts];
-        Ok(self.0.execute(Durability::ProcessCrash, sql::RENEW_VALIDATION, values).await? == 1)
+        Ok(self.database.engine.execute(Durability::ProcessCrash, sql::RENEW_VALIDATION, values).await? == 1)
     }
 
-    async fn start_batch(
+    /// Starts a batch with these rows, and sets its money aside.
+    /// [`StoreError::InsufficientBalance`] and other errors of money like those of
+    /// [`open_all`](super::PollStore::open_all).
+    pub async fn start_batch(
         &self,
         id: BatchId,
         rows: CheckedRows,
         money: BatchMoney,
         at: Timestamp,
     ) -> Result<BatchStart, StoreError> {
-        self.0.transact(Durability::PowerLoss, move |db| start(db, id, rows.clone(), money, at).boxed()).await
+        self.database
+            .engine
+            .transact(Durability::PowerLoss, move |db| start(db, id, rows.clone(), money, at).boxed())
+            .await
     }
 
-    async fn fail_batch(&self, id: BatchId, errors: &[BatchError], at: Timestamp) -> Result<(), StoreError> {
+    /// Ends a batch that could not be started.
+    pub async fn fail_batch(
+        &self,
+        id: BatchId,
+        errors: &[BatchError],
+        at: Timestamp,
+    ) -> Result<(), StoreError> {
         let errors = rows::json(&errors)?;
-        self.0.transact(Durability::PowerLoss, move |db| fail(db, id, errors, at).boxed()).await
+        self.database.engine.transact(Durability::PowerLoss, move |db| fail(db, id, errors, at).boxed()).await
     }
 
-    async fn open_batches(&self, limit: u32, now: Timestamp) -> Result<Vec<(BatchId, UserId)>, StoreError> {
-        let rows: Vec<OwnedRow> = self.0.fetch_all(sql::OPEN_BATCHES, values![limit, now]).await?;
+    /// Returns the batches with something to do at `now`, with their owners, oldest first, at most `limit`.
+    pub async fn open_batches(
+        &self,
+        limit: u32,
+        now: Timestamp,
+    ) -> Result<Vec<(BatchId, UserId)>, StoreError> {
+        let rows: Vec<OwnedRow> =
+            self.database.engine.fetch_all(sql::OPEN_BATCHES, values![limit, now]).await?;
         rows.iter().map(|row| Ok((rows::batch_id(&row.id)?, rows::user_id(&row.user_id)?))).collect()
     }
 
-    async fn lease_rows(
+    /// Leases up to `limit` rows to this worker: those of ended leases, then further ones, unless the account is frozen. Each
+    /// row goes to only one worker.
+    pub async fn lease_rows(
         &self,
         id: BatchId,
         lease: &Lease,
@@ -115,36 +159,62 @@ impl BatchStore for Database {
     ) -> Result<LeasedRows, StoreError> {
         let lease = lease.clone();
         // Leases lost in a power loss are taken again.
-        self.0
+        self.database
+            .engine
             .transact(Durability::ProcessCrash, move |db| {
                 async move { lease_rows(db, id, &lease, limit, now).await }.boxed()
             })
             .await
     }
 
-    async fn renew_rows(&self, lease: &Lease) -> Result<(), StoreError> {
+    /// Renews the leases of all rows of this worker.
+    pub async fn renew_rows(&self, lease: &Lease) -> Result<(), StoreError> {
         let values = values![&*lease.worker, lease.lasts];
-        self.0.execute(Durability::ProcessCrash, sql::RENEW_ROWS, values).await.map(drop)
+        self.database.engine.execute(Durability::ProcessCrash, sql::RENEW_ROWS, values).await.map(drop)
     }
 
-    async fn release(&self, worker: &str) -> Result<(), StoreError> {
-        self.0.execute(Durability::ProcessCrash, sql::RELEASE_VALIDATIONS, values![worker]).await?;
-        self.0.execute(Durability::ProcessCrash, sql::RELEASE_ROWS, values![worker]).await.map(drop)
+    /// Ends the leases of this worker.
+    pub async fn release_rows(&self, worker: &str) -> Result<(), StoreError> {
+        self.database
+            .engine
+            .execute(Durability::ProcessCrash, sql::RELEASE_VALIDATIONS, values![worker])
+            .await?;
+        self.database
+            .engine
+            .execute(Durability::ProcessCrash, sql::RELEASE_ROWS, values![worker])
+            .await
+            .map(drop)
     }
 
-    async fn reserve_row(&self, id: BatchId, number: u32, most: MicroUsd) -> Result<RowBudget, StoreError> {
-        self.0.transact(Durability::ProcessCrash, move |db| reserve_row(db, id, number, most).boxed()).await
+    /// Reserves the highest cost of a row, once, if its batch has a budget. For batches that are not charged.
+    pub async fn reserve_row(
+        &self,
+        id: BatchId,
+        number: u32,
+        most: MicroUsd,
+    ) -> Result<RowBudget, StoreError> {
+        self.database
+            .engine
+            .transact(Durability::ProcessCrash, move |db| reserve_row(db, id, number, most).boxed())
+            .await
     }
 
-    async fn set_cost(&self, id: BatchId, number: u32, cost: MicroUsd) -> Result<(), StoreError> {
-        self.0.transact(Durability::ProcessCrash, move |db| set_cost(db, id, number, cost).boxed()).await
+    /// Stores the cost of a row that is about to end; the rest of what was reserved returns to the budget. For batches that
+    /// are not charged.
+    pub async fn set_row_cost(&self, id: BatchId, number: u32, cost: MicroUsd) -> Result<(), StoreError> {
+        self.database
+            .engine
+            .transact(Durability::ProcessCrash, move |db| set_cost(db, id, number, cost).boxed())
+            .await
     }
 
-    async fn end_row(&self, id: BatchId, number: u32, end: RowEnd) -> Result<(), StoreError> {
+    /// Stores the end of a row, once.
+    pub async fn end_row(&self, id: BatchId, number: u32, end: RowEnd) -> Result<(), StoreError> {
         let (outcome, response) = match end {
             RowEnd::Completed(result) => {
                 return self
-                    .0
+                    .database
+                    .engine
                     .transact(Durability::ProcessCrash, move |db| {
                         complete_row(db, (id, number), result.clone()).boxed()
                     })
@@ -152,7 +222,7 @@ impl BatchStore for Database {
             }
             RowEnd::Failed(response) => (outcome(RowKind::Failed), Some(response)),
             RowEnd::NotAsked(response) => {
-                self.0.execute(Durability::ProcessCrash, sql::CUT_BATCH, values![id]).await?;
+                self.database.engine.execute(Durability::ProcessCrash, sql::CUT_BATCH, values![id]).await?;
                 (outcome(RowKind::Failed), Some(response))
             }
             RowEnd::Blank => (BLANK, None),
@@ -160,27 +230,36 @@ impl BatchStore for Database {
         // A result lost in a power loss is read again from its polls.
         let none: Option<i64> = None;
         let values = values![id, number, outcome, response.as_deref(), none, none];
-        self.0.execute(Durability::ProcessCrash, sql::END_ROW, values).await.map(drop)
+        self.database.engine.execute(Durability::ProcessCrash, sql::END_ROW, values).await.map(drop)
     }
 
-    async fn postpone_row(&self, id: BatchId, number: u32, by: Duration) -> Result<u32, StoreError> {
-        self.0.execute(Durability::ProcessCrash, sql::POSTPONE_ROW, values![id, number, by]).await?;
-        let holds: Option<CountRow> = self.0.fetch_optional(sql::OPEN_HOLDS_OF, values![id]).await?;
+    /// Ends the lease of a row after this time, so that it is asked again. Returns the number of polls of its batch whose
+    /// money can return to it.
+    pub async fn postpone_row(&self, id: BatchId, number: u32, by: Duration) -> Result<u32, StoreError> {
+        self.database
+            .engine
+            .execute(Durability::ProcessCrash, sql::POSTPONE_ROW, values![id, number, by])
+            .await?;
+        let holds: Option<CountRow> =
+            self.database.engine.fetch_optional(sql::OPEN_HOLDS_OF, values![id]).await?;
         Ok(holds.map_or(0, |row| row.count as u32))
     }
 
-    async fn end_batch(&self, id: BatchId, now: Timestamp) -> Result<Option<BatchStatus>, StoreError> {
-        let ended = self.0.transact(Durability::PowerLoss, move |db| end(db, id, now).boxed()).await?;
+    /// Ends a batch with nothing left to do, and returns its money. Returns its state if this call ended it.
+    pub async fn end_batch(&self, id: BatchId, now: Timestamp) -> Result<Option<BatchStatus>, StoreError> {
+        let ended =
+            self.database.engine.transact(Durability::PowerLoss, move |db| end(db, id, now).boxed()).await?;
         if ended.is_some() {
             // After the transaction, because it reads all results. If this fails, they are measured when they are listed.
-            if let Err(error) = self.measure_results(id).await {
+            if let Err(error) = self.database.measure_results(id).await {
                 tracing::debug!(batch = %id, %error, "failed to measure the results of a batch");
             }
         }
         Ok(ended)
     }
 
-    async fn results(
+    /// Returns up to `limit` results of a batch with numbers above `after`, in order.
+    pub async fn batch_results(
         &self,
         id: BatchId,
         kind: RowKind,
@@ -188,49 +267,68 @@ impl BatchStore for Database {
         limit: u32,
     ) -> Result<Vec<(u32, String)>, StoreError> {
         let values = values![id, outcome(kind), after, limit];
-        let rows: Vec<LineRow> = self.0.fetch_all(sql::RESULTS, values).await?;
+        let rows: Vec<LineRow> = self.database.engine.fetch_all(sql::RESULTS, values).await?;
         Ok(rows.into_iter().map(|row| (row.number as u32, row.content)).collect())
     }
 
-    async fn results_size(&self, id: BatchId, kind: RowKind) -> Result<u64, StoreError> {
+    /// Returns the size of the results of a batch, in bytes, with an end for each line.
+    pub async fn results_size(&self, id: BatchId, kind: RowKind) -> Result<u64, StoreError> {
         let stored: Option<ResultsSizesRow> =
-            self.0.fetch_optional(sql::STORED_RESULTS_SIZES, values![id]).await?;
+            self.database.engine.fetch_optional(sql::STORED_RESULTS_SIZES, values![id]).await?;
         let sizes = match stored {
             Some(ResultsSizesRow { output_bytes: Some(output), error_bytes: Some(errors) }) => {
                 [output, errors]
             }
-            Some(_) => self.measure_results(id).await?,
+            Some(_) => self.database.measure_results(id).await?,
             None => [0, 0],
         };
         Ok(sizes[outcome(kind) as usize].unsigned_abs())
     }
 
-    async fn erase_results(&self, id: BatchId, kind: RowKind) -> Result<(), StoreError> {
+    /// Deletes results of a batch before their time. The rows stay counted.
+    pub async fn erase_results(&self, id: BatchId, kind: RowKind) -> Result<(), StoreError> {
         let values = values![id, outcome(kind)];
-        self.0.execute(Durability::PowerLoss, sql::ERASE_RESULTS, values).await?;
+        self.database.engine.execute(Durability::PowerLoss, sql::ERASE_RESULTS, values).await?;
         match kind {
             RowKind::Completed => {
-                self.0.execute(Durability::PowerLoss, sql::NO_OUTPUT, values![id]).await?;
-                self.0.execute(Durability::PowerLoss, sql::DELETE_ANSWERS, values![id]).await.map(drop)
+                self.database.engine.execute(Durability::PowerLoss, sql::NO_OUTPUT, values![id]).await?;
+                self.database
+                    .engine
+                    .execute(Durability::PowerLoss, sql::DELETE_ANSWERS, values![id])
+                    .await
+                    .map(drop)
             }
-            RowKind::Failed => {
-                self.0.execute(Durability::PowerLoss, sql::NO_ERRORS, values![id]).await.map(drop)
-            }
+            RowKind::Failed => self
+                .database
+                .engine
+                .execute(Durability::PowerLoss, sql::NO_ERRORS, values![id])
+                .await
+                .map(drop),
         }
     }
 
-    async fn answer_counts(&self, id: BatchId) -> Result<AnswerCounts, StoreError> {
+    /// Returns the numbers of answers of a batch.
+    pub async fn answer_counts(&self, id: BatchId) -> Result<AnswerCounts, StoreError> {
         let values = values![id, Agreement::FULL.number()];
-        let counts: Option<AnswerCountsRow> = self.0.fetch_optional(sql::COUNT_ANSWERS, values).await?;
+        let counts: Option<AnswerCountsRow> =
+            self.database.engine.fetch_optional(sql::COUNT_ANSWERS, values).await?;
         Ok(counts.map(Into::into).unwrap_or_default())
     }
 
-    async fn answers(&self, id: BatchId, after: u32, limit: u32) -> Result<Vec<AnswerRecord>, StoreError> {
-        let rows: Vec<AnswerRow> = self.0.fetch_all(sql::ANSWERS, values![id, after, limit]).await?;
+    /// Returns up to `limit` answers of a batch with numbers above `after`, in order.
+    pub async fn answers(
+        &self,
+        id: BatchId,
+        after: u32,
+        limit: u32,
+    ) -> Result<Vec<AnswerRecord>, StoreError> {
+        let rows: Vec<AnswerRow> =
+            self.database.engine.fetch_all(sql::ANSWERS, values![id, after, limit]).await?;
         rows.into_iter().map(TryInto::try_into).collect()
     }
 
-    async fn answers_to_review(
+    /// Returns up to `limit` answers of a batch without a review, those in most doubt first, after this agreement and number.
+    pub async fn answers_to_review(
         &self,
         id: BatchId,
         after: Option<(Agreement, u32)>,
@@ -238,11 +336,12 @@ impl BatchStore for Database {
     ) -> Result<Vec<AnswerRecord>, StoreError> {
         let (agreement, number) = after.unwrap_or((Agreement::NONE, 0));
         let values = values![id, agreement.number(), number, limit];
-        let rows: Vec<AnswerRow> = self.0.fetch_all(sql::ANSWERS_TO_REVIEW, values).await?;
+        let rows: Vec<AnswerRow> = self.database.engine.fetch_all(sql::ANSWERS_TO_REVIEW, values).await?;
         rows.into_iter().map(TryInto::try_into).collect()
     }
 
-    async fn review_row(
+    /// Stores the option that a person chose for a row, or removes it. Returns `false` if the row has no answer.
+    pub async fn review_row(
         &self,
         id: BatchId,
         number: u32,
@@ -250,23 +349,28 @@ impl BatchStore for Database {
         at: Timestamp,
     ) -> Result<bool, StoreError> {
         let values = values![id, number, option, at];
-        Ok(self.0.execute(Durability::PowerLoss, sql::REVIEW_ROW, values).await? == 1)
+        Ok(self.database.engine.execute(Durability::PowerLoss, sql::REVIEW_ROW, values).await? == 1)
     }
 
-    async fn share_batch(&self, user: UserId, id: BatchId, shared: bool) -> Result<(), StoreError> {
+    /// Lets everyone with the link read the page of a batch, or only its owner.
+    pub async fn share_batch(&self, user: UserId, id: BatchId, shared: bool) -> Result<(), StoreError> {
         let values = values![user, id, i64::from(shared)];
-        self.0.execute(Durability::PowerLoss, sql::SHARE_BATCH, values).await.map(drop)
+        self.database.engine.execute(Durability::PowerLoss, sql::SHARE_BATCH, values).await.map(drop)
     }
 
-    async fn shared_batch(&self, id: BatchId) -> Result<Option<BatchRecord>, StoreError> {
-        let row: Option<BatchRow> = self.0.fetch_optional(sql::SHARED_BATCH, values![id]).await?;
+    /// Returns a batch that is shared.
+    pub async fn shared_batch(&self, id: BatchId) -> Result<Option<BatchRecord>, StoreError> {
+        let row: Option<BatchRow> =
+            self.database.engine.fetch_optional(sql::SHARED_BATCH, values![id]).await?;
         row.map(TryInto::try_into).transpose()
     }
 
-    async fn delete_old_batches(&self, now: Timestamp, limit: u32) -> Result<u64, StoreError> {
-        let old: Vec<IdRow> = self.0.fetch_all(sql::OLD_BATCHES, values![now, limit]).await?;
+    /// Deletes up to `limit` ended batches whose time is over. Returns their number.
+    pub async fn delete_old_batches(&self, now: Timestamp, limit: u32) -> Result<u64, StoreError> {
+        let old: Vec<IdRow> = self.database.engine.fetch_all(sql::OLD_BATCHES, values![now, limit]).await?;
         let deleted = old.len() as u64;
-        self.0
+        self.database
+            .engine
             .transact(Durability::ProcessCrash, move |db| {
                 async move {
                     for IdRow { id } in &old {
@@ -286,11 +390,11 @@ impl Database {
     async fn measure_results(&self, id: BatchId) -> Result<[i64; 2], StoreError> {
         let kinds = values![id, outcome(RowKind::Completed), outcome(RowKind::Failed)];
         let measured: Option<ResultsSizesRow> =
-            self.0.fetch_optional(sql::by_engine::RESULTS_SIZES, kinds).await?;
+            self.engine.fetch_optional(sql::by_engine::RESULTS_SIZES, kinds).await?;
         let sizes =
             measured.map_or([0, 0], |row| [row.output_bytes, row.error_bytes].map(Option::unwrap_or_default));
         let values = values![id, sizes[0], sizes[1]];
-        self.0.execute(Durability::ProcessCrash, sql::STORE_RESULTS_SIZES, values).await?;
+        self.engine.execute(Durability::ProcessCrash, sql::STORE_RESULTS_SIZES, values).await?;
         Ok(sizes)
     }
 }

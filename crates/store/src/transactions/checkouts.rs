@@ -1,67 +1,80 @@
 //! Card payments.
 
-use async_trait::async_trait;
 use ep_polling::money::MicroUsd;
 use ep_polling::time::Timestamp;
 use futures::FutureExt;
 
-use super::{Database, accounts, exactly_one, keys, ledger};
+use super::{accounts, exactly_one, keys, ledger};
 use crate::engine::{Connection, Durability};
+use crate::handles::Treasury;
 use crate::ids::{CheckoutId, UserId};
-use crate::ports::{
-    CheckoutStore, FailedRefund, NewCheckout, OpenCheckout, PaidCheckout, Reversal, Settled, StoreError,
-};
+use crate::ports::{FailedRefund, NewCheckout, OpenCheckout, PaidCheckout, Reversal, Settled, StoreError};
 use crate::rows::{self, IdRow, OpenCheckoutRow, WaitingReversalRow};
 use crate::statements as sql;
 use crate::value::values;
 
-#[async_trait]
-impl CheckoutStore for Database {
-    async fn add_checkout(&self, checkout: &NewCheckout) -> Result<(), StoreError> {
+/// Stores card payments. Changes are acknowledged once a power loss cannot undo them.
+impl Treasury {
+    /// Adds a payment. [`StoreError::NotFound`] for an unknown user.
+    pub async fn add_checkout(&self, checkout: &NewCheckout) -> Result<(), StoreError> {
         let checkout = *checkout;
-        self.0.transact(Durability::PowerLoss, move |db| async move { add(db, checkout).await }.boxed()).await
+        self.0
+            .engine
+            .transact(Durability::PowerLoss, move |db| async move { add(db, checkout).await }.boxed())
+            .await
     }
 
-    async fn checkout_opened(&self, checkout: CheckoutId, session: &str) -> Result<(), StoreError> {
+    /// Stores the processor's id of a payment.
+    pub async fn checkout_opened(&self, checkout: CheckoutId, session: &str) -> Result<(), StoreError> {
         let values = values![checkout, session];
-        self.0.execute(Durability::PowerLoss, sql::CHECKOUT_OPENED, values).await.map(drop)
+        self.0.engine.execute(Durability::PowerLoss, sql::CHECKOUT_OPENED, values).await.map(drop)
     }
 
-    async fn settle_checkout(&self, paid: &PaidCheckout, at: Timestamp) -> Result<Settled, StoreError> {
+    /// Credits the account of a payment, once, and applies its pending reversals.
+    pub async fn settle_checkout(&self, paid: &PaidCheckout, at: Timestamp) -> Result<Settled, StoreError> {
         let paid = paid.clone();
         self.0
+            .engine
             .transact(Durability::PowerLoss, move |db| async move { settle(db, &paid, at).await }.boxed())
             .await
     }
 
-    async fn close_checkout(&self, checkout: CheckoutId) -> Result<(), StoreError> {
-        self.0.execute(Durability::PowerLoss, sql::CLOSE_CHECKOUT, values![checkout]).await.map(drop)
+    /// Closes a payment that was not made.
+    pub async fn close_checkout(&self, checkout: CheckoutId) -> Result<(), StoreError> {
+        self.0.engine.execute(Durability::PowerLoss, sql::CLOSE_CHECKOUT, values![checkout]).await.map(drop)
     }
 
-    async fn reverse(&self, reversal: &Reversal, at: Timestamp) -> Result<(), StoreError> {
+    /// Reverses a payment: debits the available balance, books the rest as bad debt, and freezes the account
+    /// for it. A reversal reported before its payment waits for it; a repeated one changes nothing.
+    pub async fn reverse_checkout(&self, reversal: &Reversal, at: Timestamp) -> Result<(), StoreError> {
         let reversal = reversal.clone();
         self.0
+            .engine
             .transact(Durability::PowerLoss, move |db| {
                 async move { reverse(db, &reversal, at).await }.boxed()
             })
             .await
     }
 
-    async fn refund_failed(&self, failed: &FailedRefund, at: Timestamp) -> Result<(), StoreError> {
+    /// Credits the amount of a failed refund again, once per refund. A failure reported before its refund
+    /// waits for it.
+    pub async fn refund_failed(&self, failed: &FailedRefund, at: Timestamp) -> Result<(), StoreError> {
         let failed = failed.clone();
         self.0
+            .engine
             .transact(Durability::PowerLoss, move |db| {
                 async move { refund_failed(db, &failed, at).await }.boxed()
             })
             .await
     }
 
-    async fn apply_reversals(&self, at: Timestamp) -> Result<u64, StoreError> {
-        let checkouts: Vec<IdRow> = self.0.fetch_all(sql::REVERSED_CHECKOUTS, values![]).await?;
+    /// Applies pending reversals. Returns their number.
+    pub async fn apply_reversals(&self, at: Timestamp) -> Result<u64, StoreError> {
+        let checkouts: Vec<IdRow> = self.0.engine.fetch_all(sql::REVERSED_CHECKOUTS, values![]).await?;
         let mut applied = 0;
         // One transaction per payment, so that none locks two accounts.
         for checkout in checkouts {
-            let apply = self.0.transact(Durability::PowerLoss, move |db| {
+            let apply = self.0.engine.transact(Durability::PowerLoss, move |db| {
                 async move {
                     // Lock the payment first, as everywhere: a report on it may arrive concurrently.
                     let of = values![&*checkout.id, None::<&str>];
@@ -75,9 +88,14 @@ impl CheckoutStore for Database {
         Ok(applied)
     }
 
-    async fn open_checkouts(&self, before: Timestamp, limit: u32) -> Result<Vec<OpenCheckout>, StoreError> {
+    /// Returns up to `limit` unsettled payments that started before a time, oldest first.
+    pub async fn open_checkouts(
+        &self,
+        before: Timestamp,
+        limit: u32,
+    ) -> Result<Vec<OpenCheckout>, StoreError> {
         let open: Vec<OpenCheckoutRow> =
-            self.0.fetch_all(sql::OPEN_CHECKOUTS, values![before, limit]).await?;
+            self.0.engine.fetch_all(sql::OPEN_CHECKOUTS, values![before, limit]).await?;
         open.into_iter().map(TryInto::try_into).collect()
     }
 }

@@ -1,24 +1,26 @@
 //! USDC deposits.
 
-use async_trait::async_trait;
 use ep_polling::time::Timestamp;
 use futures::FutureExt;
 
-use super::{Database, accounts, exactly_one, ledger, users};
+use super::{accounts, exactly_one, ledger, users};
 use crate::engine::{Connection, Durability};
 use crate::error::{UnexpectedData, failed};
+use crate::handles::Treasury;
 use crate::ids::DepositId;
 use crate::ports::{
-    BegunDeposit, CreditedDeposit, DepositState, DepositStore, NewDeposit, NewSignUp, Received, SignedUp,
-    StoreError, StoredDeposit, Transfer,
+    BegunDeposit, CreditedDeposit, DepositState, NewDeposit, NewSignUp, Received, SignedUp, StoreError,
+    StoredDeposit, Transfer,
 };
 use crate::rows::{self, DepositRow, IdRow};
 use crate::statements as sql;
 use crate::value::values;
 
-#[async_trait]
-impl DepositStore for Database {
-    async fn begin_deposit(
+/// Stores deposits. Changes are acknowledged once a power loss cannot undo them.
+impl Treasury {
+    /// Starts a deposit, unless one with this payment exists that has not failed. `reconcile_at` is the time of
+    /// its first reconciliation.
+    pub async fn begin_deposit(
         &self,
         deposit: &NewDeposit,
         reconcile_at: Timestamp,
@@ -26,6 +28,7 @@ impl DepositStore for Database {
         let begun = deposit.clone();
         let is_new = self
             .0
+            .engine
             .transact(Durability::PowerLoss, move |db| {
                 async move { begin(db, &begun, reconcile_at).await }.boxed()
             })
@@ -39,17 +42,22 @@ impl DepositStore for Database {
             .ok_or_else(|| failed(UnexpectedData::MissingRow))
     }
 
-    async fn deposit(&self, reference: &str) -> Result<Option<StoredDeposit>, StoreError> {
-        let row: Option<DepositRow> = self.0.fetch_optional(sql::DEPOSIT, values![reference]).await?;
+    /// Returns the deposit with this payment.
+    pub async fn deposit(&self, reference: &str) -> Result<Option<StoredDeposit>, StoreError> {
+        let row: Option<DepositRow> = self.0.engine.fetch_optional(sql::DEPOSIT, values![reference]).await?;
         row.map(TryInto::try_into).transpose()
     }
 
-    async fn deposit_by_id(&self, id: DepositId) -> Result<Option<StoredDeposit>, StoreError> {
-        let row: Option<DepositRow> = self.0.fetch_optional(sql::DEPOSIT_BY_ID, values![id]).await?;
+    /// Returns the deposit with this id.
+    pub async fn deposit_by_id(&self, id: DepositId) -> Result<Option<StoredDeposit>, StoreError> {
+        let row: Option<DepositRow> = self.0.engine.fetch_optional(sql::DEPOSIT_BY_ID, values![id]).await?;
         row.map(TryInto::try_into).transpose()
     }
 
-    async fn credit_deposit(
+    /// Records the transfer of a deposit. If the transfer is final, credits the deposit's account, or the
+    /// payer's, once; `payer` creates the payer's account if it is missing. A transfer that is not final is
+    /// looked up again at `reconcile_at`.
+    pub async fn credit_deposit(
         &self,
         reference: &str,
         transfer: &Transfer,
@@ -59,30 +67,41 @@ impl DepositStore for Database {
     ) -> Result<CreditedDeposit, StoreError> {
         let (reference, transfer, payer) = (reference.to_owned(), transfer.clone(), payer.clone());
         self.0
+            .engine
             .transact(Durability::PowerLoss, move |db| {
                 async move { credit(db, &reference, &transfer, &payer, at, reconcile_at).await }.boxed()
             })
             .await
     }
 
-    async fn fail_deposit(&self, reference: &str, reconcile_at: Option<Timestamp>) -> Result<(), StoreError> {
+    /// Records that the money has not moved, unless the account was credited. The deposit is looked up again
+    /// at `reconcile_at`, or never.
+    pub async fn fail_deposit(
+        &self,
+        reference: &str,
+        reconcile_at: Option<Timestamp>,
+    ) -> Result<(), StoreError> {
         let values = values![reference, reconcile_at];
-        self.0.execute(Durability::PowerLoss, sql::DEPOSIT_FAILED, values).await.map(drop)
+        self.0.engine.execute(Durability::PowerLoss, sql::DEPOSIT_FAILED, values).await.map(drop)
     }
 
-    async fn postpone_deposit(
+    /// Counts an unsuccessful look-up and sets the time of the next one. `is_unknown` turns
+    /// [`DepositState::Settling`] into [`DepositState::Unknown`].
+    pub async fn postpone_deposit(
         &self,
         reference: &str,
         is_unknown: bool,
         reconcile_at: Option<Timestamp>,
     ) -> Result<(), StoreError> {
         let values = values![reference, is_unknown, reconcile_at];
-        self.0.execute(Durability::PowerLoss, sql::POSTPONE_DEPOSIT, values).await.map(drop)
+        self.0.engine.execute(Durability::PowerLoss, sql::POSTPONE_DEPOSIT, values).await.map(drop)
     }
 
-    async fn vanish_deposit(&self, reference: &str, reconcile_at: Timestamp) -> Result<bool, StoreError> {
+    /// Marks a settled deposit as vanished and freezes its account. Returns false if it is not settled.
+    pub async fn vanish_deposit(&self, reference: &str, reconcile_at: Timestamp) -> Result<bool, StoreError> {
         let reference = reference.to_owned();
         self.0
+            .engine
             .transact(Durability::PowerLoss, move |db| {
                 async move {
                     let values = values![&*reference, reconcile_at];
@@ -96,29 +115,34 @@ impl DepositStore for Database {
             .await
     }
 
-    async fn due_deposits(
+    /// Returns due deposits: at most `limit`, and at most `per_payer` of one payer. Every payer's first
+    /// deposit comes before any payer's second.
+    pub async fn due_deposits(
         &self,
         now: Timestamp,
         limit: u32,
         per_payer: u32,
     ) -> Result<Vec<StoredDeposit>, StoreError> {
         let values = values![now, limit, per_payer];
-        let rows: Vec<DepositRow> = self.0.fetch_all(sql::DUE_DEPOSITS, values).await?;
+        let rows: Vec<DepositRow> = self.0.engine.fetch_all(sql::DUE_DEPOSITS, values).await?;
         rows.into_iter().map(TryInto::try_into).collect()
     }
 
-    async fn open_deposits(&self, after: &str, limit: u32) -> Result<Vec<StoredDeposit>, StoreError> {
-        let rows: Vec<DepositRow> = self.0.fetch_all(sql::OPEN_DEPOSITS, values![after, limit]).await?;
+    /// Returns up to `limit` open deposits, due or not, ordered by reference, after this one.
+    pub async fn open_deposits(&self, after: &str, limit: u32) -> Result<Vec<StoredDeposit>, StoreError> {
+        let rows: Vec<DepositRow> =
+            self.0.engine.fetch_all(sql::OPEN_DEPOSITS, values![after, limit]).await?;
         rows.into_iter().map(TryInto::try_into).collect()
     }
 
-    async fn settled_deposits(
+    /// Returns up to `limit` settled deposits, oldest first, after this creation time and reference.
+    pub async fn settled_deposits(
         &self,
         after: (Timestamp, &str),
         limit: u32,
     ) -> Result<Vec<StoredDeposit>, StoreError> {
         let values = values![after.0, after.1, limit];
-        let rows: Vec<DepositRow> = self.0.fetch_all(sql::SETTLED_DEPOSITS, values).await?;
+        let rows: Vec<DepositRow> = self.0.engine.fetch_all(sql::SETTLED_DEPOSITS, values).await?;
         rows.into_iter().map(TryInto::try_into).collect()
     }
 }

@@ -21,13 +21,13 @@ pub(crate) async fn erase_polls(
     at: Timestamp,
     limit: u32,
 ) -> Result<Option<u64>, StoreError> {
-    let queued: Option<ErasedBatchRow> = database.0.fetch_optional(sql::ERASED_BATCH, values![]).await?;
+    let queued: Option<ErasedBatchRow> = database.engine.fetch_optional(sql::ERASED_BATCH, values![]).await?;
     let Some(ErasedBatchRow { batch, at: after, poll }) = queued else { return Ok(None) };
     let next = values![&*batch, after, &*poll, limit];
-    let next: Vec<PollToEraseRow> = database.0.fetch_all(sql::POLLS_TO_ERASE, next).await?;
+    let next: Vec<PollToEraseRow> = database.engine.fetch_all(sql::POLLS_TO_ERASE, next).await?;
     if next.is_empty() {
         let done = values![&*batch, after, &*poll];
-        database.0.execute(Durability::ProcessCrash, sql::DELETE_ERASED_BATCH, done).await?;
+        database.engine.execute(Durability::ProcessCrash, sql::DELETE_ERASED_BATCH, done).await?;
         return Ok(Some(1));
     }
     let settled = next.iter().take_while(|poll| poll.settled == 1).count();

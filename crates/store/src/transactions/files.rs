@@ -23,7 +23,7 @@ use crate::value::values;
 impl FileStore for Database {
     async fn begin_file(&self, file: &NewFile) -> Result<BegunFile, StoreError> {
         let file = file.clone();
-        self.0.transact(Durability::ProcessCrash, move |db| begin(db, file).boxed()).await
+        self.engine.transact(Durability::ProcessCrash, move |db| begin(db, file).boxed()).await
     }
 
     async fn add_lines(
@@ -37,7 +37,7 @@ impl FileStore for Database {
             return Ok(());
         }
         let chunks = chunks::of_lines(first, lines);
-        self.0.transact(Durability::ProcessCrash, move |db| add(db, file, chunks, at).boxed()).await
+        self.engine.transact(Durability::ProcessCrash, move |db| add(db, file, chunks, at).boxed()).await
     }
 
     async fn complete_file(
@@ -47,13 +47,13 @@ impl FileStore for Database {
         expires_at: Timestamp,
         most: u32,
     ) -> Result<(), StoreError> {
-        self.0
+        self.engine
             .transact(Durability::PowerLoss, move |db| complete(db, file, content, expires_at, most).boxed())
             .await
     }
 
     async fn file(&self, user: UserId, id: FileId) -> Result<Option<FileRecord>, StoreError> {
-        let row: Option<FileRow> = self.0.fetch_optional(sql::FILE, values![user, id]).await?;
+        let row: Option<FileRow> = self.engine.fetch_optional(sql::FILE, values![user, id]).await?;
         row.map(TryInto::try_into).transpose()
     }
 
@@ -63,28 +63,28 @@ impl FileStore for Database {
         after: Option<ListPosition<FileId>>,
         limit: u32,
     ) -> Result<Vec<FileRecord>, StoreError> {
-        newest_first::<_, FileRow, _>(&self.0, sql::FILES_OF, user, after, limit).await
+        newest_first::<_, FileRow, _>(&self.engine, sql::FILES_OF, user, after, limit).await
     }
 
     async fn lines(&self, file: FileId, after: u32, limit: u32) -> Result<Vec<(u32, String)>, StoreError> {
         let to = i64::from(after) + i64::from(limit);
         let read: Vec<ChunkRow> =
-            self.0.fetch_all(sql::CHUNKS, values![file, after, to, chunks::READ_TOGETHER]).await?;
+            self.engine.fetch_all(sql::CHUNKS, values![file, after, to, chunks::READ_TOGETHER]).await?;
         chunks::lines(&read, after, limit)
     }
 
     async fn funds(&self, user: UserId) -> Result<MicroUsd, StoreError> {
-        let funds: Option<CountRow> = self.0.fetch_optional(sql::FUNDS_TOGETHER, values![user]).await?;
+        let funds: Option<CountRow> = self.engine.fetch_optional(sql::FUNDS_TOGETHER, values![user]).await?;
         Ok(MicroUsd::new(funds.map_or(0, |row| row.count)))
     }
 
     async fn stored_bytes(&self) -> Result<u64, StoreError> {
-        let total: Option<CountRow> = self.0.fetch_optional(sql::STORED_TOTAL, &[]).await?;
+        let total: Option<CountRow> = self.engine.fetch_optional(sql::STORED_TOTAL, &[]).await?;
         Ok(total.map_or(0, |row| row.count.unsigned_abs()))
     }
 
     async fn delete_file(&self, user: UserId, id: FileId) -> Result<FileDeletion, StoreError> {
-        self.0.transact(Durability::PowerLoss, move |db| delete(db, user, id).boxed()).await
+        self.engine.transact(Durability::PowerLoss, move |db| delete(db, user, id).boxed()).await
     }
 
     async fn delete_old_files(
@@ -93,11 +93,13 @@ impl FileStore for Database {
         unfinished: Timestamp,
         limit: u32,
     ) -> Result<u64, StoreError> {
-        let old: Vec<OwnedRow> = self.0.fetch_all(sql::OLD_FILES, values![now, unfinished, limit]).await?;
+        let old: Vec<OwnedRow> =
+            self.engine.fetch_all(sql::OLD_FILES, values![now, unfinished, limit]).await?;
         let mut deleted = 0;
         for OwnedRow { id, user_id } in old {
             let (file, user) = (rows::file_id(&id)?, rows::user_id(&user_id)?);
-            let expiring = self.0.transact(Durability::PowerLoss, move |db| expire(db, user, file).boxed());
+            let expiring =
+                self.engine.transact(Durability::PowerLoss, move |db| expire(db, user, file).boxed());
             let outcome = expiring.await?;
             deleted += u64::from(outcome == FileDeletion::Deleted);
         }

@@ -2,13 +2,12 @@
 
 use std::time::Duration;
 
-use async_trait::async_trait;
 use ep_polling::time::Timestamp;
 
-use super::Database;
 use crate::engine::Durability;
 use crate::error::{UnexpectedData, failed};
-use crate::ports::{ClaimState, IdempotencyStore, Lease, StoreError};
+use crate::handles::Store;
+use crate::ports::{ClaimState, Lease, StoreError};
 use crate::rows::IdempotencyRow;
 use crate::statements as sql;
 use crate::value::values;
@@ -16,9 +15,12 @@ use crate::value::values;
 /// The maximum number of attempts to claim a request, if its record is repeatedly deleted before the read.
 const MAX_ATTEMPTS: u32 = 3;
 
-#[async_trait]
-impl IdempotencyStore for Database {
-    async fn begin(
+/// Stores idempotency records.
+impl Store {
+    /// Claims a request for `lasts`, by the database's clock, atomically. A record past its `expires_at` is
+    /// ignored. A claim without a reply that expired or was released is granted again for the same
+    /// fingerprint, and keeps its `expires_at`.
+    pub async fn begin_claim(
         &self,
         scope: &str,
         fingerprint: &str,
@@ -29,13 +31,16 @@ impl IdempotencyStore for Database {
         for _ in 0..MAX_ATTEMPTS {
             let claim = values![scope, fingerprint, now, lasts, expires_at, Lease::longest(lasts)];
             // The later commit of the request's changes makes the claim durable too.
-            let claimed: Vec<IdempotencyRow> =
-                self.0.fetch_changed(Durability::ProcessCrash, sql::CLAIM_REQUEST, claim).await?;
+            let claimed: Vec<IdempotencyRow> = self
+                .database
+                .engine
+                .fetch_changed(Durability::ProcessCrash, sql::CLAIM_REQUEST, claim)
+                .await?;
             if let Some(claimed) = claimed.into_iter().next() {
                 return Ok(ClaimState::Claimed(claimed.record()));
             }
             let record: Option<IdempotencyRow> =
-                self.0.fetch_optional(sql::CLAIMED_REQUEST, values![scope]).await?;
+                self.database.engine.fetch_optional(sql::CLAIMED_REQUEST, values![scope]).await?;
             if let Some(record) = record {
                 return Ok(record.state(fingerprint));
             }
@@ -43,21 +48,26 @@ impl IdempotencyStore for Database {
         Err(failed(UnexpectedData::ClaimDeleted))
     }
 
-    async fn renew(&self, scope: &str, epoch: i64, lasts: Duration) -> Result<(), StoreError> {
-        self.0
+    /// Extends the claim of this epoch to `lasts` from now. Zero releases it, so that the request can be sent
+    /// again.
+    pub async fn renew_claim(&self, scope: &str, epoch: i64, lasts: Duration) -> Result<(), StoreError> {
+        self.database
+            .engine
             .execute(Durability::ProcessCrash, sql::RENEW_CLAIM, values![scope, epoch, lasts])
             .await
             .map(drop)
     }
 
-    async fn finish(&self, scope: &str, epoch: i64, reply: &str) -> Result<(), StoreError> {
+    /// Stores the reply, if the claim is still of this epoch. Acknowledged once a power loss cannot undo it.
+    pub async fn finish_claim(&self, scope: &str, epoch: i64, reply: &str) -> Result<(), StoreError> {
         // If a power loss undoes it, the request runs again and finds its earlier changes.
         let values = values![scope, epoch, reply];
-        self.0.execute(Durability::ProcessCrash, sql::SAVE_REPLY, values).await.map(drop)
+        self.database.engine.execute(Durability::ProcessCrash, sql::SAVE_REPLY, values).await.map(drop)
     }
 
-    async fn sweep(&self, now: Timestamp) -> Result<u64, StoreError> {
-        self.0.sweep().await?;
-        self.0.execute(Durability::ProcessCrash, sql::DELETE_EXPIRED, values![now]).await
+    /// Deletes expired records. Returns their number.
+    pub async fn sweep_claims(&self, now: Timestamp) -> Result<u64, StoreError> {
+        self.database.engine.sweep().await?;
+        self.database.engine.execute(Durability::ProcessCrash, sql::DELETE_EXPIRED, values![now]).await
     }
 }

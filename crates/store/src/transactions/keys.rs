@@ -2,43 +2,52 @@
 
 use std::collections::BTreeMap;
 
-use async_trait::async_trait;
 use ep_polling::money::MicroUsd;
 use ep_polling::time::Timestamp;
 use futures::FutureExt;
 
-use super::{Database, accounts, day, transfers};
+use super::{accounts, day, transfers};
 use crate::engine::{Connection, Durability};
+use crate::handles::Vault;
 use crate::ids::{KeyId, UserId};
 use crate::key_hash::KeyHash;
 use crate::key_terms::Creator;
 use crate::ports::{
-    Added, KeyAccount, KeyFunds, KeyOwner, KeyStore, MAX_ACTIVE_KEYS, MAX_LISTED_KEYS, NewKey, StoreError,
-    StoredKey,
+    Added, KeyAccount, KeyFunds, KeyOwner, MAX_ACTIVE_KEYS, MAX_LISTED_KEYS, NewKey, StoreError, StoredKey,
 };
 use crate::rows::{self, FundsRow, IdRow, KeyOwnerRow, StoredKeyRow};
 use crate::statements as sql;
 use crate::value::values;
 
-#[async_trait]
-impl KeyStore for Database {
-    async fn add_key(&self, key: &NewKey) -> Result<Added, StoreError> {
+/// Stores API keys. Adding and revoking are acknowledged once a power loss cannot undo them.
+impl Vault {
+    /// Adds a key. [`StoreError::NotFound`] for an unknown user, [`StoreError::Conflict`] if the id or the
+    /// hash exists.
+    pub async fn add_key(&self, key: &NewKey) -> Result<Added, StoreError> {
         let key = key.clone();
         self.0
+            .engine
             .transact(Durability::PowerLoss, move |db| async move { add(db, &key, key.user).await }.boxed())
             .await
     }
 
-    async fn add_funded_key(&self, key: &NewKey, account: &KeyAccount) -> Result<Added, StoreError> {
+    /// Adds a pre-funded key, creates its account, and moves an amount from the funder's account to it, in
+    /// one transaction. Otherwise like [`KeyStore::add_key`]; [`StoreError::InsufficientBalance`] if the
+    /// funder has less, [`StoreError::Frozen`] if the funder is frozen.
+    pub async fn add_funded_key(&self, key: &NewKey, account: &KeyAccount) -> Result<Added, StoreError> {
         let (key, account) = (key.clone(), account.clone());
         self.0
+            .engine
             .transact(Durability::PowerLoss, move |db| {
                 async move { add_funded(db, &key, &account).await }.boxed()
             })
             .await
     }
 
-    async fn fund_key(
+    /// Moves an amount from an account to its active pre-funded key, once per `reference`. Returns the money
+    /// on the key. [`StoreError::NotFound`] if the account has no such key, [`StoreError::Conflict`] if the
+    /// reference was used differently; otherwise like [`KeyStore::add_funded_key`].
+    pub async fn fund_key(
         &self,
         funder: UserId,
         key: KeyId,
@@ -48,40 +57,52 @@ impl KeyStore for Database {
     ) -> Result<KeyFunds, StoreError> {
         let reference = reference.to_owned();
         self.0
+            .engine
             .transact(Durability::PowerLoss, move |db| {
                 async move { fund(db, funder, key, amount, &reference, at).await }.boxed()
             })
             .await
     }
 
-    async fn keys_of(&self, user: UserId, now: Timestamp) -> Result<Vec<StoredKey>, StoreError> {
+    /// Returns the newest [`MAX_LISTED_KEYS`] keys of this user, including those it has funded, newest first.
+    pub async fn keys_of(&self, user: UserId, now: Timestamp) -> Result<Vec<StoredKey>, StoreError> {
         let values = values![user, MAX_LISTED_KEYS, day(now)];
-        let keys: Vec<StoredKeyRow> = self.0.fetch_all(sql::KEYS_OF_USER, values).await?;
+        let keys: Vec<StoredKeyRow> = self.0.engine.fetch_all(sql::KEYS_OF_USER, values).await?;
         keys.into_iter().map(TryInto::try_into).collect()
     }
 
-    async fn key_owner(&self, hash: &KeyHash, now: Timestamp) -> Result<Option<KeyOwner>, StoreError> {
+    /// Returns the id, user and terms of the key with this hash, unless it is revoked or expired.
+    pub async fn key_owner(&self, hash: &KeyHash, now: Timestamp) -> Result<Option<KeyOwner>, StoreError> {
         let owner: Option<KeyOwnerRow> =
-            self.0.fetch_by_key(sql::KEY_OWNER, values![hash.as_str(), now]).await?;
+            self.0.engine.fetch_by_key(sql::KEY_OWNER, values![hash.as_str(), now]).await?;
         owner.map(TryInto::try_into).transpose()
     }
 
-    async fn revoke_key(&self, user: UserId, key: KeyId, at: Timestamp) -> Result<bool, StoreError> {
-        self.0.transact(Durability::PowerLoss, move |db| revoke(db, user, key, at).boxed()).await
+    /// Revokes a key of this user, or one that it has funded, for good. Returns `false` if the user has no
+    /// such active key. The remaining money of a pre-funded key returns to the funder; holds return when
+    /// their polls are settled.
+    pub async fn revoke_key(&self, user: UserId, key: KeyId, at: Timestamp) -> Result<bool, StoreError> {
+        self.0.engine.transact(Durability::PowerLoss, move |db| revoke(db, user, key, at).boxed()).await
     }
 
-    async fn rotate_keys(&self, key: &NewKey) -> Result<u32, StoreError> {
+    /// Revokes all active keys of the new key's user, including those it has funded, and adds the new key, in
+    /// one transaction. Returns the number of revoked keys. [`StoreError::NotFound`] for an unknown user.
+    pub async fn rotate_keys(&self, key: &NewKey) -> Result<u32, StoreError> {
         let key = key.clone();
-        self.0.transact(Durability::PowerLoss, move |db| async move { rotate(db, &key).await }.boxed()).await
+        self.0
+            .engine
+            .transact(Durability::PowerLoss, move |db| async move { rotate(db, &key).await }.boxed())
+            .await
     }
 
-    async fn touch_keys(&self, used: &[(KeyId, Timestamp)]) -> Result<(), StoreError> {
+    /// Stores the times of the last uses of keys. Unknown keys are ignored. A power loss may undo it.
+    pub async fn touch_keys(&self, used: &[(KeyId, Timestamp)]) -> Result<(), StoreError> {
         let mut last_uses = BTreeMap::new();
         for (key, at) in used {
             let last = last_uses.entry(key.to_string()).or_insert(at.millis());
             *last = at.millis().max(*last);
         }
-        self.0.touch_keys(last_uses.into_iter().collect()).await
+        self.0.engine.touch_keys(last_uses.into_iter().collect()).await
     }
 }
 

@@ -2,31 +2,36 @@
 
 use std::time::Duration;
 
-use async_trait::async_trait;
 use ep_polling::money::MicroUsd;
 use ep_polling::time::Timestamp;
 use futures::FutureExt;
 
 use super::plans::RosterCache;
-use super::{Database, accounts, reputation, transfers};
+use super::{accounts, reputation, transfers};
 use crate::engine::{Connection, Durability, Statement};
+use crate::handles::{Store, Treasury};
 use crate::ids::UserId;
-use crate::ports::{Audit, Balance, Balances, CreditOutcome, Lease, Ledger, StoreError};
+use crate::ports::{Audit, Balance, CreditOutcome, Lease, StoreError};
 use crate::rows::{self, AuditSizeRow, BalanceRow, IdRow};
 use crate::statements as sql;
 use crate::value::{Value, values};
 
-#[async_trait]
-impl Balances for Database {
-    async fn balance(&self, user: UserId) -> Result<Option<Balance>, StoreError> {
-        let balance: Option<BalanceRow> = self.0.fetch_optional(sql::BALANCE, values![user]).await?;
+/// Reads balances, without changes.
+impl Store {
+    /// Returns an account's balance; `None` for an unknown user.
+    pub async fn balance(&self, user: UserId) -> Result<Option<Balance>, StoreError> {
+        let balance: Option<BalanceRow> =
+            self.database.engine.fetch_optional(sql::BALANCE, values![user]).await?;
         Ok(balance.map(Into::into))
     }
 }
 
-#[async_trait]
-impl Ledger for Database {
-    async fn credit(
+/// Moves money into accounts. [`PollStore`](super::PollStore) moves it out.
+impl Treasury {
+    /// Credits an account with an amount above zero, once per `reference`. Acknowledged once a power loss
+    /// cannot undo it. [`StoreError::NotFound`] for an unknown user; [`StoreError::Conflict`] if the
+    /// reference was used for another amount or account.
+    pub async fn credit(
         &self,
         user: UserId,
         amount: MicroUsd,
@@ -35,15 +40,29 @@ impl Ledger for Database {
     ) -> Result<CreditOutcome, StoreError> {
         let reference = reference.to_owned();
         self.0
+            .engine
             .transact(Durability::PowerLoss, move |db| {
                 async move { credit(db, user, amount, &reference, at).await }.boxed()
             })
             .await
     }
 
-    async fn audit(&self, settled_within: Duration) -> Result<Audit, StoreError> {
-        let rosters = self.1.clone();
-        self.0.snapshot(move |db| async move { audit(db, &rosters, settled_within).await }.boxed()).await
+    /// Checks in one snapshot that
+    /// - the posted amount equals the transfers, and the held amount equals the open holds,
+    /// - every open hold belongs to a poll that is not settled,
+    /// - settled polls were charged the cost of their calls,
+    /// - every credit by card or in USDC has its payment, and every payment its credit,
+    /// - the spending of capped keys equals that of their polls,
+    /// - revoked pre-funded keys have no money left,
+    /// - the sums of reputation equal those over the ballots,
+    /// - every poll is settled this long after its deadline (a waiting poll: after its lease),
+    /// - no lease ends later than this long and [`CLOCKS_APART`](super::CLOCKS_APART) from now.
+    pub async fn audit(&self, settled_within: Duration) -> Result<Audit, StoreError> {
+        let rosters = self.0.rosters.clone();
+        self.0
+            .engine
+            .snapshot(move |db| async move { audit(db, &rosters, settled_within).await }.boxed())
+            .await
     }
 }
 

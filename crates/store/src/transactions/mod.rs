@@ -50,7 +50,10 @@ use crate::value::values;
 use plans::RosterCache;
 
 /// A database that implements the ports, with its cached rosters.
-pub(crate) struct Database(pub(crate) Engine, pub(crate) RosterCache);
+pub(crate) struct Database {
+    pub(crate) engine: Engine,
+    pub(crate) rosters: RosterCache,
+}
 
 const DAY_MS: i64 = 24 * 60 * 60 * 1000;
 

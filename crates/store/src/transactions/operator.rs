@@ -2,49 +2,63 @@
 
 use std::collections::BTreeMap;
 
-use async_trait::async_trait;
 use ep_polling::money::MicroUsd;
 use ep_polling::time::Timestamp;
 use futures::FutureExt;
 
 use super::{Database, accounts, keys, transfers};
 use crate::engine::{Connection, Durability};
+use crate::handles::Treasury;
 use crate::ids::UserId;
 use crate::ports::{
     CreditOutcome, DatabaseSize, IdentityRecord, IntegrityCheck, MAX_LISTED_USERS, RevokedCredentials,
-    StoreError, UserAdmin, UserRecord,
+    StoreError, UserRecord,
 };
 use crate::rows::{self, IdentityRow, UserRow};
 use crate::statements as sql;
 use crate::value::values;
 
-#[async_trait]
-impl UserAdmin for Database {
-    async fn users(&self, after: Option<UserId>) -> Result<Vec<UserRecord>, StoreError> {
+/// Changes accounts for the operator. Changes are acknowledged once a power loss cannot undo them. An unknown
+/// user is [`StoreError::NotFound`].
+impl Treasury {
+    /// Returns up to [`MAX_LISTED_USERS`] users, ordered by id, after this one.
+    pub async fn users(&self, after: Option<UserId>) -> Result<Vec<UserRecord>, StoreError> {
         let after = after.map(|user| user.to_string()).unwrap_or_default();
-        let users: Vec<UserRow> = self.0.fetch_all(sql::USERS, values![after, MAX_LISTED_USERS]).await?;
-        self.records(users).await
+        let users: Vec<UserRow> =
+            self.0.engine.fetch_all(sql::USERS, values![after, MAX_LISTED_USERS]).await?;
+        self.0.records(users).await
     }
 
-    async fn user(&self, user: UserId) -> Result<UserRecord, StoreError> {
-        let row: Option<UserRow> = self.0.fetch_optional(sql::USER, values![user]).await?;
-        let mut records = self.records(row.into_iter().collect()).await?;
+    /// Returns a user.
+    pub async fn user(&self, user: UserId) -> Result<UserRecord, StoreError> {
+        let row: Option<UserRow> = self.0.engine.fetch_optional(sql::USER, values![user]).await?;
+        let mut records = self.0.records(row.into_iter().collect()).await?;
         records.pop().ok_or(StoreError::NotFound("account"))
     }
 
-    async fn check_integrity(&self, check: IntegrityCheck) -> Result<Vec<String>, StoreError> {
-        self.0.check_integrity(check).await
+    /// Checks the stored data for damage. Returns a description of each finding. Does nothing on PostgreSQL,
+    /// which checks its own files.
+    pub async fn check_integrity(&self, check: IntegrityCheck) -> Result<Vec<String>, StoreError> {
+        self.0.engine.check_integrity(check).await
     }
 
-    async fn database_size(&self) -> Result<DatabaseSize, StoreError> {
-        self.0.database_size().await
+    /// Returns the size of the database.
+    pub async fn database_size(&self) -> Result<DatabaseSize, StoreError> {
+        self.0.engine.database_size().await
     }
 
-    async fn freeze(&self, user: UserId, frozen: bool) -> Result<(), StoreError> {
-        self.0.transact(Durability::PowerLoss, move |db| accounts::freeze(db, user, frozen).boxed()).await
+    /// Freezes or unfreezes an account. A frozen account cannot spend.
+    pub async fn freeze(&self, user: UserId, frozen: bool) -> Result<(), StoreError> {
+        self.0
+            .engine
+            .transact(Durability::PowerLoss, move |db| accounts::freeze(db, user, frozen).boxed())
+            .await
     }
 
-    async fn debit(
+    /// Debits an amount above zero from the available balance of an account, once per reference.
+    /// [`StoreError::InsufficientBalance`] if less is available, [`StoreError::Conflict`] if the reference
+    /// was used differently.
+    pub async fn debit(
         &self,
         user: UserId,
         amount: MicroUsd,
@@ -53,6 +67,7 @@ impl UserAdmin for Database {
     ) -> Result<CreditOutcome, StoreError> {
         let reference = reference.to_owned();
         self.0
+            .engine
             .transact(Durability::PowerLoss, move |db| {
                 async move { transfers::debit(db, user, sql::CREDITS_ACCOUNT, amount, &reference, at).await }
                     .boxed()
@@ -60,12 +75,16 @@ impl UserAdmin for Database {
             .await
     }
 
-    async fn lock_out(&self, user: UserId, at: Timestamp) -> Result<RevokedCredentials, StoreError> {
-        self.0.transact(Durability::PowerLoss, move |db| lock_out(db, user, at).boxed()).await
+    /// Revokes all keys of a user, and ends all sessions.
+    pub async fn lock_out(&self, user: UserId, at: Timestamp) -> Result<RevokedCredentials, StoreError> {
+        self.0.engine.transact(Durability::PowerLoss, move |db| lock_out(db, user, at).boxed()).await
     }
 
-    async fn merge_identities(&self, from: UserId, into: UserId) -> Result<u64, StoreError> {
+    /// Moves all identities of one account to another, and ends the sessions of the first. Money, keys and
+    /// polls stay with the first account. Returns the number of identities moved.
+    pub async fn merge_identities(&self, from: UserId, into: UserId) -> Result<u64, StoreError> {
         self.0
+            .engine
             .transact(Durability::PowerLoss, move |db| {
                 async move {
                     accounts::lock(db, into).await?;
@@ -84,7 +103,7 @@ impl Database {
         let (Some(first), Some(last)) = (users.first(), users.last()) else { return Ok(Vec::new()) };
         let range = values![&*first.id, &*last.id];
         let mut identities: BTreeMap<String, Vec<IdentityRecord>> = BTreeMap::new();
-        for row in self.0.fetch_all::<IdentityRow>(sql::IDENTITIES, range).await? {
+        for row in self.engine.fetch_all::<IdentityRow>(sql::IDENTITIES, range).await? {
             identities.entry(row.user_id.clone()).or_default().push(row.into());
         }
         let record = |user: UserRow| {

@@ -80,9 +80,9 @@ impl RosterCache {
 impl Database {
     /// Returns the members of the roster of this plan; none for a deleted plan.
     pub(super) async fn members(&self, plan: &PlanRow) -> Result<Arc<[Member]>, StoreError> {
-        match self.1.known(plan) {
+        match self.rosters.known(plan) {
             Ok(members) => Ok(members),
-            Err(id) => self.1.add(id, self.0.fetch_optional(sql::ROSTER, values![id]).await?),
+            Err(id) => self.rosters.add(id, self.engine.fetch_optional(sql::ROSTER, values![id]).await?),
         }
     }
 }
@@ -120,7 +120,7 @@ async fn add_roster(
 }
 
 /// Deletes rosters without polls; returns their number.
-pub(crate) async fn delete_unused_rosters(Database(engine, _): &Database) -> Result<u64, StoreError> {
+pub(crate) async fn delete_unused_rosters(Database { engine, .. }: &Database) -> Result<u64, StoreError> {
     engine.execute(Durability::ProcessCrash, sql::DELETE_UNUSED_ROSTERS, values![]).await
 }
 

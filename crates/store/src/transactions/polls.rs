@@ -32,9 +32,9 @@ impl PollStore for Database {
         let mut planned = Vec::with_capacity(polls.len());
         for poll in polls {
             let members = poll.plan.roster.in_registry_order(poll.plan.seed);
-            planned.push((poll.clone(), self.1.hash(&members)?, members));
+            planned.push((poll.clone(), self.rosters.hash(&members)?, members));
         }
-        self.0
+        self.engine
             .transact(Durability::PowerLoss, move |db| {
                 async move {
                     let mut opened = Vec::with_capacity(planned.len());
@@ -50,14 +50,14 @@ impl PollStore for Database {
 
     async fn start(&self, poll: &PollId, epoch: Epoch, time: Duration) -> Result<(), StoreError> {
         let values = values![poll, epoch, time];
-        match self.0.execute(Durability::ProcessCrash, sql::START_POLL, values).await? {
+        match self.engine.execute(Durability::ProcessCrash, sql::START_POLL, values).await? {
             1 => Ok(()),
             _ => Err(StoreError::NotFound("running poll")),
         }
     }
 
     async fn record(&self, poll: &PollId, epoch: Epoch, ballots: &[Ballot]) -> Result<(), StoreError> {
-        if ballots.is_empty() { Ok(()) } else { self.0.insert_ballots(poll, epoch, ballots).await }
+        if ballots.is_empty() { Ok(()) } else { self.engine.insert_ballots(poll, epoch, ballots).await }
     }
 
     async fn decide(
@@ -68,7 +68,7 @@ impl PollStore for Database {
         decided: &Closing,
     ) -> Result<(), StoreError> {
         let (poll, last, decided) = (poll.clone(), last.to_vec(), decided.clone());
-        self.0
+        self.engine
             .transact(Durability::ProcessCrash, move |db| {
                 async move { decide(db, &poll, epoch, &last, &decided).await }.boxed()
             })
@@ -84,7 +84,7 @@ impl PollStore for Database {
         settlement: Settlement,
     ) -> Result<(), StoreError> {
         let (poll, last, closing) = (poll.clone(), last.to_vec(), closing.clone());
-        self.0
+        self.engine
             .transact(Durability::PowerLoss, move |db| {
                 async move { close(db, &poll, epoch, &last, &closing, settlement).await }.boxed()
             })
@@ -100,7 +100,7 @@ impl PollStore for Database {
         at: Timestamp,
     ) -> Result<bool, StoreError> {
         let poll = poll.clone();
-        self.0
+        self.engine
             .transact(Durability::PowerLoss, move |db| {
                 async move { settle(db, &poll, epoch, capture, unused, at).await }.boxed()
             })
@@ -108,20 +108,20 @@ impl PollStore for Database {
     }
 
     async fn poll(&self, id: &PollId) -> Result<Option<PollRecord>, StoreError> {
-        let poll: Option<PollRow> = self.0.fetch_by_key(sql::POLL, values![id]).await?;
+        let poll: Option<PollRow> = self.engine.fetch_by_key(sql::POLL, values![id]).await?;
         let Some(poll) = poll else { return Ok(None) };
         let members = self.members(&poll.plan).await?;
         poll.record(members).map(Some)
     }
 
     async fn progress(&self, id: &PollId) -> Result<Option<PollProgress>, StoreError> {
-        let row: Option<ProgressRow> = self.0.fetch_optional(sql::POLL_PROGRESS, values![id]).await?;
+        let row: Option<ProgressRow> = self.engine.fetch_optional(sql::POLL_PROGRESS, values![id]).await?;
         row.map(TryInto::try_into).transpose()
     }
 
     async fn opened_by(&self, request_ref: &str) -> Result<Option<PollOpening>, StoreError> {
         let row: Option<PollOpeningRow> =
-            self.0.fetch_by_key(sql::POLL_BY_REQUEST, values![request_ref]).await?;
+            self.engine.fetch_by_key(sql::POLL_BY_REQUEST, values![request_ref]).await?;
         let opening = |row: PollOpeningRow| {
             Ok(PollOpening {
                 id: rows::poll_id(&row.id)?,
@@ -133,7 +133,7 @@ impl PollStore for Database {
     }
 
     async fn ballots(&self, id: &PollId, after: u32) -> Result<Vec<Ballot>, StoreError> {
-        let rows: Vec<BallotRow> = self.0.fetch_all(sql::BALLOTS, values![id, after]).await?;
+        let rows: Vec<BallotRow> = self.engine.fetch_all(sql::BALLOTS, values![id, after]).await?;
         rows.into_iter().map(TryInto::try_into).collect()
     }
 
@@ -141,7 +141,7 @@ impl PollStore for Database {
         // Leases lost in a power loss are claimed again.
         let values = values![&*lease.worker, lease.lasts, ago, limit, Lease::longest(lease.lasts)];
         let adopted: Vec<AdoptedRow> =
-            self.0.fetch_changed(Durability::ProcessCrash, sql::by_engine::ADOPT_POLLS, values).await?;
+            self.engine.fetch_changed(Durability::ProcessCrash, sql::by_engine::ADOPT_POLLS, values).await?;
         adopted.into_iter().map(TryInto::try_into).collect()
     }
 
@@ -149,24 +149,24 @@ impl PollStore for Database {
         let held: Vec<(&str, i64)> = held.iter().map(|(id, epoch)| (id.as_str(), epoch.number())).collect();
         let held = rows::json(&held)?;
         let renewed: Vec<IdRow> = self
-            .0
+            .engine
             .fetch_changed(Durability::ProcessCrash, sql::by_engine::RENEW_LEASES, values![held, lasts])
             .await?;
         renewed.iter().map(|row| rows::poll_id(&row.id)).collect()
     }
 
     async fn cancel(&self, id: &PollId, at: Timestamp) -> Result<bool, StoreError> {
-        let added = self.0.execute(Durability::PowerLoss, sql::CANCEL_POLL, values![id, at]).await?;
+        let added = self.engine.execute(Durability::PowerLoss, sql::CANCEL_POLL, values![id, at]).await?;
         Ok(added == 1 || self.is_cancelled(id).await?)
     }
 
     async fn is_cancelled(&self, id: &PollId) -> Result<bool, StoreError> {
-        let row: Option<IdRow> = self.0.fetch_optional(sql::IS_CANCELLED, values![id]).await?;
+        let row: Option<IdRow> = self.engine.fetch_optional(sql::IS_CANCELLED, values![id]).await?;
         Ok(row.is_some())
     }
 
     async fn cancelled_of(&self, worker: &str) -> Result<Vec<PollId>, StoreError> {
-        let rows: Vec<IdRow> = self.0.fetch_all(sql::CANCELLED_OF, values![worker]).await?;
+        let rows: Vec<IdRow> = self.engine.fetch_all(sql::CANCELLED_OF, values![worker]).await?;
         rows.iter().map(|row| rows::poll_id(&row.id)).collect()
     }
 
@@ -175,16 +175,16 @@ impl PollStore for Database {
     }
 
     fn stalled_for(&self) -> Duration {
-        self.0.stalled_for()
+        self.engine.stalled_for()
     }
 
     async fn ping(&self) -> Result<(), StoreError> {
-        self.0.ping().await
+        self.engine.ping().await
     }
 }
 
 /// Deletes cancellation requests of settled polls.
-pub(crate) async fn delete_cancellations(Database(engine, _): &Database) -> Result<u64, StoreError> {
+pub(crate) async fn delete_cancellations(Database { engine, .. }: &Database) -> Result<u64, StoreError> {
     engine.execute(Durability::ProcessCrash, sql::DELETE_OLD_CANCELLATIONS, values![]).await
 }
 

@@ -45,7 +45,7 @@ impl ReputationStore for Database {
             }
         }
         let (count, sums) = (polls.len() as u32, sums.without_zeros());
-        let counting = self.0.transact(Durability::ProcessCrash, move |db| {
+        let counting = self.engine.transact(Durability::ProcessCrash, move |db| {
             async move {
                 lock(db).await?;
                 for (poll, _) in &polls {
@@ -59,22 +59,25 @@ impl ReputationStore for Database {
     }
 
     async fn sums(&self) -> Result<Sums, StoreError> {
-        self.0.snapshot(|db| stored_sums(db, DELETED).boxed()).await
+        self.engine.snapshot(|db| stored_sums(db, DELETED).boxed()).await
     }
 
     async fn beat(&self, minute: i64) -> Result<(), StoreError> {
-        self.0.execute(Durability::ProcessCrash, sql::BEAT, values![minute]).await.map(drop)
+        self.engine.execute(Durability::ProcessCrash, sql::BEAT, values![minute]).await.map(drop)
     }
 
     async fn heartbeats(&self, since: [i64; 2], now: i64) -> Result<Heartbeats, StoreError> {
         let [recent, more] = since;
         let row: Option<HeartbeatsRow> =
-            self.0.fetch_optional(sql::HEARTBEATS, values![recent, more, now]).await?;
+            self.engine.fetch_optional(sql::HEARTBEATS, values![recent, more, now]).await?;
         Ok(row.map(Into::into).unwrap_or_default())
     }
 
     async fn delete_old_heartbeats(&self, before: i64) -> Result<(), StoreError> {
-        self.0.execute(Durability::ProcessCrash, sql::DELETE_OLD_HEARTBEATS, values![before]).await.map(drop)
+        self.engine
+            .execute(Durability::ProcessCrash, sql::DELETE_OLD_HEARTBEATS, values![before])
+            .await
+            .map(drop)
     }
 }
 
@@ -86,8 +89,8 @@ impl Database {
         sql: &'static str,
         values: &[Value<'_>],
     ) -> Result<Vec<PollWithBallots>, StoreError> {
-        let (rosters, values) = (self.1.clone(), value::owned(values));
-        self.0.snapshot(move |db| async move { ended(db, &rosters, sql, &values).await }.boxed()).await
+        let (rosters, values) = (self.rosters.clone(), value::owned(values));
+        self.engine.snapshot(move |db| async move { ended(db, &rosters, sql, &values).await }.boxed()).await
     }
 }
 
@@ -171,7 +174,7 @@ pub(crate) async fn delete_anonymous(
     }
     removed.take(&gone);
     let count = polls.len() as u64;
-    let deleting = database.0.transact(Durability::ProcessCrash, move |db| {
+    let deleting = database.engine.transact(Durability::ProcessCrash, move |db| {
         async move {
             lock(db).await?;
             for (poll, _) in &polls {
@@ -198,7 +201,7 @@ pub(crate) async fn delete_poll(
     /// Attempts to read the poll and delete it before it is recounted.
     const ATTEMPTS: u32 = 10;
     for _ in 0..ATTEMPTS {
-        match database.0.fetch_optional(sql::POLL_TO_DELETE, values![id]).await? {
+        match database.engine.fetch_optional(sql::POLL_TO_DELETE, values![id]).await? {
             None => return Err(StoreError::NotFound("poll")),
             Some(SettledRow { settled: 0 }) => return Ok(PollDeletion::Unsettled),
             Some(_) => {}
@@ -212,7 +215,7 @@ pub(crate) async fn delete_poll(
             removed.take(&poll.counted_sums(&ballots));
         }
         let reply = reply.to_owned();
-        let deleting = database.0.transact(Durability::PowerLoss, move |db| {
+        let deleting = database.engine.transact(Durability::PowerLoss, move |db| {
             async move { delete_content(db, &poll, &removed, &gone, at, &reply).await }.boxed()
         });
         match deleting.await {
@@ -272,7 +275,7 @@ pub(super) async fn delete_contents(
             removed.take(&poll.counted_sums(ballots));
         }
     }
-    let deleting = database.0.transact(Durability::PowerLoss, move |db| {
+    let deleting = database.engine.transact(Durability::PowerLoss, move |db| {
         async move {
             lock(db).await?;
             for (poll, _) in &polls {

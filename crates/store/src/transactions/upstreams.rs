@@ -13,17 +13,19 @@ use crate::value::values;
 #[async_trait]
 impl UpstreamCache for Database {
     async fn model_list(&self, upstream: &str) -> Result<Option<CachedModelList>, StoreError> {
-        let list: Option<ModelListRow> = self.0.fetch_optional(sql::MODEL_LIST, values![upstream]).await?;
+        let list: Option<ModelListRow> =
+            self.engine.fetch_optional(sql::MODEL_LIST, values![upstream]).await?;
         Ok(list.map(Into::into))
     }
 
     async fn save_model_list(&self, upstream: &str, list: &CachedModelList) -> Result<(), StoreError> {
         let values = values![upstream, list.fetched_at, &*list.body];
-        self.0.execute(Durability::ProcessCrash, sql::SAVE_MODEL_LIST, values).await.map(drop)
+        self.engine.execute(Durability::ProcessCrash, sql::SAVE_MODEL_LIST, values).await.map(drop)
     }
 
     async fn fallback_levels(&self, upstream: &str) -> Result<Vec<SavedFallbackLevel>, StoreError> {
-        let levels: Vec<FallbackLevelRow> = self.0.fetch_all(sql::FALLBACK_LEVELS, values![upstream]).await?;
+        let levels: Vec<FallbackLevelRow> =
+            self.engine.fetch_all(sql::FALLBACK_LEVELS, values![upstream]).await?;
         Ok(levels.into_iter().map(Into::into).collect())
     }
 
@@ -35,13 +37,13 @@ impl UpstreamCache for Database {
         let (number, parameters) = (u32::from(level.level), u32::from(level.unsupported_parameters));
         let needs = u32::from(level.needs);
         let values = values![upstream, level.model.as_str(), number, parameters, needs, level.saved_at];
-        self.0.execute(Durability::ProcessCrash, sql::SAVE_FALLBACK_LEVEL, values).await.map(drop)
+        self.engine.execute(Durability::ProcessCrash, sql::SAVE_FALLBACK_LEVEL, values).await.map(drop)
     }
 
     async fn forget_fallback_levels(&self, upstream: &str, models: &[ModelId]) -> Result<(), StoreError> {
         for model in models {
             let values = values![upstream, model.as_str()];
-            self.0.execute(Durability::ProcessCrash, sql::FORGET_FALLBACK_LEVEL, values).await?;
+            self.engine.execute(Durability::ProcessCrash, sql::FORGET_FALLBACK_LEVEL, values).await?;
         }
         Ok(())
     }

@@ -1,18 +1,17 @@
 //! Users and their identities.
 
-use async_trait::async_trait;
 use ep_polling::money::MicroUsd;
 use ep_polling::time::Timestamp;
 use futures::FutureExt;
 
-use super::{Database, accounts, day, keys, ledger};
+use super::{accounts, day, keys, ledger};
 use crate::email::Email;
 use crate::engine::{Connection, Durability};
 use crate::error::failed;
-use crate::handles::Store;
+use crate::handles::{Store, Treasury};
 use crate::identity::Identity;
 use crate::ids::UserId;
-use crate::ports::{MAX_USERS_OF_EMAIL, NewSignUp, NewUser, Profiles, SignedUp, StoreError, UserStore};
+use crate::ports::{MAX_USERS_OF_EMAIL, NewSignUp, NewUser, SignedUp, StoreError};
 use crate::rows::{self, ConfirmationRow, EmailRow, IdRow};
 use crate::statements as sql;
 use crate::token_hash::TokenHash;
@@ -21,10 +20,11 @@ use crate::value::{Value, values};
 /// The scope of the service-wide count.
 const SERVICE: &str = "service";
 
-#[async_trait]
-impl Profiles for Database {
-    async fn email_of(&self, user: UserId) -> Result<Option<Email>, StoreError> {
-        let row: Option<EmailRow> = self.0.fetch_optional(sql::EMAIL, values![user]).await?;
+/// Reads user profiles.
+impl Store {
+    /// Returns the email address of a user; `None` for an unknown user.
+    pub async fn email_of(&self, user: UserId) -> Result<Option<Email>, StoreError> {
+        let row: Option<EmailRow> = self.database.engine.fetch_optional(sql::EMAIL, values![user]).await?;
         row.map(|row| row.email.parse().map_err(failed)).transpose()
     }
 }
@@ -34,7 +34,7 @@ impl Store {
     /// Returns the threshold; `None` if nothing needs confirmation.
     pub async fn confirm_above(&self, user: UserId) -> Result<Option<MicroUsd>, StoreError> {
         let row: Option<ConfirmationRow> =
-            self.database.0.fetch_optional(sql::CONFIRM_ABOVE, values![user]).await?;
+            self.database.engine.fetch_optional(sql::CONFIRM_ABOVE, values![user]).await?;
         Ok(row.and_then(|row| row.confirm_above).map(MicroUsd::new))
     }
 
@@ -42,18 +42,21 @@ impl Store {
     /// unknown account.
     pub async fn set_confirm_above(&self, user: UserId, amount: Option<MicroUsd>) -> Result<(), StoreError> {
         let values = values![user, amount];
-        match self.database.0.execute(Durability::PowerLoss, sql::SET_CONFIRM_ABOVE, values).await? {
+        match self.database.engine.execute(Durability::PowerLoss, sql::SET_CONFIRM_ABOVE, values).await? {
             1 => Ok(()),
             _ => Err(StoreError::NotFound("account")),
         }
     }
 }
 
-#[async_trait]
-impl UserStore for Database {
-    async fn create_user(&self, user: &NewUser) -> Result<(), StoreError> {
+/// Stores users. Changes are acknowledged once a power loss cannot undo them.
+impl Treasury {
+    /// Creates a user with its account and starter credit in one transaction. [`StoreError::Conflict`] if the
+    /// id exists.
+    pub async fn create_user(&self, user: &NewUser) -> Result<(), StoreError> {
         let user = user.clone();
         self.0
+            .engine
             .transact(Durability::PowerLoss, move |db| {
                 async move {
                     create(db, &user).await?;
@@ -64,33 +67,44 @@ impl UserStore for Database {
             .await
     }
 
-    async fn sign_up(&self, sign_up: &NewSignUp) -> Result<SignedUp, StoreError> {
+    /// Creates the user of an identity with its account, starter credit and key in one transaction, unless
+    /// the identity already belongs to a user.
+    pub async fn sign_up(&self, sign_up: &NewSignUp) -> Result<SignedUp, StoreError> {
         let new = sign_up.clone();
-        self.0.transact(Durability::PowerLoss, move |db| async move { add(db, &new).await }.boxed()).await
+        self.0
+            .engine
+            .transact(Durability::PowerLoss, move |db| async move { add(db, &new).await }.boxed())
+            .await
     }
 
-    async fn user_of(&self, identity: &Identity) -> Result<Option<UserId>, StoreError> {
+    /// Returns the user that this identity belongs to.
+    pub async fn user_of(&self, identity: &Identity) -> Result<Option<UserId>, StoreError> {
         let subject = identity.subject();
         let user: Option<IdRow> =
-            self.0.fetch_optional(sql::USER_OF_IDENTITY, &key(identity, &subject)).await?;
+            self.0.engine.fetch_optional(sql::USER_OF_IDENTITY, &key(identity, &subject)).await?;
         user.map(|row| rows::user_id(&row.id)).transpose()
     }
 
-    async fn was_deleted(&self, identity: &Identity, now: Timestamp) -> Result<bool, StoreError> {
+    /// Returns true if the account of this identity was deleted within the last day. Only identities of a
+    /// provider are remembered, as a hash: their access tokens stay valid after the deletion.
+    pub async fn was_deleted(&self, identity: &Identity, now: Timestamp) -> Result<bool, StoreError> {
         let name = deleted_identity(identity.kind(), identity.issuer(), &identity.subject());
-        let found: Option<IdRow> = self.0.fetch_optional(sql::USED_NONCE, values![&*name, now]).await?;
+        let found: Option<IdRow> =
+            self.0.engine.fetch_optional(sql::USED_NONCE, values![&*name, now]).await?;
         Ok(found.is_some())
     }
 
-    async fn users_by_email(&self, email: &Email) -> Result<Vec<UserId>, StoreError> {
+    /// Returns the oldest [`MAX_USERS_OF_EMAIL`] users with this address.
+    pub async fn users_by_email(&self, email: &Email) -> Result<Vec<UserId>, StoreError> {
         let values = values![email.as_str(), MAX_USERS_OF_EMAIL];
-        let users: Vec<IdRow> = self.0.fetch_all(sql::USERS_BY_EMAIL, values).await?;
+        let users: Vec<IdRow> = self.0.engine.fetch_all(sql::USERS_BY_EMAIL, values).await?;
         users.iter().map(|row| rows::user_id(&row.id)).collect()
     }
 
-    async fn delete_old_starter_credits(&self, now: Timestamp) -> Result<(), StoreError> {
+    /// Deletes the counts of starter credits given before this day.
+    pub async fn delete_old_starter_credits(&self, now: Timestamp) -> Result<(), StoreError> {
         let today = values![day(now)];
-        self.0.execute(Durability::ProcessCrash, sql::DELETE_STARTER_CREDITS, today).await.map(drop)
+        self.0.engine.execute(Durability::ProcessCrash, sql::DELETE_STARTER_CREDITS, today).await.map(drop)
     }
 }
 

@@ -2,18 +2,16 @@
 
 use std::time::Duration;
 
-use async_trait::async_trait;
 use ep_polling::poll_id::PollId;
 use ep_polling::time::Timestamp;
 
-use super::Database;
 use crate::batch_id::BatchId;
 use crate::engine::Durability;
 use crate::error::{UnexpectedData, failed};
+use crate::handles::Vault;
 use crate::ids::UserId;
 use crate::ports::{
     AttemptOutcome, DueBatchNotification, DueNotification, NotificationRecord, StoreError, Webhook,
-    WebhookStore,
 };
 use crate::rows::{
     self, DueBatchNotificationRow, DueNotificationRow, NotificationRow, SecretNumberRow, WebhookRow,
@@ -22,28 +20,35 @@ use crate::statements as sql;
 use crate::value::values;
 use crate::webhook_url::WebhookUrl;
 
-#[async_trait]
-impl WebhookStore for Database {
-    async fn webhook(&self, user: UserId) -> Result<Webhook, StoreError> {
-        let row: Option<WebhookRow> = self.0.fetch_optional(sql::WEBHOOK, values![user]).await?;
+/// Stores webhooks and notifications. A notification is stored with its poll: see
+/// [`NewPoll::notify`](super::NewPoll::notify).
+impl Vault {
+    /// Returns the webhook settings of this account.
+    pub async fn webhook(&self, user: UserId) -> Result<Webhook, StoreError> {
+        let row: Option<WebhookRow> = self.0.engine.fetch_optional(sql::WEBHOOK, values![user]).await?;
         Ok(row.map(Into::into).unwrap_or_default())
     }
 
-    async fn set_webhook_url(&self, user: UserId, url: Option<&WebhookUrl>) -> Result<(), StoreError> {
+    /// Sets the webhook URL of an account, for polls opened from now on.
+    pub async fn set_webhook_url(&self, user: UserId, url: Option<&WebhookUrl>) -> Result<(), StoreError> {
         let values = values![user, url.map(WebhookUrl::as_str)];
-        self.0.execute(Durability::PowerLoss, sql::SET_WEBHOOK_URL, values).await.map(drop)
+        self.0.engine.execute(Durability::PowerLoss, sql::SET_WEBHOOK_URL, values).await.map(drop)
     }
 
-    async fn replace_webhook_secret(&self, user: UserId, at: Timestamp) -> Result<u32, StoreError> {
+    /// Replaces an account's secret by the next one. Returns its number.
+    pub async fn replace_webhook_secret(&self, user: UserId, at: Timestamp) -> Result<u32, StoreError> {
         let replaced: Vec<SecretNumberRow> = self
             .0
+            .engine
             .fetch_changed(Durability::PowerLoss, sql::REPLACE_WEBHOOK_SECRET, values![user, at])
             .await?;
         let replaced = replaced.first().ok_or_else(|| failed(UnexpectedData::MissingRow))?;
         Ok(replaced.secret_number as u32)
     }
 
-    async fn due_notifications(
+    /// Claims up to `limit` due notifications of ended polls, at most `per_account` per account and none of
+    /// `busy` accounts. Counts an attempt for each. Nobody else can claim them until `lasts` has passed.
+    pub async fn due_notifications(
         &self,
         limit: u32,
         per_account: u32,
@@ -53,18 +58,27 @@ impl WebhookStore for Database {
         let busy = rows::json(&busy)?;
         // An attempt lost in a power loss is made again.
         let values = values![limit, per_account, lasts, busy];
-        let due: Vec<DueNotificationRow> =
-            self.0.fetch_changed(Durability::ProcessCrash, sql::by_engine::DUE_NOTIFICATIONS, values).await?;
+        let due: Vec<DueNotificationRow> = self
+            .0
+            .engine
+            .fetch_changed(Durability::ProcessCrash, sql::by_engine::DUE_NOTIFICATIONS, values)
+            .await?;
         due.into_iter().map(TryInto::try_into).collect()
     }
 
-    async fn attempted(&self, poll: &PollId, attempted: &AttemptOutcome) -> Result<(), StoreError> {
+    /// Stores the outcome of an attempt.
+    pub async fn notification_attempted(
+        &self,
+        poll: &PollId,
+        attempted: &AttemptOutcome,
+    ) -> Result<(), StoreError> {
         let (state, error, after) = outcome(attempted);
         let values = values![poll, state, error, after];
-        self.0.execute(Durability::ProcessCrash, sql::ATTEMPTED, values).await.map(drop)
+        self.0.engine.execute(Durability::ProcessCrash, sql::ATTEMPTED, values).await.map(drop)
     }
 
-    async fn due_batch_notifications(
+    /// Claims due notifications of ended batches, like [`due_notifications`](Self::due_notifications).
+    pub async fn due_batch_notifications(
         &self,
         limit: u32,
         per_account: u32,
@@ -75,29 +89,37 @@ impl WebhookStore for Database {
         let values = values![limit, per_account, lasts, busy];
         let due: Vec<DueBatchNotificationRow> = self
             .0
+            .engine
             .fetch_changed(Durability::ProcessCrash, sql::by_engine::DUE_BATCH_NOTIFICATIONS, values)
             .await?;
         due.into_iter().map(TryInto::try_into).collect()
     }
 
-    async fn batch_attempted(&self, batch: BatchId, attempted: &AttemptOutcome) -> Result<(), StoreError> {
+    /// Stores the outcome of an attempt to notify of a batch.
+    pub async fn batch_attempted(
+        &self,
+        batch: BatchId,
+        attempted: &AttemptOutcome,
+    ) -> Result<(), StoreError> {
         let (state, error, after) = outcome(attempted);
         let values = values![batch, state, error, after];
-        self.0.execute(Durability::ProcessCrash, sql::BATCH_ATTEMPTED, values).await.map(drop)
+        self.0.engine.execute(Durability::ProcessCrash, sql::BATCH_ATTEMPTED, values).await.map(drop)
     }
 
-    async fn notifications_of(
+    /// Returns the newest notifications of an account, newest first.
+    pub async fn notifications_of(
         &self,
         user: UserId,
         limit: u32,
     ) -> Result<Vec<NotificationRecord>, StoreError> {
         let rows: Vec<NotificationRow> =
-            self.0.fetch_all(sql::NOTIFICATIONS_OF, values![user, limit]).await?;
+            self.0.engine.fetch_all(sql::NOTIFICATIONS_OF, values![user, limit]).await?;
         rows.into_iter().map(TryInto::try_into).collect()
     }
 
-    async fn delete_old_notifications(&self, before: Timestamp) -> Result<u64, StoreError> {
-        self.0.execute(Durability::ProcessCrash, sql::DELETE_OLD_NOTIFICATIONS, values![before]).await
+    /// Deletes notifications without further attempts, of polls opened before a time.
+    pub async fn delete_old_notifications(&self, before: Timestamp) -> Result<u64, StoreError> {
+        self.0.engine.execute(Durability::ProcessCrash, sql::DELETE_OLD_NOTIFICATIONS, values![before]).await
     }
 }
 

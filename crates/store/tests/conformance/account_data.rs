@@ -65,20 +65,20 @@ fn task(owner: UserId, id: &str, poll: Option<PollId>) -> AgentTask {
 
 async fn delete(db: &TestDatabase, user: UserId, forfeit_balance: bool) -> AccountDeletionOutcome {
     let deletion = AccountDeletion { user, forfeit_balance, by_operator: false, at: at(9) };
-    db.store.account_data().delete_account(deletion).await.unwrap()
+    db.store.delete_account(deletion).await.unwrap()
 }
 
 async fn an_account_with_open_polls_or_payments_is_not_deleted(db: TestDatabase) {
     let user = db.user(1_000).await;
     let (key, account) = funded_key(user, 300);
-    db.keys.add_funded_key(&key, &account).await.unwrap();
+    db.vault.add_funded_key(&key, &account).await.unwrap();
     let judged = db.running(Some(user), None).await;
     end(&db, &judged).await;
     submit_feedback(&db, user, &judged, "stays").await;
     let polls = [db.running(Some(user), None).await, db.running(Some(key.user), Some(hold(1, 100))).await];
     let open = checkout(&db, user, 500).await;
     let deposit = deposit_for(Some(user));
-    db.deposits.begin_deposit(&deposit, at(0)).await.unwrap();
+    db.treasury.begin_deposit(&deposit, at(0)).await.unwrap();
     let wanted = DeletionObstacles {
         polls: 2,
         checkouts: 1,
@@ -90,26 +90,26 @@ async fn an_account_with_open_polls_or_payments_is_not_deleted(db: TestDatabase)
     assert_eq!(delete(&db, user, false).await, AccountDeletionOutcome::Rejected(wanted));
     let unconfirmed = DeletionObstacles { balance: usd(0), ..wanted };
     assert_eq!(delete(&db, user, true).await, AccountDeletionOutcome::Rejected(unconfirmed));
-    let feedback = db.store.account_data().feedback_after(user, "", 9).await.unwrap();
+    let feedback = db.store.feedback_after(user, "", 9).await.unwrap();
     assert_eq!(feedback.len(), 1, "a rejected deletion changes nothing");
 
     for poll in &polls {
         end(&db, poll).await;
     }
-    db.checkouts.close_checkout(open.id).await.unwrap();
-    db.deposits.fail_deposit(&deposit.payment.reference, Some(at(99))).await.unwrap();
+    db.treasury.close_checkout(open.id).await.unwrap();
+    db.treasury.fail_deposit(&deposit.payment.reference, Some(at(99))).await.unwrap();
     let watched = DeletionObstacles { deposits: 1, ..DeletionObstacles::default() };
     assert_eq!(
         delete(&db, user, true).await,
         AccountDeletionOutcome::Rejected(watched),
         "it can still be credited"
     );
-    db.deposits.fail_deposit(&deposit.payment.reference, None).await.unwrap();
+    db.treasury.fail_deposit(&deposit.payment.reference, None).await.unwrap();
     let left = DeletionObstacles { balance: usd(940), ..DeletionObstacles::default() };
     assert_eq!(delete(&db, user, false).await, AccountDeletionOutcome::Rejected(left));
     assert_eq!(delete(&db, user, true).await, AccountDeletionOutcome::Deleted { forfeited: usd(940) });
     assert_eq!(delete(&db, user, false).await, AccountDeletionOutcome::Deleted { forfeited: usd(0) });
-    assert!(db.store.account_data().feedback_after(user, "", 9).await.unwrap().is_empty());
+    assert!(db.store.feedback_after(user, "", 9).await.unwrap().is_empty());
     db.assert_consistent().await;
     let unknown_user = AccountDeletion {
         user: UserId::from_random([9; 16]),
@@ -117,13 +117,13 @@ async fn an_account_with_open_polls_or_payments_is_not_deleted(db: TestDatabase)
         by_operator: false,
         at: at(9),
     };
-    let unknown = db.store.account_data().delete_account(unknown_user).await;
+    let unknown = db.store.delete_account(unknown_user).await;
     assert!(matches!(unknown, Err(StoreError::NotFound("account"))), "{unknown:?}");
 }
 
 async fn a_frozen_account_is_deleted_by_the_operator_alone(db: TestDatabase) {
     let user = db.user(1_000).await;
-    db.treasury.operator().freeze(user, true).await.unwrap();
+    db.treasury.freeze(user, true).await.unwrap();
     let frozen = DeletionObstacles { frozen: true, ..DeletionObstacles::default() };
     assert_eq!(delete(&db, user, true).await, AccountDeletionOutcome::Rejected(frozen));
     delete_account(&db, user, at(9)).await;
@@ -135,11 +135,11 @@ async fn nothing_begins_on_a_deleted_account(db: TestDatabase) {
     delete_account(&db, user, at(9)).await;
     let session = NewSession { hash: TokenHash::of("late"), user, created_at: at(9), provider_token: None };
     let begun = [
-        db.sessions.start_session(&session).await,
-        db.keys.add_key(&new_key(user)).await.map(drop),
-        db.keys.rotate_keys(&new_key(user)).await.map(drop),
-        db.checkouts.add_checkout(&new_checkout(user, 500)).await,
-        db.deposits.begin_deposit(&deposit_for(Some(user)), at(0)).await.map(drop),
+        db.vault.start_session(&session).await,
+        db.vault.add_key(&new_key(user)).await.map(drop),
+        db.vault.rotate_keys(&new_key(user)).await.map(drop),
+        db.treasury.add_checkout(&new_checkout(user, 500)).await,
+        db.treasury.begin_deposit(&deposit_for(Some(user)), at(0)).await.map(drop),
     ];
     for begun in begun {
         assert!(matches!(begun, Err(StoreError::NotFound("account"))), "{begun:?}");
@@ -155,7 +155,7 @@ async fn a_deleted_poll_is_missing_from_lists_but_not_from_ledger_and_sums(db: T
     poll.request_ref = Some(format!("request {}", poll.id));
     db.polls.open(&poll, &lease("worker", 60_000)).await.unwrap();
     db.polls.record(&poll.id, Epoch::FIRST, &ballots(1..=3)).await.unwrap();
-    db.store.agent_tasks().add(&task(user, "task", Some(poll.id.clone()))).await.unwrap();
+    db.store.add_task(&task(user, "task", Some(poll.id.clone()))).await.unwrap();
     end(&db, &poll.id).await;
     submit_feedback(&db, other, &poll.id, MARK).await;
     while db.store.reputation().count_polls(9).await.unwrap() > 0 {}
@@ -181,8 +181,8 @@ async fn a_deleted_poll_is_missing_from_lists_but_not_from_ledger_and_sums(db: T
             .is_empty()
     );
     assert_eq!(history.spending(user, at(0)).await.unwrap()[0].cost, usd(60), "its cost stays");
-    assert!(db.store.agent_tasks().find(user, "task").await.unwrap().is_none());
-    assert!(db.vault.webhooks().notifications_of(user, 9).await.unwrap().is_empty());
+    assert!(db.store.task(user, "task").await.unwrap().is_none());
+    assert!(db.vault.notifications_of(user, 9).await.unwrap().is_empty());
     assert_eq!(texts(&db.url, "SELECT question FROM plans").await, [""; 0]);
     assert_eq!(db.money(user).await, money);
     let replies = texts(&db.url, "SELECT reply FROM replays").await;
@@ -212,19 +212,15 @@ async fn an_unsettled_poll_is_not_deleted(db: TestDatabase) {
 
 async fn the_lists_of_an_account_are_read_in_pages(db: TestDatabase) {
     let new = sign_up(wallet(), 500);
-    db.users.sign_up(&new).await.unwrap();
+    db.treasury.sign_up(&new).await.unwrap();
     let user = new.user.id;
-    let data = db.store.account_data();
+    let data = &db.store;
     let session = NewSession { hash: TokenHash::of("token"), user, created_at: at(3), provider_token: None };
-    db.sessions.start_session(&session).await.unwrap();
+    db.vault.start_session(&session).await.unwrap();
     let payment = checkout(&db, user, 500).await;
-    db.checkouts.settle_checkout(&paid(&payment), at(5)).await.unwrap();
-    db.deposits.begin_deposit(&deposit_for(Some(user)), at(0)).await.unwrap();
-    db.vault
-        .webhooks()
-        .set_webhook_url(user, Some(&WebhookUrl::checked("https://a.example/")))
-        .await
-        .unwrap();
+    db.treasury.settle_checkout(&paid(&payment), at(5)).await.unwrap();
+    db.treasury.begin_deposit(&deposit_for(Some(user)), at(0)).await.unwrap();
+    db.vault.set_webhook_url(user, Some(&WebhookUrl::checked("https://a.example/"))).await.unwrap();
     db.store.set_confirm_above(user, Some(usd(7))).await.unwrap();
     let account = data.account_record(user).await.unwrap();
     assert_eq!(account.identities.len(), 1);
@@ -250,7 +246,7 @@ async fn the_lists_of_an_account_are_read_in_pages(db: TestDatabase) {
     assert_eq!(data.card_payment(other, session).await.unwrap(), None);
     assert_eq!(data.card_payment(user, "cs_unknown").await.unwrap(), None);
     for id in ["b", "a", "c"] {
-        db.store.agent_tasks().add(&task(user, id, None)).await.unwrap();
+        db.store.add_task(&task(user, id, None)).await.unwrap();
     }
     let ids = async |after: &str, limit| {
         let tasks = data.tasks_after(user, after, limit).await.unwrap();
@@ -287,14 +283,14 @@ async fn no_deleted_data_is_left_in_the_files() {
     let others = [db.user(0).await, db.user(0).await];
     let user = db.user(0).await;
     let url = WebhookUrl::checked(format!("https://{MARK}.example/"));
-    db.vault.webhooks().set_webhook_url(user, Some(&url)).await.unwrap();
+    db.vault.set_webhook_url(user, Some(&url)).await.unwrap();
     for round in 0..40 {
         let mut poll = real(Some(user));
         poll.plan.question = format!("{MARK} {round}?").into();
         db.polls.open(&poll, &lease("worker", 60_000)).await.unwrap();
         db.polls.record(&poll.id, Epoch::FIRST, &ballots(1..=3)).await.unwrap();
-        db.store.agent_tasks().add(&task(user, &format!("task {round}"), None)).await.unwrap();
-        db.store.agent_tasks().add(&task(user, poll.id.as_str(), Some(poll.id.clone()))).await.unwrap();
+        db.store.add_task(&task(user, &format!("task {round}"), None)).await.unwrap();
+        db.store.add_task(&task(user, poll.id.as_str(), Some(poll.id.clone()))).await.unwrap();
         end(&db, &poll.id).await;
         submit_feedback(&db, user, &poll.id, &format!("{MARK} {round}")).await;
         // Rows of other accounts lie in between.
@@ -302,7 +298,7 @@ async fn no_deleted_data_is_left_in_the_files() {
         db.store.reputation().count_polls(9).await.unwrap();
         let mut key = crate::keys::new_key(user);
         key.label = format!("{MARK} {round}").parse().unwrap();
-        db.keys.add_key(&key).await.unwrap();
+        db.vault.add_key(&key).await.unwrap();
         tamper(&db.url, format!("UPDATE users SET email = '{MARK}@{round}.example' WHERE id = '{user}'"))
             .await
             .unwrap();
@@ -316,7 +312,7 @@ async fn no_deleted_data_is_left_in_the_files() {
     for poll in mine {
         db.polls.delete(&poll.parse().unwrap(), at(9), "deleted").await.unwrap();
     }
-    assert!(db.store.account_data().purge_deleted().await.unwrap());
+    assert!(db.store.purge_deleted().await.unwrap());
     assert_eq!(marks(&db.url), 0);
     db.assert_consistent().await;
 }
@@ -329,10 +325,10 @@ async fn a_log_with_readers_is_emptied_later() {
     let reader = open_sqlite(file);
     reader.execute_batch("BEGIN; SELECT COUNT(*) FROM users").unwrap();
     delete_account(&db, user, at(9)).await;
-    assert!(!db.store.account_data().purge_deleted().await.unwrap());
+    assert!(!db.store.purge_deleted().await.unwrap());
     let log = || std::fs::metadata(format!("{file}-wal")).unwrap().len();
     assert!(log() > 0);
     reader.execute_batch("ROLLBACK").unwrap();
-    db.idempotency.sweep(at(9)).await.unwrap();
+    db.store.sweep_claims(at(9)).await.unwrap();
     assert_eq!(log(), 0, "the next sweep empties it");
 }

@@ -29,9 +29,8 @@ on_both_engines!(
 
 fn accounts(db: &TestDatabase) -> Accounts {
     let ports = Ports {
-        users: db.users.clone(),
-        ledger: db.ledger.clone(),
-        operator: db.treasury.operator(),
+        treasury: db.treasury.clone(),
+        store: db.store.clone(),
         clock: Arc::new(ManualClock::default()),
         entropy: Arc::new(SeededEntropy::new(1)),
     };
@@ -40,7 +39,7 @@ fn accounts(db: &TestDatabase) -> Accounts {
 
 fn keys(db: &TestDatabase, pepper: &[u8]) -> Keys {
     let (clock, entropy) = (Arc::new(ManualClock::default()), Arc::new(SeededEntropy::new(1)));
-    Keys::new(db.keys.clone(), clock, entropy, Pepper::derive(pepper))
+    Keys::new(db.vault.clone(), clock, entropy, Pepper::derive(pepper))
 }
 
 async fn a_user_has_one_email_address_and_one_starter_credit(db: TestDatabase) {
@@ -144,7 +143,7 @@ async fn an_amount_is_debited_once_and_only_if_available(db: TestDatabase) {
     assert_eq!((db.money(user).await, db.money(other).await), ([400, 400, 0], [1_000, 0, 0]));
     let unknown = accounts.debit(UserId::from_random([9; 16]), usd(1), "x").await.unwrap_err();
     assert_eq!(unknown.kind(), Kind::NotFound);
-    let transfers = db.store.account_data().transfers_after(user, 0, 9).await.unwrap();
+    let transfers = db.store.transfers_after(user, 0, 9).await.unwrap();
     let references: Vec<String> = transfers.into_iter().map(|transfer| transfer.transfer.reference).collect();
     assert_eq!(references, [format!("starter:{user}"), "fine-1".to_owned()]);
     db.assert_consistent().await;
@@ -152,7 +151,7 @@ async fn an_amount_is_debited_once_and_only_if_available(db: TestDatabase) {
 
 async fn users_are_listed_frozen_and_locked_out(db: TestDatabase) {
     let accounts = accounts(&db);
-    let operator = accounts.operator();
+    let operator = accounts.treasury();
     let mut users = vec![db.user(0).await, db.user(0).await, db.user(0).await];
     users.sort_by_key(ToString::to_string);
     let listed: Vec<UserId> = operator.users(None).await.unwrap().into_iter().map(|user| user.id).collect();
@@ -170,11 +169,11 @@ async fn users_are_listed_frozen_and_locked_out(db: TestDatabase) {
     keys.issue(users[0], "server".parse().unwrap()).await.unwrap();
     let hash = TokenHash::of("token");
     let session = NewSession { hash: hash.clone(), user: users[0], created_at: at(0), provider_token: None };
-    db.sessions.start_session(&session).await.unwrap();
+    db.vault.start_session(&session).await.unwrap();
     assert_eq!(accounts.lock_out(users[0]).await.unwrap(), RevokedCredentials { keys: 2, sessions: 1 });
     assert_eq!(accounts.lock_out(users[0]).await.unwrap(), RevokedCredentials { keys: 0, sessions: 0 });
     assert_eq!(keys.owner(&issued.key).await.unwrap(), None);
-    assert_eq!(db.sessions.session(&hash).await.unwrap(), None);
+    assert_eq!(db.vault.session(&hash).await.unwrap(), None);
 
     let unknown_user = UserId::from_random([9; 16]);
     assert!(operator.user(unknown_user).await.is_err() && operator.freeze(unknown_user, true).await.is_err());
@@ -183,7 +182,7 @@ async fn users_are_listed_frozen_and_locked_out(db: TestDatabase) {
 
 async fn signed_up(db: &TestDatabase) -> (UserId, Identity) {
     let new = sign_up(wallet(), 500);
-    db.users.sign_up(&new).await.unwrap();
+    db.treasury.sign_up(&new).await.unwrap();
     (new.user.id, new.identity)
 }
 
@@ -191,11 +190,11 @@ async fn identities_can_be_moved_to_another_account(db: TestDatabase) {
     let accounts = accounts(&db);
     let ((first, wallet), (second, _)) = (signed_up(&db).await, signed_up(&db).await);
     let unknown_user = UserId::from_random([9; 16]);
-    assert!(accounts.operator().merge_identities(first, unknown_user).await.is_err());
-    assert_eq!(db.users.user_of(&wallet).await.unwrap(), Some(first));
-    assert_eq!(accounts.operator().merge_identities(first, second).await.unwrap(), 1);
-    assert_eq!(db.users.user_of(&wallet).await.unwrap(), Some(second));
-    assert_eq!(accounts.operator().user(second).await.unwrap().identities.len(), 2);
+    assert!(accounts.treasury().merge_identities(first, unknown_user).await.is_err());
+    assert_eq!(db.treasury.user_of(&wallet).await.unwrap(), Some(first));
+    assert_eq!(accounts.treasury().merge_identities(first, second).await.unwrap(), 1);
+    assert_eq!(db.treasury.user_of(&wallet).await.unwrap(), Some(second));
+    assert_eq!(accounts.treasury().user(second).await.unwrap().identities.len(), 2);
     assert_eq!((db.money(first).await, db.money(second).await), ([500, 0, 0], [500, 0, 0]));
 }
 
@@ -210,11 +209,11 @@ async fn personal_data_is_erased_and_the_ledger_stays(db: TestDatabase) {
     for _ in 0..2 {
         delete_account(&db, user, at(9)).await;
     }
-    let left = accounts.operator().user(user).await.unwrap();
+    let left = accounts.treasury().user(user).await.unwrap();
     assert_eq!((left.email, left.identities), (format!("{user}@deleted.invalid"), Vec::new()));
     assert_eq!(keys.owner(&issued.key).await.unwrap(), None);
     assert!(keys.of_user(user).await.unwrap().iter().all(|key| key.label.is_empty()));
-    assert_eq!(db.users.user_of(&wallet).await.unwrap(), None);
+    assert_eq!(db.treasury.user_of(&wallet).await.unwrap(), None);
     // The ledger and the polls stay; the same wallet gets a new account.
     assert_eq!(db.money(user).await, [0, 0, 100]);
     assert_eq!(db.polls.poll(&poll).await.unwrap().unwrap().owner, Some(user));

@@ -27,7 +27,7 @@ async fn task(db: &TestDatabase, owner: UserId, id: &str, state: TaskState) {
         revision: 1,
         content: "{}".to_owned(),
     };
-    assert!(db.store.agent_tasks().add(&task).await.unwrap());
+    assert!(db.store.add_task(&task).await.unwrap());
 }
 
 fn push(owner: UserId, task: &str, config: &str) -> AgentPush {
@@ -45,37 +45,37 @@ fn push(owner: UserId, task: &str, config: &str) -> AgentPush {
 async fn configs_are_stored_only_for_the_owner_of_the_task(db: TestDatabase) {
     let (owner, other) = (db.user(0).await, db.user(0).await);
     task(&db, owner, "t", TaskState::InputRequired).await;
-    let pushes = db.store.agent_pushes();
+    let pushes = &db.store;
     let (a, b) = (push(owner, "t", "a"), push(owner, "t", "b"));
-    assert!(pushes.set(&b).await.unwrap() && pushes.set(&a).await.unwrap());
-    assert!(!pushes.set(&push(other, "t", "c")).await.unwrap(), "the task is another's");
-    assert!(!pushes.set(&push(owner, "none", "c")).await.unwrap());
+    assert!(pushes.set_push(&b).await.unwrap() && pushes.set_push(&a).await.unwrap());
+    assert!(!pushes.set_push(&push(other, "t", "c")).await.unwrap(), "the task is another's");
+    assert!(!pushes.set_push(&push(owner, "none", "c")).await.unwrap());
     let replaced = AgentPush { id: "anew".into(), version: "0.3".into(), ..a.clone() };
-    assert!(pushes.set(&replaced).await.unwrap());
-    assert_eq!(pushes.of_task(owner, "t").await.unwrap(), [replaced, b.clone()]);
-    assert!(pushes.of_task(other, "t").await.unwrap().is_empty());
-    pushes.delete(other, "t", "a").await.unwrap();
-    pushes.delete(owner, "t", "a").await.unwrap();
-    assert_eq!(pushes.of_task(owner, "t").await.unwrap(), [b]);
+    assert!(pushes.set_push(&replaced).await.unwrap());
+    assert_eq!(pushes.pushes_of_task(owner, "t").await.unwrap(), [replaced, b.clone()]);
+    assert!(pushes.pushes_of_task(other, "t").await.unwrap().is_empty());
+    pushes.delete_push(other, "t", "a").await.unwrap();
+    pushes.delete_push(owner, "t", "a").await.unwrap();
+    assert_eq!(pushes.pushes_of_task(owner, "t").await.unwrap(), [b]);
     for number in 1..MAX_PUSHES {
-        assert!(pushes.set(&push(owner, "t", &number.to_string())).await.unwrap());
+        assert!(pushes.set_push(&push(owner, "t", &number.to_string())).await.unwrap());
     }
-    assert!(!pushes.set(&push(owner, "t", "one too many")).await.unwrap());
+    assert!(!pushes.set_push(&push(owner, "t", "one too many")).await.unwrap());
     assert!(
-        pushes.set(&push(owner, "t", "1")).await.unwrap(),
+        pushes.set_push(&push(owner, "t", "1")).await.unwrap(),
         "a replacement does not count against the limit"
     );
     delete_account(&db, owner, at(9)).await;
-    assert!(pushes.of_task(owner, "t").await.unwrap().is_empty());
+    assert!(pushes.pushes_of_task(owner, "t").await.unwrap().is_empty());
 }
 
 async fn configs_of_ended_tasks_are_due_until_delivery(db: TestDatabase) {
     let owner = db.user(0).await;
     task(&db, owner, "waits", TaskState::InputRequired).await;
     task(&db, owner, "ended", TaskState::Canceled).await;
-    let pushes = db.store.agent_pushes();
+    let pushes = &db.store;
     for (task, config) in [("waits", "a"), ("ended", "a"), ("ended", "b")] {
-        pushes.set(&push(owner, task, config)).await.unwrap();
+        pushes.set_push(&push(owner, task, config)).await.unwrap();
     }
     let due = async |per_account, busy: &[UserId]| {
         let due = pushes.due_pushes(9, per_account, busy, LASTS).await.unwrap();
@@ -103,6 +103,6 @@ async fn configs_of_ended_tasks_are_due_until_delivery(db: TestDatabase) {
     pass(99 * LASTS).await;
     assert!(due(9, &[]).await.is_empty());
     // A replaced config is due again.
-    pushes.set(&push(owner, "ended", "a")).await.unwrap();
+    pushes.set_push(&push(owner, "ended", "a")).await.unwrap();
     assert_eq!(due(9, &[]).await, [("ended-a-id".to_owned(), 1)]);
 }

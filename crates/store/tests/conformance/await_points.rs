@@ -78,13 +78,13 @@ async fn settle_a_poll(db: &TestDatabase, polls: usize) -> bool {
 async fn credit_an_account(db: &TestDatabase, polls: usize) -> bool {
     let user = db.user(0).await;
     let reference = format!("gift to {user}");
-    let ended = twice!(polls, db.ledger.credit(user, usd(500), &reference, at(1)));
+    let ended = twice!(polls, db.treasury.credit(user, usd(500), &reference, at(1)));
     assert_eq!(db.money(user).await, [500, 0, 0]);
     ended
 }
 
 async fn debit_an_account(db: &TestDatabase, polls: usize) -> bool {
-    let (user, operator) = (db.user(900).await, db.treasury.operator());
+    let (user, operator) = (db.user(900).await, db.treasury.clone());
     let reference = format!("fine of {user}");
     let ended = twice!(polls, operator.debit(user, usd(500), &reference, at(1)));
     assert_eq!(db.money(user).await, [400, 0, 0]);
@@ -94,7 +94,7 @@ async fn debit_an_account(db: &TestDatabase, polls: usize) -> bool {
 async fn settle_a_card_payment(db: &TestDatabase, polls: usize) -> bool {
     let user = db.user(0).await;
     let paid = paid(&checkout(db, user, 7).await);
-    let ended = twice!(polls, db.checkouts.settle_checkout(&paid, at(1)));
+    let ended = twice!(polls, db.treasury.settle_checkout(&paid, at(1)));
     assert_eq!(db.money(user).await, [70_000, 0, 0]);
     ended
 }
@@ -102,9 +102,9 @@ async fn settle_a_card_payment(db: &TestDatabase, polls: usize) -> bool {
 async fn reverse_a_card_payment(db: &TestDatabase, polls: usize) -> bool {
     let user = db.user(0).await;
     let checkout = checkout(db, user, 7).await;
-    db.checkouts.settle_checkout(&paid(&checkout), at(1)).await.unwrap();
+    db.treasury.settle_checkout(&paid(&checkout), at(1)).await.unwrap();
     let (key, account) = funded_key(user, 50_000);
-    db.keys.add_funded_key(&key, &account).await.unwrap();
+    db.vault.add_funded_key(&key, &account).await.unwrap();
     let reversal = Reversal {
         reference: format!("refund:{}", checkout.id),
         checkout: Some(checkout.id),
@@ -114,8 +114,8 @@ async fn reverse_a_card_payment(db: &TestDatabase, polls: usize) -> bool {
         reported_at: at(6),
     };
     let ended = twice!(polls, async {
-        drop(db.checkouts.reverse(&reversal, at(2)).await);
-        db.checkouts.apply_reversals(at(3)).await
+        drop(db.treasury.reverse_checkout(&reversal, at(2)).await);
+        db.treasury.apply_reversals(at(3)).await
     });
     assert_eq!([db.money(user).await[0], db.money(key.user).await[0]], [0, 10_000]);
     ended
@@ -125,10 +125,10 @@ async fn credit_a_deposit(db: &TestDatabase, polls: usize) -> bool {
     let deposit = deposit_for(None);
     let payer = sign_up(deposit.payment.payer, 0);
     let ended = twice!(polls, async {
-        drop(db.deposits.begin_deposit(&deposit, at(0)).await);
-        db.deposits.credit_deposit(&deposit.payment.reference, &final_transfer(), &payer, at(2), at(9)).await
+        drop(db.treasury.begin_deposit(&deposit, at(0)).await);
+        db.treasury.credit_deposit(&deposit.payment.reference, &final_transfer(), &payer, at(2), at(9)).await
     });
-    let user = db.users.user_of(&payer.identity).await.unwrap().unwrap();
+    let user = db.treasury.user_of(&payer.identity).await.unwrap().unwrap();
     assert_eq!(db.money(user).await, [deposit.payment.amount.micro(), 0, 0]);
     ended
 }
@@ -138,8 +138,8 @@ async fn make_and_fund_a_key(db: &TestDatabase, polls: usize) -> bool {
     let (key, account) = funded_key(user, 300);
     let reference = format!("fund {user}");
     let ended = twice!(polls, async {
-        drop(db.keys.add_funded_key(&key, &account).await);
-        db.keys.fund_key(user, key.id, usd(200), &reference, at(1)).await
+        drop(db.vault.add_funded_key(&key, &account).await);
+        db.vault.fund_key(user, key.id, usd(200), &reference, at(1)).await
     });
     assert_eq!([db.money(user).await[0], db.money(key.user).await[0]], [500, 500]);
     ended
@@ -148,16 +148,16 @@ async fn make_and_fund_a_key(db: &TestDatabase, polls: usize) -> bool {
 async fn revoke_a_key(db: &TestDatabase, polls: usize) -> bool {
     let user = db.user(1_000).await;
     let (key, account) = funded_key(user, 300);
-    db.keys.add_funded_key(&key, &account).await.unwrap();
-    let ended = twice!(polls, db.keys.revoke_key(user, key.id, at(1)));
+    db.vault.add_funded_key(&key, &account).await.unwrap();
+    let ended = twice!(polls, db.vault.revoke_key(user, key.id, at(1)));
     assert_eq!([db.money(user).await[0], db.money(key.user).await[0]], [1_000, 0]);
     ended
 }
 
 async fn sign_a_wallet_up(db: &TestDatabase, polls: usize) -> bool {
     let sign_up = sign_up(wallet(), 700);
-    let ended = twice!(polls, db.users.sign_up(&sign_up));
-    let user = db.users.user_of(&sign_up.identity).await.unwrap().unwrap();
+    let ended = twice!(polls, db.treasury.sign_up(&sign_up));
+    let user = db.treasury.user_of(&sign_up.identity).await.unwrap().unwrap();
     assert_eq!(db.money(user).await, [700, 0, 0]);
     ended
 }

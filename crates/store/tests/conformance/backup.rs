@@ -44,11 +44,11 @@ async fn a_backup_of_a_database_in_use_is_complete_and_private() {
 
     let copy = connect(&format!("sqlite://{}", to.display())).await;
     assert_eq!(copy.store.polls().ballots(&poll, 0).await.unwrap().len(), 3);
-    let balance = copy.treasury.ledger().balance(user).await.unwrap().unwrap();
+    let balance = copy.store.balance(user).await.unwrap().unwrap();
     assert_eq!((balance.posted, balance.held), (usd(1_000), usd(100)));
     let within = crate::test_database::SETTLED_WITHIN;
-    assert!(copy.treasury.ledger().audit(within).await.unwrap().is_clean());
-    assert!(copy.treasury.operator().check_integrity(IntegrityCheck::Full).await.unwrap().is_empty());
+    assert!(copy.treasury.audit(within).await.unwrap().is_clean());
+    assert!(copy.treasury.check_integrity(IntegrityCheck::Full).await.unwrap().is_empty());
     copy.store.close().await;
 }
 
@@ -76,7 +76,7 @@ async fn zeroed_pages_are_found_at_every_position() {
         let free = Settlement::Capture(usd(0));
         db.polls.close(&poll.id, Epoch::FIRST, &[], &closing(Some(0)), free).await.unwrap();
     }
-    let check = async |db: &TestDatabase, check| db.treasury.operator().check_integrity(check).await.unwrap();
+    let check = async |db: &TestDatabase, check| db.treasury.check_integrity(check).await.unwrap();
     assert_eq!(check(&db, IntegrityCheck::Quick).await, Vec::<String>::new());
     assert_eq!(check(&db, IntegrityCheck::Full).await, Vec::<String>::new());
     db = db.reopened().await;
@@ -105,7 +105,7 @@ async fn zeroed_pages_are_found_at_every_position() {
             .unwrap();
         let url: DatabaseUrl = db.url.parse().unwrap();
         let Ok(store) = ep_store::connect(&url, ep_store::StoreOptions::default()).await else { continue };
-        if store.treasury.operator().check_integrity(IntegrityCheck::Quick).await.unwrap().is_empty() {
+        if store.treasury.check_integrity(IntegrityCheck::Quick).await.unwrap().is_empty() {
             unnoticed.push(page + 1);
         }
         store.store.close().await;

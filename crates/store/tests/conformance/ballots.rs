@@ -49,7 +49,7 @@ async fn a_member_votes_once(db: TestDatabase) {
 }
 
 async fn an_audit_names_polls_with_gaps_in_their_sequence(db: TestDatabase) {
-    let wrong = async || db.ledger.audit(SETTLED_WITHIN).await.unwrap().wrong_ballots;
+    let wrong = async || db.treasury.audit(SETTLED_WITHIN).await.unwrap().wrong_ballots;
     let whole = db.running(None, None).await;
     db.polls.record(&whole, Epoch::FIRST, &ballots(1..=3)).await.unwrap();
     assert_eq!(wrong().await, Vec::<String>::new());
@@ -80,7 +80,7 @@ async fn a_rejected_caller_fails_alone(db: TestDatabase) {
     db.polls.record(&poll, Epoch::FIRST, &[ballot(1, 0)]).await.unwrap();
     // There are enough callers that many share a commit, and other writes among them.
     let recording = (0..400_u32).map(|number| {
-        let (polls, ledger, poll) = (db.polls.clone(), db.ledger.clone(), poll.clone());
+        let (polls, ledger, poll) = (db.polls.clone(), db.treasury.clone(), poll.clone());
         tokio::spawn(async move {
             match number % 4 {
                 0 => assert!(polls.record(&poll, Epoch::FIRST, &[ballot(10_000 + number, 0)]).await.is_err()),
@@ -98,7 +98,7 @@ async fn a_rejected_caller_fails_alone(db: TestDatabase) {
         recorded.unwrap();
     }
     assert_eq!(db.polls.ballots(&poll, 0).await.unwrap().len(), 201);
-    assert_eq!(db.ledger.audit(SETTLED_WITHIN).await.unwrap().transfers, 0);
+    assert_eq!(db.treasury.audit(SETTLED_WITHIN).await.unwrap().transfers, 0);
 }
 
 async fn concurrent_ballots_are_all_stored(db: TestDatabase) {

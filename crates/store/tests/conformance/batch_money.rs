@@ -23,7 +23,7 @@ fn of_batch(user: UserId, batch: BatchId, at_least: i64, at_most: i64) -> NewPol
 
 async fn polls_draw_from_the_money_of_their_batch(db: TestDatabase) {
     let user = db.user(1_000).await;
-    let batches = db.store.batches();
+    let batches = &db.store;
     let id = started(&db, user, &["1", "2", "3"], Some(700)).await;
     assert_eq!(db.money(user).await, [1_000, 700, 0]);
     let first = of_batch(user, id, 10, 400);
@@ -59,7 +59,7 @@ async fn polls_draw_from_the_money_of_their_batch(db: TestDatabase) {
 
 async fn rows_reserve_a_budget_once_and_return_the_rest(db: TestDatabase) {
     let user = db.user(0).await;
-    let batches = db.store.batches();
+    let batches = &db.store;
     let batch = new_batch(user, file(&db, user, &["1", "2", "3"]).await);
     batches.create_batch(&batch, limits(9)).await.unwrap();
     let id = batch.id;
@@ -74,15 +74,15 @@ async fn rows_reserve_a_budget_once_and_return_the_rest(db: TestDatabase) {
     assert_eq!((reserve(3).await, spent().await), (RowBudget::Waits, usd(0)));
     // A process that dies between the two writes repeats both.
     for _ in 0..2 {
-        batches.set_cost(id, 1, usd(3)).await.unwrap();
+        batches.set_row_cost(id, 1, usd(3)).await.unwrap();
         assert_eq!(reserve(1).await, RowBudget::Reserved);
     }
     batches.end_row(id, 1, completed("{}", None)).await.unwrap();
-    batches.set_cost(id, 1, usd(9)).await.unwrap();
+    batches.set_row_cost(id, 1, usd(9)).await.unwrap();
     assert_eq!((reserve(3).await, spent().await), (RowBudget::Reserved, usd(3)), "12 were left");
-    batches.set_cost(id, 2, usd(10)).await.unwrap();
+    batches.set_row_cost(id, 2, usd(10)).await.unwrap();
     batches.end_row(id, 2, RowEnd::Failed("{}".to_owned())).await.unwrap();
-    batches.set_cost(id, 3, usd(0)).await.unwrap();
+    batches.set_row_cost(id, 3, usd(0)).await.unwrap();
     batches.end_row(id, 3, RowEnd::Failed("{}".to_owned())).await.unwrap();
     batches.end_batch(id, at(400)).await.unwrap();
     assert_eq!(spent().await, usd(13));
@@ -91,7 +91,7 @@ async fn rows_reserve_a_budget_once_and_return_the_rest(db: TestDatabase) {
 
 async fn a_batch_needs_its_money(db: TestDatabase) {
     let user = db.user(1_000).await;
-    let batches = db.store.batches();
+    let batches = &db.store;
     let batch = new_batch(user, file(&db, user, &["1", "2"]).await);
     batches.create_batch(&batch, limits(9)).await.unwrap();
     let start = async |at_least, at_most| {

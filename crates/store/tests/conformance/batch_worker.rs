@@ -125,7 +125,7 @@ impl World {
     fn beside(db: &TestDatabase, script: Arc<Script>, user: UserId, worker: &str) -> Self {
         let (clock, tasks) = (Arc::new(ManualClock::default()), Tasks::default());
         let ports = Ports {
-            store: db.store.batches(),
+            store: db.store.clone(),
             files: db.store.files(),
             clock: clock.clone(),
             entropy: Arc::new(SeededEntropy::new(worker.len() as u64)),

@@ -80,7 +80,7 @@ pub(crate) fn completed(line: &str, answer: Option<RowAnswer>) -> RowEnd {
 /// Creates and starts a batch of these lines, with money for it.
 pub(crate) async fn started(db: &TestDatabase, user: UserId, lines: &[&str], money: Option<i64>) -> BatchId {
     let batch = new_batch(user, file(db, user, lines).await);
-    let batches = db.store.batches();
+    let batches = &db.store;
     batches.create_batch(&batch, limits(9)).await.unwrap();
     let count = lines.len() as u32;
     let money = money.map_or(BatchMoney::Budget(None), |money| BatchMoney::Hold(hold(money, money)));
@@ -93,12 +93,12 @@ pub(crate) async fn started(db: &TestDatabase, user: UserId, lines: &[&str], mon
 
 /// Leases rows; returns their numbers.
 pub(crate) async fn leased(db: &TestDatabase, id: BatchId, worker: &str, limit: u32, now: i64) -> Vec<u32> {
-    db.store.batches().lease_rows(id, &lease(worker, 60_000), limit, at(now)).await.unwrap().numbers
+    db.store.lease_rows(id, &lease(worker, 60_000), limit, at(now)).await.unwrap().numbers
 }
 
 /// Cancels a batch, and ends it without asking its further rows.
 pub(crate) async fn cancelled(db: &TestDatabase, user: UserId, id: BatchId) {
-    let batches = db.store.batches();
+    let batches = &db.store;
     batches.cancel_batch(user, id, at(300)).await.unwrap();
     for number in leased(db, id, "z", 99, 300).await {
         batches.end_row(id, number, RowEnd::NotAsked("{}".to_owned())).await.unwrap();
@@ -149,7 +149,7 @@ async fn files_are_lines_that_are_visible_once_complete(db: TestDatabase) {
 
 async fn a_file_stays_while_an_open_batch_reads_it(db: TestDatabase) {
     let (user, other) = (db.user(0).await, db.user(0).await);
-    let (files, batches) = (db.store.files(), db.store.batches());
+    let (files, batches) = (db.store.files(), db.store.clone());
     let id = file(&db, user, &["a", "b"]).await;
     assert_eq!(files.delete_file(other, id).await.unwrap(), FileDeletion::Unknown);
     let batch = new_batch(user, id);
@@ -172,7 +172,7 @@ async fn a_file_stays_while_an_open_batch_reads_it(db: TestDatabase) {
 
 async fn a_batch_is_created_once_and_listed(db: TestDatabase) {
     let (user, other) = (db.user(0).await, db.user(0).await);
-    let batches = db.store.batches();
+    let batches = &db.store;
     let file = file(&db, user, &["a", "b"]).await;
     let first = NewBatch { request_ref: Some("r".to_owned()), ..new_batch(user, file) };
     assert_eq!(batches.create_batch(&first, limits(2)).await.unwrap(), first.id);
@@ -198,15 +198,15 @@ async fn a_batch_is_created_once_and_listed(db: TestDatabase) {
     assert_eq!(batches.lease_validation(&lease("b", 60_000)).await.unwrap(), None);
     assert!(batches.renew_validation(first.id, &lease("a", 60_000)).await.unwrap());
     assert!(!batches.renew_validation(first.id, &lease("b", 60_000)).await.unwrap());
-    batches.release("b").await.unwrap();
+    batches.release_rows("b").await.unwrap();
     assert_eq!(batches.lease_validation(&lease("c", 60_000)).await.unwrap(), None);
-    batches.release("a").await.unwrap();
+    batches.release_rows("a").await.unwrap();
     assert_eq!(batches.lease_validation(&lease("c", 60_000)).await.unwrap().map(|b| b.id), Some(first.id));
 }
 
 async fn each_row_goes_to_one_worker_until_its_lease_ends(db: TestDatabase) {
     let user = db.user(0).await;
-    let batches = db.store.batches();
+    let batches = &db.store;
     let id = started(&db, user, &["1", "2", "3", "4", "5"], None).await;
     assert_eq!(batches.open_batches(9, at(300)).await.unwrap(), [(id, user)]);
     let leasing = ["a", "b", "c"].map(|worker| {
@@ -223,7 +223,7 @@ async fn each_row_goes_to_one_worker_until_its_lease_ends(db: TestDatabase) {
     assert_eq!(leased(&db, id, "d", 9, 300).await, [3]);
     batches.end_row(id, 3, completed("{}", None)).await.unwrap();
     batches.end_row(id, 3, RowEnd::Failed("late".to_owned())).await.unwrap();
-    assert_eq!(batches.results(id, RowKind::Completed, 0, 9).await.unwrap(), [(3, "{}".to_owned())]);
+    assert_eq!(batches.batch_results(id, RowKind::Completed, 0, 9).await.unwrap(), [(3, "{}".to_owned())]);
     // Renewed leases last longer than others.
     db.pass(40_000).await;
     for worker in ["a", "b", "c"] {
@@ -237,7 +237,7 @@ async fn each_row_goes_to_one_worker_until_its_lease_ends(db: TestDatabase) {
 
 async fn a_batch_ends_when_its_rows_have_ended(db: TestDatabase) {
     let user = db.user(0).await;
-    let batches = db.store.batches();
+    let batches = &db.store;
     let id = started(&db, user, &["1", "2", "3"], None).await;
     assert_eq!(batches.end_batch(id, at(400)).await.unwrap(), None);
     assert_eq!(leased(&db, id, "a", 9, 300).await, [1, 2, 3]);
@@ -284,40 +284,40 @@ fn task(owner: UserId, batch: BatchId) -> AgentTask {
 
 async fn a_task_follows_its_batch_to_the_end(db: TestDatabase) {
     let (user, other) = (db.user(0).await, db.user(0).await);
-    let (batches, tasks) = (db.store.batches(), db.store.agent_tasks());
-    let found = async |batch: BatchId| tasks.find(user, &batch.to_string()).await.unwrap().unwrap();
+    let (batches, tasks) = (db.store.clone(), db.store.clone());
+    let found = async |batch: BatchId| tasks.task(user, &batch.to_string()).await.unwrap().unwrap();
     let done = started(&db, user, &["1"], None).await;
-    assert!(matches!(tasks.add(&task(other, done)).await, Err(StoreError::NotFound(_))));
-    assert!(tasks.add(&task(user, done)).await.unwrap());
-    assert!(!tasks.add(&AgentTask { id: "second".to_owned(), ..task(user, done) }).await.unwrap());
+    assert!(matches!(tasks.add_task(&task(other, done)).await, Err(StoreError::NotFound(_))));
+    assert!(tasks.add_task(&task(user, done)).await.unwrap());
+    assert!(!tasks.add_task(&AgentTask { id: "second".to_owned(), ..task(user, done) }).await.unwrap());
     let running = found(done).await;
     assert_eq!((running.state, running.since), (TaskState::Working, at(100)));
     assert_eq!(running.work, Some(TaskWork::Batch(done)));
-    assert!(!tasks.change(&running).await.unwrap(), "its batch now determines its state");
+    assert!(!tasks.change_task(&running).await.unwrap(), "its batch now determines its state");
     leased(&db, done, "a", 9, 300).await;
     batches.end_row(done, 1, completed("one", None)).await.unwrap();
     batches.end_batch(done, at(400)).await.unwrap();
     assert_eq!((found(done).await.state, found(done).await.since), (TaskState::Completed, at(400)));
 
     let stopped = started(&db, user, &["1"], None).await;
-    tasks.add(&task(user, stopped)).await.unwrap();
+    tasks.add_task(&task(user, stopped)).await.unwrap();
     cancelled(&db, user, stopped).await;
     assert_eq!((found(stopped).await.state, found(stopped).await.since), (TaskState::Canceled, at(400)));
 
     let wrong = new_batch(user, file(&db, user, &["1"]).await);
     batches.create_batch(&wrong, limits(9)).await.unwrap();
-    tasks.add(&task(user, wrong.id)).await.unwrap();
+    tasks.add_task(&task(user, wrong.id)).await.unwrap();
     batches.fail_batch(wrong.id, &[], at(500)).await.unwrap();
     assert_eq!((found(wrong.id).await.state, found(wrong.id).await.since), (TaskState::Failed, at(500)));
 
     // Neither the age of a task nor a deleted question removes it; the deletion of its batch does.
-    assert_eq!(tasks.delete_abandoned(at(9_999)).await.unwrap(), 0);
+    assert_eq!(tasks.delete_abandoned_tasks(at(9_999)).await.unwrap(), 0);
     batches.delete_old_batches(at(5_000), 9).await.unwrap();
-    assert_eq!(tasks.find(user, &done.to_string()).await.unwrap(), None);
+    assert_eq!(tasks.task(user, &done.to_string()).await.unwrap(), None);
 }
 
 async fn a_task_added_while_its_batch_ends_gets_its_final_state(db: TestDatabase) {
-    let (batches, tasks) = (db.store.batches(), db.store.agent_tasks());
+    let (batches, tasks) = (db.store.clone(), db.store.clone());
     let mut ending = Vec::new();
     for _ in 0..10 {
         let user = db.user(0).await;
@@ -328,9 +328,9 @@ async fn a_task_added_while_its_batch_ends_gets_its_final_state(db: TestDatabase
     }
     let racing = ending.iter().map(|(user, id)| async {
         let new = task(*user, *id);
-        let (added, ended) = tokio::join!(tasks.add(&new), batches.end_batch(*id, at(400)));
+        let (added, ended) = tokio::join!(tasks.add_task(&new), batches.end_batch(*id, at(400)));
         assert_eq!((added.unwrap(), ended.unwrap()), (true, Some(BatchStatus::Completed)));
-        let added = tasks.find(*user, &id.to_string()).await.unwrap().unwrap();
+        let added = tasks.task(*user, &id.to_string()).await.unwrap().unwrap();
         assert_eq!(added.state, TaskState::Completed);
     });
     join_all(racing).await;
@@ -338,7 +338,7 @@ async fn a_task_added_while_its_batch_ends_gets_its_final_state(db: TestDatabase
 
 async fn answers_are_reviewed_in_the_order_of_their_doubt(db: TestDatabase) {
     let user = db.user(0).await;
-    let batches = db.store.batches();
+    let batches = &db.store;
     let id = started(&db, user, &["1", "2", "3", "4", "5"], None).await;
     assert_eq!(leased(&db, id, "a", 9, 300).await, [1, 2, 3, 4, 5]);
     let votes = [[Some(0), Some(0), Some(0)], [Some(0), Some(1), Some(0)], [Some(0), Some(1), Some(2)]];
@@ -386,7 +386,7 @@ async fn answers_are_reviewed_in_the_order_of_their_doubt(db: TestDatabase) {
 
 async fn a_batch_is_shared_by_its_owner(db: TestDatabase) {
     let (user, stranger) = (db.user(0).await, db.user(0).await);
-    let batches = db.store.batches();
+    let batches = &db.store;
     let id = started(&db, user, &["1"], None).await;
     assert_eq!(batches.shared_batch(id).await.unwrap(), None);
     batches.share_batch(stranger, id, true).await.unwrap();
@@ -400,7 +400,7 @@ async fn a_batch_is_shared_by_its_owner(db: TestDatabase) {
 
 async fn cancelled_and_expired_batches_finish_what_was_begun(db: TestDatabase) {
     let user = db.user(1_000).await;
-    let batches = db.store.batches();
+    let batches = &db.store;
     for (cancels, now, status) in [(true, 300, BatchStatus::Cancelled), (false, 10_000, BatchStatus::Expired)]
     {
         let id = started(&db, user, &["1", "2", "3"], Some(500)).await;
@@ -438,7 +438,7 @@ async fn cancelled_and_expired_batches_finish_what_was_begun(db: TestDatabase) {
 
 async fn the_end_of_a_batch_is_notified_once(db: TestDatabase) {
     let user = db.user(0).await;
-    let (batches, webhooks) = (db.store.batches(), db.vault.webhooks());
+    let (batches, webhooks) = (db.store.clone(), db.vault.clone());
     let silent = started(&db, user, &["1", "2"], None).await;
     webhooks.set_webhook_url(user, Some(&WebhookUrl::checked("https://example.com/all"))).await.unwrap();
     let usual = started(&db, user, &["1", "2"], None).await;
@@ -471,7 +471,7 @@ async fn the_end_of_a_batch_is_notified_once(db: TestDatabase) {
 
 async fn only_the_newest_failed_batches_stay(db: TestDatabase) {
     let (user, other) = (db.user(0).await, db.user(0).await);
-    let batches = db.store.batches();
+    let batches = &db.store;
     let others = new_batch(other, file(&db, other, &["1"]).await);
     batches.create_batch(&others, limits(9)).await.unwrap();
     batches.fail_batch(others.id, &[], at(9)).await.unwrap();
@@ -501,7 +501,7 @@ async fn only_the_newest_failed_batches_stay(db: TestDatabase) {
 
 async fn ended_batches_and_old_files_are_deleted(db: TestDatabase) {
     let user = db.user(0).await;
-    let (files, batches) = (db.store.files(), db.store.batches());
+    let (files, batches) = (db.store.files(), db.store.clone());
     let id = started(&db, user, &["1", "2"], None).await;
     cancelled(&db, user, id).await;
     assert_eq!(batches.delete_old_batches(at(1_399), 9).await.unwrap(), 0);
@@ -523,13 +523,13 @@ async fn ended_batches_and_old_files_are_deleted(db: TestDatabase) {
     // An account is deleted with its files and batches, but not while a batch is open.
     let open = started(&db, user, &["1", "2"], None).await;
     let deletion = ep_store::AccountDeletion { user, forfeit_balance: true, by_operator: true, at: at(9) };
-    let refused = db.store.account_data().delete_account(deletion).await.unwrap();
+    let refused = db.store.delete_account(deletion).await.unwrap();
     assert!(
         matches!(refused, ep_store::AccountDeletionOutcome::Rejected(o) if o.batches == 1),
         "{refused:?}"
     );
     cancelled(&db, user, open).await;
-    let record = db.store.account_data().account_record(user).await.unwrap();
+    let record = db.store.account_record(user).await.unwrap();
     assert_eq!((record.files.len(), record.batches.len()), (1, 1));
     crate::test_database::delete_account(&db, user, at(500)).await;
     assert_eq!(batches.batches_of(user, None, 9).await.unwrap(), []);

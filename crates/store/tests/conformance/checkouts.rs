@@ -28,7 +28,7 @@ pub fn new_checkout(user: UserId, cents: u32) -> NewCheckout {
 
 pub async fn checkout(db: &TestDatabase, user: UserId, cents: u32) -> NewCheckout {
     let new = new_checkout(user, cents);
-    db.checkouts.add_checkout(&new).await.unwrap();
+    db.treasury.add_checkout(&new).await.unwrap();
     new
 }
 
@@ -74,38 +74,38 @@ fn failed(checkout: &NewCheckout, refund: &str, cents: u32, at_ms: i64) -> Faile
 }
 
 async fn settle(db: &TestDatabase, paid: &PaidCheckout) -> Settled {
-    db.checkouts.settle_checkout(paid, at(5)).await.unwrap()
+    db.treasury.settle_checkout(paid, at(5)).await.unwrap()
 }
 
 async fn a_payment_is_credited_once(db: TestDatabase) {
     let user = db.user(0).await;
     let first = checkout(&db, user, 500).await;
-    let waiting = db.checkouts.open_checkouts(at(1), 10).await.unwrap();
+    let waiting = db.treasury.open_checkouts(at(1), 10).await.unwrap();
     assert_eq!((waiting.len(), waiting[0].checkout.amount, &waiting[0].session), (1, Cents(500), &None));
-    assert!(db.checkouts.open_checkouts(at(0), 10).await.unwrap().is_empty());
+    assert!(db.treasury.open_checkouts(at(0), 10).await.unwrap().is_empty());
     let paid = paid(&first);
-    db.checkouts.checkout_opened(first.id, &paid.session).await.unwrap();
-    let waiting = db.checkouts.open_checkouts(at(1), 10).await.unwrap();
+    db.treasury.checkout_opened(first.id, &paid.session).await.unwrap();
+    let waiting = db.treasury.open_checkouts(at(1), 10).await.unwrap();
     assert_eq!(waiting[0].session.as_deref(), Some(paid.session.as_str()));
 
     let times = futures::future::join_all((0..12).map(|_| settle(&db, &paid))).await;
     assert_eq!(times.iter().filter(|&&settled| settled == Settled::Credited).count(), 1);
     assert_eq!(times.iter().filter(|&&settled| settled == Settled::Before).count(), 11);
     assert_eq!(db.money(user).await, [500 * CENT, 0, 0]);
-    assert!(db.checkouts.open_checkouts(at(1), 10).await.unwrap().is_empty());
+    assert!(db.treasury.open_checkouts(at(1), 10).await.unwrap().is_empty());
     // A closed page cannot be paid, but a payment that still arrives is credited.
     let second = checkout(&db, user, 100).await;
-    db.checkouts.close_checkout(second.id).await.unwrap();
-    assert!(db.checkouts.open_checkouts(at(1), 10).await.unwrap().is_empty());
+    db.treasury.close_checkout(second.id).await.unwrap();
+    assert!(db.treasury.open_checkouts(at(1), 10).await.unwrap().is_empty());
     assert_eq!(settle(&db, &super::checkouts::paid(&second)).await, Settled::Credited);
-    db.checkouts.close_checkout(second.id).await.unwrap();
+    db.treasury.close_checkout(second.id).await.unwrap();
     assert_eq!(settle(&db, &super::checkouts::paid(&second)).await, Settled::Before);
     assert_eq!(db.money(user).await, [600 * CENT, 0, 0]);
     db.assert_consistent().await;
 
     let unknown =
         NewCheckout { user: UserId::from_random([9; 16]), id: CheckoutId::from_random(random()), ..first };
-    let rejected = db.checkouts.add_checkout(&unknown).await;
+    let rejected = db.treasury.add_checkout(&unknown).await;
     assert!(matches!(rejected, Err(StoreError::NotFound(_))), "{rejected:?}");
 }
 
@@ -113,7 +113,7 @@ async fn reports_without_a_matching_payment_change_nothing(db: TestDatabase) {
     let user = db.user(0).await;
     let first = checkout(&db, user, 500).await;
     let right = paid(&first);
-    db.checkouts.checkout_opened(first.id, &right.session).await.unwrap();
+    db.treasury.checkout_opened(first.id, &right.session).await.unwrap();
     for wrong in [
         PaidCheckout { checkout: CheckoutId::from_random(random()), ..right.clone() },
         PaidCheckout { amount: Cents(499), ..right.clone() },
@@ -122,9 +122,9 @@ async fn reports_without_a_matching_payment_change_nothing(db: TestDatabase) {
     ] {
         assert_eq!(settle(&db, &wrong).await, Settled::Unknown, "{wrong:?}");
     }
-    db.checkouts.reverse(&refund(&first, 100), at(6)).await.unwrap();
+    db.treasury.reverse_checkout(&refund(&first, 100), at(6)).await.unwrap();
     let foreign = Reversal { payment: Some("pi_of_another_shop".into()), ..dispute(&first, 100, false) };
-    db.checkouts.reverse(&foreign, at(6)).await.unwrap();
+    db.treasury.reverse_checkout(&foreign, at(6)).await.unwrap();
     assert_eq!(db.money(user).await, [0, 0, 0]);
     db.assert_consistent().await;
 }
@@ -134,8 +134,8 @@ async fn a_payment_is_reversed_once(db: TestDatabase) {
     let first = checkout(&db, user, 500).await;
     settle(&db, &paid(&first)).await;
     for (cents, left) in [(200, 400), (200, 400), (500, 100), (200, 100), (500, 100)] {
-        let times =
-            (0..3).map(|_| async { db.checkouts.reverse(&refund(&first, cents), at(7)).await.unwrap() });
+        let times = (0..3)
+            .map(|_| async { db.treasury.reverse_checkout(&refund(&first, cents), at(7)).await.unwrap() });
         futures::future::join_all(times).await;
         // Reversals are not counted as used.
         assert_eq!(db.money(user).await, [left * CENT, 0, 0], "{cents} reversed in total");
@@ -149,7 +149,7 @@ async fn an_unavailable_amount_is_bad_debt_and_freezes_the_account(db: TestDatab
     settle(&db, &paid(&first)).await;
     // Three dollars are held for a poll.
     let poll = db.running(Some(user), Some(hold(1, 300 * CENT))).await;
-    db.checkouts.reverse(&refund(&first, 500), at(7)).await.unwrap();
+    db.treasury.reverse_checkout(&refund(&first, 500), at(7)).await.unwrap();
     assert_eq!(db.money(user).await, [300 * CENT, 300 * CENT, 0]);
     let bad_debt = "SELECT amount FROM transfers WHERE debit_account = 'sys:bad_debt'";
     assert_eq!(crate::test_database::number(&db.url, bad_debt).await, 300 * CENT);
@@ -180,14 +180,14 @@ async fn a_won_dispute_is_credited_back(db: TestDatabase) {
             let closing = crate::test_database::closing(Some(0));
             db.polls.close(&poll, ep_store::Epoch::FIRST, &[], &closing, settlement).await.unwrap();
         }
-        db.checkouts.reverse(&dispute(&first, 500, false), at(7)).await.unwrap();
+        db.treasury.reverse_checkout(&dispute(&first, 500, false), at(7)).await.unwrap();
         assert_eq!(db.money(user).await, [0, 0, spent * CENT]);
         for _ in 0..2 {
-            db.checkouts.reverse(&dispute(&first, 500, true), at(8)).await.unwrap();
+            db.treasury.reverse_checkout(&dispute(&first, 500, true), at(8)).await.unwrap();
             assert_eq!(db.money(user).await, [available * CENT, 0, spent * CENT], "the reversed amount");
         }
         // A late report of the dispute's beginning changes nothing.
-        db.checkouts.reverse(&dispute(&first, 500, false), at(9)).await.unwrap();
+        db.treasury.reverse_checkout(&dispute(&first, 500, false), at(9)).await.unwrap();
         assert_eq!(db.money(user).await, [available * CENT, 0, spent * CENT]);
         db.assert_consistent().await;
     }
@@ -207,14 +207,14 @@ async fn failed_refunds_are_credited_back_once(db: TestDatabase) {
         let refund = Reversal { reported_at: at(refunded_at), ..refund(&first, 300) };
         let failed = failed(&first, &round.to_string(), 300, failed_at);
         for _ in 0..2 {
-            db.checkouts.reverse(&refund, at(7)).await.unwrap();
+            db.treasury.reverse_checkout(&refund, at(7)).await.unwrap();
             assert_eq!(db.money(user).await, [200 * CENT, 0, 0], "round {round}");
         }
-        let times = (0..3).map(|_| async { db.checkouts.refund_failed(&failed, at(8)).await.unwrap() });
+        let times = (0..3).map(|_| async { db.treasury.refund_failed(&failed, at(8)).await.unwrap() });
         futures::future::join_all(times).await;
         assert_eq!(db.money(user).await, [500 * CENT, 0, 0], "round {round}");
         // A late repetition of the refund's report changes nothing.
-        db.checkouts.reverse(&refund, at(9)).await.unwrap();
+        db.treasury.reverse_checkout(&refund, at(9)).await.unwrap();
         assert_eq!(db.money(user).await, [500 * CENT, 0, 0], "round {round}");
         db.assert_consistent().await;
     }
@@ -223,17 +223,23 @@ async fn failed_refunds_are_credited_back_once(db: TestDatabase) {
     let settlement = ep_polling::money::Settlement::Capture(crate::test_database::usd(400 * CENT));
     let closing = crate::test_database::closing(Some(0));
     db.polls.close(&poll, ep_store::Epoch::FIRST, &[], &closing, settlement).await.unwrap();
-    db.checkouts.reverse(&Reversal { reported_at: at(50), ..refund(&first, 500) }, at(50)).await.unwrap();
+    db.treasury
+        .reverse_checkout(&Reversal { reported_at: at(50), ..refund(&first, 500) }, at(50))
+        .await
+        .unwrap();
     assert_eq!(db.money(user).await, [0, 0, 400 * CENT]);
-    db.checkouts.refund_failed(&failed(&first, "last", 500, 51), at(51)).await.unwrap();
+    db.treasury.refund_failed(&failed(&first, "last", 500, 51), at(51)).await.unwrap();
     assert_eq!(db.money(user).await, [100 * CENT, 0, 400 * CENT]);
     db.assert_consistent().await;
     // A failure with unknown refund and payment waits for them.
     let second = checkout(&db, user, 100).await;
-    db.checkouts.refund_failed(&failed(&second, "early", 100, 60), at(60)).await.unwrap();
-    db.checkouts.reverse(&Reversal { reported_at: at(59), ..refund(&second, 100) }, at(61)).await.unwrap();
+    db.treasury.refund_failed(&failed(&second, "early", 100, 60), at(60)).await.unwrap();
+    db.treasury
+        .reverse_checkout(&Reversal { reported_at: at(59), ..refund(&second, 100) }, at(61))
+        .await
+        .unwrap();
     settle(&db, &paid(&second)).await;
-    db.checkouts.apply_reversals(at(62)).await.unwrap();
+    db.treasury.apply_reversals(at(62)).await.unwrap();
     assert_eq!(db.money(user).await, [200 * CENT, 0, 400 * CENT]);
     db.assert_consistent().await;
 }
@@ -271,17 +277,17 @@ async fn the_order_of_events_does_not_matter(db: TestDatabase) {
             let together = reports.split_off(reports.len().saturating_sub(rng.random_range(1..=4)));
             let hear = async |event: &Event| match event {
                 Event::Paid(paid) => drop(settle(&db, paid).await),
-                Event::Reversed(reversal) => db.checkouts.reverse(reversal, at(7)).await.unwrap(),
-                Event::Failed(failed) => db.checkouts.refund_failed(failed, at(7)).await.unwrap(),
+                Event::Reversed(reversal) => db.treasury.reverse_checkout(reversal, at(7)).await.unwrap(),
+                Event::Failed(failed) => db.treasury.refund_failed(failed, at(7)).await.unwrap(),
             };
             futures::future::join_all(together.into_iter().map(hear)).await;
         }
         // A dispute names no checkout. If it arrives during settlement, the next run applies it.
-        db.checkouts.apply_reversals(at(8)).await.unwrap();
+        db.treasury.apply_reversals(at(8)).await.unwrap();
         let left = if won { 720 } else { 320 };
         assert_eq!(db.money(user).await, [left * CENT, 0, 0], "seed {seed}");
         db.assert_consistent().await;
-        assert_eq!(db.checkouts.apply_reversals(at(9)).await.unwrap(), 0);
+        assert_eq!(db.treasury.apply_reversals(at(9)).await.unwrap(), 0);
     }
 }
 
@@ -290,10 +296,10 @@ async fn the_audit_finds_credits_without_payments(db: TestDatabase) {
     let first = checkout(&db, user, 500).await;
     settle(&db, &paid(&first)).await;
     tamper(&db.url, "UPDATE checkouts SET status = 'open'").await.unwrap();
-    let audit = db.ledger.audit(crate::test_database::SETTLED_WITHIN).await.unwrap();
+    let audit = db.treasury.audit(crate::test_database::SETTLED_WITHIN).await.unwrap();
     assert_eq!(audit.unproven_credits, [format!("stripe:{}", paid(&first).session)]);
     tamper(&db.url, "UPDATE checkouts SET status = 'paid', session_id = 'cs_test_x'").await.unwrap();
-    let audit = db.ledger.audit(crate::test_database::SETTLED_WITHIN).await.unwrap();
+    let audit = db.treasury.audit(crate::test_database::SETTLED_WITHIN).await.unwrap();
     assert_eq!(audit.unproven_credits.len(), 2, "{audit:?}");
     assert!(!audit.is_clean());
 }

@@ -122,7 +122,7 @@ async fn a_memory_database_is_temporary() {
     store.store.polls().ping().await.unwrap();
     store.store.close().await;
     let again = ep_store::connect(&url, StoreOptions::default()).await.unwrap();
-    assert_eq!(again.treasury.ledger().audit(SETTLED_WITHIN).await.unwrap().accounts, 0);
+    assert_eq!(again.treasury.audit(SETTLED_WITHIN).await.unwrap().accounts, 0);
 }
 
 #[test]

@@ -26,7 +26,7 @@ async fn transfers_are_append_only(db: TestDatabase) {
         assert!(tamper(&db.url, wrong).await.is_err(), "{wrong}");
     }
     db.assert_consistent().await;
-    assert_eq!(db.ledger.audit(SETTLED_WITHIN).await.unwrap().transfers, 2);
+    assert_eq!(db.treasury.audit(SETTLED_WITHIN).await.unwrap().transfers, 2);
     let captured = "SELECT CAST(SUM(amount) AS BIGINT) FROM transfers WHERE ref LIKE 'hold:EP-%' AND credit_account = 'sys:revenue'";
     assert_eq!(number(&db.url, captured).await, 100);
 }
@@ -50,13 +50,13 @@ async fn an_audit_finds_inconsistencies(db: TestDatabase) {
     let user = db.user(1_000).await;
     let poll = db.running(Some(user), Some(hold(1, 600))).await;
     tamper(&db.url, "UPDATE accounts SET posted = posted + 1, held = held - 1").await.unwrap();
-    let audit = db.ledger.audit(SETTLED_WITHIN).await.unwrap();
+    let audit = db.treasury.audit(SETTLED_WITHIN).await.unwrap();
     assert_eq!((audit.wrong_posted, audit.wrong_held), (vec![user.to_string()], vec![user.to_string()]));
     tamper(&db.url, "UPDATE accounts SET posted = posted - 1, held = held + 1").await.unwrap();
     tamper(&db.url, "UPDATE polls SET closing = '{}', settled = 1").await.unwrap();
-    let audit = db.ledger.audit(SETTLED_WITHIN).await.unwrap();
+    let audit = db.treasury.audit(SETTLED_WITHIN).await.unwrap();
     assert_eq!(audit.orphaned_holds, vec![poll.to_string()]);
     let stray = "INSERT INTO transfers (ref, debit_account, credit_account, amount, created_at) VALUES ('x', 'sys:credits', 'nobody', 5, 0)";
     tamper(&db.url, stray).await.unwrap();
-    assert_eq!(db.ledger.audit(SETTLED_WITHIN).await.unwrap().wrong_posted, ["nobody"]);
+    assert_eq!(db.treasury.audit(SETTLED_WITHIN).await.unwrap().wrong_posted, ["nobody"]);
 }

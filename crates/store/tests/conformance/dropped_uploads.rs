@@ -141,7 +141,7 @@ impl World {
         });
         let tasks = Tasks::default();
         let ports = Ports {
-            store: db.store.batches(),
+            store: db.store.clone(),
             files: store.clone(),
             clock: Arc::new(ManualClock::default()),
             entropy: Arc::new(SeededEntropy::new(u64::from_le_bytes(random()[..8].try_into().unwrap()))),
@@ -238,7 +238,7 @@ async fn a_batch_with_rows_that_is_dropped_leaves_no_file_without_it(db: TestDat
                 })
                 .await;
             let files: Vec<FileId> = listed(&db, user).await.iter().map(|file| file.id).collect();
-            let batches = db.store.batches().batches_of(user, None, 9).await.unwrap();
+            let batches = db.store.batches_of(user, None, 9).await.unwrap();
             let read: Vec<FileId> = batches.iter().map(|batch| batch.file).collect();
             assert_eq!(files, read, "{point}");
             assert!(!is_repeated || batches.len() == 1);

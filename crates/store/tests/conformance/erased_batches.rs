@@ -79,8 +79,8 @@ async fn polls_of_a_deleted_batch_are_deleted_in_steps(db: TestDatabase) {
     let asked = opened(&db, user, BatchId::from_random([7; 16]), 1, true).await;
     assert!(steps(&db, 4).await.is_empty(), "nothing is deleted");
     let sums = db.store.reputation().sums().await.unwrap();
-    assert_eq!(db.store.batches().delete_old_batches(at(OVER), 1).await.unwrap(), 1);
-    let is_first = db.store.batches().batch(user, first).await.unwrap().is_none();
+    assert_eq!(db.store.delete_old_batches(at(OVER), 1).await.unwrap(), 1);
+    let is_first = db.store.batch(user, first).await.unwrap().is_none();
     let (gone, stay) = if is_first { (&private, &other) } else { (&other, &private) };
     let sizes = steps(&db, 4).await;
     assert!(sizes.iter().all(|size| *size <= 4), "{sizes:?}");
@@ -110,8 +110,8 @@ async fn polls_are_deleted_with_the_file_or_the_account(db: TestDatabase) {
     steps(&db, 2).await;
     assert_eq!(exist(&db, &private).await, [false; 2]);
     assert_eq!(exist(&db, &public).await, [true]);
-    assert!(db.store.batches().batch(of_file, file_batch).await.unwrap().is_some());
-    assert_eq!(db.store.batches().delete_old_batches(at(OVER), 9).await.unwrap(), 1);
+    assert!(db.store.batch(of_file, file_batch).await.unwrap().is_some());
+    assert_eq!(db.store.delete_old_batches(at(OVER), 9).await.unwrap(), 1);
     steps(&db, 2).await;
     db.assert_consistent().await;
 }
@@ -121,7 +121,7 @@ async fn an_unsettled_poll_delays_the_next_step(db: TestDatabase) {
     let id = batch(&db, user).await;
     let (first, second) = (opened(&db, user, id, 1, true).await, opened(&db, user, id, 2, true).await);
     ended(&db, &first).await;
-    db.store.batches().delete_old_batches(at(OVER), 9).await.unwrap();
+    db.store.delete_old_batches(at(OVER), 9).await.unwrap();
     assert_eq!(db.store.erase_polls_of_batches(at(9), 9).await.unwrap(), Some(1));
     assert_eq!(db.store.erase_polls_of_batches(at(9), 9).await.unwrap(), Some(0));
     assert_eq!(exist(&db, &[first, second.clone()]).await, [false, true]);
@@ -135,7 +135,7 @@ async fn processes_can_delete_polls_at_once(db: TestDatabase) {
     let id = batch(&db, user).await;
     let [private, public] = with_polls(&db, user, id, 12).await;
     assert_eq!(db.polls.delete(&private[0], at(9), "deleted").await.unwrap(), PollDeletion::Deleted);
-    db.store.batches().delete_old_batches(at(OVER), 9).await.unwrap();
+    db.store.delete_old_batches(at(OVER), 9).await.unwrap();
     // A step that meets another one changes nothing.
     let both = async || steps(&db, 2).await;
     futures::future::join(both(), both()).await;

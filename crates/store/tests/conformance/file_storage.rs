@@ -67,12 +67,12 @@ async fn stored(db: &TestDatabase, user: UserId, mebibytes: u32) -> FileId {
 /// Creates a key with this much money of its own. Returns its account.
 async fn funded(db: &TestDatabase, funder: UserId, amount: i64) -> UserId {
     let (key, account) = funded_key(funder, amount);
-    assert_eq!(db.keys.add_funded_key(&key, &account).await.unwrap(), Added::Active);
+    assert_eq!(db.vault.add_funded_key(&key, &account).await.unwrap(), Added::Active);
     key.user
 }
 
 async fn used(db: &TestDatabase) -> u64 {
-    let size = db.treasury.operator().database_size().await.unwrap();
+    let size = db.treasury.database_size().await.unwrap();
     size.bytes - size.free.map_or(0, |free| free.bytes)
 }
 
@@ -88,12 +88,12 @@ async fn the_room_of_a_deleted_file_is_used_again(db: TestDatabase) {
     let user = db.user(0).await;
     let first = stored(&db, user, 4).await;
     db.store.files().delete_file(user, first).await.unwrap();
-    let size = db.treasury.operator().database_size().await.unwrap();
+    let size = db.treasury.database_size().await.unwrap();
     // PostgreSQL finds the room at its next cleanup.
     let Some(free) = size.free else { return };
     assert!(free.bytes >= 4 << 20 && free.pages > 0, "{free:?}");
     stored(&db, user, 4).await;
-    let grown = db.treasury.operator().database_size().await.unwrap();
+    let grown = db.treasury.database_size().await.unwrap();
     assert!(grown.bytes <= size.bytes + 64 * KIB, "{grown:?} after {size:?}");
 }
 

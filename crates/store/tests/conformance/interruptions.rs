@@ -253,7 +253,7 @@ async fn closed(db: &TestDatabase, id: &PollId) {
 async fn all_settled(db: &TestDatabase) {
     let unsettled = async || {
         let polls = number(&db.url, "SELECT COUNT(*) FROM polls WHERE settled = 0").await;
-        (polls, db.ledger.audit(Duration::ZERO).await.unwrap())
+        (polls, db.treasury.audit(Duration::ZERO).await.unwrap())
     };
     until("no poll is stranded", unsettled, |(polls, _)| *polls == 0).await;
     db.assert_consistent().await;

@@ -183,7 +183,7 @@ async fn unsettled_polls_past_their_deadline_are_stranded(db: TestDatabase) {
     // The deadline of two minutes and one minute to settle have passed, regardless of leases.
     db.pass(40_000).await;
     tamper(&db.url, "UPDATE polls SET lease_until = lease_until + 600000").await.unwrap();
-    let audit = db.ledger.audit(SETTLED_WITHIN).await.unwrap();
+    let audit = db.treasury.audit(SETTLED_WITHIN).await.unwrap();
     let stranded: HashSet<String> = audit.stranded_polls.iter().cloned().collect();
     assert_eq!(stranded, HashSet::from([running.id.to_string(), closed.id.to_string()]));
     assert!(!audit.is_clean());
@@ -194,7 +194,7 @@ async fn a_lease_that_ends_too_far_ahead_counts_as_ended(db: TestDatabase) {
     let (ahead, right) = (open(&db, 60_000).await, open(&db, 60_000).await);
     let hour = "lease_until = lease_until + 3600000, deadline_at = deadline_at + 3600000";
     tamper(&db.url, format!("UPDATE polls SET {hour} WHERE id = '{}'", ahead.id)).await.unwrap();
-    let audit = db.ledger.audit(SETTLED_WITHIN).await.unwrap();
+    let audit = db.treasury.audit(SETTLED_WITHIN).await.unwrap();
     assert_eq!((&audit.false_leases[..], audit.is_clean()), (&[ahead.id.to_string()][..], false));
     let busy = db.polls.adopt(&lease("busy", 60_000), Duration::from_secs(30), 10).await.unwrap();
     assert_eq!(ids(&busy), HashSet::from([ahead.id.clone()]));

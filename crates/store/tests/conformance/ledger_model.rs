@@ -63,7 +63,7 @@ impl Model {
         match *change {
             Change::Credit { reference, amount } => {
                 let text = format!("credit:{user}:{reference}");
-                let outcome = db.ledger.credit(user, usd(amount), &text, at(1)).await;
+                let outcome = db.treasury.credit(user, usd(amount), &text, at(1)).await;
                 match self.credits.get(&reference) {
                     None => {
                         assert_eq!(outcome.unwrap(), CreditOutcome::Credited);

@@ -40,7 +40,7 @@ async fn replicas_share_one_allowance() {
     assert_eq!((other_user.remaining, other_user.exhausted), (29, None));
     let other_policy = replicas[0].take("free", "user:1", LIMIT).await;
     assert_eq!((other_policy.remaining, other_policy.policy), (29, "free"));
-    db.idempotency.sweep(at(0)).await.unwrap();
+    db.store.sweep_claims(at(0)).await.unwrap();
     assert!(
         replicas[1].take("default", "user:1", LIMIT).await.remaining <= 3,
         "a sweep deletes only full allowances"

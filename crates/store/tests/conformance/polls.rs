@@ -234,7 +234,7 @@ async fn explanations_are_part_of_the_cost(db: TestDatabase) {
         let settlement = Settlement::Capture(capture);
         db.polls.close(poll, Epoch::FIRST, &[ballot(1, 0)], &ended, settlement).await.unwrap();
     }
-    let audit = db.ledger.audit(Duration::ZERO).await.unwrap();
+    let audit = db.treasury.audit(Duration::ZERO).await.unwrap();
     assert!(audit.wrong_captures.is_empty(), "{:?}", audit.wrong_captures);
     let history = &db.store;
     let polls = history.polls_of(user, 20, 0).await.unwrap();
@@ -300,7 +300,7 @@ async fn pings_succeed_until_the_store_is_closed(db: TestDatabase) {
     db.store.close().await;
     assert!(matches!(polls.ping().await, Err(StoreError::Failed(_))));
     let user = ep_store::UserId::from_random([1; 16]);
-    assert!(db.ledger.credit(user, usd(1), "late", crate::test_database::at(0)).await.is_err());
+    assert!(db.treasury.credit(user, usd(1), "late", crate::test_database::at(0)).await.is_err());
 }
 
 async fn a_poll_survives_reopening_the_database(db: TestDatabase) {

@@ -31,7 +31,7 @@ async fn the_ledger_is_consistent_after_concurrent_changes(db: TestDatabase) {
     let capped = join_all(users.iter().map(|user| capped_key(&db, *user, Some(9_000), Some(5_000)))).await;
     let shared = Workload { users: &users, checkouts: &checkouts, deposits: &deposits, capped: &capped };
     join_all((0..WORKERS).map(|seed| work(&db, &shared, seed))).await;
-    db.checkouts.apply_reversals(at(2)).await.unwrap();
+    db.treasury.apply_reversals(at(2)).await.unwrap();
     for credits in [
         "SELECT count(*) FROM transfers WHERE debit_account = 'sys:card'",
         "SELECT count(*) FROM transfers WHERE debit_account = 'sys:usdc'",
@@ -59,7 +59,7 @@ async fn the_ledger_is_consistent_after_concurrent_changes(db: TestDatabase) {
     for key in capped {
         let spent = "SELECT CAST(COALESCE(SUM(captured), 0) AS BIGINT) FROM holds WHERE key_id IS NOT NULL";
         assert!(crate::test_database::number(&db.url, spent).await > 0);
-        let keys = db.keys.keys_of(key.0, at(7)).await.unwrap();
+        let keys = db.vault.keys_of(key.0, at(7)).await.unwrap();
         let listed = keys.iter().find(|listed| listed.id == key.1.key).unwrap();
         assert!(listed.spent.total <= usd(9_000) && listed.spent.today <= usd(5_000), "{listed:?}");
     }
@@ -68,7 +68,7 @@ async fn the_ledger_is_consistent_after_concurrent_changes(db: TestDatabase) {
     let mut used = 0;
     let accounts: Vec<UserId> = all_accounts(&db).await;
     for user in accounts {
-        let balance = db.ledger.balance(user).await.unwrap().unwrap();
+        let balance = db.store.balance(user).await.unwrap().unwrap();
         assert!(balance.held.is_zero());
         used += balance.used.micro();
     }
@@ -97,10 +97,12 @@ async fn pay_by_card(db: &TestDatabase, checkout: &NewCheckout, rng: &mut ChaCha
                 payment: Some(format!("pi_{}", checkout.id)),
                 amount: checkout.amount,
             };
-            drop(db.checkouts.settle_checkout(&paid, at(1)).await);
+            drop(db.treasury.settle_checkout(&paid, at(1)).await);
         }
-        3 => drop(db.checkouts.reverse(&reversal("refund", rng.random_range(1..5), false), at(1)).await),
-        4 => drop(db.checkouts.reverse(&reversal("dispute", 5, rng.random_bool(0.3)), at(1)).await),
+        3 => drop(
+            db.treasury.reverse_checkout(&reversal("refund", rng.random_range(1..5), false), at(1)).await,
+        ),
+        4 => drop(db.treasury.reverse_checkout(&reversal("dispute", 5, rng.random_bool(0.3)), at(1)).await),
         5 => {
             let failed = FailedRefund {
                 refund: format!("re_{}_{}", rng.random_range(0..3), checkout.id),
@@ -109,21 +111,21 @@ async fn pay_by_card(db: &TestDatabase, checkout: &NewCheckout, rng: &mut ChaCha
                 amount: Cents(rng.random_range(1..4)),
                 failed_at: at(rng.random_range(5..8)),
             };
-            drop(db.checkouts.refund_failed(&failed, at(1)).await);
+            drop(db.treasury.refund_failed(&failed, at(1)).await);
         }
-        _ => drop(db.checkouts.close_checkout(checkout.id).await),
+        _ => drop(db.treasury.close_checkout(checkout.id).await),
     }
 }
 
 /// Makes a random step of a deposit.
 async fn pay_in_usdc(db: &TestDatabase, deposit: &NewDeposit, rng: &mut ChaCha12Rng) {
-    drop(db.deposits.begin_deposit(deposit, at(0)).await);
+    drop(db.treasury.begin_deposit(deposit, at(0)).await);
     let reference = &deposit.payment.reference;
     if rng.random_bool(0.3) {
-        drop(db.deposits.fail_deposit(reference, None).await);
+        drop(db.treasury.fail_deposit(reference, None).await);
     } else {
         let payer = sign_up(deposit.payment.payer, 0);
-        drop(db.deposits.credit_deposit(reference, &final_transfer(), &payer, at(1), at(9)).await);
+        drop(db.treasury.credit_deposit(reference, &final_transfer(), &payer, at(1), at(9)).await);
     }
 }
 
@@ -154,14 +156,14 @@ async fn change_funded(
     match (rng.random_range(0..5), pick) {
         (0, _) | (_, None) => {
             let (key, account) = funded_key(user, amount);
-            if db.keys.add_funded_key(&key, &account).await.is_ok() {
+            if db.vault.add_funded_key(&key, &account).await.is_ok() {
                 funded.push((user, key));
             }
         }
         (1, Some((funder, key))) => {
-            drop(db.keys.fund_key(funder, key.id, usd(amount), &format!("fund:{}", step % 40), at(1)).await);
+            drop(db.vault.fund_key(funder, key.id, usd(amount), &format!("fund:{}", step % 40), at(1)).await);
         }
-        (2, Some((funder, key))) => drop(db.keys.revoke_key(funder, key.id, at(1)).await),
+        (2, Some((funder, key))) => drop(db.vault.revoke_key(funder, key.id, at(1)).await),
         (_, Some((_, key))) => {
             let poll = new_poll(Some(key.user), Some(hold(amount / 3, amount)));
             if let Ok(Opened::New { .. }) = db.polls.open(&poll, &lease("a", 10)).await
@@ -210,7 +212,7 @@ async fn work(db: &TestDatabase, shared: &Workload<'_>, seed: u64) {
                 }
                 (9, Some(_)) => {
                     let reference = format!("credit:{}", step % 40);
-                    drop(db.ledger.credit(user, usd(amount), &reference, at(1)).await);
+                    drop(db.treasury.credit(user, usd(amount), &reference, at(1)).await);
                 }
                 (10 | 11, Some(_)) => {
                     pay_by_card(db, &checkouts[rng.random_range(0..checkouts.len())], &mut rng).await;
@@ -223,8 +225,8 @@ async fn work(db: &TestDatabase, shared: &Workload<'_>, seed: u64) {
                 }
                 _ => {
                     let reference = format!("debit:{}", step % 40);
-                    drop(db.treasury.operator().debit(user, usd(amount), &reference, at(1)).await);
-                    drop(db.treasury.operator().freeze(user, false).await);
+                    drop(db.treasury.debit(user, usd(amount), &reference, at(1)).await);
+                    drop(db.treasury.freeze(user, false).await);
                 }
             }
         };

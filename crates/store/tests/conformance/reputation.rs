@@ -120,7 +120,7 @@ async fn feedback_is_one_entry_for_each_account_and_poll(db: TestDatabase) {
 async fn feedback_of_a_funded_key_belongs_to_its_funder(db: TestDatabase) {
     let user = db.user(1_000).await;
     let (key, account) = funded_key(user, 300);
-    db.keys.add_funded_key(&key, &account).await.unwrap();
+    db.vault.add_funded_key(&key, &account).await.unwrap();
     let poll = end(&db, &real(Some(user)), &ballots(1..=3)).await;
     let id = submit_feedback(&db, key.user, &poll, entry(Some(true), 1)).await;
     assert_eq!(submit_feedback(&db, user, &poll, entry(Some(true), 2)).await, id);
@@ -170,7 +170,7 @@ async fn public_polls_are_counted_once_by_concurrent_processes(db: TestDatabase)
     tamper(&db.url, "UPDATE reputation_models SET votes = votes + 1 WHERE model = 'maker/some-model-1'")
         .await
         .unwrap();
-    let audit = db.ledger.audit(crate::test_database::SETTLED_WITHIN).await.unwrap();
+    let audit = db.treasury.audit(crate::test_database::SETTLED_WITHIN).await.unwrap();
     assert_eq!(audit.wrong_reputation, ["maker/some-model-1"]);
 }
 
@@ -254,7 +254,7 @@ async fn sums_equal_the_ballots_after_random_changes(db: TestDatabase) {
                         let user = users[seed as usize];
                         let deletion =
                             AccountDeletion { user, forfeit_balance: true, by_operator: false, at: at(9) };
-                        db.store.account_data().delete_account(deletion).await.unwrap();
+                        db.store.delete_account(deletion).await.unwrap();
                     }
                     7 if !ended.is_empty() => {
                         let poll = &ended[rng.random_range(0..ended.len())];
@@ -373,7 +373,7 @@ async fn calibration_follows_feedback(db: TestDatabase) {
     tamper(&db.url, "UPDATE calibration SET judged = judged + 1 WHERE stored = 1 AND level = 'unanimous'")
         .await
         .unwrap();
-    let audit = db.ledger.audit(crate::test_database::SETTLED_WITHIN).await.unwrap();
+    let audit = db.treasury.audit(crate::test_database::SETTLED_WITHIN).await.unwrap();
     assert_eq!(audit.wrong_reputation, ["calibration of trio"]);
 }
 

@@ -17,10 +17,9 @@ use ep_polling::stopping::Pace;
 use ep_polling::threshold::Threshold;
 use ep_polling::time::Timestamp;
 use ep_store::{
-    AccountDeletion, AccountDeletionOutcome, Audit, BatchLimits, CheckoutStore, Closing, DatabaseUrl,
-    DepositStore, Email, IdempotencyStore, Identity, KeyId, KeyStore, Lease, Ledger, NewPoll, NewSignUp,
-    NewUser, OpenDatabase, Opened, PollStore, SessionStore, StarterCreditLimits, Store, StoreOptions,
-    Treasury, UpstreamCache, UserId, UserStore, Vault, WalletAddress, testing,
+    AccountDeletion, AccountDeletionOutcome, Audit, BatchLimits, Closing, DatabaseUrl, Email, Identity,
+    KeyId, Lease, NewPoll, NewSignUp, NewUser, OpenDatabase, Opened, PollStore, StarterCreditLimits, Store,
+    StoreOptions, Treasury, UpstreamCache, UserId, Vault, WalletAddress, testing,
 };
 use serde_json::json;
 use sqlx::{AssertSqlSafe, Connection, PgConnection};
@@ -48,14 +47,7 @@ pub struct TestDatabase {
     pub store: Store,
     pub treasury: Treasury,
     pub vault: Vault,
-    pub users: Arc<dyn UserStore>,
-    pub checkouts: Arc<dyn CheckoutStore>,
-    pub deposits: Arc<dyn DepositStore>,
-    pub sessions: Arc<dyn SessionStore>,
-    pub keys: Arc<dyn KeyStore>,
-    pub ledger: Arc<dyn Ledger>,
     pub polls: Arc<dyn PollStore>,
-    pub idempotency: Arc<dyn IdempotencyStore>,
     pub upstream_cache: Arc<dyn UpstreamCache>,
     pub url: String,
     files: Files,
@@ -64,7 +56,7 @@ pub struct TestDatabase {
 /// Deletes an account with any balance.
 pub async fn delete_account(db: &TestDatabase, user: UserId, at: Timestamp) {
     let deletion = AccountDeletion { user, forfeit_balance: true, by_operator: true, at };
-    let deleted = db.store.account_data().delete_account(deletion).await.unwrap();
+    let deleted = db.store.delete_account(deletion).await.unwrap();
     assert!(matches!(deleted, AccountDeletionOutcome::Deleted { .. }), "{deleted:?}");
 }
 
@@ -104,14 +96,7 @@ impl TestDatabase {
     async fn open(url: String, files: Files) -> Self {
         let OpenDatabase { store, treasury, vault } = connect(&url).await;
         Self {
-            users: treasury.users(),
-            checkouts: treasury.checkouts(),
-            deposits: treasury.deposits(),
-            sessions: vault.sessions(),
-            keys: vault.keys(),
-            ledger: treasury.ledger(),
             polls: store.polls(),
-            idempotency: store.idempotency(),
             upstream_cache: store.upstream_cache(),
             store,
             treasury,
@@ -126,7 +111,7 @@ impl TestDatabase {
         let id = UserId::from_random(random());
         let email = format!("{id}@example.com").parse().unwrap();
         let user = NewUser { id, email, starter_credit: MicroUsd::new(credit), created_at: at(0) };
-        self.users.create_user(&user).await.unwrap();
+        self.treasury.create_user(&user).await.unwrap();
         id
     }
 
@@ -156,14 +141,14 @@ impl TestDatabase {
     /// Asserts that an audit finds no error in the ledger. Tests capture amounts unrelated to their ballots,
     /// and record ballots in any order.
     pub async fn assert_consistent(&self) {
-        let audit = self.ledger.audit(SETTLED_WITHIN).await.unwrap();
+        let audit = self.treasury.audit(SETTLED_WITHIN).await.unwrap();
         let audit = Audit { wrong_captures: Vec::new(), wrong_ballots: Vec::new(), ..audit };
         assert!(audit.is_clean(), "{audit:?}");
     }
 
     /// Returns the posted, held and used amounts.
     pub async fn money(&self, user: UserId) -> [i64; 3] {
-        let balance = self.ledger.balance(user).await.unwrap().unwrap();
+        let balance = self.store.balance(user).await.unwrap().unwrap();
         [balance.posted.micro(), balance.held.micro(), balance.used.micro()]
     }
 }

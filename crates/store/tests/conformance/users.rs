@@ -50,31 +50,31 @@ fn sign_up(identity: &Identity, limits: (u32, u32), client: &str) -> NewSignUp {
 
 async fn an_email_address_may_belong_to_several_users(db: TestDatabase) {
     let (first, second) = (new_user("Zoë@Example.com"), new_user("zoë@example.com"));
-    db.users.create_user(&first).await.unwrap();
-    assert_eq!(db.users.users_by_email(&email("ZOË@example.COM")).await.unwrap(), [first.id]);
-    db.users.create_user(&NewUser { created_at: at(1), ..second.clone() }).await.unwrap();
-    assert_eq!(db.users.users_by_email(&email("zoë@example.com")).await.unwrap(), [first.id, second.id]);
-    assert_eq!(db.users.users_by_email(&email("zoe@example.com")).await.unwrap(), []);
-    assert_eq!(db.users.email_of(second.id).await.unwrap(), Some(email("zoë@example.com")));
-    assert_eq!(db.users.email_of(UserId::from_random([9; 16])).await.unwrap(), None);
-    let again = db.users.create_user(&first).await;
+    db.treasury.create_user(&first).await.unwrap();
+    assert_eq!(db.treasury.users_by_email(&email("ZOË@example.COM")).await.unwrap(), [first.id]);
+    db.treasury.create_user(&NewUser { created_at: at(1), ..second.clone() }).await.unwrap();
+    assert_eq!(db.treasury.users_by_email(&email("zoë@example.com")).await.unwrap(), [first.id, second.id]);
+    assert_eq!(db.treasury.users_by_email(&email("zoe@example.com")).await.unwrap(), []);
+    assert_eq!(db.store.email_of(second.id).await.unwrap(), Some(email("zoë@example.com")));
+    assert_eq!(db.store.email_of(UserId::from_random([9; 16])).await.unwrap(), None);
+    let again = db.treasury.create_user(&first).await;
     assert!(matches!(again, Err(StoreError::Conflict(_))), "{again:?}");
-    let audit = db.ledger.audit(SETTLED_WITHIN).await.unwrap();
+    let audit = db.treasury.audit(SETTLED_WITHIN).await.unwrap();
     assert_eq!((audit.accounts, audit.transfers, audit.is_clean()), (2, 2, true));
 }
 
 async fn starter_credit_is_given_once(db: TestDatabase) {
     let user = new_user("a@example.com");
-    db.users.create_user(&user).await.unwrap();
+    db.treasury.create_user(&user).await.unwrap();
     assert_eq!(db.money(user.id).await, [1_000_000, 0, 0]);
     let reference = format!("starter:{}", user.id);
-    let again = db.ledger.credit(user.id, usd(1_000_000), &reference, at(1)).await.unwrap();
+    let again = db.treasury.credit(user.id, usd(1_000_000), &reference, at(1)).await.unwrap();
     assert_eq!(again, CreditOutcome::AlreadyCredited);
     assert_eq!(db.money(user.id).await, [1_000_000, 0, 0]);
     let without = NewUser { starter_credit: usd(0), ..new_user("b@example.com") };
-    db.users.create_user(&without).await.unwrap();
+    db.treasury.create_user(&without).await.unwrap();
     assert_eq!(db.money(without.id).await, [0, 0, 0]);
-    let audit = db.ledger.audit(SETTLED_WITHIN).await.unwrap();
+    let audit = db.treasury.audit(SETTLED_WITHIN).await.unwrap();
     assert_eq!((audit.accounts, audit.transfers, audit.is_clean()), (2, 1, true));
 }
 
@@ -89,22 +89,22 @@ async fn an_identity_belongs_to_one_user(db: TestDatabase) {
         provider("https://b", "1"),
         provider("https://a", "2"),
     ] {
-        assert_eq!(db.users.user_of(&identity).await.unwrap(), None);
+        assert_eq!(db.treasury.user_of(&identity).await.unwrap(), None);
         let first = sign_up(&identity, (0, 0), "client");
         let credited = SignedUp::New { starter_credit: usd(1_000_000) };
-        assert_eq!(db.users.sign_up(&first).await.unwrap(), credited);
-        let again = db.users.sign_up(&sign_up(&identity, (0, 0), "client")).await.unwrap();
+        assert_eq!(db.treasury.sign_up(&first).await.unwrap(), credited);
+        let again = db.treasury.sign_up(&sign_up(&identity, (0, 0), "client")).await.unwrap();
         assert_eq!(again, SignedUp::Known(first.user.id));
-        assert_eq!(db.users.user_of(&identity).await.unwrap(), Some(first.user.id));
+        assert_eq!(db.treasury.user_of(&identity).await.unwrap(), Some(first.user.id));
         assert_eq!(db.money(first.user.id).await, [1_000_000, 0, 0]);
-        let keys = db.keys.keys_of(first.user.id, at(9)).await.unwrap();
+        let keys = db.vault.keys_of(first.user.id, at(9)).await.unwrap();
         assert_eq!(keys.iter().map(|key| key.id).collect::<Vec<_>>(), [first.key.unwrap().id]);
         users.push(first.user.id);
     }
     users.sort_unstable();
     users.dedup();
     assert_eq!(users.len(), 5);
-    let audit = db.ledger.audit(SETTLED_WITHIN).await.unwrap();
+    let audit = db.treasury.audit(SETTLED_WITHIN).await.unwrap();
     assert_eq!((audit.accounts, audit.transfers, audit.is_clean()), (5, 5, true));
 }
 
@@ -112,22 +112,22 @@ async fn one_of_concurrent_sign_ups_creates_the_user(db: TestDatabase) {
     for _ in 0..5 {
         let identity = wallet();
         let sign_ups: Vec<NewSignUp> = (0..8).map(|_| sign_up(&identity, (0, 0), "client")).collect();
-        let done = futures::future::join_all(sign_ups.iter().map(|new| db.users.sign_up(new))).await;
+        let done = futures::future::join_all(sign_ups.iter().map(|new| db.treasury.sign_up(new))).await;
         let done: Vec<SignedUp> = done.into_iter().map(Result::unwrap).collect();
-        let user = db.users.user_of(&identity).await.unwrap().unwrap();
+        let user = db.treasury.user_of(&identity).await.unwrap().unwrap();
         let known = done.iter().filter(|&&done| done == SignedUp::Known(user)).count();
         assert_eq!(known, 7, "{done:?}");
         assert_eq!(db.money(user).await, [1_000_000, 0, 0]);
-        assert_eq!(db.keys.keys_of(user, at(9)).await.unwrap().len(), 1);
+        assert_eq!(db.vault.keys_of(user, at(9)).await.unwrap().len(), 1);
     }
-    assert_eq!(db.ledger.audit(SETTLED_WITHIN).await.unwrap().accounts, 5);
+    assert_eq!(db.treasury.audit(SETTLED_WITHIN).await.unwrap().accounts, 5);
 }
 
 async fn starter_credits_are_limited_by_day(db: TestDatabase) {
     let credited = async |client: &str, day: i64| {
         let mut new = sign_up(&wallet(), (3, 2), client);
         new.user.created_at = at(day * DAY_MS);
-        let SignedUp::New { starter_credit } = db.users.sign_up(&new).await.unwrap() else { panic!() };
+        let SignedUp::New { starter_credit } = db.treasury.sign_up(&new).await.unwrap() else { panic!() };
         assert_eq!(db.money(new.user.id).await, [starter_credit.micro(), 0, 0]);
         !starter_credit.is_zero()
     };
@@ -136,7 +136,7 @@ async fn starter_credits_are_limited_by_day(db: TestDatabase) {
     assert!(credited("b", 0).await, "a rejected client does not use up other credits");
     assert!(!credited("c", 0).await, "the fourth credit of the service");
     assert!(credited("a", 1).await, "the next day");
-    db.users.delete_old_starter_credits(at(DAY_MS)).await.unwrap();
+    db.treasury.delete_old_starter_credits(at(DAY_MS)).await.unwrap();
     assert!(credited("a", 1).await && !credited("a", 1).await, "today's counts stay");
     assert!(credited("a", 0).await, "older counts are deleted");
 }
@@ -146,7 +146,7 @@ async fn starter_credits_are_limited_by_network(db: TestDatabase) {
         let mut new = sign_up(&wallet(), (4, 2), client);
         new.limits.per_network_and_day = 3;
         new.network = network.into();
-        let SignedUp::New { starter_credit } = db.users.sign_up(&new).await.unwrap() else { panic!() };
+        let SignedUp::New { starter_credit } = db.treasury.sign_up(&new).await.unwrap() else { panic!() };
         !starter_credit.is_zero()
     };
     assert!(credited("a", "n").await && credited("a", "n").await);
@@ -159,11 +159,11 @@ async fn starter_credits_are_limited_by_network(db: TestDatabase) {
 
 async fn starter_credits_are_limited_under_concurrent_sign_ups(db: TestDatabase) {
     let sign_ups: Vec<NewSignUp> = (0..12).map(|n| sign_up(&wallet(), (5, 3), ["a", "b"][n % 2])).collect();
-    let done = futures::future::join_all(sign_ups.iter().map(|new| db.users.sign_up(new))).await;
+    let done = futures::future::join_all(sign_ups.iter().map(|new| db.treasury.sign_up(new))).await;
     let given = done
         .into_iter()
         .filter(|done| matches!(done, Ok(SignedUp::New { starter_credit }) if !starter_credit.is_zero()));
     assert_eq!(given.count(), 5);
-    let audit = db.ledger.audit(SETTLED_WITHIN).await.unwrap();
+    let audit = db.treasury.audit(SETTLED_WITHIN).await.unwrap();
     assert_eq!((audit.accounts, audit.transfers, audit.is_clean()), (12, 5, true));
 }

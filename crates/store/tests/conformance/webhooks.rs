@@ -33,7 +33,7 @@ async fn ended(db: &TestDatabase, user: Option<UserId>, notify: Option<&str>) ->
     let poll = NewPoll { notify: notify.map(url), ..new_poll(user, None) };
     let opened = db.polls.open(&poll, &lease("a", 60_000)).await.unwrap();
     let default = match user {
-        Some(user) => db.vault.webhooks().webhook(user).await.unwrap().url,
+        Some(user) => db.vault.webhook(user).await.unwrap().url,
         None => None,
     };
     assert_eq!(opened, Opened::New { held: None, notifies: notify.is_some() || default.is_some() });
@@ -47,7 +47,7 @@ async fn close(db: &TestDatabase, poll: &PollId) {
 }
 
 async fn due(db: &TestDatabase) -> Vec<DueNotification> {
-    db.vault.webhooks().due_notifications(100, 100, &[], LASTS).await.unwrap()
+    db.vault.due_notifications(100, 100, &[], LASTS).await.unwrap()
 }
 
 /// Moves the next attempts back, which simulates that much time.
@@ -58,7 +58,7 @@ async fn pass(db: &TestDatabase, time: Duration) {
 
 async fn a_webhook_is_set_and_its_secret_replaced(db: TestDatabase) {
     let (user, other) = (db.user(0).await, db.user(0).await);
-    let webhooks = db.vault.webhooks();
+    let webhooks = &db.vault;
     assert_eq!(webhooks.webhook(user).await.unwrap(), Webhook::default());
     webhooks.set_webhook_url(user, Some(&url("https://a.example/"))).await.unwrap();
     assert_eq!(webhooks.replace_webhook_secret(user, at(1)).await.unwrap(), 1);
@@ -74,7 +74,7 @@ async fn a_webhook_is_set_and_its_secret_replaced(db: TestDatabase) {
 
 async fn a_notification_is_due_once_its_poll_has_ended(db: TestDatabase) {
     let (user, other) = (db.user(0).await, db.user(0).await);
-    let webhooks = db.vault.webhooks();
+    let webhooks = &db.vault;
     ended(&db, Some(user), None).await;
     assert!(due(&db).await.is_empty(), "no webhook URL is set");
 
@@ -104,14 +104,14 @@ async fn a_notification_is_due_once_its_poll_has_ended(db: TestDatabase) {
 
 async fn an_attempt_is_repeated_if_requested_or_lost(db: TestDatabase) {
     let user = db.user(0).await;
-    let webhooks = db.vault.webhooks();
+    let webhooks = &db.vault;
     let poll = ended(&db, Some(user), Some("https://a.example/")).await;
     assert_eq!(due(&db).await.len(), 1);
     // The process that made the first attempt has died.
     pass(&db, LASTS).await;
     assert_eq!(due(&db).await[0].attempts, 2);
     let again = AttemptOutcome::Again { error: "the receiver responded with 500".into(), after: 5 * LASTS };
-    webhooks.attempted(&poll, &again).await.unwrap();
+    webhooks.notification_attempted(&poll, &again).await.unwrap();
     pass(&db, 4 * LASTS).await;
     assert!(due(&db).await.is_empty());
     let [record] = &webhooks.notifications_of(user, 9).await.unwrap()[..] else { panic!("one") };
@@ -119,17 +119,17 @@ async fn an_attempt_is_repeated_if_requested_or_lost(db: TestDatabase) {
     assert_eq!(record.last_error.as_deref(), Some("the receiver responded with 500"));
     pass(&db, LASTS).await;
     assert_eq!(due(&db).await[0].attempts, 3);
-    webhooks.attempted(&poll, &AttemptOutcome::Delivered).await.unwrap();
+    webhooks.notification_attempted(&poll, &AttemptOutcome::Delivered).await.unwrap();
     pass(&db, 100 * LASTS).await;
     assert!(due(&db).await.is_empty());
     // A late report of an attempt presumed dead changes nothing.
-    webhooks.attempted(&poll, &again).await.unwrap();
+    webhooks.notification_attempted(&poll, &again).await.unwrap();
     let [record] = &webhooks.notifications_of(user, 9).await.unwrap()[..] else { panic!("one") };
     assert_eq!((record.state, &record.last_error), (NotificationState::Delivered, &None));
 
     let poll = ended(&db, Some(user), Some("https://a.example/")).await;
     assert_eq!(due(&db).await.len(), 1);
-    webhooks.attempted(&poll, &AttemptOutcome::Failed { error: "gone".into() }).await.unwrap();
+    webhooks.notification_attempted(&poll, &AttemptOutcome::Failed { error: "gone".into() }).await.unwrap();
     pass(&db, 100 * LASTS).await;
     assert!(due(&db).await.is_empty());
     let records = webhooks.notifications_of(user, 9).await.unwrap();
@@ -139,7 +139,7 @@ async fn an_attempt_is_repeated_if_requested_or_lost(db: TestDatabase) {
 
 async fn no_account_delays_the_notifications_of_others(db: TestDatabase) {
     let users = join_all((0..3).map(|_| db.user(0))).await;
-    let webhooks = db.vault.webhooks();
+    let webhooks = &db.vault;
     for user in &users {
         for _ in 0..10 {
             ended(&db, Some(*user), Some("https://a.example/")).await;
@@ -155,7 +155,7 @@ async fn concurrent_processes_claim_each_notification_once(db: TestDatabase) {
     let user = db.user(0).await;
     let polls = join_all((0..40).map(|_| ended(&db, Some(user), Some("https://a.example/")))).await;
     let taking = (0..8).map(|_| {
-        let webhooks = db.vault.webhooks();
+        let webhooks = db.vault.clone();
         tokio::spawn(async move {
             let mut taken = Vec::new();
             for _ in 0..8 {
@@ -172,15 +172,15 @@ async fn concurrent_processes_claim_each_notification_once(db: TestDatabase) {
 
 async fn old_notifications_and_those_of_erased_accounts_are_deleted(db: TestDatabase) {
     let (user, other) = (db.user(100).await, db.user(0).await);
-    let webhooks = db.vault.webhooks();
+    let webhooks = &db.vault;
     let (key, account) = funded_key(user, 50);
-    db.keys.add_funded_key(&key, &account).await.unwrap();
+    db.vault.add_funded_key(&key, &account).await.unwrap();
     for user in [user, other, key.user] {
         webhooks.set_webhook_url(user, Some(&url("https://all.example/"))).await.unwrap();
         ended(&db, Some(user), None).await;
     }
     let delivered = ended(&db, Some(other), None).await;
-    webhooks.attempted(&delivered, &AttemptOutcome::Delivered).await.unwrap();
+    webhooks.notification_attempted(&delivered, &AttemptOutcome::Delivered).await.unwrap();
     assert_eq!(webhooks.delete_old_notifications(at(7)).await.unwrap(), 0);
     assert_eq!(webhooks.delete_old_notifications(at(8)).await.unwrap(), 1);
 
