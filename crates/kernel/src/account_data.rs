@@ -39,7 +39,7 @@ impl AccountData {
         Ok(account)
     }
 
-    /// Deletes the personal data of an account: see [`AccountDataStore::delete_account`]. Returns the
+    /// Deletes the personal data of an account: see [`Store::delete_account`]. Returns the
     /// forfeited balance. [`Kind::Conflict`] while polls run, payments are open or a balance is not
     /// forfeited; [`Kind::AccountFrozen`] for a frozen account.
     pub async fn delete_account(&self, user: UserId, forfeit_balance: bool) -> Result<MicroUsd, Fault> {

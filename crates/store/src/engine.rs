@@ -1,7 +1,4 @@
-//! The two database engines under one interface: running statements and reading rows.
-//!
-//! Transactions ([`crate::transactions`]) are written once against [`Connection`]. The modules of the engines have what
-//! differs: how a transaction begins, waits and commits, how ballots are inserted, and a few statements.
+//! The two database engines under one interface.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -10,133 +7,13 @@ use ep_polling::ballot::Ballot;
 use ep_polling::poll_id::PollId;
 use futures::FutureExt;
 use futures::future::BoxFuture;
-use sqlx::postgres::PgRow;
-use sqlx::{FromRow, PgConnection};
 
-use crate::error::{UnexpectedData, failed};
+use crate::connection::{Durability, Statement, TransactionBody};
 use crate::ports::{DatabaseSize, Epoch, IntegrityCheck, StoreError};
-use crate::postgres;
 use crate::postgres::Postgres;
-use crate::sqlite::{Sqlite, SqliteConnection, sqlite_error};
+use crate::record::Record;
+use crate::sqlite::Sqlite;
 use crate::value::Value;
-
-/// The time limit of an audit, which reads the whole database.
-pub(crate) const SNAPSHOT_TIMEOUT: Duration = Duration::from_mins(10);
-
-/// The failures that an acknowledged change survives. PostgreSQL always gives [`Durability::PowerLoss`].
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum Durability {
-    /// A crash of the process.
-    ProcessCrash,
-    /// A power loss.
-    PowerLoss,
-}
-
-/// A statement.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Statement {
-    sqlite: &'static str,
-    postgres: &'static str,
-}
-
-impl Statement {
-    /// A statement with a text for each engine.
-    pub(crate) const fn of(sqlite: &'static str, postgres: &'static str) -> Self {
-        Self { sqlite, postgres }
-    }
-}
-
-impl From<&'static str> for Statement {
-    fn from(text: &'static str) -> Self {
-        Self::of(text, text)
-    }
-}
-
-/// A row that SQLite can return.
-pub(crate) trait FromSqlite: Sized {
-    /// Decodes a row.
-    fn from_sqlite(row: &rusqlite::Row<'_>) -> rusqlite::Result<Self>;
-}
-
-/// A row that both engines can return.
-pub(crate) trait Record: FromSqlite + for<'r> FromRow<'r, PgRow> + Send + Unpin + 'static {}
-
-impl<R> Record for R where R: FromSqlite + for<'r> FromRow<'r, PgRow> + Send + Unpin + 'static {}
-
-/// A connection inside a transaction. On SQLite, each operation is complete when it is first polled.
-pub(crate) enum Connection<'c> {
-    Sqlite(&'c mut SqliteConnection),
-    Postgres(&'c mut PgConnection),
-}
-
-impl Connection<'_> {
-    /// Runs a statement; returns the number of changed rows.
-    pub(crate) async fn execute(
-        &mut self,
-        sql: impl Into<Statement>,
-        values: &[Value<'_>],
-    ) -> Result<u64, StoreError> {
-        let sql = sql.into();
-        match self {
-            Self::Sqlite(db) => db.change(sql.sqlite, values).map_err(sqlite_error),
-            Self::Postgres(db) => postgres::execute(db, sql.postgres, values).await,
-        }
-    }
-
-    /// Runs a statement; returns its row, if any.
-    pub(crate) async fn fetch_optional<R: Record>(
-        &mut self,
-        sql: impl Into<Statement>,
-        values: &[Value<'_>],
-    ) -> Result<Option<R>, StoreError> {
-        let sql = sql.into();
-        match self {
-            Self::Sqlite(db) => db.row(sql.sqlite, values).map_err(sqlite_error),
-            Self::Postgres(db) => postgres::fetch_optional(db, sql.postgres, values).await,
-        }
-    }
-
-    /// Runs a statement; fails if it returns no row.
-    pub(crate) async fn fetch_one<R: Record>(
-        &mut self,
-        sql: impl Into<Statement>,
-        values: &[Value<'_>],
-    ) -> Result<R, StoreError> {
-        self.fetch_optional(sql, values).await?.ok_or_else(|| failed(UnexpectedData::MissingRow))
-    }
-
-    /// Runs a statement; returns all its rows.
-    pub(crate) async fn fetch_all<R: Record>(
-        &mut self,
-        sql: impl Into<Statement>,
-        values: &[Value<'_>],
-    ) -> Result<Vec<R>, StoreError> {
-        let sql = sql.into();
-        match self {
-            Self::Sqlite(db) => db.rows(sql.sqlite, values).map_err(sqlite_error),
-            Self::Postgres(db) => postgres::fetch_all(db, sql.postgres, values).await,
-        }
-    }
-
-    /// Inserts the ballots of the poll with this number, which this transaction has locked.
-    pub(crate) async fn insert_ballots(&mut self, poll: i64, ballots: &[Ballot]) -> Result<(), StoreError> {
-        match self {
-            Self::Sqlite(db) => db.insert_ballots(poll, ballots).map_err(sqlite_error),
-            Self::Postgres(db) => postgres::insert_ballots(db, poll, ballots).await,
-        }
-    }
-}
-
-/// The body of a transaction.
-pub(crate) trait TransactionBody<T>:
-    for<'a, 'c> FnOnce(&'a mut Connection<'c>) -> BoxFuture<'a, Result<T, StoreError>> + Send + 'static
-{
-}
-
-impl<T, W> TransactionBody<T> for W where
-    W: for<'a, 'c> FnOnce(&'a mut Connection<'c>) -> BoxFuture<'a, Result<T, StoreError>> + Send + 'static
-{
-}
 
 /// An open database. Every operation ends within the time limit of [`StoreOptions`](crate::StoreOptions), or fails.
 pub(crate) enum Engine {
@@ -256,7 +133,7 @@ impl Engine {
         }
     }
 
-    /// See [`KeyStore::touch_keys`](crate::ports::KeyStore::touch_keys). Each key occurs once.
+    /// See [`Vault::touch_keys`](crate::Vault::touch_keys). Each key occurs once.
     pub(crate) async fn touch_keys(&self, last_uses: Vec<(String, i64)>) -> Result<(), StoreError> {
         match self {
             Self::Sqlite(engine) => engine.touch_keys(last_uses).await,
@@ -272,7 +149,7 @@ impl Engine {
         }
     }
 
-    /// See [`UserAdmin::check_integrity`](crate::ports::UserAdmin::check_integrity).
+    /// See [`Treasury::check_integrity`](crate::Treasury::check_integrity).
     pub(crate) async fn check_integrity(&self, check: IntegrityCheck) -> Result<Vec<String>, StoreError> {
         match self {
             Self::Sqlite(engine) => engine.check_integrity(check).await,
@@ -280,7 +157,7 @@ impl Engine {
         }
     }
 
-    /// See [`UserAdmin::database_size`](crate::ports::UserAdmin::database_size).
+    /// See [`Treasury::database_size`](crate::Treasury::database_size).
     pub(crate) async fn database_size(&self) -> Result<DatabaseSize, StoreError> {
         match self {
             Self::Sqlite(engine) => engine.database_size().await,
@@ -288,7 +165,7 @@ impl Engine {
         }
     }
 
-    /// See [`AccountDataStore::purge_deleted`](crate::ports::AccountDataStore::purge_deleted).
+    /// See [`Store::purge_deleted`](crate::Store::purge_deleted).
     pub(crate) async fn purge_deleted(&self) -> Result<bool, StoreError> {
         match self {
             Self::Sqlite(engine) => engine.purge_deleted().await,

@@ -3,11 +3,8 @@
 use std::fmt;
 use std::sync::Arc;
 
-use ep_polling::time::Timestamp;
-
-use crate::ports::{FileStore, Limiter, PollChanges, PollStore, ReputationStore, StoreError, UpstreamCache};
+use crate::ports::{FileStore, Limiter, PollChanges, PollStore, ReputationStore, UpstreamCache};
 use crate::postgres::Postgres;
-use crate::transactions;
 use crate::transactions::Database;
 
 /// An open database, divided by what a holder may do.
@@ -115,29 +112,6 @@ impl Store {
     /// Returns the channel for poll changes between processes that share the database; `None` on SQLite.
     pub fn poll_changes(&self) -> Option<Arc<dyn PollChanges>> {
         self.postgres.clone().map(|postgres| postgres as Arc<dyn PollChanges>)
-    }
-
-    /// Deletes settled anonymous polls opened before a time, with their ballots: up to `limit` in one
-    /// transaction. Returns their number.
-    pub async fn delete_anonymous_polls(&self, before: Timestamp, limit: u32) -> Result<u64, StoreError> {
-        transactions::reputation::delete_anonymous(&self.database, before, limit).await
-    }
-
-    /// Deletes cancellation requests of settled polls, because their closings record the cancellation.
-    /// Returns their number.
-    pub async fn delete_cancellations(&self) -> Result<u64, StoreError> {
-        transactions::polls::delete_cancellations(&self.database).await
-    }
-
-    /// Deletes private polls of deleted batches, and of batches whose files have expired: a step over up to `limit` polls in one
-    /// transaction. Returns their number; zero if the step must wait, and `None` if no such batch is left.
-    pub async fn erase_polls_of_batches(&self, at: Timestamp, limit: u32) -> Result<Option<u64>, StoreError> {
-        transactions::erased_batches::erase_polls(&self.database, at, limit).await
-    }
-
-    /// Deletes rosters without polls. Returns their number.
-    pub async fn delete_unused_rosters(&self) -> Result<u64, StoreError> {
-        transactions::plans::delete_unused_rosters(&self.database).await
     }
 
     /// Returns the engine's name: `sqlite` or `postgres`.

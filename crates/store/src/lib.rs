@@ -13,6 +13,7 @@
 
 mod batch_id;
 mod connect_error;
+mod connection;
 mod database_url;
 mod email;
 mod engine;
@@ -28,6 +29,7 @@ mod log_limit;
 mod migrations;
 mod ports;
 mod postgres;
+mod record;
 mod rows;
 mod sqlite;
 mod statements;
@@ -67,7 +69,7 @@ use engine::Engine;
 use postgres::Postgres;
 use sqlite::Sqlite;
 use transactions::Database;
-use transactions::plans::RosterCache;
+use transactions::rosters::RosterCache;
 
 /// Options of an open database.
 #[derive(Debug, Clone)]

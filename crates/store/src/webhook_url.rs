@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-/// The URL of a webhook, validated by [`WebhookSender::check`](crate::ports::WebhookSender::check). It may
+/// The URL of a webhook, validated by the kernel's `WebhookSender::check`. It may
 /// contain a secret of its owner, so it is never logged.
 #[derive(Clone, PartialEq, Eq)]
 pub struct WebhookUrl(String);

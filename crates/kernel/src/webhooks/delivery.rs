@@ -47,7 +47,7 @@ pub trait Outbox: Send + Sync + 'static {
     type Due: Send + Sync + 'static;
 
     /// Claims due notifications: see
-    /// [`WebhookStore::due_notifications`](ep_store::WebhookStore::due_notifications).
+    /// [`Vault::due_notifications`](ep_store::Vault::due_notifications).
     async fn due(
         &self,
         limit: u32,

@@ -43,7 +43,7 @@ pub struct NewSignUp {
 pub struct StarterCreditLimits {
     /// Of the service.
     pub per_day: u32,
-    /// Per network: see [`Caller::network`](crate::caller::Caller::network).
+    /// Per network: see `Caller::network`.
     pub per_network_and_day: u32,
     /// Per client address.
     pub per_address_and_day: u32,

@@ -4,9 +4,9 @@ use sqlx::postgres::PgArguments;
 use sqlx::query::Query;
 use sqlx::{PgConnection, Postgres};
 
-use crate::engine::Record;
 use crate::error::database_error;
 use crate::ports::StoreError;
+use crate::record::Record;
 use crate::value::Value;
 
 /// Builds a query from a statement and its values.

@@ -30,11 +30,11 @@ macro_rules! row {
             }
         }
 
-        impl $crate::engine::FromSqlite for $name {
+        impl $crate::record::FromSqlite for $name {
             fn from_sqlite(row: &rusqlite::Row<'_>) -> rusqlite::Result<Self> {
                 Ok(Self {
                     $($column: row.get(stringify!($column))?,)*
-                    $($part: $crate::engine::FromSqlite::from_sqlite(row)?,)?
+                    $($part: $crate::record::FromSqlite::from_sqlite(row)?,)?
                 })
             }
         }

@@ -8,15 +8,14 @@ use std::path::Path;
 use std::time::Duration;
 
 use ep_polling::ballot::Ballot;
-use futures::FutureExt;
 use rusqlite::{CachedStatement, Error, ErrorCode, OpenFlags, ffi};
 
 use super::migration;
 use crate::connect_error::ConnectError;
-use crate::engine::{Connection, Record, TransactionBody};
 use crate::error::{ConstraintKind, constraint_error, failed};
 use crate::migrations;
 use crate::ports::StoreError;
+use crate::record::Record;
 use crate::rows::NewBallotRow;
 use crate::statements as sql;
 use crate::value::{Value, values};
@@ -131,14 +130,6 @@ impl SqliteConnection {
     pub(crate) fn row<R: Record>(&self, sql: &str, values: &[Value<'_>]) -> Result<Option<R>, Error> {
         let mut statement = self.prepared(sql, values)?;
         statement.raw_query().next()?.map(R::from_sqlite).transpose()
-    }
-
-    /// Runs the body of a transaction, whose operations are complete when they return.
-    pub(super) fn run<T>(&mut self, work: impl TransactionBody<T>) -> Result<T, StoreError> {
-        let mut connection = Connection::Sqlite(self);
-        work(&mut connection)
-            .now_or_never()
-            .ok_or_else(|| failed("a transaction waited for something else than the database"))?
     }
 
     /// Inserts ballots of the poll with this number.

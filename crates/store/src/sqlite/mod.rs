@@ -19,9 +19,10 @@ use tempfile::TempDir;
 
 use crate::StoreOptions;
 use crate::connect_error::ConnectError;
-use crate::engine::{Durability, Record, SNAPSHOT_TIMEOUT, TransactionBody};
+use crate::connection::{Durability, SNAPSHOT_TIMEOUT, TransactionBody, run_on_sqlite};
 use crate::error::failed;
 use crate::ports::{DatabaseSize, Epoch, FreePages, IntegrityCheck, StoreError};
+use crate::record::Record;
 use crate::rows::NumberRow;
 use crate::statements as sql;
 use crate::value::{Value, owned, values};
@@ -128,7 +129,7 @@ impl Sqlite {
     ) -> Result<T, StoreError> {
         let reading = self.readers.read_within(SNAPSHOT_TIMEOUT, |db| {
             db.batch("BEGIN").map_err(sqlite_error)?;
-            let read = db.run(work)?;
+            let read = run_on_sqlite(db, work)?;
             db.batch("ROLLBACK").map_err(sqlite_error)?;
             Ok(read)
         });

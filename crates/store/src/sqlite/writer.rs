@@ -17,7 +17,7 @@ use tokio::sync::{mpsc, oneshot};
 
 use super::connection::{SqliteConnection, sqlite_error};
 use super::file::OpenFile;
-use crate::engine::{Durability, TransactionBody};
+use crate::connection::{Durability, TransactionBody, run_on_sqlite};
 use crate::error::{Closed, FileLost, TimedOut, failed};
 use crate::ports::StoreError;
 
@@ -155,7 +155,7 @@ struct Job<T, W> {
 impl<T: Send, W: TransactionBody<T>> WriteJob for Job<T, W> {
     fn run(&mut self, db: &mut SqliteConnection) -> bool {
         let Some(work) = self.work.take() else { return false };
-        let outcome = db.run(work);
+        let outcome = run_on_sqlite(db, work);
         let keep = outcome.is_ok();
         self.outcome = Some(outcome);
         keep

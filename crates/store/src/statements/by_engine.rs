@@ -1,6 +1,6 @@
 //! Statements whose texts differ between the engines.
 
-use crate::engine::Statement;
+use crate::connection::Statement;
 use crate::statements as sql;
 
 /// Reads the available balance of an account and locks it until the transaction ends.

@@ -8,7 +8,7 @@ use ep_polling::time::Timestamp;
 use futures::FutureExt;
 
 use super::{accounts, feedback, operator, reputation, transfers, users};
-use crate::engine::{Connection, Durability};
+use crate::connection::{Connection, Durability};
 use crate::handles::Store;
 use crate::ids::UserId;
 use crate::ports::{

@@ -2,8 +2,8 @@
 
 use ep_polling::time::Timestamp;
 
+use crate::connection::Connection;
 use crate::email::Email;
-use crate::engine::Connection;
 use crate::ids::UserId;
 use crate::ports::StoreError;
 use crate::rows::AvailableRow;

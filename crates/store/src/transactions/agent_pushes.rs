@@ -6,7 +6,7 @@ use crate::ids::UserId;
 use crate::ports::{AgentPush, AttemptOutcome, MAX_PUSHES, StoreError};
 
 use super::webhooks::outcome;
-use crate::engine::Durability;
+use crate::connection::Durability;
 use crate::handles::Store;
 use crate::rows::{self, PushRow};
 use crate::statements as sql;

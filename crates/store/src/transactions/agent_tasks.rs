@@ -4,9 +4,9 @@ use ep_polling::poll_id::PollId;
 use ep_polling::time::Timestamp;
 use futures::FutureExt;
 
-use super::plans::RosterCache;
+use super::rosters::RosterCache;
 use crate::batch_id::BatchId;
-use crate::engine::{Connection, Durability};
+use crate::connection::{Connection, Durability};
 use crate::handles::Store;
 use crate::ids::UserId;
 use crate::ports::{

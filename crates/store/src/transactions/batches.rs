@@ -13,7 +13,7 @@ use futures::FutureExt;
 
 use super::{Database, accounts, agent_tasks, exactly_one, holds, newest_first};
 use crate::batch_id::BatchId;
-use crate::engine::{Connection, Durability};
+use crate::connection::{Connection, Durability};
 use crate::handles::Store;
 use crate::ids::UserId;
 use crate::ports::{
@@ -112,7 +112,7 @@ impl Store {
 
     /// Starts a batch with these rows, and sets its money aside.
     /// [`StoreError::InsufficientBalance`] and other errors of money like those of
-    /// [`open_all`](super::PollStore::open_all).
+    /// [`open_all`](crate::ports::PollStore::open_all).
     pub async fn start_batch(
         &self,
         id: BatchId,

@@ -5,7 +5,7 @@ use ep_polling::time::Timestamp;
 use futures::FutureExt;
 
 use super::{accounts, exactly_one, keys, ledger};
-use crate::engine::{Connection, Durability};
+use crate::connection::{Connection, Durability};
 use crate::handles::Treasury;
 use crate::ids::{CheckoutId, UserId};
 use crate::ports::{FailedRefund, NewCheckout, OpenCheckout, PaidCheckout, Reversal, Settled, StoreError};

@@ -4,7 +4,7 @@ use ep_polling::time::Timestamp;
 use futures::FutureExt;
 
 use super::{accounts, exactly_one, ledger, users};
-use crate::engine::{Connection, Durability};
+use crate::connection::{Connection, Durability};
 use crate::error::{UnexpectedData, failed};
 use crate::handles::Treasury;
 use crate::ids::DepositId;

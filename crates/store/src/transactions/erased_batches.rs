@@ -7,41 +7,43 @@
 use ep_polling::time::Timestamp;
 use futures::FutureExt;
 
-use super::{Database, reputation};
-use crate::engine::Durability;
+use super::reputation;
+use crate::connection::Durability;
+use crate::handles::Store;
 use crate::ports::StoreError;
 use crate::rows::{ErasedBatchRow, PollToEraseRow};
 use crate::statements as sql;
 use crate::value::values;
 
-/// Looks at the next polls of a queued batch, up to `limit`, and deletes the private ones. Returns the number of polls that it
-/// has looked at; `None` if no batch is queued. Zero if it must wait, because a poll is not settled or is being counted.
-pub(crate) async fn erase_polls(
-    database: &Database,
-    at: Timestamp,
-    limit: u32,
-) -> Result<Option<u64>, StoreError> {
-    let queued: Option<ErasedBatchRow> = database.engine.fetch_optional(sql::ERASED_BATCH, values![]).await?;
-    let Some(ErasedBatchRow { batch, at: after, poll }) = queued else { return Ok(None) };
-    let next = values![&*batch, after, &*poll, limit];
-    let next: Vec<PollToEraseRow> = database.engine.fetch_all(sql::POLLS_TO_ERASE, next).await?;
-    if next.is_empty() {
-        let done = values![&*batch, after, &*poll];
-        database.engine.execute(Durability::ProcessCrash, sql::DELETE_ERASED_BATCH, done).await?;
-        return Ok(Some(1));
-    }
-    let settled = next.iter().take_while(|poll| poll.settled == 1).count();
-    let Some(last) = next[..settled].last() else { return Ok(Some(0)) };
-    let (last_at, last_poll) = (last.created_at, last.id.clone());
-    let range = values![&*batch, after, &*poll, last_at, &*last_poll];
-    let mut polls = database.ended(sql::ENDED_POLLS_OF_BATCH, range).await?;
-    polls.retain(|(poll, _)| poll.plan.private);
-    let deleted = reputation::delete_contents(database, polls, at, move |db| {
-        async move {
-            let step = values![&*batch, after, &*poll, last_at, &*last_poll];
-            reputation::unless_counted(db.execute(sql::POLLS_ERASED, step).await? == 1)
+impl Store {
+    /// Deletes private polls of deleted batches, and of batches whose files have expired: a step over up to `limit` polls in one
+    /// transaction. Returns their number; zero if the step must wait, because a poll is not settled or is being counted, and
+    /// `None` if no such batch is left.
+    pub async fn erase_polls_of_batches(&self, at: Timestamp, limit: u32) -> Result<Option<u64>, StoreError> {
+        let database = &*self.database;
+        let queued: Option<ErasedBatchRow> =
+            database.engine.fetch_optional(sql::ERASED_BATCH, values![]).await?;
+        let Some(ErasedBatchRow { batch, at: after, poll }) = queued else { return Ok(None) };
+        let next = values![&*batch, after, &*poll, limit];
+        let next: Vec<PollToEraseRow> = database.engine.fetch_all(sql::POLLS_TO_ERASE, next).await?;
+        if next.is_empty() {
+            let done = values![&*batch, after, &*poll];
+            database.engine.execute(Durability::ProcessCrash, sql::DELETE_ERASED_BATCH, done).await?;
+            return Ok(Some(1));
         }
-        .boxed()
-    });
-    Ok(Some(if deleted.await? { settled as u64 } else { 0 }))
+        let settled = next.iter().take_while(|poll| poll.settled == 1).count();
+        let Some(last) = next[..settled].last() else { return Ok(Some(0)) };
+        let (last_at, last_poll) = (last.created_at, last.id.clone());
+        let range = values![&*batch, after, &*poll, last_at, &*last_poll];
+        let mut polls = database.ended(sql::ENDED_POLLS_OF_BATCH, range).await?;
+        polls.retain(|(poll, _)| poll.plan.private);
+        let deleted = reputation::delete_contents(database, polls, at, move |db| {
+            async move {
+                let step = values![&*batch, after, &*poll, last_at, &*last_poll];
+                reputation::unless_counted(db.execute(sql::POLLS_ERASED, step).await? == 1)
+            }
+            .boxed()
+        });
+        Ok(Some(if deleted.await? { settled as u64 } else { 0 }))
+    }
 }

@@ -7,7 +7,7 @@ use crate::ids::UserId;
 use crate::ports::{EvaluationRecord, MAX_EVALUATION_BYTES, MAX_EVALUATIONS, StoreError};
 
 use super::{accounts, exactly_one};
-use crate::engine::{Connection, Durability};
+use crate::connection::{Connection, Durability};
 use crate::handles::Store;
 use crate::rows::{EvaluationRow, TotalRow};
 use crate::statements as sql;

@@ -4,7 +4,7 @@ use ep_polling::poll_id::PollId;
 use futures::FutureExt;
 
 use super::reputation;
-use crate::engine::{Connection, Durability};
+use crate::connection::{Connection, Durability};
 use crate::error::failed;
 use crate::handles::Store;
 use crate::ids::{FeedbackId, UserId};

@@ -7,7 +7,7 @@ use futures::FutureExt;
 
 use super::{Database, accounts, chunks, newest_first};
 use crate::batch_id::FileId;
-use crate::engine::{Connection, Durability};
+use crate::connection::{Connection, Durability};
 use crate::ids::UserId;
 use crate::ports::{
     BegunFile, EarlierFile, FileContent, FileDeletion, FileRecord, FileStore, ListPosition, NewFile,

@@ -6,7 +6,7 @@ use ep_polling::time::Timestamp;
 
 use super::{accounts, day, exactly_one, transfers};
 use crate::batch_id::BatchId;
-use crate::engine::Connection;
+use crate::connection::Connection;
 use crate::error::failed;
 use crate::ids::UserId;
 use crate::key_terms::CappedKey;

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use ep_polling::time::Timestamp;
 
-use crate::engine::Durability;
+use crate::connection::Durability;
 use crate::error::{UnexpectedData, failed};
 use crate::handles::Store;
 use crate::ports::{ClaimState, Lease, StoreError};

@@ -7,7 +7,7 @@ use ep_polling::time::Timestamp;
 use futures::FutureExt;
 
 use super::{accounts, day, transfers};
-use crate::engine::{Connection, Durability};
+use crate::connection::{Connection, Durability};
 use crate::handles::Vault;
 use crate::ids::{KeyId, UserId};
 use crate::key_hash::KeyHash;
@@ -32,7 +32,7 @@ impl Vault {
     }
 
     /// Adds a pre-funded key, creates its account, and moves an amount from the funder's account to it, in
-    /// one transaction. Otherwise like [`KeyStore::add_key`]; [`StoreError::InsufficientBalance`] if the
+    /// one transaction. Otherwise like [`Self::add_key`]; [`StoreError::InsufficientBalance`] if the
     /// funder has less, [`StoreError::Frozen`] if the funder is frozen.
     pub async fn add_funded_key(&self, key: &NewKey, account: &KeyAccount) -> Result<Added, StoreError> {
         let (key, account) = (key.clone(), account.clone());
@@ -46,7 +46,7 @@ impl Vault {
 
     /// Moves an amount from an account to its active pre-funded key, once per `reference`. Returns the money
     /// on the key. [`StoreError::NotFound`] if the account has no such key, [`StoreError::Conflict`] if the
-    /// reference was used differently; otherwise like [`KeyStore::add_funded_key`].
+    /// reference was used differently; otherwise like [`Self::add_funded_key`].
     pub async fn fund_key(
         &self,
         funder: UserId,

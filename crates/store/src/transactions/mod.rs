@@ -1,6 +1,6 @@
 //! The storage ports, each implemented once for both engines: a file per noun.
 //!
-//! A transaction is a function over a [`Connection`](crate::engine::Connection), run with
+//! A transaction is a function over a [`Connection`](crate::connection::Connection), run with
 //! [`Engine::transact`](crate::engine::Engine::transact). To add one, write its statements in
 //! [`statements`](crate::statements), a row with named fields for each in [`rows`](crate::rows), the
 //! function in the file of its noun, and tests of its contract in the conformance suite. A single statement
@@ -20,7 +20,7 @@ mod batches;
 mod checkouts;
 mod chunks;
 mod deposits;
-pub(crate) mod erased_batches;
+mod erased_batches;
 mod evaluations;
 mod feedback;
 mod files;
@@ -31,9 +31,10 @@ mod keys;
 mod ledger;
 mod operator;
 mod panels;
-pub(crate) mod plans;
-pub(crate) mod polls;
-pub(crate) mod reputation;
+mod plans;
+mod polls;
+mod reputation;
+pub(crate) mod rosters;
 mod sessions;
 mod transfers;
 mod upstreams;
@@ -42,12 +43,13 @@ mod webhooks;
 
 use ep_polling::time::Timestamp;
 
-use crate::engine::{Engine, Record};
+use crate::engine::Engine;
 use crate::error::{UnexpectedData, failed};
 use crate::ids::UserId;
 use crate::ports::{ListPosition, StoreError};
+use crate::record::Record;
 use crate::value::values;
-use plans::RosterCache;
+use rosters::RosterCache;
 
 /// A database that implements the ports, with its cached rosters.
 pub(crate) struct Database {

@@ -7,7 +7,7 @@ use ep_polling::time::Timestamp;
 use futures::FutureExt;
 
 use super::{Database, accounts, keys, transfers};
-use crate::engine::{Connection, Durability};
+use crate::connection::{Connection, Durability};
 use crate::handles::Treasury;
 use crate::ids::UserId;
 use crate::ports::{

@@ -5,7 +5,7 @@ use ep_polling::time::Timestamp;
 use futures::FutureExt;
 
 use super::accounts;
-use crate::engine::{Connection, Durability};
+use crate::connection::{Connection, Durability};
 use crate::handles::Store;
 use crate::ids::UserId;
 use crate::ports::{MAX_PANEL_VERSIONS, MAX_PANELS, SavedPanel, StoreError, StoredPanel};

@@ -11,9 +11,10 @@ use ep_polling::roster::Member;
 use ep_polling::time::Timestamp;
 use futures::FutureExt;
 
-use super::plans::RosterHash;
+use super::rosters::RosterHash;
 use super::{Database, agent_tasks, holds, plans, reputation};
-use crate::engine::{Connection, Durability};
+use crate::connection::{Connection, Durability};
+use crate::handles::Store;
 use crate::ports::{
     AdoptedPoll, Closing, Epoch, Lease, NewPoll, Opened, PollDeletion, PollOpening, PollProgress, PollRecord,
     PollStore, StoreError,
@@ -183,9 +184,13 @@ impl PollStore for Database {
     }
 }
 
-/// Deletes cancellation requests of settled polls.
-pub(crate) async fn delete_cancellations(Database { engine, .. }: &Database) -> Result<u64, StoreError> {
-    engine.execute(Durability::ProcessCrash, sql::DELETE_OLD_CANCELLATIONS, values![]).await
+impl Store {
+    /// Deletes cancellation requests of settled polls, because their closings record the cancellation.
+    /// Returns their number.
+    pub async fn delete_cancellations(&self) -> Result<u64, StoreError> {
+        let engine = &self.database.engine;
+        engine.execute(Durability::ProcessCrash, sql::DELETE_OLD_CANCELLATIONS, values![]).await
+    }
 }
 
 async fn open(

@@ -13,9 +13,10 @@ use ep_polling::roster::ModelId;
 use ep_polling::time::Timestamp;
 use futures::FutureExt;
 
-use super::plans::RosterCache;
+use super::rosters::RosterCache;
 use super::{Database, exactly_one};
-use crate::engine::{Connection, Durability, TransactionBody};
+use crate::connection::{Connection, Durability, TransactionBody};
+use crate::handles::Store;
 use crate::ports::{Heartbeats, PollDeletion, ReputationStore, StoreError};
 use crate::rows::{
     self, BallotRow, CalibrationSumsRow, CountedPoll, CountedState, EndedPollRow, HeartbeatsRow, IdRow,
@@ -157,37 +158,36 @@ async fn forget(db: &mut Connection<'_>, poll: &CountedPoll) -> Result<(), Store
     unless_counted(unchanged)
 }
 
-/// Deletes up to `limit` settled anonymous polls opened before a time, with their ballots; returns their
-/// number. Their contribution moves to the sums of deleted polls.
-pub(crate) async fn delete_anonymous(
-    database: &Database,
-    before: Timestamp,
-    limit: u32,
-) -> Result<u64, StoreError> {
-    let polls = database.ended(sql::OLD_ANONYMOUS_POLLS, values![before, limit]).await?;
-    if polls.is_empty() {
-        return Ok(0);
-    }
-    let (mut gone, mut removed) = (Sums::default(), Sums::default());
-    for (poll, ballots) in &polls {
-        gone.add(&poll.counted_sums(ballots));
-    }
-    removed.take(&gone);
-    let count = polls.len() as u64;
-    let deleting = database.engine.transact(Durability::ProcessCrash, move |db| {
-        async move {
-            lock(db).await?;
-            for (poll, _) in &polls {
-                forget(db, poll).await?;
-                delete_ballots(db, &poll.id).await?;
-                exactly_one(db.execute(sql::DELETE_POLL, values![&poll.id]).await?)?;
-            }
-            change(db, &removed, STORED).await?;
-            change(db, &gone, DELETED).await
+impl Store {
+    /// Deletes up to `limit` settled anonymous polls opened before a time, with their ballots, in one transaction. Returns their
+    /// number. Their contribution moves to the sums of deleted polls.
+    pub async fn delete_anonymous_polls(&self, before: Timestamp, limit: u32) -> Result<u64, StoreError> {
+        let database = &self.database;
+        let polls = database.ended(sql::OLD_ANONYMOUS_POLLS, values![before, limit]).await?;
+        if polls.is_empty() {
+            return Ok(0);
         }
-        .boxed()
-    });
-    unless_conflicting(deleting.await, count)
+        let (mut gone, mut removed) = (Sums::default(), Sums::default());
+        for (poll, ballots) in &polls {
+            gone.add(&poll.counted_sums(ballots));
+        }
+        removed.take(&gone);
+        let count = polls.len() as u64;
+        let deleting = database.engine.transact(Durability::ProcessCrash, move |db| {
+            async move {
+                lock(db).await?;
+                for (poll, _) in &polls {
+                    forget(db, poll).await?;
+                    delete_ballots(db, &poll.id).await?;
+                    exactly_one(db.execute(sql::DELETE_POLL, values![&poll.id]).await?)?;
+                }
+                change(db, &removed, STORED).await?;
+                change(db, &gone, DELETED).await
+            }
+            .boxed()
+        });
+        unless_conflicting(deleting.await, count)
+    }
 }
 
 /// Deletes a settled poll: see [`PollStore::delete`](crate::ports::PollStore::delete). Its contribution

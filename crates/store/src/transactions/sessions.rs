@@ -4,7 +4,7 @@ use ep_polling::time::Timestamp;
 use futures::FutureExt;
 
 use super::accounts;
-use crate::engine::{Connection, Durability};
+use crate::connection::{Connection, Durability};
 use crate::handles::Vault;
 use crate::ports::{NewSession, StoreError, StoredSession};
 use crate::rows::SessionRow;

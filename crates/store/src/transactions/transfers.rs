@@ -4,7 +4,7 @@ use ep_polling::money::MicroUsd;
 use ep_polling::time::Timestamp;
 
 use super::accounts;
-use crate::engine::Connection;
+use crate::connection::Connection;
 use crate::ids::UserId;
 use crate::ports::{CreditOutcome, StoreError};
 use crate::rows::{AvailableRow, IdRow, TransferRow};

@@ -4,7 +4,7 @@ use async_trait::async_trait;
 use ep_polling::roster::ModelId;
 
 use super::Database;
-use crate::engine::Durability;
+use crate::connection::Durability;
 use crate::ports::{CachedModelList, SavedFallbackLevel, StoreError, UpstreamCache};
 use crate::rows::{FallbackLevelRow, ModelListRow};
 use crate::statements as sql;

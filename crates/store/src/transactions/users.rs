@@ -5,8 +5,8 @@ use ep_polling::time::Timestamp;
 use futures::FutureExt;
 
 use super::{accounts, day, keys, ledger};
+use crate::connection::{Connection, Durability};
 use crate::email::Email;
-use crate::engine::{Connection, Durability};
 use crate::error::failed;
 use crate::handles::{Store, Treasury};
 use crate::identity::Identity;

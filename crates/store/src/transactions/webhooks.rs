@@ -6,7 +6,7 @@ use ep_polling::poll_id::PollId;
 use ep_polling::time::Timestamp;
 
 use crate::batch_id::BatchId;
-use crate::engine::Durability;
+use crate::connection::Durability;
 use crate::error::{UnexpectedData, failed};
 use crate::handles::Vault;
 use crate::ids::UserId;
@@ -21,7 +21,7 @@ use crate::value::values;
 use crate::webhook_url::WebhookUrl;
 
 /// Stores webhooks and notifications. A notification is stored with its poll: see
-/// [`NewPoll::notify`](super::NewPoll::notify).
+/// [`NewPoll::notify`](crate::ports::NewPoll::notify).
 impl Vault {
     /// Returns the webhook settings of this account.
     pub async fn webhook(&self, user: UserId) -> Result<Webhook, StoreError> {
