@@ -45,7 +45,7 @@ beside() {
     )
 }
 
-# Waits for what was started beside the steps. Prints its output if it failed.
+# Waits for a command that `beside` started. Prints its output if it failed.
 join_beside() {
     tail --pid="$(cat "$STEPS/$1.process")" -f /dev/null
     [ "$(cat "$STEPS/$1.status")" = 0 ] || { cat "$STEPS/$1.log"; return 1; }

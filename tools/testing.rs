@@ -21,7 +21,9 @@ use ep_kernel::output::CallOutput;
 use ep_kernel::ports::{Clock, Entropy, Models};
 use ep_kernel::reputation::Reputation;
 use ep_kernel::sealing::Sealer;
-use ep_kernel::sign_in::{ChallengeNonces, Lifetimes, Sessions, SignUps, StarterCredit, Wallets};
+use ep_kernel::sign_in::{
+    ChallengeNonces, Lifetimes, Sessions, SignUps, StarterCredit, WalletParts, Wallets,
+};
 use ep_kernel::tasks::Tasks;
 use ep_kernel::testing::{ManualClock, SeededEntropy};
 use ep_kernel::tool::{Tool, entry};
@@ -85,17 +87,17 @@ impl Service {
         );
         let cards = Cards::new(None, treasury.clone(), Arc::clone(&clock), Arc::clone(&entropy));
         let site = SiweSite { base_url: "https://polls.example.com".parse().unwrap(), chain_id: 8453 };
-        let wallets = Wallets {
+        let wallets = Wallets::new(WalletParts {
             messages: Arc::new(Siwe::new(site, None)),
             nonces: ChallengeNonces::derive(secret, "polls.example.com"),
-            used_nonces: vault.clone(),
-            users: treasury.clone(),
+            vault: vault.clone(),
+            treasury: treasury.clone(),
             sign_ups: Arc::new(sign_ups),
             sessions: Arc::new(sessions),
             keys: Arc::clone(&keys),
             clock: Arc::clone(&clock),
             entropy: Arc::clone(&entropy),
-        };
+        });
         let routes = crate::TOOLS.iter().flat_map(|entry| {
             entry.bindings().map(|rest| (entry.spec.name.to_owned(), rest.method, rest.path.to_owned()))
         });

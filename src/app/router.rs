@@ -17,8 +17,6 @@ use ep_kernel::tool::{Access, Rate};
 use ep_pages::web;
 use ep_protocols::rest;
 use ep_protocols::rest::Binding;
-use ep_site::Route;
-use ep_site::Site;
 use ep_site::http::{
     AppState, Embedded, ErrorStyle, Exchange, Handler, PathParams, RequestHead, Stopping, counted, fault,
     formatted_fault,
@@ -26,6 +24,7 @@ use ep_site::http::{
 use ep_site::names::{AGENT_CARD, EMBED};
 use ep_site::protocol::ErrorFormat;
 use ep_site::route::MAX_BODY;
+use ep_site::{Route, Site};
 
 use super::routes::Handlers;
 use super::unknown_path::{Nearest, nearest, without_trailing_slash};

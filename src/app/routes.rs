@@ -12,9 +12,8 @@ use ep_pages::documents::{DOCUMENTS, extended_agent_card};
 use ep_pages::web;
 use ep_protocols::a2a::AgentParts;
 use ep_protocols::{a2a, mcp, openai};
-use ep_site::Route;
 use ep_site::http::{AppState, Handler};
-use ep_site::{Site, SiteSettings};
+use ep_site::{Route, Site, SiteSettings};
 use futures::FutureExt;
 
 use crate::payments;

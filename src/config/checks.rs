@@ -27,7 +27,7 @@ pub(super) fn check_telemetry(config: &Config) -> Result<(), ConfigError> {
         return Err(config.refused("EP_METRICS_LISTEN", ADDRESS));
     }
     if EnvFilter::try_new(log).is_err() {
-        let expected = "a list of filter directives, for example info or ensemble_poll=debug";
+        let expected = "a list of filter directives, for example info or ep_upstream=debug";
         return Err(config.refused("EP_LOG", expected));
     }
     Ok(())

@@ -1,4 +1,4 @@
-//! Settings: defaults, then `ep.toml`, then the environment, then flags. Their types are in `site::config`.
+//! Settings: defaults, then `ep.toml`, then the environment, then flags. Their types are in [`ep_site::config`].
 
 mod checks;
 mod expected;

@@ -30,7 +30,7 @@ pub static RAILS: [&Rail; 2] = [&card::RAIL, &usdc::RAIL];
 /// A rail with its resources.
 #[async_trait]
 pub trait PaymentRail: Send + Sync {
-    /// The entry of the table.
+    /// Returns the rail's data.
     fn rail(&self) -> &'static Rail;
 
     /// Returns the handler of the rail's route. Without settings it returns 503.
@@ -54,7 +54,7 @@ pub trait PaymentRail: Send + Sync {
 pub struct RailParts<'a> {
     /// The settings.
     pub config: &'a Config,
-    /// Everything that credits an account.
+    /// Adds money to the ledger.
     pub treasury: &'a Treasury,
     /// The time of day.
     pub clock: &'a Arc<dyn Clock>,

@@ -142,7 +142,7 @@ const PACKAGES: [(&str, &[&str]); 12] = [
     ),
 ];
 
-/// The programs of others that only these packages may use.
+/// Third-party dependencies, each with the packages that may use it.
 const OWNERS: [(&str, &[&str]); 6] = [
     ("axum", &["ep-site", "ep-protocols", "ep-pages", "ensemble-poll"]),
     ("rmcp", &["ep-protocols"]),
@@ -207,8 +207,31 @@ fn dependencies_point_inwards() {
     for folder in ["crates/protocols/src/rest", "crates/protocols/src/openai"] {
         forbid(folder, &["rmcp", "jsonrpsee"]);
     }
-    // Operations use only the ports of their context.
-    forbid("tools", &["ep_kernel::app", "ep_kernel::guard", "UserStore", "KeyStore", "Ledger"]);
+    // Operations, protocols and pages use the store, but neither its other handles nor the methods for the executor, the worker of
+    // batches, dispatch and upkeep.
+    let elsewhere = [
+        "Treasury",
+        "Vault",
+        ".treasury()",
+        "store().polls()",
+        "store.polls()",
+        "poll_changes()",
+        "store().close()",
+        "store.close()",
+        "_claim(",
+        "end_row(",
+        "reserve_row(",
+        "release_rows(",
+        "delete_anonymous_polls",
+        "erase_polls_of_batches",
+        "delete_unused_rosters",
+        "delete_cancellations",
+    ];
+    forbid_except("tools", &elsewhere, &["tools/testing.rs"]);
+    forbid("tools", &["ep_kernel::app", "ep_kernel::guard"]);
+    for folder in ["crates/protocols/src", "crates/pages/src"] {
+        forbid(folder, &elsewhere);
+    }
     // Surfaces leave access, limits and idempotency to the guard and dispatch.
     forbid("crates/protocols/src", &[".admits(", "limiter", "app.idempotency", "accounts."]);
 }

@@ -14,7 +14,7 @@ use ep_store::{Email, UserId};
 
 /// The dependencies of [`Accounts`].
 pub struct Ports {
-    /// Everything that credits an account.
+    /// Adds money to the ledger, and has the operator's actions.
     pub treasury: Treasury,
     /// Reads balances.
     pub store: Store,
@@ -107,7 +107,7 @@ impl Accounts {
         Ok(self.ports.treasury.lock_out(user, self.ports.clock.now()).await?)
     }
 
-    /// Returns everything that credits an account, for the operator.
+    /// Returns the operator's actions on accounts.
     pub fn treasury(&self) -> &Treasury {
         &self.ports.treasury
     }

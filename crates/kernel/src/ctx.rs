@@ -39,7 +39,7 @@ pub struct ToolPorts {
     pub clock: Arc<dyn Clock>,
     /// The models that vote.
     pub models: Arc<dyn Models>,
-    /// Everything stored that is neither money nor secret.
+    /// Storage that can neither credit an account nor read a secret.
     pub store: Store,
     /// Evaluations of accounts.
     pub evaluations: Evaluations,

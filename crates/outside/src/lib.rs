@@ -1,4 +1,4 @@
-//! The service's partners: who signs in ([`identity`]) and how accounts are funded ([`payments`]). They implement ports of
+//! Adaptors of outside services: identity ([`identity`]) and payments ([`payments`]). They implement ports of
 //! [`ep_kernel::ports`].
 
 pub mod identity;

@@ -1,5 +1,4 @@
-//! Everything that is read: documents, pages, and the picture of a poll. No protocol is named here, and none names this
-//! package.
+//! Documents, pages, and the share image of a poll. This package and `ep-protocols` do not use each other.
 
 #[cfg(test)]
 extern crate self as ep_pages; // Gives samples the same path in all tests.

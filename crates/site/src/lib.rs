@@ -1,7 +1,7 @@
 //! Base data for documents, protocols and pages: the site with its settings, routes, protocols and documents. [`http`] has
 //! what handlers of requests share, and [`layout`] what pages share.
 //!
-//! No request is handled here. `app/routes.rs` of the program binds handlers to routes.
+//! No request is handled here. `src/app/routes.rs` of the program lists the modules that pair routes with handlers.
 
 pub mod config;
 pub mod deposit;

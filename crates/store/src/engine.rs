@@ -42,7 +42,7 @@ impl Engine {
         }
     }
 
-    /// Runs reads on one consistent snapshot, within [`SNAPSHOT_TIMEOUT`].
+    /// Runs reads on one consistent snapshot, within [`SNAPSHOT_TIMEOUT`](crate::connection::SNAPSHOT_TIMEOUT).
     pub(crate) fn snapshot<T: Send + 'static>(
         &self,
         work: impl TransactionBody<T>,

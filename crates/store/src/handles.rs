@@ -9,11 +9,11 @@ use crate::transactions::Database;
 
 /// An open database, divided by what a holder may do.
 pub struct OpenDatabase {
-    /// Everything that neither credits an account nor reads a secret.
+    /// Storage that can neither credit an account nor read a secret.
     pub store: Store,
-    /// Everything that credits an account.
+    /// Adds money to the ledger, and has the operator's actions on accounts.
     pub treasury: Treasury,
-    /// Everything that reads a secret.
+    /// Reads secrets, and moves money between an account and its keys.
     pub vault: Vault,
 }
 
@@ -33,7 +33,7 @@ impl fmt::Debug for OpenDatabase {
     }
 }
 
-/// Everything that neither credits an account nor reads a secret.
+/// Storage that can neither credit an account nor read a secret.
 ///
 /// ```
 /// async fn reads(store: &ep_store::Store, user: ep_store::UserId) {
@@ -63,7 +63,7 @@ pub struct Store {
     postgres: Option<Arc<Postgres>>,
 }
 
-/// Everything that credits an account.
+/// Adds money to the ledger, and has the operator's actions on accounts.
 ///
 /// ```
 /// async fn credits(treasury: &ep_store::Treasury, paid: &ep_store::PaidCheckout, at: ep_polling::time::Timestamp) {
@@ -73,7 +73,7 @@ pub struct Store {
 #[derive(Clone)]
 pub struct Treasury(pub(crate) Arc<Database>);
 
-/// Everything that reads a secret: tokens of sessions, hashes of keys, secrets of webhooks.
+/// Reads secrets (tokens of sessions, hashes of keys, secrets of webhooks), and moves money between an account and its keys.
 ///
 /// ```
 /// async fn reads(vault: &ep_store::Vault, user: ep_store::UserId) {

@@ -1,9 +1,8 @@
-//! Storage on SQLite or PostgreSQL: users, keys, money, polls, ballots, idempotency records and cached upstream data, as
-//! records and traits that document their storage.
+//! Storage on SQLite or PostgreSQL: users, keys, money, polls, ballots, idempotency records and cached upstream data.
 //!
-//! [`connect`] opens a database, migrates it and returns the traits. SQLite serves one process: one writer
-//! with group commit, and parallel readers. PostgreSQL serves any number of identical replicas. One
-//! conformance suite tests the contract of the ports on both.
+//! [`connect`] opens a database, migrates it and returns three handles: [`Store`], [`Treasury`] and [`Vault`]. SQLite serves
+//! one process: one writer with group commit, and parallel readers. PostgreSQL serves any number of identical replicas. One
+//! conformance suite tests the handles on both.
 //!
 //! Statements, rows and transactions are written once for both engines (`statements`, `rows`,
 //! `transactions`). The modules of the engines contain what differs: how connections are opened and shared,

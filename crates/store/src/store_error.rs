@@ -50,7 +50,7 @@ pub enum StoreError {
     /// The database rejected the operation; nothing was changed.
     #[error("the database rejected the operation")]
     Rejected(#[source] Box<dyn std::error::Error + Send + Sync>),
-    /// The database could not be reached, or violated the contract of its port.
+    /// The database could not be reached, or returned unexpected data.
     #[error("the database failed")]
     Failed(#[source] Box<dyn std::error::Error + Send + Sync>),
 }

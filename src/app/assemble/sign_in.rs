@@ -6,7 +6,7 @@ use std::time::Duration;
 use ep_kernel::keys::Keys;
 use ep_kernel::sealing::Sealer;
 use ep_kernel::sign_in::{
-    AccessTokens, ChallengeNonces, Lifetimes, Sessions, SignUps, StarterCredit, Wallets,
+    AccessTokens, ChallengeNonces, Lifetimes, Sessions, SignUps, StarterCredit, WalletParts, Wallets,
 };
 use ep_kernel::tasks::Tasks;
 use ep_outside::identity::{
@@ -47,17 +47,17 @@ pub(super) fn assemble(shared: &AssemblyContext<'_>, keys: &Arc<Keys>) -> anyhow
     let sign_ups = Arc::new(sign_ups);
     let site = SiweSite { base_url: config.base_url().parse()?, chain_id: config.chain_id()? };
     let siwe = Siwe::new(site, node.clone().map(ContractWallets::new));
-    let wallets = Wallets {
+    let wallets = Wallets::new(WalletParts {
         nonces: ChallengeNonces::derive(secret, siwe.domain()),
         messages: Arc::new(siwe),
-        used_nonces: shared.vault.clone(),
-        users: shared.treasury.clone(),
+        vault: shared.vault.clone(),
+        treasury: shared.treasury.clone(),
         sign_ups: Arc::clone(&sign_ups),
         sessions: Arc::clone(&sessions),
         keys: Arc::clone(keys),
         clock: clock(),
         entropy: entropy(),
-    };
+    });
     Ok(SignIn { sessions, sign_ups, wallets })
 }
 

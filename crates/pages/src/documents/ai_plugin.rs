@@ -51,9 +51,8 @@ fn contact(site: &Site) -> String {
 
 #[cfg(test)]
 mod tests {
-    use ep_site::Route;
-    use ep_site::SiteSettings;
     use ep_site::config::Config;
+    use ep_site::{Route, SiteSettings};
     use serde_json::Value;
 
     use super::*;

@@ -13,8 +13,7 @@ use ep_polling::money::MicroUsd;
 use ep_polling::threshold::Threshold;
 use ep_site::deposit::DEPOSITS;
 use ep_site::rail::RailWords;
-use ep_site::{Route, owner};
-use ep_site::{Site, SiteSettings};
+use ep_site::{Route, Site, SiteSettings, owner};
 use serde_json::Value;
 
 /// The template variable `p`.

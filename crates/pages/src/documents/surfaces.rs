@@ -2,8 +2,7 @@
 
 use axum::body::Bytes;
 use ep_kernel::schema;
-use ep_site::Route;
-use ep_site::{Document, Form, Site};
+use ep_site::{Document, Form, Route, Site};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 

@@ -35,8 +35,7 @@ use ep_site::names::{
     LOGIN_PAGE, LOGIN_PATH, LOGOUT, MODELS_MARKDOWN, MODELS_PAGE, OEMBED, OPERATION_PAGE, RESULT_PAGE,
     RESULTS,
 };
-use ep_site::reads_html;
-use ep_site::{Needs, Route};
+use ep_site::{Needs, Route, reads_html};
 use futures::FutureExt;
 
 use self::docs::DocsPages;

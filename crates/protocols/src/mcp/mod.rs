@@ -47,12 +47,10 @@ use serde_json::{Map, Value, json};
 
 use call::RequestScope;
 use envelope::{Accepted, ReceivedMessage, complete_headers, plain_errors_as_json};
-use ep_site::http;
 use ep_site::http::{Exchange, HandlerFuture, WebAccess, read_bytes, replayed};
 use ep_site::names::{MCP_PAGE, MCP_RESOURCE};
-use ep_site::protocol;
 use ep_site::protocol::{Description, EVENTS, JSON, message_event, rpc_error, rpc_request, rpc_response};
-use ep_site::{ProtectedResource, Protocol, ProtocolRoute, Route};
+use ep_site::{ProtectedResource, Protocol, ProtocolRoute, Route, http, protocol};
 use handler::{Handler, Transport};
 use ongoing::Handover;
 use stream::{RepeatedRequest, as_stream, ask, wants_progress};

@@ -1,6 +1,6 @@
 //! Environment variables of settings.
 
-/// Section, setting and environment variable of each overridable setting.
+/// Environment variable, section and setting of each overridable setting.
 pub const VARIABLES: &[(&str, &str, &str)] = &[
     ("EP_LISTEN", "server", "listen"),
     ("EP_BASE_URL", "server", "base_url"),

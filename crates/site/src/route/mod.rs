@@ -84,7 +84,7 @@ pub struct Route {
     pub page: Option<&'static str>,
 }
 
-/// The changes of a route.
+/// Modifiers, each for one field.
 impl Route {
     /// Sets the access.
     pub const fn access(mut self, access: Access) -> Self {

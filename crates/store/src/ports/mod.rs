@@ -1,5 +1,4 @@
-//! What the database stores: records, and small object-safe traits that document the contract of their storage. One
-//! conformance suite tests both engines against them.
+//! Records, and traits with a second implementation. The methods of the handles document the contract of everything else.
 
 mod account_data;
 mod account_record;

@@ -37,8 +37,8 @@ impl Store {
     }
 
     /// Claims up to `limit` due configs of ended tasks, at most `per_account` per account and none of `busy`
-    /// accounts. Counts an attempt for each and returns it with the number of attempts. Nobody else can claim
-    /// them until `lasts` has passed.
+    /// accounts. Counts an attempt for each and returns it with the number of attempts. Other workers
+    /// cannot claim them until `lasts` has passed.
     pub async fn due_pushes(
         &self,
         limit: u32,

@@ -104,7 +104,7 @@ impl Store {
         row.map(TryInto::try_into).transpose()
     }
 
-    /// Renews the lease of a batch that is being validated. Returns `false` if it is not any more, or not by this worker.
+    /// Renews the lease of a batch that is being validated. Returns `false` if this worker does not hold the lease.
     pub async fn renew_validation(&self, id: BatchId, lease: &Lease) -> Result<bool, StoreError> {
         let values = values![id, &*lease.worker, lease.lasts];
         Ok(self.database.engine.execute(Durability::ProcessCrash, sql::RENEW_VALIDATION, values).await? == 1)

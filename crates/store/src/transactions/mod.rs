@@ -1,4 +1,4 @@
-//! The storage ports, each implemented once for both engines: a file per noun.
+//! The methods of the handles, written once for both engines: a file for each noun.
 //!
 //! A transaction is a function over a [`Connection`](crate::connection::Connection), run with
 //! [`Engine::transact`](crate::engine::Engine::transact). To add one, write its statements in
@@ -51,7 +51,7 @@ use crate::record::Record;
 use crate::value::values;
 use rosters::RosterCache;
 
-/// A database that implements the ports, with its cached rosters.
+/// An engine with its cached rosters.
 pub(crate) struct Database {
     pub(crate) engine: Engine,
     pub(crate) rosters: RosterCache,

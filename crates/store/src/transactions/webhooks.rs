@@ -47,7 +47,7 @@ impl Vault {
     }
 
     /// Claims up to `limit` due notifications of ended polls, at most `per_account` per account and none of
-    /// `busy` accounts. Counts an attempt for each. Nobody else can claim them until `lasts` has passed.
+    /// `busy` accounts. Counts an attempt for each. Other workers cannot claim them until `lasts` has passed.
     pub async fn due_notifications(
         &self,
         limit: u32,

@@ -8,8 +8,10 @@ use ep_kernel::fault::Kind;
 use ep_kernel::keys::Keys;
 use ep_kernel::testing::{ManualClock, SeededEntropy};
 use ep_polling::money::{MicroUsd, Settlement};
-use ep_store::{Creator, Identity, KeyTerms, TokenHash, UserId};
-use ep_store::{CreditOutcome, Epoch, KeyOwner, MAX_ACTIVE_KEYS, NewSession, RevokedCredentials};
+use ep_store::{
+    Creator, CreditOutcome, Epoch, Identity, KeyOwner, KeyTerms, MAX_ACTIVE_KEYS, NewSession,
+    RevokedCredentials, TokenHash, UserId,
+};
 use futures::future::join_all;
 
 use crate::test_database::{

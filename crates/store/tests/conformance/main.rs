@@ -1,4 +1,4 @@
-//! The contract of the ports, tested on both engines.
+//! The contract of the handles, tested on both engines.
 //!
 //! Every module lists its tests once with `on_both_engines!`; each test gets a separate database.
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]

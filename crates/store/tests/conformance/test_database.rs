@@ -42,7 +42,7 @@ macro_rules! on_both_engines {
     };
 }
 
-/// An open database and its ports.
+/// An open database with its handles.
 pub struct TestDatabase {
     pub store: Store,
     pub treasury: Treasury,

@@ -4,11 +4,9 @@ use std::fmt::Write;
 
 use askama::Template;
 use axum::body::Bytes;
-use ep_site::Route;
 use ep_site::layout::{Layout, below, own};
 use ep_site::names::{API_REFERENCE, OPENAPI};
-use ep_site::{Document, Form, MARKDOWN as MARKDOWN_TYPE, Site};
-use ep_site::{HTML, owner};
+use ep_site::{Document, Form, HTML, MARKDOWN as MARKDOWN_TYPE, Route, Site, owner};
 use serde_json::Value;
 
 use super::navigation::{Frame, PageLink};

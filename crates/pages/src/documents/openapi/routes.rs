@@ -2,11 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use ep_site::Document;
 use ep_site::protocol::JSON;
 use ep_site::rail::{Arrival, Proof, Webhook};
 use ep_site::route::Target;
-use ep_site::{ProtocolRoute, QueryParameter, Route};
+use ep_site::{Document, ProtocolRoute, QueryParameter, Route};
 use serde_json::{Value, json};
 
 use super::headers::{CACHING, LOCATION, REPLAYED, SET_COOKIE};
