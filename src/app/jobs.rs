@@ -153,7 +153,7 @@ static JOBS: [Job; 24] = [
         |on| {
             async move {
                 let before = on.app.ports.clock.now().before(KEEP_ABANDONED_TASKS);
-                Ok(on.app.agent_tasks.delete_abandoned_tasks(before).await.map(drop)?)
+                Ok(on.app.ports.store.delete_abandoned_tasks(before).await.map(drop)?)
             }
             .boxed()
         },

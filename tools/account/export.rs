@@ -113,7 +113,7 @@ async fn fill(
     room: u32,
     export: &mut AccountExport,
 ) -> Result<(u32, Option<ExportCursor>), Fault> {
-    let store = ports.account_data.store();
+    let store = &ports.store;
     let (count, last) = match position {
         ExportCursor::Transfers(after) => {
             let found = store.transfers_after(user, *after, room).await?;

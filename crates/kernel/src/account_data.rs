@@ -7,8 +7,7 @@ use std::sync::Arc;
 use crate::fault::{Fault, Kind};
 use crate::ports::Clock;
 use ep_polling::money::MicroUsd;
-use ep_store::UserId;
-use ep_store::{AccountDeletion, AccountDeletionOutcome, AccountRecord, DeletionObstacles, Store};
+use ep_store::{AccountDeletion, AccountDeletionOutcome, AccountRecord, DeletionObstacles, Store, UserId};
 
 /// Exports and deletes the data of accounts.
 pub struct AccountData {
@@ -20,11 +19,6 @@ impl AccountData {
     /// Creates the service on this store.
     pub fn new(store: Store, clock: Arc<dyn Clock>) -> Self {
         Self { store, clock }
-    }
-
-    /// Returns the store, which reads data a page at a time.
-    pub fn store(&self) -> &Store {
-        &self.store
     }
 
     /// Returns an account that can decide about its data. [`Kind::Forbidden`] for a pre-funded key, because

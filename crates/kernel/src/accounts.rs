@@ -9,8 +9,9 @@ use std::time::Duration;
 use crate::fault::{Fault, Kind};
 use crate::ports::{Clock, Entropy};
 use ep_polling::money::MicroUsd;
-use ep_store::{Audit, Balance, CreditOutcome, NewUser, RevokedCredentials, Store, StoreError, Treasury};
-use ep_store::{Email, UserId};
+use ep_store::{
+    Audit, Balance, CreditOutcome, Email, NewUser, RevokedCredentials, Store, StoreError, Treasury, UserId,
+};
 
 /// The dependencies of [`Accounts`].
 pub struct Ports {

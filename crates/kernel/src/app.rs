@@ -10,7 +10,6 @@ use crate::ports::{Entropy, WebhookSender};
 use crate::sealing::Sealer;
 use crate::sign_in::SignUps;
 use crate::tasks::Tasks;
-use ep_store::Store;
 
 /// The service: its ports, its guard and its background work.
 pub struct App {
@@ -18,8 +17,6 @@ pub struct App {
     pub ports: Arc<ToolPorts>,
     /// Identifies callers, checks access and counts requests.
     pub guard: Guard,
-    /// Tasks of agents.
-    pub agent_tasks: Store,
     /// Push notifications about tasks of agents.
     pub agent_pushes: Pushes,
     /// Replies to idempotent requests.
@@ -38,8 +35,6 @@ pub struct App {
 
 /// Dependencies of push notifications to agents.
 pub struct Pushes {
-    /// Push notification configs.
-    pub store: Store,
     /// Validates and calls push URLs.
     pub sender: Arc<dyn WebhookSender>,
     /// Encrypts the credentials of push notifications.

@@ -2,8 +2,7 @@
 
 use std::net::IpAddr;
 
-use ep_store::{BatchId, CappedKey, Creator, KeyId, UserId};
-use ep_store::{KeyScope, KeyTerms};
+use ep_store::{BatchId, CappedKey, Creator, KeyId, KeyScope, KeyTerms, UserId};
 
 /// The authenticated caller.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -9,8 +9,7 @@ use std::time::Duration;
 use crate::fault::{Fault, Kind};
 use crate::ports::{CardEvent, CardProcessor, CheckoutPage, Clock, Entropy};
 use ep_polling::time::Timestamp;
-use ep_store::{Cents, NewCheckout, OpenCheckout, Settled, Treasury};
-use ep_store::{CheckoutId, UserId};
+use ep_store::{Cents, CheckoutId, NewCheckout, OpenCheckout, Settled, Treasury, UserId};
 
 /// Age at which an open payment is reconciled.
 const RECONCILE_AFTER: Duration = Duration::from_mins(30);

@@ -25,8 +25,7 @@ use crate::ports::{Clock, Models};
 use crate::reputation::Reputation;
 use crate::sign_in::Wallets;
 use crate::webhooks::Webhooks;
-use ep_store::{PollStore, Store};
-use ep_store::{RequestId, UserId};
+use ep_store::{PollStore, RequestId, Store, UserId};
 
 /// The ports of operations. None can read another account's secrets or credit an account, except for the
 /// starter credit of a new one.

@@ -4,8 +4,7 @@ use std::sync::Arc;
 
 use crate::fault::Fault;
 use crate::ports::{Clock, Entropy};
-use ep_store::{EvaluationId, UserId};
-use ep_store::{EvaluationRecord, MAX_EVALUATIONS, Store};
+use ep_store::{EvaluationId, EvaluationRecord, MAX_EVALUATIONS, Store, UserId};
 
 /// Stores, shares and deletes evaluations.
 pub struct Evaluations {

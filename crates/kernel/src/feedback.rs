@@ -5,8 +5,7 @@ use std::sync::Arc;
 use crate::fault::Fault;
 use crate::ports::{Clock, Entropy};
 use ep_polling::poll_id::PollId;
-use ep_store::{FeedbackEntry, NewFeedback, OwnFeedback, PollFeedback, Store};
-use ep_store::{FeedbackId, UserId};
+use ep_store::{FeedbackEntry, FeedbackId, NewFeedback, OwnFeedback, PollFeedback, Store, UserId};
 
 /// Stores and returns feedback.
 pub struct Feedback {

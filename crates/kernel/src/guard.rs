@@ -25,8 +25,7 @@ use crate::keys::Keys;
 use crate::ports::Clock;
 use crate::sign_in::{AccessTokens, Sessions};
 use crate::tool::{Access, Effect, Rate};
-use ep_store::{Allowance, KeyOwner, KeyScope, Limiter, LogLimit, Store};
-use ep_store::{RequestId, UserId};
+use ep_store::{Allowance, KeyOwner, KeyScope, Limiter, LogLimit, RequestId, Store, UserId};
 
 /// Identifies callers, checks access and counts requests.
 pub struct Guard {

@@ -10,10 +10,9 @@ use crate::ports::{Clock, Entropy};
 use ep_polling::money::MicroUsd;
 use ep_polling::time::Timestamp;
 use ep_store::{
-    Added, Email, KeyAccount, KeyFunds, KeyLabel, KeyOwner, KeyTerms, MAX_ACTIVE_KEYS, NewKey, StoreError,
-    StoredKey, Vault,
+    Added, Creator, Email, KeyAccount, KeyFunds, KeyId, KeyLabel, KeyOwner, KeyTerms, MAX_ACTIVE_KEYS,
+    NewKey, StoreError, StoredKey, UserId, Vault,
 };
-use ep_store::{Creator, KeyId, UserId};
 
 /// The API keys of all accounts.
 pub struct Keys {

@@ -221,7 +221,7 @@ impl Offer {
 
     /// Returns the reason why a rail takes no payments; `None` if it takes them.
     fn without(&self, rail: &Rail) -> Option<Unavailable> {
-        let reason = if self.charges { rail.missing() } else { NO_CHARGES.reason };
+        let reason = if self.charges { rail.settings.missing } else { NO_CHARGES.reason };
         (!self.takes(rail)).then(|| Unavailable::new(Kind::NotConfigured, reason))
     }
 }

@@ -43,11 +43,6 @@ pub struct Rail {
 }
 
 impl Rail {
-    /// Returns the reason for a refusal if the rail is not configured, as a clause.
-    pub const fn missing(&self) -> &'static str {
-        self.settings.missing
-    }
-
     /// Returns the fault for a payment if the rail is not configured.
     pub fn not_configured(&self) -> Fault {
         let RailSettings { missing, variables, .. } = self.settings;

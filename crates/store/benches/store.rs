@@ -17,8 +17,10 @@ use ep_polling::ballot::Ballot;
 use ep_polling::money::{Hold, MicroUsd, Settlement};
 use ep_polling::plan::Plan;
 use ep_polling::poll_id::PollId;
-use ep_store::{Creator, DatabaseUrl, KeyId, KeyTerms, OpenDatabase, StoreOptions, UserId, testing};
-use ep_store::{Epoch, Lease, NewKey, NewPoll, NewUser, PollStore};
+use ep_store::{
+    Creator, DatabaseUrl, Epoch, KeyId, KeyTerms, Lease, NewKey, NewPoll, NewUser, OpenDatabase, PollStore,
+    StoreOptions, UserId, testing,
+};
 
 use sample::{closing, now};
 

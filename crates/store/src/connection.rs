@@ -11,9 +11,9 @@ use futures::future::BoxFuture;
 use sqlx::PgConnection;
 
 use crate::error::{UnexpectedData, failed};
-use crate::ports::StoreError;
 use crate::postgres::{execute, fetch_all, fetch_optional, insert_ballots};
-use crate::record::Record;
+use crate::records::StoreError;
+use crate::row::EngineRow;
 use crate::sqlite::{SqliteConnection, sqlite_error};
 use crate::value::Value;
 
@@ -70,7 +70,7 @@ impl Connection<'_> {
     }
 
     /// Runs a statement; returns its row, if any.
-    pub(crate) async fn fetch_optional<R: Record>(
+    pub(crate) async fn fetch_optional<R: EngineRow>(
         &mut self,
         sql: impl Into<Statement>,
         values: &[Value<'_>],
@@ -83,7 +83,7 @@ impl Connection<'_> {
     }
 
     /// Runs a statement; fails if it returns no row.
-    pub(crate) async fn fetch_one<R: Record>(
+    pub(crate) async fn fetch_one<R: EngineRow>(
         &mut self,
         sql: impl Into<Statement>,
         values: &[Value<'_>],
@@ -92,7 +92,7 @@ impl Connection<'_> {
     }
 
     /// Runs a statement; returns all its rows.
-    pub(crate) async fn fetch_all<R: Record>(
+    pub(crate) async fn fetch_all<R: EngineRow>(
         &mut self,
         sql: impl Into<Statement>,
         values: &[Value<'_>],

@@ -9,9 +9,9 @@ use futures::FutureExt;
 use futures::future::BoxFuture;
 
 use crate::connection::{Durability, Statement, TransactionBody};
-use crate::ports::{DatabaseSize, Epoch, IntegrityCheck, StoreError};
 use crate::postgres::Postgres;
-use crate::record::Record;
+use crate::records::{DatabaseSize, Epoch, IntegrityCheck, StoreError};
+use crate::row::EngineRow;
 use crate::sqlite::Sqlite;
 use crate::value::Value;
 
@@ -68,7 +68,7 @@ impl Engine {
     }
 
     /// Runs one statement as a transaction; returns its rows.
-    pub(crate) async fn fetch_changed<R: Record>(
+    pub(crate) async fn fetch_changed<R: EngineRow>(
         &self,
         durability: Durability,
         sql: impl Into<Statement>,
@@ -82,7 +82,7 @@ impl Engine {
     }
 
     /// Runs a read; returns its row, if any.
-    pub(crate) async fn fetch_optional<R: Record>(
+    pub(crate) async fn fetch_optional<R: EngineRow>(
         &self,
         sql: impl Into<Statement>,
         values: &[Value<'_>],
@@ -95,7 +95,7 @@ impl Engine {
     }
 
     /// Runs a read of one row by its key, which takes microseconds; returns the row, if any.
-    pub(crate) async fn fetch_by_key<R: Record>(
+    pub(crate) async fn fetch_by_key<R: EngineRow>(
         &self,
         sql: impl Into<Statement>,
         values: &[Value<'_>],
@@ -108,7 +108,7 @@ impl Engine {
     }
 
     /// Runs a read; returns all its rows.
-    pub(crate) async fn fetch_all<R: Record>(
+    pub(crate) async fn fetch_all<R: EngineRow>(
         &self,
         sql: impl Into<Statement>,
         values: &[Value<'_>],
@@ -120,7 +120,7 @@ impl Engine {
         }
     }
 
-    /// See [`PollStore::record`](crate::ports::PollStore::record). `ballots` is not empty.
+    /// See [`PollStore::record`](crate::records::PollStore::record). `ballots` is not empty.
     pub(crate) async fn insert_ballots(
         &self,
         poll: &PollId,
@@ -173,7 +173,7 @@ impl Engine {
         }
     }
 
-    /// See [`PollStore::stalled_for`](crate::ports::PollStore::stalled_for).
+    /// See [`PollStore::stalled_for`](crate::records::PollStore::stalled_for).
     pub(crate) fn stalled_for(&self) -> Duration {
         match self {
             Self::Sqlite(engine) => engine.stalled_for(),
@@ -181,7 +181,7 @@ impl Engine {
         }
     }
 
-    /// See [`PollStore::ping`](crate::ports::PollStore::ping).
+    /// See [`PollStore::ping`](crate::records::PollStore::ping).
     pub(crate) async fn ping(&self) -> Result<(), StoreError> {
         match self {
             Self::Sqlite(engine) => engine.ping().await,

@@ -3,8 +3,8 @@
 use std::fmt;
 use std::sync::Arc;
 
-use crate::ports::{FileStore, Limiter, PollChanges, PollStore, ReputationStore, UpstreamCache};
 use crate::postgres::Postgres;
+use crate::records::{FileStore, Limiter, PollChanges, PollStore, ReputationStore, UpstreamCache};
 use crate::transactions::Database;
 
 /// An open database, divided by what a holder may do.

@@ -10,7 +10,7 @@ use ep_polling::time::Timestamp;
 use crate::batch_id::{BatchId, FileId};
 use crate::evaluation_id::EvaluationId;
 use crate::ids::{CheckoutId, DepositId, FeedbackId, KeyId, UserId};
-use crate::ports::Epoch;
+use crate::records::Epoch;
 
 /// The value of a placeholder.
 #[derive(Debug, Clone)]

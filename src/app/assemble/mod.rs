@@ -236,8 +236,7 @@ pub async fn service(config: &Config, environment: Environment) -> anyhow::Resul
             clock: Arc::clone(&clock),
             key_uses: KeyUses::default(),
         },
-        agent_tasks: store.clone(),
-        agent_pushes: Pushes { store: store.clone(), sender, sealer: Sealer::derive(secret, "agent pushes") },
+        agent_pushes: Pushes { sender, sealer: Sealer::derive(secret, "agent pushes") },
         idempotency: Idempotency {
             store: store.clone(),
             clock,

@@ -4,8 +4,7 @@ use ep_kernel::accounts::Accounts;
 use ep_kernel::deposits::TransactionHash;
 use ep_kernel::fault::Fault;
 use ep_polling::money::UsdFigure;
-use ep_store::{DepositId, KeyId, UserId};
-use ep_store::{Email, KeyLabel};
+use ep_store::{DepositId, Email, KeyId, KeyLabel, UserId};
 
 /// Selection of an account.
 #[derive(clap::Args)]

@@ -5,8 +5,7 @@ use serde_json::{Map, Value};
 
 use crate::fault::Fault;
 use crate::reading;
-use ep_store::BatchError;
-use ep_store::BatchId;
+use ep_store::{BatchError, BatchId};
 
 /// Maximum length of a custom id, in bytes.
 pub const MAX_CUSTOM_ID: usize = 512;

@@ -38,9 +38,8 @@ use ep_polling::agreement::Agreement;
 use ep_polling::money::MicroUsd;
 use ep_store::{
     AnswerCounts, AnswerRecord, BatchId, BatchLimits, BatchRecord, BatchStatus, BatchTerms, FileDeletion,
-    FileId, FileRecord, FileStore, ListPosition, NewBatch, RowKind, Store, WebhookUrl,
+    FileId, FileRecord, FileStore, KeyId, ListPosition, NewBatch, RowKind, Store, UserId, WebhookUrl,
 };
-use ep_store::{KeyId, UserId};
 
 /// Time for which files and results are stored, unless their owner chooses another one.
 pub const RETENTION: Duration = Duration::from_hours(30 * 24);

@@ -12,8 +12,7 @@ use crate::fault::Fault;
 use crate::ports::{Entropy, NotDelivered, PreparedNotification};
 use crate::tasks::Tasks;
 use crate::webhooks::{Outbox, Webhooks, deliver};
-use ep_store::UserId;
-use ep_store::{AttemptOutcome, BatchRecord, DueBatchNotification, StoreError};
+use ep_store::{AttemptOutcome, BatchRecord, DueBatchNotification, StoreError, UserId};
 
 /// Notifies accounts of the ends of their batches.
 pub struct BatchNotifications {

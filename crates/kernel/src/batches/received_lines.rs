@@ -9,8 +9,7 @@ use super::room::Room;
 use super::{UNFINISHED, quota};
 use crate::fault::{Fault, Kind};
 use crate::ports::Clock;
-use ep_store::FileId;
-use ep_store::{FileContent, FileStore, NewFile, StoreError};
+use ep_store::{FileContent, FileId, FileStore, NewFile, StoreError};
 
 /// Maximum size of a file, in bytes.
 pub const MAX_FILE_BYTES: u64 = 200 << 20;

@@ -7,8 +7,7 @@ use serde_json::Value;
 
 use super::line::BatchLine;
 use crate::fault::Fault;
-use ep_store::RequestId;
-use ep_store::{BatchRecord, RowAnswer};
+use ep_store::{BatchRecord, RequestId, RowAnswer};
 
 /// The response to a row.
 pub struct RowResponse {

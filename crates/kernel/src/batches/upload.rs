@@ -17,8 +17,7 @@ use super::{RETENTION, no_such_file};
 use crate::fault::{Fault, Kind};
 use crate::ports::{Clock, Entropy};
 use crate::tasks::Tasks;
-use ep_store::{BegunFile, EarlierFile, FileRecord, FileStore, NewFile};
-use ep_store::{FileId, UserId};
+use ep_store::{BegunFile, EarlierFile, FileId, FileRecord, FileStore, NewFile, UserId};
 
 /// Maximum number of files of an account.
 const MAX_FILES: u32 = 10_000;

@@ -21,9 +21,9 @@ use super::validation::is_temporary;
 use crate::fault::{Fault, Kind};
 use crate::tasks::Tasks;
 use ep_store::{
-    BatchId, BatchRecord, BatchStatus, Lease, LeasedRows, RowBudget, RowEnd, RowResult, StoreError,
+    BatchId, BatchRecord, BatchStatus, Lease, LeasedRows, RequestId, RowBudget, RowEnd, RowResult,
+    StoreError, UserId,
 };
-use ep_store::{RequestId, UserId};
 
 /// Interval at which work of other processes is looked for: no signal announces it.
 const INTERVAL: Duration = Duration::from_secs(1);

@@ -7,8 +7,7 @@ use crate::fault::Fault;
 use crate::ports::Presence;
 use ep_polling::money::MicroUsd;
 use ep_polling::time::Timestamp;
-use ep_store::DepositId;
-use ep_store::StoredDeposit;
+use ep_store::{DepositId, StoredDeposit};
 
 /// Number of deposits read and compared per page.
 const PAGE: u32 = 500;

@@ -20,10 +20,9 @@ use crate::sign_in::SignUps;
 use ep_polling::money::MicroUsd;
 use ep_polling::time::Timestamp;
 use ep_store::{
-    BegunDeposit, DepositState, NewDeposit, Payment, Received, StoredDeposit, Transfer, Treasury,
-    WalletAddress,
+    BegunDeposit, DepositId, DepositState, NewDeposit, Payment, Received, StoredDeposit, Transfer, Treasury,
+    UserId, WalletAddress,
 };
-use ep_store::{DepositId, UserId};
 
 pub use chain_audit::ChainComparison;
 pub use operator::TransactionHash;

@@ -3,8 +3,7 @@
 use super::{DepositOutcome, Deposited, Deposits};
 use crate::fault::{Fault, Kind};
 use crate::ports::TransferOutcome;
-use ep_store::DepositId;
-use ep_store::{DepositState, StoredDeposit, Transfer};
+use ep_store::{DepositId, DepositState, StoredDeposit, Transfer};
 
 /// The hash of a transaction: `0x` and 64 hexadecimal digits, in lower case.
 #[derive(Debug, Clone, PartialEq, Eq)]

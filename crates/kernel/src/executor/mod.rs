@@ -38,10 +38,9 @@ use ep_polling::poll_id::PollId;
 use ep_polling::roster::Roster;
 use ep_polling::stopping::Rule;
 use ep_store::{
-    AdoptedPoll, BatchId, CLOCKS_APART, Change, Lease, PollChanges, PollOpening, PollRecord, PollStore,
-    StoreError, WebhookUrl,
+    AdoptedPoll, BatchId, CLOCKS_APART, CappedKey, Change, Lease, PollChanges, PollOpening, PollRecord,
+    PollStore, StoreError, UserId, WebhookUrl,
 };
-use ep_store::{CappedKey, UserId};
 
 pub use failures::log_suppressed_failures;
 pub use follow::Follow;

@@ -4,8 +4,7 @@ use async_trait::async_trait;
 use secrecy::SecretString;
 
 use crate::fault::Fault;
-use ep_store::KeyScope;
-use ep_store::{Email, Identity};
+use ep_store::{Email, Identity, KeyScope};
 
 /// Verifies access tokens of a configured issuer (RFC 6750, RFC 9068).
 #[async_trait]

@@ -11,8 +11,7 @@ use crate::output::SessionChange;
 use crate::ports::{Clock, Entropy};
 use crate::sealing::Sealer;
 use ep_polling::time::Timestamp;
-use ep_store::{CLOCKS_APART, NewSession, StoreError, StoredSession, Vault};
-use ep_store::{TokenHash, UserId};
+use ep_store::{CLOCKS_APART, NewSession, StoreError, StoredSession, TokenHash, UserId, Vault};
 
 /// Encryption context of the cookie: its name.
 const COOKIE: &str = "ep_session";

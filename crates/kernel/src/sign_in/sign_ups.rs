@@ -9,8 +9,10 @@ use crate::fault::{Fault, Kind};
 use crate::keys::{IssuedKey, Keys};
 use crate::ports::{Clock, Entropy};
 use ep_polling::money::MicroUsd;
-use ep_store::{Email, Identity, KeyLabel, UserId, WalletAddress};
-use ep_store::{NewSignUp, NewUser, SignedUp, StarterCreditLimits, Treasury};
+use ep_store::{
+    Email, Identity, KeyLabel, NewSignUp, NewUser, SignedUp, StarterCreditLimits, Treasury, UserId,
+    WalletAddress,
+};
 
 /// The starter credit of new accounts.
 #[derive(Debug, Clone, Copy)]

@@ -10,8 +10,7 @@ use crate::output::SessionChange;
 use crate::ports::{Clock, Entropy, WalletMessage, WalletMessages};
 use crate::purpose::Purpose;
 use ep_polling::time::Timestamp;
-use ep_store::{Email, Identity, KeyId, KeyLabel, UserId, WalletAddress};
-use ep_store::{Treasury, Vault};
+use ep_store::{Email, Identity, KeyId, KeyLabel, Treasury, UserId, Vault, WalletAddress};
 
 /// The dependencies of [`Wallets`].
 pub struct WalletParts {

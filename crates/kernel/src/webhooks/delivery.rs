@@ -11,8 +11,7 @@ use tokio::task::JoinSet;
 use crate::fault::Fault;
 use crate::ports::{Entropy, NotDelivered};
 use crate::tasks::Tasks;
-use ep_store::UserId;
-use ep_store::{AttemptOutcome, StoreError};
+use ep_store::{AttemptOutcome, StoreError, UserId};
 
 /// Delay after each attempt: a little less than a day in total.
 const RETRY_DELAYS: [Duration; 10] = [

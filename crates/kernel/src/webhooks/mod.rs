@@ -18,9 +18,9 @@ use crate::fault::Fault;
 use crate::ports::{Clock, Entropy, NotDelivered, PreparedNotification, WebhookSender};
 use crate::tasks::Tasks;
 use ep_store::{
-    AttemptOutcome, DueNotification, NotificationRecord, StoreError, Vault, Webhook, WebhookSecretNumber,
+    AttemptOutcome, DueNotification, NotificationRecord, StoreError, UserId, Vault, Webhook,
+    WebhookSecretNumber, WebhookUrl,
 };
-use ep_store::{UserId, WebhookUrl};
 
 pub use delivery::{Outbox, deliver};
 pub use signing::{HEADERS, WebhookSecrets};

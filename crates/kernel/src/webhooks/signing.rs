@@ -10,8 +10,7 @@ use sha2::{Digest, Sha256, Sha512};
 
 use crate::ports::PreparedNotification;
 use ep_polling::time::Timestamp;
-use ep_store::WebhookUrl;
-use ep_store::{UserId, WebhookSecretNumber};
+use ep_store::{UserId, WebhookSecretNumber, WebhookUrl};
 
 /// The headers of a notification: its id, the time of sending in seconds since 1970, and its signatures.
 pub const HEADERS: [&str; 3] = ["webhook-id", "webhook-timestamp", "webhook-signature"];

@@ -2,9 +2,8 @@
 //! has a separate URL.
 
 use axum::body::Bytes;
-use ep_site::HTML;
 use ep_site::names::MCP_PAGE;
-use ep_site::{Document, Form, MARKDOWN as MARKDOWN_TYPE, Site};
+use ep_site::{Document, Form, HTML, MARKDOWN as MARKDOWN_TYPE, Site};
 
 use super::docs::guides;
 use super::page::Page;

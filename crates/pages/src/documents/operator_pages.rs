@@ -4,11 +4,10 @@
 use askama::Template;
 use axum::body::Bytes;
 use ep_outside::identity::FLOW_LIFETIME;
-use ep_site::HTML;
 use ep_site::config::{Content, Limits, Operator};
 use ep_site::layout::one_line;
 use ep_site::names::WAITING_FORM_MINUTES;
-use ep_site::{Document, Form, MARKDOWN as MARKDOWN_TYPE, Site};
+use ep_site::{Document, Form, HTML, MARKDOWN as MARKDOWN_TYPE, Site};
 
 use super::agent_card::CARD_VERSION;
 use super::page::About;

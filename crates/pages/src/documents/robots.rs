@@ -6,10 +6,9 @@ use std::fmt::Write;
 
 use axum::body::Bytes;
 use ep_kernel::method::Method;
-use ep_site::Route;
 use ep_site::config::Content;
 use ep_site::names::LOGIN_PAGE;
-use ep_site::{Document, Form, Site};
+use ep_site::{Document, Form, Route, Site};
 
 pub(super) const DOCUMENT: Document = Document::new(
     "robots",

@@ -52,7 +52,7 @@ impl Outbox for PushOutbox {
         busy: &[UserId],
         lasts: Duration,
     ) -> Result<Vec<(AgentPush, u32)>, StoreError> {
-        self.app.agent_pushes.store.due_pushes(limit, per_account, busy, lasts).await
+        self.app.ports.store.due_pushes(limit, per_account, busy, lasts).await
     }
 
     fn account((push, _): &(AgentPush, u32)) -> UserId {
@@ -68,7 +68,7 @@ impl Outbox for PushOutbox {
     }
 
     async fn send(&self, (push, _): &(AgentPush, u32)) -> Result<Result<(), NotDelivered>, Fault> {
-        let task = self.app.agent_tasks.task(push.owner, &push.task).await?;
+        let task = self.app.ports.store.task(push.owner, &push.task).await?;
         let Some(task) = task else {
             let error = "the task is gone".to_owned();
             return Ok(Err(NotDelivered { error, gone: true, retry_after: None }));
@@ -94,7 +94,7 @@ impl Outbox for PushOutbox {
         (push, _): &(AgentPush, u32),
         attempted: &AttemptOutcome,
     ) -> Result<(), StoreError> {
-        self.app.agent_pushes.store.push_attempted(&push.id, attempted).await
+        self.app.ports.store.push_attempted(&push.id, attempted).await
     }
 }
 

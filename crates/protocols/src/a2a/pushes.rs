@@ -96,8 +96,7 @@ impl PushConfig {
             _ => task.id.clone(),
         });
         if is_of_message {
-            let known =
-                app.agent_pushes.store.pushes_of_task(task.owner, &task.id).await.map_err(Fault::from)?;
+            let known = app.ports.store.pushes_of_task(task.owner, &task.id).await.map_err(Fault::from)?;
             for push in known.iter().filter(|push| push.config == config && push.url == url) {
                 if opened(app, push)? == secrets {
                     return Ok(shown(push, &secrets, dialect));
@@ -114,7 +113,7 @@ impl PushConfig {
             url,
             version: if dialect == Dialect::V1 { "1.0" } else { "0.3" }.to_owned(),
         };
-        if !app.agent_pushes.store.set_push(&push).await.map_err(Fault::from)? {
+        if !app.ports.store.set_push(&push).await.map_err(Fault::from)? {
             let rule = format!("task {} has {MAX_PUSHES} configurations, which is the maximum", task.id);
             return Err(invalid("id", &rule));
         }
@@ -202,7 +201,7 @@ pub(super) async fn act(
         requested.id = requested.id.or_else(|| named.map(str::to_owned));
         return requested.store(agent, &task, dialect).await;
     }
-    let store = &agent.state.app.agent_pushes.store;
+    let store = &agent.state.app.ports.store;
     let name = ("pushNotificationConfigId", "push_notification_config_id");
     let config = match identifier(params, "pushNotificationConfigId", name)? {
         Some(config) => Some(config),

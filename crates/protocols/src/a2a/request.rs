@@ -117,7 +117,7 @@ impl AgentRequest {
     }
 
     pub(super) fn tasks(&self) -> &Store {
-        &self.state.app.agent_tasks
+        &self.state.app.ports.store
     }
 
     /// Returns the caller's task with this id.

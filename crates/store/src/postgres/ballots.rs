@@ -7,7 +7,7 @@ use sqlx::query::Query;
 use sqlx::{PgConnection, PgPool, Postgres};
 
 use crate::error::database_error;
-use crate::ports::{Epoch, StoreError};
+use crate::records::{Epoch, StoreError};
 use crate::rows::NewBallotRow;
 use crate::statements::ballot_columns;
 

@@ -8,7 +8,7 @@ use sqlx::postgres::{PgListener, PgPoolOptions};
 
 use super::{Postgres, within};
 use crate::error::database_error;
-use crate::ports::{PollChange, PollChanges, StoreError};
+use crate::records::{PollChange, PollChanges, StoreError};
 use crate::rows;
 use crate::value::values;
 

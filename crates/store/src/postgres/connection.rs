@@ -5,8 +5,8 @@ use sqlx::query::Query;
 use sqlx::{PgConnection, Postgres};
 
 use crate::error::database_error;
-use crate::ports::StoreError;
-use crate::record::Record;
+use crate::records::StoreError;
+use crate::row::EngineRow;
 use crate::value::Value;
 
 /// Builds a query from a statement and its values.
@@ -30,7 +30,7 @@ pub(crate) async fn execute(
 }
 
 /// Runs a statement; returns its row, if any.
-pub(crate) async fn fetch_optional<R: Record>(
+pub(crate) async fn fetch_optional<R: EngineRow>(
     db: &mut PgConnection,
     sql: &'static str,
     values: &[Value<'_>],
@@ -40,7 +40,7 @@ pub(crate) async fn fetch_optional<R: Record>(
 }
 
 /// Runs a statement; returns all its rows.
-pub(crate) async fn fetch_all<R: Record>(
+pub(crate) async fn fetch_all<R: EngineRow>(
     db: &mut PgConnection,
     sql: &'static str,
     values: &[Value<'_>],

@@ -14,7 +14,7 @@ use sqlx::PgPool;
 use super::Postgres;
 use crate::error::database_error;
 use crate::log_limit::LogLimit;
-use crate::ports::{Allowance, Limiter, StoreError};
+use crate::records::{Allowance, Limiter, StoreError};
 use crate::rows::CountedRow;
 
 const WINDOW: Duration = Duration::from_mins(1);

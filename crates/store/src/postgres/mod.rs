@@ -19,8 +19,8 @@ pub(crate) use self::connection::{execute, fetch_all, fetch_optional};
 use crate::connect_error::ConnectError;
 use crate::connection::{Connection, SNAPSHOT_TIMEOUT, TransactionBody};
 use crate::error::{TimedOut, database_error, failed};
-use crate::ports::{DatabaseSize, Epoch, StoreError};
-use crate::record::Record;
+use crate::records::{DatabaseSize, Epoch, StoreError};
+use crate::row::EngineRow;
 use crate::rows::CountRow;
 use crate::statements::PING;
 use crate::value::Value;
@@ -198,7 +198,7 @@ impl Postgres {
         Ok(self.within_timeout(done).await?.rows_affected())
     }
 
-    pub(crate) async fn fetch_optional<R: Record>(
+    pub(crate) async fn fetch_optional<R: EngineRow>(
         &self,
         sql: &'static str,
         values: &[Value<'_>],
@@ -207,7 +207,7 @@ impl Postgres {
         self.within_timeout(async { query.fetch_optional(&self.pool).await.map_err(database_error) }).await
     }
 
-    pub(crate) async fn fetch_all<R: Record>(
+    pub(crate) async fn fetch_all<R: EngineRow>(
         &self,
         sql: &'static str,
         values: &[Value<'_>],

@@ -5,7 +5,7 @@ use ep_polling::time::Timestamp;
 use super::unreadable;
 use crate::error::failed;
 use crate::ids::{CheckoutId, DepositId};
-use crate::ports::{
+use crate::records::{
     CheckoutRecord, DepositRecord, NumberedTransfer, SessionRecord, StoreError, StoredBatchRecord,
     StoredFileRecord, TaskRecord, TransferRecord,
 };

@@ -7,7 +7,7 @@ use super::{from_name, unreadable, user_id};
 use crate::error::failed;
 use crate::ids::{CheckoutId, DepositId, KeyId};
 use crate::key_terms::{KeyTerms, SpendingCaps};
-use crate::ports::{
+use crate::records::{
     Balance, Cents, DepositState, IdentityRecord, KeyFunds, KeyOwner, KeySpending, NewCheckout, NewDeposit,
     OpenCheckout, Payment, Received, StoreError, StoredDeposit, StoredKey, StoredSession, TransferRecord,
 };

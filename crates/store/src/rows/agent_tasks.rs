@@ -3,7 +3,7 @@
 use ep_polling::time::Timestamp;
 
 use super::{batch_id, from_name, poll_id, unreadable, user_id};
-use crate::ports::{AgentPush, AgentTask, StoreError, TaskWork};
+use crate::records::{AgentPush, AgentTask, StoreError, TaskWork};
 use crate::webhook_url::WebhookUrl;
 
 row! {

@@ -4,7 +4,7 @@ use ep_polling::ballot::{Ballot, BallotMode, Casting, NoVote, Reason, Tokens};
 use ep_polling::money::{MicroUsd, Spend, SpendBasis};
 
 use super::{from_name, unreadable};
-use crate::ports::StoreError;
+use crate::records::StoreError;
 
 /// The stored numbers of bases and modes are indices into these lists. New names are appended.
 pub(crate) const BASES: [SpendBasis; 4] =

@@ -10,7 +10,7 @@ use ep_polling::time::Timestamp;
 use super::{from_name, unreadable, user_id};
 use crate::batch_id::{BatchId, FileId};
 use crate::error::failed;
-use crate::ports::{
+use crate::records::{
     AnswerCounts, AnswerRecord, BatchNotification, BatchRecord, FileRecord, RowAnswer, RowCounts, StoreError,
 };
 

@@ -3,7 +3,7 @@
 use ep_polling::time::Timestamp;
 
 use crate::error::failed;
-use crate::ports::{EvaluationRecord, StoreError, StoredEvaluationRecord};
+use crate::records::{EvaluationRecord, StoreError, StoredEvaluationRecord};
 
 row! {
     /// An evaluation.

@@ -9,7 +9,7 @@ use serde::de::{DeserializeOwned, IntoDeserializer};
 
 use crate::error::{UnexpectedData, failed};
 use crate::ids::UserId;
-use crate::ports::{CachedModelList, ClaimRecord, ClaimState, SavedFallbackLevel, StoreError};
+use crate::records::{CachedModelList, ClaimRecord, ClaimState, SavedFallbackLevel, StoreError};
 
 /// Declares a row: one field per column, of the same name. `..field: Row` contains the columns of another row.
 macro_rules! row {
@@ -30,11 +30,11 @@ macro_rules! row {
             }
         }
 
-        impl $crate::record::FromSqlite for $name {
+        impl $crate::row::SqliteRow for $name {
             fn from_sqlite(row: &rusqlite::Row<'_>) -> rusqlite::Result<Self> {
                 Ok(Self {
                     $($column: row.get(stringify!($column))?,)*
-                    $($part: $crate::record::FromSqlite::from_sqlite(row)?,)?
+                    $($part: $crate::row::SqliteRow::from_sqlite(row)?,)?
                 })
             }
         }

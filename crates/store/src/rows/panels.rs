@@ -5,7 +5,7 @@ use ep_polling::time::Timestamp;
 
 use super::unreadable;
 use crate::error::failed;
-use crate::ports::{StoreError, StoredPanel};
+use crate::records::{StoreError, StoredPanel};
 
 row! {
     /// A version of a panel.

@@ -14,7 +14,7 @@ use ep_polling::time::Timestamp;
 
 use super::{json, poll_id, unreadable, user_id};
 use crate::error::{UnexpectedData, failed};
-use crate::ports::{AdoptedPoll, Closing, Epoch, PastEnd, PastPoll, PollProgress, PollRecord, StoreError};
+use crate::records::{AdoptedPoll, Closing, Epoch, PastEnd, PastPoll, PollProgress, PollRecord, StoreError};
 
 row! {
     /// A poll.

@@ -13,7 +13,7 @@ use ep_polling::time::Timestamp;
 
 use super::{PlanRow, poll_id, unreadable};
 use crate::error::failed;
-use crate::ports::{Closing, FeedbackEntry, Heartbeats, OwnFeedback, StoreError};
+use crate::records::{Closing, FeedbackEntry, Heartbeats, OwnFeedback, StoreError};
 
 row! {
     /// An ended poll with its counted state, if it has one, and its current judgements.

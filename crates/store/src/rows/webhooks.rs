@@ -3,7 +3,7 @@
 use ep_polling::time::Timestamp;
 
 use super::{batch_id, from_name, poll_id, unreadable, user_id};
-use crate::ports::{
+use crate::records::{
     DueBatchNotification, DueNotification, NotificationRecord, StoreError, Webhook, WebhookSecretNumber,
 };
 use crate::webhook_url::WebhookUrl;

@@ -14,8 +14,8 @@ use super::migration;
 use crate::connect_error::ConnectError;
 use crate::error::{ConstraintKind, constraint_error, failed};
 use crate::migrations;
-use crate::ports::StoreError;
-use crate::record::Record;
+use crate::records::StoreError;
+use crate::row::EngineRow;
 use crate::rows::NewBallotRow;
 use crate::statements as sql;
 use crate::value::{Value, values};
@@ -117,7 +117,7 @@ impl SqliteConnection {
     }
 
     /// Runs a statement; returns all its rows.
-    pub(crate) fn rows<R: Record>(&self, sql: &str, values: &[Value<'_>]) -> Result<Vec<R>, Error> {
+    pub(crate) fn rows<R: EngineRow>(&self, sql: &str, values: &[Value<'_>]) -> Result<Vec<R>, Error> {
         let mut statement = self.prepared(sql, values)?;
         let (mut found, mut rows) = (Vec::new(), statement.raw_query());
         while let Some(row) = rows.next()? {
@@ -127,7 +127,7 @@ impl SqliteConnection {
     }
 
     /// Runs a statement; returns its row, if any.
-    pub(crate) fn row<R: Record>(&self, sql: &str, values: &[Value<'_>]) -> Result<Option<R>, Error> {
+    pub(crate) fn row<R: EngineRow>(&self, sql: &str, values: &[Value<'_>]) -> Result<Option<R>, Error> {
         let mut statement = self.prepared(sql, values)?;
         statement.raw_query().next()?.map(R::from_sqlite).transpose()
     }

@@ -1,6 +1,6 @@
 //! Detection of damage in the database file.
 
-use crate::ports::IntegrityCheck;
+use crate::records::IntegrityCheck;
 
 use super::connection::SqliteConnection;
 

@@ -21,8 +21,8 @@ use crate::StoreOptions;
 use crate::connect_error::ConnectError;
 use crate::connection::{Durability, SNAPSHOT_TIMEOUT, TransactionBody, run_on_sqlite};
 use crate::error::failed;
-use crate::ports::{DatabaseSize, Epoch, FreePages, IntegrityCheck, StoreError};
-use crate::record::Record;
+use crate::records::{DatabaseSize, Epoch, FreePages, IntegrityCheck, StoreError};
+use crate::row::EngineRow;
 use crate::rows::NumberRow;
 use crate::statements as sql;
 use crate::value::{Value, owned, values};
@@ -146,7 +146,7 @@ impl Sqlite {
         self.writer.run(durability, move |db| Box::pin(async move { db.execute(sql, &values).await })).await
     }
 
-    pub(crate) async fn fetch_changed<R: Record>(
+    pub(crate) async fn fetch_changed<R: EngineRow>(
         &self,
         durability: Durability,
         sql: &'static str,
@@ -156,7 +156,7 @@ impl Sqlite {
         self.writer.run(durability, move |db| Box::pin(async move { db.fetch_all(sql, &values).await })).await
     }
 
-    pub(crate) async fn fetch_optional<R: Record>(
+    pub(crate) async fn fetch_optional<R: EngineRow>(
         &self,
         sql: &'static str,
         values: &[Value<'_>],
@@ -165,7 +165,7 @@ impl Sqlite {
         self.readers.read(move |db| db.row(sql, &values).map_err(sqlite_error)).await
     }
 
-    pub(crate) async fn fetch_by_key<R: Record>(
+    pub(crate) async fn fetch_by_key<R: EngineRow>(
         &self,
         sql: &'static str,
         values: &[Value<'_>],
@@ -176,7 +176,7 @@ impl Sqlite {
         }
     }
 
-    pub(crate) async fn fetch_all<R: Record>(
+    pub(crate) async fn fetch_all<R: EngineRow>(
         &self,
         sql: &'static str,
         values: &[Value<'_>],

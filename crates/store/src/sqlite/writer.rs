@@ -19,7 +19,7 @@ use super::connection::{SqliteConnection, sqlite_error};
 use super::file::OpenFile;
 use crate::connection::{Durability, TransactionBody, run_on_sqlite};
 use crate::error::{Closed, FileLost, TimedOut, failed};
-use crate::ports::StoreError;
+use crate::records::StoreError;
 
 /// The capacity of the queue; callers wait while it is full.
 const QUEUE_CAPACITY: usize = 1024;

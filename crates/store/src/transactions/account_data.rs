@@ -11,7 +11,7 @@ use super::{accounts, feedback, operator, reputation, transfers, users};
 use crate::connection::{Connection, Durability};
 use crate::handles::Store;
 use crate::ids::UserId;
-use crate::ports::{
+use crate::records::{
     AccountDeletion, AccountDeletionOutcome, AccountRecord, CheckoutRecord, DeletionObstacles,
     NotificationRecord, NumberedTransfer, OwnFeedback, StoreError, TaskRecord, TransferRecord,
 };

@@ -5,7 +5,7 @@ use ep_polling::time::Timestamp;
 use crate::connection::Connection;
 use crate::email::Email;
 use crate::ids::UserId;
-use crate::ports::StoreError;
+use crate::records::StoreError;
 use crate::rows::AvailableRow;
 use crate::statements as sql;
 use crate::value::values;

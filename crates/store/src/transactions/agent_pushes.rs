@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use crate::ids::UserId;
-use crate::ports::{AgentPush, AttemptOutcome, MAX_PUSHES, StoreError};
+use crate::records::{AgentPush, AttemptOutcome, MAX_PUSHES, StoreError};
 
 use super::webhooks::outcome;
 use crate::connection::Durability;

@@ -9,7 +9,7 @@ use crate::batch_id::BatchId;
 use crate::connection::{Connection, Durability};
 use crate::handles::Store;
 use crate::ids::UserId;
-use crate::ports::{
+use crate::records::{
     AgentTask, BatchRecord, BatchStatus, Closing, MAX_TASKS_WITHOUT_WORK, PollRecord, StoreError, TaskFilter,
     TaskPage, TaskState, TaskWork,
 };

@@ -16,7 +16,7 @@ use crate::batch_id::BatchId;
 use crate::connection::{Connection, Durability};
 use crate::handles::Store;
 use crate::ids::UserId;
-use crate::ports::{
+use crate::records::{
     AnswerCounts, AnswerRecord, BatchError, BatchLimits, BatchMoney, BatchRecord, BatchStart, BatchStatus,
     CheckedRows, Lease, LeasedRows, ListPosition, NewBatch, RowAnswer, RowBudget, RowEnd, RowKind, RowResult,
     StoreError,
@@ -112,7 +112,7 @@ impl Store {
 
     /// Starts a batch with these rows, and sets its money aside.
     /// [`StoreError::InsufficientBalance`] and other errors of money like those of
-    /// [`open_all`](crate::ports::PollStore::open_all).
+    /// [`open_all`](crate::records::PollStore::open_all).
     pub async fn start_batch(
         &self,
         id: BatchId,

@@ -8,7 +8,7 @@ use super::{accounts, exactly_one, keys, ledger};
 use crate::connection::{Connection, Durability};
 use crate::handles::Treasury;
 use crate::ids::{CheckoutId, UserId};
-use crate::ports::{FailedRefund, NewCheckout, OpenCheckout, PaidCheckout, Reversal, Settled, StoreError};
+use crate::records::{FailedRefund, NewCheckout, OpenCheckout, PaidCheckout, Reversal, Settled, StoreError};
 use crate::rows::{self, IdRow, OpenCheckoutRow, WaitingReversalRow};
 use crate::statements as sql;
 use crate::value::values;

@@ -1,6 +1,6 @@
 //! Chunks: the whole lines of files that are stored together.
 
-use crate::ports::StoreError;
+use crate::records::StoreError;
 
 use crate::error::{UnexpectedData, failed};
 use crate::rows::ChunkRow;

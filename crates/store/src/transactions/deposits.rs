@@ -8,7 +8,7 @@ use crate::connection::{Connection, Durability};
 use crate::error::{UnexpectedData, failed};
 use crate::handles::Treasury;
 use crate::ids::DepositId;
-use crate::ports::{
+use crate::records::{
     BegunDeposit, CreditedDeposit, DepositState, NewDeposit, NewSignUp, Received, SignedUp, StoreError,
     StoredDeposit, Transfer,
 };

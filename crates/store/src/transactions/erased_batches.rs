@@ -10,7 +10,7 @@ use futures::FutureExt;
 use super::reputation;
 use crate::connection::Durability;
 use crate::handles::Store;
-use crate::ports::StoreError;
+use crate::records::StoreError;
 use crate::rows::{ErasedBatchRow, PollToEraseRow};
 use crate::statements as sql;
 use crate::value::values;

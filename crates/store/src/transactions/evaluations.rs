@@ -4,7 +4,7 @@ use futures::FutureExt;
 
 use crate::evaluation_id::EvaluationId;
 use crate::ids::UserId;
-use crate::ports::{EvaluationRecord, MAX_EVALUATION_BYTES, MAX_EVALUATIONS, StoreError};
+use crate::records::{EvaluationRecord, MAX_EVALUATION_BYTES, MAX_EVALUATIONS, StoreError};
 
 use super::{accounts, exactly_one};
 use crate::connection::{Connection, Durability};

@@ -8,7 +8,7 @@ use crate::connection::{Connection, Durability};
 use crate::error::failed;
 use crate::handles::Store;
 use crate::ids::{FeedbackId, UserId};
-use crate::ports::{MAX_LISTED_FEEDBACK, NewFeedback, OwnFeedback, PollFeedback, StoreError};
+use crate::records::{MAX_LISTED_FEEDBACK, NewFeedback, OwnFeedback, PollFeedback, StoreError};
 use crate::rows::{FeedbackCountRow, FeedbackRow, IdRow};
 use crate::statements as sql;
 use crate::value::values;

@@ -9,7 +9,7 @@ use super::{Database, accounts, chunks, newest_first};
 use crate::batch_id::FileId;
 use crate::connection::{Connection, Durability};
 use crate::ids::UserId;
-use crate::ports::{
+use crate::records::{
     BegunFile, EarlierFile, FileContent, FileDeletion, FileRecord, FileStore, ListPosition, NewFile,
     StoreError,
 };

@@ -6,7 +6,7 @@ use ep_polling::time::Timestamp;
 
 use crate::handles::Store;
 use crate::ids::UserId;
-use crate::ports::{DaySpending, PastPoll, PollScope, PollSearch, StoreError};
+use crate::records::{DaySpending, PastPoll, PollScope, PollSearch, StoreError};
 use crate::rows::{self, DaySpendingRow, PastPollRow};
 use crate::statements as sql;
 use crate::value::values;

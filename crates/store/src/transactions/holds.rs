@@ -11,7 +11,7 @@ use crate::error::failed;
 use crate::ids::UserId;
 use crate::key_terms::CappedKey;
 use crate::key_terms::SpendingCaps;
-use crate::ports::{NewPoll, StoreError};
+use crate::records::{NewPoll, StoreError};
 use crate::rows::{self, AvailableRow, EndedHoldRow, KeyCapsRow, KeySpendingRow, LockedBatchRow};
 use crate::statements as sql;
 use crate::value::values;

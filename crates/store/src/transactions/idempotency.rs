@@ -7,7 +7,7 @@ use ep_polling::time::Timestamp;
 use crate::connection::Durability;
 use crate::error::{UnexpectedData, failed};
 use crate::handles::Store;
-use crate::ports::{ClaimState, Lease, StoreError};
+use crate::records::{ClaimState, Lease, StoreError};
 use crate::rows::IdempotencyRow;
 use crate::statements as sql;
 use crate::value::values;

@@ -12,7 +12,7 @@ use crate::handles::Vault;
 use crate::ids::{KeyId, UserId};
 use crate::key_hash::KeyHash;
 use crate::key_terms::Creator;
-use crate::ports::{
+use crate::records::{
     Added, KeyAccount, KeyFunds, KeyOwner, MAX_ACTIVE_KEYS, MAX_LISTED_KEYS, NewKey, StoreError, StoredKey,
 };
 use crate::rows::{self, FundsRow, IdRow, KeyOwnerRow, StoredKeyRow};

@@ -11,7 +11,7 @@ use super::{accounts, reputation, transfers};
 use crate::connection::{Connection, Durability, Statement};
 use crate::handles::{Store, Treasury};
 use crate::ids::UserId;
-use crate::ports::{Audit, Balance, CreditOutcome, Lease, StoreError};
+use crate::records::{Audit, Balance, CreditOutcome, Lease, StoreError};
 use crate::rows::{self, AuditSizeRow, BalanceRow, IdRow};
 use crate::statements as sql;
 use crate::value::{Value, values};
@@ -26,7 +26,7 @@ impl Store {
     }
 }
 
-/// Moves money into accounts. [`PollStore`](crate::ports::PollStore) moves it out.
+/// Moves money into accounts. [`PollStore`](crate::records::PollStore) moves it out.
 impl Treasury {
     /// Credits an account with an amount above zero, once per `reference`. Acknowledged once a power loss
     /// cannot undo it. [`StoreError::NotFound`] for an unknown user; [`StoreError::Conflict`] if the
@@ -56,7 +56,7 @@ impl Treasury {
     /// - revoked pre-funded keys have no money left,
     /// - the sums of reputation equal those over the ballots,
     /// - every poll is settled this long after its deadline (a waiting poll: after its lease),
-    /// - no lease ends later than this long and [`CLOCKS_APART`](crate::ports::CLOCKS_APART) from now.
+    /// - no lease ends later than this long and [`CLOCKS_APART`](crate::records::CLOCKS_APART) from now.
     pub async fn audit(&self, settled_within: Duration) -> Result<Audit, StoreError> {
         let rosters = self.0.rosters.clone();
         self.0

@@ -46,8 +46,8 @@ use ep_polling::time::Timestamp;
 use crate::engine::Engine;
 use crate::error::{UnexpectedData, failed};
 use crate::ids::UserId;
-use crate::ports::{ListPosition, StoreError};
-use crate::record::Record;
+use crate::records::{ListPosition, StoreError};
+use crate::row::EngineRow;
 use crate::value::values;
 use rosters::RosterCache;
 
@@ -66,7 +66,7 @@ const fn day(at: Timestamp) -> i64 {
 
 /// Reads up to `limit` entries of an account's list after a position, newest first. The time and the id of the position of the
 /// whole list precede every entry.
-async fn newest_first<I: ToString, R: Record, T: TryFrom<R, Error = StoreError>>(
+async fn newest_first<I: ToString, R: EngineRow, T: TryFrom<R, Error = StoreError>>(
     engine: &Engine,
     sql: &'static str,
     user: UserId,

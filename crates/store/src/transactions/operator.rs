@@ -10,7 +10,7 @@ use super::{Database, accounts, keys, transfers};
 use crate::connection::{Connection, Durability};
 use crate::handles::Treasury;
 use crate::ids::UserId;
-use crate::ports::{
+use crate::records::{
     CreditOutcome, DatabaseSize, IdentityRecord, IntegrityCheck, MAX_LISTED_USERS, RevokedCredentials,
     StoreError, UserRecord,
 };

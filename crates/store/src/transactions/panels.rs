@@ -8,7 +8,7 @@ use super::accounts;
 use crate::connection::{Connection, Durability};
 use crate::handles::Store;
 use crate::ids::UserId;
-use crate::ports::{MAX_PANEL_VERSIONS, MAX_PANELS, SavedPanel, StoreError, StoredPanel};
+use crate::records::{MAX_PANEL_VERSIONS, MAX_PANELS, SavedPanel, StoreError, StoredPanel};
 use crate::rows::{self, CountRow, PanelRow};
 use crate::statements as sql;
 use crate::value::values;

@@ -9,7 +9,7 @@ use ep_polling::roster::Member;
 use super::rosters::{RosterHash, json};
 use crate::connection::{Connection, Durability};
 use crate::handles::Store;
-use crate::ports::StoreError;
+use crate::records::StoreError;
 use crate::rows::{self, NumberRow};
 use crate::statements as sql;
 use crate::value::values;

@@ -15,7 +15,7 @@ use super::rosters::RosterHash;
 use super::{Database, agent_tasks, holds, plans, reputation};
 use crate::connection::{Connection, Durability};
 use crate::handles::Store;
-use crate::ports::{
+use crate::records::{
     AdoptedPoll, Closing, Epoch, Lease, NewPoll, Opened, PollDeletion, PollOpening, PollProgress, PollRecord,
     PollStore, StoreError,
 };

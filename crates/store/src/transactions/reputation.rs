@@ -17,7 +17,7 @@ use super::rosters::RosterCache;
 use super::{Database, exactly_one};
 use crate::connection::{Connection, Durability, TransactionBody};
 use crate::handles::Store;
-use crate::ports::{Heartbeats, PollDeletion, ReputationStore, StoreError};
+use crate::records::{Heartbeats, PollDeletion, ReputationStore, StoreError};
 use crate::rows::{
     self, BallotRow, CalibrationSumsRow, CountedPoll, CountedState, EndedPollRow, HeartbeatsRow, IdRow,
     ModelSumsRow, ReaderSumsRow, ServiceSumsRow, SettledRow, SlotSumsRow,
@@ -190,7 +190,7 @@ impl Store {
     }
 }
 
-/// Deletes a settled poll: see [`PollStore::delete`](crate::ports::PollStore::delete). Its contribution
+/// Deletes a settled poll: see [`PollStore::delete`](crate::records::PollStore::delete). Its contribution
 /// moves to the sums of deleted polls.
 pub(crate) async fn delete_poll(
     database: &Database,

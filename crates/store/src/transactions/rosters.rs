@@ -9,7 +9,7 @@ use sha2::{Digest, Sha256};
 use super::Database;
 use crate::connection::Connection;
 use crate::error::{UnexpectedData, failed};
-use crate::ports::StoreError;
+use crate::records::StoreError;
 use crate::rows::{self, PlanRow, RosterRow};
 use crate::statements as sql;
 use crate::value::values;

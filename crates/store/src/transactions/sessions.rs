@@ -6,7 +6,7 @@ use futures::FutureExt;
 use super::accounts;
 use crate::connection::{Connection, Durability};
 use crate::handles::Vault;
-use crate::ports::{NewSession, StoreError, StoredSession};
+use crate::records::{NewSession, StoreError, StoredSession};
 use crate::rows::SessionRow;
 use crate::statements as sql;
 use crate::token_hash::TokenHash;

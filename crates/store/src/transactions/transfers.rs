@@ -6,7 +6,7 @@ use ep_polling::time::Timestamp;
 use super::accounts;
 use crate::connection::Connection;
 use crate::ids::UserId;
-use crate::ports::{CreditOutcome, StoreError};
+use crate::records::{CreditOutcome, StoreError};
 use crate::rows::{AvailableRow, IdRow, TransferRow};
 use crate::statements as sql;
 use crate::value::values;

@@ -5,7 +5,7 @@ use ep_polling::roster::ModelId;
 
 use super::Database;
 use crate::connection::Durability;
-use crate::ports::{CachedModelList, SavedFallbackLevel, StoreError, UpstreamCache};
+use crate::records::{CachedModelList, SavedFallbackLevel, StoreError, UpstreamCache};
 use crate::rows::{FallbackLevelRow, ModelListRow};
 use crate::statements as sql;
 use crate::value::values;

@@ -11,7 +11,7 @@ use crate::error::failed;
 use crate::handles::{Store, Treasury};
 use crate::identity::Identity;
 use crate::ids::UserId;
-use crate::ports::{MAX_USERS_OF_EMAIL, NewSignUp, NewUser, SignedUp, StoreError};
+use crate::records::{MAX_USERS_OF_EMAIL, NewSignUp, NewUser, SignedUp, StoreError};
 use crate::rows::{self, ConfirmationRow, EmailRow, IdRow};
 use crate::statements as sql;
 use crate::token_hash::TokenHash;

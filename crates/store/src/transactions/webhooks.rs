@@ -10,7 +10,7 @@ use crate::connection::Durability;
 use crate::error::{UnexpectedData, failed};
 use crate::handles::Vault;
 use crate::ids::UserId;
-use crate::ports::{
+use crate::records::{
     AttemptOutcome, DueBatchNotification, DueNotification, NotificationRecord, StoreError, Webhook,
 };
 use crate::rows::{
@@ -21,7 +21,7 @@ use crate::value::values;
 use crate::webhook_url::WebhookUrl;
 
 /// Stores webhooks and notifications. A notification is stored with its poll: see
-/// [`NewPoll::notify`](crate::ports::NewPoll::notify).
+/// [`NewPoll::notify`](crate::records::NewPoll::notify).
 impl Vault {
     /// Returns the webhook settings of this account.
     pub async fn webhook(&self, user: UserId) -> Result<Webhook, StoreError> {

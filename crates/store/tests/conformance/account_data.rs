@@ -5,10 +5,10 @@ use std::path::Path;
 use ep_polling::money::Settlement;
 use ep_polling::poll_id::PollId;
 use ep_store::{
-    AccountDeletion, AccountDeletionOutcome, AgentTask, DeletionObstacles, Epoch, FeedbackEntry, NewFeedback,
-    NewSession, PollDeletion, PollSearch, StoreError, TaskState, TaskWork, TokenHash, WebhookUrl,
+    AccountDeletion, AccountDeletionOutcome, AgentTask, DeletionObstacles, Epoch, FeedbackEntry, FeedbackId,
+    NewFeedback, NewSession, PollDeletion, PollSearch, StoreError, TaskState, TaskWork, TokenHash, UserId,
+    WebhookUrl,
 };
-use ep_store::{FeedbackId, UserId};
 
 use crate::checkouts::{checkout, new_checkout, paid};
 use crate::deposits::deposit_for;

@@ -2,8 +2,7 @@
 
 use std::time::Duration;
 
-use ep_store::{AgentPush, AgentTask, AttemptOutcome, MAX_PUSHES, TaskState};
-use ep_store::{UserId, WebhookUrl};
+use ep_store::{AgentPush, AgentTask, AttemptOutcome, MAX_PUSHES, TaskState, UserId, WebhookUrl};
 
 use crate::test_database::{TestDatabase, at, delete_account, tamper};
 

@@ -5,8 +5,7 @@ use std::os::unix::fs::{FileExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
 use ep_polling::money::Settlement;
-use ep_store::{DatabaseUrl, back_up};
-use ep_store::{Epoch, IntegrityCheck};
+use ep_store::{DatabaseUrl, Epoch, IntegrityCheck, back_up};
 
 use crate::test_database::{TestDatabase, ballots, closing, connect, hold, new_poll, usd};
 

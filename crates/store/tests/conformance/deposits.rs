@@ -1,10 +1,9 @@
 //! USDC deposits: credited once, to the caller's account or to the payer's.
 
 use ep_store::{
-    BegunDeposit, CreditedDeposit, DepositId, DepositState, NewDeposit, Payment, Received, StoreError,
-    Transfer, UserId,
+    BegunDeposit, CreditedDeposit, DepositId, DepositState, Identity, NewDeposit, Payment, Received,
+    StoreError, Transfer, UserId, WalletAddress,
 };
-use ep_store::{Identity, WalletAddress};
 
 use crate::test_database::{TestDatabase, at, random, sign_up, tamper, usd, wallet};
 

@@ -2,8 +2,7 @@
 
 use ep_polling::money::Settlement;
 use ep_polling::poll_id::PollId;
-use ep_store::{BatchId, UserId};
-use ep_store::{Epoch, NewPoll, PollDeletion};
+use ep_store::{BatchId, Epoch, NewPoll, PollDeletion, UserId};
 
 use crate::batches::{cancelled, started};
 use crate::test_database::{

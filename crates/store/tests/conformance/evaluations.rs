@@ -1,7 +1,6 @@
 //! Evaluations of accounts.
 
-use ep_store::EvaluationId;
-use ep_store::{EvaluationRecord, MAX_EVALUATION_BYTES, MAX_EVALUATIONS, StoreError};
+use ep_store::{EvaluationId, EvaluationRecord, MAX_EVALUATION_BYTES, MAX_EVALUATIONS, StoreError};
 
 use crate::test_database::{TestDatabase, at, delete_account, random};
 

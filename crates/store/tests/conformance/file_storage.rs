@@ -2,8 +2,7 @@
 
 use ep_kernel::ports::Entropy;
 use ep_kernel::testing::SeededEntropy;
-use ep_store::{Added, FileContent, NewFile, StoreError};
-use ep_store::{FileId, UserId};
+use ep_store::{Added, FileContent, FileId, NewFile, StoreError, UserId};
 
 use crate::key_money::funded_key;
 use crate::test_database::{TestDatabase, at, random, usd};

@@ -5,8 +5,7 @@ use ep_polling::money::Settlement;
 use ep_polling::poll_id::PollId;
 use ep_polling::tally::Tally;
 use ep_polling::time::Timestamp;
-use ep_store::BatchId;
-use ep_store::{Closing, DaySpending, Epoch, NewPoll, PastEnd, PastPoll, PollScope, PollSearch};
+use ep_store::{BatchId, Closing, DaySpending, Epoch, NewPoll, PastEnd, PastPoll, PollScope, PollSearch};
 
 use crate::test_database::{TestDatabase, at, ballots, closing, hold, lease, new_poll, random, usd};
 

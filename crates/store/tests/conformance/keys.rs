@@ -2,10 +2,9 @@
 
 use ep_kernel::api_key::{ApiKey, Pepper};
 use ep_store::{
-    Added, Creator, KeyOwner, KeySpending, MAX_ACTIVE_KEYS, NewKey, NewSession, StoreError, StoredKey,
-    TokenHash, UserId,
+    Added, Creator, KeyOwner, KeyScope, KeySpending, KeyTerms, MAX_ACTIVE_KEYS, NewKey, NewSession,
+    StoreError, StoredKey, TokenHash, UserId,
 };
-use ep_store::{KeyScope, KeyTerms};
 
 use crate::test_database::{TestDatabase, at, key_id, random};
 

@@ -1,7 +1,6 @@
 //! Browser sessions and used nonces.
 
-use ep_store::{NewSession, StoreError, StoredSession};
-use ep_store::{TokenHash, UserId};
+use ep_store::{NewSession, StoreError, StoredSession, TokenHash, UserId};
 
 use crate::test_database::{TestDatabase, at, random};
 

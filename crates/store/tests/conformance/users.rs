@@ -1,7 +1,8 @@
 //! Users, their identities, and their starter credit.
 
-use ep_store::{CreditOutcome, NewSignUp, NewUser, SignedUp, StarterCreditLimits, StoreError};
-use ep_store::{Email, Identity, UserId};
+use ep_store::{
+    CreditOutcome, Email, Identity, NewSignUp, NewUser, SignedUp, StarterCreditLimits, StoreError, UserId,
+};
 
 use crate::keys::new_key;
 use crate::test_database::{self, SETTLED_WITHIN, TestDatabase, at, random, usd};

@@ -15,8 +15,7 @@ use std::iter::Fuse;
 use anyhow::anyhow;
 use ep_kernel::fault::{Fault, Kind};
 use ep_polling::counted::counted;
-use ep_store::BatchId;
-use ep_store::{BatchError, BatchStatus};
+use ep_store::{BatchError, BatchId, BatchStatus};
 
 use super::journal::Key;
 use super::question::RowQuestion;

@@ -2,9 +2,8 @@
 
 use askama::Template;
 use axum::body::Bytes;
-use ep_site::HTML;
 use ep_site::layout::{Layout, Text, linked_text, own};
-use ep_site::{Document, Form, MARKDOWN, Site};
+use ep_site::{Document, Form, HTML, MARKDOWN, Site};
 
 use super::guides;
 use super::guides::Guide;

@@ -2,10 +2,9 @@
 
 use askama::Template;
 use axum::body::Bytes;
-use ep_site::HTML;
 use ep_site::layout::{Layout, own};
 use ep_site::names::{API_REFERENCE, ASYNCAPI, DOCS, MCP_PAGE, OPENAPI};
-use ep_site::{Document, Form, MARKDOWN as MARKDOWN_TYPE, Site};
+use ep_site::{Document, Form, HTML, MARKDOWN as MARKDOWN_TYPE, Site};
 
 use super::guides::GUIDES;
 use super::navigation::Frame;

@@ -12,10 +12,9 @@ use askama::Template;
 use axum::body::Bytes;
 use ep_polling::stopping::{Evidence, Rule};
 use ep_polling::threshold::Threshold;
-use ep_site::HTML;
 use ep_site::layout::{Layout, text as rendered};
 use ep_site::names::HOW_SURE;
-use ep_site::{Document, Form, MARKDOWN as MARKDOWN_TYPE, Site};
+use ep_site::{Document, Form, HTML, MARKDOWN as MARKDOWN_TYPE, Site};
 
 use super::page::{About, bytes, layout};
 use super::prose;

@@ -3,8 +3,7 @@
 use std::collections::HashSet;
 
 use ep_kernel::method::Method;
-use ep_site::Route;
-use ep_site::Site;
+use ep_site::{Route, Site};
 
 /// A method on a path and every route that serves it. There are several routes if callers with and without a
 /// credential get different responses.

@@ -4,8 +4,7 @@ use ep_polling::money::MicroUsd;
 use ep_polling::time::Timestamp;
 use ep_site::Offer;
 use ep_site::layout::capitalized;
-use ep_store::TransferRecord;
-use ep_store::UserId;
+use ep_store::{TransferRecord, UserId};
 
 use super::moments::Moment;
 

@@ -151,7 +151,7 @@ impl<'a> Visitor<'a> {
         let site = &self.state.site;
         let ports = &self.state.app.ports;
         let account = self.account()?;
-        let data = ports.account_data.store();
+        let data = &ports.store;
         let past = ResultsPage {
             limit: LISTED + 1,
             offset: (view.page - 1) * LISTED,
