@@ -50,12 +50,12 @@ impl Service {
         let clock: Arc<dyn Clock> = Arc::new(ManualClock::default());
         let entropy: Arc<dyn Entropy> = Arc::new(SeededEntropy::new(1));
         let url = "sqlite::memory:".parse().unwrap();
-        let ep_store::OpenDatabase { store, treasury, vault } =
+        let ep_store::OpenDatabase { store, treasury, vault, runtime } =
             ep_store::connect(&url, StoreOptions::default()).await.unwrap();
         let demo = DemoConfig { latency_scale: 0.0, presets_path: None };
         let models: Arc<dyn Models> = Arc::new(Demo::new(&demo, Arc::clone(&clock)).unwrap());
         let executor = executor::Ports {
-            polls: store.polls(),
+            polls: runtime.polls(),
             changes: None,
             models: Arc::clone(&models),
             clock: Arc::clone(&clock),
@@ -114,7 +114,7 @@ impl Service {
         };
         let batches = batches::Ports {
             store: store.clone(),
-            files: store.files(),
+            files: runtime.files(),
             clock: Arc::clone(&clock),
             entropy: Arc::clone(&entropy),
             ended_tasks: polls.ended_tasks(),
@@ -140,7 +140,7 @@ impl Service {
             }),
             account_data: AccountData::new(store.clone(), Arc::clone(&clock)),
             feedback: Feedback::new(store.clone(), Arc::clone(&clock), Arc::clone(&entropy)),
-            reputation: Reputation::new(store.reputation(), Arc::clone(&clock)),
+            reputation: Reputation::new(runtime.reputation(), Arc::clone(&clock)),
             links: Arc::new(Links::new("https://polls.example.com", routes)),
             evaluations: Evaluations::new(store.clone(), Arc::clone(&clock), Arc::clone(&entropy)),
             clock,
@@ -152,7 +152,7 @@ impl Service {
             wallets: Arc::new(wallets),
             cards: Arc::new(cards),
             keys,
-            health: DatabaseHealth::new(store.polls()),
+            health: DatabaseHealth::new(runtime.polls()),
         });
         Self { ports, accounts: Accounts::new(accounts), entropy }
     }

@@ -10,7 +10,7 @@ use ep_kernel::tool::Entry;
 use ep_outside::identity::Provider;
 use ep_site::rail::Comparison;
 use ep_site::{Rail, Site};
-use ep_store::Store;
+use ep_store::Runtime;
 use futures::future::BoxFuture;
 use metrics_exporter_prometheus::PrometheusHandle;
 
@@ -64,7 +64,7 @@ pub(super) type Run = BoxFuture<'static, Result<(), Fault>>;
 /// Resources of jobs.
 pub(super) struct Resources {
     pub(super) app: Arc<App>,
-    pub(super) store: Store,
+    pub(super) runtime: Runtime,
     pub(super) site: Arc<Site>,
     pub(super) tools: &'static [Entry],
     pub(super) provider: Option<Provider>,

@@ -162,7 +162,7 @@ static JOBS: [Job; 24] = [
         "delete cancellations of ended polls",
         HOUR,
         "Deletes cancellation requests of settled polls.",
-        |on| async move { Ok(on.store.delete_cancellations().await.map(drop)?) }.boxed(),
+        |on| async move { Ok(on.runtime.delete_cancellations().await.map(drop)?) }.boxed(),
     ),
     every(
         "delete polls of deleted batches",
@@ -171,7 +171,7 @@ static JOBS: [Job; 24] = [
         |on| async move { erase_polls_of_batches(&on).await }.boxed(),
     ),
     every("delete unused rosters", HOUR, "Deletes stored rosters without polls.", |on| {
-        async move { Ok(on.store.delete_unused_rosters().await.map(drop)?) }.boxed()
+        async move { Ok(on.runtime.delete_unused_rosters().await.map(drop)?) }.boxed()
     }),
     every_if(
         "delete old anonymous polls",
@@ -221,7 +221,7 @@ fn all() -> impl Iterator<Item = Job> {
 pub fn start_all(service: &Assembled, metrics: Option<&PrometheusHandle>) {
     let resources = Arc::new(Resources {
         app: Arc::clone(&service.app),
-        store: service.store.clone(),
+        runtime: service.runtime.clone(),
         site: Arc::clone(&service.site),
         tools: service.site.tools,
         provider: service.provider.clone(),
@@ -259,7 +259,7 @@ async fn delete_anonymous_polls(on: &Resources) -> Result<(), Fault> {
     let before = on.app.ports.clock.now().before(keep);
     let mut deleted = 0;
     loop {
-        let some = on.store.delete_anonymous_polls(before, AT_ONCE).await?;
+        let some = on.runtime.delete_anonymous_polls(before, AT_ONCE).await?;
         deleted += some;
         if some < u64::from(AT_ONCE) || deleted >= AT_MOST {
             break;
@@ -277,7 +277,7 @@ async fn erase_polls_of_batches(on: &Resources) -> Result<(), Fault> {
     const AT_MOST: u64 = 10_000;
     let mut seen = 0;
     while seen < AT_MOST {
-        match on.store.erase_polls_of_batches(on.app.ports.clock.now(), AT_ONCE).await? {
+        match on.runtime.erase_polls_of_batches(on.app.ports.clock.now(), AT_ONCE).await? {
             None | Some(0) => break,
             Some(some) => seen += some,
         }

@@ -207,26 +207,9 @@ fn dependencies_point_inwards() {
     for folder in ["crates/protocols/src/rest", "crates/protocols/src/openai"] {
         forbid(folder, &["rmcp", "jsonrpsee"]);
     }
-    // Operations, protocols and pages use the store, but neither its other handles nor the methods for the executor, the worker of
-    // batches, dispatch and upkeep.
-    let elsewhere = [
-        "Treasury",
-        "Vault",
-        ".treasury()",
-        "store().polls()",
-        "store.polls()",
-        "poll_changes()",
-        "store().close()",
-        "store.close()",
-        "_claim(",
-        "end_row(",
-        "reserve_row(",
-        "release_rows(",
-        "delete_anonymous_polls",
-        "erase_polls_of_batches",
-        "delete_unused_rosters",
-        "delete_cancellations",
-    ];
+    // Operations, protocols and pages use the store, but neither its other handles nor the methods for the worker of batches.
+    let elsewhere =
+        ["Treasury", "Vault", "Runtime", ".treasury()", "end_row(", "reserve_row(", "release_rows("];
     forbid_except("tools", &elsewhere, &["tools/testing.rs"]);
     forbid("tools", &["ep_kernel::app", "ep_kernel::guard"]);
     for folder in ["crates/protocols/src", "crates/pages/src"] {

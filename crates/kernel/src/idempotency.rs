@@ -20,7 +20,7 @@ use crate::fault::{Fault, Kind, StoredFault};
 use crate::output::{CallOutput, Presentation};
 use crate::ports::{Clock, Entropy};
 use crate::sealing::Sealer;
-use ep_store::{ClaimRecord, ClaimState, Store};
+use ep_store::{ClaimRecord, ClaimState, Runtime};
 
 /// Time for which replies are stored.
 pub const STORED_FOR: Duration = Duration::from_hours(24);
@@ -34,7 +34,7 @@ const SEALED: &str = "sealed:";
 /// Runs idempotent requests once.
 pub struct Idempotency {
     /// Stores the replies.
-    pub store: Store,
+    pub runtime: Runtime,
     /// The time of day.
     pub clock: Arc<dyn Clock>,
     /// Randomness, for encryption.
@@ -113,7 +113,7 @@ impl Idempotency {
         let scope = digest(&[&caller.scope(), operation, check_key(key)?]);
         let now = self.clock.now();
         let expires = now.after(STORED_FOR);
-        match self.store.begin_claim(&scope, fingerprint, now, self.lease, expires).await? {
+        match self.runtime.begin_claim(&scope, fingerprint, now, self.lease, expires).await? {
             ClaimState::Claimed(record) => Ok(Claimed::New(Claim::new(scope, caller.credential(), record))),
             ClaimState::Done(record, reply) if reply == PENDING => {
                 Ok(Claimed::New(Claim::new(scope, caller.credential(), record)))
@@ -138,7 +138,7 @@ impl Idempotency {
                 done = &mut work => return done,
                 () = tokio::time::sleep(self.lease / 3) => {}
             }
-            if let Err(error) = self.store.renew_claim(&claim.scope, claim.epoch, self.lease).await {
+            if let Err(error) = self.runtime.renew_claim(&claim.scope, claim.epoch, self.lease).await {
                 tracing::warn!(error = %error, "failed to renew an idempotency claim");
             }
         }
@@ -153,8 +153,8 @@ impl Idempotency {
             Err(fault) => serde_json::to_string(&StoredReply::Fault(fault.into())).ok(),
         };
         let done = match stored {
-            Some(stored) => self.store.finish_claim(&claim.scope, claim.epoch, &stored).await,
-            None => self.store.renew_claim(&claim.scope, claim.epoch, Duration::ZERO).await,
+            Some(stored) => self.runtime.finish_claim(&claim.scope, claim.epoch, &stored).await,
+            None => self.runtime.renew_claim(&claim.scope, claim.epoch, Duration::ZERO).await,
         };
         if let Err(error) = done {
             // The key becomes free when the claim's lease expires.
@@ -164,7 +164,7 @@ impl Idempotency {
 
     /// Deletes expired replies.
     pub async fn sweep(&self) -> Result<(), Fault> {
-        Ok(self.store.sweep_claims(self.clock.now()).await.map(drop)?)
+        Ok(self.runtime.sweep_claims(self.clock.now()).await.map(drop)?)
     }
 
     fn write(&self, output: &CallOutput, claim: &Claim) -> Result<String, Fault> {

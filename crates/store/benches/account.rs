@@ -38,7 +38,7 @@ async fn main() {
 async fn measure(url: &str, sizes: &[u32]) {
     let database: DatabaseUrl = url.parse().unwrap();
     let store = ep_store::connect(&database, StoreOptions::default()).await.unwrap();
-    println!("{}", store.store.engine());
+    println!("{}", store.runtime.engine());
     let user = make_first_poll(&store).await;
     let mut polls = 1;
     for &size in sizes {
@@ -65,7 +65,7 @@ async fn measure(url: &str, sizes: &[u32]) {
             .await;
         }
     }
-    store.store.close().await;
+    store.runtime.close().await;
 }
 
 async fn median(what: &str, run: impl AsyncFn()) {
@@ -112,7 +112,7 @@ async fn make_first_poll(store: &OpenDatabase) -> UserId {
         time: None,
     };
     let lease = Lease { worker: "bench".into(), lasts: Duration::from_secs(60) };
-    let polls = store.store.polls();
+    let polls = store.runtime.polls();
     polls.open(&poll, &lease).await.unwrap();
     polls.record(&id, Epoch::FIRST, &[ballot(1), ballot(2), ballot(3)]).await.unwrap();
     let capture = Settlement::Capture(MicroUsd::new(70));

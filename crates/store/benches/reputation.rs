@@ -35,8 +35,8 @@ async fn main() {
 async fn measure(url: &str) {
     let database: DatabaseUrl = url.parse().unwrap();
     let store = ep_store::connect(&database, StoreOptions::default()).await.unwrap();
-    println!("{}", store.store.engine());
-    let (polls, reputation) = (store.store.polls(), store.store.reputation());
+    println!("{}", store.runtime.engine());
+    let (polls, reputation) = (store.runtime.polls(), store.runtime.reputation());
     let is_sqlite = url.starts_with("sqlite:");
     let (make, drop) = if is_sqlite {
         (
@@ -76,7 +76,7 @@ async fn measure(url: &str) {
         assert!(sums.models.len() as u32 >= MODELS);
     })
     .await;
-    store.store.close().await;
+    store.runtime.close().await;
 }
 
 /// Closes polls one after the other.

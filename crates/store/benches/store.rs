@@ -42,7 +42,7 @@ async fn main() {
 async fn measure(url: &str) {
     let url: DatabaseUrl = url.parse().unwrap();
     let store = Arc::new(ep_store::connect(&url, StoreOptions::default()).await.unwrap());
-    println!("{}", store.store.engine());
+    println!("{}", store.runtime.engine());
     let owner = UserId::from_random([1; 16]);
     let user = NewUser {
         id: owner,
@@ -65,7 +65,7 @@ async fn measure(url: &str) {
     };
     store.vault.add_key(&new_key).await.unwrap();
 
-    let polls = store.store.polls();
+    let polls = store.runtime.polls();
     latency("record one ballot, one at a time (durable after a process crash)", 2_000, async |number| {
         static POLL: Mutex<Option<PollId>> = Mutex::new(None);
         if (number as u32).is_multiple_of(BALLOTS) {
@@ -107,7 +107,7 @@ async fn measure(url: &str) {
     .await;
     cpu("read a balance", 20_000, async || assert!(store.store.balance(owner).await.unwrap().is_some()))
         .await;
-    store.store.close().await;
+    store.runtime.close().await;
 }
 
 /// Records ballots one by one, with this many concurrent callers.
@@ -115,7 +115,7 @@ async fn recorders(store: &Arc<OpenDatabase>, at_once: usize) {
     let (started, spent) = (Instant::now(), cpu_time());
     let recorded = Arc::new(AtomicU64::new(0));
     let recording = (0..at_once).map(|_| {
-        let (polls, recorded) = (store.store.polls(), recorded.clone());
+        let (polls, recorded) = (store.runtime.polls(), recorded.clone());
         tokio::spawn(async move {
             let mut waiting = Duration::ZERO;
             while started.elapsed() < Duration::from_secs(3) {
@@ -148,7 +148,7 @@ async fn whole_polls(store: &Arc<OpenDatabase>, owner: UserId, at_once: usize, p
     let (started, spent) = (Instant::now(), cpu_time());
     let done = Arc::new(AtomicU64::new(0));
     let polling = (0..at_once).map(|_| {
-        let (polls, done) = (store.store.polls(), done.clone());
+        let (polls, done) = (store.runtime.polls(), done.clone());
         tokio::spawn(async move {
             while started.elapsed() < Duration::from_secs(3) {
                 let id = open(&*polls, Some(owner)).await;

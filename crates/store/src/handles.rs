@@ -15,6 +15,8 @@ pub struct OpenDatabase {
     pub treasury: Treasury,
     /// Reads secrets, and moves money between an account and its keys.
     pub vault: Vault,
+    /// Runs the service.
+    pub runtime: Runtime,
 }
 
 impl OpenDatabase {
@@ -22,14 +24,15 @@ impl OpenDatabase {
         Self {
             treasury: Treasury(Arc::clone(&database)),
             vault: Vault(Arc::clone(&database)),
-            store: Store { database, postgres },
+            store: Store(Arc::clone(&database)),
+            runtime: Runtime { database, postgres },
         }
     }
 }
 
 impl fmt::Debug for OpenDatabase {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("OpenDatabase").field("engine", &self.store.engine()).finish_non_exhaustive()
+        f.debug_struct("OpenDatabase").field("engine", &self.runtime.engine()).finish_non_exhaustive()
     }
 }
 
@@ -49,6 +52,14 @@ impl fmt::Debug for OpenDatabase {
 /// }
 /// ```
 ///
+/// cannot close the database:
+///
+/// ```compile_fail
+/// async fn closes(store: &ep_store::Store) {
+///     store.close().await;
+/// }
+/// ```
+///
 /// and cannot read a secret:
 ///
 /// ```compile_fail
@@ -57,7 +68,11 @@ impl fmt::Debug for OpenDatabase {
 /// }
 /// ```
 #[derive(Clone)]
-pub struct Store {
+pub struct Store(pub(crate) Arc<Database>);
+
+/// Runs the service: polls and their changes, files, replies to repeated requests, limits, upkeep, and the end of storage.
+#[derive(Clone)]
+pub struct Runtime {
     pub(crate) database: Arc<Database>,
     /// The server, which replicas share.
     postgres: Option<Arc<Postgres>>,
@@ -83,7 +98,7 @@ pub struct Treasury(pub(crate) Arc<Database>);
 #[derive(Clone)]
 pub struct Vault(pub(crate) Arc<Database>);
 
-impl Store {
+impl Runtime {
     /// Returns the store of polls and their ballots.
     pub fn polls(&self) -> Arc<dyn PollStore> {
         self.database.clone()

@@ -1,6 +1,6 @@
 //! Storage on SQLite or PostgreSQL: users, keys, money, polls, ballots, idempotency records and cached upstream data.
 //!
-//! [`connect`] opens a database, migrates it and returns three handles: [`Store`], [`Treasury`] and [`Vault`]. SQLite serves
+//! [`connect`] opens a database, migrates it and returns four handles: [`Store`], [`Treasury`], [`Vault`] and [`Runtime`]. SQLite serves
 //! one process: one writer with group commit, and parallel readers. PostgreSQL serves any number of identical replicas. One
 //! conformance suite tests the handles on both.
 //!
@@ -51,7 +51,7 @@ pub use database_url::DatabaseUrl;
 pub use email::{Email, InvalidEmail};
 pub use error::BackupError;
 pub use evaluation_id::{EvaluationId, NotAnEvaluationId};
-pub use handles::{OpenDatabase, Store, Treasury, Vault};
+pub use handles::{OpenDatabase, Runtime, Store, Treasury, Vault};
 pub use identity::Identity;
 pub use ids::{CheckoutId, DepositId, FeedbackId, KeyId, RequestId, UserId};
 pub use key_hash::KeyHash;

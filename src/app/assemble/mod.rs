@@ -36,7 +36,7 @@ use ep_protocols::batch_rows::batch_endpoints;
 use ep_protocols::openai;
 use ep_site::config::{Config, ConfigError};
 use ep_site::{Site, SiteSettings};
-use ep_store::{DatabaseUrl, Limiter, OpenDatabase, Store, StoreOptions, Treasury, Vault};
+use ep_store::{DatabaseUrl, Limiter, OpenDatabase, Runtime, Store, StoreOptions, Treasury, Vault};
 use ep_tools::polls::PollCompleted;
 use secrecy::ExposeSecret;
 
@@ -92,7 +92,7 @@ pub struct Assembled {
     pub oidc: Option<Arc<Oidc>>,
     /// The payment rails.
     pub payments: Rails,
-    pub(super) store: Store,
+    pub(super) runtime: Runtime,
     pub(super) lease: Duration,
     /// Retention of anonymous polls; `None` stores them forever.
     pub(super) keep_anonymous: Option<Duration>,
@@ -103,6 +103,7 @@ struct AssemblyContext<'a> {
     config: &'a Config,
     secret: &'a [u8],
     store: &'a Store,
+    runtime: &'a Runtime,
     treasury: &'a Treasury,
     vault: &'a Vault,
     clock: &'a Arc<dyn Clock>,
@@ -119,10 +120,10 @@ pub async fn service(config: &Config, environment: Environment) -> anyhow::Resul
     let url: DatabaseUrl = config.database_url()?.expose_secret().parse()?;
     let secret = secret_key(config, &url, &*entropy).await?;
     let secret = secret.expose_secret();
-    let OpenDatabase { store, treasury, vault } =
+    let OpenDatabase { store, treasury, vault, runtime } =
         ep_store::connect(&url, StoreOptions::default()).await.context("failed to open the database")?;
     let tasks = Tasks::default();
-    let models = models(config, &store, &clock, &tasks, http.clone())?;
+    let models = models(config, &runtime, &clock, &tasks, http.clone())?;
     let lease = config.lease();
     let limits = PollLimits {
         running: config.polls.max_running,
@@ -131,8 +132,8 @@ pub async fn service(config: &Config, environment: Environment) -> anyhow::Resul
         stalled_after: Duration::from_millis(config.database.stalled_after_ms),
     };
     let ports = executor::Ports {
-        polls: store.polls(),
-        changes: store.poll_changes(),
+        polls: runtime.polls(),
+        changes: runtime.poll_changes(),
         models: Arc::clone(&models),
         clock: Arc::clone(&clock),
         entropy: Arc::clone(&entropy),
@@ -155,6 +156,7 @@ pub async fn service(config: &Config, environment: Environment) -> anyhow::Resul
         config,
         secret,
         store: &store,
+        runtime: &runtime,
         treasury: &treasury,
         vault: &vault,
         clock: &clock,
@@ -163,7 +165,7 @@ pub async fn service(config: &Config, environment: Environment) -> anyhow::Resul
         node,
     };
     let sign_in = sign_in::assemble(&shared, &keys)?;
-    let limiter = store.limiter().unwrap_or_else(|| Arc::new(MemoryLimiter::default()) as Arc<dyn Limiter>);
+    let limiter = runtime.limiter().unwrap_or_else(|| Arc::new(MemoryLimiter::default()) as Arc<dyn Limiter>);
     let settings = SiteSettings {
         since: Some(clock.now()),
         signing: Some(Arc::new(SigningKeys::derive(secret, config.server.card_key))),
@@ -210,14 +212,14 @@ pub async fn service(config: &Config, environment: Environment) -> anyhow::Resul
             store: store.clone(),
             evaluations: Evaluations::new(store.clone(), Arc::clone(&clock), Arc::clone(&entropy)),
             feedback: Feedback::new(store.clone(), Arc::clone(&clock), Arc::clone(&entropy)),
-            reputation: Reputation::new(store.reputation(), Arc::clone(&clock)),
+            reputation: Reputation::new(runtime.reputation(), Arc::clone(&clock)),
             account_data: AccountData::new(store.clone(), Arc::clone(&clock)),
             keys: Arc::clone(&keys),
             wallets: Arc::new(sign_in.wallets),
             cards: Arc::clone(payments.cards()),
             webhooks,
             batches,
-            health: DatabaseHealth::new(store.polls()),
+            health: DatabaseHealth::new(runtime.polls()),
         }),
         guard: Guard {
             limits: Limits {
@@ -238,7 +240,7 @@ pub async fn service(config: &Config, environment: Environment) -> anyhow::Resul
         },
         agent_pushes: Pushes { sender, sealer: Sealer::derive(secret, "agent pushes") },
         idempotency: Idempotency {
-            store: store.clone(),
+            runtime: runtime.clone(),
             clock,
             entropy: Arc::clone(&entropy),
             sealer: Sealer::derive(secret, "idempotent replies"),
@@ -252,7 +254,7 @@ pub async fn service(config: &Config, environment: Environment) -> anyhow::Resul
     };
     let days = config.polls.keep_anonymous_days;
     let keep_anonymous = (days > 0).then(|| Duration::from_hours(24 * u64::from(days)));
-    Ok(Assembled { app: Arc::new(app), site, provider, oidc, payments, store, lease, keep_anonymous })
+    Ok(Assembled { app: Arc::new(app), site, provider, oidc, payments, runtime, lease, keep_anonymous })
 }
 
 /// Returns the files and batches of accounts.
@@ -264,7 +266,7 @@ fn batches(
 ) -> Arc<Batches> {
     let ports = batches::Ports {
         store: shared.store.clone(),
-        files: shared.store.files(),
+        files: shared.runtime.files(),
         clock: Arc::clone(shared.clock),
         entropy: Arc::clone(shared.entropy),
         ended_tasks: polls.ended_tasks(),

@@ -8,7 +8,7 @@ use ep_kernel::tasks::Tasks;
 use ep_outgoing::HttpClients;
 use ep_site::config;
 use ep_site::config::Config;
-use ep_store::Store;
+use ep_store::Runtime;
 use ep_upstream::{Demo, DemoConfig, FreeLimit, NotConfigured, SetupError, Upstream, UpstreamConfig};
 use secrecy::ExposeSecret;
 
@@ -16,7 +16,7 @@ use crate::app::open_files;
 
 pub(super) fn models(
     config: &Config,
-    store: &Store,
+    runtime: &Runtime,
     clock: &Arc<dyn Clock>,
     tasks: &Tasks,
     http: HttpClients,
@@ -54,7 +54,7 @@ pub(super) fn models(
         ..UpstreamConfig::default()
     };
     let upstream =
-        Upstream::new(upstream, store.upstream_cache(), Arc::clone(clock), tasks.tracker(), tasks.token());
+        Upstream::new(upstream, runtime.upstream_cache(), Arc::clone(clock), tasks.tracker(), tasks.token());
     Ok(Arc::new(upstream.map_err(|error| named(config, error))?))
 }
 

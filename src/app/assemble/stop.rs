@@ -23,7 +23,7 @@ impl Assembled {
         if let Err(fault) = store_key_uses(&self.app).await {
             tracing::debug!(error = %fault, "failed to store key uses");
         }
-        self.store.close().await;
+        self.runtime.close().await;
     }
 }
 

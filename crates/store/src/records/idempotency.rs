@@ -11,7 +11,7 @@ pub enum ClaimState {
     Running(ClaimRecord),
     /// The key was used for a request with another fingerprint.
     Mismatch,
-    /// The request was finished; this is the reply given to [`Store::finish_claim`](crate::Store::finish_claim).
+    /// The request was finished; this is the reply given to [`Runtime::finish_claim`](crate::Runtime::finish_claim).
     Done(ClaimRecord, String),
 }
 

@@ -30,7 +30,7 @@ const REMEMBERED: Duration = Duration::from_hours(24);
 impl Store {
     /// Returns an account as stored, read in one snapshot.
     pub async fn account_record(&self, user: UserId) -> Result<AccountRecord, StoreError> {
-        self.database.engine.snapshot(move |db| account_record(db, user).boxed()).await
+        self.0.engine.snapshot(move |db| account_record(db, user).boxed()).await
     }
 
     /// Returns up to `limit` transfers of a user, oldest first, after the one with this number.
@@ -41,15 +41,14 @@ impl Store {
         limit: u32,
     ) -> Result<Vec<NumberedTransfer>, StoreError> {
         let values = values![user, after, limit];
-        let rows: Vec<NumberedTransferRow> =
-            self.database.engine.fetch_all(sql::TRANSFERS_AFTER, values).await?;
+        let rows: Vec<NumberedTransferRow> = self.0.engine.fetch_all(sql::TRANSFERS_AFTER, values).await?;
         Ok(rows.into_iter().map(Into::into).collect())
     }
 
     /// Returns up to `limit` transfers of a user other than the costs of polls, newest first.
     pub async fn newest_payments(&self, user: UserId, limit: u32) -> Result<Vec<TransferRecord>, StoreError> {
         let rows: Vec<NumberedTransferRow> =
-            self.database.engine.fetch_all(sql::NEWEST_PAYMENTS, values![user, limit]).await?;
+            self.0.engine.fetch_all(sql::NEWEST_PAYMENTS, values![user, limit]).await?;
         Ok(rows.into_iter().map(|row| NumberedTransfer::from(row).transfer).collect())
     }
 
@@ -61,7 +60,7 @@ impl Store {
     ) -> Result<Option<CheckoutRecord>, StoreError> {
         let of_session = values![user, session];
         let row: Option<CheckoutRecordRow> =
-            self.database.engine.fetch_optional(sql::CARD_PAYMENT, of_session).await?;
+            self.0.engine.fetch_optional(sql::CARD_PAYMENT, of_session).await?;
         row.map(TryInto::try_into).transpose()
     }
 
@@ -73,7 +72,7 @@ impl Store {
         limit: u32,
     ) -> Result<Vec<OwnFeedback>, StoreError> {
         let values = values![user, after, limit];
-        let rows: Vec<FeedbackRow> = self.database.engine.fetch_all(sql::FEEDBACK_AFTER, values).await?;
+        let rows: Vec<FeedbackRow> = self.0.engine.fetch_all(sql::FEEDBACK_AFTER, values).await?;
         rows.into_iter().map(TryInto::try_into).collect()
     }
 
@@ -85,8 +84,7 @@ impl Store {
         limit: u32,
     ) -> Result<Vec<NotificationRecord>, StoreError> {
         let values = values![user, after, limit];
-        let rows: Vec<NotificationRow> =
-            self.database.engine.fetch_all(sql::NOTIFICATIONS_AFTER, values).await?;
+        let rows: Vec<NotificationRow> = self.0.engine.fetch_all(sql::NOTIFICATIONS_AFTER, values).await?;
         rows.into_iter().map(TryInto::try_into).collect()
     }
 
@@ -98,11 +96,11 @@ impl Store {
         limit: u32,
     ) -> Result<Vec<TaskRecord>, StoreError> {
         let values = values![user, after, limit];
-        let rows: Vec<TaskRecordRow> = self.database.engine.fetch_all(sql::TASKS_AFTER, values).await?;
+        let rows: Vec<TaskRecordRow> = self.0.engine.fetch_all(sql::TASKS_AFTER, values).await?;
         let (Some(first), Some(last)) = (rows.first(), rows.last()) else { return Ok(Vec::new()) };
         let range = values![user, &*first.id, &*last.id];
         let mut urls: BTreeMap<String, Vec<String>> = BTreeMap::new();
-        for PushUrlRow { task_id, url } in self.database.engine.fetch_all(sql::PUSH_URLS, range).await? {
+        for PushUrlRow { task_id, url } in self.0.engine.fetch_all(sql::PUSH_URLS, range).await? {
             urls.entry(task_id).or_default().push(url);
         }
         let task = |row: TaskRecordRow| {
@@ -122,7 +120,7 @@ impl Store {
         &self,
         deletion: AccountDeletion,
     ) -> Result<AccountDeletionOutcome, StoreError> {
-        self.database
+        self.0
             .engine
             .transact(Durability::PowerLoss, move |db| {
                 async move { delete_account(db, deletion).await }.boxed()
@@ -133,7 +131,7 @@ impl Store {
     /// Removes deleted data from the database's log. Returns `false` if readers prevented it; a later call
     /// retries.
     pub async fn purge_deleted(&self) -> Result<bool, StoreError> {
-        self.database.engine.purge_deleted().await
+        self.0.engine.purge_deleted().await
     }
 }
 

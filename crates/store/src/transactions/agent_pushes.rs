@@ -20,20 +20,19 @@ impl Store {
         let AgentPush { id, task, config, owner, url, version, secrets } = push;
         let url = url.as_str();
         let values = values![&**id, &**task, &**config, *owner, url, &**version, &**secrets, MAX_PUSHES];
-        Ok(self.database.engine.execute(Durability::PowerLoss, sql::SET_PUSH, values).await? == 1)
+        Ok(self.0.engine.execute(Durability::PowerLoss, sql::SET_PUSH, values).await? == 1)
     }
 
     /// Returns the configs of a task of this owner, ordered by id.
     pub async fn pushes_of_task(&self, owner: UserId, task: &str) -> Result<Vec<AgentPush>, StoreError> {
-        let rows: Vec<PushRow> =
-            self.database.engine.fetch_all(sql::PUSHES_OF_TASK, values![owner, task]).await?;
+        let rows: Vec<PushRow> = self.0.engine.fetch_all(sql::PUSHES_OF_TASK, values![owner, task]).await?;
         rows.into_iter().map(|row| <(AgentPush, u32)>::try_from(row).map(|(push, _)| push)).collect()
     }
 
     /// Deletes a config.
     pub async fn delete_push(&self, owner: UserId, task: &str, config: &str) -> Result<(), StoreError> {
         let values = values![owner, task, config];
-        self.database.engine.execute(Durability::PowerLoss, sql::DELETE_PUSH, values).await.map(drop)
+        self.0.engine.execute(Durability::PowerLoss, sql::DELETE_PUSH, values).await.map(drop)
     }
 
     /// Claims up to `limit` due configs of ended tasks, at most `per_account` per account and none of `busy`
@@ -48,11 +47,8 @@ impl Store {
     ) -> Result<Vec<(AgentPush, u32)>, StoreError> {
         let busy = rows::json(&busy)?;
         let values = values![limit, per_account, lasts, busy];
-        let due: Vec<PushRow> = self
-            .database
-            .engine
-            .fetch_changed(Durability::ProcessCrash, sql::by_engine::DUE_PUSHES, values)
-            .await?;
+        let due: Vec<PushRow> =
+            self.0.engine.fetch_changed(Durability::ProcessCrash, sql::by_engine::DUE_PUSHES, values).await?;
         due.into_iter().map(TryInto::try_into).collect()
     }
 
@@ -60,6 +56,6 @@ impl Store {
     pub async fn push_attempted(&self, id: &str, attempted: &AttemptOutcome) -> Result<(), StoreError> {
         let (state, error, after) = outcome(attempted);
         let values = values![id, state, error, after];
-        self.database.engine.execute(Durability::ProcessCrash, sql::PUSH_ATTEMPTED, values).await.map(drop)
+        self.0.engine.execute(Durability::ProcessCrash, sql::PUSH_ATTEMPTED, values).await.map(drop)
     }
 }

@@ -23,8 +23,8 @@ impl Store {
     /// its id, opening key or agent id exists; [`StoreError::NotFound`] if its work does not belong to its
     /// owner. Of the owner's tasks without work, only the newest [`MAX_TASKS_WITHOUT_WORK`] remain.
     pub async fn add_task(&self, task: &AgentTask) -> Result<bool, StoreError> {
-        let (task, rosters) = (task.clone(), self.database.rosters.clone());
-        self.database
+        let (task, rosters) = (task.clone(), self.0.rosters.clone());
+        self.0
             .engine
             .transact(Durability::ProcessCrash, move |db| {
                 async move { add(db, &rosters, &task).await }.boxed()
@@ -34,8 +34,7 @@ impl Store {
 
     /// Returns the task of this owner with this id, or with this id chosen by the agent.
     pub async fn task(&self, owner: UserId, id: &str) -> Result<Option<AgentTask>, StoreError> {
-        let row: Option<TaskRow> =
-            self.database.engine.fetch_optional(sql::FIND_TASK, values![owner, id]).await?;
+        let row: Option<TaskRow> = self.0.engine.fetch_optional(sql::FIND_TASK, values![owner, id]).await?;
         row.map(TryInto::try_into).transpose()
     }
 
@@ -46,7 +45,7 @@ impl Store {
         opening: &str,
     ) -> Result<Option<AgentTask>, StoreError> {
         let row: Option<TaskRow> =
-            self.database.engine.fetch_optional(sql::TASK_OPENED_BY, values![owner, opening]).await?;
+            self.0.engine.fetch_optional(sql::TASK_OPENED_BY, values![owner, opening]).await?;
         row.map(TryInto::try_into).transpose()
     }
 
@@ -57,9 +56,9 @@ impl Store {
         let since = since.map_or(i64::MIN, Timestamp::millis);
         let (at, id) = after.as_ref().map_or((i64::MAX, ""), |(at, id)| (at.millis(), id));
         let values = values![owner, context, state, since, at, id, *limit];
-        let rows: Vec<TaskRow> = self.database.engine.fetch_all(sql::TASKS_OF_USER, values).await?;
+        let rows: Vec<TaskRow> = self.0.engine.fetch_all(sql::TASKS_OF_USER, values).await?;
         let values = values![owner, context, state, since];
-        let count: Option<CountRow> = self.database.engine.fetch_optional(sql::COUNT_TASKS, values).await?;
+        let count: Option<CountRow> = self.0.engine.fetch_optional(sql::COUNT_TASKS, values).await?;
         let tasks: Result<Vec<AgentTask>, StoreError> = rows.into_iter().map(TryInto::try_into).collect();
         Ok(TaskPage { tasks: tasks?, total: count.map_or(0, |row| row.count as u64) })
     }
@@ -67,8 +66,8 @@ impl Store {
     /// Stores state, time and content of a task without work, and its work if it now has some, which then
     /// decides state and time. Returns `false` if the stored task has another revision or has work.
     pub async fn change_task(&self, task: &AgentTask) -> Result<bool, StoreError> {
-        let (task, rosters) = (task.clone(), self.database.rosters.clone());
-        self.database
+        let (task, rosters) = (task.clone(), self.0.rosters.clone());
+        self.0
             .engine
             .transact(Durability::ProcessCrash, move |db| {
                 async move { change(db, &rosters, &task).await }.boxed()
@@ -78,10 +77,7 @@ impl Store {
 
     /// Deletes tasks without work that have not changed since this time.
     pub async fn delete_abandoned_tasks(&self, before: Timestamp) -> Result<u64, StoreError> {
-        self.database
-            .engine
-            .execute(Durability::ProcessCrash, sql::DELETE_ABANDONED_TASKS, values![before])
-            .await
+        self.0.engine.execute(Durability::ProcessCrash, sql::DELETE_ABANDONED_TASKS, values![before]).await
     }
 }
 

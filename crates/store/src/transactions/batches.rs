@@ -38,7 +38,7 @@ impl Store {
     /// Acknowledged once a power loss cannot undo it.
     pub async fn create_batch(&self, batch: &NewBatch, limits: BatchLimits) -> Result<BatchId, StoreError> {
         let batch = batch.clone();
-        self.database
+        self.0
             .engine
             .transact(Durability::PowerLoss, move |db| {
                 async move { create(db, &batch, limits).await }.boxed()
@@ -49,14 +49,13 @@ impl Store {
     /// Returns the batch that the request with this reference has created.
     pub async fn batch_of_request(&self, request_ref: &str) -> Result<Option<BatchId>, StoreError> {
         let row: Option<IdRow> =
-            self.database.engine.fetch_optional(sql::BATCH_BY_REQUEST, values![request_ref]).await?;
+            self.0.engine.fetch_optional(sql::BATCH_BY_REQUEST, values![request_ref]).await?;
         row.map(|row| rows::batch_id(&row.id)).transpose()
     }
 
     /// Returns a batch of an account.
     pub async fn batch(&self, user: UserId, id: BatchId) -> Result<Option<BatchRecord>, StoreError> {
-        let row: Option<BatchRow> =
-            self.database.engine.fetch_optional(sql::BATCH, values![user, id]).await?;
+        let row: Option<BatchRow> = self.0.engine.fetch_optional(sql::BATCH, values![user, id]).await?;
         row.map(TryInto::try_into).transpose()
     }
 
@@ -67,7 +66,7 @@ impl Store {
         after: Option<ListPosition<BatchId>>,
         limit: u32,
     ) -> Result<Vec<BatchRecord>, StoreError> {
-        newest_first::<_, BatchRow, _>(&self.database.engine, sql::BATCHES_OF, user, after, limit).await
+        newest_first::<_, BatchRow, _>(&self.0.engine, sql::BATCHES_OF, user, after, limit).await
     }
 
     /// Does the same for ended batches that can have results which were not deleted.
@@ -77,37 +76,32 @@ impl Store {
         after: Option<ListPosition<BatchId>>,
         limit: u32,
     ) -> Result<Vec<BatchRecord>, StoreError> {
-        newest_first::<_, BatchRow, _>(&self.database.engine, sql::BATCHES_WITH_RESULTS, user, after, limit)
-            .await
+        newest_first::<_, BatchRow, _>(&self.0.engine, sql::BATCHES_WITH_RESULTS, user, after, limit).await
     }
 
     /// Cancels a batch of an account that has not ended.
     pub async fn cancel_batch(&self, user: UserId, id: BatchId, at: Timestamp) -> Result<(), StoreError> {
-        self.database
-            .engine
-            .execute(Durability::PowerLoss, sql::CANCEL_BATCH, values![user, id, at])
-            .await
-            .map(drop)
+        self.0.engine.execute(Durability::PowerLoss, sql::CANCEL_BATCH, values![user, id, at]).await.map(drop)
     }
 
     /// Leases one batch to be validated to this worker, if there is one without a lease. An account has one at a time.
     pub async fn lease_validation(&self, lease: &Lease) -> Result<Option<BatchRecord>, StoreError> {
         let values = values![&*lease.worker, lease.lasts, Lease::longest(lease.lasts)];
         let leased: Vec<IdRow> = self
-            .database
+            .0
             .engine
             .fetch_changed(Durability::ProcessCrash, sql::by_engine::LEASE_VALIDATION, values)
             .await?;
         let Some(leased) = leased.first() else { return Ok(None) };
         let row: Option<BatchRow> =
-            self.database.engine.fetch_optional(sql::BATCH_BY_ID, values![&*leased.id]).await?;
+            self.0.engine.fetch_optional(sql::BATCH_BY_ID, values![&*leased.id]).await?;
         row.map(TryInto::try_into).transpose()
     }
 
     /// Renews the lease of a batch that is being validated. Returns `false` if this worker does not hold the lease.
     pub async fn renew_validation(&self, id: BatchId, lease: &Lease) -> Result<bool, StoreError> {
         let values = values![id, &*lease.worker, lease.lasts];
-        Ok(self.database.engine.execute(Durability::ProcessCrash, sql::RENEW_VALIDATION, values).await? == 1)
+        Ok(self.0.engine.execute(Durability::ProcessCrash, sql::RENEW_VALIDATION, values).await? == 1)
     }
 
     /// Starts a batch with these rows, and sets its money aside.
@@ -120,7 +114,7 @@ impl Store {
         money: BatchMoney,
         at: Timestamp,
     ) -> Result<BatchStart, StoreError> {
-        self.database
+        self.0
             .engine
             .transact(Durability::PowerLoss, move |db| start(db, id, rows.clone(), money, at).boxed())
             .await
@@ -134,7 +128,7 @@ impl Store {
         at: Timestamp,
     ) -> Result<(), StoreError> {
         let errors = rows::json(&errors)?;
-        self.database.engine.transact(Durability::PowerLoss, move |db| fail(db, id, errors, at).boxed()).await
+        self.0.engine.transact(Durability::PowerLoss, move |db| fail(db, id, errors, at).boxed()).await
     }
 
     /// Returns the batches with something to do at `now`, with their owners, oldest first, at most `limit`.
@@ -143,8 +137,7 @@ impl Store {
         limit: u32,
         now: Timestamp,
     ) -> Result<Vec<(BatchId, UserId)>, StoreError> {
-        let rows: Vec<OwnedRow> =
-            self.database.engine.fetch_all(sql::OPEN_BATCHES, values![limit, now]).await?;
+        let rows: Vec<OwnedRow> = self.0.engine.fetch_all(sql::OPEN_BATCHES, values![limit, now]).await?;
         rows.iter().map(|row| Ok((rows::batch_id(&row.id)?, rows::user_id(&row.user_id)?))).collect()
     }
 
@@ -159,7 +152,7 @@ impl Store {
     ) -> Result<LeasedRows, StoreError> {
         let lease = lease.clone();
         // Leases lost in a power loss are taken again.
-        self.database
+        self.0
             .engine
             .transact(Durability::ProcessCrash, move |db| {
                 async move { lease_rows(db, id, &lease, limit, now).await }.boxed()
@@ -170,20 +163,13 @@ impl Store {
     /// Renews the leases of all rows of this worker.
     pub async fn renew_rows(&self, lease: &Lease) -> Result<(), StoreError> {
         let values = values![&*lease.worker, lease.lasts];
-        self.database.engine.execute(Durability::ProcessCrash, sql::RENEW_ROWS, values).await.map(drop)
+        self.0.engine.execute(Durability::ProcessCrash, sql::RENEW_ROWS, values).await.map(drop)
     }
 
     /// Ends the leases of this worker.
     pub async fn release_rows(&self, worker: &str) -> Result<(), StoreError> {
-        self.database
-            .engine
-            .execute(Durability::ProcessCrash, sql::RELEASE_VALIDATIONS, values![worker])
-            .await?;
-        self.database
-            .engine
-            .execute(Durability::ProcessCrash, sql::RELEASE_ROWS, values![worker])
-            .await
-            .map(drop)
+        self.0.engine.execute(Durability::ProcessCrash, sql::RELEASE_VALIDATIONS, values![worker]).await?;
+        self.0.engine.execute(Durability::ProcessCrash, sql::RELEASE_ROWS, values![worker]).await.map(drop)
     }
 
     /// Reserves the highest cost of a row, once, if its batch has a budget. For batches that are not charged.
@@ -193,7 +179,7 @@ impl Store {
         number: u32,
         most: MicroUsd,
     ) -> Result<RowBudget, StoreError> {
-        self.database
+        self.0
             .engine
             .transact(Durability::ProcessCrash, move |db| reserve_row(db, id, number, most).boxed())
             .await
@@ -202,7 +188,7 @@ impl Store {
     /// Stores the cost of a row that is about to end; the rest of what was reserved returns to the budget. For batches that
     /// are not charged.
     pub async fn set_row_cost(&self, id: BatchId, number: u32, cost: MicroUsd) -> Result<(), StoreError> {
-        self.database
+        self.0
             .engine
             .transact(Durability::ProcessCrash, move |db| set_cost(db, id, number, cost).boxed())
             .await
@@ -213,7 +199,7 @@ impl Store {
         let (outcome, response) = match end {
             RowEnd::Completed(result) => {
                 return self
-                    .database
+                    .0
                     .engine
                     .transact(Durability::ProcessCrash, move |db| {
                         complete_row(db, (id, number), result.clone()).boxed()
@@ -222,7 +208,7 @@ impl Store {
             }
             RowEnd::Failed(response) => (outcome(RowKind::Failed), Some(response)),
             RowEnd::NotAsked(response) => {
-                self.database.engine.execute(Durability::ProcessCrash, sql::CUT_BATCH, values![id]).await?;
+                self.0.engine.execute(Durability::ProcessCrash, sql::CUT_BATCH, values![id]).await?;
                 (outcome(RowKind::Failed), Some(response))
             }
             RowEnd::Blank => (BLANK, None),
@@ -230,28 +216,23 @@ impl Store {
         // A result lost in a power loss is read again from its polls.
         let none: Option<i64> = None;
         let values = values![id, number, outcome, response.as_deref(), none, none];
-        self.database.engine.execute(Durability::ProcessCrash, sql::END_ROW, values).await.map(drop)
+        self.0.engine.execute(Durability::ProcessCrash, sql::END_ROW, values).await.map(drop)
     }
 
     /// Ends the lease of a row after this time, so that it is asked again. Returns the number of polls of its batch whose
     /// money can return to it.
     pub async fn postpone_row(&self, id: BatchId, number: u32, by: Duration) -> Result<u32, StoreError> {
-        self.database
-            .engine
-            .execute(Durability::ProcessCrash, sql::POSTPONE_ROW, values![id, number, by])
-            .await?;
-        let holds: Option<CountRow> =
-            self.database.engine.fetch_optional(sql::OPEN_HOLDS_OF, values![id]).await?;
+        self.0.engine.execute(Durability::ProcessCrash, sql::POSTPONE_ROW, values![id, number, by]).await?;
+        let holds: Option<CountRow> = self.0.engine.fetch_optional(sql::OPEN_HOLDS_OF, values![id]).await?;
         Ok(holds.map_or(0, |row| row.count as u32))
     }
 
     /// Ends a batch with nothing left to do, and returns its money. Returns its state if this call ended it.
     pub async fn end_batch(&self, id: BatchId, now: Timestamp) -> Result<Option<BatchStatus>, StoreError> {
-        let ended =
-            self.database.engine.transact(Durability::PowerLoss, move |db| end(db, id, now).boxed()).await?;
+        let ended = self.0.engine.transact(Durability::PowerLoss, move |db| end(db, id, now).boxed()).await?;
         if ended.is_some() {
             // After the transaction, because it reads all results. If this fails, they are measured when they are listed.
-            if let Err(error) = self.database.measure_results(id).await {
+            if let Err(error) = self.0.measure_results(id).await {
                 tracing::debug!(batch = %id, %error, "failed to measure the results of a batch");
             }
         }
@@ -267,19 +248,19 @@ impl Store {
         limit: u32,
     ) -> Result<Vec<(u32, String)>, StoreError> {
         let values = values![id, outcome(kind), after, limit];
-        let rows: Vec<LineRow> = self.database.engine.fetch_all(sql::RESULTS, values).await?;
+        let rows: Vec<LineRow> = self.0.engine.fetch_all(sql::RESULTS, values).await?;
         Ok(rows.into_iter().map(|row| (row.number as u32, row.content)).collect())
     }
 
     /// Returns the size of the results of a batch, in bytes, with an end for each line.
     pub async fn results_size(&self, id: BatchId, kind: RowKind) -> Result<u64, StoreError> {
         let stored: Option<ResultsSizesRow> =
-            self.database.engine.fetch_optional(sql::STORED_RESULTS_SIZES, values![id]).await?;
+            self.0.engine.fetch_optional(sql::STORED_RESULTS_SIZES, values![id]).await?;
         let sizes = match stored {
             Some(ResultsSizesRow { output_bytes: Some(output), error_bytes: Some(errors) }) => {
                 [output, errors]
             }
-            Some(_) => self.database.measure_results(id).await?,
+            Some(_) => self.0.measure_results(id).await?,
             None => [0, 0],
         };
         Ok(sizes[outcome(kind) as usize].unsigned_abs())
@@ -288,22 +269,15 @@ impl Store {
     /// Deletes results of a batch before their time. The rows stay counted.
     pub async fn erase_results(&self, id: BatchId, kind: RowKind) -> Result<(), StoreError> {
         let values = values![id, outcome(kind)];
-        self.database.engine.execute(Durability::PowerLoss, sql::ERASE_RESULTS, values).await?;
+        self.0.engine.execute(Durability::PowerLoss, sql::ERASE_RESULTS, values).await?;
         match kind {
             RowKind::Completed => {
-                self.database.engine.execute(Durability::PowerLoss, sql::NO_OUTPUT, values![id]).await?;
-                self.database
-                    .engine
-                    .execute(Durability::PowerLoss, sql::DELETE_ANSWERS, values![id])
-                    .await
-                    .map(drop)
+                self.0.engine.execute(Durability::PowerLoss, sql::NO_OUTPUT, values![id]).await?;
+                self.0.engine.execute(Durability::PowerLoss, sql::DELETE_ANSWERS, values![id]).await.map(drop)
             }
-            RowKind::Failed => self
-                .database
-                .engine
-                .execute(Durability::PowerLoss, sql::NO_ERRORS, values![id])
-                .await
-                .map(drop),
+            RowKind::Failed => {
+                self.0.engine.execute(Durability::PowerLoss, sql::NO_ERRORS, values![id]).await.map(drop)
+            }
         }
     }
 
@@ -311,7 +285,7 @@ impl Store {
     pub async fn answer_counts(&self, id: BatchId) -> Result<AnswerCounts, StoreError> {
         let values = values![id, Agreement::FULL.number()];
         let counts: Option<AnswerCountsRow> =
-            self.database.engine.fetch_optional(sql::COUNT_ANSWERS, values).await?;
+            self.0.engine.fetch_optional(sql::COUNT_ANSWERS, values).await?;
         Ok(counts.map(Into::into).unwrap_or_default())
     }
 
@@ -322,8 +296,7 @@ impl Store {
         after: u32,
         limit: u32,
     ) -> Result<Vec<AnswerRecord>, StoreError> {
-        let rows: Vec<AnswerRow> =
-            self.database.engine.fetch_all(sql::ANSWERS, values![id, after, limit]).await?;
+        let rows: Vec<AnswerRow> = self.0.engine.fetch_all(sql::ANSWERS, values![id, after, limit]).await?;
         rows.into_iter().map(TryInto::try_into).collect()
     }
 
@@ -336,7 +309,7 @@ impl Store {
     ) -> Result<Vec<AnswerRecord>, StoreError> {
         let (agreement, number) = after.unwrap_or((Agreement::NONE, 0));
         let values = values![id, agreement.number(), number, limit];
-        let rows: Vec<AnswerRow> = self.database.engine.fetch_all(sql::ANSWERS_TO_REVIEW, values).await?;
+        let rows: Vec<AnswerRow> = self.0.engine.fetch_all(sql::ANSWERS_TO_REVIEW, values).await?;
         rows.into_iter().map(TryInto::try_into).collect()
     }
 
@@ -349,27 +322,26 @@ impl Store {
         at: Timestamp,
     ) -> Result<bool, StoreError> {
         let values = values![id, number, option, at];
-        Ok(self.database.engine.execute(Durability::PowerLoss, sql::REVIEW_ROW, values).await? == 1)
+        Ok(self.0.engine.execute(Durability::PowerLoss, sql::REVIEW_ROW, values).await? == 1)
     }
 
     /// Lets everyone with the link read the page of a batch, or only its owner.
     pub async fn share_batch(&self, user: UserId, id: BatchId, shared: bool) -> Result<(), StoreError> {
         let values = values![user, id, i64::from(shared)];
-        self.database.engine.execute(Durability::PowerLoss, sql::SHARE_BATCH, values).await.map(drop)
+        self.0.engine.execute(Durability::PowerLoss, sql::SHARE_BATCH, values).await.map(drop)
     }
 
     /// Returns a batch that is shared.
     pub async fn shared_batch(&self, id: BatchId) -> Result<Option<BatchRecord>, StoreError> {
-        let row: Option<BatchRow> =
-            self.database.engine.fetch_optional(sql::SHARED_BATCH, values![id]).await?;
+        let row: Option<BatchRow> = self.0.engine.fetch_optional(sql::SHARED_BATCH, values![id]).await?;
         row.map(TryInto::try_into).transpose()
     }
 
     /// Deletes up to `limit` ended batches whose time is over. Returns their number.
     pub async fn delete_old_batches(&self, now: Timestamp, limit: u32) -> Result<u64, StoreError> {
-        let old: Vec<IdRow> = self.database.engine.fetch_all(sql::OLD_BATCHES, values![now, limit]).await?;
+        let old: Vec<IdRow> = self.0.engine.fetch_all(sql::OLD_BATCHES, values![now, limit]).await?;
         let deleted = old.len() as u64;
-        self.database
+        self.0
             .engine
             .transact(Durability::ProcessCrash, move |db| {
                 async move {

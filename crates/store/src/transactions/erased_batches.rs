@@ -9,13 +9,13 @@ use futures::FutureExt;
 
 use super::reputation;
 use crate::connection::Durability;
-use crate::handles::Store;
+use crate::handles::Runtime;
 use crate::records::StoreError;
 use crate::rows::{ErasedBatchRow, PollToEraseRow};
 use crate::statements as sql;
 use crate::value::values;
 
-impl Store {
+impl Runtime {
     /// Deletes private polls of deleted batches, and of batches whose files have expired: a step over up to `limit` polls in one
     /// transaction. Returns their number; zero if the step must wait, because a poll is not settled or is being counted, and
     /// `None` if no such batch is left.

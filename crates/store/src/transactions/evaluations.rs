@@ -24,7 +24,7 @@ impl Store {
         evaluation: &EvaluationRecord,
     ) -> Result<(), StoreError> {
         let evaluation = evaluation.clone();
-        self.database
+        self.0
             .engine
             .transact(Durability::PowerLoss, move |db| {
                 async move { add(db, user, &evaluation).await }.boxed()
@@ -39,14 +39,14 @@ impl Store {
         id: EvaluationId,
     ) -> Result<Option<EvaluationRecord>, StoreError> {
         let row: Option<EvaluationRow> =
-            self.database.engine.fetch_by_key(sql::EVALUATION, values![user, id]).await?;
+            self.0.engine.fetch_by_key(sql::EVALUATION, values![user, id]).await?;
         row.map(TryInto::try_into).transpose()
     }
 
     /// Returns an evaluation that is shared.
     pub async fn shared_evaluation(&self, id: EvaluationId) -> Result<Option<EvaluationRecord>, StoreError> {
         let row: Option<EvaluationRow> =
-            self.database.engine.fetch_by_key(sql::SHARED_EVALUATION, values![id]).await?;
+            self.0.engine.fetch_by_key(sql::SHARED_EVALUATION, values![id]).await?;
         row.map(TryInto::try_into).transpose()
     }
 
@@ -57,7 +57,7 @@ impl Store {
         limit: u32,
     ) -> Result<Vec<EvaluationRecord>, StoreError> {
         let rows: Vec<EvaluationRow> =
-            self.database.engine.fetch_all(sql::EVALUATIONS, values![user, limit]).await?;
+            self.0.engine.fetch_all(sql::EVALUATIONS, values![user, limit]).await?;
         rows.into_iter().map(TryInto::try_into).collect()
     }
 
@@ -70,13 +70,13 @@ impl Store {
         shared: bool,
     ) -> Result<bool, StoreError> {
         let values = values![user, id, i64::from(shared)];
-        Ok(self.database.engine.execute(Durability::PowerLoss, sql::SHARE_EVALUATION, values).await? > 0)
+        Ok(self.0.engine.execute(Durability::PowerLoss, sql::SHARE_EVALUATION, values).await? > 0)
     }
 
     /// Deletes an evaluation. Returns `false` if the account has no such evaluation.
     pub async fn delete_evaluation(&self, user: UserId, id: EvaluationId) -> Result<bool, StoreError> {
         let values = values![user, id];
-        Ok(self.database.engine.execute(Durability::PowerLoss, sql::DELETE_EVALUATION, values).await? > 0)
+        Ok(self.0.engine.execute(Durability::PowerLoss, sql::DELETE_EVALUATION, values).await? > 0)
     }
 }
 

@@ -21,7 +21,7 @@ impl Store {
     /// poll that has not ended.
     pub async fn submit_feedback(&self, feedback: &NewFeedback) -> Result<FeedbackId, StoreError> {
         let feedback = feedback.clone();
-        self.database
+        self.0
             .engine
             .transact(Durability::PowerLoss, move |db| async move { submit(db, &feedback).await }.boxed())
             .await
@@ -30,9 +30,9 @@ impl Store {
     /// Returns the feedback on a poll.
     pub async fn feedback_on(&self, poll: &PollId) -> Result<PollFeedback, StoreError> {
         let count: Option<FeedbackCountRow> =
-            self.database.engine.fetch_optional(sql::COUNT_FEEDBACK, values![poll]).await?;
+            self.0.engine.fetch_optional(sql::COUNT_FEEDBACK, values![poll]).await?;
         let newest = values![poll, MAX_LISTED_FEEDBACK];
-        let entries: Vec<FeedbackRow> = self.database.engine.fetch_all(sql::NEWEST_FEEDBACK, newest).await?;
+        let entries: Vec<FeedbackRow> = self.0.engine.fetch_all(sql::NEWEST_FEEDBACK, newest).await?;
         let count = count.unwrap_or(FeedbackCountRow { total: 0, correct: 0, incorrect: 0 });
         Ok(PollFeedback {
             total: count.total.unsigned_abs(),
@@ -44,7 +44,7 @@ impl Store {
 
     /// Returns an account's feedback, oldest first.
     pub async fn feedback_of(&self, user: UserId) -> Result<Vec<OwnFeedback>, StoreError> {
-        let rows: Vec<FeedbackRow> = self.database.engine.fetch_all(sql::FEEDBACK_OF, values![user]).await?;
+        let rows: Vec<FeedbackRow> = self.0.engine.fetch_all(sql::FEEDBACK_OF, values![user]).await?;
         rows.into_iter().map(TryInto::try_into).collect()
     }
 }

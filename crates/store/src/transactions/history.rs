@@ -16,7 +16,7 @@ impl Store {
     /// Returns up to `limit` polls of this user without rows of batches, newest first, after `offset` newer ones.
     pub async fn polls_of(&self, user: UserId, limit: u32, offset: u32) -> Result<Vec<PastPoll>, StoreError> {
         let page = values![user, limit, offset];
-        past_polls(self.database.engine.fetch_all(sql::by_engine::POLLS_OF_USER, page).await?)
+        past_polls(self.0.engine.fetch_all(sql::by_engine::POLLS_OF_USER, page).await?)
     }
 
     /// Returns up to `limit` polls of this user, newest first, after this one in the list, or from the
@@ -31,11 +31,11 @@ impl Store {
         let (at, id) = after.map_or((i64::MAX, ""), |(at, id)| (at.millis(), id.as_str()));
         let page = values![user, limit, at, id];
         past_polls(match scope {
-            PollScope::Asked => self.database.engine.fetch_all(sql::by_engine::POLLS_AFTER, page).await?,
-            PollScope::All => self.database.engine.fetch_all(sql::by_engine::ALL_POLLS_AFTER, page).await?,
+            PollScope::Asked => self.0.engine.fetch_all(sql::by_engine::POLLS_AFTER, page).await?,
+            PollScope::All => self.0.engine.fetch_all(sql::by_engine::ALL_POLLS_AFTER, page).await?,
             PollScope::Batch(batch) => {
                 let page = values![user, limit, at, id, batch];
-                self.database.engine.fetch_all(sql::by_engine::POLLS_OF_BATCH_AFTER, page).await?
+                self.0.engine.fetch_all(sql::by_engine::POLLS_OF_BATCH_AFTER, page).await?
             }
         })
     }
@@ -54,21 +54,18 @@ impl Store {
         past_polls(if let Some(batch) = batch {
             let find =
                 if running { sql::by_engine::FIND_RUNNING_IN_BATCH } else { sql::by_engine::FIND_IN_BATCH };
-            self.database.engine.fetch_all(find, values![user, limit, offset, &*spellings, batch]).await?
+            self.0.engine.fetch_all(find, values![user, limit, offset, &*spellings, batch]).await?
         } else {
             let find = if running { sql::by_engine::FIND_RUNNING } else { sql::by_engine::FIND_POLLS };
-            self.database.engine.fetch_all(find, values![user, limit, offset, &*spellings]).await?
+            self.0.engine.fetch_all(find, values![user, limit, offset, &*spellings]).await?
         })
     }
 
     /// Returns this user's totals per day of ended polls accepted since then, oldest first. Days without
     /// polls are omitted.
     pub async fn spending(&self, user: UserId, since: Timestamp) -> Result<Vec<DaySpending>, StoreError> {
-        let days: Vec<DaySpendingRow> = self
-            .database
-            .engine
-            .fetch_all(sql::by_engine::SPENDING_BY_DAY, values![user, since.millis()])
-            .await?;
+        let days: Vec<DaySpendingRow> =
+            self.0.engine.fetch_all(sql::by_engine::SPENDING_BY_DAY, values![user, since.millis()]).await?;
         let days = days.into_iter().map(|row| DaySpending {
             day: Timestamp::from_millis(row.day * DAY_MS),
             polls: row.polls as u32,

@@ -6,7 +6,7 @@ use ep_polling::time::Timestamp;
 
 use crate::connection::Durability;
 use crate::error::{UnexpectedData, failed};
-use crate::handles::Store;
+use crate::handles::Runtime;
 use crate::records::{ClaimState, Lease, StoreError};
 use crate::rows::IdempotencyRow;
 use crate::statements as sql;
@@ -16,7 +16,7 @@ use crate::value::values;
 const MAX_ATTEMPTS: u32 = 3;
 
 /// Stores idempotency records.
-impl Store {
+impl Runtime {
     /// Claims a request for `lasts`, by the database's clock, atomically. A record past its `expires_at` is
     /// ignored. A claim without a reply that expired or was released is granted again for the same
     /// fingerprint, and keeps its `expires_at`.

@@ -20,8 +20,7 @@ use crate::value::{Value, values};
 impl Store {
     /// Returns an account's balance; `None` for an unknown user.
     pub async fn balance(&self, user: UserId) -> Result<Option<Balance>, StoreError> {
-        let balance: Option<BalanceRow> =
-            self.database.engine.fetch_optional(sql::BALANCE, values![user]).await?;
+        let balance: Option<BalanceRow> = self.0.engine.fetch_optional(sql::BALANCE, values![user]).await?;
         Ok(balance.map(Into::into))
     }
 }

@@ -26,7 +26,7 @@ impl Store {
         at: Timestamp,
     ) -> Result<SavedPanel, StoreError> {
         let (name, definition) = (name.clone(), definition.clone());
-        self.database
+        self.0
             .engine
             .transact(Durability::PowerLoss, move |db| {
                 async move { save(db, user, name, definition, at).await }.boxed()
@@ -44,9 +44,9 @@ impl Store {
         let name = name.as_str();
         let row: Option<PanelRow> = match version {
             Some(version) => {
-                self.database.engine.fetch_by_key(sql::PANEL_VERSION, values![user, name, version]).await?
+                self.0.engine.fetch_by_key(sql::PANEL_VERSION, values![user, name, version]).await?
             }
-            None => self.database.engine.fetch_by_key(sql::NEWEST_PANEL, values![user, name]).await?,
+            None => self.0.engine.fetch_by_key(sql::NEWEST_PANEL, values![user, name]).await?,
         };
         row.map(TryInto::try_into).transpose()
     }
@@ -54,7 +54,7 @@ impl Store {
     /// Returns the newest versions of the user's panels, by name: at most [`MAX_PANELS`].
     pub async fn panels_of(&self, user: UserId) -> Result<Vec<StoredPanel>, StoreError> {
         let rows: Vec<PanelRow> =
-            self.database.engine.fetch_all(sql::NEWEST_PANELS, values![user, MAX_PANELS]).await?;
+            self.0.engine.fetch_all(sql::NEWEST_PANELS, values![user, MAX_PANELS]).await?;
         rows.into_iter().map(TryInto::try_into).collect()
     }
 
@@ -67,14 +67,14 @@ impl Store {
     ) -> Result<Vec<StoredPanel>, StoreError> {
         let (name, version) = after.map_or(("", 0), |after| (after.name.as_str(), after.version));
         let values = values![user, name, version, limit];
-        let rows: Vec<PanelRow> = self.database.engine.fetch_all(sql::PANEL_VERSIONS_AFTER, values).await?;
+        let rows: Vec<PanelRow> = self.0.engine.fetch_all(sql::PANEL_VERSIONS_AFTER, values).await?;
         rows.into_iter().map(TryInto::try_into).collect()
     }
 
     /// Deletes all versions of the user's panel. Returns `false` if the user has no such panel.
     pub async fn delete_panel(&self, user: UserId, name: &PanelName) -> Result<bool, StoreError> {
         let values = values![user, name.as_str()];
-        Ok(self.database.engine.execute(Durability::PowerLoss, sql::DELETE_PANEL, values).await? > 0)
+        Ok(self.0.engine.execute(Durability::PowerLoss, sql::DELETE_PANEL, values).await? > 0)
     }
 }
 

@@ -8,7 +8,7 @@ use ep_polling::roster::Member;
 
 use super::rosters::{RosterHash, json};
 use crate::connection::{Connection, Durability};
-use crate::handles::Store;
+use crate::handles::Runtime;
 use crate::records::StoreError;
 use crate::rows::{self, NumberRow};
 use crate::statements as sql;
@@ -46,7 +46,7 @@ async fn add_roster(
     }
 }
 
-impl Store {
+impl Runtime {
     /// Deletes rosters without polls. Returns their number.
     pub async fn delete_unused_rosters(&self) -> Result<u64, StoreError> {
         let engine = &self.database.engine;

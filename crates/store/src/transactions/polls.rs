@@ -14,7 +14,7 @@ use futures::FutureExt;
 use super::rosters::RosterHash;
 use super::{Database, agent_tasks, holds, plans, reputation};
 use crate::connection::{Connection, Durability};
-use crate::handles::Store;
+use crate::handles::Runtime;
 use crate::records::{
     AdoptedPoll, Closing, Epoch, Lease, NewPoll, Opened, PollDeletion, PollOpening, PollProgress, PollRecord,
     PollStore, StoreError,
@@ -184,7 +184,7 @@ impl PollStore for Database {
     }
 }
 
-impl Store {
+impl Runtime {
     /// Deletes cancellation requests of settled polls, because their closings record the cancellation.
     /// Returns their number.
     pub async fn delete_cancellations(&self) -> Result<u64, StoreError> {

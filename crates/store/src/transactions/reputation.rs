@@ -16,7 +16,7 @@ use futures::FutureExt;
 use super::rosters::RosterCache;
 use super::{Database, exactly_one};
 use crate::connection::{Connection, Durability, TransactionBody};
-use crate::handles::Store;
+use crate::handles::Runtime;
 use crate::records::{Heartbeats, PollDeletion, ReputationStore, StoreError};
 use crate::rows::{
     self, BallotRow, CalibrationSumsRow, CountedPoll, CountedState, EndedPollRow, HeartbeatsRow, IdRow,
@@ -158,7 +158,7 @@ async fn forget(db: &mut Connection<'_>, poll: &CountedPoll) -> Result<(), Store
     unless_counted(unchanged)
 }
 
-impl Store {
+impl Runtime {
     /// Deletes up to `limit` settled anonymous polls opened before a time, with their ballots, in one transaction. Returns their
     /// number. Their contribution moves to the sums of deleted polls.
     pub async fn delete_anonymous_polls(&self, before: Timestamp, limit: u32) -> Result<u64, StoreError> {

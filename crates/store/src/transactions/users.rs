@@ -24,7 +24,7 @@ const SERVICE: &str = "service";
 impl Store {
     /// Returns the email address of a user; `None` for an unknown user.
     pub async fn email_of(&self, user: UserId) -> Result<Option<Email>, StoreError> {
-        let row: Option<EmailRow> = self.database.engine.fetch_optional(sql::EMAIL, values![user]).await?;
+        let row: Option<EmailRow> = self.0.engine.fetch_optional(sql::EMAIL, values![user]).await?;
         row.map(|row| row.email.parse().map_err(failed)).transpose()
     }
 }
@@ -34,7 +34,7 @@ impl Store {
     /// Returns the threshold; `None` if nothing needs confirmation.
     pub async fn confirm_above(&self, user: UserId) -> Result<Option<MicroUsd>, StoreError> {
         let row: Option<ConfirmationRow> =
-            self.database.engine.fetch_optional(sql::CONFIRM_ABOVE, values![user]).await?;
+            self.0.engine.fetch_optional(sql::CONFIRM_ABOVE, values![user]).await?;
         Ok(row.and_then(|row| row.confirm_above).map(MicroUsd::new))
     }
 
@@ -42,7 +42,7 @@ impl Store {
     /// unknown account.
     pub async fn set_confirm_above(&self, user: UserId, amount: Option<MicroUsd>) -> Result<(), StoreError> {
         let values = values![user, amount];
-        match self.database.engine.execute(Durability::PowerLoss, sql::SET_CONFIRM_ABOVE, values).await? {
+        match self.0.engine.execute(Durability::PowerLoss, sql::SET_CONFIRM_ABOVE, values).await? {
             1 => Ok(()),
             _ => Err(StoreError::NotFound("account")),
         }

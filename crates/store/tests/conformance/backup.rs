@@ -42,13 +42,13 @@ async fn a_backup_of_a_database_in_use_is_complete_and_private() {
     assert!(again.to_string().contains("already exists"), "{again}");
 
     let copy = connect(&format!("sqlite://{}", to.display())).await;
-    assert_eq!(copy.store.polls().ballots(&poll, 0).await.unwrap().len(), 3);
+    assert_eq!(copy.runtime.polls().ballots(&poll, 0).await.unwrap().len(), 3);
     let balance = copy.store.balance(user).await.unwrap().unwrap();
     assert_eq!((balance.posted, balance.held), (usd(1_000), usd(100)));
     let within = crate::test_database::SETTLED_WITHIN;
     assert!(copy.treasury.audit(within).await.unwrap().is_clean());
     assert!(copy.treasury.check_integrity(IntegrityCheck::Full).await.unwrap().is_empty());
-    copy.store.close().await;
+    copy.runtime.close().await;
 }
 
 #[tokio::test]
@@ -79,7 +79,7 @@ async fn zeroed_pages_are_found_at_every_position() {
     assert_eq!(check(&db, IntegrityCheck::Quick).await, Vec::<String>::new());
     assert_eq!(check(&db, IntegrityCheck::Full).await, Vec::<String>::new());
     db = db.reopened().await;
-    db.store.close().await;
+    db.runtime.close().await;
     let path = file(&db);
     let whole = fs::read(&path).unwrap();
     let page_size = 4_096;
@@ -107,7 +107,7 @@ async fn zeroed_pages_are_found_at_every_position() {
         if store.treasury.check_integrity(IntegrityCheck::Quick).await.unwrap().is_empty() {
             unnoticed.push(page + 1);
         }
-        store.store.close().await;
+        store.runtime.close().await;
     }
     assert!(pages > 50 && unnoticed.is_empty(), "of {pages} pages {unnoticed:?} were not detected");
 }

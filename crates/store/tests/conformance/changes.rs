@@ -17,14 +17,14 @@ fn change(number: usize, change: Change) -> PollChange {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn sqlite_announces_nothing() {
-    assert!(TestDatabase::sqlite().await.store.poll_changes().is_none());
+    assert!(TestDatabase::sqlite().await.runtime.poll_changes().is_none());
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn every_replica_receives_an_announcement() {
     let db = TestDatabase::postgres().await;
     let other = connect(&db.url).await;
-    let (sender, receiver) = (db.store.poll_changes().unwrap(), other.store.poll_changes().unwrap());
+    let (sender, receiver) = (db.runtime.poll_changes().unwrap(), other.runtime.poll_changes().unwrap());
     let mut listeners = [sender.listen().await.unwrap(), receiver.listen().await.unwrap()];
     let kinds = [Change::Ballots, Change::Ended, Change::Cancelled, Change::Released];
     let changes: Vec<_> = (0..MAX_ANNOUNCED).map(|number| change(number, kinds[number % 4])).collect();

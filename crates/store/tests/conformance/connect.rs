@@ -41,7 +41,7 @@ async fn errors_name_the_server() {
 #[tokio::test]
 async fn a_database_of_a_newer_release_is_rejected() {
     for db in [TestDatabase::sqlite().await, TestDatabase::postgres().await] {
-        db.store.close().await;
+        db.runtime.close().await;
         let newer = "UPDATE _sqlx_migrations SET version = 9999 WHERE version = 1";
         tamper(&db.url, newer).await.unwrap();
         let message = connect_error(&db.url).await;
@@ -53,7 +53,7 @@ async fn a_database_of_a_newer_release_is_rejected() {
 #[tokio::test]
 async fn a_database_of_an_unreleased_build_is_rejected_and_stays_as_it_is() {
     for db in [TestDatabase::sqlite().await, TestDatabase::postgres().await] {
-        db.store.close().await;
+        db.runtime.close().await;
         let other = if db.url.starts_with("sqlite:") { "x'00'" } else { r"'\x00'" };
         let changed = format!("UPDATE _sqlx_migrations SET checksum = {other} WHERE version = 1");
         tamper(&db.url, changed).await.unwrap();
@@ -78,10 +78,10 @@ async fn a_database_of_an_unreleased_build_is_rejected_and_stays_as_it_is() {
 #[tokio::test]
 async fn a_second_start_migrates_nothing() {
     for db in [TestDatabase::sqlite().await, TestDatabase::postgres().await] {
-        db.store.close().await;
+        db.runtime.close().await;
         let migrations = "SELECT count(*) FROM _sqlx_migrations";
         assert_eq!(number(&db.url, migrations).await, 1);
-        connect(&db.url).await.store.close().await;
+        connect(&db.url).await.runtime.close().await;
         assert_eq!(number(&db.url, migrations).await, 1);
     }
 }
@@ -94,8 +94,8 @@ async fn several_processes_may_start_at_once() {
     for url in [file.as_str(), database.url()] {
         let stores = futures::future::join_all((0..4).map(|_| connect(url))).await;
         for store in stores {
-            store.store.polls().ping().await.unwrap();
-            store.store.close().await;
+            store.runtime.polls().ping().await.unwrap();
+            store.runtime.close().await;
         }
     }
 }
@@ -112,15 +112,15 @@ async fn a_file_that_another_process_creates_is_awaited() {
         creator.execute_batch("COMMIT").unwrap();
     };
     let (store, ()) = tokio::join!(connect(&url), create_later);
-    store.store.close().await;
+    store.runtime.close().await;
 }
 
 #[tokio::test]
 async fn a_memory_database_is_temporary() {
     let url: DatabaseUrl = "sqlite::memory:".parse().unwrap();
     let store = ep_store::connect(&url, StoreOptions::default()).await.unwrap();
-    store.store.polls().ping().await.unwrap();
-    store.store.close().await;
+    store.runtime.polls().ping().await.unwrap();
+    store.runtime.close().await;
     let again = ep_store::connect(&url, StoreOptions::default()).await.unwrap();
     assert_eq!(again.treasury.audit(SETTLED_WITHIN).await.unwrap().accounts, 0);
 }

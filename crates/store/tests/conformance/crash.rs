@@ -26,7 +26,7 @@ async fn killed_process() {
     let store = connect(&url).await;
     let owner: UserId = owner.parse().unwrap();
     join_all((0..8).map(|_| async {
-        let polls = store.store.polls();
+        let polls = store.runtime.polls();
         loop {
             let poll = new_poll(Some(owner), Some(hold(1, 100)));
             polls.open(&poll, &lease("killed", 60_000)).await.unwrap();

@@ -133,7 +133,7 @@ impl World {
     /// Interrupts at this point of this test's calls.
     fn new(db: &TestDatabase, at: usize) -> Self {
         let store = Arc::new(Interrupting {
-            files: db.store.files(),
+            files: db.runtime.files(),
             calls: AtomicUsize::new(0),
             at,
             reached: Notify::new(),
@@ -176,7 +176,7 @@ impl World {
 
 /// Fails if there is an incomplete file. Returns the complete ones.
 async fn listed(db: &TestDatabase, user: UserId) -> Vec<FileRecord> {
-    let files = db.store.files();
+    let files = db.runtime.files();
     let abandoned = files.delete_old_files(at(0), at(i64::MAX / 2), 9).await.unwrap();
     assert_eq!(abandoned, 0, "an incomplete file stayed");
     files.files_of(user, None, 9).await.unwrap()
@@ -201,10 +201,10 @@ async fn an_upload_that_is_dropped_leaves_nothing(db: TestDatabase) {
         assert!(listed.len() <= 1);
         for file in &listed {
             assert_eq!(file.bytes, 3 * (1025 + (300 << 10)));
-            assert_eq!(db.store.files().stored_bytes().await.unwrap(), file.bytes);
-            db.store.files().delete_file(user, file.id).await.unwrap();
+            assert_eq!(db.runtime.files().stored_bytes().await.unwrap(), file.bytes);
+            db.runtime.files().delete_file(user, file.id).await.unwrap();
         }
-        assert_eq!(db.store.files().stored_bytes().await.unwrap(), 0);
+        assert_eq!(db.runtime.files().stored_bytes().await.unwrap(), 0);
         completed += listed.len();
         if ended {
             assert!(point > 10, "{point}");
@@ -252,7 +252,7 @@ async fn a_batch_with_rows_that_is_dropped_leaves_no_file_without_it(db: TestDat
 
 async fn files_without_a_newly_stored_line_are_abandoned(db: TestDatabase) {
     let user = db.user(0).await;
-    let files = db.store.files();
+    let files = db.runtime.files();
     let begun = async |created: i64| {
         let id = FileId::from_random(random());
         let (created_at, expires_at) = (at(created), at(1_000_000));
@@ -273,7 +273,7 @@ async fn files_without_a_newly_stored_line_are_abandoned(db: TestDatabase) {
 }
 
 async fn a_reference_has_one_file(db: TestDatabase) {
-    let (user, files) = (db.user(0).await, db.store.files());
+    let (user, files) = (db.user(0).await, db.runtime.files());
     let new = |name: &str| NewFile {
         id: FileId::from_random(random()),
         user,

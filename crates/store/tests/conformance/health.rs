@@ -83,16 +83,16 @@ async fn files_are_inaccessible_to_other_users() {
     let url = format!("sqlite://{}", file.display());
     let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
     let store = connect(&url).await;
-    store.store.polls().ping().await.unwrap();
+    store.runtime.polls().ping().await.unwrap();
     let beside: Vec<_> =
         ["-wal", "-shm"].map(|suffix| folder.path().join(format!("new/ep.db{suffix}"))).into();
     assert_eq!(mode(file.parent().unwrap()), 0o700);
     for path in beside.iter().chain([&file]) {
         assert_eq!(mode(path), 0o600, "{}", path.display());
     }
-    store.store.close().await;
+    store.runtime.close().await;
     // Files left accessible by an earlier release are restricted, too.
     fs::set_permissions(&file, fs::Permissions::from_mode(0o644)).unwrap();
-    connect(&url).await.store.close().await;
+    connect(&url).await.runtime.close().await;
     assert_eq!(mode(&file), 0o600);
 }

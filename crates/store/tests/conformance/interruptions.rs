@@ -281,7 +281,7 @@ async fn a_paused_replica_does_not_continue_an_adopted_poll(db: TestDatabase) {
     let voters = Voters::new(Duration::from_millis(100));
     let lease = Duration::from_secs(1);
     let (store, other) = (db.polls.clone(), connect(&db.url).await);
-    let (paused, successor) = (Connection::new(store, 0), Connection::new(other.store.polls(), 0));
+    let (paused, successor) = (Connection::new(store, 0), Connection::new(other.runtime.polls(), 0));
     let executor = replica(1, &paused, &voters, lease);
     let id = executor
         .open(thrifty(), Opener { owner: Some(user), billing: Billing::Owner, ..Opener::default() })

@@ -11,14 +11,14 @@ const LIMIT: NonZeroU32 = NonZeroU32::new(30).unwrap();
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn sqlite_has_no_shared_limiter() {
-    assert!(TestDatabase::sqlite().await.store.limiter().is_none());
+    assert!(TestDatabase::sqlite().await.runtime.limiter().is_none());
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn replicas_share_one_allowance() {
     let db = TestDatabase::postgres().await;
     let other = connect(&db.url).await;
-    let replicas = [db.store.limiter().unwrap(), other.store.limiter().unwrap()];
+    let replicas = [db.runtime.limiter().unwrap(), other.runtime.limiter().unwrap()];
     let mut taken = Vec::new();
     // Only a few concurrent requests, because a limiter with a slow database lets callers pass.
     for _ in 0..25 {
@@ -40,7 +40,7 @@ async fn replicas_share_one_allowance() {
     assert_eq!((other_user.remaining, other_user.exhausted), (29, None));
     let other_policy = replicas[0].take("free", "user:1", LIMIT).await;
     assert_eq!((other_policy.remaining, other_policy.policy), (29, "free"));
-    db.store.sweep_claims(at(0)).await.unwrap();
+    db.runtime.sweep_claims(at(0)).await.unwrap();
     assert!(
         replicas[1].take("default", "user:1", LIMIT).await.remaining <= 3,
         "a sweep deletes only full allowances"
@@ -50,7 +50,7 @@ async fn replicas_share_one_allowance() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn requests_pass_while_the_database_is_down() {
     let db = TestDatabase::postgres().await;
-    let limiter = db.store.limiter().unwrap();
-    db.store.close().await;
+    let limiter = db.runtime.limiter().unwrap();
+    db.runtime.close().await;
     assert_eq!(limiter.take("default", "user:1", LIMIT).await.exhausted, None);
 }

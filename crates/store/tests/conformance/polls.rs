@@ -278,10 +278,10 @@ async fn old_anonymous_polls_are_deleted_in_batches(db: TestDatabase) {
             .unwrap();
     }
     // Polls are counted first.
-    assert_eq!(db.store.delete_anonymous_polls(at(8), 10).await.unwrap(), 0);
-    assert_eq!(db.store.reputation().count_polls(10).await.unwrap(), 4);
+    assert_eq!(db.runtime.delete_anonymous_polls(at(8), 10).await.unwrap(), 0);
+    assert_eq!(db.runtime.reputation().count_polls(10).await.unwrap(), 4);
     // All were opened at the same time.
-    let delete = async |before, limit| db.store.delete_anonymous_polls(at(before), limit).await.unwrap();
+    let delete = async |before, limit| db.runtime.delete_anonymous_polls(at(before), limit).await.unwrap();
     assert_eq!(delete(7, 10).await, 0, "none is older");
     assert_eq!((delete(8, 2).await, delete(8, 2).await, delete(8, 2).await), (2, 1, 0));
     for poll in &old {
@@ -297,7 +297,7 @@ async fn old_anonymous_polls_are_deleted_in_batches(db: TestDatabase) {
 async fn pings_succeed_until_the_store_is_closed(db: TestDatabase) {
     db.polls.ping().await.unwrap();
     let polls = db.polls.clone();
-    db.store.close().await;
+    db.runtime.close().await;
     assert!(matches!(polls.ping().await, Err(StoreError::Failed(_))));
     let user = ep_store::UserId::from_random([1; 16]);
     assert!(db.treasury.credit(user, usd(1), "late", crate::test_database::at(0)).await.is_err());
@@ -305,9 +305,9 @@ async fn pings_succeed_until_the_store_is_closed(db: TestDatabase) {
 
 async fn a_poll_survives_reopening_the_database(db: TestDatabase) {
     let poll = db.running(None, None).await;
-    let engine = db.store.engine();
+    let engine = db.runtime.engine();
     let db = db.reopened().await;
-    assert_eq!(db.store.engine(), engine);
+    assert_eq!(db.runtime.engine(), engine);
     assert!(db.polls.poll(&poll).await.unwrap().is_some());
 }
 
@@ -334,7 +334,7 @@ async fn the_lease_holder_sees_a_cancellation(db: TestDatabase) {
 
     // A cancellation recorded in a closing is deleted; a pending one stays.
     assert!(polls.cancel(&other, at(11)).await.unwrap());
-    assert_eq!(db.store.delete_cancellations().await.unwrap(), 1);
+    assert_eq!(db.runtime.delete_cancellations().await.unwrap(), 1);
     assert!(!polls.is_cancelled(&poll).await.unwrap() && polls.is_cancelled(&other).await.unwrap());
 
     let ended = db.running(Some(user), None).await;

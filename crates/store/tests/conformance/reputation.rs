@@ -66,7 +66,7 @@ async fn submit_feedback(db: &TestDatabase, user: UserId, poll: &PollId, entry: 
 async fn count(db: &TestDatabase) -> u32 {
     let mut counted = 0;
     loop {
-        match db.store.reputation().count_polls(3).await.unwrap() {
+        match db.runtime.reputation().count_polls(3).await.unwrap() {
             0 => return counted,
             some => counted += some,
         }
@@ -74,7 +74,7 @@ async fn count(db: &TestDatabase) -> u32 {
 }
 
 async fn sums(db: &TestDatabase) -> Sums {
-    db.store.reputation().sums().await.unwrap().without_zeros()
+    db.runtime.reputation().sums().await.unwrap().without_zeros()
 }
 
 async fn feedback_is_one_entry_for_each_account_and_poll(db: TestDatabase) {
@@ -129,7 +129,7 @@ async fn feedback_of_a_funded_key_belongs_to_its_funder(db: TestDatabase) {
 
 async fn public_polls_are_counted_once_by_concurrent_processes(db: TestDatabase) {
     let recorded: Vec<Ballot> = ballots(1..=7);
-    let reputation = db.store.reputation();
+    let reputation = db.runtime.reputation();
     for _ in 0..10 {
         end(&db, &real(None), &recorded).await;
     }
@@ -248,7 +248,7 @@ async fn sums_equal_the_ballots_after_random_changes(db: TestDatabase) {
                         // The poll may have been deleted.
                         drop(db.store.submit_feedback(&new).await);
                     }
-                    6 => drop(db.store.delete_anonymous_polls(at(8), 2).await.unwrap()),
+                    6 => drop(db.runtime.delete_anonymous_polls(at(8), 2).await.unwrap()),
                     7 if step % 20 == 0 => {
                         // Deletion is rejected while the account has a running poll.
                         let user = users[seed as usize];
@@ -264,9 +264,9 @@ async fn sums_equal_the_ballots_after_random_changes(db: TestDatabase) {
                     8 => {
                         // The counter is interrupted.
                         let time = std::time::Duration::from_micros(rng.random_range(0..3_000));
-                        drop(tokio::time::timeout(time, db.store.reputation().count_polls(5)).await);
+                        drop(tokio::time::timeout(time, db.runtime.reputation().count_polls(5)).await);
                     }
-                    _ => drop(db.store.reputation().count_polls(5).await.unwrap()),
+                    _ => drop(db.runtime.reputation().count_polls(5).await.unwrap()),
                 }
             }
         }
@@ -285,7 +285,7 @@ async fn sums_equal_the_ballots_after_random_changes(db: TestDatabase) {
 
     // Deleted polls stay in the sums of all polls.
     let before = sums(&db).await;
-    while db.store.delete_anonymous_polls(at(8), 7).await.unwrap() > 0 {}
+    while db.runtime.delete_anonymous_polls(at(8), 7).await.unwrap() > 0 {}
     assert_eq!(number(&db.url, "SELECT count(*) FROM polls WHERE owner IS NULL").await, 0);
     assert_eq!(sums(&db).await, before);
     db.assert_consistent().await;
@@ -403,7 +403,7 @@ async fn only_complete_polls_of_presets_are_calibrated(db: TestDatabase) {
 }
 
 async fn each_minute_is_stored_once(db: TestDatabase) {
-    let reputation = db.store.reputation();
+    let reputation = db.runtime.reputation();
     assert_eq!(reputation.heartbeats([0, 0], 100).await.unwrap().first, None);
     for minute in [5, 5, 50, 70, 71, 71, 99, 100] {
         reputation.beat(minute).await.unwrap();

@@ -30,9 +30,9 @@ async fn polls_share_a_roster_until_the_last_is_deleted(db: TestDatabase) {
     assert_eq!(number(&db.url, ROSTERS).await, 2);
     assert_eq!(db.polls.poll(&other.id).await.unwrap().unwrap().plan, other.plan);
     db.polls.delete(&polls[0], at(9), "deleted").await.unwrap();
-    assert_eq!(db.store.delete_unused_rosters().await.unwrap(), 0);
+    assert_eq!(db.runtime.delete_unused_rosters().await.unwrap(), 0);
     db.polls.delete(&polls[1], at(9), "deleted").await.unwrap();
-    assert_eq!(db.store.delete_unused_rosters().await.unwrap(), 1);
+    assert_eq!(db.runtime.delete_unused_rosters().await.unwrap(), 1);
     assert_eq!((number(&db.url, PLANS).await, number(&db.url, ROSTERS).await), (1, 1));
     let reopened = db.reopened().await;
     assert_eq!(reopened.polls.poll(&other.id).await.unwrap().unwrap().plan, other.plan);

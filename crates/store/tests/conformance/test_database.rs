@@ -18,8 +18,8 @@ use ep_polling::threshold::Threshold;
 use ep_polling::time::Timestamp;
 use ep_store::{
     AccountDeletion, AccountDeletionOutcome, Audit, BatchLimits, Closing, DatabaseUrl, Email, Identity,
-    KeyId, Lease, NewPoll, NewSignUp, NewUser, OpenDatabase, Opened, PollStore, StarterCreditLimits, Store,
-    StoreOptions, Treasury, UpstreamCache, UserId, Vault, WalletAddress, testing,
+    KeyId, Lease, NewPoll, NewSignUp, NewUser, OpenDatabase, Opened, PollStore, Runtime, StarterCreditLimits,
+    Store, StoreOptions, Treasury, UpstreamCache, UserId, Vault, WalletAddress, testing,
 };
 use serde_json::json;
 use sqlx::{AssertSqlSafe, Connection, PgConnection};
@@ -47,6 +47,7 @@ pub struct TestDatabase {
     pub store: Store,
     pub treasury: Treasury,
     pub vault: Vault,
+    pub runtime: Runtime,
     pub polls: Arc<dyn PollStore>,
     pub upstream_cache: Arc<dyn UpstreamCache>,
     pub url: String,
@@ -89,18 +90,19 @@ impl TestDatabase {
 
     /// Closes the database and opens it again.
     pub async fn reopened(self) -> Self {
-        self.store.close().await;
+        self.runtime.close().await;
         Self::open(self.url, self.files).await
     }
 
     async fn open(url: String, files: Files) -> Self {
-        let OpenDatabase { store, treasury, vault } = connect(&url).await;
+        let OpenDatabase { store, treasury, vault, runtime } = connect(&url).await;
         Self {
-            polls: store.polls(),
-            upstream_cache: store.upstream_cache(),
+            polls: runtime.polls(),
+            upstream_cache: runtime.upstream_cache(),
             store,
             treasury,
             vault,
+            runtime,
             url,
             files,
         }
