@@ -11,10 +11,10 @@ use futures::future::BoxFuture;
 use sqlx::PgConnection;
 
 use crate::error::{UnexpectedData, failed};
-use crate::postgres::{execute, fetch_all, fetch_optional, insert_ballots};
+use crate::postgres::{ballots, connection as server};
 use crate::records::StoreError;
 use crate::row::EngineRow;
-use crate::sqlite::{SqliteConnection, sqlite_error};
+use crate::sqlite::connection::{SqliteConnection, sqlite_error};
 use crate::value::Value;
 
 /// The time limit of an audit, which reads the whole database.
@@ -65,7 +65,7 @@ impl Connection<'_> {
         let sql = sql.into();
         match self {
             Self::Sqlite(db) => db.change(sql.sqlite, values).map_err(sqlite_error),
-            Self::Postgres(db) => execute(db, sql.postgres, values).await,
+            Self::Postgres(db) => server::execute(db, sql.postgres, values).await,
         }
     }
 
@@ -78,7 +78,7 @@ impl Connection<'_> {
         let sql = sql.into();
         match self {
             Self::Sqlite(db) => db.row(sql.sqlite, values).map_err(sqlite_error),
-            Self::Postgres(db) => fetch_optional(db, sql.postgres, values).await,
+            Self::Postgres(db) => server::fetch_optional(db, sql.postgres, values).await,
         }
     }
 
@@ -100,7 +100,7 @@ impl Connection<'_> {
         let sql = sql.into();
         match self {
             Self::Sqlite(db) => db.rows(sql.sqlite, values).map_err(sqlite_error),
-            Self::Postgres(db) => fetch_all(db, sql.postgres, values).await,
+            Self::Postgres(db) => server::fetch_all(db, sql.postgres, values).await,
         }
     }
 
@@ -108,7 +108,7 @@ impl Connection<'_> {
     pub(crate) async fn insert_ballots(&mut self, poll: i64, ballots: &[Ballot]) -> Result<(), StoreError> {
         match self {
             Self::Sqlite(db) => db.insert_ballots(poll, ballots).map_err(sqlite_error),
-            Self::Postgres(db) => insert_ballots(db, poll, ballots).await,
+            Self::Postgres(db) => ballots::insert(db, poll, ballots).await,
         }
     }
 }

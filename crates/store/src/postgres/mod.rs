@@ -1,8 +1,8 @@
 //! PostgreSQL: any number of identical replicas on one server; every transaction is READ COMMITTED.
 
-mod ballots;
+pub(crate) mod ballots;
 mod changes;
-mod connection;
+pub(crate) mod connection;
 mod limiter;
 
 use std::time::Duration;
@@ -13,9 +13,7 @@ use sqlx::pool::PoolConnection;
 use sqlx::postgres::{PgConnectOptions, PgPoolOptions, PgRow};
 use sqlx::{ConnectOptions, Connection as _, PgConnection, PgPool, Postgres as Driver};
 
-pub(crate) use self::ballots::insert as insert_ballots;
 use self::connection::query;
-pub(crate) use self::connection::{execute, fetch_all, fetch_optional};
 use crate::connect_error::ConnectError;
 use crate::connection::{Connection, SNAPSHOT_TIMEOUT, TransactionBody};
 use crate::error::{TimedOut, database_error, failed};

@@ -1,7 +1,7 @@
 //! SQLite: one file, one process, one writer, several readers.
 
 mod backup;
-mod connection;
+pub(crate) mod connection;
 mod file;
 mod integrity;
 mod migration;
@@ -27,8 +27,7 @@ use crate::rows::NumberRow;
 use crate::statements as sql;
 use crate::value::{Value, owned, values};
 pub(crate) use backup::back_up;
-use connection::Access;
-pub(crate) use connection::{SqliteConnection, sqlite_error};
+use connection::{Access, SqliteConnection, sqlite_error};
 use file::OpenFile;
 use readers::Readers;
 use writer::Writer;
