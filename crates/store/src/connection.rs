@@ -13,7 +13,7 @@ use sqlx::PgConnection;
 use crate::error::{UnexpectedData, failed};
 use crate::postgres::{ballots, connection as server};
 use crate::records::StoreError;
-use crate::row::EngineRow;
+use crate::row::FromRow;
 use crate::sqlite::connection::{SqliteConnection, sqlite_error};
 use crate::value::Value;
 
@@ -70,20 +70,20 @@ impl Connection<'_> {
     }
 
     /// Runs a statement; returns its row, if any.
-    pub(crate) async fn fetch_optional<R: EngineRow>(
+    pub(crate) async fn fetch_optional<R: FromRow + Send + 'static>(
         &mut self,
         sql: impl Into<Statement>,
         values: &[Value<'_>],
     ) -> Result<Option<R>, StoreError> {
         let sql = sql.into();
         match self {
-            Self::Sqlite(db) => db.row(sql.sqlite, values).map_err(sqlite_error),
-            Self::Postgres(db) => server::fetch_optional(db, sql.postgres, values).await,
+            Self::Sqlite(db) => db.row(sql.sqlite, values),
+            Self::Postgres(db) => server::fetch_optional(&mut **db, sql.postgres, values).await,
         }
     }
 
     /// Runs a statement; fails if it returns no row.
-    pub(crate) async fn fetch_one<R: EngineRow>(
+    pub(crate) async fn fetch_one<R: FromRow + Send + 'static>(
         &mut self,
         sql: impl Into<Statement>,
         values: &[Value<'_>],
@@ -92,15 +92,15 @@ impl Connection<'_> {
     }
 
     /// Runs a statement; returns all its rows.
-    pub(crate) async fn fetch_all<R: EngineRow>(
+    pub(crate) async fn fetch_all<R: FromRow + Send + 'static>(
         &mut self,
         sql: impl Into<Statement>,
         values: &[Value<'_>],
     ) -> Result<Vec<R>, StoreError> {
         let sql = sql.into();
         match self {
-            Self::Sqlite(db) => db.rows(sql.sqlite, values).map_err(sqlite_error),
-            Self::Postgres(db) => server::fetch_all(db, sql.postgres, values).await,
+            Self::Sqlite(db) => db.rows(sql.sqlite, values),
+            Self::Postgres(db) => server::fetch_all(&mut **db, sql.postgres, values).await,
         }
     }
 

@@ -11,7 +11,7 @@ use futures::future::BoxFuture;
 use crate::connection::{Durability, Statement, TransactionBody};
 use crate::postgres::Postgres;
 use crate::records::{DatabaseSize, Epoch, IntegrityCheck, StoreError};
-use crate::row::EngineRow;
+use crate::row::FromRow;
 use crate::sqlite::Sqlite;
 use crate::value::Value;
 
@@ -68,7 +68,7 @@ impl Engine {
     }
 
     /// Runs one statement as a transaction; returns its rows.
-    pub(crate) async fn fetch_changed<R: EngineRow>(
+    pub(crate) async fn fetch_changed<R: FromRow + Send + 'static>(
         &self,
         durability: Durability,
         sql: impl Into<Statement>,
@@ -82,7 +82,7 @@ impl Engine {
     }
 
     /// Runs a read; returns its row, if any.
-    pub(crate) async fn fetch_optional<R: EngineRow>(
+    pub(crate) async fn fetch_optional<R: FromRow + Send + 'static>(
         &self,
         sql: impl Into<Statement>,
         values: &[Value<'_>],
@@ -95,7 +95,7 @@ impl Engine {
     }
 
     /// Runs a read of one row by its key, which takes microseconds; returns the row, if any.
-    pub(crate) async fn fetch_by_key<R: EngineRow>(
+    pub(crate) async fn fetch_by_key<R: FromRow + Send + 'static>(
         &self,
         sql: impl Into<Statement>,
         values: &[Value<'_>],
@@ -108,7 +108,7 @@ impl Engine {
     }
 
     /// Runs a read; returns all its rows.
-    pub(crate) async fn fetch_all<R: EngineRow>(
+    pub(crate) async fn fetch_all<R: FromRow + Send + 'static>(
         &self,
         sql: impl Into<Statement>,
         values: &[Value<'_>],

@@ -92,6 +92,12 @@ pub(crate) enum UnexpectedData {
     /// An unreadable stored value.
     #[error("the database contains unreadable data: {0}")]
     Value(&'static str),
+    /// An unreadable value in the column with this name.
+    #[error("the database contains unreadable data in the column {0}")]
+    Column(String),
+    /// A row with more columns than its type reads.
+    #[error("a row of the database has other columns than expected")]
+    Columns,
     /// A missing row that a statement must return.
     #[error("a required row is missing from the database")]
     MissingRow,

@@ -29,7 +29,6 @@ mod migrations;
 mod postgres;
 mod records;
 mod row;
-mod rows;
 mod sqlite;
 mod statements;
 mod store_error;

@@ -7,7 +7,7 @@ macro_rules! form_is_known {
     };
 }
 
-/// The columns of [`crate::rows::PlanRow`], in [`polls_with_plans!`].
+/// The columns of `StoredPlan`, in [`polls_with_plans!`].
 macro_rules! plan_columns {
     () => {
         "form, roster, seed, question, options, rules"
@@ -29,7 +29,7 @@ macro_rules! ballot_columns {
     };
 }
 
-/// The values of [`ballot_columns!`] as [`crate::rows::BallotRow`] has them. PostgreSQL stores small numbers in small columns.
+/// The values of [`ballot_columns!`] as the decoding of ballots has them. PostgreSQL stores small numbers in small columns.
 macro_rules! ballot_values {
     () => {
         "CAST(seq AS BIGINT) AS seq, CAST(position AS BIGINT) AS position, CAST(choice AS BIGINT) AS choice, latency_ms, \
@@ -67,7 +67,7 @@ macro_rules! renew_leases {
     };
 }
 
-/// The columns of [`crate::rows::TransferRow`].
+/// The columns of [`crate::records::TransferRecord`].
 macro_rules! transfer_columns {
     () => {
         "ref AS reference, debit_account, credit_account, amount, created_at"
@@ -431,7 +431,7 @@ pub(crate) const ADD_KEY: &str = concat!(
 );
 /// Includes the balance of pre-funded keys, and the spending of capped ones: total, and on day $3.
 pub(crate) const KEYS_OF_USER: &str = concat!(
-    "SELECT api_keys.id AS id, prefix, label, last_used_at, revoked_at, created_at, expires_at, scope, cap, daily_cap, \
+    "SELECT api_keys.id AS id, prefix, label, last_used_at, revoked_at, created_at, scope, expires_at, cap, daily_cap, \
          CASE WHEN funder IS NULL THEN NULL ELSE posted - held END AS available, \
          CASE WHEN funder IS NULL THEN NULL ELSE held END AS funds_held, \
          CAST(COALESCE((SELECT SUM(amount) FROM key_spending WHERE key_id = api_keys.id), 0) AS BIGINT) AS spent, \

@@ -6,11 +6,16 @@ use std::time::Duration;
 use ep_polling::money::MicroUsd;
 use ep_polling::poll_id::PollId;
 use ep_polling::time::Timestamp;
+use serde::Serialize;
 
 use crate::batch_id::{BatchId, FileId};
+use crate::error::failed;
 use crate::evaluation_id::EvaluationId;
 use crate::ids::{CheckoutId, DepositId, FeedbackId, KeyId, UserId};
-use crate::records::Epoch;
+use crate::records::{Epoch, StoreError};
+
+/// A day in milliseconds.
+pub(crate) const DAY_MS: i64 = 24 * 60 * 60 * 1000;
 
 /// The value of a placeholder.
 #[derive(Debug, Clone)]
@@ -206,4 +211,9 @@ impl From<KeyId> for Value<'_> {
     fn from(id: KeyId) -> Self {
         id.to_string().into()
     }
+}
+
+/// Serialises a value that a column stores as JSON.
+pub(crate) fn json(value: &impl Serialize) -> Result<String, StoreError> {
+    serde_json::to_string(value).map_err(failed)
 }

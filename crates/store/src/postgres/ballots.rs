@@ -8,8 +8,8 @@ use sqlx::{PgConnection, PgPool, Postgres};
 
 use crate::error::database_error;
 use crate::records::{Epoch, StoreError};
-use crate::rows::NewBallotRow;
 use crate::statements::ballot_columns;
+use crate::transactions::ballots::NewBallot;
 
 /// `$poll` returns the number of the poll, with the values from `$17` on. The first sixteen are columns.
 macro_rules! insert {
@@ -52,7 +52,7 @@ pub(crate) async fn insert(db: &mut PgConnection, poll: i64, ballots: &[Ballot])
 }
 
 fn with_columns<'a>(sql: &'static str, ballots: &'a [Ballot]) -> Query<'a, Postgres, PgArguments> {
-    let rows: Vec<NewBallotRow<'_>> = ballots.iter().map(NewBallotRow::new).collect();
+    let rows: Vec<NewBallot<'_>> = ballots.iter().map(NewBallot::new).collect();
     sqlx::query(sql)
         .bind(column(&rows, |row| row.seq as i16))
         .bind(column(&rows, |row| row.position as i16))
@@ -72,6 +72,6 @@ fn with_columns<'a>(sql: &'static str, ballots: &'a [Ballot]) -> Query<'a, Postg
         .bind(column(&rows, |row| row.asked_again.map(|asked_again| asked_again as i16)))
 }
 
-fn column<'r, 'a, T>(rows: &'r [NewBallotRow<'a>], value: impl Fn(&'r NewBallotRow<'a>) -> T) -> Vec<T> {
+fn column<'r, 'a, T>(rows: &'r [NewBallot<'a>], value: impl Fn(&'r NewBallot<'a>) -> T) -> Vec<T> {
     rows.iter().map(value).collect()
 }

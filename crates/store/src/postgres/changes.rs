@@ -9,7 +9,7 @@ use sqlx::postgres::{PgListener, PgPoolOptions};
 use super::{Postgres, within};
 use crate::error::database_error;
 use crate::records::{PollChange, PollChanges, StoreError};
-use crate::rows;
+use crate::value::json;
 use crate::value::values;
 
 const CHANNEL: &str = "ep_poll_changes";
@@ -19,7 +19,7 @@ const ANNOUNCE: &str = "SELECT set_config('synchronous_commit', 'off', TRUE), pg
 #[async_trait]
 impl PollChanges for Postgres {
     async fn announce(&self, changes: &[PollChange]) -> Result<(), StoreError> {
-        let payload = rows::json(&changes)?;
+        let payload = json(&changes)?;
         self.execute(ANNOUNCE, values![CHANNEL, &*payload]).await.map(drop)
     }
 

@@ -1,12 +1,13 @@
 //! A connection to the server.
 
+use futures::TryStreamExt;
 use sqlx::postgres::PgArguments;
 use sqlx::query::Query;
-use sqlx::{PgConnection, Postgres};
+use sqlx::{PgConnection, PgExecutor, Postgres};
 
 use crate::error::database_error;
 use crate::records::StoreError;
-use crate::row::EngineRow;
+use crate::row::{FromRow, Row};
 use crate::value::Value;
 
 /// Builds a query from a statement and its values.
@@ -30,21 +31,24 @@ pub(crate) async fn execute(
 }
 
 /// Runs a statement; returns its row, if any.
-pub(crate) async fn fetch_optional<R: EngineRow>(
-    db: &mut PgConnection,
+pub(crate) async fn fetch_optional<R: FromRow + Send + 'static>(
+    db: impl PgExecutor<'_>,
     sql: &'static str,
     values: &[Value<'_>],
 ) -> Result<Option<R>, StoreError> {
-    let query = query(sql, values).try_map(|row| R::from_row(&row));
-    query.fetch_optional(db).await.map_err(database_error)
+    let row = query(sql, values).fetch_optional(db).await.map_err(database_error)?;
+    row.map(|row| Row::Postgres(&row).decode()).transpose()
 }
 
 /// Runs a statement; returns all its rows.
-pub(crate) async fn fetch_all<R: EngineRow>(
-    db: &mut PgConnection,
+pub(crate) async fn fetch_all<R: FromRow + Send + 'static>(
+    db: impl PgExecutor<'_>,
     sql: &'static str,
     values: &[Value<'_>],
 ) -> Result<Vec<R>, StoreError> {
-    let query = query(sql, values).try_map(|row| R::from_row(&row));
-    query.fetch_all(db).await.map_err(database_error)
+    let (mut found, mut rows) = (Vec::new(), query(sql, values).fetch(db));
+    while let Some(row) = rows.try_next().await.map_err(database_error)? {
+        found.push(Row::Postgres(&row).decode()?);
+    }
+    Ok(found)
 }

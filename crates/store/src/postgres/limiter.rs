@@ -15,7 +15,6 @@ use super::Postgres;
 use crate::error::database_error;
 use crate::log_limit::LogLimit;
 use crate::records::{Allowance, Limiter, StoreError};
-use crate::rows::CountedRow;
 
 const WINDOW: Duration = Duration::from_mins(1);
 /// The time limit for counting a request. After it, the request is allowed uncounted.
@@ -43,7 +42,7 @@ impl Limiter for Postgres {
     async fn take(&self, policy: &'static str, key: &str, per_minute: NonZeroU32) -> Allowance {
         let window = WINDOW.as_micros() as i64;
         let interval = window / i64::from(per_minute.get());
-        let query = sqlx::query_as::<_, CountedRow>(TAKE)
+        let query = sqlx::query_as::<_, (i64, bool)>(TAKE)
             .bind(policy)
             .bind(key)
             .bind(interval)
@@ -52,8 +51,8 @@ impl Limiter for Postgres {
         let (until_full, taken) = match tokio::time::timeout(TIMEOUT.min(self.timeout), query).await {
             // Rejected because of a request outside this statement's snapshot: the allowance is empty.
             Ok(Ok(None)) => (window, false),
-            Ok(Ok(Some(row))) if !row.taken && row.until_full <= window - interval => (window, false),
-            Ok(Ok(Some(row))) => (row.until_full, row.taken),
+            Ok(Ok(Some((until_full, false)))) if until_full <= window - interval => (window, false),
+            Ok(Ok(Some(counted))) => counted,
             Ok(Err(error)) => {
                 if let Some(suppressed) = NOT_COUNTED.admit() {
                     tracing::warn!(%error, policy, suppressed, "failed to count a request");

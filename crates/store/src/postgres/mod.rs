@@ -10,7 +10,7 @@ use std::time::Duration;
 use ep_polling::ballot::Ballot;
 use ep_polling::poll_id::PollId;
 use sqlx::pool::PoolConnection;
-use sqlx::postgres::{PgConnectOptions, PgPoolOptions, PgRow};
+use sqlx::postgres::{PgConnectOptions, PgPoolOptions};
 use sqlx::{ConnectOptions, Connection as _, PgConnection, PgPool, Postgres as Driver};
 
 use self::connection::query;
@@ -18,8 +18,7 @@ use crate::connect_error::ConnectError;
 use crate::connection::{Connection, SNAPSHOT_TIMEOUT, TransactionBody};
 use crate::error::{TimedOut, database_error, failed};
 use crate::records::{DatabaseSize, Epoch, StoreError};
-use crate::row::EngineRow;
-use crate::rows::CountRow;
+use crate::row::FromRow;
 use crate::statements::PING;
 use crate::value::Value;
 use crate::{StoreOptions, migrations};
@@ -196,22 +195,20 @@ impl Postgres {
         Ok(self.within_timeout(done).await?.rows_affected())
     }
 
-    pub(crate) async fn fetch_optional<R: EngineRow>(
+    pub(crate) async fn fetch_optional<R: FromRow + Send + 'static>(
         &self,
         sql: &'static str,
         values: &[Value<'_>],
     ) -> Result<Option<R>, StoreError> {
-        let query = query(sql, values).try_map(|row: PgRow| R::from_row(&row));
-        self.within_timeout(async { query.fetch_optional(&self.pool).await.map_err(database_error) }).await
+        self.within_timeout(connection::fetch_optional(&self.pool, sql, values)).await
     }
 
-    pub(crate) async fn fetch_all<R: EngineRow>(
+    pub(crate) async fn fetch_all<R: FromRow + Send + 'static>(
         &self,
         sql: &'static str,
         values: &[Value<'_>],
     ) -> Result<Vec<R>, StoreError> {
-        let query = query(sql, values).try_map(|row: PgRow| R::from_row(&row));
-        self.within_timeout(async { query.fetch_all(&self.pool).await.map_err(database_error) }).await
+        self.within_timeout(connection::fetch_all(&self.pool, sql, values)).await
     }
 
     pub(crate) async fn insert_ballots(
@@ -237,8 +234,8 @@ impl Postgres {
     }
 
     pub(crate) async fn database_size(&self) -> Result<DatabaseSize, StoreError> {
-        let size: Option<CountRow> = self.fetch_optional(DATABASE_SIZE, &[]).await?;
-        Ok(DatabaseSize { bytes: size.map_or(0, |size| size.count.unsigned_abs()), free: None })
+        let size: Option<u64> = self.fetch_optional(DATABASE_SIZE, &[]).await?;
+        Ok(DatabaseSize { bytes: size.unwrap_or_default(), free: None })
     }
 
     pub(crate) async fn ping(&self) -> Result<(), StoreError> {

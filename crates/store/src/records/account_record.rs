@@ -5,7 +5,9 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::{Map, Value};
 
+use super::StoreError;
 use crate::ids::{CheckoutId, DepositId, UserId};
+use crate::row::{Columns, FromRow, from_row};
 
 /// An account as stored, without the lists that grow with its polls and without secrets and hashes.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
@@ -201,4 +203,67 @@ pub struct TaskRecord {
     pub content: Map<String, Value>,
     /// The push URLs of the agent.
     pub push_urls: Vec<String>,
+}
+
+from_row!(SessionRecord { created_at, last_used_at });
+from_row!(CheckoutRecord { id, amount_micro_usd, status, session_id, payment_id, created_at });
+from_row!(StoredFileRecord { id, name, bytes, created_at, expires_at });
+from_row!(StoredEvaluationRecord { id, name, shared, created_at });
+from_row!(DepositRecord { id, payer, amount_micro_usd, status, tx_hash, created_at });
+from_row!(IdentityRecord { kind, issuer, subject, created_at });
+from_row!(TransferRecord { reference, from, to, amount_micro_usd, at });
+from_row!(NumberedTransfer { number, transfer });
+
+impl FromRow for StoredBatchRecord {
+    fn from_row(columns: &mut Columns<'_>) -> Result<Self, StoreError> {
+        Ok(Self {
+            id: columns.get()?,
+            file: columns.get()?,
+            status: columns.get()?,
+            terms: columns.json()?,
+            created_at: columns.get()?,
+            ended_at: columns.get()?,
+        })
+    }
+}
+
+/// Decodes the columns of [`TaskRecord`] without its URLs.
+impl FromRow for TaskRecord {
+    fn from_row(columns: &mut Columns<'_>) -> Result<Self, StoreError> {
+        Ok(Self {
+            id: columns.get()?,
+            context_id: columns.get()?,
+            client_id: columns.get()?,
+            poll_id: columns.get()?,
+            batch_id: columns.get()?,
+            state: columns.get()?,
+            status_at: columns.get()?,
+            content: columns.json()?,
+            push_urls: Vec::new(),
+        })
+    }
+}
+
+/// Decodes the columns of an account without its lists, which other statements read.
+impl FromRow for AccountRecord {
+    fn from_row(columns: &mut Columns<'_>) -> Result<Self, StoreError> {
+        Ok(Self {
+            id: columns.get()?,
+            email: columns.get()?,
+            created_at: columns.get()?,
+            frozen: columns.get()?,
+            confirm_above_micro_usd: columns.get()?,
+            balance_micro_usd: columns.get()?,
+            held_micro_usd: columns.get()?,
+            funder: columns.get()?,
+            webhook_url: columns.get()?,
+            identities: Vec::new(),
+            sessions: Vec::new(),
+            card_payments: Vec::new(),
+            chain_payments: Vec::new(),
+            files: Vec::new(),
+            batches: Vec::new(),
+            evaluations: Vec::new(),
+        })
+    }
 }

@@ -1,6 +1,7 @@
 //! Push notification configs of agent tasks.
 
 use crate::ids::UserId;
+use crate::row::from_row;
 use crate::webhook_url::WebhookUrl;
 
 /// Maximum number of push notification configs of one task.
@@ -24,3 +25,5 @@ pub struct AgentPush {
     /// The credentials that prove the sender to the receiver, encrypted.
     pub secrets: String,
 }
+
+from_row!(AgentPush { id, task, config, owner, url, version, secrets });

@@ -5,8 +5,10 @@ use ep_polling::time::Timestamp;
 use serde::{Deserialize, Serialize};
 
 use super::BatchStatus;
+use super::StoreError;
 use crate::batch_id::BatchId;
 use crate::ids::UserId;
+use crate::row::{Columns, FromRow};
 
 /// The state of a task.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -132,3 +134,23 @@ pub struct TaskPage {
 
 /// Maximum number of tasks of an account that have no work; a further one replaces the oldest.
 pub const MAX_TASKS_WITHOUT_WORK: u32 = 200;
+
+impl FromRow for AgentTask {
+    fn from_row(columns: &mut Columns<'_>) -> Result<Self, StoreError> {
+        Ok(Self {
+            id: columns.get()?,
+            owner: columns.get()?,
+            context: columns.get()?,
+            client_id: columns.get()?,
+            opened_by: columns.get()?,
+            work: {
+                let (poll, batch): (Option<PollId>, Option<BatchId>) = columns.get()?;
+                poll.map(TaskWork::Poll).or(batch.map(TaskWork::Batch))
+            },
+            state: columns.name()?,
+            since: columns.get()?,
+            revision: columns.get()?,
+            content: columns.get()?,
+        })
+    }
+}

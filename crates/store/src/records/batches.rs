@@ -11,8 +11,11 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use super::NotificationState;
+use super::StoreError;
 use crate::batch_id::{BatchId, FileId};
+use crate::error::{UnexpectedData, failed};
 use crate::ids::{KeyId, UserId};
+use crate::row::{Columns, FromRow, Json, Name, from_row};
 use crate::webhook_url::WebhookUrl;
 
 /// The state of a batch, in the words of OpenAI's API.
@@ -318,3 +321,52 @@ pub enum BatchStart {
     /// It is not being validated any more; nothing changed.
     Ended,
 }
+
+impl FromRow for BatchRecord {
+    fn from_row(columns: &mut Columns<'_>) -> Result<Self, StoreError> {
+        let (id, user, file) = columns.get()?;
+        let (terms, status, total) = (columns.json()?, columns.name()?, columns.get()?);
+        let model = columns.get()?;
+        let (prompt, completion): (Option<u64>, Option<u64>) = columns.get()?;
+        let (completed, failed_rows, spent) = columns.get()?;
+        let (notification, last_error): (Option<Name<NotificationState>>, _) = columns.get()?;
+        let (held, errors, shared): (_, Option<Json<Vec<BatchError>>>, _) = columns.get()?;
+        let (created_at, started_at, cancelling_at) = columns.get()?;
+        let (ended_at, expires_at, keep): (Option<Timestamp>, _, Duration) = columns.get()?;
+        Ok(Self {
+            id,
+            user,
+            file,
+            terms,
+            status,
+            rows: RowCounts { total, completed, failed: failed_rows },
+            model,
+            usage: prompt
+                .zip(completion)
+                .map(|(prompt_tokens, completion_tokens)| TokenUsage { prompt_tokens, completion_tokens }),
+            spent,
+            held,
+            errors: errors.map(|Json(errors)| errors).unwrap_or_default(),
+            notification: notification.map(|Name(state)| BatchNotification { state, last_error }),
+            shared,
+            created_at,
+            started_at,
+            cancelling_at,
+            ended_at,
+            expires_at,
+            deleted_at: ended_at.map(|ended| ended.after(keep)),
+        })
+    }
+}
+
+impl FromRow for AnswerRecord {
+    fn from_row(columns: &mut Columns<'_>) -> Result<Self, StoreError> {
+        let (number, option, agreement): (_, _, u32) = columns.get()?;
+        let agreement = Agreement::from_number(agreement);
+        let agreement = agreement.ok_or_else(|| failed(UnexpectedData::Value("an agreement")))?;
+        let answer = RowAnswer { option, agreement, contested: columns.get()? };
+        Ok(Self { number, answer, reviewed: columns.get()? })
+    }
+}
+
+from_row!(AnswerCounts { all, unanimous, contested, undecided, reviewed });

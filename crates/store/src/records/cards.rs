@@ -3,7 +3,10 @@
 use ep_polling::money::MicroUsd;
 use ep_polling::time::Timestamp;
 
+use super::StoreError;
+use crate::error::{UnexpectedData, failed};
 use crate::ids::{CheckoutId, UserId};
+use crate::row::{Columns, FromRow};
 
 /// An amount of a card payment, in whole cents.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -91,4 +94,14 @@ pub enum Settled {
     Before,
     /// No payment has this id and amount; nothing changed.
     Unknown,
+}
+
+impl FromRow for OpenCheckout {
+    fn from_row(columns: &mut Columns<'_>) -> Result<Self, StoreError> {
+        let (id, user, amount): (_, _, MicroUsd) = columns.get()?;
+        let (session, created_at) = columns.get()?;
+        let cents = u32::try_from(amount.micro() / 10_000);
+        let amount = Cents(cents.map_err(|_| failed(UnexpectedData::Value("an amount")))?);
+        Ok(Self { checkout: NewCheckout { id, user, amount, created_at }, session })
+    }
 }

@@ -3,7 +3,10 @@
 use ep_polling::money::MicroUsd;
 use ep_polling::time::Timestamp;
 
+use super::StoreError;
+use crate::error::{UnexpectedData, failed};
 use crate::ids::{DepositId, UserId};
+use crate::row::{Columns, FromRow};
 use crate::wallet_address::WalletAddress;
 
 /// A payment authorized by its payer (EIP-3009).
@@ -108,4 +111,30 @@ pub struct CreditedDeposit {
     pub credited: bool,
     /// True if the account is credited, by this call or before.
     pub is_settled: bool,
+}
+
+impl FromRow for StoredDeposit {
+    fn from_row(columns: &mut Columns<'_>) -> Result<Self, StoreError> {
+        let unreadable = || failed(UnexpectedData::Value("a deposit"));
+        let (reference, id, payer): (_, _, WalletAddress) = columns.get()?;
+        let (user, amount, status): (Option<UserId>, _, String) = columns.get()?;
+        let (body, valid_before, since) = columns.get()?;
+        let (transaction, created_at, block): (Option<String>, _, _) = columns.get()?;
+        let received = || {
+            let (user, transaction) = user.zip(transaction.clone()).ok_or_else(unreadable)?;
+            Ok::<_, StoreError>(Received { user, transaction, block })
+        };
+        let state = match status.as_str() {
+            "settling" => DepositState::Settling,
+            "unknown" => DepositState::Unknown,
+            "confirming" => DepositState::Confirming(received()?),
+            "settled" => DepositState::Settled(received()?),
+            "vanished" => DepositState::Vanished(received()?),
+            "failed" => DepositState::Failed,
+            _ => return Err(unreadable()),
+        };
+        let payment = Payment { reference, payer, amount, valid_before, body };
+        let deposit = NewDeposit { id, payment, user, since, created_at };
+        Ok(Self { deposit, state, attempts: columns.get()? })
+    }
 }

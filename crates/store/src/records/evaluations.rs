@@ -3,6 +3,7 @@
 use ep_polling::time::Timestamp;
 
 use crate::evaluation_id::EvaluationId;
+use crate::row::from_row;
 
 /// Maximum number of evaluations per account.
 pub const MAX_EVALUATIONS: u32 = 100;
@@ -24,3 +25,5 @@ pub struct EvaluationRecord {
     /// The time when it was stored.
     pub created_at: Timestamp,
 }
+
+from_row!(EvaluationRecord { id, name, report, shared, created_at });

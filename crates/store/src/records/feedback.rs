@@ -5,6 +5,7 @@ use ep_polling::time::Timestamp;
 use serde::Serialize;
 
 use crate::ids::{FeedbackId, UserId};
+use crate::row::from_row;
 
 /// Maximum number of entries listed per poll.
 pub const MAX_LISTED_FEEDBACK: u32 = 100;
@@ -57,3 +58,6 @@ pub struct OwnFeedback {
     #[serde(flatten)]
     pub entry: FeedbackEntry,
 }
+
+from_row!(FeedbackEntry { outcome_correct, confidence, notes, created_at });
+from_row!(OwnFeedback { poll_id, entry });

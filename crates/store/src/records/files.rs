@@ -7,6 +7,7 @@ use ep_polling::time::Timestamp;
 use super::StoreError;
 use crate::batch_id::{BatchId, FileId};
 use crate::ids::UserId;
+use crate::row::from_row;
 
 /// The received content of a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -158,3 +159,5 @@ pub trait FileStore: Send + Sync {
         limit: u32,
     ) -> Result<u64, StoreError>;
 }
+
+from_row!(FileRecord { id, user, name, bytes, lines, created_at, expires_at });

@@ -6,7 +6,10 @@ use ep_polling::poll_id::PollId;
 use ep_polling::tally::Tally;
 use ep_polling::time::Timestamp;
 
+use super::StoreError;
 use crate::batch_id::BatchId;
+use crate::row::{Columns, FromRow};
+use crate::value::DAY_MS;
 
 /// A poll in a list, without its roster and its single votes.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -74,4 +77,16 @@ pub struct PollSearch<'a> {
     pub running: bool,
     /// The batch of the polls; `None` for polls that are no rows of batches.
     pub batch: Option<BatchId>,
+}
+
+impl FromRow for DaySpending {
+    fn from_row(columns: &mut Columns<'_>) -> Result<Self, StoreError> {
+        let day: i64 = columns.get()?;
+        Ok(Self {
+            day: Timestamp::from_millis(day * DAY_MS),
+            polls: columns.get()?,
+            batch_rows: columns.get()?,
+            cost: columns.get()?,
+        })
+    }
 }

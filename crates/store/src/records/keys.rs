@@ -3,12 +3,14 @@
 use ep_polling::money::MicroUsd;
 use ep_polling::time::Timestamp;
 
+use super::StoreError;
 use crate::email::Email;
 use crate::ids::{KeyId, UserId};
 use crate::key_hash::KeyHash;
 use crate::key_label::KeyLabel;
 use crate::key_terms::Creator;
-use crate::key_terms::KeyTerms;
+use crate::key_terms::{KeyTerms, SpendingCaps};
+use crate::row::{Columns, FromRow, from_row};
 
 /// A new key, without its plaintext, which is never stored.
 #[derive(Debug, Clone)]
@@ -108,4 +110,35 @@ pub struct StoredKey {
     pub revoked_at: Option<Timestamp>,
     /// The time of issue.
     pub created_at: Timestamp,
+}
+
+from_row!(KeyFunds { available, held });
+from_row!(KeySpending { total, today });
+from_row!(KeyOwner { key, user, terms });
+
+impl FromRow for KeyTerms {
+    fn from_row(columns: &mut Columns<'_>) -> Result<Self, StoreError> {
+        Ok(Self { scope: columns.name()?, expires_at: columns.get()?, caps: columns.get()? })
+    }
+}
+
+from_row!(SpendingCaps { total, daily });
+
+impl FromRow for StoredKey {
+    fn from_row(columns: &mut Columns<'_>) -> Result<Self, StoreError> {
+        Ok(Self {
+            id: columns.get()?,
+            prefix: columns.get()?,
+            label: columns.get()?,
+            last_used_at: columns.get()?,
+            revoked_at: columns.get()?,
+            created_at: columns.get()?,
+            terms: columns.get()?,
+            funds: {
+                let (available, held): (Option<MicroUsd>, Option<MicroUsd>) = columns.get()?;
+                available.zip(held).map(|(available, held)| KeyFunds { available, held })
+            },
+            spent: columns.get()?,
+        })
+    }
 }

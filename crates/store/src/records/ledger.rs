@@ -1,5 +1,6 @@
 //! The money of accounts.
 
+use crate::row::from_row;
 use ep_polling::money::MicroUsd;
 
 /// An account's money.
@@ -90,3 +91,5 @@ impl Audit {
         self.findings().iter().all(|(_, _, found)| found.is_empty())
     }
 }
+
+from_row!(Balance { posted, held, used });

@@ -4,7 +4,9 @@ use ep_polling::time::Timestamp;
 use serde::Serialize;
 
 use super::IdentityRecord;
+use super::StoreError;
 use crate::ids::UserId;
+use crate::row::{Columns, FromRow};
 
 /// Maximum number of users per page.
 pub const MAX_LISTED_USERS: u32 = 100;
@@ -58,4 +60,17 @@ pub struct RevokedCredentials {
     pub keys: u64,
     /// Browser sessions.
     pub sessions: u64,
+}
+
+/// Decodes the columns of [`UserRecord`] without its identities.
+impl FromRow for UserRecord {
+    fn from_row(columns: &mut Columns<'_>) -> Result<Self, StoreError> {
+        Ok(Self {
+            id: columns.get()?,
+            email: columns.get()?,
+            created_at: columns.get()?,
+            frozen: columns.get()?,
+            identities: Vec::new(),
+        })
+    }
 }

@@ -1,5 +1,7 @@
 //! Panels of accounts.
 
+use super::StoreError;
+use crate::row::{Columns, FromRow};
 use ep_polling::panel::{PanelDefinition, PanelVersion};
 use ep_polling::time::Timestamp;
 
@@ -30,4 +32,14 @@ pub enum SavedPanel {
     TooManyPanels,
     /// The panel already has [`MAX_PANEL_VERSIONS`] versions.
     TooManyVersions,
+}
+
+impl FromRow for StoredPanel {
+    fn from_row(columns: &mut Columns<'_>) -> Result<Self, StoreError> {
+        Ok(Self {
+            version: PanelVersion { name: columns.get()?, version: columns.get()? },
+            definition: columns.json()?,
+            created_at: columns.get()?,
+        })
+    }
 }

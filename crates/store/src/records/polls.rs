@@ -16,6 +16,7 @@ use super::{CLOCKS_APART, StoreError};
 use crate::batch_id::BatchId;
 use crate::ids::UserId;
 use crate::key_terms::CappedKey;
+use crate::row::from_row;
 use crate::webhook_url::WebhookUrl;
 
 /// A new poll.
@@ -324,3 +325,6 @@ pub trait PollStore: Send + Sync {
     /// Fails if the database cannot be read and written.
     async fn ping(&self) -> Result<(), StoreError>;
 }
+
+from_row!(PollOpening { id, created_at, is_interrupted });
+from_row!(AdoptedPoll { id, epoch, left });

@@ -5,6 +5,7 @@ use ep_polling::reputation::Sums;
 use ep_polling::time::Timestamp;
 
 use super::StoreError;
+use crate::row::{Columns, FromRow};
 
 /// Counts of minutes in which the service ran.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -42,4 +43,10 @@ pub trait ReputationStore: Send + Sync {
 /// Returns the minute since the epoch.
 pub const fn minute(at: Timestamp) -> i64 {
     at.millis().div_euclid(60_000)
+}
+
+impl FromRow for Heartbeats {
+    fn from_row(columns: &mut Columns<'_>) -> Result<Self, StoreError> {
+        Ok(Self { first: columns.get()?, counts: [columns.get()?, columns.get()?] })
+    }
 }

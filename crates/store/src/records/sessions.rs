@@ -3,6 +3,7 @@
 use ep_polling::time::Timestamp;
 
 use crate::ids::UserId;
+use crate::row::from_row;
 use crate::token_hash::TokenHash;
 
 /// A new session.
@@ -30,3 +31,5 @@ pub struct StoredSession {
     /// The token for signing out at the identity provider, encrypted.
     pub provider_token: Option<String>,
 }
+
+from_row!(StoredSession { user, created_at, used_at, provider_token });

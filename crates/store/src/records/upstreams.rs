@@ -5,6 +5,7 @@ use ep_polling::roster::ModelId;
 use ep_polling::time::Timestamp;
 
 use super::StoreError;
+use crate::row::from_row;
 
 /// A model list as it was last fetched.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -51,3 +52,6 @@ pub trait UpstreamCache: Send + Sync {
     /// Removes the fallback levels of these models.
     async fn forget_fallback_levels(&self, upstream: &str, models: &[ModelId]) -> Result<(), StoreError>;
 }
+
+from_row!(CachedModelList { fetched_at, body });
+from_row!(SavedFallbackLevel { model, level, unsupported_parameters, needs, saved_at });

@@ -5,8 +5,10 @@ use std::time::Duration;
 use ep_polling::poll_id::PollId;
 use ep_polling::time::Timestamp;
 
+use super::StoreError;
 use crate::batch_id::BatchId;
 use crate::ids::UserId;
+use crate::row::{Columns, FromRow, from_row};
 use crate::webhook_url::WebhookUrl;
 
 /// The webhook settings of an account.
@@ -106,4 +108,52 @@ pub struct NotificationRecord {
     pub last_error: Option<String>,
     /// The time when the poll was opened.
     pub created_at: Timestamp,
+}
+
+from_row!(Webhook { url, secret });
+from_row!(WebhookSecretNumber { number, replaced_at });
+
+/// Decodes the secret of an account: number 0 if it has no webhook settings.
+fn secret(columns: &mut Columns<'_>) -> Result<WebhookSecretNumber, StoreError> {
+    let (number, replaced_at): (Option<u32>, _) = columns.get()?;
+    Ok(WebhookSecretNumber { number: number.unwrap_or_default(), replaced_at })
+}
+
+impl FromRow for DueNotification {
+    fn from_row(columns: &mut Columns<'_>) -> Result<Self, StoreError> {
+        Ok(Self {
+            poll: columns.get()?,
+            user: columns.get()?,
+            url: columns.get()?,
+            attempts: columns.get()?,
+            secret: secret(columns)?,
+        })
+    }
+}
+
+impl FromRow for DueBatchNotification {
+    fn from_row(columns: &mut Columns<'_>) -> Result<Self, StoreError> {
+        let batch: BatchId = columns.get()?;
+        Ok(Self {
+            batch,
+            about: batch.to_string(),
+            user: columns.get()?,
+            url: columns.get()?,
+            attempts: columns.get()?,
+            secret: secret(columns)?,
+        })
+    }
+}
+
+impl FromRow for NotificationRecord {
+    fn from_row(columns: &mut Columns<'_>) -> Result<Self, StoreError> {
+        Ok(Self {
+            poll: columns.get()?,
+            url: columns.get()?,
+            state: columns.name()?,
+            attempts: columns.get()?,
+            last_error: columns.get()?,
+            created_at: columns.get()?,
+        })
+    }
 }

@@ -15,9 +15,9 @@ use crate::connect_error::ConnectError;
 use crate::error::{ConstraintKind, constraint_error, failed};
 use crate::migrations;
 use crate::records::StoreError;
-use crate::row::EngineRow;
-use crate::rows::NewBallotRow;
+use crate::row::{FromRow, Row};
 use crate::statements as sql;
+use crate::transactions::ballots::NewBallot;
 use crate::value::{Value, values};
 
 /// The number of prepared statements per connection; more than there are.
@@ -117,25 +117,26 @@ impl SqliteConnection {
     }
 
     /// Runs a statement; returns all its rows.
-    pub(crate) fn rows<R: EngineRow>(&self, sql: &str, values: &[Value<'_>]) -> Result<Vec<R>, Error> {
-        let mut statement = self.prepared(sql, values)?;
+    pub(crate) fn rows<R: FromRow>(&self, sql: &str, values: &[Value<'_>]) -> Result<Vec<R>, StoreError> {
+        let mut statement = self.prepared(sql, values).map_err(sqlite_error)?;
         let (mut found, mut rows) = (Vec::new(), statement.raw_query());
-        while let Some(row) = rows.next()? {
-            found.push(R::from_sqlite(row)?);
+        while let Some(row) = rows.next().map_err(sqlite_error)? {
+            found.push(Row::Sqlite(row).decode()?);
         }
         Ok(found)
     }
 
     /// Runs a statement; returns its row, if any.
-    pub(crate) fn row<R: EngineRow>(&self, sql: &str, values: &[Value<'_>]) -> Result<Option<R>, Error> {
-        let mut statement = self.prepared(sql, values)?;
-        statement.raw_query().next()?.map(R::from_sqlite).transpose()
+    pub(crate) fn row<R: FromRow>(&self, sql: &str, values: &[Value<'_>]) -> Result<Option<R>, StoreError> {
+        let mut statement = self.prepared(sql, values).map_err(sqlite_error)?;
+        let mut rows = statement.raw_query();
+        rows.next().map_err(sqlite_error)?.map(|row| Row::Sqlite(row).decode()).transpose()
     }
 
     /// Inserts ballots of the poll with this number.
     pub(crate) fn insert_ballots(&self, poll: i64, ballots: &[Ballot]) -> Result<(), Error> {
         ballots.iter().try_for_each(|ballot| {
-            let row = NewBallotRow::new(ballot);
+            let row = NewBallot::new(ballot);
             let values = values![
                 poll,
                 row.seq,

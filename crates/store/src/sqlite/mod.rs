@@ -22,8 +22,7 @@ use crate::connect_error::ConnectError;
 use crate::connection::{Durability, SNAPSHOT_TIMEOUT, TransactionBody, run_on_sqlite};
 use crate::error::failed;
 use crate::records::{DatabaseSize, Epoch, FreePages, IntegrityCheck, StoreError};
-use crate::row::EngineRow;
-use crate::rows::NumberRow;
+use crate::row::FromRow;
 use crate::statements as sql;
 use crate::value::{Value, owned, values};
 pub(crate) use backup::back_up;
@@ -145,7 +144,7 @@ impl Sqlite {
         self.writer.run(durability, move |db| Box::pin(async move { db.execute(sql, &values).await })).await
     }
 
-    pub(crate) async fn fetch_changed<R: EngineRow>(
+    pub(crate) async fn fetch_changed<R: FromRow + Send + 'static>(
         &self,
         durability: Durability,
         sql: &'static str,
@@ -155,16 +154,16 @@ impl Sqlite {
         self.writer.run(durability, move |db| Box::pin(async move { db.fetch_all(sql, &values).await })).await
     }
 
-    pub(crate) async fn fetch_optional<R: EngineRow>(
+    pub(crate) async fn fetch_optional<R: FromRow + Send + 'static>(
         &self,
         sql: &'static str,
         values: &[Value<'_>],
     ) -> Result<Option<R>, StoreError> {
         let values = owned(values);
-        self.readers.read(move |db| db.row(sql, &values).map_err(sqlite_error)).await
+        self.readers.read(move |db| db.row(sql, &values)).await
     }
 
-    pub(crate) async fn fetch_by_key<R: EngineRow>(
+    pub(crate) async fn fetch_by_key<R: FromRow + Send + 'static>(
         &self,
         sql: &'static str,
         values: &[Value<'_>],
@@ -175,13 +174,13 @@ impl Sqlite {
         }
     }
 
-    pub(crate) async fn fetch_all<R: EngineRow>(
+    pub(crate) async fn fetch_all<R: FromRow + Send + 'static>(
         &self,
         sql: &'static str,
         values: &[Value<'_>],
     ) -> Result<Vec<R>, StoreError> {
         let values = owned(values);
-        self.readers.read(move |db| db.rows(sql, &values).map_err(sqlite_error)).await
+        self.readers.read(move |db| db.rows(sql, &values)).await
     }
 
     pub(crate) async fn insert_ballots(
@@ -194,8 +193,9 @@ impl Sqlite {
         self.writer
             .run(Durability::ProcessCrash, move |db| {
                 async move {
-                    let running = db.fetch_optional(sql::RUNNING_POLL, values![&poll, epoch]).await?;
-                    let NumberRow { number } = running.ok_or(StoreError::NotFound("running poll"))?;
+                    let running: Option<i64> =
+                        db.fetch_optional(sql::RUNNING_POLL, values![&poll, epoch]).await?;
+                    let number = running.ok_or(StoreError::NotFound("running poll"))?;
                     db.insert_ballots(number, &ballots).await
                 }
                 .boxed()

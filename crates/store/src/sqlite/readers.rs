@@ -84,7 +84,7 @@ impl Readers {
     /// `None` if no connection is idle, the file is lost, or the read fails, for example because it would wait.
     pub(super) fn read_here<T>(
         &self,
-        read: impl FnOnce(&SqliteConnection) -> rusqlite::Result<T>,
+        read: impl FnOnce(&SqliteConnection) -> Result<T, StoreError>,
     ) -> Option<T> {
         self.file.check().ok()?;
         let _permit = self.permits.try_acquire().ok()?;

@@ -66,7 +66,7 @@ pub(crate) const FORFEITED_ACCOUNT: &str = "sys:forfeited";
 
 // Reading.
 
-pub(crate) const ACCOUNT_RECORD: &str = "SELECT email, users.created_at AS created_at, frozen, \
+pub(crate) const ACCOUNT_RECORD: &str = "SELECT users.id AS id, email, users.created_at AS created_at, frozen, \
      confirm_above, posted, held, funder, (SELECT url FROM webhooks WHERE user_id = users.id) AS webhook_url \
      FROM users JOIN accounts ON accounts.id = users.id WHERE users.id = $1";
 pub(crate) const SESSIONS_OF: &str =
@@ -77,7 +77,8 @@ pub(crate) const DEPOSITS_OF: &str = "SELECT id, payer, amount, status, tx_hash,
      WHERE user_id = $1 ORDER BY created_at, id";
 pub(crate) const FILE_RECORDS: &str =
     "SELECT id, name, bytes, created_at, expires_at FROM files WHERE user_id = $1 ORDER BY created_at, id";
-pub(crate) const EVALUATION_RECORDS: &str = "SELECT id, name, '' AS report, shared, created_at FROM evaluations WHERE user_id = $1 ORDER BY created_at, id";
+pub(crate) const EVALUATION_RECORDS: &str =
+    "SELECT id, name, shared, created_at FROM evaluations WHERE user_id = $1 ORDER BY created_at, id";
 pub(crate) const BATCH_RECORDS: &str = "SELECT id, file, status, terms, created_at, ended_at FROM batches \
      WHERE user_id = $1 ORDER BY created_at, id";
 /// Each direction has an index by number.

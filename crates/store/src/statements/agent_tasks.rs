@@ -1,6 +1,6 @@
 //! Agent tasks.
 
-/// The columns of [`crate::rows::TaskRow`].
+/// The columns of [`crate::records::AgentTask`].
 macro_rules! task_columns {
     () => {
         "id, owner, context_id, client_id, opened_by, poll_id, batch_id, state, status_at, revision, content"

@@ -73,7 +73,7 @@ pub(crate) const FILES_TOTAL: &str = concat!(
 pub(crate) const STORED_TOTAL: &str = "SELECT CAST((SELECT COALESCE(SUM(COALESCE(bytes, received)), 0) FROM files) \
      + (SELECT COALESCE(SUM(COALESCE(output_bytes, 0) + COALESCE(error_bytes, 0)), 0) FROM batches) AS BIGINT) AS count";
 pub(crate) const COMPLETE_FILE: &str = "UPDATE files SET bytes = $2, lines = $3, expires_at = $4, sha256 = $5, received = 0 WHERE id = $1 AND bytes IS NULL";
-/// The columns of [`crate::rows::FileRow`].
+/// The columns of [`crate::records::FileRecord`].
 macro_rules! files {
     () => {
         "SELECT id, user_id, name, bytes, lines, created_at, expires_at FROM files WHERE bytes IS NOT NULL AND user_id = $1"
@@ -112,7 +112,7 @@ pub(crate) const ADD_BATCH: &str = "INSERT INTO batches \
      (id, user_id, file, terms, status, key_id, request_ref, created_at, expires_at, keep_ms) \
      VALUES ($1, $2, $3, $4, 'validating', $5, $6, $7, $8, $9)";
 pub(crate) const BATCH_BY_REQUEST: &str = "SELECT id FROM batches WHERE request_ref = $1";
-/// The columns of [`crate::rows::BatchRow`].
+/// The columns of [`crate::records::BatchRecord`].
 macro_rules! batches {
     () => {
         "SELECT id, user_id, file, terms, status, total, model, prompt_tokens, completion_tokens, \
@@ -217,7 +217,7 @@ pub(crate) const COUNT_ANSWERS: &str = "SELECT COUNT(*) AS answers, \
          COUNT(CASE WHEN agreement = $2 THEN 1 END) AS unanimous, COUNT(CASE WHEN contested = 1 THEN 1 END) AS contested, \
          COUNT(CASE WHEN agreement = 0 THEN 1 END) AS undecided, COUNT(reviewed) AS reviewed \
      FROM batch_answers WHERE batch = $1";
-/// The columns of [`crate::rows::AnswerRow`].
+/// The columns of [`crate::records::AnswerRecord`].
 macro_rules! answers {
     () => {
         "SELECT number, answer, agreement, contested, reviewed FROM batch_answers WHERE batch = $1"

@@ -7,7 +7,7 @@ use crate::statements as sql;
 pub(crate) const AVAILABLE: Statement = Statement::of(sql::AVAILABLE, sql::AVAILABLE_FOR_UPDATE);
 /// Leases polls. Skips polls that another transaction is leasing.
 pub(crate) const ADOPT_POLLS: Statement = Statement::of(sql::ADOPT_POLLS, sql::ADOPT_POLLS_FOR_UPDATE);
-/// Lists an account's polls: see [`crate::rows::PastPollRow`].
+/// Lists an account's polls.
 pub(crate) const POLLS_OF_USER: Statement = Statement::of(sql::POLLS_OF_USER, sql::POLLS_OF_USER_POSTGRES);
 /// Lists an account's polls after a given one.
 pub(crate) const POLLS_AFTER: Statement = Statement::of(sql::POLLS_AFTER, sql::POLLS_AFTER_POSTGRES);

@@ -41,7 +41,7 @@ macro_rules! add_slot_sums {
     };
 }
 
-/// [`crate::rows::EndedPollRow`] from `$polls`. A row of `reputation_polls` exists from the end of a poll until it
+/// The columns of `StoredEndedPoll` from `$polls`. A row of `reputation_polls` exists from the end of a poll until it
 /// is counted, and while it has judgements.
 macro_rules! ended_polls {
     ($polls:literal) => {
@@ -165,7 +165,7 @@ pub(crate) const COUNT_FEEDBACK: &str = "SELECT count(*) AS total, \
      CAST(COALESCE(SUM(CASE outcome_correct WHEN 1 THEN 1 ELSE 0 END), 0) AS BIGINT) AS correct, \
      CAST(COALESCE(SUM(CASE outcome_correct WHEN 0 THEN 1 ELSE 0 END), 0) AS BIGINT) AS incorrect \
      FROM feedback WHERE poll_id = $1";
-pub(crate) const NEWEST_FEEDBACK: &str = "SELECT poll_id, outcome_correct, confidence, notes, created_at \
+pub(crate) const NEWEST_FEEDBACK: &str = "SELECT outcome_correct, confidence, notes, created_at \
      FROM feedback WHERE poll_id = $1 ORDER BY created_at DESC, id DESC LIMIT $2";
 pub(crate) const FEEDBACK_OF: &str = "SELECT poll_id, outcome_correct, confidence, notes, created_at \
      FROM feedback WHERE user_id = $1 ORDER BY created_at, poll_id";

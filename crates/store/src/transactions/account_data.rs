@@ -4,7 +4,6 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use ep_polling::money::MicroUsd;
-use ep_polling::time::Timestamp;
 use futures::FutureExt;
 
 use super::{accounts, feedback, operator, reputation, transfers, users};
@@ -13,12 +12,8 @@ use crate::handles::Store;
 use crate::ids::UserId;
 use crate::records::{
     AccountDeletion, AccountDeletionOutcome, AccountRecord, CheckoutRecord, DeletionObstacles,
-    NotificationRecord, NumberedTransfer, OwnFeedback, StoreError, TaskRecord, TransferRecord,
-};
-use crate::rows::{
-    self, AccountRecordRow, BatchRecordRow, CheckoutRecordRow, CountRow, DepositRecordRow, EvaluationRow,
-    FeedbackRow, FileRecordRow, FundsRow, IdentityRow, NotificationRow, NumberedTransferRow, PushUrlRow,
-    SessionRecordRow, TaskRecordRow,
+    IdentityRecord, KeyFunds, NotificationRecord, NumberedTransfer, OwnFeedback, StoreError, TaskRecord,
+    TransferRecord,
 };
 use crate::statements as sql;
 use crate::value::values;
@@ -41,15 +36,14 @@ impl Store {
         limit: u32,
     ) -> Result<Vec<NumberedTransfer>, StoreError> {
         let values = values![user, after, limit];
-        let rows: Vec<NumberedTransferRow> = self.0.engine.fetch_all(sql::TRANSFERS_AFTER, values).await?;
-        Ok(rows.into_iter().map(Into::into).collect())
+        self.0.engine.fetch_all(sql::TRANSFERS_AFTER, values).await
     }
 
     /// Returns up to `limit` transfers of a user other than the costs of polls, newest first.
     pub async fn newest_payments(&self, user: UserId, limit: u32) -> Result<Vec<TransferRecord>, StoreError> {
-        let rows: Vec<NumberedTransferRow> =
+        let payments: Vec<NumberedTransfer> =
             self.0.engine.fetch_all(sql::NEWEST_PAYMENTS, values![user, limit]).await?;
-        Ok(rows.into_iter().map(|row| NumberedTransfer::from(row).transfer).collect())
+        Ok(payments.into_iter().map(|payment| payment.transfer).collect())
     }
 
     /// Returns the user's card payment with this id at the card processor.
@@ -59,9 +53,7 @@ impl Store {
         session: &str,
     ) -> Result<Option<CheckoutRecord>, StoreError> {
         let of_session = values![user, session];
-        let row: Option<CheckoutRecordRow> =
-            self.0.engine.fetch_optional(sql::CARD_PAYMENT, of_session).await?;
-        row.map(TryInto::try_into).transpose()
+        self.0.engine.fetch_optional(sql::CARD_PAYMENT, of_session).await
     }
 
     /// Returns up to `limit` feedback entries of a user, ordered by poll id, after this one.
@@ -72,8 +64,7 @@ impl Store {
         limit: u32,
     ) -> Result<Vec<OwnFeedback>, StoreError> {
         let values = values![user, after, limit];
-        let rows: Vec<FeedbackRow> = self.0.engine.fetch_all(sql::FEEDBACK_AFTER, values).await?;
-        rows.into_iter().map(TryInto::try_into).collect()
+        self.0.engine.fetch_all(sql::FEEDBACK_AFTER, values).await
     }
 
     /// Returns up to `limit` notifications of a user, ordered by poll id, after this one.
@@ -84,8 +75,7 @@ impl Store {
         limit: u32,
     ) -> Result<Vec<NotificationRecord>, StoreError> {
         let values = values![user, after, limit];
-        let rows: Vec<NotificationRow> = self.0.engine.fetch_all(sql::NOTIFICATIONS_AFTER, values).await?;
-        rows.into_iter().map(TryInto::try_into).collect()
+        self.0.engine.fetch_all(sql::NOTIFICATIONS_AFTER, values).await
     }
 
     /// Returns up to `limit` agent tasks of a user, ordered by id, after this one.
@@ -96,18 +86,17 @@ impl Store {
         limit: u32,
     ) -> Result<Vec<TaskRecord>, StoreError> {
         let values = values![user, after, limit];
-        let rows: Vec<TaskRecordRow> = self.0.engine.fetch_all(sql::TASKS_AFTER, values).await?;
-        let (Some(first), Some(last)) = (rows.first(), rows.last()) else { return Ok(Vec::new()) };
+        let mut tasks: Vec<TaskRecord> = self.0.engine.fetch_all(sql::TASKS_AFTER, values).await?;
+        let (Some(first), Some(last)) = (tasks.first(), tasks.last()) else { return Ok(Vec::new()) };
         let range = values![user, &*first.id, &*last.id];
         let mut urls: BTreeMap<String, Vec<String>> = BTreeMap::new();
-        for PushUrlRow { task_id, url } in self.0.engine.fetch_all(sql::PUSH_URLS, range).await? {
-            urls.entry(task_id).or_default().push(url);
+        for (task, url) in self.0.engine.fetch_all(sql::PUSH_URLS, range).await? {
+            urls.entry(task).or_default().push(url);
         }
-        let task = |row: TaskRecordRow| {
-            let task = TaskRecord::try_from(row)?;
-            Ok(TaskRecord { push_urls: urls.remove(&task.id).unwrap_or_default(), ..task })
-        };
-        rows.into_iter().map(task).collect()
+        for task in &mut tasks {
+            task.push_urls = urls.remove(&task.id).unwrap_or_default();
+        }
+        Ok(tasks)
     }
 
     /// Deletes the personal data of an account, in one transaction: its address, identities, sessions,
@@ -137,33 +126,22 @@ impl Store {
 
 async fn account_record(db: &mut Connection<'_>, user: UserId) -> Result<AccountRecord, StoreError> {
     let of_user = values![user];
-    let row: Option<AccountRecordRow> = db.fetch_optional(sql::ACCOUNT_RECORD, of_user).await?;
-    let row = row.ok_or(StoreError::NotFound("account"))?;
-    let identities: Vec<IdentityRow> = db.fetch_all(sql::IDENTITIES, values![user, user]).await?;
-    let sessions: Vec<SessionRecordRow> = db.fetch_all(sql::SESSIONS_OF, of_user).await?;
-    let checkouts: Vec<CheckoutRecordRow> = db.fetch_all(sql::CHECKOUTS_OF, of_user).await?;
-    let deposits: Vec<DepositRecordRow> = db.fetch_all(sql::DEPOSITS_OF, of_user).await?;
-    let files: Vec<FileRecordRow> = db.fetch_all(sql::FILE_RECORDS, of_user).await?;
-    let batches: Vec<BatchRecordRow> = db.fetch_all(sql::BATCH_RECORDS, of_user).await?;
-    let evaluations: Vec<EvaluationRow> = db.fetch_all(sql::EVALUATION_RECORDS, of_user).await?;
+    let account: Option<AccountRecord> = db.fetch_optional(sql::ACCOUNT_RECORD, of_user).await?;
     Ok(AccountRecord {
-        id: user,
-        email: row.email,
-        created_at: Timestamp::from_millis(row.created_at),
-        frozen: row.frozen != 0,
-        confirm_above_micro_usd: row.confirm_above,
-        balance_micro_usd: row.posted,
-        held_micro_usd: row.held,
-        identities: identities.into_iter().map(Into::into).collect(),
-        sessions: sessions.into_iter().map(Into::into).collect(),
-        card_payments: checkouts.into_iter().map(TryInto::try_into).collect::<Result<_, _>>()?,
-        chain_payments: deposits.into_iter().map(TryInto::try_into).collect::<Result<_, _>>()?,
-        files: files.into_iter().map(Into::into).collect(),
-        batches: batches.into_iter().map(TryInto::try_into).collect::<Result<_, _>>()?,
-        evaluations: evaluations.into_iter().map(Into::into).collect(),
-        webhook_url: row.webhook_url,
-        funder: row.funder.as_deref().map(rows::user_id).transpose()?,
+        identities: identities(db, user).await?,
+        sessions: db.fetch_all(sql::SESSIONS_OF, of_user).await?,
+        card_payments: db.fetch_all(sql::CHECKOUTS_OF, of_user).await?,
+        chain_payments: db.fetch_all(sql::DEPOSITS_OF, of_user).await?,
+        files: db.fetch_all(sql::FILE_RECORDS, of_user).await?,
+        batches: db.fetch_all(sql::BATCH_RECORDS, of_user).await?,
+        evaluations: db.fetch_all(sql::EVALUATION_RECORDS, of_user).await?,
+        ..account.ok_or(StoreError::NotFound("account"))?
     })
+}
+
+async fn identities(db: &mut Connection<'_>, user: UserId) -> Result<Vec<IdentityRecord>, StoreError> {
+    let found: Vec<(UserId, IdentityRecord)> = db.fetch_all(sql::IDENTITIES, values![user, user]).await?;
+    Ok(found.into_iter().map(|(_, identity)| identity).collect())
 }
 
 async fn delete_account(
@@ -174,18 +152,18 @@ async fn delete_account(
     reputation::lock(db).await?;
     let account = accounts::lock(db, user).await?;
     let obstacles = obstacles(db, user, forfeit_balance).await?;
-    let obstacles = DeletionObstacles { frozen: account.frozen != 0 && !by_operator, ..obstacles };
+    let obstacles = DeletionObstacles { frozen: account.frozen && !by_operator, ..obstacles };
     if obstacles != DeletionObstacles::default() {
         return Ok(AccountDeletionOutcome::Rejected(obstacles));
     }
     feedback::erase(db, user).await?;
     operator::lock_out(db, user, at).await?;
-    let forfeited = MicroUsd::new(accounts::lock(db, user).await?.available);
+    let forfeited = accounts::lock(db, user).await?.available;
     if forfeited > MicroUsd::ZERO {
         let reference = format!("forfeit:{user}:{}", at.millis());
         transfers::debit(db, user, sql::FORFEITED_ACCOUNT, forfeited, &reference, at).await?;
     }
-    let identities: Vec<IdentityRow> = db.fetch_all(sql::IDENTITIES, values![user, user]).await?;
+    let identities = identities(db, user).await?;
     for statement in [
         sql::DELETE_IDENTITIES,
         sql::ERASE_LABELS,
@@ -205,7 +183,7 @@ async fn delete_account(
         db.execute(statement, values![user]).await?;
     }
     db.execute(sql::MARK_DELETED, values![user, at]).await?;
-    for IdentityRow { kind, issuer, subject, .. } in
+    for IdentityRecord { kind, issuer, subject, .. } in
         identities.iter().filter(|identity| identity.kind == "oidc")
     {
         let name = users::deleted_identity(kind, issuer, subject);
@@ -225,11 +203,10 @@ async fn obstacles(
     let statements =
         [sql::UNSETTLED_POLLS_OF, sql::OPEN_CHECKOUTS_OF, sql::OPEN_DEPOSITS_OF, sql::OPEN_BATCHES_OF];
     for (count, statement) in counts.iter_mut().zip(statements) {
-        let row: CountRow = db.fetch_one(statement, values![user]).await?;
-        *count = row.count.unsigned_abs();
+        *count = db.fetch_one(statement, values![user]).await?;
     }
     let [polls, checkouts, deposits, batches] = counts;
-    let funds: FundsRow = db.fetch_one(sql::FUNDS_OF_ACCOUNTS, values![user]).await?;
-    let balance = if forfeit_balance { MicroUsd::ZERO } else { MicroUsd::new(funds.available.max(0)) };
+    let funds: KeyFunds = db.fetch_one(sql::FUNDS_OF_ACCOUNTS, values![user]).await?;
+    let balance = if forfeit_balance { MicroUsd::ZERO } else { funds.available.max(MicroUsd::ZERO) };
     Ok(DeletionObstacles { polls, checkouts, deposits, batches, balance, frozen: false })
 }

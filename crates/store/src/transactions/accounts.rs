@@ -1,12 +1,13 @@
 //! Accounts: creation, locks and freezing.
 
+use ep_polling::money::MicroUsd;
 use ep_polling::time::Timestamp;
 
 use crate::connection::Connection;
 use crate::email::Email;
 use crate::ids::UserId;
 use crate::records::StoreError;
-use crate::rows::AvailableRow;
+use crate::row::from_row;
 use crate::statements as sql;
 use crate::value::values;
 
@@ -22,17 +23,26 @@ pub(super) async fn create(
     db.execute(sql::ADD_ACCOUNT, values![id, funder]).await.map(drop)
 }
 
+/// A locked account.
+pub(super) struct LockedAccount {
+    pub(super) available: MicroUsd,
+    pub(super) frozen: bool,
+    deleted: bool,
+}
+
+from_row!(LockedAccount { available, frozen, deleted });
+
 /// Locks an account until the transaction ends.
-pub(super) async fn lock(db: &mut Connection<'_>, user: UserId) -> Result<AvailableRow, StoreError> {
-    let account: Option<AvailableRow> = db.fetch_optional(sql::by_engine::AVAILABLE, values![user]).await?;
+pub(super) async fn lock(db: &mut Connection<'_>, user: UserId) -> Result<LockedAccount, StoreError> {
+    let account = db.fetch_optional(sql::by_engine::AVAILABLE, values![user]).await?;
     account.ok_or(StoreError::NotFound("account"))
 }
 
 /// Locks an account until the transaction ends. [`StoreError::NotFound`] if it was deleted: a request that was admitted
 /// before the deletion must not begin anything new.
-pub(super) async fn lock_live(db: &mut Connection<'_>, user: UserId) -> Result<AvailableRow, StoreError> {
+pub(super) async fn lock_live(db: &mut Connection<'_>, user: UserId) -> Result<LockedAccount, StoreError> {
     let account = lock(db, user).await?;
-    if account.deleted == 0 { Ok(account) } else { Err(StoreError::NotFound("account")) }
+    if account.deleted { Err(StoreError::NotFound("account")) } else { Ok(account) }
 }
 
 /// Freezes or unfreezes an account and those of its pre-funded keys. Locks the account before the others.
@@ -43,8 +53,5 @@ pub(super) async fn freeze(db: &mut Connection<'_>, user: UserId, frozen: bool) 
 
 /// Locks an account; fails if it is frozen.
 pub(super) async fn may_spend(db: &mut Connection<'_>, user: UserId) -> Result<(), StoreError> {
-    match lock(db, user).await?.frozen {
-        0 => Ok(()),
-        _ => Err(StoreError::Frozen),
-    }
+    if lock(db, user).await?.frozen { Err(StoreError::Frozen) } else { Ok(()) }
 }

@@ -8,9 +8,8 @@ use crate::records::{AgentPush, AttemptOutcome, MAX_PUSHES, StoreError};
 use super::webhooks::outcome;
 use crate::connection::Durability;
 use crate::handles::Store;
-use crate::rows::{self, PushRow};
 use crate::statements as sql;
-use crate::value::values;
+use crate::value::{json, values};
 
 /// Stores push notification configs and their delivery state.
 impl Store {
@@ -25,8 +24,9 @@ impl Store {
 
     /// Returns the configs of a task of this owner, ordered by id.
     pub async fn pushes_of_task(&self, owner: UserId, task: &str) -> Result<Vec<AgentPush>, StoreError> {
-        let rows: Vec<PushRow> = self.0.engine.fetch_all(sql::PUSHES_OF_TASK, values![owner, task]).await?;
-        rows.into_iter().map(|row| <(AgentPush, u32)>::try_from(row).map(|(push, _)| push)).collect()
+        let pushes: Vec<(AgentPush, u32)> =
+            self.0.engine.fetch_all(sql::PUSHES_OF_TASK, values![owner, task]).await?;
+        Ok(pushes.into_iter().map(|(push, _)| push).collect())
     }
 
     /// Deletes a config.
@@ -45,11 +45,9 @@ impl Store {
         busy: &[UserId],
         lasts: Duration,
     ) -> Result<Vec<(AgentPush, u32)>, StoreError> {
-        let busy = rows::json(&busy)?;
+        let busy = json(&busy)?;
         let values = values![limit, per_account, lasts, busy];
-        let due: Vec<PushRow> =
-            self.0.engine.fetch_changed(Durability::ProcessCrash, sql::by_engine::DUE_PUSHES, values).await?;
-        due.into_iter().map(TryInto::try_into).collect()
+        self.0.engine.fetch_changed(Durability::ProcessCrash, sql::by_engine::DUE_PUSHES, values).await
     }
 
     /// Stores the outcome of an attempt.

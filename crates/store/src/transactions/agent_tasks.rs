@@ -4,6 +4,7 @@ use ep_polling::poll_id::PollId;
 use ep_polling::time::Timestamp;
 use futures::FutureExt;
 
+use super::polls::StoredPoll;
 use super::rosters::RosterCache;
 use crate::batch_id::BatchId;
 use crate::connection::{Connection, Durability};
@@ -13,7 +14,6 @@ use crate::records::{
     AgentTask, BatchRecord, BatchStatus, Closing, MAX_TASKS_WITHOUT_WORK, PollRecord, StoreError, TaskFilter,
     TaskPage, TaskState, TaskWork,
 };
-use crate::rows::{BatchRow, CountRow, PollRow, TaskRow};
 use crate::statements as sql;
 use crate::value::values;
 
@@ -34,8 +34,7 @@ impl Store {
 
     /// Returns the task of this owner with this id, or with this id chosen by the agent.
     pub async fn task(&self, owner: UserId, id: &str) -> Result<Option<AgentTask>, StoreError> {
-        let row: Option<TaskRow> = self.0.engine.fetch_optional(sql::FIND_TASK, values![owner, id]).await?;
-        row.map(TryInto::try_into).transpose()
+        self.0.engine.fetch_optional(sql::FIND_TASK, values![owner, id]).await
     }
 
     /// Returns the task of this owner with this opening key.
@@ -44,9 +43,7 @@ impl Store {
         owner: UserId,
         opening: &str,
     ) -> Result<Option<AgentTask>, StoreError> {
-        let row: Option<TaskRow> =
-            self.0.engine.fetch_optional(sql::TASK_OPENED_BY, values![owner, opening]).await?;
-        row.map(TryInto::try_into).transpose()
+        self.0.engine.fetch_optional(sql::TASK_OPENED_BY, values![owner, opening]).await
     }
 
     /// Lists tasks of this owner.
@@ -56,11 +53,10 @@ impl Store {
         let since = since.map_or(i64::MIN, Timestamp::millis);
         let (at, id) = after.as_ref().map_or((i64::MAX, ""), |(at, id)| (at.millis(), id));
         let values = values![owner, context, state, since, at, id, *limit];
-        let rows: Vec<TaskRow> = self.0.engine.fetch_all(sql::TASKS_OF_USER, values).await?;
+        let tasks = self.0.engine.fetch_all(sql::TASKS_OF_USER, values).await?;
         let values = values![owner, context, state, since];
-        let count: Option<CountRow> = self.0.engine.fetch_optional(sql::COUNT_TASKS, values).await?;
-        let tasks: Result<Vec<AgentTask>, StoreError> = rows.into_iter().map(TryInto::try_into).collect();
-        Ok(TaskPage { tasks: tasks?, total: count.map_or(0, |row| row.count as u64) })
+        let total = self.0.engine.fetch_optional(sql::COUNT_TASKS, values).await?;
+        Ok(TaskPage { tasks, total: total.unwrap_or_default() })
     }
 
     /// Stores state, time and content of a task without work, and its work if it now has some, which then
@@ -134,16 +130,16 @@ async fn lock_work(
             if db.execute(sql::LOCK_POLL_OF, values![poll, task.owner]).await? == 0 {
                 return Err(StoreError::NotFound("poll"));
             }
-            let row: PollRow = db.fetch_one(sql::POLL, values![poll]).await?;
-            let members = rosters.members(db, &row.plan).await?;
-            row.record(members).map(|poll| Some(StoredWork::Poll(poll)))
+            let poll: StoredPoll = db.fetch_one(sql::POLL, values![poll]).await?;
+            let members = rosters.members(db, &poll.plan).await?;
+            poll.record(members).map(|poll| Some(StoredWork::Poll(poll)))
         }
         Some(TaskWork::Batch(batch)) => {
             if db.execute(sql::LOCK_BATCH_OF, values![*batch, task.owner]).await? == 0 {
                 return Err(StoreError::NotFound("batch"));
             }
-            let row: BatchRow = db.fetch_one(sql::BATCH, values![task.owner, *batch]).await?;
-            row.try_into().map(|batch| Some(StoredWork::Batch(batch)))
+            let batch = db.fetch_one(sql::BATCH, values![task.owner, *batch]).await?;
+            Ok(Some(StoredWork::Batch(batch)))
         }
     }
 }

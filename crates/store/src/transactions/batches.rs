@@ -15,18 +15,15 @@ use super::{Database, accounts, agent_tasks, exactly_one, holds, newest_first};
 use crate::batch_id::BatchId;
 use crate::connection::{Connection, Durability};
 use crate::handles::Store;
-use crate::ids::UserId;
+use crate::ids::{KeyId, UserId};
 use crate::records::{
     AnswerCounts, AnswerRecord, BatchError, BatchLimits, BatchMoney, BatchRecord, BatchStart, BatchStatus,
     CheckedRows, Lease, LeasedRows, ListPosition, NewBatch, RowAnswer, RowBudget, RowEnd, RowKind, RowResult,
     StoreError,
 };
-use crate::rows::{
-    self, AnswerCountsRow, AnswerRow, BatchRow, CountRow, IdRow, LineRow, LockedBatchRow, NumberRow,
-    OwnedRow, ResultsSizesRow, RowCostRow,
-};
+use crate::row::{Columns, FromRow};
 use crate::statements as sql;
-use crate::value::values;
+use crate::value::{json, values};
 use crate::webhook_url::WebhookUrl;
 
 /// Stores batches, their rows' results, and their money.
@@ -48,15 +45,12 @@ impl Store {
 
     /// Returns the batch that the request with this reference has created.
     pub async fn batch_of_request(&self, request_ref: &str) -> Result<Option<BatchId>, StoreError> {
-        let row: Option<IdRow> =
-            self.0.engine.fetch_optional(sql::BATCH_BY_REQUEST, values![request_ref]).await?;
-        row.map(|row| rows::batch_id(&row.id)).transpose()
+        self.0.engine.fetch_optional(sql::BATCH_BY_REQUEST, values![request_ref]).await
     }
 
     /// Returns a batch of an account.
     pub async fn batch(&self, user: UserId, id: BatchId) -> Result<Option<BatchRecord>, StoreError> {
-        let row: Option<BatchRow> = self.0.engine.fetch_optional(sql::BATCH, values![user, id]).await?;
-        row.map(TryInto::try_into).transpose()
+        self.0.engine.fetch_optional(sql::BATCH, values![user, id]).await
     }
 
     /// Returns up to `limit` batches of an account, newest first, after this position.
@@ -66,7 +60,7 @@ impl Store {
         after: Option<ListPosition<BatchId>>,
         limit: u32,
     ) -> Result<Vec<BatchRecord>, StoreError> {
-        newest_first::<_, BatchRow, _>(&self.0.engine, sql::BATCHES_OF, user, after, limit).await
+        newest_first(&self.0.engine, sql::BATCHES_OF, user, after, limit).await
     }
 
     /// Does the same for ended batches that can have results which were not deleted.
@@ -76,7 +70,7 @@ impl Store {
         after: Option<ListPosition<BatchId>>,
         limit: u32,
     ) -> Result<Vec<BatchRecord>, StoreError> {
-        newest_first::<_, BatchRow, _>(&self.0.engine, sql::BATCHES_WITH_RESULTS, user, after, limit).await
+        newest_first(&self.0.engine, sql::BATCHES_WITH_RESULTS, user, after, limit).await
     }
 
     /// Cancels a batch of an account that has not ended.
@@ -87,15 +81,13 @@ impl Store {
     /// Leases one batch to be validated to this worker, if there is one without a lease. An account has one at a time.
     pub async fn lease_validation(&self, lease: &Lease) -> Result<Option<BatchRecord>, StoreError> {
         let values = values![&*lease.worker, lease.lasts, Lease::longest(lease.lasts)];
-        let leased: Vec<IdRow> = self
+        let leased: Vec<BatchId> = self
             .0
             .engine
             .fetch_changed(Durability::ProcessCrash, sql::by_engine::LEASE_VALIDATION, values)
             .await?;
         let Some(leased) = leased.first() else { return Ok(None) };
-        let row: Option<BatchRow> =
-            self.0.engine.fetch_optional(sql::BATCH_BY_ID, values![&*leased.id]).await?;
-        row.map(TryInto::try_into).transpose()
+        self.0.engine.fetch_optional(sql::BATCH_BY_ID, values![*leased]).await
     }
 
     /// Renews the lease of a batch that is being validated. Returns `false` if this worker does not hold the lease.
@@ -127,7 +119,7 @@ impl Store {
         errors: &[BatchError],
         at: Timestamp,
     ) -> Result<(), StoreError> {
-        let errors = rows::json(&errors)?;
+        let errors = json(&errors)?;
         self.0.engine.transact(Durability::PowerLoss, move |db| fail(db, id, errors, at).boxed()).await
     }
 
@@ -137,8 +129,7 @@ impl Store {
         limit: u32,
         now: Timestamp,
     ) -> Result<Vec<(BatchId, UserId)>, StoreError> {
-        let rows: Vec<OwnedRow> = self.0.engine.fetch_all(sql::OPEN_BATCHES, values![limit, now]).await?;
-        rows.iter().map(|row| Ok((rows::batch_id(&row.id)?, rows::user_id(&row.user_id)?))).collect()
+        self.0.engine.fetch_all(sql::OPEN_BATCHES, values![limit, now]).await
     }
 
     /// Leases up to `limit` rows to this worker: those of ended leases, then further ones, unless the account is frozen. Each
@@ -223,8 +214,8 @@ impl Store {
     /// money can return to it.
     pub async fn postpone_row(&self, id: BatchId, number: u32, by: Duration) -> Result<u32, StoreError> {
         self.0.engine.execute(Durability::ProcessCrash, sql::POSTPONE_ROW, values![id, number, by]).await?;
-        let holds: Option<CountRow> = self.0.engine.fetch_optional(sql::OPEN_HOLDS_OF, values![id]).await?;
-        Ok(holds.map_or(0, |row| row.count as u32))
+        let holds = self.0.engine.fetch_optional(sql::OPEN_HOLDS_OF, values![id]).await?;
+        Ok(holds.unwrap_or_default())
     }
 
     /// Ends a batch with nothing left to do, and returns its money. Returns its state if this call ended it.
@@ -248,22 +239,21 @@ impl Store {
         limit: u32,
     ) -> Result<Vec<(u32, String)>, StoreError> {
         let values = values![id, outcome(kind), after, limit];
-        let rows: Vec<LineRow> = self.0.engine.fetch_all(sql::RESULTS, values).await?;
-        Ok(rows.into_iter().map(|row| (row.number as u32, row.content)).collect())
+        self.0.engine.fetch_all(sql::RESULTS, values).await
     }
 
     /// Returns the size of the results of a batch, in bytes, with an end for each line.
     pub async fn results_size(&self, id: BatchId, kind: RowKind) -> Result<u64, StoreError> {
-        let stored: Option<ResultsSizesRow> =
-            self.0.engine.fetch_optional(sql::STORED_RESULTS_SIZES, values![id]).await?;
-        let sizes = match stored {
-            Some(ResultsSizesRow { output_bytes: Some(output), error_bytes: Some(errors) }) => {
-                [output, errors]
-            }
+        let stored = self.0.engine.fetch_optional(sql::STORED_RESULTS_SIZES, values![id]).await?;
+        let (output, errors) = match stored {
+            Some((Some(output), Some(errors))) => (output, errors),
             Some(_) => self.0.measure_results(id).await?,
-            None => [0, 0],
+            None => (0, 0),
         };
-        Ok(sizes[outcome(kind) as usize].unsigned_abs())
+        Ok(match kind {
+            RowKind::Completed => output,
+            RowKind::Failed => errors,
+        })
     }
 
     /// Deletes results of a batch before their time. The rows stay counted.
@@ -284,9 +274,7 @@ impl Store {
     /// Returns the numbers of answers of a batch.
     pub async fn answer_counts(&self, id: BatchId) -> Result<AnswerCounts, StoreError> {
         let values = values![id, Agreement::FULL.number()];
-        let counts: Option<AnswerCountsRow> =
-            self.0.engine.fetch_optional(sql::COUNT_ANSWERS, values).await?;
-        Ok(counts.map(Into::into).unwrap_or_default())
+        Ok(self.0.engine.fetch_optional(sql::COUNT_ANSWERS, values).await?.unwrap_or_default())
     }
 
     /// Returns up to `limit` answers of a batch with numbers above `after`, in order.
@@ -296,8 +284,7 @@ impl Store {
         after: u32,
         limit: u32,
     ) -> Result<Vec<AnswerRecord>, StoreError> {
-        let rows: Vec<AnswerRow> = self.0.engine.fetch_all(sql::ANSWERS, values![id, after, limit]).await?;
-        rows.into_iter().map(TryInto::try_into).collect()
+        self.0.engine.fetch_all(sql::ANSWERS, values![id, after, limit]).await
     }
 
     /// Returns up to `limit` answers of a batch without a review, those in most doubt first, after this agreement and number.
@@ -309,8 +296,7 @@ impl Store {
     ) -> Result<Vec<AnswerRecord>, StoreError> {
         let (agreement, number) = after.unwrap_or((Agreement::NONE, 0));
         let values = values![id, agreement.number(), number, limit];
-        let rows: Vec<AnswerRow> = self.0.engine.fetch_all(sql::ANSWERS_TO_REVIEW, values).await?;
-        rows.into_iter().map(TryInto::try_into).collect()
+        self.0.engine.fetch_all(sql::ANSWERS_TO_REVIEW, values).await
     }
 
     /// Stores the option that a person chose for a row, or removes it. Returns `false` if the row has no answer.
@@ -333,19 +319,18 @@ impl Store {
 
     /// Returns a batch that is shared.
     pub async fn shared_batch(&self, id: BatchId) -> Result<Option<BatchRecord>, StoreError> {
-        let row: Option<BatchRow> = self.0.engine.fetch_optional(sql::SHARED_BATCH, values![id]).await?;
-        row.map(TryInto::try_into).transpose()
+        self.0.engine.fetch_optional(sql::SHARED_BATCH, values![id]).await
     }
 
     /// Deletes up to `limit` ended batches whose time is over. Returns their number.
     pub async fn delete_old_batches(&self, now: Timestamp, limit: u32) -> Result<u64, StoreError> {
-        let old: Vec<IdRow> = self.0.engine.fetch_all(sql::OLD_BATCHES, values![now, limit]).await?;
+        let old: Vec<BatchId> = self.0.engine.fetch_all(sql::OLD_BATCHES, values![now, limit]).await?;
         let deleted = old.len() as u64;
         self.0
             .engine
             .transact(Durability::ProcessCrash, move |db| {
                 async move {
-                    for IdRow { id } in &old {
+                    for id in old {
                         erase(db, id).await?;
                     }
                     Ok(())
@@ -359,15 +344,51 @@ impl Store {
 
 impl Database {
     /// Returns the sizes of the results and of the errors of a batch, and stores them if it has ended.
-    async fn measure_results(&self, id: BatchId) -> Result<[i64; 2], StoreError> {
+    async fn measure_results(&self, id: BatchId) -> Result<(u64, u64), StoreError> {
         let kinds = values![id, outcome(RowKind::Completed), outcome(RowKind::Failed)];
-        let measured: Option<ResultsSizesRow> =
+        let measured: Option<(Option<u64>, Option<u64>)> =
             self.engine.fetch_optional(sql::by_engine::RESULTS_SIZES, kinds).await?;
-        let sizes =
-            measured.map_or([0, 0], |row| [row.output_bytes, row.error_bytes].map(Option::unwrap_or_default));
-        let values = values![id, sizes[0], sizes[1]];
+        let (output, errors) = measured.unwrap_or_default();
+        let (output, errors) = (output.unwrap_or_default(), errors.unwrap_or_default());
+        let values = values![id, output as i64, errors as i64];
         self.engine.execute(Durability::ProcessCrash, sql::STORE_RESULTS_SIZES, values).await?;
-        Ok(sizes)
+        Ok((output, errors))
+    }
+}
+
+/// An open batch, locked.
+pub(super) struct LockedBatch {
+    pub(super) user: UserId,
+    status: BatchStatus,
+    lines: u32,
+    leased: u32,
+    pub(super) held: MicroUsd,
+    pub(super) key: Option<KeyId>,
+    pub(super) day: Option<i64>,
+    expires_at: Timestamp,
+    pub(super) funder: Option<UserId>,
+    frozen: bool,
+    is_cut: bool,
+    /// In micro-USD; negative if rows cost more than was reserved for them.
+    budget: Option<i64>,
+}
+
+impl FromRow for LockedBatch {
+    fn from_row(columns: &mut Columns<'_>) -> Result<Self, StoreError> {
+        Ok(Self {
+            user: columns.get()?,
+            status: columns.name()?,
+            lines: columns.get()?,
+            leased: columns.get()?,
+            held: columns.get()?,
+            key: columns.get()?,
+            day: columns.get()?,
+            expires_at: columns.get()?,
+            funder: columns.get()?,
+            frozen: columns.get()?,
+            is_cut: columns.get()?,
+            budget: columns.get()?,
+        })
     }
 }
 
@@ -377,14 +398,14 @@ async fn reserve_row(
     number: u32,
     most: MicroUsd,
 ) -> Result<RowBudget, StoreError> {
-    let batch: Option<LockedBatchRow> = db.fetch_optional(sql::LOCK_BATCH, values![id]).await?;
+    let batch: Option<LockedBatch> = db.fetch_optional(sql::LOCK_BATCH, values![id]).await?;
     let Some(budget) = batch.and_then(|batch| batch.budget) else { return Ok(RowBudget::Reserved) };
-    let row: RowCostRow = db.fetch_one(sql::COST_OF_ROW, values![id, number]).await?;
-    if row.cost.is_some() {
+    let (cost, others): (Option<MicroUsd>, u32) = db.fetch_one(sql::COST_OF_ROW, values![id, number]).await?;
+    if cost.is_some() {
         return Ok(RowBudget::Reserved);
     }
     if budget < most.micro() {
-        return Ok(if row.asked > 0 { RowBudget::Waits } else { RowBudget::UsedUp });
+        return Ok(if others > 0 { RowBudget::Waits } else { RowBudget::UsedUp });
     }
     exactly_one(db.execute(sql::CHANGE_BUDGET, values![id, most]).await?)?;
     db.execute(sql::SET_COST_OF_ROW, values![id, number, most]).await?;
@@ -397,12 +418,13 @@ async fn set_cost(
     number: u32,
     cost: MicroUsd,
 ) -> Result<(), StoreError> {
-    let batch: Option<LockedBatchRow> = db.fetch_optional(sql::LOCK_BATCH, values![id]).await?;
+    let batch: Option<LockedBatch> = db.fetch_optional(sql::LOCK_BATCH, values![id]).await?;
     if batch.is_none() {
         return Ok(());
     }
-    let row: RowCostRow = db.fetch_one(sql::COST_OF_ROW, values![id, number]).await?;
-    let more = cost.micro() - row.cost.unwrap_or_default();
+    let (before, _): (Option<i64>, u32) = db.fetch_one(sql::COST_OF_ROW, values![id, number]).await?;
+    // Negative if the row cost less than was reserved.
+    let more = cost.micro() - before.unwrap_or_default();
     if db.execute(sql::SET_COST_OF_ROW, values![id, number, cost]).await? == 1 {
         db.execute(sql::CHANGE_BUDGET, values![id, more]).await?;
     }
@@ -445,33 +467,31 @@ async fn create(
     let NewBatch { id, user, file, terms, key, request_ref, created_at, expires_at, keep, notify } = batch;
     // The batches of an account are created one after the other.
     accounts::lock_live(db, *user).await?;
-    if let Some(request) = request_ref.as_deref() {
-        let existing: Option<IdRow> = db.fetch_optional(sql::BATCH_BY_REQUEST, values![request]).await?;
-        if let Some(existing) = existing {
-            return rows::batch_id(&existing.id);
-        }
+    let earlier = values![request_ref.as_deref()];
+    if let Some(existing) = db.fetch_optional(sql::BATCH_BY_REQUEST, earlier).await? {
+        return Ok(existing);
     }
     if db.execute(sql::LOCK_FILE, values![*file, *user]).await? == 0 {
         return Err(StoreError::NotFound("file"));
     }
-    let open: CountRow = db.fetch_one(sql::OPEN_BATCHES_OF, values![*user]).await?;
-    if open.count >= i64::from(limits.open) {
+    let open: u32 = db.fetch_one(sql::OPEN_BATCHES_OF, values![*user]).await?;
+    if open >= limits.open {
         return Err(StoreError::Conflict(
             "too many batches of this account are open; wait until one has ended, or cancel one",
         ));
     }
     let surplus = values![*user, limits.failed];
-    for IdRow { id } in db.fetch_all::<IdRow>(sql::SURPLUS_FAILED_BATCHES, surplus).await? {
-        erase(db, &id).await?;
+    for id in db.fetch_all(sql::SURPLUS_FAILED_BATCHES, surplus).await? {
+        erase(db, id).await?;
     }
-    let results: CountRow = db.fetch_one(sql::RESULTS_TOTAL, values![*user]).await?;
-    if results.count.unsigned_abs() > limits.results_bytes {
+    let results: u64 = db.fetch_one(sql::RESULTS_TOTAL, values![*user]).await?;
+    if results > limits.results_bytes {
         return Err(StoreError::Conflict(
             "the results of this account's batches take too much room; delete result files that you have read, or wait until \
              they expire",
         ));
     }
-    let (terms, request_ref) = (rows::json(terms)?, request_ref.as_deref());
+    let (terms, request_ref) = (json(terms)?, request_ref.as_deref());
     let values = values![*id, *user, *file, terms, *key, request_ref, *created_at, *expires_at, *keep];
     exactly_one(db.execute(sql::ADD_BATCH, values).await?)?;
     let url = notify.as_ref().map(WebhookUrl::as_str);
@@ -486,15 +506,15 @@ async fn start(
     money: BatchMoney,
     at: Timestamp,
 ) -> Result<BatchStart, StoreError> {
-    let batch: Option<LockedBatchRow> = db.fetch_optional(sql::LOCK_BATCH, values![id]).await?;
-    let Some(batch) = batch.filter(|batch| batch.status == BatchStatus::Validating.as_str()) else {
+    let batch: Option<LockedBatch> = db.fetch_optional(sql::LOCK_BATCH, values![id]).await?;
+    let Some(batch) = batch.filter(|batch| batch.status == BatchStatus::Validating) else {
         return Ok(BatchStart::Ended);
     };
     let (held, budget) = match money {
         BatchMoney::Hold(hold) => (holds::reserve_for_batch(db, &batch, hold, at).await?, None),
         BatchMoney::Budget(most) => (MicroUsd::ZERO, most),
     };
-    let day = batch.key_id.is_some().then(|| super::day(at));
+    let day = batch.key.is_some().then(|| super::day(at));
     let values = values![id, lines, total, held, day, at, budget, model.as_deref()];
     exactly_one(db.execute(sql::START_BATCH, values).await?)?;
     Ok(BatchStart::Started)
@@ -514,24 +534,23 @@ async fn lease_rows(
     limit: u32,
     now: Timestamp,
 ) -> Result<LeasedRows, StoreError> {
-    let batch: Option<LockedBatchRow> = db.fetch_optional(sql::LOCK_BATCH, values![id]).await?;
+    let batch: Option<LockedBatch> = db.fetch_optional(sql::LOCK_BATCH, values![id]).await?;
     let Some(batch) = batch else { return Ok(LeasedRows { numbers: Vec::new(), ending: None }) };
-    let ending = if batch.status == BatchStatus::Cancelling.as_str() {
+    let ending = if batch.status == BatchStatus::Cancelling {
         Some(BatchStatus::Cancelled)
     } else {
-        (batch.expires_at <= now.millis()).then_some(BatchStatus::Expired)
+        (batch.expires_at <= now).then_some(BatchStatus::Expired)
     };
     let longest = Lease::longest(lease.lasts);
     let again = values![id, &*lease.worker, lease.lasts, limit, longest];
-    let mut leased: Vec<NumberRow> = db.fetch_all(sql::LEASE_ROWS_AGAIN, again).await?;
-    let further = i64::from(limit).saturating_sub(leased.len() as i64).min(batch.lines - batch.leased);
-    if further > 0 && (batch.frozen == 0 || ending.is_some()) {
+    let mut numbers: Vec<u32> = db.fetch_all(sql::LEASE_ROWS_AGAIN, again).await?;
+    let further = limit.saturating_sub(numbers.len() as u32).min(batch.lines.saturating_sub(batch.leased));
+    if further > 0 && (!batch.frozen || ending.is_some()) {
         let (from, to) = (batch.leased, batch.leased + further);
         let rows = values![id, &*lease.worker, lease.lasts, from, to];
-        leased.extend(db.fetch_all::<NumberRow>(sql::LEASE_ROWS, rows).await?);
+        numbers.extend(db.fetch_all::<u32>(sql::LEASE_ROWS, rows).await?);
         exactly_one(db.execute(sql::SET_LEASED, values![id, to]).await?)?;
     }
-    let numbers = leased.into_iter().map(|row| row.number as u32).collect();
     Ok(LeasedRows { numbers, ending })
 }
 
@@ -540,17 +559,17 @@ async fn end(
     id: BatchId,
     now: Timestamp,
 ) -> Result<Option<BatchStatus>, StoreError> {
-    let batch: Option<LockedBatchRow> = db.fetch_optional(sql::LOCK_BATCH, values![id]).await?;
-    let Some(batch) = batch.filter(|batch| batch.status != BatchStatus::Validating.as_str()) else {
+    let batch: Option<LockedBatch> = db.fetch_optional(sql::LOCK_BATCH, values![id]).await?;
+    let Some(batch) = batch.filter(|batch| batch.status != BatchStatus::Validating) else {
         return Ok(None);
     };
-    let unfinished: CountRow = db.fetch_one(sql::UNFINISHED_ROWS, values![id]).await?;
-    if unfinished.count > 0 || batch.leased < batch.lines {
+    let unfinished: u32 = db.fetch_one(sql::UNFINISHED_ROWS, values![id]).await?;
+    if unfinished > 0 || batch.leased < batch.lines {
         return Ok(None);
     }
-    let status = if batch.status == BatchStatus::Cancelling.as_str() {
+    let status = if batch.status == BatchStatus::Cancelling {
         BatchStatus::Cancelled
-    } else if batch.is_cut != 0 {
+    } else if batch.is_cut {
         BatchStatus::Expired
     } else {
         BatchStatus::Completed
@@ -562,7 +581,7 @@ async fn end(
 }
 
 /// Deletes an ended batch with its rows. Its private polls follow: see [`super::erased_batches`].
-pub(super) async fn erase(db: &mut Connection<'_>, batch: &str) -> Result<(), StoreError> {
+pub(super) async fn erase(db: &mut Connection<'_>, batch: BatchId) -> Result<(), StoreError> {
     db.execute(sql::ERASE_POLLS_OF, values![batch]).await?;
     db.execute(sql::DELETE_ANSWERS, values![batch]).await?;
     db.execute(sql::DELETE_ROWS, values![batch]).await?;

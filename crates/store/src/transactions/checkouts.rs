@@ -9,7 +9,7 @@ use crate::connection::{Connection, Durability};
 use crate::handles::Treasury;
 use crate::ids::{CheckoutId, UserId};
 use crate::records::{FailedRefund, NewCheckout, OpenCheckout, PaidCheckout, Reversal, Settled, StoreError};
-use crate::rows::{self, IdRow, OpenCheckoutRow, WaitingReversalRow};
+use crate::row::from_row;
 use crate::statements as sql;
 use crate::value::values;
 
@@ -70,16 +70,16 @@ impl Treasury {
 
     /// Applies pending reversals. Returns their number.
     pub async fn apply_reversals(&self, at: Timestamp) -> Result<u64, StoreError> {
-        let checkouts: Vec<IdRow> = self.0.engine.fetch_all(sql::REVERSED_CHECKOUTS, values![]).await?;
+        let checkouts: Vec<CheckoutId> = self.0.engine.fetch_all(sql::REVERSED_CHECKOUTS, values![]).await?;
         let mut applied = 0;
         // One transaction per payment, so that none locks two accounts.
         for checkout in checkouts {
             let apply = self.0.engine.transact(Durability::PowerLoss, move |db| {
                 async move {
                     // Lock the payment first, as everywhere: a report on it may arrive concurrently.
-                    let of = values![&*checkout.id, None::<&str>];
-                    let _: Option<IdRow> = db.fetch_optional(sql::LOCK_CHECKOUT, of).await?;
-                    apply_to(db, &checkout.id, at).await
+                    let of = values![checkout, None::<&str>];
+                    let _: Option<CheckoutId> = db.fetch_optional(sql::LOCK_CHECKOUT, of).await?;
+                    apply_to(db, checkout, at).await
                 }
                 .boxed()
             });
@@ -94,9 +94,7 @@ impl Treasury {
         before: Timestamp,
         limit: u32,
     ) -> Result<Vec<OpenCheckout>, StoreError> {
-        let open: Vec<OpenCheckoutRow> =
-            self.0.engine.fetch_all(sql::OPEN_CHECKOUTS, values![before, limit]).await?;
-        open.into_iter().map(TryInto::try_into).collect()
+        self.0.engine.fetch_all(sql::OPEN_CHECKOUTS, values![before, limit]).await
     }
 }
 
@@ -112,15 +110,14 @@ async fn settle(db: &mut Connection<'_>, paid: &PaidCheckout, at: Timestamp) -> 
     let PaidCheckout { checkout, session, payment, amount } = paid;
     let amount = MicroUsd::from(*amount);
     let values = values![*checkout, &**session, payment.as_deref(), amount];
-    let user: Option<IdRow> = db.fetch_optional(sql::CHECKOUT_PAID, values).await?;
-    let Some(user) = user else {
+    let Some(user) = db.fetch_optional(sql::CHECKOUT_PAID, values).await? else {
         let values = values![*checkout, &**session, amount];
-        let before: Option<IdRow> = db.fetch_optional(sql::CHECKOUT_WAS_PAID, values).await?;
+        let before: Option<CheckoutId> = db.fetch_optional(sql::CHECKOUT_WAS_PAID, values).await?;
         return Ok(before.map_or(Settled::Unknown, |_| Settled::Before));
     };
-    let (user, reference) = (rows::user_id(&user.id)?, format!("stripe:{session}"));
+    let reference = format!("stripe:{session}");
     ledger::credit_from(db, sql::CARD_ACCOUNT, user, amount, &reference, at).await?;
-    apply_to(db, &checkout.to_string(), at).await?;
+    apply_to(db, *checkout, at).await?;
     Ok(Settled::Credited)
 }
 
@@ -128,13 +125,13 @@ async fn reverse(db: &mut Connection<'_>, reversal: &Reversal, at: Timestamp) ->
     let Reversal { reference, checkout, payment, amount, lifted, reported_at } = reversal;
     let checkout = checkout.map(|checkout| checkout.to_string());
     let of = values![checkout.as_deref(), payment.as_deref()];
-    let found: Option<IdRow> = db.fetch_optional(sql::LOCK_CHECKOUT, of).await?;
+    let found = db.fetch_optional(sql::LOCK_CHECKOUT, of).await?;
     let amount = MicroUsd::from(*amount);
     let values =
         values![&**reference, checkout.as_deref(), payment.as_deref(), amount, *lifted, *reported_at];
     db.execute(sql::ADD_REVERSAL, values).await?;
     match found {
-        Some(checkout) => apply_to(db, &checkout.id, at).await.map(drop),
+        Some(checkout) => apply_to(db, checkout, at).await.map(drop),
         None => Ok(()),
     }
 }
@@ -145,20 +142,32 @@ async fn refund_failed(
     at: Timestamp,
 ) -> Result<(), StoreError> {
     let FailedRefund { refund, reversal, payment, amount, failed_at } = failed;
-    let named: Option<IdRow> = db.fetch_optional(sql::CHECKOUT_OF_REVERSAL, values![&**reversal]).await?;
-    let of = values![named.as_ref().map(|checkout| &*checkout.id), payment.as_deref()];
-    let found: Option<IdRow> = db.fetch_optional(sql::LOCK_CHECKOUT, of).await?;
+    let named: Option<String> = db.fetch_optional(sql::CHECKOUT_OF_REVERSAL, values![&**reversal]).await?;
+    let of = values![named.as_deref(), payment.as_deref()];
+    let found = db.fetch_optional(sql::LOCK_CHECKOUT, of).await?;
     let values = values![&**refund, &**reversal, MicroUsd::from(*amount), *failed_at];
     db.execute(sql::ADD_REFUND_FAILURE, values).await?;
     match found {
-        Some(checkout) => apply_to(db, &checkout.id, at).await.map(drop),
+        Some(checkout) => apply_to(db, checkout, at).await.map(drop),
         None => Ok(()),
     }
 }
 
+/// A reversal of a card payment that is not yet applied to the ledger. Amounts are in micro-USD.
+struct WaitingReversal {
+    reference: String,
+    user: UserId,
+    applied: i64,
+    bad_debt: i64,
+    changes: i64,
+    target: i64,
+}
+
+from_row!(WaitingReversal { reference, user, applied, bad_debt, changes, target });
+
 /// Applies the pending reversals of a settled payment to the ledger. Returns the number of changes.
-async fn apply_to(db: &mut Connection<'_>, checkout: &str, at: Timestamp) -> Result<u64, StoreError> {
-    let waiting: Vec<WaitingReversalRow> = db.fetch_all(sql::WAITING_REVERSALS, values![checkout]).await?;
+async fn apply_to(db: &mut Connection<'_>, checkout: CheckoutId, at: Timestamp) -> Result<u64, StoreError> {
+    let waiting: Vec<WaitingReversal> = db.fetch_all(sql::WAITING_REVERSALS, values![checkout]).await?;
     let mut applied = 0;
     for row in waiting {
         applied += u64::from(apply(db, &row, at).await?);
@@ -167,10 +176,10 @@ async fn apply_to(db: &mut Connection<'_>, checkout: &str, at: Timestamp) -> Res
 }
 
 /// Applies one reversal; returns `false` if another transaction has applied it.
-async fn apply(db: &mut Connection<'_>, row: &WaitingReversalRow, at: Timestamp) -> Result<bool, StoreError> {
-    let WaitingReversalRow { reference, user_id, applied, bad_debt, changes, target } = row;
-    let user = rows::user_id(user_id)?;
-    let of_account = accounts::lock(db, user).await?.available;
+async fn apply(db: &mut Connection<'_>, row: &WaitingReversal, at: Timestamp) -> Result<bool, StoreError> {
+    let WaitingReversal { reference, user, applied, bad_debt, changes, target } = row;
+    let user = *user;
+    let of_account = accounts::lock(db, user).await?.available.micro();
     // A positive amount is debited. A negative one is credited, after the service's bad debt is repaid.
     let amount = target - applied;
     let on_keys = if amount > of_account { keys::available_on_keys(db, user).await? } else { Vec::new() };

@@ -3,32 +3,41 @@
 use crate::records::StoreError;
 
 use crate::error::{UnexpectedData, failed};
-use crate::rows::ChunkRow;
+use crate::row::from_row;
 
 /// Maximum size of a chunk of several lines, in bytes. A longer line has a chunk of its own.
 const MAX_BYTES: usize = 64 << 10;
 /// Maximum number of chunks that are read together.
 pub(super) const READ_TOGETHER: u32 = 16;
 
+/// A part of a file: whole lines with their ends, and the number of the first one.
+pub(super) struct Chunk {
+    pub(super) first: i64,
+    pub(super) lines: i64,
+    pub(super) content: String,
+}
+
+from_row!(Chunk { first, lines, content });
+
 /// Packs lines into chunks. `first` is the number of the first line.
-pub(super) fn of_lines(first: u32, lines: &[String]) -> Vec<ChunkRow> {
-    let mut chunks: Vec<ChunkRow> = Vec::new();
+pub(super) fn of_lines(first: u32, lines: &[String]) -> Vec<Chunk> {
+    let mut chunks: Vec<Chunk> = Vec::new();
     for (number, line) in (i64::from(first)..).zip(lines) {
         match chunks.last_mut() {
             Some(chunk) if chunk.content.len() + line.len() <= MAX_BYTES => {
                 chunk.content.push_str(line);
                 chunk.lines += 1;
             }
-            _ => chunks.push(ChunkRow { first: number, lines: 1, content: line.clone() }),
+            _ => chunks.push(Chunk { first: number, lines: 1, content: line.clone() }),
         }
     }
     chunks
 }
 
 /// Returns up to `limit` lines of these chunks with numbers above `after`.
-pub(super) fn lines(chunks: &[ChunkRow], after: u32, limit: u32) -> Result<Vec<(u32, String)>, StoreError> {
+pub(super) fn lines(chunks: &[Chunk], after: u32, limit: u32) -> Result<Vec<(u32, String)>, StoreError> {
     let mut found = Vec::new();
-    for ChunkRow { first, lines, content } in chunks {
+    for Chunk { first, lines, content } in chunks {
         let mut number = *first;
         for line in content.split_inclusive('\n') {
             if number > i64::from(after) && found.len() < limit as usize {
@@ -78,7 +87,7 @@ mod tests {
 
     #[test]
     fn a_chunk_with_another_number_of_lines_is_damaged() {
-        let damaged = ChunkRow { first: 1, lines: 2, content: "a\n".to_owned() };
+        let damaged = Chunk { first: 1, lines: 2, content: "a\n".to_owned() };
         assert!(lines(&[damaged], 0, 9).is_err());
     }
 }

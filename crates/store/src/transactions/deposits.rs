@@ -12,7 +12,6 @@ use crate::records::{
     BegunDeposit, CreditedDeposit, DepositState, NewDeposit, NewSignUp, Received, SignedUp, StoreError,
     StoredDeposit, Transfer,
 };
-use crate::rows::{self, DepositRow, IdRow};
 use crate::statements as sql;
 use crate::value::values;
 
@@ -44,14 +43,12 @@ impl Treasury {
 
     /// Returns the deposit with this payment.
     pub async fn deposit(&self, reference: &str) -> Result<Option<StoredDeposit>, StoreError> {
-        let row: Option<DepositRow> = self.0.engine.fetch_optional(sql::DEPOSIT, values![reference]).await?;
-        row.map(TryInto::try_into).transpose()
+        self.0.engine.fetch_optional(sql::DEPOSIT, values![reference]).await
     }
 
     /// Returns the deposit with this id.
     pub async fn deposit_by_id(&self, id: DepositId) -> Result<Option<StoredDeposit>, StoreError> {
-        let row: Option<DepositRow> = self.0.engine.fetch_optional(sql::DEPOSIT_BY_ID, values![id]).await?;
-        row.map(TryInto::try_into).transpose()
+        self.0.engine.fetch_optional(sql::DEPOSIT_BY_ID, values![id]).await
     }
 
     /// Records the transfer of a deposit. If the transfer is final, credits the deposit's account, or the
@@ -105,9 +102,9 @@ impl Treasury {
             .transact(Durability::PowerLoss, move |db| {
                 async move {
                     let values = values![&*reference, reconcile_at];
-                    let user: Option<IdRow> = db.fetch_optional(sql::VANISH_DEPOSIT, values).await?;
+                    let user = db.fetch_optional(sql::VANISH_DEPOSIT, values).await?;
                     let Some(user) = user else { return Ok(false) };
-                    accounts::freeze(db, rows::user_id(&user.id)?, true).await?;
+                    accounts::freeze(db, user, true).await?;
                     Ok(true)
                 }
                 .boxed()
@@ -124,15 +121,12 @@ impl Treasury {
         per_payer: u32,
     ) -> Result<Vec<StoredDeposit>, StoreError> {
         let values = values![now, limit, per_payer];
-        let rows: Vec<DepositRow> = self.0.engine.fetch_all(sql::DUE_DEPOSITS, values).await?;
-        rows.into_iter().map(TryInto::try_into).collect()
+        self.0.engine.fetch_all(sql::DUE_DEPOSITS, values).await
     }
 
     /// Returns up to `limit` open deposits, due or not, ordered by reference, after this one.
     pub async fn open_deposits(&self, after: &str, limit: u32) -> Result<Vec<StoredDeposit>, StoreError> {
-        let rows: Vec<DepositRow> =
-            self.0.engine.fetch_all(sql::OPEN_DEPOSITS, values![after, limit]).await?;
-        rows.into_iter().map(TryInto::try_into).collect()
+        self.0.engine.fetch_all(sql::OPEN_DEPOSITS, values![after, limit]).await
     }
 
     /// Returns up to `limit` settled deposits, oldest first, after this creation time and reference.
@@ -142,8 +136,7 @@ impl Treasury {
         limit: u32,
     ) -> Result<Vec<StoredDeposit>, StoreError> {
         let values = values![after.0, after.1, limit];
-        let rows: Vec<DepositRow> = self.0.engine.fetch_all(sql::SETTLED_DEPOSITS, values).await?;
-        rows.into_iter().map(TryInto::try_into).collect()
+        self.0.engine.fetch_all(sql::SETTLED_DEPOSITS, values).await
     }
 }
 
@@ -184,8 +177,8 @@ async fn credit(
     at: Timestamp,
     reconcile_at: Timestamp,
 ) -> Result<CreditedDeposit, StoreError> {
-    let row: Option<DepositRow> = db.fetch_optional(sql::LOCK_DEPOSIT, values![reference]).await?;
-    let StoredDeposit { deposit, state, .. } = row.ok_or(StoreError::NotFound("deposit"))?.try_into()?;
+    let stored = db.fetch_optional(sql::LOCK_DEPOSIT, values![reference]).await?;
+    let StoredDeposit { deposit, state, .. } = stored.ok_or(StoreError::NotFound("deposit"))?;
     let known = |user, credited, is_settled| CreditedDeposit {
         user,
         now: false,

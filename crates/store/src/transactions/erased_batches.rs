@@ -11,7 +11,6 @@ use super::reputation;
 use crate::connection::Durability;
 use crate::handles::Runtime;
 use crate::records::StoreError;
-use crate::rows::{ErasedBatchRow, PollToEraseRow};
 use crate::statements as sql;
 use crate::value::values;
 
@@ -21,19 +20,21 @@ impl Runtime {
     /// `None` if no such batch is left.
     pub async fn erase_polls_of_batches(&self, at: Timestamp, limit: u32) -> Result<Option<u64>, StoreError> {
         let database = &*self.database;
-        let queued: Option<ErasedBatchRow> =
+        // The batch, and the last of its polls that are done.
+        let queued: Option<(String, Timestamp, String)> =
             database.engine.fetch_optional(sql::ERASED_BATCH, values![]).await?;
-        let Some(ErasedBatchRow { batch, at: after, poll }) = queued else { return Ok(None) };
+        let Some((batch, after, poll)) = queued else { return Ok(None) };
         let next = values![&*batch, after, &*poll, limit];
-        let next: Vec<PollToEraseRow> = database.engine.fetch_all(sql::POLLS_TO_ERASE, next).await?;
+        // Each with `true` if this program can delete it.
+        let next: Vec<(String, Timestamp, bool)> =
+            database.engine.fetch_all(sql::POLLS_TO_ERASE, next).await?;
         if next.is_empty() {
             let done = values![&*batch, after, &*poll];
             database.engine.execute(Durability::ProcessCrash, sql::DELETE_ERASED_BATCH, done).await?;
             return Ok(Some(1));
         }
-        let settled = next.iter().take_while(|poll| poll.settled == 1).count();
-        let Some(last) = next[..settled].last() else { return Ok(Some(0)) };
-        let (last_at, last_poll) = (last.created_at, last.id.clone());
+        let settled = next.iter().take_while(|(_, _, settled)| *settled).count();
+        let Some((last_poll, last_at, _)) = next[..settled].last().cloned() else { return Ok(Some(0)) };
         let range = values![&*batch, after, &*poll, last_at, &*last_poll];
         let mut polls = database.ended(sql::ENDED_POLLS_OF_BATCH, range).await?;
         polls.retain(|(poll, _)| poll.plan.private);

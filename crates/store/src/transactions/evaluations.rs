@@ -9,7 +9,6 @@ use crate::records::{EvaluationRecord, MAX_EVALUATION_BYTES, MAX_EVALUATIONS, St
 use super::{accounts, exactly_one};
 use crate::connection::{Connection, Durability};
 use crate::handles::Store;
-use crate::rows::{EvaluationRow, TotalRow};
 use crate::statements as sql;
 use crate::value::values;
 
@@ -38,16 +37,12 @@ impl Store {
         user: UserId,
         id: EvaluationId,
     ) -> Result<Option<EvaluationRecord>, StoreError> {
-        let row: Option<EvaluationRow> =
-            self.0.engine.fetch_by_key(sql::EVALUATION, values![user, id]).await?;
-        row.map(TryInto::try_into).transpose()
+        self.0.engine.fetch_by_key(sql::EVALUATION, values![user, id]).await
     }
 
     /// Returns an evaluation that is shared.
     pub async fn shared_evaluation(&self, id: EvaluationId) -> Result<Option<EvaluationRecord>, StoreError> {
-        let row: Option<EvaluationRow> =
-            self.0.engine.fetch_by_key(sql::SHARED_EVALUATION, values![id]).await?;
-        row.map(TryInto::try_into).transpose()
+        self.0.engine.fetch_by_key(sql::SHARED_EVALUATION, values![id]).await
     }
 
     /// Returns up to `limit` evaluations of an account without their reports, newest first.
@@ -56,9 +51,7 @@ impl Store {
         user: UserId,
         limit: u32,
     ) -> Result<Vec<EvaluationRecord>, StoreError> {
-        let rows: Vec<EvaluationRow> =
-            self.0.engine.fetch_all(sql::EVALUATIONS, values![user, limit]).await?;
-        rows.into_iter().map(TryInto::try_into).collect()
+        self.0.engine.fetch_all(sql::EVALUATIONS, values![user, limit]).await
     }
 
     /// Lets everyone with the link read an evaluation, or only its owner. Returns `false` if the account has no such
@@ -83,14 +76,14 @@ impl Store {
 async fn add(db: &mut Connection<'_>, user: UserId, evaluation: &EvaluationRecord) -> Result<(), StoreError> {
     // Those of an account are counted one after the other.
     accounts::lock_live(db, user).await?;
-    let stored: TotalRow = db.fetch_one(sql::EVALUATIONS_OF_ACCOUNT, values![user]).await?;
-    if stored.count >= i64::from(MAX_EVALUATIONS) {
+    let (count, bytes): (u32, u64) = db.fetch_one(sql::EVALUATIONS_OF_ACCOUNT, values![user]).await?;
+    if count >= MAX_EVALUATIONS {
         return Err(StoreError::Conflict(
             "this account has 100 evaluations; delete one with delete_evaluation",
         ));
     }
     let EvaluationRecord { id, name, report, created_at, .. } = evaluation;
-    if stored.bytes as u64 + report.len() as u64 > MAX_EVALUATION_BYTES {
+    if bytes + report.len() as u64 > MAX_EVALUATION_BYTES {
         return Err(StoreError::Conflict(
             "the evaluations of this account would take more than 8 MiB; delete one with delete_evaluation",
         ));

@@ -5,11 +5,9 @@ use futures::FutureExt;
 
 use super::reputation;
 use crate::connection::{Connection, Durability};
-use crate::error::failed;
 use crate::handles::Store;
 use crate::ids::{FeedbackId, UserId};
 use crate::records::{MAX_LISTED_FEEDBACK, NewFeedback, OwnFeedback, PollFeedback, StoreError};
-use crate::rows::{FeedbackCountRow, FeedbackRow, IdRow};
 use crate::statements as sql;
 use crate::value::values;
 
@@ -29,23 +27,16 @@ impl Store {
 
     /// Returns the feedback on a poll.
     pub async fn feedback_on(&self, poll: &PollId) -> Result<PollFeedback, StoreError> {
-        let count: Option<FeedbackCountRow> =
-            self.0.engine.fetch_optional(sql::COUNT_FEEDBACK, values![poll]).await?;
+        let counts = self.0.engine.fetch_optional(sql::COUNT_FEEDBACK, values![poll]).await?;
+        let (total, correct, incorrect) = counts.unwrap_or_default();
         let newest = values![poll, MAX_LISTED_FEEDBACK];
-        let entries: Vec<FeedbackRow> = self.0.engine.fetch_all(sql::NEWEST_FEEDBACK, newest).await?;
-        let count = count.unwrap_or(FeedbackCountRow { total: 0, correct: 0, incorrect: 0 });
-        Ok(PollFeedback {
-            total: count.total.unsigned_abs(),
-            correct: count.correct.unsigned_abs(),
-            incorrect: count.incorrect.unsigned_abs(),
-            entries: entries.into_iter().map(Into::into).collect(),
-        })
+        let entries = self.0.engine.fetch_all(sql::NEWEST_FEEDBACK, newest).await?;
+        Ok(PollFeedback { total, correct, incorrect, entries })
     }
 
     /// Returns an account's feedback, oldest first.
     pub async fn feedback_of(&self, user: UserId) -> Result<Vec<OwnFeedback>, StoreError> {
-        let rows: Vec<FeedbackRow> = self.0.engine.fetch_all(sql::FEEDBACK_OF, values![user]).await?;
-        rows.into_iter().map(TryInto::try_into).collect()
+        self.0.engine.fetch_all(sql::FEEDBACK_OF, values![user]).await
     }
 }
 
@@ -58,8 +49,7 @@ async fn submit(db: &mut Connection<'_>, feedback: &NewFeedback) -> Result<Feedb
     }
     let correct = entry.outcome_correct.map(i64::from);
     let row = values![*id, poll, *user, correct, entry.confidence, entry.notes.as_deref(), entry.created_at];
-    let stored: Option<IdRow> = db.fetch_optional(sql::SUBMIT_FEEDBACK, row).await?;
-    stored.ok_or(StoreError::NotFound("account"))?.id.parse().map_err(failed)
+    db.fetch_optional(sql::SUBMIT_FEEDBACK, row).await?.ok_or(StoreError::NotFound("account"))
 }
 
 /// Deletes the feedback of an account. The affected polls are recounted without it.

@@ -5,16 +5,14 @@ use ep_polling::money::MicroUsd;
 use ep_polling::time::Timestamp;
 use futures::FutureExt;
 
-use super::{Database, accounts, chunks, newest_first};
+use super::chunks::{self, Chunk};
+use super::{Database, accounts, newest_first};
 use crate::batch_id::FileId;
 use crate::connection::{Connection, Durability};
 use crate::ids::UserId;
 use crate::records::{
     BegunFile, EarlierFile, FileContent, FileDeletion, FileRecord, FileStore, ListPosition, NewFile,
     StoreError,
-};
-use crate::rows::{
-    self, ChunkRow, CountRow, FileRow, IdRow, OwnedRow, ReceivedFileRow, RequestedFileRow, TotalRow,
 };
 use crate::statements as sql;
 use crate::value::values;
@@ -53,8 +51,7 @@ impl FileStore for Database {
     }
 
     async fn file(&self, user: UserId, id: FileId) -> Result<Option<FileRecord>, StoreError> {
-        let row: Option<FileRow> = self.engine.fetch_optional(sql::FILE, values![user, id]).await?;
-        row.map(TryInto::try_into).transpose()
+        self.engine.fetch_optional(sql::FILE, values![user, id]).await
     }
 
     async fn files_of(
@@ -63,24 +60,24 @@ impl FileStore for Database {
         after: Option<ListPosition<FileId>>,
         limit: u32,
     ) -> Result<Vec<FileRecord>, StoreError> {
-        newest_first::<_, FileRow, _>(&self.engine, sql::FILES_OF, user, after, limit).await
+        newest_first(&self.engine, sql::FILES_OF, user, after, limit).await
     }
 
     async fn lines(&self, file: FileId, after: u32, limit: u32) -> Result<Vec<(u32, String)>, StoreError> {
         let to = i64::from(after) + i64::from(limit);
-        let read: Vec<ChunkRow> =
+        let read: Vec<Chunk> =
             self.engine.fetch_all(sql::CHUNKS, values![file, after, to, chunks::READ_TOGETHER]).await?;
         chunks::lines(&read, after, limit)
     }
 
     async fn funds(&self, user: UserId) -> Result<MicroUsd, StoreError> {
-        let funds: Option<CountRow> = self.engine.fetch_optional(sql::FUNDS_TOGETHER, values![user]).await?;
-        Ok(MicroUsd::new(funds.map_or(0, |row| row.count)))
+        let funds = self.engine.fetch_optional(sql::FUNDS_TOGETHER, values![user]).await?;
+        Ok(funds.unwrap_or_default())
     }
 
     async fn stored_bytes(&self) -> Result<u64, StoreError> {
-        let total: Option<CountRow> = self.engine.fetch_optional(sql::STORED_TOTAL, &[]).await?;
-        Ok(total.map_or(0, |row| row.count.unsigned_abs()))
+        let total = self.engine.fetch_optional(sql::STORED_TOTAL, &[]).await?;
+        Ok(total.unwrap_or_default())
     }
 
     async fn delete_file(&self, user: UserId, id: FileId) -> Result<FileDeletion, StoreError> {
@@ -93,11 +90,10 @@ impl FileStore for Database {
         unfinished: Timestamp,
         limit: u32,
     ) -> Result<u64, StoreError> {
-        let old: Vec<OwnedRow> =
+        let old: Vec<(FileId, UserId)> =
             self.engine.fetch_all(sql::OLD_FILES, values![now, unfinished, limit]).await?;
         let mut deleted = 0;
-        for OwnedRow { id, user_id } in old {
-            let (file, user) = (rows::file_id(&id)?, rows::user_id(&user_id)?);
+        for (file, user) in old {
             let expiring =
                 self.engine.transact(Durability::PowerLoss, move |db| expire(db, user, file).boxed());
             let outcome = expiring.await?;
@@ -114,11 +110,11 @@ async fn begin(db: &mut Connection<'_>, file: NewFile) -> Result<BegunFile, Stor
     if db.execute(sql::BEGIN_FILE, values).await? == 1 {
         return Ok(BegunFile::New);
     }
-    let earlier: Option<RequestedFileRow> =
+    // It has a digest once it is complete.
+    let earlier: Option<(FileId, String, Option<String>)> =
         db.fetch_optional(sql::FILE_OF_REQUEST, values![user, request_ref]).await?;
-    let RequestedFileRow { id, name, sha256 } = earlier.ok_or(StoreError::NotFound("account"))?;
-    let record: Option<FileRow> = db.fetch_optional(sql::FILE, values![user, rows::file_id(&id)?]).await?;
-    let record: Option<FileRecord> = record.map(TryInto::try_into).transpose()?;
+    let (id, name, sha256) = earlier.ok_or(StoreError::NotFound("account"))?;
+    let record: Option<FileRecord> = db.fetch_optional(sql::FILE, values![user, id]).await?;
     Ok(BegunFile::Earlier(EarlierFile { name, complete: record.zip(sha256) }))
 }
 
@@ -126,26 +122,23 @@ async fn begin(db: &mut Connection<'_>, file: NewFile) -> Result<BegunFile, Stor
 async fn add(
     db: &mut Connection<'_>,
     file: FileId,
-    chunks: Vec<ChunkRow>,
+    chunks: Vec<Chunk>,
     at: Timestamp,
 ) -> Result<(), StoreError> {
     let bytes: usize = chunks.iter().map(|chunk| chunk.content.len()).sum();
-    let received: Option<ReceivedFileRow> =
-        db.fetch_optional(sql::RECEIVE_BYTES, values![file, bytes as i64, at]).await?;
-    fits(db, &received.ok_or(StoreError::NotFound("file"))?).await?;
-    for ChunkRow { first, lines, content } in &chunks {
+    let received = db.fetch_optional(sql::RECEIVE_BYTES, values![file, bytes as i64, at]).await?;
+    let (user, quota): (UserId, u64) = received.ok_or(StoreError::NotFound("file"))?;
+    fits(db, user, quota).await?;
+    for Chunk { first, lines, content } in &chunks {
         db.execute(sql::ADD_CHUNK, values![file, *first, *lines, &**content]).await?;
     }
     Ok(())
 }
 
 /// Fails if the files of the account exceed their quota. Returns their number.
-async fn fits(db: &mut Connection<'_>, file: &ReceivedFileRow) -> Result<i64, StoreError> {
-    let stored: TotalRow = db.fetch_one(sql::FILES_TOTAL, values![&*file.user_id]).await?;
-    if stored.bytes > file.quota {
-        return Err(StoreError::FilesQuota(file.quota.unsigned_abs()));
-    }
-    Ok(stored.count)
+async fn fits(db: &mut Connection<'_>, user: UserId, quota: u64) -> Result<u32, StoreError> {
+    let (count, bytes): (u32, u64) = db.fetch_one(sql::FILES_TOTAL, values![user]).await?;
+    if bytes > quota { Err(StoreError::FilesQuota(quota)) } else { Ok(count) }
 }
 
 async fn complete(
@@ -155,11 +148,11 @@ async fn complete(
     expires_at: Timestamp,
     most: u32,
 ) -> Result<(), StoreError> {
-    let received: Option<ReceivedFileRow> = db.fetch_optional(sql::RECEIVED_FILE, values![file]).await?;
-    let received = received.ok_or(StoreError::NotFound("file"))?;
+    let received = db.fetch_optional(sql::RECEIVED_FILE, values![file]).await?;
+    let (user, quota): (UserId, u64) = received.ok_or(StoreError::NotFound("file"))?;
     // Two files of an account are not completed at once.
-    accounts::lock_live(db, rows::user_id(&received.user_id)?).await?;
-    if fits(db, &received).await? > i64::from(most) {
+    accounts::lock_live(db, user).await?;
+    if fits(db, user, quota).await? > most {
         return Err(StoreError::Conflict("the account has too many files; delete some first"));
     }
     let FileContent { bytes, lines, sha256 } = content;
@@ -174,9 +167,8 @@ async fn delete(db: &mut Connection<'_>, user: UserId, file: FileId) -> Result<F
     if db.execute(sql::LOCK_FILE, values![file, user]).await? == 0 {
         return Ok(FileDeletion::Unknown);
     }
-    let reader: Option<IdRow> = db.fetch_optional(sql::OPEN_BATCH_OF_FILE, values![file]).await?;
-    if let Some(reader) = reader {
-        return Ok(FileDeletion::InUse(rows::batch_id(&reader.id)?));
+    if let Some(reader) = db.fetch_optional(sql::OPEN_BATCH_OF_FILE, values![file]).await? {
+        return Ok(FileDeletion::InUse(reader));
     }
     erase(db, &file.to_string()).await?;
     Ok(FileDeletion::Deleted)

@@ -1,15 +1,19 @@
 //! Lists of an account's polls.
 
+use ep_polling::model_counts::ModelCounts;
 use ep_polling::money::MicroUsd;
 use ep_polling::poll_id::PollId;
+use ep_polling::tally::Tally;
 use ep_polling::time::Timestamp;
 
+use super::plans;
+use crate::error::{UnexpectedData, failed};
 use crate::handles::Store;
 use crate::ids::UserId;
-use crate::records::{DaySpending, PastPoll, PollScope, PollSearch, StoreError};
-use crate::rows::{self, DaySpendingRow, PastPollRow};
+use crate::records::{Closing, DaySpending, PastEnd, PastPoll, PollScope, PollSearch, StoreError};
+use crate::row::{Json, from_row};
 use crate::statements as sql;
-use crate::value::values;
+use crate::value::{json, values};
 
 /// Lists polls.
 impl Store {
@@ -50,7 +54,7 @@ impl Store {
     ) -> Result<Vec<PastPoll>, StoreError> {
         let PollSearch { words, running, batch } = search;
         let spellings: Vec<Vec<String>> = words.iter().map(|word| spellings(word)).collect();
-        let spellings = rows::json(&spellings)?;
+        let spellings = json(&spellings)?;
         past_polls(if let Some(batch) = batch {
             let find =
                 if running { sql::by_engine::FIND_RUNNING_IN_BATCH } else { sql::by_engine::FIND_IN_BATCH };
@@ -64,19 +68,9 @@ impl Store {
     /// Returns this user's totals per day of ended polls accepted since then, oldest first. Days without
     /// polls are omitted.
     pub async fn spending(&self, user: UserId, since: Timestamp) -> Result<Vec<DaySpending>, StoreError> {
-        let days: Vec<DaySpendingRow> =
-            self.0.engine.fetch_all(sql::by_engine::SPENDING_BY_DAY, values![user, since.millis()]).await?;
-        let days = days.into_iter().map(|row| DaySpending {
-            day: Timestamp::from_millis(row.day * DAY_MS),
-            polls: row.polls as u32,
-            batch_rows: row.batch_rows as u32,
-            cost: MicroUsd::new(row.cost),
-        });
-        Ok(days.collect())
+        self.0.engine.fetch_all(sql::by_engine::SPENDING_BY_DAY, values![user, since.millis()]).await
     }
 }
-
-const DAY_MS: i64 = 86_400_000;
 
 /// Returns the spellings under which a word can match a question, in lower case. The engines agree only on
 /// the case of ASCII letters.
@@ -91,6 +85,69 @@ fn spellings(word: &str) -> Vec<String> {
     spellings
 }
 
-fn past_polls(rows: Vec<PastPollRow>) -> Result<Vec<PastPoll>, StoreError> {
-    rows.chunk_by(|a, b| a.id == b.id).map(rows::past_poll).collect()
+/// The number of votes for one choice in a listed poll.
+struct PollChoice {
+    id: PollId,
+    form: i64,
+    created_at: Timestamp,
+    closing: Option<Json<Closing>>,
+    other_cost: MicroUsd,
+    question: String,
+    options: Json<Vec<String>>,
+    private: bool,
+    captured: Option<MicroUsd>,
+    /// The number of the option; `None` without a vote.
+    choice: Option<i64>,
+    answers: u32,
+    cost: MicroUsd,
+}
+
+from_row!(PollChoice {
+    id,
+    form,
+    created_at,
+    closing,
+    other_cost,
+    question,
+    options,
+    private,
+    captured,
+    choice,
+    answers,
+    cost,
+});
+
+/// Returns a listed poll from its choices.
+fn past_poll(choices: &[PollChoice]) -> Result<PastPoll, StoreError> {
+    let [first, ..] = choices else { return Err(failed(UnexpectedData::MissingRow)) };
+    plans::is_known(first.form)?;
+    let Json(options) = &first.options;
+    let votes = choices.iter().flat_map(|choice| {
+        let option = choice.choice.and_then(|option| usize::try_from(option).ok());
+        std::iter::repeat_n(option, choice.answers as usize)
+    });
+    let tally = Tally::of(options.len(), votes);
+    let cost = choices.iter().map(|choice| choice.cost).sum::<MicroUsd>().plus(first.other_cost);
+    let closing = first.closing.as_ref().map(|Json(closing)| closing);
+    let ballots = choices.iter().map(|choice| choice.answers).sum::<u32>();
+    let unused = closing.map_or(0, |closing| closing.unused_calls);
+    let models = ModelCounts::new(ballots.saturating_add(unused), ballots, tally.votes(), unused);
+    Ok(PastPoll {
+        id: first.id.clone(),
+        created_at: first.created_at,
+        tally,
+        models,
+        question: first.question.clone(),
+        options: options.clone(),
+        private: first.private,
+        end: closing.map(|closing| PastEnd {
+            by_rule: closing.reason.is_some(),
+            total_ms: closing.total_ms,
+            cost: first.captured.unwrap_or(cost),
+        }),
+    })
+}
+
+fn past_polls(rows: Vec<PollChoice>) -> Result<Vec<PastPoll>, StoreError> {
+    rows.chunk_by(|a, b| a.id == b.id).map(past_poll).collect()
 }

@@ -4,15 +4,15 @@ use ep_polling::money::{Hold, MicroUsd};
 use ep_polling::poll_id::PollId;
 use ep_polling::time::Timestamp;
 
-use super::{accounts, day, exactly_one, transfers};
+use super::accounts::{self, LockedAccount};
+use super::batches::LockedBatch;
+use super::{day, exactly_one, transfers};
 use crate::batch_id::BatchId;
 use crate::connection::Connection;
-use crate::error::failed;
-use crate::ids::UserId;
+use crate::ids::{KeyId, UserId};
 use crate::key_terms::CappedKey;
-use crate::key_terms::SpendingCaps;
-use crate::records::{NewPoll, StoreError};
-use crate::rows::{self, AvailableRow, EndedHoldRow, KeyCapsRow, KeySpendingRow, LockedBatchRow};
+use crate::records::{KeySpending, NewPoll, StoreError};
+use crate::row::from_row;
 use crate::statements as sql;
 use crate::value::values;
 
@@ -38,19 +38,15 @@ pub(super) async fn reserve(
 /// Reserves money for the rows of a locked batch; returns the amount.
 pub(super) async fn reserve_for_batch(
     db: &mut Connection<'_>,
-    batch: &LockedBatchRow,
+    batch: &LockedBatch,
     hold: Hold,
     at: Timestamp,
 ) -> Result<MicroUsd, StoreError> {
-    let capped = match &batch.key_id {
-        Some(key) => {
-            let KeyCapsRow { cap, daily_cap } = db.fetch_one(sql::KEY_CAPS, values![&**key]).await?;
-            let caps = SpendingCaps { total: cap.map(MicroUsd::new), daily: daily_cap.map(MicroUsd::new) };
-            Some(CappedKey { key: key.parse().map_err(failed)?, caps })
-        }
+    let capped = match batch.key {
+        Some(key) => Some(CappedKey { key, caps: db.fetch_one(sql::KEY_CAPS, values![Some(key)]).await? }),
         None => None,
     };
-    set_aside(db, rows::user_id(&batch.user_id)?, capped, hold, day(at)).await
+    set_aside(db, batch.user, capped, hold, day(at)).await
 }
 
 /// Sets available money of an account aside; returns the amount.
@@ -61,12 +57,10 @@ async fn set_aside(
     hold: Hold,
     today: i64,
 ) -> Result<MicroUsd, StoreError> {
-    let account: Option<AvailableRow> = db.fetch_optional(sql::by_engine::AVAILABLE, values![owner]).await?;
-    let account = account.ok_or(StoreError::NotFound("account"))?;
-    if account.frozen != 0 && !hold.at_most.is_zero() {
+    let LockedAccount { available, frozen, .. } = accounts::lock(db, owner).await?;
+    if frozen && !hold.at_most.is_zero() {
         return Err(StoreError::Frozen);
     }
-    let available = MicroUsd::new(account.available);
     if available < hold.at_least {
         return Err(StoreError::InsufficientBalance { available, needed: hold.at_least });
     }
@@ -95,16 +89,15 @@ pub(super) async fn draw_from_batch(
     batch: BatchId,
     hold: Hold,
 ) -> Result<MicroUsd, StoreError> {
-    let locked: Option<LockedBatchRow> = db.fetch_optional(sql::LOCK_BATCH, values![batch]).await?;
+    let locked: Option<LockedBatch> = db.fetch_optional(sql::LOCK_BATCH, values![batch]).await?;
     let locked = locked.ok_or(StoreError::NotFound("open batch"))?;
-    let left = MicroUsd::new(locked.held);
+    let left = locked.held;
     if left < hold.at_least {
         return Err(StoreError::BatchSpent { left, needed: hold.at_least });
     }
     let amount = hold.at_most.min(left);
     if !amount.is_zero() {
-        let (key, batch_id) = (locked.key_id.as_deref(), batch.to_string());
-        let row = values![&poll.id, &*locked.user_id, amount, key, locked.day, &*batch_id];
+        let row = values![&poll.id, locked.user, amount, locked.key, locked.day, batch];
         db.execute(sql::ADD_HOLD, row).await?;
         let drawn = values![batch, -amount.micro()];
         exactly_one(db.execute(sql::CHANGE_BATCH_MONEY, drawn).await?)?;
@@ -116,41 +109,41 @@ pub(super) async fn draw_from_batch(
 pub(super) async fn release_from_batch(
     db: &mut Connection<'_>,
     id: BatchId,
-    batch: &LockedBatchRow,
+    batch: &LockedBatch,
     at: Timestamp,
 ) -> Result<(), StoreError> {
-    if batch.held == 0 {
+    if batch.held.is_zero() {
         return Ok(());
     }
-    let LockedBatchRow { user_id, key_id, day, funder, .. } = batch;
-    let reserved =
-        Reserved { account: user_id, key: key_id.as_deref(), day: *day, funder: funder.as_deref() };
-    release(db, reserved, batch.held, 0, &format!("return:{id}"), at).await
+    let LockedBatch { user: account, key, day, funder, .. } = *batch;
+    let reserved = Reserved { account, key, day, funder };
+    release(db, reserved, batch.held, MicroUsd::ZERO, &format!("return:{id}"), at).await
 }
 
 /// The account and the key that reserved money counts against.
-struct Reserved<'a> {
-    account: &'a str,
-    key: Option<&'a str>,
+struct Reserved {
+    account: UserId,
+    key: Option<KeyId>,
     day: Option<i64>,
-    funder: Option<&'a str>,
+    funder: Option<UserId>,
 }
 
 /// Releases a reserved amount and debits another one, which is reserved, too. Then returns the remaining balance of a
 /// revoked pre-funded key to its funder, under this reference.
 async fn release(
     db: &mut Connection<'_>,
-    Reserved { account, key, day, funder }: Reserved<'_>,
-    released: i64,
-    debited: i64,
+    Reserved { account, key, day, funder }: Reserved,
+    released: MicroUsd,
+    debited: MicroUsd,
     reference: &str,
     at: Timestamp,
 ) -> Result<(), StoreError> {
-    let (account, funder) = (rows::user_id(account)?, funder.map(rows::user_id).transpose()?);
     if let Some(funder) = funder {
         accounts::lock(db, funder).await?;
     }
-    exactly_one(db.execute(sql::RELEASE_AND_DEBIT, values![account, released + debited, debited]).await?)?;
+    exactly_one(
+        db.execute(sql::RELEASE_AND_DEBIT, values![account, released.plus(debited), debited]).await?,
+    )?;
     if let (Some(key), Some(day)) = (key, day) {
         exactly_one(db.execute(sql::REDUCE_KEY_SPENDING, values![key, day, released]).await?)?;
     }
@@ -166,10 +159,22 @@ async fn cap_left(
     CappedKey { key, caps }: CappedKey,
     today: i64,
 ) -> Result<MicroUsd, StoreError> {
-    let spent: KeySpendingRow = db.fetch_one(sql::KEY_SPENDING, values![key, today]).await?;
-    let left = caps.left(MicroUsd::new(spent.total), MicroUsd::new(spent.today));
-    Ok(left.unwrap_or(MicroUsd::MAX))
+    let KeySpending { total, today } = db.fetch_one(sql::KEY_SPENDING, values![key, today]).await?;
+    Ok(caps.left(total, today).unwrap_or(MicroUsd::MAX))
 }
+
+/// A hold that has just ended.
+struct EndedHold {
+    account: UserId,
+    amount: MicroUsd,
+    captured: MicroUsd,
+    key: Option<KeyId>,
+    day: Option<i64>,
+    batch: Option<BatchId>,
+    funder: Option<UserId>,
+}
+
+from_row!(EndedHold { account, amount, captured, key, day, batch, funder });
 
 /// Ends the poll's hold, if it has one, and captures the amount spent. Locks the account late, because every
 /// poll of its owner needs it.
@@ -179,21 +184,22 @@ pub(super) async fn capture(
     amount: MicroUsd,
     at: Timestamp,
 ) -> Result<(), StoreError> {
-    let hold: Option<EndedHoldRow> = db.fetch_optional(sql::END_HOLD, values![poll, amount]).await?;
-    let Some(EndedHoldRow { account, amount: held, captured, key_id, day, batch, funder }) = hold else {
+    let hold: Option<EndedHold> = db.fetch_optional(sql::END_HOLD, values![poll, amount]).await?;
+    let Some(EndedHold { account, amount: held, captured, key, day, batch, funder }) = hold else {
         return Ok(());
     };
-    if captured > 0 {
+    let returned = held.minus(captured);
+    if !captured.is_zero() {
         let reference = format!("hold:{poll}");
-        let transfer = values![reference, &*account, sql::REVENUE_ACCOUNT, captured, at];
+        let transfer = values![reference, account, sql::REVENUE_ACCOUNT, captured, at];
         exactly_one(db.execute(sql::ADD_TRANSFER, transfer).await?)?;
     }
-    let returns = match &batch {
-        Some(batch) => db.execute(sql::RETURN_TO_BATCH, values![&**batch, held - captured]).await? == 1,
+    let returns = match batch {
+        Some(batch) => db.execute(sql::RETURN_TO_BATCH, values![batch, returned]).await? == 1,
         None => false,
     };
     // What returns to a batch stays set aside.
-    let released = if returns { 0 } else { held - captured };
-    let reserved = Reserved { account: &account, key: key_id.as_deref(), day, funder: funder.as_deref() };
+    let released = if returns { MicroUsd::ZERO } else { returned };
+    let reserved = Reserved { account, key, day, funder };
     release(db, reserved, released, captured, &format!("return:{poll}"), at).await
 }

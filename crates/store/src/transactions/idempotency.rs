@@ -7,13 +7,40 @@ use ep_polling::time::Timestamp;
 use crate::connection::Durability;
 use crate::error::{UnexpectedData, failed};
 use crate::handles::Runtime;
-use crate::records::{ClaimState, Lease, StoreError};
-use crate::rows::IdempotencyRow;
+use crate::records::{ClaimRecord, ClaimState, Lease, StoreError};
+use crate::row::from_row;
 use crate::statements as sql;
 use crate::value::values;
 
 /// The maximum number of attempts to claim a request, if its record is repeatedly deleted before the read.
 const MAX_ATTEMPTS: u32 = 3;
+
+/// A stored idempotency record.
+struct StoredClaim {
+    fingerprint: String,
+    reply: Option<String>,
+    epoch: i64,
+    expires_at: Timestamp,
+}
+
+from_row!(StoredClaim { fingerprint, reply, epoch, expires_at });
+
+impl StoredClaim {
+    /// Returns the record's response to a request with this fingerprint that could not claim it.
+    fn state(self, fingerprint: &str) -> ClaimState {
+        let record = self.record();
+        match self.reply {
+            _ if self.fingerprint != fingerprint => ClaimState::Mismatch,
+            Some(reply) => ClaimState::Done(record, reply),
+            None => ClaimState::Running(record),
+        }
+    }
+
+    /// Returns the record without its reply.
+    const fn record(&self) -> ClaimRecord {
+        ClaimRecord { epoch: self.epoch, expires_at: self.expires_at }
+    }
+}
 
 /// Stores idempotency records.
 impl Runtime {
@@ -31,7 +58,7 @@ impl Runtime {
         for _ in 0..MAX_ATTEMPTS {
             let claim = values![scope, fingerprint, now, lasts, expires_at, Lease::longest(lasts)];
             // The later commit of the request's changes makes the claim durable too.
-            let claimed: Vec<IdempotencyRow> = self
+            let claimed: Vec<StoredClaim> = self
                 .database
                 .engine
                 .fetch_changed(Durability::ProcessCrash, sql::CLAIM_REQUEST, claim)
@@ -39,7 +66,7 @@ impl Runtime {
             if let Some(claimed) = claimed.into_iter().next() {
                 return Ok(ClaimState::Claimed(claimed.record()));
             }
-            let record: Option<IdempotencyRow> =
+            let record: Option<StoredClaim> =
                 self.database.engine.fetch_optional(sql::CLAIMED_REQUEST, values![scope]).await?;
             if let Some(record) = record {
                 return Ok(record.state(fingerprint));

@@ -15,7 +15,6 @@ use crate::key_terms::Creator;
 use crate::records::{
     Added, KeyAccount, KeyFunds, KeyOwner, MAX_ACTIVE_KEYS, MAX_LISTED_KEYS, NewKey, StoreError, StoredKey,
 };
-use crate::rows::{self, FundsRow, IdRow, KeyOwnerRow, StoredKeyRow};
 use crate::statements as sql;
 use crate::value::values;
 
@@ -67,15 +66,12 @@ impl Vault {
     /// Returns the newest [`MAX_LISTED_KEYS`] keys of this user, including those it has funded, newest first.
     pub async fn keys_of(&self, user: UserId, now: Timestamp) -> Result<Vec<StoredKey>, StoreError> {
         let values = values![user, MAX_LISTED_KEYS, day(now)];
-        let keys: Vec<StoredKeyRow> = self.0.engine.fetch_all(sql::KEYS_OF_USER, values).await?;
-        keys.into_iter().map(TryInto::try_into).collect()
+        self.0.engine.fetch_all(sql::KEYS_OF_USER, values).await
     }
 
     /// Returns the id, user and terms of the key with this hash, unless it is revoked or expired.
     pub async fn key_owner(&self, hash: &KeyHash, now: Timestamp) -> Result<Option<KeyOwner>, StoreError> {
-        let owner: Option<KeyOwnerRow> =
-            self.0.engine.fetch_by_key(sql::KEY_OWNER, values![hash.as_str(), now]).await?;
-        owner.map(TryInto::try_into).transpose()
+        self.0.engine.fetch_by_key(sql::KEY_OWNER, values![hash.as_str(), now]).await
     }
 
     /// Revokes a key of this user, or one that it has funded, for good. Returns `false` if the user has no
@@ -115,10 +111,10 @@ pub(super) async fn add(
 ) -> Result<Added, StoreError> {
     let NewKey { id, user, hash, prefix, label, terms, creator, created_at } = key;
     accounts::lock_live(db, counts_for).await?;
-    let creator: Option<IdRow> = match creator {
+    let creator: Option<UserId> = match creator {
         Creator::Key(key) => db.fetch_optional(sql::ACTIVE_KEY, values![*key, *created_at]).await?,
         Creator::Session => db.fetch_optional(sql::ANY_SESSION_OF, values![counts_for]).await?,
-        Creator::Proof => Some(IdRow { id: counts_for.to_string() }),
+        Creator::Proof => Some(counts_for),
     };
     if creator.is_none() {
         return Ok(Added::CreatorEnded);
@@ -176,12 +172,11 @@ async fn fund(
     at: Timestamp,
 ) -> Result<KeyFunds, StoreError> {
     accounts::may_spend(db, funder).await?;
-    let account: Option<IdRow> = db.fetch_optional(sql::FUNDED_ACCOUNT, values![key, funder, at]).await?;
-    let account = rows::user_id(&account.ok_or(StoreError::NotFound("pre-funded key"))?.id)?;
+    let account = db.fetch_optional(sql::FUNDED_ACCOUNT, values![key, funder, at]).await?;
+    let account: UserId = account.ok_or(StoreError::NotFound("pre-funded key"))?;
     accounts::lock(db, account).await?;
     transfers::move_funds(db, funder, account, amount, reference, at).await?;
-    let funds: FundsRow = db.fetch_one(sql::FUNDS, values![account]).await?;
-    Ok(funds.into())
+    db.fetch_one(sql::FUNDS, values![account]).await
 }
 
 async fn revoke(
@@ -191,9 +186,8 @@ async fn revoke(
     at: Timestamp,
 ) -> Result<bool, StoreError> {
     accounts::lock(db, user).await?;
-    let revoked: Option<IdRow> = db.fetch_optional(sql::REVOKE_KEY, values![key, user, at]).await?;
-    match revoked {
-        Some(IdRow { id }) => return_from(db, &id, user, at).await.map(|()| true),
+    match db.fetch_optional(sql::REVOKE_KEY, values![key, user, at]).await? {
+        Some(account) => return_from(db, account, user, at).await.map(|()| true),
         None => Ok(false),
     }
 }
@@ -206,9 +200,9 @@ pub(super) async fn revoke_all(
     at: Timestamp,
 ) -> Result<u64, StoreError> {
     accounts::lock(db, user).await?;
-    let revoked: Vec<IdRow> = db.fetch_all(sql::REVOKE_KEYS, values![user, at]).await?;
-    for IdRow { id } in &revoked {
-        return_from(db, id, user, at).await?;
+    let revoked: Vec<UserId> = db.fetch_all(sql::REVOKE_KEYS, values![user, at]).await?;
+    for account in &revoked {
+        return_from(db, *account, user, at).await?;
     }
     Ok(revoked.len() as u64)
 }
@@ -216,11 +210,10 @@ pub(super) async fn revoke_all(
 /// Returns the balance of a revoked key to its funder, if the key has its own account.
 async fn return_from(
     db: &mut Connection<'_>,
-    account: &str,
+    account: UserId,
     funder: UserId,
     at: Timestamp,
 ) -> Result<(), StoreError> {
-    let account = rows::user_id(account)?;
     if account == funder {
         return Ok(());
     }
@@ -233,9 +226,8 @@ pub(super) async fn available_on_keys(
     funder: UserId,
 ) -> Result<Vec<(UserId, MicroUsd)>, StoreError> {
     let mut accounts = Vec::new();
-    for IdRow { id } in db.fetch_all(sql::FUNDED_BY, values![funder]).await? {
-        let account = rows::user_id(&id)?;
-        accounts.push((account, MicroUsd::new(accounts::lock(db, account).await?.available)));
+    for account in db.fetch_all(sql::FUNDED_BY, values![funder]).await? {
+        accounts.push((account, accounts::lock(db, account).await?.available));
     }
     Ok(accounts)
 }

@@ -8,20 +8,18 @@ use futures::FutureExt;
 
 use super::rosters::RosterCache;
 use super::{accounts, reputation, transfers};
-use crate::connection::{Connection, Durability, Statement};
+use crate::connection::{Connection, Durability};
 use crate::handles::{Store, Treasury};
 use crate::ids::UserId;
 use crate::records::{Audit, Balance, CreditOutcome, Lease, StoreError};
-use crate::rows::{self, AuditSizeRow, BalanceRow, IdRow};
 use crate::statements as sql;
-use crate::value::{Value, values};
+use crate::value::values;
 
 /// Reads balances, without changes.
 impl Store {
     /// Returns an account's balance; `None` for an unknown user.
     pub async fn balance(&self, user: UserId) -> Result<Option<Balance>, StoreError> {
-        let balance: Option<BalanceRow> = self.0.engine.fetch_optional(sql::BALANCE, values![user]).await?;
-        Ok(balance.map(Into::into))
+        self.0.engine.fetch_optional(sql::BALANCE, values![user]).await
     }
 }
 
@@ -90,8 +88,7 @@ pub(super) async fn credit_from(
     if db.execute(sql::ADD_TRANSFER, transfer).await? == 0 {
         return transfers::made_before(db, reference, source, &user.to_string(), amount).await;
     }
-    let funder: Option<IdRow> = db.fetch_optional(sql::FUNDER, values![user]).await?;
-    let funder = funder.map(|funder| rows::user_id(&funder.id)).transpose()?;
+    let funder: Option<UserId> = db.fetch_optional(sql::FUNDER, values![user]).await?;
     if let Some(funder) = funder {
         accounts::lock(db, funder).await?;
     }
@@ -108,31 +105,22 @@ async fn audit(
     rosters: &RosterCache,
     settled_within: Duration,
 ) -> Result<Audit, StoreError> {
-    let size: AuditSizeRow = db.fetch_one(sql::AUDIT_SIZE, values![]).await?;
+    let (accounts, transfers) = db.fetch_one(sql::AUDIT_SIZE, values![]).await?;
     Ok(Audit {
-        accounts: size.accounts.unsigned_abs(),
-        transfers: size.transfers.unsigned_abs(),
-        wrong_posted: ids(db, sql::WRONG_POSTED, values![]).await?,
-        wrong_held: ids(db, sql::WRONG_HELD, values![]).await?,
-        orphaned_holds: ids(db, sql::ORPHANED_HOLDS, values![]).await?,
-        wrong_captures: ids(db, sql::by_engine::WRONG_CAPTURES, values![]).await?,
-        wrong_ballots: ids(db, sql::WRONG_BALLOTS, values![]).await?,
-        wrong_spending: ids(db, sql::WRONG_SPENDING, values![]).await?,
-        unreturned_funds: ids(db, sql::UNRETURNED_FUNDS, values![]).await?,
-        unproven_credits: ids(db, sql::UNPROVEN_CREDITS, values![]).await?,
-        unknown_deposits: ids(db, sql::DEPOSITS_IN_STATUS, values!["unknown"]).await?,
-        vanished_deposits: ids(db, sql::DEPOSITS_IN_STATUS, values!["vanished"]).await?,
+        accounts,
+        transfers,
+        wrong_posted: db.fetch_all(sql::WRONG_POSTED, values![]).await?,
+        wrong_held: db.fetch_all(sql::WRONG_HELD, values![]).await?,
+        orphaned_holds: db.fetch_all(sql::ORPHANED_HOLDS, values![]).await?,
+        wrong_captures: db.fetch_all(sql::by_engine::WRONG_CAPTURES, values![]).await?,
+        wrong_ballots: db.fetch_all(sql::WRONG_BALLOTS, values![]).await?,
+        wrong_spending: db.fetch_all(sql::WRONG_SPENDING, values![]).await?,
+        unreturned_funds: db.fetch_all(sql::UNRETURNED_FUNDS, values![]).await?,
+        unproven_credits: db.fetch_all(sql::UNPROVEN_CREDITS, values![]).await?,
+        unknown_deposits: db.fetch_all(sql::DEPOSITS_IN_STATUS, values!["unknown"]).await?,
+        vanished_deposits: db.fetch_all(sql::DEPOSITS_IN_STATUS, values!["vanished"]).await?,
         wrong_reputation: reputation::audit(db, rosters).await?,
-        stranded_polls: ids(db, sql::STRANDED_POLLS, values![settled_within]).await?,
-        false_leases: ids(db, sql::FALSE_LEASES, values![Lease::longest(settled_within)]).await?,
+        stranded_polls: db.fetch_all(sql::STRANDED_POLLS, values![settled_within]).await?,
+        false_leases: db.fetch_all(sql::FALSE_LEASES, values![Lease::longest(settled_within)]).await?,
     })
-}
-
-async fn ids(
-    db: &mut Connection<'_>,
-    sql: impl Into<Statement>,
-    values: &[Value<'_>],
-) -> Result<Vec<String>, StoreError> {
-    let rows: Vec<IdRow> = db.fetch_all(sql, values).await?;
-    Ok(rows.into_iter().map(|row| row.id).collect())
 }

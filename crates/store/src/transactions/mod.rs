@@ -2,7 +2,7 @@
 //!
 //! A transaction is a function over a [`Connection`](crate::connection::Connection), run with
 //! [`Engine::transact`](crate::engine::Engine::transact). To add one, write its statements in
-//! [`statements`](crate::statements), a row with named fields for each in [`rows`](crate::rows), the
+//! [`statements`](crate::statements), the
 //! function in the file of its noun, and tests of its contract in the conformance suite. A single statement
 //! needs no function: [`Engine::execute`](crate::engine::Engine::execute) and
 //! [`Engine::fetch_optional`](crate::engine::Engine::fetch_optional) run it directly.
@@ -16,10 +16,12 @@ mod account_data;
 mod accounts;
 mod agent_pushes;
 mod agent_tasks;
+pub(crate) mod ballots;
 mod batches;
 mod checkouts;
 mod chunks;
 mod deposits;
+mod ended_polls;
 mod erased_batches;
 mod evaluations;
 mod feedback;
@@ -47,8 +49,8 @@ use crate::engine::Engine;
 use crate::error::{UnexpectedData, failed};
 use crate::ids::UserId;
 use crate::records::{ListPosition, StoreError};
-use crate::row::EngineRow;
-use crate::value::values;
+use crate::row::FromRow;
+use crate::value::{DAY_MS, values};
 use rosters::RosterCache;
 
 /// An engine with its cached rosters.
@@ -57,8 +59,6 @@ pub(crate) struct Database {
     pub(crate) rosters: RosterCache,
 }
 
-const DAY_MS: i64 = 24 * 60 * 60 * 1000;
-
 /// Returns the day since the epoch, in UTC.
 const fn day(at: Timestamp) -> i64 {
     at.millis().div_euclid(DAY_MS)
@@ -66,17 +66,16 @@ const fn day(at: Timestamp) -> i64 {
 
 /// Reads up to `limit` entries of an account's list after a position, newest first. The time and the id of the position of the
 /// whole list precede every entry.
-async fn newest_first<I: ToString, R: EngineRow, T: TryFrom<R, Error = StoreError>>(
+async fn newest_first<I: ToString, R: FromRow + Send + 'static>(
     engine: &Engine,
     sql: &'static str,
     user: UserId,
     after: Option<ListPosition<I>>,
     limit: u32,
-) -> Result<Vec<T>, StoreError> {
+) -> Result<Vec<R>, StoreError> {
     let preceding = |last: ListPosition<I>| (last.at.millis(), last.id.to_string());
     let (at, id) = after.map_or_else(|| (i64::MAX, String::new()), preceding);
-    let rows: Vec<R> = engine.fetch_all(sql, values![user, at, id, limit]).await?;
-    rows.into_iter().map(TryInto::try_into).collect()
+    engine.fetch_all(sql, values![user, at, id, limit]).await
 }
 
 /// Checks a change of exactly one row. Any other number means that the ledger is inconsistent.

@@ -14,7 +14,6 @@ use crate::records::{
     CreditOutcome, DatabaseSize, IdentityRecord, IntegrityCheck, MAX_LISTED_USERS, RevokedCredentials,
     StoreError, UserRecord,
 };
-use crate::rows::{self, IdentityRow, UserRow};
 use crate::statements as sql;
 use crate::value::values;
 
@@ -24,15 +23,15 @@ impl Treasury {
     /// Returns up to [`MAX_LISTED_USERS`] users, ordered by id, after this one.
     pub async fn users(&self, after: Option<UserId>) -> Result<Vec<UserRecord>, StoreError> {
         let after = after.map(|user| user.to_string()).unwrap_or_default();
-        let users: Vec<UserRow> =
+        let users: Vec<UserRecord> =
             self.0.engine.fetch_all(sql::USERS, values![after, MAX_LISTED_USERS]).await?;
         self.0.records(users).await
     }
 
     /// Returns a user.
     pub async fn user(&self, user: UserId) -> Result<UserRecord, StoreError> {
-        let row: Option<UserRow> = self.0.engine.fetch_optional(sql::USER, values![user]).await?;
-        let mut records = self.0.records(row.into_iter().collect()).await?;
+        let record: Option<UserRecord> = self.0.engine.fetch_optional(sql::USER, values![user]).await?;
+        let mut records = self.0.records(record.into_iter().collect()).await?;
         records.pop().ok_or(StoreError::NotFound("account"))
     }
 
@@ -99,23 +98,17 @@ impl Treasury {
 
 impl Database {
     /// Returns users in the order of their ids, with their identities.
-    async fn records(&self, users: Vec<UserRow>) -> Result<Vec<UserRecord>, StoreError> {
+    async fn records(&self, mut users: Vec<UserRecord>) -> Result<Vec<UserRecord>, StoreError> {
         let (Some(first), Some(last)) = (users.first(), users.last()) else { return Ok(Vec::new()) };
-        let range = values![&*first.id, &*last.id];
-        let mut identities: BTreeMap<String, Vec<IdentityRecord>> = BTreeMap::new();
-        for row in self.engine.fetch_all::<IdentityRow>(sql::IDENTITIES, range).await? {
-            identities.entry(row.user_id.clone()).or_default().push(row.into());
+        let range = values![first.id, last.id];
+        let mut identities: BTreeMap<UserId, Vec<IdentityRecord>> = BTreeMap::new();
+        for (user, identity) in self.engine.fetch_all(sql::IDENTITIES, range).await? {
+            identities.entry(user).or_default().push(identity);
         }
-        let record = |user: UserRow| {
-            Ok(UserRecord {
-                id: rows::user_id(&user.id)?,
-                identities: identities.remove(&user.id).unwrap_or_default(),
-                email: user.email,
-                created_at: Timestamp::from_millis(user.created_at),
-                frozen: user.frozen != 0,
-            })
-        };
-        users.into_iter().map(record).collect()
+        for user in &mut users {
+            user.identities = identities.remove(&user.id).unwrap_or_default();
+        }
+        Ok(users)
     }
 }
 

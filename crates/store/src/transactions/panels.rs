@@ -9,9 +9,8 @@ use crate::connection::{Connection, Durability};
 use crate::handles::Store;
 use crate::ids::UserId;
 use crate::records::{MAX_PANEL_VERSIONS, MAX_PANELS, SavedPanel, StoreError, StoredPanel};
-use crate::rows::{self, CountRow, PanelRow};
 use crate::statements as sql;
-use crate::value::values;
+use crate::value::{json, values};
 
 /// Stores the panels of accounts. A stored version never changes. Changes are acknowledged once a power loss cannot undo
 /// them.
@@ -42,20 +41,17 @@ impl Store {
         version: Option<u32>,
     ) -> Result<Option<StoredPanel>, StoreError> {
         let name = name.as_str();
-        let row: Option<PanelRow> = match version {
+        match version {
             Some(version) => {
-                self.0.engine.fetch_by_key(sql::PANEL_VERSION, values![user, name, version]).await?
+                self.0.engine.fetch_by_key(sql::PANEL_VERSION, values![user, name, version]).await
             }
-            None => self.0.engine.fetch_by_key(sql::NEWEST_PANEL, values![user, name]).await?,
-        };
-        row.map(TryInto::try_into).transpose()
+            None => self.0.engine.fetch_by_key(sql::NEWEST_PANEL, values![user, name]).await,
+        }
     }
 
     /// Returns the newest versions of the user's panels, by name: at most [`MAX_PANELS`].
     pub async fn panels_of(&self, user: UserId) -> Result<Vec<StoredPanel>, StoreError> {
-        let rows: Vec<PanelRow> =
-            self.0.engine.fetch_all(sql::NEWEST_PANELS, values![user, MAX_PANELS]).await?;
-        rows.into_iter().map(TryInto::try_into).collect()
+        self.0.engine.fetch_all(sql::NEWEST_PANELS, values![user, MAX_PANELS]).await
     }
 
     /// Returns up to `limit` versions of the user's panels, ordered by name and version, after this one.
@@ -67,8 +63,7 @@ impl Store {
     ) -> Result<Vec<StoredPanel>, StoreError> {
         let (name, version) = after.map_or(("", 0), |after| (after.name.as_str(), after.version));
         let values = values![user, name, version, limit];
-        let rows: Vec<PanelRow> = self.0.engine.fetch_all(sql::PANEL_VERSIONS_AFTER, values).await?;
-        rows.into_iter().map(TryInto::try_into).collect()
+        self.0.engine.fetch_all(sql::PANEL_VERSIONS_AFTER, values).await
     }
 
     /// Deletes all versions of the user's panel. Returns `false` if the user has no such panel.
@@ -87,22 +82,23 @@ async fn save(
 ) -> Result<SavedPanel, StoreError> {
     // Two requests at once get two versions.
     accounts::lock_live(db, user).await?;
-    let newest: Option<PanelRow> = db.fetch_optional(sql::NEWEST_PANEL, values![user, name.as_str()]).await?;
-    let version = match newest.map(StoredPanel::try_from).transpose()? {
+    let newest: Option<StoredPanel> =
+        db.fetch_optional(sql::NEWEST_PANEL, values![user, name.as_str()]).await?;
+    let version = match newest {
         Some(newest) if newest.definition == definition => return Ok(SavedPanel::Unchanged(newest)),
         Some(newest) if newest.version.version >= MAX_PANEL_VERSIONS => {
             return Ok(SavedPanel::TooManyVersions);
         }
         Some(newest) => newest.version.version + 1,
         None => {
-            let panels: CountRow = db.fetch_one(sql::PANEL_NAMES, values![user]).await?;
-            if panels.count >= i64::from(MAX_PANELS) {
+            let panels: u32 = db.fetch_one(sql::PANEL_NAMES, values![user]).await?;
+            if panels >= MAX_PANELS {
                 return Ok(SavedPanel::TooManyPanels);
             }
             1
         }
     };
-    let json = rows::json(&definition)?;
+    let json = json(&definition)?;
     db.execute(sql::ADD_PANEL, values![user, name.as_str(), version, json, at]).await?;
     Ok(SavedPanel::Stored(StoredPanel {
         version: PanelVersion { name, version },

@@ -3,16 +3,51 @@
 //! A roster is stored once for all polls that share it, in registry order. The dispatch order follows from the
 //! seed of each poll.
 
-use ep_polling::plan::Plan;
+use std::sync::Arc;
+
+use ep_polling::order::Seed;
+use ep_polling::plan::{FORM, Plan, Rules};
 use ep_polling::roster::Member;
 
-use super::rosters::{RosterHash, json};
+use super::rosters::RosterHash;
 use crate::connection::{Connection, Durability};
+use crate::error::{UnexpectedData, failed};
 use crate::handles::Runtime;
 use crate::records::StoreError;
-use crate::rows::{self, NumberRow};
+use crate::row::{Json, from_row};
 use crate::statements as sql;
-use crate::value::values;
+use crate::value::{json, values};
+
+/// The plan of a poll; only its form if it is deleted.
+pub(crate) struct StoredPlan {
+    form: i64,
+    /// The number of the roster.
+    pub(super) roster: Option<i64>,
+    seed: Option<Vec<u8>>,
+    question: Option<String>,
+    options: Option<Json<Vec<String>>>,
+    rules: Option<Json<Rules>>,
+}
+
+from_row!(StoredPlan { form, roster, seed, question, options, rules });
+
+impl StoredPlan {
+    /// Decodes the plan. `members` are those of the stored roster.
+    pub(super) fn decode(self, members: Arc<[Member]>) -> Result<Plan, StoreError> {
+        is_known(self.form)?;
+        let missing = || failed(UnexpectedData::Value("a plan"));
+        let seed = self.seed.and_then(|seed| seed.try_into().ok()).map(Seed::new).ok_or_else(missing)?;
+        let Json(rules) = self.rules.ok_or_else(missing)?;
+        let Json(options) = self.options.ok_or_else(missing)?;
+        let question = self.question.ok_or_else(missing)?;
+        Plan::stored(rules, question, options, members, seed).ok_or(StoreError::UnknownForm)
+    }
+}
+
+/// Fails for a form that only other releases know.
+pub(super) fn is_known(form: i64) -> Result<(), StoreError> {
+    if form == FORM { Ok(()) } else { Err(StoreError::UnknownForm) }
+}
 
 /// Adds a plan with its roster, unless the roster is stored; returns the plan's number. `members` are the
 /// roster of the plan in registry order, and `hash` is theirs.
@@ -23,13 +58,12 @@ pub(super) async fn add(
     hash: &RosterHash,
 ) -> Result<i64, StoreError> {
     let roster = match db.fetch_optional(sql::by_engine::ROSTER_BY_HASH, values![hash]).await? {
-        Some(NumberRow { number }) => number,
+        Some(number) => number,
         None => add_roster(db, members, hash).await?,
     };
-    let (options, rules) = (rows::json(&plan.options)?, rows::json(&plan.rules())?);
+    let (options, rules) = (json(&plan.options)?, json(&plan.rules())?);
     let row = values![roster, plan.seed.bytes(), &*plan.question, options, rules];
-    let NumberRow { number } = db.fetch_one(sql::ADD_PLAN, row).await?;
-    Ok(number)
+    db.fetch_one(sql::ADD_PLAN, row).await
 }
 
 async fn add_roster(
@@ -37,12 +71,10 @@ async fn add_roster(
     members: &[Member],
     hash: &RosterHash,
 ) -> Result<i64, StoreError> {
-    match db.fetch_optional(sql::ADD_ROSTER, values![hash, json(members)?]).await? {
-        Some(NumberRow { number }) => Ok(number),
+    match db.fetch_optional(sql::ADD_ROSTER, values![hash, json(&members)?]).await? {
+        Some(number) => Ok(number),
         // Another transaction has added it since.
-        None => {
-            db.fetch_one(sql::by_engine::ROSTER_BY_HASH, values![hash]).await.map(|row: NumberRow| row.number)
-        }
+        None => db.fetch_one(sql::by_engine::ROSTER_BY_HASH, values![hash]).await,
     }
 }
 

@@ -1,9 +1,11 @@
 //! Polls.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
 use ep_polling::ballot::Ballot;
+use ep_polling::explanation::Explanation;
 use ep_polling::money::{MicroUsd, Settlement};
 use ep_polling::plan::FORM;
 use ep_polling::poll_id::PollId;
@@ -11,19 +13,19 @@ use ep_polling::roster::Member;
 use ep_polling::time::Timestamp;
 use futures::FutureExt;
 
+use super::plans::StoredPlan;
 use super::rosters::RosterHash;
 use super::{Database, agent_tasks, holds, plans, reputation};
 use crate::connection::{Connection, Durability};
 use crate::handles::Runtime;
+use crate::ids::UserId;
 use crate::records::{
     AdoptedPoll, Closing, Epoch, Lease, NewPoll, Opened, PollDeletion, PollOpening, PollProgress, PollRecord,
     PollStore, StoreError,
 };
-use crate::rows::{
-    self, AdoptedRow, BallotRow, IdRow, NumberRow, PollOpeningRow, PollRow, ProgressRow, SettledRow,
-};
+use crate::row::{Columns, FromRow, Json, from_row};
 use crate::statements as sql;
-use crate::value::values;
+use crate::value::{json, values};
 use crate::webhook_url::WebhookUrl;
 
 #[async_trait]
@@ -109,51 +111,36 @@ impl PollStore for Database {
     }
 
     async fn poll(&self, id: &PollId) -> Result<Option<PollRecord>, StoreError> {
-        let poll: Option<PollRow> = self.engine.fetch_by_key(sql::POLL, values![id]).await?;
+        let poll: Option<StoredPoll> = self.engine.fetch_by_key(sql::POLL, values![id]).await?;
         let Some(poll) = poll else { return Ok(None) };
         let members = self.members(&poll.plan).await?;
         poll.record(members).map(Some)
     }
 
     async fn progress(&self, id: &PollId) -> Result<Option<PollProgress>, StoreError> {
-        let row: Option<ProgressRow> = self.engine.fetch_optional(sql::POLL_PROGRESS, values![id]).await?;
-        row.map(TryInto::try_into).transpose()
+        self.engine.fetch_optional(sql::POLL_PROGRESS, values![id]).await
     }
 
     async fn opened_by(&self, request_ref: &str) -> Result<Option<PollOpening>, StoreError> {
-        let row: Option<PollOpeningRow> =
-            self.engine.fetch_by_key(sql::POLL_BY_REQUEST, values![request_ref]).await?;
-        let opening = |row: PollOpeningRow| {
-            Ok(PollOpening {
-                id: rows::poll_id(&row.id)?,
-                created_at: Timestamp::from_millis(row.created_at),
-                is_interrupted: row.interrupted != 0,
-            })
-        };
-        row.map(opening).transpose()
+        self.engine.fetch_by_key(sql::POLL_BY_REQUEST, values![request_ref]).await
     }
 
     async fn ballots(&self, id: &PollId, after: u32) -> Result<Vec<Ballot>, StoreError> {
-        let rows: Vec<BallotRow> = self.engine.fetch_all(sql::BALLOTS, values![id, after]).await?;
-        rows.into_iter().map(TryInto::try_into).collect()
+        self.engine.fetch_all(sql::BALLOTS, values![id, after]).await
     }
 
     async fn adopt(&self, lease: &Lease, ago: Duration, limit: u32) -> Result<Vec<AdoptedPoll>, StoreError> {
         // Leases lost in a power loss are claimed again.
         let values = values![&*lease.worker, lease.lasts, ago, limit, Lease::longest(lease.lasts)];
-        let adopted: Vec<AdoptedRow> =
-            self.engine.fetch_changed(Durability::ProcessCrash, sql::by_engine::ADOPT_POLLS, values).await?;
-        adopted.into_iter().map(TryInto::try_into).collect()
+        self.engine.fetch_changed(Durability::ProcessCrash, sql::by_engine::ADOPT_POLLS, values).await
     }
 
     async fn renew(&self, held: &[(PollId, Epoch)], lasts: Duration) -> Result<Vec<PollId>, StoreError> {
         let held: Vec<(&str, i64)> = held.iter().map(|(id, epoch)| (id.as_str(), epoch.number())).collect();
-        let held = rows::json(&held)?;
-        let renewed: Vec<IdRow> = self
-            .engine
+        let held = json(&held)?;
+        self.engine
             .fetch_changed(Durability::ProcessCrash, sql::by_engine::RENEW_LEASES, values![held, lasts])
-            .await?;
-        renewed.iter().map(|row| rows::poll_id(&row.id)).collect()
+            .await
     }
 
     async fn cancel(&self, id: &PollId, at: Timestamp) -> Result<bool, StoreError> {
@@ -162,13 +149,12 @@ impl PollStore for Database {
     }
 
     async fn is_cancelled(&self, id: &PollId) -> Result<bool, StoreError> {
-        let row: Option<IdRow> = self.engine.fetch_optional(sql::IS_CANCELLED, values![id]).await?;
-        Ok(row.is_some())
+        let cancelled: Option<PollId> = self.engine.fetch_optional(sql::IS_CANCELLED, values![id]).await?;
+        Ok(cancelled.is_some())
     }
 
     async fn cancelled_of(&self, worker: &str) -> Result<Vec<PollId>, StoreError> {
-        let rows: Vec<IdRow> = self.engine.fetch_all(sql::CANCELLED_OF, values![worker]).await?;
-        rows.iter().map(|row| rows::poll_id(&row.id)).collect()
+        self.engine.fetch_all(sql::CANCELLED_OF, values![worker]).await
     }
 
     async fn delete(&self, id: &PollId, at: Timestamp, reply: &str) -> Result<PollDeletion, StoreError> {
@@ -191,6 +177,86 @@ impl Runtime {
         let engine = &self.database.engine;
         engine.execute(Durability::ProcessCrash, sql::DELETE_OLD_CANCELLATIONS, values![]).await
     }
+}
+
+/// A poll whose roster is not read yet.
+pub(super) struct StoredPoll {
+    id: PollId,
+    owner: Option<UserId>,
+    created_at: Timestamp,
+    billed: bool,
+    settled: bool,
+    held: Option<MicroUsd>,
+    unused_cost: Option<MicroUsd>,
+    closing: Option<Json<Closing>>,
+    decided: Option<Json<Closing>>,
+    explanations: Option<Json<Vec<Explanation>>>,
+    pub(super) plan: StoredPlan,
+}
+
+from_row!(StoredPoll {
+    id,
+    owner,
+    created_at,
+    billed,
+    settled,
+    held,
+    unused_cost,
+    closing,
+    decided,
+    explanations,
+    plan,
+});
+
+impl StoredPoll {
+    /// Decodes the poll. `members` are those of its stored roster.
+    pub(super) fn record(self, members: Arc<[Member]>) -> Result<PollRecord, StoreError> {
+        let explanations = self.explanations.map(|Json(explanations)| explanations).unwrap_or_default();
+        Ok(PollRecord {
+            id: self.id,
+            owner: self.owner,
+            plan: self.plan.decode(members)?,
+            created_at: self.created_at,
+            held: self.billed.then(|| self.held.unwrap_or_default()),
+            decided: self.decided.map(|decided| complete(decided, None, explanations.clone())),
+            closing: self.closing.map(|closing| complete(closing, self.unused_cost, explanations)),
+            settled: self.settled,
+        })
+    }
+}
+
+impl FromRow for PollProgress {
+    fn from_row(columns: &mut Columns<'_>) -> Result<Self, StoreError> {
+        let (closing, unused_cost, explanations) = columns.get()?;
+        let explanations: Option<Json<Vec<Explanation>>> = explanations;
+        let explanations = explanations.map(|Json(explanations)| explanations).unwrap_or_default();
+        let closing: Option<Json<Closing>> = closing;
+        Ok(Self {
+            closing: closing.map(|closing| complete(closing, unused_cost, explanations)),
+            settled: columns.get()?,
+            ballots: columns.get()?,
+        })
+    }
+}
+
+/// Adds to a closing what has columns of its own.
+fn complete(
+    Json(closing): Json<Closing>,
+    unused_calls_cost: Option<MicroUsd>,
+    explanations: Vec<Explanation>,
+) -> Closing {
+    Closing { unused_calls_cost, explanations, ..closing }
+}
+
+/// Serialises the explanations of a closing; `None` without any.
+fn explanations_json(closing: &Closing) -> Result<Option<String>, StoreError> {
+    let explanations = &closing.explanations;
+    if explanations.is_empty() { Ok(None) } else { json(explanations).map(Some) }
+}
+
+/// Serialises a closing without the cost of the unused calls, which becomes known later.
+fn closing_json(closing: &Closing) -> Result<String, StoreError> {
+    json(&Closing { unused_calls_cost: None, ..closing.clone() })
 }
 
 async fn open(
@@ -219,8 +285,8 @@ async fn open(
     ];
     if db.execute(sql::OPEN_POLL, row).await? == 0 {
         db.execute(sql::DELETE_PLAN, values![number]).await?;
-        let existing: PollOpeningRow = db.fetch_one(sql::POLL_BY_REQUEST, values![request_ref]).await?;
-        return Ok(Opened::Existing(rows::poll_id(&existing.id)?));
+        let existing: PollOpening = db.fetch_one(sql::POLL_BY_REQUEST, values![request_ref]).await?;
+        return Ok(Opened::Existing(existing.id));
     }
     let notifies = match owner {
         // The end of a batch is notified once, not the end of each of its polls.
@@ -245,19 +311,15 @@ async fn decide(
     last: &[Ballot],
     decided: &Closing,
 ) -> Result<(), StoreError> {
-    let explanations = rows::explanations_json(decided)?;
-    let row = values![poll, epoch, rows::closing_json(decided)?, explanations.as_deref()];
+    let explanations = explanations_json(decided)?;
+    let row = values![poll, epoch, closing_json(decided)?, explanations.as_deref()];
     let updated = db.fetch_optional(sql::DECIDE_POLL, row).await?;
     add_last(db, updated, last).await
 }
 
-/// Adds the last ballots of a poll; `updated` is the row of the poll if it runs in this epoch.
-async fn add_last(
-    db: &mut Connection<'_>,
-    updated: Option<NumberRow>,
-    last: &[Ballot],
-) -> Result<(), StoreError> {
-    let Some(NumberRow { number }) = updated else { return Err(StoreError::NotFound("running poll")) };
+/// Adds the last ballots of a poll; `updated` is the number of the poll if it runs in this epoch.
+async fn add_last(db: &mut Connection<'_>, updated: Option<i64>, last: &[Ballot]) -> Result<(), StoreError> {
+    let number = updated.ok_or(StoreError::NotFound("running poll"))?;
     if last.is_empty() {
         return Ok(());
     }
@@ -273,8 +335,8 @@ async fn close(
     settlement: Settlement,
 ) -> Result<(), StoreError> {
     let settled = settlement != Settlement::Later;
-    let explanations = rows::explanations_json(closing)?;
-    let json = rows::closing_json(closing)?;
+    let explanations = explanations_json(closing)?;
+    let json = closing_json(closing)?;
     let row = values![poll, epoch, json, closing.unused_calls_cost, settled, explanations.as_deref()];
     let closed = db.fetch_optional(sql::CLOSE_POLL, row).await?;
     add_last(db, closed, last).await?;
@@ -298,7 +360,7 @@ async fn settle(
         return Ok(true);
     }
     match db.fetch_optional(sql::POLL_IS_SETTLED, values![poll]).await? {
-        Some(SettledRow { settled: 1 }) => Ok(false),
+        Some(true) => Ok(false),
         _ => Err(StoreError::NotFound("closed poll")),
     }
 }

@@ -8,22 +8,19 @@ use async_trait::async_trait;
 use ep_polling::ballot::Ballot;
 use ep_polling::calibration::CalibrationGroup;
 use ep_polling::poll_id::PollId;
-use ep_polling::reputation::{self, BallotSlot, Judgements, Sums};
+use ep_polling::reputation::{self, BallotSlot, CalibrationSums, Judgements, ModelSums, ServiceSums, Sums};
 use ep_polling::roster::ModelId;
 use ep_polling::time::Timestamp;
 use futures::FutureExt;
 
+use super::ended_polls::{CountedPoll, CountedState, StoredEndedPoll};
 use super::rosters::RosterCache;
 use super::{Database, exactly_one};
 use crate::connection::{Connection, Durability, TransactionBody};
 use crate::handles::Runtime;
 use crate::records::{Heartbeats, PollDeletion, ReputationStore, StoreError};
-use crate::rows::{
-    self, BallotRow, CalibrationSumsRow, CountedPoll, CountedState, EndedPollRow, HeartbeatsRow, IdRow,
-    ModelSumsRow, ReaderSumsRow, ServiceSumsRow, SettledRow, SlotSumsRow,
-};
 use crate::statements as sql;
-use crate::value::{self, Value, values};
+use crate::value::{self, Value, json, values};
 
 /// Selects the sums of stored polls; `DELETED` selects those of deleted polls.
 const STORED: bool = true;
@@ -69,9 +66,8 @@ impl ReputationStore for Database {
 
     async fn heartbeats(&self, since: [i64; 2], now: i64) -> Result<Heartbeats, StoreError> {
         let [recent, more] = since;
-        let row: Option<HeartbeatsRow> =
-            self.engine.fetch_optional(sql::HEARTBEATS, values![recent, more, now]).await?;
-        Ok(row.map(Into::into).unwrap_or_default())
+        let found = self.engine.fetch_optional(sql::HEARTBEATS, values![recent, more, now]).await?;
+        Ok(found.unwrap_or_default())
     }
 
     async fn delete_old_heartbeats(&self, before: i64) -> Result<(), StoreError> {
@@ -104,17 +100,16 @@ async fn ended(
     sql: &'static str,
     values: &[Value<'_>],
 ) -> Result<Vec<PollWithBallots>, StoreError> {
-    let rows: Vec<EndedPollRow> = db.fetch_all(sql, values).await?;
-    let mut polls = Vec::with_capacity(rows.len());
-    for row in rows {
-        let members = rosters.members(db, &row.plan).await?;
-        let poll = row.decode(members)?;
-        let ballots: Vec<BallotRow> = if reputation::counts(&poll.plan) {
+    let stored: Vec<StoredEndedPoll> = db.fetch_all(sql, values).await?;
+    let mut polls = Vec::with_capacity(stored.len());
+    for poll in stored {
+        let members = rosters.members(db, &poll.plan).await?;
+        let poll = poll.decode(members)?;
+        let ballots = if reputation::counts(&poll.plan) {
             db.fetch_all(sql::BALLOTS, values![&poll.id, 0_u32]).await?
         } else {
             Vec::new()
         };
-        let ballots = ballots.into_iter().map(TryInto::try_into).collect::<Result<_, _>>()?;
         polls.push((poll, ballots));
     }
     Ok(polls)
@@ -152,7 +147,7 @@ async fn forget(db: &mut Connection<'_>, poll: &CountedPoll) -> Result<(), Store
     let unchanged = if let Some(state) = *state {
         delete_state(db, poll, state).await? == 1
     } else {
-        let judged: Option<IdRow> = db.fetch_optional(sql::HAS_COUNTED_STATE, values![id]).await?;
+        let judged: Option<String> = db.fetch_optional(sql::HAS_COUNTED_STATE, values![id]).await?;
         judged.is_none()
     };
     unless_counted(unchanged)
@@ -203,8 +198,8 @@ pub(crate) async fn delete_poll(
     for _ in 0..ATTEMPTS {
         match database.engine.fetch_optional(sql::POLL_TO_DELETE, values![id]).await? {
             None => return Err(StoreError::NotFound("poll")),
-            Some(SettledRow { settled: 0 }) => return Ok(PollDeletion::Unsettled),
-            Some(_) => {}
+            Some(false) => return Ok(PollDeletion::Unsettled),
+            Some(true) => {}
         }
         let Some((poll, ballots)) = database.ended(sql::ENDED_POLL, values![id]).await?.pop() else {
             continue;
@@ -330,7 +325,7 @@ async fn change(db: &mut Connection<'_>, sums: &Sums, stored: bool) -> Result<()
             .into_iter()
             .map(|(model, sums)| std::iter::once(model.into()).chain(sums.map(Into::into)).collect())
             .collect();
-        db.execute(sql::by_engine::ADD_MODEL_SUMS, values![rows::json(&models)?, stored]).await?;
+        db.execute(sql::by_engine::ADD_MODEL_SUMS, values![json(&models)?, stored]).await?;
     }
     let slots: Vec<(&str, u32, u32, i64)> = sums
         .slots
@@ -340,7 +335,7 @@ async fn change(db: &mut Connection<'_>, sums: &Sums, stored: bool) -> Result<()
         })
         .collect();
     if !slots.is_empty() {
-        db.execute(sql::by_engine::ADD_SLOT_SUMS, values![rows::json(&slots)?, stored]).await?;
+        db.execute(sql::by_engine::ADD_SLOT_SUMS, values![json(&slots)?, stored]).await?;
     }
     for (reader, polls) in &sums.readers {
         db.execute(sql::ADD_READER_SUMS, values![i64::from(*reader), stored, *polls]).await?;
@@ -356,22 +351,22 @@ async fn change(db: &mut Connection<'_>, sums: &Sums, stored: bool) -> Result<()
 /// Returns the sums of stored polls, or of all polls if `from` is `DELETED`.
 async fn stored_sums(db: &mut Connection<'_>, from: bool) -> Result<Sums, StoreError> {
     let range = values![from, STORED];
-    let service: ServiceSumsRow = db.fetch_one(sql::SERVICE_SUMS, range).await?;
-    let mut sums = Sums { service: service.into(), ..Sums::default() };
-    for row in db.fetch_all::<ModelSumsRow>(sql::MODEL_SUMS, range).await? {
-        let row_sums = row.sums();
-        let one = Sums { models: [(ModelId::new(row.model), row_sums)].into(), ..Sums::default() };
-        sums.add(&one);
+    let service: ServiceSums = db.fetch_one(sql::SERVICE_SUMS, range).await?;
+    let mut sums = Sums { service, ..Sums::default() };
+    for one in db.fetch_all::<(ModelId, ModelSums)>(sql::MODEL_SUMS, range).await? {
+        sums.add(&Sums { models: [one].into(), ..Sums::default() });
     }
-    for row in db.fetch_all::<SlotSumsRow>(sql::SLOT_SUMS, range).await? {
-        let slot = BallotSlot { options: row.options as u32, slot: row.slot as u32 };
-        *sums.slots.entry(ModelId::new(row.model)).or_default().entry(slot).or_default() += row.votes;
+    for (model, options, slot, votes) in
+        db.fetch_all::<(ModelId, u32, u32, i64)>(sql::SLOT_SUMS, range).await?
+    {
+        let slot = BallotSlot { options, slot };
+        *sums.slots.entry(model).or_default().entry(slot).or_default() += votes;
     }
-    for row in db.fetch_all::<ReaderSumsRow>(sql::READER_SUMS, range).await? {
-        *sums.readers.entry(row.reader as u32).or_default() += row.polls;
+    for (reader, polls) in db.fetch_all::<(u32, i64)>(sql::READER_SUMS, range).await? {
+        *sums.readers.entry(reader).or_default() += polls;
     }
-    for row in db.fetch_all::<CalibrationSumsRow>(sql::CALIBRATION_SUMS, range).await? {
-        sums.add(&Sums { calibration: [row.try_into()?].into(), ..Sums::default() });
+    for one in db.fetch_all::<(CalibrationGroup, CalibrationSums)>(sql::CALIBRATION_SUMS, range).await? {
+        sums.add(&Sums { calibration: [one].into(), ..Sums::default() });
     }
     Ok(sums)
 }

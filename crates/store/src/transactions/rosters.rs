@@ -7,12 +7,13 @@ use quick_cache::sync::Cache;
 use sha2::{Digest, Sha256};
 
 use super::Database;
+use super::plans::StoredPlan;
 use crate::connection::Connection;
 use crate::error::{UnexpectedData, failed};
 use crate::records::StoreError;
-use crate::rows::{self, PlanRow, RosterRow};
+use crate::row::Json;
 use crate::statements as sql;
-use crate::value::values;
+use crate::value::{json, values};
 
 /// Maximum number of cached rosters.
 const CACHED: usize = 64;
@@ -43,7 +44,7 @@ impl RosterCache {
         if let Some((_, hash)) = self.hashes.get(&address) {
             return Ok(hash);
         }
-        let hash = hash(&json(members)?);
+        let hash = hash(&json(&members)?);
         self.hashes.insert(address, (Arc::clone(members), hash));
         Ok(hash)
     }
@@ -52,7 +53,7 @@ impl RosterCache {
     pub(super) async fn members(
         &self,
         db: &mut Connection<'_>,
-        plan: &PlanRow,
+        plan: &StoredPlan,
     ) -> Result<Arc<[Member]>, StoreError> {
         match self.known(plan) {
             Ok(members) => Ok(members),
@@ -61,13 +62,13 @@ impl RosterCache {
     }
 
     /// Returns the members without reading, or the id of the roster to read.
-    fn known(&self, plan: &PlanRow) -> Result<Arc<[Member]>, i64> {
+    fn known(&self, plan: &StoredPlan) -> Result<Arc<[Member]>, i64> {
         plan.roster.map_or(Ok(Arc::default()), |id| self.by_id.get(&id).ok_or(id))
     }
 
-    fn add(&self, id: i64, row: Option<RosterRow>) -> Result<Arc<[Member]>, StoreError> {
-        let RosterRow { members } = row.ok_or_else(|| failed(UnexpectedData::MissingRow))?;
-        let members: Arc<[Member]> = serde_json::from_str::<Vec<_>>(&members).map_err(failed)?.into();
+    fn add(&self, id: i64, stored: Option<Json<Vec<Member>>>) -> Result<Arc<[Member]>, StoreError> {
+        let Json(members) = stored.ok_or_else(|| failed(UnexpectedData::MissingRow))?;
+        let members: Arc<[Member]> = members.into();
         self.by_id.insert(id, Arc::clone(&members));
         Ok(members)
     }
@@ -75,7 +76,7 @@ impl RosterCache {
 
 impl Database {
     /// Returns the members of the roster of this plan; none for a deleted plan.
-    pub(super) async fn members(&self, plan: &PlanRow) -> Result<Arc<[Member]>, StoreError> {
+    pub(super) async fn members(&self, plan: &StoredPlan) -> Result<Arc<[Member]>, StoreError> {
         match self.rosters.known(plan) {
             Ok(members) => Ok(members),
             Err(id) => self.rosters.add(id, self.engine.fetch_optional(sql::ROSTER, values![id]).await?),
@@ -85,8 +86,4 @@ impl Database {
 
 pub(super) fn hash(json: &str) -> RosterHash {
     Sha256::digest(json.as_bytes()).into()
-}
-
-pub(super) fn json(members: &[Member]) -> Result<String, StoreError> {
-    rows::json(&members)
 }

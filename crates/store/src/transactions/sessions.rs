@@ -7,7 +7,6 @@ use super::accounts;
 use crate::connection::{Connection, Durability};
 use crate::handles::Vault;
 use crate::records::{NewSession, StoreError, StoredSession};
-use crate::rows::SessionRow;
 use crate::statements as sql;
 use crate::token_hash::TokenHash;
 use crate::value::values;
@@ -25,9 +24,7 @@ impl Vault {
 
     /// Returns the session with this hash.
     pub async fn session(&self, hash: &TokenHash) -> Result<Option<StoredSession>, StoreError> {
-        let row: Option<SessionRow> =
-            self.0.engine.fetch_by_key(sql::SESSION, values![hash.as_str()]).await?;
-        row.map(TryInto::try_into).transpose()
+        self.0.engine.fetch_by_key(sql::SESSION, values![hash.as_str()]).await
     }
 
     /// Records a use of a session. A power loss may undo it.
@@ -39,12 +36,9 @@ impl Vault {
     /// Ends a session and returns it, or `None` if it had already ended. Acknowledged once a power loss
     /// cannot undo it.
     pub async fn end_session(&self, hash: &TokenHash) -> Result<Option<StoredSession>, StoreError> {
-        let ended: Vec<SessionRow> = self
-            .0
-            .engine
-            .fetch_changed(Durability::PowerLoss, sql::END_SESSION, values![hash.as_str()])
-            .await?;
-        ended.into_iter().next().map(TryInto::try_into).transpose()
+        let hash = values![hash.as_str()];
+        let ended = self.0.engine.fetch_changed(Durability::PowerLoss, sql::END_SESSION, hash).await?;
+        Ok(ended.into_iter().next())
     }
 
     /// Uses up a nonce. Returns `false` if it was already used. Acknowledged once a power loss cannot undo

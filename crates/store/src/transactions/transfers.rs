@@ -3,11 +3,10 @@
 use ep_polling::money::MicroUsd;
 use ep_polling::time::Timestamp;
 
-use super::accounts;
+use super::accounts::{self, LockedAccount};
 use crate::connection::Connection;
-use crate::ids::UserId;
-use crate::records::{CreditOutcome, StoreError};
-use crate::rows::{AvailableRow, IdRow, TransferRow};
+use crate::ids::{KeyId, UserId};
+use crate::records::{CreditOutcome, StoreError, TransferRecord};
 use crate::statements as sql;
 use crate::value::values;
 
@@ -46,13 +45,13 @@ pub(super) async fn debit(
     reference: &str,
     at: Timestamp,
 ) -> Result<CreditOutcome, StoreError> {
-    let AvailableRow { available, .. } = accounts::lock(db, from).await?;
+    let LockedAccount { available, .. } = accounts::lock(db, from).await?;
     let transfer = values![reference, from, to, amount, at];
     if db.execute(sql::ADD_TRANSFER, transfer).await? == 0 {
         return made_before(db, reference, &from.to_string(), to, amount).await;
     }
     match db.execute(sql::DEBIT, values![from, amount]).await? {
-        0 => Err(StoreError::InsufficientBalance { available: MicroUsd::new(available), needed: amount }),
+        0 => Err(StoreError::InsufficientBalance { available, needed: amount }),
         _ => Ok(CreditOutcome::Credited),
     }
 }
@@ -65,10 +64,10 @@ pub(super) async fn made_before(
     to: &str,
     amount: MicroUsd,
 ) -> Result<CreditOutcome, StoreError> {
-    let earlier: TransferRow = db.fetch_one(sql::TRANSFER, values![reference]).await?;
-    if earlier.credit_account != to || earlier.debit_account != from {
+    let earlier: TransferRecord = db.fetch_one(sql::TRANSFER, values![reference]).await?;
+    if earlier.to != to || earlier.from != from {
         Err(StoreError::Conflict("this reference was already used for another account; use a new one"))
-    } else if earlier.amount != amount.micro() {
+    } else if earlier.amount_micro_usd != amount.micro() {
         Err(StoreError::Conflict("this reference was already used for another amount; use a new one"))
     } else {
         Ok(CreditOutcome::AlreadyCredited)
@@ -84,8 +83,8 @@ pub(super) async fn return_funds(
     reference: &str,
     at: Timestamp,
 ) -> Result<(), StoreError> {
-    let active: Option<IdRow> = db.fetch_optional(sql::IS_ACTIVE, values![account]).await?;
-    let left = MicroUsd::new(accounts::lock(db, account).await?.available);
+    let active: Option<KeyId> = db.fetch_optional(sql::IS_ACTIVE, values![account]).await?;
+    let left = accounts::lock(db, account).await?.available;
     if active.is_some() || left.is_zero() {
         return Ok(());
     }

@@ -6,16 +6,13 @@ use ep_polling::roster::ModelId;
 use super::Database;
 use crate::connection::Durability;
 use crate::records::{CachedModelList, SavedFallbackLevel, StoreError, UpstreamCache};
-use crate::rows::{FallbackLevelRow, ModelListRow};
 use crate::statements as sql;
 use crate::value::values;
 
 #[async_trait]
 impl UpstreamCache for Database {
     async fn model_list(&self, upstream: &str) -> Result<Option<CachedModelList>, StoreError> {
-        let list: Option<ModelListRow> =
-            self.engine.fetch_optional(sql::MODEL_LIST, values![upstream]).await?;
-        Ok(list.map(Into::into))
+        self.engine.fetch_optional(sql::MODEL_LIST, values![upstream]).await
     }
 
     async fn save_model_list(&self, upstream: &str, list: &CachedModelList) -> Result<(), StoreError> {
@@ -24,9 +21,7 @@ impl UpstreamCache for Database {
     }
 
     async fn fallback_levels(&self, upstream: &str) -> Result<Vec<SavedFallbackLevel>, StoreError> {
-        let levels: Vec<FallbackLevelRow> =
-            self.engine.fetch_all(sql::FALLBACK_LEVELS, values![upstream]).await?;
-        Ok(levels.into_iter().map(Into::into).collect())
+        self.engine.fetch_all(sql::FALLBACK_LEVELS, values![upstream]).await
     }
 
     async fn save_fallback_level(

@@ -7,12 +7,10 @@ use futures::FutureExt;
 use super::{accounts, day, keys, ledger};
 use crate::connection::{Connection, Durability};
 use crate::email::Email;
-use crate::error::failed;
 use crate::handles::{Store, Treasury};
 use crate::identity::Identity;
 use crate::ids::UserId;
 use crate::records::{MAX_USERS_OF_EMAIL, NewSignUp, NewUser, SignedUp, StoreError};
-use crate::rows::{self, ConfirmationRow, EmailRow, IdRow};
 use crate::statements as sql;
 use crate::token_hash::TokenHash;
 use crate::value::{Value, values};
@@ -24,8 +22,7 @@ const SERVICE: &str = "service";
 impl Store {
     /// Returns the email address of a user; `None` for an unknown user.
     pub async fn email_of(&self, user: UserId) -> Result<Option<Email>, StoreError> {
-        let row: Option<EmailRow> = self.0.engine.fetch_optional(sql::EMAIL, values![user]).await?;
-        row.map(|row| row.email.parse().map_err(failed)).transpose()
+        self.0.engine.fetch_optional(sql::EMAIL, values![user]).await
     }
 }
 
@@ -33,9 +30,9 @@ impl Store {
 impl Store {
     /// Returns the threshold; `None` if nothing needs confirmation.
     pub async fn confirm_above(&self, user: UserId) -> Result<Option<MicroUsd>, StoreError> {
-        let row: Option<ConfirmationRow> =
+        let amount: Option<Option<MicroUsd>> =
             self.0.engine.fetch_optional(sql::CONFIRM_ABOVE, values![user]).await?;
-        Ok(row.and_then(|row| row.confirm_above).map(MicroUsd::new))
+        Ok(amount.flatten())
     }
 
     /// Sets the threshold. Acknowledged once a power loss cannot undo it; [`StoreError::NotFound`] for an
@@ -80,16 +77,14 @@ impl Treasury {
     /// Returns the user that this identity belongs to.
     pub async fn user_of(&self, identity: &Identity) -> Result<Option<UserId>, StoreError> {
         let subject = identity.subject();
-        let user: Option<IdRow> =
-            self.0.engine.fetch_optional(sql::USER_OF_IDENTITY, &key(identity, &subject)).await?;
-        user.map(|row| rows::user_id(&row.id)).transpose()
+        self.0.engine.fetch_optional(sql::USER_OF_IDENTITY, &key(identity, &subject)).await
     }
 
     /// Returns true if the account of this identity was deleted within the last day. Only identities of a
     /// provider are remembered, as a hash: their access tokens stay valid after the deletion.
     pub async fn was_deleted(&self, identity: &Identity, now: Timestamp) -> Result<bool, StoreError> {
         let name = deleted_identity(identity.kind(), identity.issuer(), &identity.subject());
-        let found: Option<IdRow> =
+        let found: Option<String> =
             self.0.engine.fetch_optional(sql::USED_NONCE, values![&*name, now]).await?;
         Ok(found.is_some())
     }
@@ -97,8 +92,7 @@ impl Treasury {
     /// Returns the oldest [`MAX_USERS_OF_EMAIL`] users with this address.
     pub async fn users_by_email(&self, email: &Email) -> Result<Vec<UserId>, StoreError> {
         let values = values![email.as_str(), MAX_USERS_OF_EMAIL];
-        let users: Vec<IdRow> = self.0.engine.fetch_all(sql::USERS_BY_EMAIL, values).await?;
-        users.iter().map(|row| rows::user_id(&row.id)).collect()
+        self.0.engine.fetch_all(sql::USERS_BY_EMAIL, values).await
     }
 
     /// Deletes the counts of starter credits given before this day.
@@ -133,8 +127,8 @@ pub(super) async fn add(db: &mut Connection<'_>, new: &NewSignUp) -> Result<Sign
     let [kind, issuer, of] = key(identity, &subject);
     let claim = [kind, issuer, of, user.id.into(), user.created_at.into()];
     if db.execute(sql::ADD_IDENTITY, &claim).await? == 0 {
-        let known: IdRow = db.fetch_one(sql::USER_OF_IDENTITY, &key(identity, &subject)).await?;
-        return Ok(SignedUp::Known(rows::user_id(&known.id)?));
+        let known = db.fetch_one(sql::USER_OF_IDENTITY, &key(identity, &subject)).await?;
+        return Ok(SignedUp::Known(known));
     }
     create(db, user).await?;
     if let Some(first_key) = first_key {

@@ -13,11 +13,8 @@ use crate::ids::UserId;
 use crate::records::{
     AttemptOutcome, DueBatchNotification, DueNotification, NotificationRecord, StoreError, Webhook,
 };
-use crate::rows::{
-    self, DueBatchNotificationRow, DueNotificationRow, NotificationRow, SecretNumberRow, WebhookRow,
-};
 use crate::statements as sql;
-use crate::value::values;
+use crate::value::{json, values};
 use crate::webhook_url::WebhookUrl;
 
 /// Stores webhooks and notifications. A notification is stored with its poll: see
@@ -25,8 +22,7 @@ use crate::webhook_url::WebhookUrl;
 impl Vault {
     /// Returns the webhook settings of this account.
     pub async fn webhook(&self, user: UserId) -> Result<Webhook, StoreError> {
-        let row: Option<WebhookRow> = self.0.engine.fetch_optional(sql::WEBHOOK, values![user]).await?;
-        Ok(row.map(Into::into).unwrap_or_default())
+        Ok(self.0.engine.fetch_optional(sql::WEBHOOK, values![user]).await?.unwrap_or_default())
     }
 
     /// Sets the webhook URL of an account, for polls opened from now on.
@@ -37,13 +33,12 @@ impl Vault {
 
     /// Replaces an account's secret by the next one. Returns its number.
     pub async fn replace_webhook_secret(&self, user: UserId, at: Timestamp) -> Result<u32, StoreError> {
-        let replaced: Vec<SecretNumberRow> = self
+        let replaced = self
             .0
             .engine
             .fetch_changed(Durability::PowerLoss, sql::REPLACE_WEBHOOK_SECRET, values![user, at])
             .await?;
-        let replaced = replaced.first().ok_or_else(|| failed(UnexpectedData::MissingRow))?;
-        Ok(replaced.secret_number as u32)
+        replaced.first().copied().ok_or_else(|| failed(UnexpectedData::MissingRow))
     }
 
     /// Claims up to `limit` due notifications of ended polls, at most `per_account` per account and none of
@@ -55,15 +50,10 @@ impl Vault {
         busy: &[UserId],
         lasts: Duration,
     ) -> Result<Vec<DueNotification>, StoreError> {
-        let busy = rows::json(&busy)?;
+        let busy = json(&busy)?;
         // An attempt lost in a power loss is made again.
         let values = values![limit, per_account, lasts, busy];
-        let due: Vec<DueNotificationRow> = self
-            .0
-            .engine
-            .fetch_changed(Durability::ProcessCrash, sql::by_engine::DUE_NOTIFICATIONS, values)
-            .await?;
-        due.into_iter().map(TryInto::try_into).collect()
+        self.0.engine.fetch_changed(Durability::ProcessCrash, sql::by_engine::DUE_NOTIFICATIONS, values).await
     }
 
     /// Stores the outcome of an attempt.
@@ -85,14 +75,12 @@ impl Vault {
         busy: &[UserId],
         lasts: Duration,
     ) -> Result<Vec<DueBatchNotification>, StoreError> {
-        let busy = rows::json(&busy)?;
+        let busy = json(&busy)?;
         let values = values![limit, per_account, lasts, busy];
-        let due: Vec<DueBatchNotificationRow> = self
-            .0
+        self.0
             .engine
             .fetch_changed(Durability::ProcessCrash, sql::by_engine::DUE_BATCH_NOTIFICATIONS, values)
-            .await?;
-        due.into_iter().map(TryInto::try_into).collect()
+            .await
     }
 
     /// Stores the outcome of an attempt to notify of a batch.
@@ -112,9 +100,7 @@ impl Vault {
         user: UserId,
         limit: u32,
     ) -> Result<Vec<NotificationRecord>, StoreError> {
-        let rows: Vec<NotificationRow> =
-            self.0.engine.fetch_all(sql::NOTIFICATIONS_OF, values![user, limit]).await?;
-        rows.into_iter().map(TryInto::try_into).collect()
+        self.0.engine.fetch_all(sql::NOTIFICATIONS_OF, values![user, limit]).await
     }
 
     /// Deletes notifications without further attempts, of polls opened before a time.

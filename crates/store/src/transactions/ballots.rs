@@ -1,10 +1,11 @@
-//! Rows of ballots.
+//! Ballots as stored.
 
 use ep_polling::ballot::{Ballot, BallotMode, Casting, NoVote, Reason, Tokens};
-use ep_polling::money::{MicroUsd, Spend, SpendBasis};
+use ep_polling::money::{Spend, SpendBasis};
 
-use super::{from_name, unreadable};
+use crate::error::{UnexpectedData, failed};
 use crate::records::StoreError;
+use crate::row::{Columns, FromRow, Json, Name};
 
 /// The stored numbers of bases and modes are indices into these lists. New names are appended.
 pub(crate) const BASES: [SpendBasis; 4] =
@@ -12,30 +13,8 @@ pub(crate) const BASES: [SpendBasis; 4] =
 pub(crate) const MODES: [BallotMode; 4] =
     [BallotMode::ForcedTool, BallotMode::OfferedTool, BallotMode::JsonSchema, BallotMode::Text];
 
-row! {
-    /// [`crate::statements::ballot_columns`].
-    BallotRow {
-        seq: i64,
-        position: i64,
-        choice: Option<i64>,
-        latency_ms: i64,
-        at_ms: i64,
-        cost: i64,
-        basis: i64,
-        mode: Option<i64>,
-        reasoned: Option<i64>,
-        reason: Option<String>,
-        detail: Option<String>,
-        answered_by: Option<String>,
-        prompt_tokens: Option<i64>,
-        completion_tokens: Option<i64>,
-        probabilities: Option<String>,
-        asked_again: Option<i64>,
-    }
-}
-
-/// A ballot to insert: the columns of [`BallotRow`].
-pub(crate) struct NewBallotRow<'a> {
+/// A ballot to insert: the columns of [`ballot_columns`](crate::statements::ballot_columns).
+pub(crate) struct NewBallot<'a> {
     pub(crate) seq: i64,
     pub(crate) position: i64,
     pub(crate) choice: Option<i64>,
@@ -56,7 +35,7 @@ pub(crate) struct NewBallotRow<'a> {
     pub(crate) asked_again: Option<i64>,
 }
 
-impl<'a> NewBallotRow<'a> {
+impl<'a> NewBallot<'a> {
     pub(crate) fn new(ballot: &'a Ballot) -> Self {
         let no_vote = ballot.vote.as_ref().err();
         Self {
@@ -90,68 +69,64 @@ fn name_of<T: Copy>(names: &[T], number: i64) -> Option<T> {
     names.get(usize::try_from(number).ok()?).copied()
 }
 
-impl TryFrom<BallotRow> for Ballot {
-    type Error = StoreError;
-
-    fn try_from(row: BallotRow) -> Result<Self, StoreError> {
-        let vote = match (row.choice, row.reason) {
-            (Some(option), None) => Ok(usize::try_from(option).map_err(|_| unreadable("a vote"))?),
-            (None, Some(reason)) => Err(NoVote {
-                reason: from_name::<Reason>(&reason).ok_or_else(|| unreadable("a reason"))?,
-                detail: row.detail.unwrap_or_default(),
-            }),
+impl FromRow for Ballot {
+    fn from_row(columns: &mut Columns<'_>) -> Result<Self, StoreError> {
+        let (seq, position, choice): (_, _, Option<usize>) = columns.get()?;
+        let (latency_ms, at_ms, amount) = columns.get()?;
+        let (basis, mode, reasoned) = columns.get()?;
+        let (reason, detail, answered_by): (Option<Name<Reason>>, Option<String>, _) = columns.get()?;
+        let (prompt, completion): (Option<u32>, Option<u32>) = columns.get()?;
+        let (probabilities, asked_again): (Option<Json<_>>, Option<i64>) = columns.get()?;
+        let vote = match (choice, reason) {
+            (Some(option), None) => Ok(option),
+            (None, Some(Name(reason))) => Err(NoVote { reason, detail: detail.unwrap_or_default() }),
             _ => return Err(unreadable("a vote")),
         };
-        let casting = match row.mode {
+        let casting = match mode {
             Some(mode) => Some(Casting {
                 mode: name_of(&MODES, mode).ok_or_else(|| unreadable("a ballot mode"))?,
-                reasoned: row.reasoned.map(|reasoned| reasoned != 0),
-                asked_again: row.asked_again.is_some(),
+                reasoned,
+                asked_again: asked_again.is_some(),
             }),
             None => None,
         };
-        let number = |value: i64| u32::try_from(value).map_err(|_| unreadable("a ballot"));
-        let tokens = match (row.prompt_tokens, row.completion_tokens) {
-            (Some(prompt), Some(completion)) => {
-                Some(Tokens { prompt: number(prompt)?, completion: number(completion)? })
-            }
-            _ => None,
-        };
-        let probabilities = row.probabilities.map(|given| serde_json::from_str(&given));
+        let basis = name_of(&BASES, basis).ok_or_else(|| unreadable("a basis"))?;
         Ok(Self {
-            seq: number(row.seq)?,
-            position: number(row.position)?,
+            seq,
+            position,
             vote,
-            probabilities: probabilities.transpose().map_err(|_| unreadable("probabilities"))?,
-            latency_ms: number(row.latency_ms)?,
-            at_ms: number(row.at_ms)?,
-            spend: Spend {
-                amount: MicroUsd::new(row.cost),
-                basis: name_of(&BASES, row.basis).ok_or_else(|| unreadable("a basis"))?,
-            },
-            answered_by: row.answered_by,
+            probabilities: probabilities.map(|Json(given)| given),
+            latency_ms,
+            at_ms,
+            spend: Spend { amount, basis },
+            answered_by,
             casting,
-            tokens,
+            tokens: prompt.zip(completion).map(|(prompt, completion)| Tokens { prompt, completion }),
         })
     }
+}
+
+fn unreadable(what: &'static str) -> StoreError {
+    failed(UnexpectedData::Value(what))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::row::named;
 
     #[test]
     fn numbers_of_names_never_change() {
         let names = ["reported", "priced", "estimated", "unknown"];
-        assert_eq!(names.map(from_name::<SpendBasis>), BASES.map(Some));
+        assert_eq!(names.map(named::<SpendBasis>), BASES.map(Some));
         let names = ["forced_tool", "offered_tool", "json_schema", "text"];
         assert_eq!(names, MODES.map(BallotMode::as_str));
         for reason in
             [Reason::Timeout, Reason::RateLimited, Reason::Busy, Reason::UpstreamError, Reason::Truncated]
         {
-            assert_eq!(from_name(reason.as_str()), Some(reason));
+            assert_eq!(named(reason.as_str()), Some(reason));
         }
-        assert_eq!(from_name::<Reason>("laziness"), None);
+        assert_eq!(named::<Reason>("laziness"), None);
         let numbers: Vec<i64> = BASES.iter().map(|basis| number_of(&BASES, *basis)).collect();
         assert_eq!(numbers, [0, 1, 2, 3]);
         assert_eq!((name_of(&MODES, 3), name_of(&MODES, 4)), (Some(BallotMode::Text), None));
