@@ -12,9 +12,10 @@ use sqlx::PgConnection;
 
 use crate::error::{UnexpectedData, failed};
 use crate::postgres::{ballots, connection as server};
-use crate::records::StoreError;
 use crate::row::FromRow;
 use crate::sqlite::connection::{SqliteConnection, sqlite_error};
+use crate::statement::Statement;
+use crate::store_error::StoreError;
 use crate::value::Value;
 
 /// The time limit of an audit, which reads the whole database.
@@ -27,26 +28,6 @@ pub(crate) enum Durability {
     ProcessCrash,
     /// A power loss.
     PowerLoss,
-}
-
-/// A statement.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Statement {
-    pub(crate) sqlite: &'static str,
-    pub(crate) postgres: &'static str,
-}
-
-impl Statement {
-    /// A statement with a text for each engine.
-    pub(crate) const fn of(sqlite: &'static str, postgres: &'static str) -> Self {
-        Self { sqlite, postgres }
-    }
-}
-
-impl From<&'static str> for Statement {
-    fn from(text: &'static str) -> Self {
-        Self::of(text, text)
-    }
 }
 
 /// A connection inside a transaction. On SQLite, each operation is complete when it is first polled.

@@ -8,11 +8,14 @@ use ep_polling::poll_id::PollId;
 use futures::FutureExt;
 use futures::future::BoxFuture;
 
-use crate::connection::{Durability, Statement, TransactionBody};
+use crate::connection::{Durability, TransactionBody};
+use crate::maintenance::{DatabaseSize, IntegrityCheck};
+use crate::polls::Epoch;
 use crate::postgres::Postgres;
-use crate::records::{DatabaseSize, Epoch, IntegrityCheck, StoreError};
 use crate::row::FromRow;
 use crate::sqlite::Sqlite;
+use crate::statement::Statement;
+use crate::store_error::StoreError;
 use crate::value::Value;
 
 /// An open database. Every operation ends within the time limit of [`StoreOptions`](crate::StoreOptions), or fails.
@@ -120,7 +123,7 @@ impl Engine {
         }
     }
 
-    /// See [`PollStore::record`](crate::records::PollStore::record). `ballots` is not empty.
+    /// See [`PollStore::record`](crate::PollStore::record). `ballots` is not empty.
     pub(crate) async fn insert_ballots(
         &self,
         poll: &PollId,
@@ -173,7 +176,7 @@ impl Engine {
         }
     }
 
-    /// See [`PollStore::stalled_for`](crate::records::PollStore::stalled_for).
+    /// See [`PollStore::stalled_for`](crate::PollStore::stalled_for).
     pub(crate) fn stalled_for(&self) -> Duration {
         match self {
             Self::Sqlite(engine) => engine.stalled_for(),
@@ -181,7 +184,7 @@ impl Engine {
         }
     }
 
-    /// See [`PollStore::ping`](crate::records::PollStore::ping).
+    /// See [`PollStore::ping`](crate::PollStore::ping).
     pub(crate) async fn ping(&self) -> Result<(), StoreError> {
         match self {
             Self::Sqlite(engine) => engine.ping().await,

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use sqlx::error::ErrorKind;
 
-use crate::records::StoreError;
+use crate::store_error::StoreError;
 
 /// The error of backing up a database. Messages include a remedy and no password.
 #[derive(Debug, thiserror::Error)]

@@ -3,9 +3,14 @@
 use std::fmt;
 use std::sync::Arc;
 
+use crate::database::Database;
+use crate::files::FileStore;
+use crate::limiter::Limiter;
+use crate::polls::PollChanges;
+use crate::polls::PollStore;
 use crate::postgres::Postgres;
-use crate::records::{FileStore, Limiter, PollChanges, PollStore, ReputationStore, UpstreamCache};
-use crate::transactions::Database;
+use crate::reputation::ReputationStore;
+use crate::upstreams::UpstreamCache;
 
 /// An open database, divided by what a holder may do.
 pub struct OpenDatabase {

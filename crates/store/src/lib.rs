@@ -4,70 +4,85 @@
 //! one process: one writer with group commit, and parallel readers. PostgreSQL serves any number of identical replicas. One
 //! conformance suite tests the handles on both.
 //!
-//! Statements, rows and transactions are written once for both engines (`statements`, `rows`,
-//! `transactions`). The modules of the engines contain what differs: how connections are opened and shared,
+//! Each noun has a file or a folder with its records, its statements and its transactions, written once for both engines. The
+//! modules of the engines contain what differs: how connections are opened and shared,
 //! how a transaction begins and commits, how ballots are inserted and read.
 //!
 //! `README.md` teaches adding a table.
 
-mod batch_id;
+mod accounts;
+mod batches;
+mod cards;
 mod connect_error;
 mod connection;
+mod database;
 mod database_url;
-mod email;
+mod deposits;
 mod engine;
 mod error;
-mod evaluation_id;
+mod evaluations;
+mod files;
 mod handles;
-mod identity;
+mod idempotency;
 mod ids;
-mod key_hash;
-mod key_label;
-mod key_terms;
+mod keys;
+mod ledger;
+mod limiter;
+#[cfg(any(test, feature = "testing"))]
+mod lists;
 mod log_limit;
+mod maintenance;
 mod migrations;
+mod panels;
+mod polls;
 mod postgres;
-mod records;
+mod reputation;
 mod row;
 mod sqlite;
-mod statements;
+mod statement;
 mod store_error;
+mod tasks;
 #[cfg(feature = "testing")]
 pub mod testing;
-mod token_hash;
-mod transactions;
+mod upstreams;
 mod value;
-mod wallet_address;
-mod webhook_url;
+mod webhooks;
 
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-pub use batch_id::{BatchId, FileId, NotAnId};
+pub use accounts::*;
+pub use batches::*;
+pub use cards::*;
 pub use connect_error::ConnectError;
 pub use database_url::DatabaseUrl;
-pub use email::{Email, InvalidEmail};
+pub use deposits::*;
 pub use error::BackupError;
-pub use evaluation_id::{EvaluationId, NotAnEvaluationId};
+pub use evaluations::*;
+pub use files::*;
 pub use handles::{OpenDatabase, Runtime, Store, Treasury, Vault};
-pub use identity::Identity;
-pub use ids::{CheckoutId, DepositId, FeedbackId, KeyId, RequestId, UserId};
-pub use key_hash::KeyHash;
-pub use key_label::{InvalidKeyLabel, KeyLabel};
-pub use key_terms::{CappedKey, Creator, KeyScope, KeyTerms, SpendingCaps};
+pub use idempotency::*;
+pub use ids::*;
+pub use keys::*;
+pub use ledger::*;
+pub use limiter::*;
 pub use log_limit::LogLimit;
-pub use records::*;
-pub use token_hash::TokenHash;
-pub use wallet_address::{InvalidWalletAddress, WalletAddress};
-pub use webhook_url::WebhookUrl;
+pub use maintenance::{DatabaseSize, FreePages, IntegrityCheck};
+pub use panels::*;
+pub use polls::*;
+pub use reputation::*;
+pub use store_error::StoreError;
+pub use tasks::*;
+pub use upstreams::*;
+pub use webhooks::*;
 
+use database::Database;
 use database_url::Location;
 use engine::Engine;
+use polls::rosters::RosterCache;
 use postgres::Postgres;
 use sqlite::Sqlite;
-use transactions::Database;
-use transactions::rosters::RosterCache;
 
 /// Options of an open database.
 #[derive(Debug, Clone)]

@@ -13,13 +13,13 @@ use serde::de::value::Error as DecodeError;
 use sqlx::Row as _;
 use sqlx::postgres::PgRow;
 
-use crate::batch_id::{BatchId, FileId};
+use crate::accounts::WalletAddress;
+use crate::batches::{BatchId, FileId};
 use crate::error::{UnexpectedData, failed};
-use crate::evaluation_id::EvaluationId;
+use crate::evaluations::EvaluationId;
 use crate::ids::{CheckoutId, DepositId, FeedbackId, KeyId, UserId};
-use crate::records::{Epoch, StoreError};
-use crate::wallet_address::WalletAddress;
-use crate::webhook_url::WebhookUrl;
+use crate::store_error::StoreError;
+use crate::webhooks::WebhookUrl;
 
 /// A row of either engine.
 #[derive(Clone, Copy)]
@@ -166,7 +166,7 @@ where
 /// Declares the types of columns: each with its type in the database and its conversion.
 macro_rules! columns {
     ($($name:ty: $stored:ty, $convert:expr;)*) => {
-        $(impl Column for $name {
+        $(impl $crate::row::Column for $name {
             type Stored = $stored;
 
             fn from_stored(stored: $stored) -> Option<Self> {
@@ -176,6 +176,8 @@ macro_rules! columns {
         })*
     };
 }
+
+pub(crate) use columns;
 
 columns! {
     i64: i64, Some;
@@ -191,7 +193,6 @@ columns! {
     Duration: i64, |millis| Some(Self::from_millis(millis.max(0).unsigned_abs()));
     Timestamp: i64, |millis| Some(Self::from_millis(millis));
     MicroUsd: i64, |amount| Some(Self::new(amount));
-    Epoch: i64, |number| Some(Self::new(number));
     ModelId: String, |text| Some(Self::new(text));
     PanelName: String, |text| text.parse().ok();
     PollId: String, |text| text.parse().ok();
@@ -204,7 +205,7 @@ columns! {
     FileId: String, |text| text.parse().ok();
     EvaluationId: String, |text| text.parse().ok();
     WalletAddress: String, |text| text.parse().ok();
-    crate::email::Email: String, |text| text.parse().ok();
+    crate::accounts::Email: String, |text| text.parse().ok();
     WebhookUrl: String, |text| Some(Self::checked(text));
 }
 

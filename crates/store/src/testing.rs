@@ -46,8 +46,8 @@ cd / && rm -rf "$1"
 "#;
 
 /// Returns the lists of the store, for tests that read their plans.
-pub fn lists() -> &'static [crate::statements::lists::List] {
-    crate::statements::lists::LISTS
+pub fn lists() -> &'static [crate::lists::List] {
+    crate::lists::LISTS
 }
 
 /// A server for this process's tests.

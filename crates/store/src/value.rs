@@ -8,14 +8,20 @@ use ep_polling::poll_id::PollId;
 use ep_polling::time::Timestamp;
 use serde::Serialize;
 
-use crate::batch_id::{BatchId, FileId};
+use crate::batches::{BatchId, FileId};
 use crate::error::failed;
-use crate::evaluation_id::EvaluationId;
+use crate::evaluations::EvaluationId;
 use crate::ids::{CheckoutId, DepositId, FeedbackId, KeyId, UserId};
-use crate::records::{Epoch, StoreError};
+use crate::polls::Epoch;
+use crate::store_error::StoreError;
 
 /// A day in milliseconds.
 pub(crate) const DAY_MS: i64 = 24 * 60 * 60 * 1000;
+
+/// Returns the day since the epoch, in UTC.
+pub(crate) const fn day(at: Timestamp) -> i64 {
+    at.millis().div_euclid(DAY_MS)
+}
 
 /// The value of a placeholder.
 #[derive(Debug, Clone)]

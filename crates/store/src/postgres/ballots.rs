@@ -7,9 +7,10 @@ use sqlx::query::Query;
 use sqlx::{PgConnection, PgPool, Postgres};
 
 use crate::error::database_error;
-use crate::records::{Epoch, StoreError};
-use crate::statements::ballot_columns;
-use crate::transactions::ballots::NewBallot;
+use crate::polls::Epoch;
+use crate::polls::ballots::NewBallot;
+use crate::polls::sql::ballot_columns;
+use crate::store_error::StoreError;
 
 /// `$poll` returns the number of the poll, with the values from `$17` on. The first sixteen are columns.
 macro_rules! insert {

@@ -8,7 +8,8 @@ use sqlx::postgres::{PgListener, PgPoolOptions};
 
 use super::{Postgres, within};
 use crate::error::database_error;
-use crate::records::{PollChange, PollChanges, StoreError};
+use crate::polls::{PollChange, PollChanges};
+use crate::store_error::StoreError;
 use crate::value::json;
 use crate::value::values;
 

@@ -6,8 +6,8 @@ use sqlx::query::Query;
 use sqlx::{PgConnection, PgExecutor, Postgres};
 
 use crate::error::database_error;
-use crate::records::StoreError;
 use crate::row::{FromRow, Row};
+use crate::store_error::StoreError;
 use crate::value::Value;
 
 /// Builds a query from a statement and its values.

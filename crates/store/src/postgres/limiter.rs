@@ -13,8 +13,9 @@ use sqlx::PgPool;
 
 use super::Postgres;
 use crate::error::database_error;
+use crate::limiter::{Allowance, Limiter};
 use crate::log_limit::LogLimit;
-use crate::records::{Allowance, Limiter, StoreError};
+use crate::store_error::StoreError;
 
 const WINDOW: Duration = Duration::from_mins(1);
 /// The time limit for counting a request. After it, the request is allowed uncounted.

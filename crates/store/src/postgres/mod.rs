@@ -17,9 +17,11 @@ use self::connection::query;
 use crate::connect_error::ConnectError;
 use crate::connection::{Connection, SNAPSHOT_TIMEOUT, TransactionBody};
 use crate::error::{TimedOut, database_error, failed};
-use crate::records::{DatabaseSize, Epoch, StoreError};
+use crate::maintenance::DatabaseSize;
+use crate::polls::Epoch;
 use crate::row::FromRow;
-use crate::statements::PING;
+use crate::statement::PING;
+use crate::store_error::StoreError;
 use crate::value::Value;
 use crate::{StoreOptions, migrations};
 

@@ -3,7 +3,7 @@
 use std::fs::File;
 use std::path::{Path, PathBuf};
 
-use crate::records::IntegrityCheck;
+use crate::maintenance::IntegrityCheck;
 use tempfile::NamedTempFile;
 
 use super::BUSY_TIMEOUT;

@@ -14,10 +14,9 @@ use super::migration;
 use crate::connect_error::ConnectError;
 use crate::error::{ConstraintKind, constraint_error, failed};
 use crate::migrations;
-use crate::records::StoreError;
+use crate::polls::ballots::NewBallot;
 use crate::row::{FromRow, Row};
-use crate::statements as sql;
-use crate::transactions::ballots::NewBallot;
+use crate::store_error::StoreError;
 use crate::value::{Value, values};
 
 /// The number of prepared statements per connection; more than there are.
@@ -156,7 +155,7 @@ impl SqliteConnection {
                 row.probabilities.as_deref(),
                 row.asked_again,
             ];
-            self.change(sql::ADD_BALLOT, values).map(drop)
+            self.change(crate::polls::sql::ADD_BALLOT, values).map(drop)
         })
     }
 }

@@ -1,12 +1,13 @@
 //! The database file: its permissions, and checks that it is still in place.
 
-use std::fs::{self, DirBuilder, File, OpenOptions, Permissions};
+use std::fs;
+use std::fs::{DirBuilder, File, OpenOptions, Permissions};
 use std::io;
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use crate::records::StoreError;
+use crate::store_error::StoreError;
 
 use rustix::fs::statvfs;
 

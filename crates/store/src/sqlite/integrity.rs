@@ -1,6 +1,6 @@
 //! Detection of damage in the database file.
 
-use crate::records::IntegrityCheck;
+use crate::maintenance::IntegrityCheck;
 
 use super::connection::SqliteConnection;
 

@@ -7,7 +7,8 @@ use rusqlite::{Connection, Error, ErrorCode, Transaction, TransactionBehavior, p
 use sqlx::migrate::Migrator;
 
 use crate::connect_error::ConnectError;
-use crate::migrations::{self, Applied, Unfit};
+use crate::migrations;
+use crate::migrations::{Applied, Unfit};
 
 /// The migrations of the file, in the table in which sqlx records those of PostgreSQL.
 const RECORDS: &str = "CREATE TABLE IF NOT EXISTS _sqlx_migrations (

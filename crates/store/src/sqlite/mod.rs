@@ -21,9 +21,10 @@ use crate::StoreOptions;
 use crate::connect_error::ConnectError;
 use crate::connection::{Durability, SNAPSHOT_TIMEOUT, TransactionBody, run_on_sqlite};
 use crate::error::failed;
-use crate::records::{DatabaseSize, Epoch, FreePages, IntegrityCheck, StoreError};
+use crate::maintenance::{DatabaseSize, FreePages, IntegrityCheck};
+use crate::polls::Epoch;
 use crate::row::FromRow;
-use crate::statements as sql;
+use crate::store_error::StoreError;
 use crate::value::{Value, owned, values};
 pub(crate) use backup::back_up;
 use connection::{Access, SqliteConnection, sqlite_error};
@@ -194,7 +195,7 @@ impl Sqlite {
             .run(Durability::ProcessCrash, move |db| {
                 async move {
                     let running: Option<i64> =
-                        db.fetch_optional(sql::RUNNING_POLL, values![&poll, epoch]).await?;
+                        db.fetch_optional(crate::polls::sql::RUNNING_POLL, values![&poll, epoch]).await?;
                     let number = running.ok_or(StoreError::NotFound("running poll"))?;
                     db.insert_ballots(number, &ballots).await
                 }
@@ -226,7 +227,7 @@ impl Sqlite {
         self.readers.read(|db| db.batch("SELECT 1 FROM accounts LIMIT 1").map_err(sqlite_error)).await?;
         self.file.verify()?;
         self.file.check_room()?;
-        self.execute(Durability::ProcessCrash, sql::PING, &[]).await.map(drop)
+        self.execute(Durability::ProcessCrash, crate::statement::PING, &[]).await.map(drop)
     }
 
     pub(crate) async fn check_integrity(&self, check: IntegrityCheck) -> Result<Vec<String>, StoreError> {

@@ -11,7 +11,7 @@ use tokio::sync::Semaphore;
 use super::connection::{Access, SqliteConnection, sqlite_error};
 use super::file::OpenFile;
 use crate::error::{Closed, TimedOut, failed};
-use crate::records::StoreError;
+use crate::store_error::StoreError;
 
 pub(super) struct Readers {
     path: PathBuf,

@@ -10,7 +10,8 @@
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
-use std::thread::{self, JoinHandle};
+use std::thread;
+use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use tokio::sync::{mpsc, oneshot};
@@ -19,7 +20,7 @@ use super::connection::{SqliteConnection, sqlite_error};
 use super::file::OpenFile;
 use crate::connection::{Durability, TransactionBody, run_on_sqlite};
 use crate::error::{Closed, FileLost, TimedOut, failed};
-use crate::records::StoreError;
+use crate::store_error::StoreError;
 
 /// The capacity of the queue; callers wait while it is full.
 const QUEUE_CAPACITY: usize = 1024;

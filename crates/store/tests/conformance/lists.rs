@@ -11,9 +11,9 @@ async fn every_list_is_read_from_its_position(db: TestDatabase) {
     let mut wrong = Vec::new();
     for list in testing::lists() {
         let (sql, plan) = if let Some(file) = db.url.strip_prefix("sqlite://") {
-            (list.sqlite, sqlite_plan(file, list.sqlite))
+            (list.sqlite(), sqlite_plan(file, list.sqlite()))
         } else {
-            (list.postgres, postgres_plan(&db.url, list.postgres).await)
+            (list.postgres(), postgres_plan(&db.url, list.postgres()).await)
         };
         let conditions: Vec<&String> =
             plan.iter().filter(|line| line.contains("SEARCH ") || line.contains("Index Cond: ")).collect();

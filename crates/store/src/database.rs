@@ -1,0 +1,46 @@
+//! An open database, and what the transactions of all nouns share.
+//!
+//! A transaction is a function over a [`Connection`](crate::connection::Connection), run with
+//! [`Engine::transact`](crate::engine::Engine::transact). To add one, write its statements and the
+//! function in the file of its noun, and tests of its contract in the conformance suite. A single statement
+//! needs no function: [`Engine::execute`](crate::engine::Engine::execute) and
+//! [`Engine::fetch_optional`](crate::engine::Engine::fetch_optional) run it directly.
+//!
+//! On PostgreSQL, concurrent transactions change the same rows. Every change is therefore a guarded UPDATE,
+//! which checks the row again after waiting for its lock. All transactions lock rows in one order, to avoid
+//! deadlocks: the reputation sums, a poll, its hold, its batch, its account; a poll, its counted state, its feedback; a
+//! funder's account before that of the key; polls by their ids.
+
+use crate::engine::Engine;
+use crate::error::{UnexpectedData, failed};
+use crate::files::ListPosition;
+use crate::ids::UserId;
+use crate::polls::rosters::RosterCache;
+use crate::row::FromRow;
+use crate::store_error::StoreError;
+use crate::value::values;
+
+/// An engine with its cached rosters.
+pub(crate) struct Database {
+    pub(crate) engine: Engine,
+    pub(crate) rosters: RosterCache,
+}
+
+/// Reads up to `limit` entries of an account's list after a position, newest first. The time and the id of the position of the
+/// whole list precede every entry.
+pub(crate) async fn newest_first<I: ToString, R: FromRow + Send + 'static>(
+    engine: &Engine,
+    sql: &'static str,
+    user: UserId,
+    after: Option<ListPosition<I>>,
+    limit: u32,
+) -> Result<Vec<R>, StoreError> {
+    let preceding = |last: ListPosition<I>| (last.at.millis(), last.id.to_string());
+    let (at, id) = after.map_or_else(|| (i64::MAX, String::new()), preceding);
+    engine.fetch_all(sql, values![user, at, id, limit]).await
+}
+
+/// Checks a change of exactly one row. Any other number means that the ledger is inconsistent.
+pub(crate) fn exactly_one(rows: u64) -> Result<(), StoreError> {
+    if rows == 1 { Ok(()) } else { Err(failed(UnexpectedData::RowCount)) }
+}

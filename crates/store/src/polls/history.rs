@@ -1,0 +1,410 @@
+//! The polls of an account.
+
+use ep_polling::model_counts::ModelCounts;
+use ep_polling::money::MicroUsd;
+use ep_polling::poll_id::PollId;
+use ep_polling::tally::Tally;
+use ep_polling::time::Timestamp;
+
+use crate::batches::BatchId;
+use crate::error::{UnexpectedData, failed};
+use crate::handles::Store;
+use crate::ids::UserId;
+use crate::polls::sql::{of_batch, polls_with_plans};
+use crate::polls::sql::{postgres_explanations_cost, sqlite_explanations_cost};
+use crate::polls::{Closing, plans};
+use crate::row::{Columns, FromRow, Json, from_row};
+use crate::statement::Statement;
+use crate::store_error::StoreError;
+use crate::value::{DAY_MS, json, values};
+
+/// A poll in a list, without its roster and its single votes.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PastPoll {
+    /// The poll's id.
+    pub id: PollId,
+    /// The time of acceptance.
+    pub created_at: Timestamp,
+    /// The question.
+    pub question: String,
+    /// The options, in the caller's order.
+    pub options: Vec<String>,
+    /// True if only the owner can read the poll.
+    pub private: bool,
+    /// Votes per option, so far or at the end.
+    pub tally: Tally,
+    /// The numbers of the models that were asked. A list does not read the roster, so none is skipped.
+    pub models: ModelCounts,
+    /// The end; `None` while the poll runs.
+    pub end: Option<PastEnd>,
+}
+
+/// The end of a listed poll.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct PastEnd {
+    /// True if a rule ended the poll; false if it was cancelled, or no process continued it in time.
+    pub by_rule: bool,
+    /// Time from acceptance to the close, in milliseconds.
+    pub total_ms: u64,
+    /// The charge to the owner. Until the poll is settled, and for unbilled polls, the known cost of its
+    /// calls.
+    pub cost: MicroUsd,
+}
+
+/// The totals of ended polls accepted on one day.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct DaySpending {
+    /// Start of the day (UTC).
+    pub day: Timestamp,
+    /// Number of polls without rows of batches.
+    pub polls: u32,
+    /// Number of polls that are rows of batches.
+    pub batch_rows: u32,
+    /// The total cost of both: see [`PastEnd::cost`].
+    pub cost: MicroUsd,
+}
+
+/// The polls of a list.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum PollScope {
+    /// Polls that are no rows of batches.
+    Asked,
+    /// Polls of the rows of this batch.
+    Batch(BatchId),
+    /// All polls.
+    All,
+}
+
+/// A search among the polls of an account.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct PollSearch<'a> {
+    /// Words that the question must contain, ignoring case.
+    pub words: &'a [&'a str],
+    /// True to find only running polls.
+    pub running: bool,
+    /// The batch of the polls; `None` for polls that are no rows of batches.
+    pub batch: Option<BatchId>,
+}
+
+impl FromRow for DaySpending {
+    fn from_row(columns: &mut Columns<'_>) -> Result<Self, StoreError> {
+        let day: i64 = columns.get()?;
+        Ok(Self {
+            day: Timestamp::from_millis(day * DAY_MS),
+            polls: columns.get()?,
+            batch_rows: columns.get()?,
+            cost: columns.get()?,
+        })
+    }
+}
+
+/// A page of an account's polls with their votes counted: a row for each choice of each poll. The page is
+/// selected from the index before other columns are read.
+macro_rules! polls_of_user {
+    ($private:literal, $explanations:expr, $owner:expr, $only:expr, $offset:literal) => {
+        concat!(
+            "WITH page AS MATERIALIZED (SELECT id, number FROM polls WHERE ",
+            $owner,
+            " = $1 AND deleted_at IS NULL ",
+            $only,
+            " ORDER BY created_at DESC, id DESC LIMIT $2 ",
+            $offset,
+            "), \
+             listed AS MATERIALIZED (SELECT id, form, created_at, closing, question, options, ",
+            $private,
+            " AS private, ",
+            $explanations,
+            " + COALESCE(unused_cost, 0) AS other_cost, \
+                 (SELECT captured FROM holds WHERE ref = polls.id AND status <> 'open') AS captured \
+                 FROM ",
+            polls_with_plans!(),
+            " WHERE id IN (SELECT id FROM page)), \
+             counts AS (SELECT id AS poll_id, choice, count(*) AS answers, CAST(SUM(cost) AS BIGINT) AS cost \
+                 FROM page JOIN votes ON poll = page.number GROUP BY id, choice) \
+             SELECT listed.id AS id, form, created_at, closing, other_cost, question, options, private, captured, \
+                 CAST(choice AS BIGINT) AS choice, COALESCE(answers, 0) AS answers, COALESCE(counts.cost, 0) AS cost \
+             FROM listed LEFT JOIN counts ON counts.poll_id = listed.id \
+             ORDER BY created_at DESC, listed.id DESC"
+        )
+    };
+}
+
+/// The list for SQLite.
+macro_rules! sqlite_polls {
+    ($owner:expr, $only:expr, $offset:literal) => {
+        polls_of_user!(
+            "COALESCE(plans.rules ->> 'private', 0)",
+            sqlite_explanations_cost!(),
+            $owner,
+            $only,
+            $offset
+        )
+    };
+}
+
+/// The list for PostgreSQL.
+macro_rules! postgres_polls {
+    ($owner:expr, $only:expr, $offset:literal) => {
+        polls_of_user!(
+            "CAST(COALESCE(CAST(plans.rules AS json) ->> 'private', 'false') = 'true' AS int)::bigint",
+            postgres_explanations_cost!(),
+            $owner,
+            $only,
+            $offset
+        )
+    };
+}
+
+/// Limits the list to polls with matching questions: for each inner array, the question contains at least one
+/// of its texts. Letters beyond ASCII are compared unchanged.
+macro_rules! with_words {
+    ($words:literal, $forms:literal, $place:literal) => {
+        concat!(
+            "AND NOT EXISTS (SELECT 1 FROM ",
+            $words,
+            " WHERE NOT EXISTS (SELECT 1 FROM ",
+            $forms,
+            " WHERE ",
+            $place,
+            " > 0)) "
+        )
+    };
+}
+
+macro_rules! sqlite_words {
+    () => {
+        with_words!(
+            "json_each($4) AS word",
+            "json_each(word.value) AS form",
+            "instr(lower((SELECT question FROM plans WHERE plans.number = polls.number)), form.value)"
+        )
+    };
+}
+
+macro_rules! postgres_words {
+    () => {
+        with_words!(
+            "json_array_elements($4::json) AS word (value)",
+            "json_array_elements_text(word.value) AS form (value)",
+            "strpos(lower((SELECT question FROM plans WHERE plans.number = polls.number) COLLATE \"C\"), form.value)"
+        )
+    };
+}
+
+/// The ended polls of an account and their cost, by day; the rows of batches apart.
+macro_rules! spending_by_day {
+    ($explanations:expr) => {
+        concat!(
+            "SELECT day, CAST(SUM(1 - is_row) AS BIGINT) AS polls, CAST(SUM(is_row) AS BIGINT) AS batch_rows, \
+                 CAST(SUM(cost) AS BIGINT) AS cost FROM \
+             (SELECT created_at / 86400000 AS day, \
+                 CASE WHEN substr(request_ref, 1, 6) = 'batch_' THEN 1 ELSE 0 END AS is_row, COALESCE( \
+                 (SELECT captured FROM holds WHERE ref = polls.id AND status <> 'open'), \
+                 (SELECT CAST(COALESCE(SUM(cost), 0) AS BIGINT) FROM votes WHERE poll = polls.number) \
+                     + COALESCE(unused_cost, 0) + ",
+            $explanations,
+            ") AS cost \
+             FROM polls WHERE owner = $1 AND created_at >= $2 AND closing IS NOT NULL) AS ended GROUP BY day ORDER BY day"
+        )
+    };
+}
+
+/// Polls that are no rows of batches. Equal to the condition of an index.
+macro_rules! asked {
+    () => {
+        "COALESCE(substr(request_ref, 1, 6), '') <> 'batch_' AND "
+    };
+}
+
+/// Reads the index of unsettled polls, because few polls run and an account may have many.
+macro_rules! running {
+    () => {
+        "settled = 0 AND closing IS NULL AND owner || ''"
+    };
+}
+
+macro_rules! after {
+    () => {
+        "AND (created_at, id) < ($3, $4)"
+    };
+}
+
+/// Lists an account's polls.
+pub(crate) const POLLS_OF_USER: Statement = Statement::of(
+    sqlite_polls!(concat!(asked!(), "owner"), "", "OFFSET $3"),
+    postgres_polls!(concat!(asked!(), "owner"), "", "OFFSET $3"),
+);
+/// Lists an account's polls after a given one.
+pub(crate) const POLLS_AFTER: Statement = Statement::of(
+    sqlite_polls!(concat!(asked!(), "owner"), after!(), ""),
+    postgres_polls!(concat!(asked!(), "owner"), after!(), ""),
+);
+/// Lists an account's polls after a given one, including rows of batches.
+pub(crate) const ALL_POLLS_AFTER: Statement =
+    Statement::of(sqlite_polls!("owner", after!(), ""), postgres_polls!("owner", after!(), ""));
+/// Lists the polls of a batch after a given one.
+pub(crate) const POLLS_OF_BATCH_AFTER: Statement = Statement::of(
+    sqlite_polls!(concat!(of_batch!("$5"), "owner"), after!(), ""),
+    postgres_polls!(concat!(of_batch!("$5"), "owner"), after!(), ""),
+);
+/// Lists an account's polls with given words in their questions.
+pub(crate) const FIND_POLLS: Statement = Statement::of(
+    sqlite_polls!(concat!(asked!(), "owner"), sqlite_words!(), "OFFSET $3"),
+    postgres_polls!(concat!(asked!(), "owner"), postgres_words!(), "OFFSET $3"),
+);
+/// Lists the polls of a batch with given words in their questions.
+pub(crate) const FIND_IN_BATCH: Statement = Statement::of(
+    sqlite_polls!(concat!(of_batch!("$5"), "owner"), sqlite_words!(), "OFFSET $3"),
+    postgres_polls!(concat!(of_batch!("$5"), "owner"), postgres_words!(), "OFFSET $3"),
+);
+/// Lists an account's running polls with given words in their questions.
+const FIND_RUNNING: Statement = Statement::of(
+    sqlite_polls!(concat!(asked!(), running!()), sqlite_words!(), "OFFSET $3"),
+    postgres_polls!(concat!(asked!(), running!()), postgres_words!(), "OFFSET $3"),
+);
+/// Lists the running polls of a batch with given words in their questions.
+pub(crate) const FIND_RUNNING_IN_BATCH: Statement = Statement::of(
+    sqlite_polls!(concat!(of_batch!("$5"), running!()), sqlite_words!(), "OFFSET $3"),
+    postgres_polls!(concat!(of_batch!("$5"), running!()), postgres_words!(), "OFFSET $3"),
+);
+/// Returns an account's spending by day.
+pub(crate) const SPENDING_BY_DAY: Statement = Statement::of(
+    spending_by_day!(sqlite_explanations_cost!()),
+    spending_by_day!(postgres_explanations_cost!()),
+);
+
+/// Lists polls.
+impl Store {
+    /// Returns up to `limit` polls of this user without rows of batches, newest first, after `offset` newer ones.
+    pub async fn polls_of(&self, user: UserId, limit: u32, offset: u32) -> Result<Vec<PastPoll>, StoreError> {
+        let page = values![user, limit, offset];
+        past_polls(self.0.engine.fetch_all(POLLS_OF_USER, page).await?)
+    }
+
+    /// Returns up to `limit` polls of this user, newest first, after this one in the list, or from the
+    /// newest.
+    pub async fn polls_after(
+        &self,
+        user: UserId,
+        scope: PollScope,
+        limit: u32,
+        after: Option<(Timestamp, &PollId)>,
+    ) -> Result<Vec<PastPoll>, StoreError> {
+        let (at, id) = after.map_or((i64::MAX, ""), |(at, id)| (at.millis(), id.as_str()));
+        let page = values![user, limit, at, id];
+        past_polls(match scope {
+            PollScope::Asked => self.0.engine.fetch_all(POLLS_AFTER, page).await?,
+            PollScope::All => self.0.engine.fetch_all(ALL_POLLS_AFTER, page).await?,
+            PollScope::Batch(batch) => {
+                let page = values![user, limit, at, id, batch];
+                self.0.engine.fetch_all(POLLS_OF_BATCH_AFTER, page).await?
+            }
+        })
+    }
+
+    /// Returns up to `limit` polls of this user that match the search, newest first, after `offset` newer ones.
+    pub async fn find_polls(
+        &self,
+        user: UserId,
+        search: PollSearch<'_>,
+        limit: u32,
+        offset: u32,
+    ) -> Result<Vec<PastPoll>, StoreError> {
+        let PollSearch { words, running, batch } = search;
+        let spellings: Vec<Vec<String>> = words.iter().map(|word| spellings(word)).collect();
+        let spellings = json(&spellings)?;
+        past_polls(if let Some(batch) = batch {
+            let find = if running { FIND_RUNNING_IN_BATCH } else { FIND_IN_BATCH };
+            self.0.engine.fetch_all(find, values![user, limit, offset, &*spellings, batch]).await?
+        } else {
+            let find = if running { FIND_RUNNING } else { FIND_POLLS };
+            self.0.engine.fetch_all(find, values![user, limit, offset, &*spellings]).await?
+        })
+    }
+
+    /// Returns this user's totals per day of ended polls accepted since then, oldest first. Days without
+    /// polls are omitted.
+    pub async fn spending(&self, user: UserId, since: Timestamp) -> Result<Vec<DaySpending>, StoreError> {
+        self.0.engine.fetch_all(SPENDING_BY_DAY, values![user, since.millis()]).await
+    }
+}
+
+/// Returns the spellings under which a word can match a question, in lower case. The engines agree only on
+/// the case of ASCII letters.
+fn spellings(word: &str) -> Vec<String> {
+    let lower = word.to_lowercase();
+    let mut rest = lower.chars();
+    let capitalized = rest.next().map(|first| first.to_uppercase().chain(rest).collect::<String>());
+    let spellings = [word.to_owned(), word.to_uppercase(), lower].into_iter().chain(capitalized);
+    let mut spellings: Vec<String> = spellings.map(|spelling| spelling.to_ascii_lowercase()).collect();
+    spellings.sort_unstable();
+    spellings.dedup();
+    spellings
+}
+
+/// The number of votes for one choice in a listed poll.
+struct PollChoice {
+    id: PollId,
+    form: i64,
+    created_at: Timestamp,
+    closing: Option<Json<Closing>>,
+    other_cost: MicroUsd,
+    question: String,
+    options: Json<Vec<String>>,
+    private: bool,
+    captured: Option<MicroUsd>,
+    /// The number of the option; `None` without a vote.
+    choice: Option<i64>,
+    answers: u32,
+    cost: MicroUsd,
+}
+
+from_row!(PollChoice {
+    id,
+    form,
+    created_at,
+    closing,
+    other_cost,
+    question,
+    options,
+    private,
+    captured,
+    choice,
+    answers,
+    cost,
+});
+
+/// Returns a listed poll from its choices.
+fn past_poll(choices: &[PollChoice]) -> Result<PastPoll, StoreError> {
+    let [first, ..] = choices else { return Err(failed(UnexpectedData::MissingRow)) };
+    plans::is_known(first.form)?;
+    let Json(options) = &first.options;
+    let votes = choices.iter().flat_map(|choice| {
+        let option = choice.choice.and_then(|option| usize::try_from(option).ok());
+        std::iter::repeat_n(option, choice.answers as usize)
+    });
+    let tally = Tally::of(options.len(), votes);
+    let cost = choices.iter().map(|choice| choice.cost).sum::<MicroUsd>().plus(first.other_cost);
+    let closing = first.closing.as_ref().map(|Json(closing)| closing);
+    let ballots = choices.iter().map(|choice| choice.answers).sum::<u32>();
+    let unused = closing.map_or(0, |closing| closing.unused_calls);
+    let models = ModelCounts::new(ballots.saturating_add(unused), ballots, tally.votes(), unused);
+    Ok(PastPoll {
+        id: first.id.clone(),
+        created_at: first.created_at,
+        tally,
+        models,
+        question: first.question.clone(),
+        options: options.clone(),
+        private: first.private,
+        end: closing.map(|closing| PastEnd {
+            by_rule: closing.reason.is_some(),
+            total_ms: closing.total_ms,
+            cost: first.captured.unwrap_or(cost),
+        }),
+    })
+}
+
+fn past_polls(rows: Vec<PollChoice>) -> Result<Vec<PastPoll>, StoreError> {
+    rows.chunk_by(|a, b| a.id == b.id).map(past_poll).collect()
+}

@@ -1,0 +1,103 @@
+//! Plans and their rosters.
+//!
+//! A roster is stored once for all polls that share it, in registry order. The dispatch order follows from the
+//! seed of each poll.
+
+use std::sync::Arc;
+
+use ep_polling::order::Seed;
+use ep_polling::plan::{FORM, Plan, Rules};
+use ep_polling::roster::Member;
+
+use crate::connection::{Connection, Durability};
+use crate::error::{UnexpectedData, failed};
+use crate::handles::Runtime;
+use crate::polls::rosters::RosterHash;
+use crate::row::{Json, from_row};
+use crate::statement::Statement;
+use crate::store_error::StoreError;
+use crate::value::{json, values};
+
+/// `$lock` keeps other transactions from deleting the roster.
+macro_rules! roster_by_hash {
+    ($lock:literal) => {
+        concat!("SELECT id AS number FROM rosters WHERE hash = $1", $lock)
+    };
+}
+
+/// Finds a roster by its hash and keeps it from being deleted until the transaction ends.
+const ROSTER_BY_HASH: Statement = Statement::of(roster_by_hash!(""), roster_by_hash!(" FOR KEY SHARE"));
+const ADD_ROSTER: &str = "INSERT INTO rosters (hash, members) VALUES ($1, $2) \
+     ON CONFLICT (hash) DO NOTHING RETURNING id AS number";
+const DELETE_UNUSED_ROSTERS: &str =
+    "DELETE FROM rosters WHERE NOT EXISTS (SELECT 1 FROM plans WHERE roster = rosters.id)";
+const ADD_PLAN: &str = "INSERT INTO plans (roster, seed, question, options, rules) \
+     VALUES ($1, $2, $3, $4, $5) RETURNING number";
+
+/// The plan of a poll; only its form if it is deleted.
+pub(crate) struct StoredPlan {
+    form: i64,
+    /// The number of the roster.
+    pub(crate) roster: Option<i64>,
+    seed: Option<Vec<u8>>,
+    question: Option<String>,
+    options: Option<Json<Vec<String>>>,
+    rules: Option<Json<Rules>>,
+}
+
+from_row!(StoredPlan { form, roster, seed, question, options, rules });
+
+impl StoredPlan {
+    /// Decodes the plan. `members` are those of the stored roster.
+    pub(crate) fn decode(self, members: Arc<[Member]>) -> Result<Plan, StoreError> {
+        is_known(self.form)?;
+        let missing = || failed(UnexpectedData::Value("a plan"));
+        let seed = self.seed.and_then(|seed| seed.try_into().ok()).map(Seed::new).ok_or_else(missing)?;
+        let Json(rules) = self.rules.ok_or_else(missing)?;
+        let Json(options) = self.options.ok_or_else(missing)?;
+        let question = self.question.ok_or_else(missing)?;
+        Plan::stored(rules, question, options, members, seed).ok_or(StoreError::UnknownForm)
+    }
+}
+
+/// Fails for a form that only other releases know.
+pub(crate) fn is_known(form: i64) -> Result<(), StoreError> {
+    if form == FORM { Ok(()) } else { Err(StoreError::UnknownForm) }
+}
+
+/// Adds a plan with its roster, unless the roster is stored; returns the plan's number. `members` are the
+/// roster of the plan in registry order, and `hash` is theirs.
+pub(crate) async fn add(
+    db: &mut Connection<'_>,
+    plan: &Plan,
+    members: &[Member],
+    hash: &RosterHash,
+) -> Result<i64, StoreError> {
+    let roster = match db.fetch_optional(ROSTER_BY_HASH, values![hash]).await? {
+        Some(number) => number,
+        None => add_roster(db, members, hash).await?,
+    };
+    let (options, rules) = (json(&plan.options)?, json(&plan.rules())?);
+    let row = values![roster, plan.seed.bytes(), &*plan.question, options, rules];
+    db.fetch_one(ADD_PLAN, row).await
+}
+
+async fn add_roster(
+    db: &mut Connection<'_>,
+    members: &[Member],
+    hash: &RosterHash,
+) -> Result<i64, StoreError> {
+    match db.fetch_optional(ADD_ROSTER, values![hash, json(&members)?]).await? {
+        Some(number) => Ok(number),
+        // Another transaction has added it since.
+        None => db.fetch_one(ROSTER_BY_HASH, values![hash]).await,
+    }
+}
+
+impl Runtime {
+    /// Deletes rosters without polls. Returns their number.
+    pub async fn delete_unused_rosters(&self) -> Result<u64, StoreError> {
+        let engine = &self.database.engine;
+        engine.execute(Durability::ProcessCrash, DELETE_UNUSED_ROSTERS, values![]).await
+    }
+}

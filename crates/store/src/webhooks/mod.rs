@@ -1,0 +1,11 @@
+//! Webhooks: their settings, notifications and delivery.
+
+mod records;
+pub(crate) mod transactions;
+mod url;
+
+pub use self::records::{
+    AttemptOutcome, DueBatchNotification, DueNotification, NotificationRecord, NotificationState, Webhook,
+    WebhookSecretNumber,
+};
+pub use self::url::WebhookUrl;

@@ -1,0 +1,160 @@
+//! Webhooks: their settings, notifications and delivery.
+
+use crate::webhooks::WebhookUrl;
+
+use std::time::Duration;
+
+use ep_polling::poll_id::PollId;
+use ep_polling::time::Timestamp;
+
+use crate::batches::BatchId;
+use crate::ids::UserId;
+use crate::row::{Columns, FromRow, from_row};
+use crate::store_error::StoreError;
+
+/// The webhook settings of an account.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Webhook {
+    /// URL for the end notifications of all its polls; `None` without a webhook.
+    pub url: Option<WebhookUrl>,
+    /// The signing secret.
+    pub secret: WebhookSecretNumber,
+}
+
+/// The number of an account's signing secret.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct WebhookSecretNumber {
+    /// The number, from 0.
+    pub number: u32,
+    /// The time when it replaced the previous secret.
+    pub replaced_at: Option<Timestamp>,
+}
+
+/// A notification due now.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct DueNotification {
+    /// The ended poll.
+    pub poll: PollId,
+    /// The account.
+    pub user: UserId,
+    /// The receiver's URL.
+    pub url: WebhookUrl,
+    /// Number of attempts, including this one.
+    pub attempts: u32,
+    /// The signing secret.
+    pub secret: WebhookSecretNumber,
+}
+
+/// The outcome of an attempt.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum AttemptOutcome {
+    /// Delivered to the receiver.
+    Delivered,
+    /// To be retried.
+    Again {
+        /// The reason for the failure.
+        error: String,
+        /// Time until the next attempt.
+        after: Duration,
+    },
+    /// Not delivered and not retried.
+    Failed {
+        /// The reason for the failure.
+        error: String,
+    },
+}
+
+/// A claimed notification of an ended batch.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct DueBatchNotification {
+    /// The batch.
+    pub batch: BatchId,
+    /// The batch as text, for logs and signatures.
+    pub about: String,
+    /// The account.
+    pub user: UserId,
+    /// The receiver's URL.
+    pub url: WebhookUrl,
+    /// Number of attempts, including this one.
+    pub attempts: u32,
+    /// The number of the account's secret.
+    pub secret: WebhookSecretNumber,
+}
+
+/// The state of a notification.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
+#[serde(rename_all = "lowercase")]
+#[schemars(inline)]
+pub enum NotificationState {
+    /// Waiting for the end of the poll, or for the next attempt.
+    Waiting,
+    /// Delivered to the receiver.
+    Delivered,
+    /// Not delivered within a day, or refused for good by the receiver.
+    Failed,
+}
+
+/// A notification as shown to its account.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NotificationRecord {
+    /// The poll. Each poll has at most one notification.
+    pub poll: PollId,
+    /// The receiver's URL.
+    pub url: WebhookUrl,
+    /// The state.
+    pub state: NotificationState,
+    /// Number of attempts.
+    pub attempts: u32,
+    /// The error of the last attempt.
+    pub last_error: Option<String>,
+    /// The time when the poll was opened.
+    pub created_at: Timestamp,
+}
+
+from_row!(Webhook { url, secret });
+from_row!(WebhookSecretNumber { number, replaced_at });
+
+/// Decodes the secret of an account: number 0 if it has no webhook settings.
+fn secret(columns: &mut Columns<'_>) -> Result<WebhookSecretNumber, StoreError> {
+    let (number, replaced_at): (Option<u32>, _) = columns.get()?;
+    Ok(WebhookSecretNumber { number: number.unwrap_or_default(), replaced_at })
+}
+
+impl FromRow for DueNotification {
+    fn from_row(columns: &mut Columns<'_>) -> Result<Self, StoreError> {
+        Ok(Self {
+            poll: columns.get()?,
+            user: columns.get()?,
+            url: columns.get()?,
+            attempts: columns.get()?,
+            secret: secret(columns)?,
+        })
+    }
+}
+
+impl FromRow for DueBatchNotification {
+    fn from_row(columns: &mut Columns<'_>) -> Result<Self, StoreError> {
+        let batch: BatchId = columns.get()?;
+        Ok(Self {
+            batch,
+            about: batch.to_string(),
+            user: columns.get()?,
+            url: columns.get()?,
+            attempts: columns.get()?,
+            secret: secret(columns)?,
+        })
+    }
+}
+
+impl FromRow for NotificationRecord {
+    fn from_row(columns: &mut Columns<'_>) -> Result<Self, StoreError> {
+        Ok(Self {
+            poll: columns.get()?,
+            url: columns.get()?,
+            state: columns.name()?,
+            attempts: columns.get()?,
+            last_error: columns.get()?,
+            created_at: columns.get()?,
+        })
+    }
+}
