@@ -30,7 +30,7 @@ async fn every_list_is_read_from_its_position(db: TestDatabase) {
         let is_bounded =
             !sql.contains(" IS NULL OR created_at") && !plan.iter().any(|line| line.contains("Seq Scan on"));
         if !reads_from_position || !is_bounded {
-            wrong.push(format!("{} needs {:?}:\n{}", list.name, list.columns, plan.join("\n")));
+            wrong.push(format!("{} needs {:?}:\n{}", list.name(), list.columns, plan.join("\n")));
         }
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n\n"));
