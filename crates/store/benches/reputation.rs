@@ -36,7 +36,7 @@ async fn measure(url: &str) {
     let database: DatabaseUrl = url.parse().unwrap();
     let store = ep_store::connect(&database, StoreOptions::default()).await.unwrap();
     println!("{}", store.runtime.engine());
-    let (polls, reputation) = (store.runtime.polls(), store.runtime.reputation());
+    let (polls, reputation) = (store.runtime.polls(), &store.runtime);
     let is_sqlite = url.starts_with("sqlite:");
     let (make, drop) = if is_sqlite {
         (

@@ -16,20 +16,64 @@ use crate::row::FromRow;
 use crate::sqlite::Sqlite;
 use crate::statement::Statement;
 use crate::store_error::StoreError;
+#[cfg(feature = "testing")]
+use crate::testing::Interruption;
 use crate::value::Value;
 
 /// An open database. Every operation ends within the time limit of [`StoreOptions`](crate::StoreOptions), or fails.
-pub(crate) enum Engine {
-    Sqlite(Sqlite),
+#[derive(Clone)]
+pub(crate) struct Engine {
+    backend: Backend,
+    #[cfg(feature = "testing")]
+    interruption: Option<Arc<Interruption>>,
+}
+
+#[derive(Clone)]
+enum Backend {
+    Sqlite(Arc<Sqlite>),
     Postgres(Arc<Postgres>),
 }
 
 impl Engine {
+    pub(crate) fn sqlite(sqlite: Sqlite) -> Self {
+        Self::of(Backend::Sqlite(Arc::new(sqlite)))
+    }
+
+    pub(crate) const fn postgres(postgres: Arc<Postgres>) -> Self {
+        Self::of(Backend::Postgres(postgres))
+    }
+
+    const fn of(backend: Backend) -> Self {
+        Self {
+            backend,
+            #[cfg(feature = "testing")]
+            interruption: None,
+        }
+    }
+
+    /// Returns the same database, whose operations this interrupts.
+    #[cfg(feature = "testing")]
+    pub(crate) fn interrupted(&self, by: Arc<Interruption>) -> Self {
+        Self { interruption: Some(by), ..self.clone() }
+    }
+
+    /// Runs an operation, which a test may interrupt.
+    async fn run<T>(
+        &self,
+        operation: impl Future<Output = Result<T, StoreError>> + Send,
+    ) -> Result<T, StoreError> {
+        #[cfg(feature = "testing")]
+        if let Some(interruption) = &self.interruption {
+            return interruption.around(operation).await;
+        }
+        operation.await
+    }
+
     /// Returns the engine's name: `sqlite` or `postgres`.
     pub(crate) const fn name(&self) -> &'static str {
-        match self {
-            Self::Sqlite(_) => "sqlite",
-            Self::Postgres(_) => "postgres",
+        match &self.backend {
+            Backend::Sqlite(_) => "sqlite",
+            Backend::Postgres(_) => "postgres",
         }
     }
 
@@ -39,9 +83,9 @@ impl Engine {
         durability: Durability,
         work: impl TransactionBody<T>,
     ) -> BoxFuture<'_, Result<T, StoreError>> {
-        match self {
-            Self::Sqlite(engine) => engine.transact(durability, work).boxed(),
-            Self::Postgres(engine) => engine.transact(work).boxed(),
+        match &self.backend {
+            Backend::Sqlite(engine) => self.run(engine.transact(durability, work)).boxed(),
+            Backend::Postgres(engine) => self.run(engine.transact(work)).boxed(),
         }
     }
 
@@ -50,9 +94,9 @@ impl Engine {
         &self,
         work: impl TransactionBody<T>,
     ) -> BoxFuture<'_, Result<T, StoreError>> {
-        match self {
-            Self::Sqlite(engine) => engine.snapshot(work).boxed(),
-            Self::Postgres(engine) => engine.snapshot(work).boxed(),
+        match &self.backend {
+            Backend::Sqlite(engine) => self.run(engine.snapshot(work)).boxed(),
+            Backend::Postgres(engine) => self.run(engine.snapshot(work)).boxed(),
         }
     }
 
@@ -64,9 +108,9 @@ impl Engine {
         values: &[Value<'_>],
     ) -> Result<u64, StoreError> {
         let sql = sql.into();
-        match self {
-            Self::Sqlite(engine) => engine.execute(durability, sql.sqlite, values).await,
-            Self::Postgres(engine) => engine.execute(sql.postgres, values).await,
+        match &self.backend {
+            Backend::Sqlite(engine) => self.run(engine.execute(durability, sql.sqlite, values)).await,
+            Backend::Postgres(engine) => self.run(engine.execute(sql.postgres, values)).await,
         }
     }
 
@@ -78,9 +122,9 @@ impl Engine {
         values: &[Value<'_>],
     ) -> Result<Vec<R>, StoreError> {
         let sql = sql.into();
-        match self {
-            Self::Sqlite(engine) => engine.fetch_changed(durability, sql.sqlite, values).await,
-            Self::Postgres(engine) => engine.fetch_all(sql.postgres, values).await,
+        match &self.backend {
+            Backend::Sqlite(engine) => self.run(engine.fetch_changed(durability, sql.sqlite, values)).await,
+            Backend::Postgres(engine) => self.run(engine.fetch_all(sql.postgres, values)).await,
         }
     }
 
@@ -91,9 +135,9 @@ impl Engine {
         values: &[Value<'_>],
     ) -> Result<Option<R>, StoreError> {
         let sql = sql.into();
-        match self {
-            Self::Sqlite(engine) => engine.fetch_optional(sql.sqlite, values).await,
-            Self::Postgres(engine) => engine.fetch_optional(sql.postgres, values).await,
+        match &self.backend {
+            Backend::Sqlite(engine) => self.run(engine.fetch_optional(sql.sqlite, values)).await,
+            Backend::Postgres(engine) => self.run(engine.fetch_optional(sql.postgres, values)).await,
         }
     }
 
@@ -104,9 +148,9 @@ impl Engine {
         values: &[Value<'_>],
     ) -> Result<Option<R>, StoreError> {
         let sql = sql.into();
-        match self {
-            Self::Sqlite(engine) => engine.fetch_by_key(sql.sqlite, values).await,
-            Self::Postgres(engine) => engine.fetch_optional(sql.postgres, values).await,
+        match &self.backend {
+            Backend::Sqlite(engine) => self.run(engine.fetch_by_key(sql.sqlite, values)).await,
+            Backend::Postgres(engine) => self.run(engine.fetch_optional(sql.postgres, values)).await,
         }
     }
 
@@ -117,9 +161,9 @@ impl Engine {
         values: &[Value<'_>],
     ) -> Result<Vec<R>, StoreError> {
         let sql = sql.into();
-        match self {
-            Self::Sqlite(engine) => engine.fetch_all(sql.sqlite, values).await,
-            Self::Postgres(engine) => engine.fetch_all(sql.postgres, values).await,
+        match &self.backend {
+            Backend::Sqlite(engine) => self.run(engine.fetch_all(sql.sqlite, values)).await,
+            Backend::Postgres(engine) => self.run(engine.fetch_all(sql.postgres, values)).await,
         }
     }
 
@@ -130,73 +174,73 @@ impl Engine {
         epoch: Epoch,
         ballots: &[Ballot],
     ) -> Result<(), StoreError> {
-        match self {
-            Self::Sqlite(engine) => engine.insert_ballots(poll, epoch, ballots).await,
-            Self::Postgres(engine) => engine.insert_ballots(poll, epoch, ballots).await,
+        match &self.backend {
+            Backend::Sqlite(engine) => engine.insert_ballots(poll, epoch, ballots).await,
+            Backend::Postgres(engine) => engine.insert_ballots(poll, epoch, ballots).await,
         }
     }
 
     /// See [`Vault::touch_keys`](crate::Vault::touch_keys). Each key occurs once.
     pub(crate) async fn touch_keys(&self, last_uses: Vec<(String, i64)>) -> Result<(), StoreError> {
-        match self {
-            Self::Sqlite(engine) => engine.touch_keys(last_uses).await,
-            Self::Postgres(engine) => engine.touch_keys(last_uses).await,
+        match &self.backend {
+            Backend::Sqlite(engine) => engine.touch_keys(last_uses).await,
+            Backend::Postgres(engine) => engine.touch_keys(last_uses).await,
         }
     }
 
     /// Deletes expired rows of engine-specific tables, and ends what an earlier purge could not.
     pub(crate) async fn sweep(&self) -> Result<(), StoreError> {
-        match self {
-            Self::Sqlite(engine) => engine.sweep().await,
-            Self::Postgres(engine) => engine.sweep().await,
+        match &self.backend {
+            Backend::Sqlite(engine) => engine.sweep().await,
+            Backend::Postgres(engine) => engine.sweep().await,
         }
     }
 
     /// See [`Treasury::check_integrity`](crate::Treasury::check_integrity).
     pub(crate) async fn check_integrity(&self, check: IntegrityCheck) -> Result<Vec<String>, StoreError> {
-        match self {
-            Self::Sqlite(engine) => engine.check_integrity(check).await,
-            Self::Postgres(_) => Ok(Vec::new()),
+        match &self.backend {
+            Backend::Sqlite(engine) => engine.check_integrity(check).await,
+            Backend::Postgres(_) => Ok(Vec::new()),
         }
     }
 
     /// See [`Treasury::database_size`](crate::Treasury::database_size).
     pub(crate) async fn database_size(&self) -> Result<DatabaseSize, StoreError> {
-        match self {
-            Self::Sqlite(engine) => engine.database_size().await,
-            Self::Postgres(engine) => engine.database_size().await,
+        match &self.backend {
+            Backend::Sqlite(engine) => engine.database_size().await,
+            Backend::Postgres(engine) => engine.database_size().await,
         }
     }
 
     /// See [`Store::purge_deleted`](crate::Store::purge_deleted).
     pub(crate) async fn purge_deleted(&self) -> Result<bool, StoreError> {
-        match self {
-            Self::Sqlite(engine) => engine.purge_deleted().await,
-            Self::Postgres(_) => Ok(true),
+        match &self.backend {
+            Backend::Sqlite(engine) => engine.purge_deleted().await,
+            Backend::Postgres(_) => Ok(true),
         }
     }
 
     /// See [`PollStore::stalled_for`](crate::PollStore::stalled_for).
     pub(crate) fn stalled_for(&self) -> Duration {
-        match self {
-            Self::Sqlite(engine) => engine.stalled_for(),
-            Self::Postgres(_) => Duration::ZERO,
+        match &self.backend {
+            Backend::Sqlite(engine) => engine.stalled_for(),
+            Backend::Postgres(_) => Duration::ZERO,
         }
     }
 
     /// See [`PollStore::ping`](crate::PollStore::ping).
     pub(crate) async fn ping(&self) -> Result<(), StoreError> {
-        match self {
-            Self::Sqlite(engine) => engine.ping().await,
-            Self::Postgres(engine) => engine.ping().await,
+        match &self.backend {
+            Backend::Sqlite(engine) => engine.ping().await,
+            Backend::Postgres(engine) => engine.ping().await,
         }
     }
 
     /// Completes pending work and closes the connections.
     pub(crate) async fn close(&self) {
-        match self {
-            Self::Sqlite(engine) => engine.close().await,
-            Self::Postgres(engine) => engine.close().await,
+        match &self.backend {
+            Backend::Sqlite(engine) => engine.close().await,
+            Backend::Postgres(engine) => engine.close().await,
         }
     }
 }

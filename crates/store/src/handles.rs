@@ -4,12 +4,10 @@ use std::fmt;
 use std::sync::Arc;
 
 use crate::database::Database;
-use crate::files::FileStore;
 use crate::limiter::Limiter;
 use crate::polls::PollChanges;
 use crate::polls::PollStore;
 use crate::postgres::Postgres;
-use crate::reputation::ReputationStore;
 use crate::upstreams::UpstreamCache;
 
 /// An open database, divided by what a holder may do.
@@ -106,16 +104,6 @@ pub struct Vault(pub(crate) Arc<Database>);
 impl Runtime {
     /// Returns the store of polls and their ballots.
     pub fn polls(&self) -> Arc<dyn PollStore> {
-        self.database.clone()
-    }
-
-    /// Returns the store of statistics over the ballots of ended polls.
-    pub fn reputation(&self) -> Arc<dyn ReputationStore> {
-        self.database.clone()
-    }
-
-    /// Returns the store of files.
-    pub fn files(&self) -> Arc<dyn FileStore> {
         self.database.clone()
     }
 

@@ -103,10 +103,10 @@ impl Default for StoreOptions {
 /// Opens a database. Creates a missing SQLite file and migrates an older database.
 pub async fn connect(url: &DatabaseUrl, options: StoreOptions) -> Result<OpenDatabase, ConnectError> {
     let (engine, postgres) = match &url.0 {
-        Location::Sqlite(file) => (Engine::Sqlite(Sqlite::open(file.as_deref(), &options).await?), None),
+        Location::Sqlite(file) => (Engine::sqlite(Sqlite::open(file.as_deref(), &options).await?), None),
         Location::Postgres(server) => {
             let postgres = Arc::new(Postgres::open(server, &options).await?);
-            (Engine::Postgres(Arc::clone(&postgres)), Some(postgres))
+            (Engine::postgres(Arc::clone(&postgres)), Some(postgres))
         }
     };
     Ok(OpenDatabase::new(Arc::new(Database { engine, rosters: RosterCache::default() }), postgres))

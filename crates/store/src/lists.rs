@@ -176,7 +176,7 @@ mod tests {
         let known = |name: &str| LISTS.iter().any(|list| list.name() == name) || NO_LISTS.contains(&name);
         let missing: Vec<&String> = found.iter().filter(|name| !known(name)).collect();
         assert!(missing.is_empty(), "name these statements in LISTS: {missing:?}");
-        let listed = LISTS.iter().map(|list| list.name()).chain(NO_LISTS.iter().copied());
+        let listed = LISTS.iter().map(super::List::name).chain(NO_LISTS.iter().copied());
         let gone: Vec<&str> = listed.filter(|name| !found.contains(*name)).collect();
         assert!(gone.is_empty(), "these statements have no order: {gone:?}");
     }

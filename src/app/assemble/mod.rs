@@ -212,7 +212,7 @@ pub async fn service(config: &Config, environment: Environment) -> anyhow::Resul
             store: store.clone(),
             evaluations: Evaluations::new(store.clone(), Arc::clone(&clock), Arc::clone(&entropy)),
             feedback: Feedback::new(store.clone(), Arc::clone(&clock), Arc::clone(&entropy)),
-            reputation: Reputation::new(runtime.reputation(), Arc::clone(&clock)),
+            reputation: Reputation::new(runtime.clone(), Arc::clone(&clock)),
             account_data: AccountData::new(store.clone(), Arc::clone(&clock)),
             keys: Arc::clone(&keys),
             wallets: Arc::new(sign_in.wallets),
@@ -266,7 +266,6 @@ fn batches(
 ) -> Arc<Batches> {
     let ports = batches::Ports {
         store: shared.store.clone(),
-        files: shared.runtime.files(),
         clock: Arc::clone(shared.clock),
         entropy: Arc::clone(shared.entropy),
         ended_tasks: polls.ended_tasks(),

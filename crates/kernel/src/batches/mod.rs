@@ -38,7 +38,7 @@ use ep_polling::agreement::Agreement;
 use ep_polling::money::MicroUsd;
 use ep_store::{
     AnswerCounts, AnswerRecord, BatchId, BatchLimits, BatchRecord, BatchStatus, BatchTerms, FileDeletion,
-    FileId, FileRecord, FileStore, KeyId, ListPosition, NewBatch, RowKind, Store, UserId, WebhookUrl,
+    FileId, FileRecord, KeyId, ListPosition, NewBatch, RowKind, Store, UserId, WebhookUrl,
 };
 
 /// Time for which files and results are stored, unless their owner chooses another one.
@@ -62,10 +62,8 @@ const AT_ONCE: u32 = 20;
 
 /// The dependencies of batches.
 pub struct Ports {
-    /// Batches.
+    /// Files and batches.
     pub store: Store,
-    /// Files.
-    pub files: Arc<dyn FileStore>,
     /// The time of day.
     pub clock: Arc<dyn Clock>,
     /// Randomness.
@@ -131,7 +129,6 @@ pub struct CreatedBatch {
 /// Creates batches and works through them.
 pub struct Batches {
     store: Store,
-    files: Arc<dyn FileStore>,
     clock: Arc<dyn Clock>,
     entropy: Arc<dyn Entropy>,
     billing: bool,
@@ -153,11 +150,11 @@ pub struct Batches {
 impl Batches {
     /// Creates the service.
     pub fn new(ports: Ports, settings: BatchSettings) -> Self {
-        let Ports { store, files, clock, entropy, ended_tasks, tasks } = ports;
+        let Ports { store, clock, entropy, ended_tasks, tasks } = ports;
         let BatchSettings { billing, worker, lease: lasts, at_once, max_stored, endpoints } = settings;
-        let room = Arc::new(Room::new(Arc::clone(&files), Arc::clone(&clock), max_stored));
+        let room = Arc::new(Room::new(store.clone(), Arc::clone(&clock), max_stored));
         let receiver = Receiver {
-            files: Arc::clone(&files),
+            store: store.clone(),
             room: Arc::clone(&room),
             clock: Arc::clone(&clock),
             entropy: Arc::clone(&entropy),
@@ -167,7 +164,6 @@ impl Batches {
         let (changed, ended) = (Notify::new(), Arc::default());
         Self {
             store,
-            files,
             clock,
             entropy,
             billing,
@@ -198,7 +194,7 @@ impl Batches {
 
     /// True if the account has money, or nobody is charged.
     pub async fn is_paid(&self, user: UserId) -> Result<bool, Fault> {
-        Ok(!self.receiver.billing || self.files.funds(user).await? > MicroUsd::ZERO)
+        Ok(!self.receiver.billing || self.store.funds(user).await? > MicroUsd::ZERO)
     }
 
     /// Begins to receive a file. Its upload fails with [`Kind::StorageFull`] if the service has no room.
@@ -208,7 +204,7 @@ impl Batches {
 
     /// Deletes a file. [`Kind::Conflict`] while an open batch reads it.
     pub async fn delete_file(&self, user: UserId, id: FileId) -> Result<(), Fault> {
-        match self.files.delete_file(user, id).await? {
+        match self.store.delete_file(user, id).await? {
             FileDeletion::Deleted => Ok(()),
             FileDeletion::Unknown => Err(no_such_file(&id.to_string())),
             FileDeletion::InUse(batch) => {
@@ -220,7 +216,7 @@ impl Batches {
 
     /// Returns a stored file of an account.
     pub async fn file(&self, user: UserId, id: FileId) -> Result<FileRecord, Fault> {
-        self.files.file(user, id).await?.ok_or_else(|| no_such_file(&id.to_string()))
+        self.store.file(user, id).await?.ok_or_else(|| no_such_file(&id.to_string()))
     }
 
     /// Returns the stored files of an account, newest first.
@@ -230,12 +226,12 @@ impl Batches {
         after: Option<ListPosition<FileId>>,
         limit: u32,
     ) -> Result<Vec<FileRecord>, Fault> {
-        Ok(self.files.files_of(user, after, limit).await?)
+        Ok(self.store.files_of(user, after, limit).await?)
     }
 
     /// Returns some lines of a stored file after the line `after`; none after the last one.
     pub async fn lines(&self, id: FileId, after: u32) -> Result<Vec<(u32, String)>, Fault> {
-        Ok(self.files.lines(id, after, READ_TOGETHER).await?)
+        Ok(self.store.lines(id, after, READ_TOGETHER).await?)
     }
 
     /// Creates a batch, or finds the one that an earlier request with the same reference has created.
@@ -413,7 +409,7 @@ impl Batches {
     pub async fn sweep_files(&self) -> Result<(), Fault> {
         let now = self.clock.now();
         let unfinished = now.before(UNFINISHED);
-        while self.files.delete_old_files(now, unfinished, AT_ONCE).await? == u64::from(AT_ONCE) {}
+        while self.store.delete_old_files(now, unfinished, AT_ONCE).await? == u64::from(AT_ONCE) {}
         Ok(())
     }
 }

@@ -9,7 +9,7 @@ use super::room::Room;
 use super::{UNFINISHED, quota};
 use crate::fault::{Fault, Kind};
 use crate::ports::Clock;
-use ep_store::{FileContent, FileId, FileStore, NewFile, StoreError};
+use ep_store::{FileContent, FileId, NewFile, Store, StoreError};
 
 /// Maximum size of a file, in bytes.
 pub const MAX_FILE_BYTES: u64 = 200 << 20;
@@ -24,7 +24,7 @@ pub(super) const STORED_WITHIN: Duration = Duration::from_mins(1);
 
 /// The lines of a file that is being received.
 pub(super) struct ReceivedLines<'a> {
-    files: &'a dyn FileStore,
+    store: &'a Store,
     room: &'a Room,
     clock: &'a dyn Clock,
     id: FileId,
@@ -43,14 +43,9 @@ pub(super) struct ReceivedLines<'a> {
 }
 
 impl<'a> ReceivedLines<'a> {
-    pub(super) fn new(
-        files: &'a dyn FileStore,
-        room: &'a Room,
-        clock: &'a dyn Clock,
-        file: &NewFile,
-    ) -> Self {
+    pub(super) fn new(store: &'a Store, room: &'a Room, clock: &'a dyn Clock, file: &NewFile) -> Self {
         Self {
-            files,
+            store,
             room,
             clock,
             id: file.id,
@@ -109,7 +104,7 @@ impl<'a> ReceivedLines<'a> {
         }
         self.room.take(self.waiting as u64).await?;
         let now = self.clock.now();
-        let added = self.files.add_lines(self.id, self.stored + 1, &self.lines, now).await;
+        let added = self.store.add_lines(self.id, self.stored + 1, &self.lines, now).await;
         added.map_err(stored_fault)?;
         self.stored += self.lines.len() as u32;
         self.lines.clear();

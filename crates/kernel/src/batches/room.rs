@@ -6,7 +6,7 @@ use std::time::Duration;
 use crate::fault::{Fault, Kind};
 use crate::ports::Clock;
 use ep_polling::time::Timestamp;
-use ep_store::FileStore;
+use ep_store::Store;
 
 /// Time until the stored bytes are summed again. Until then, this process adds what it stores.
 const MEASURED_EVERY: Duration = Duration::from_secs(10);
@@ -15,7 +15,7 @@ const MEASURED_WHEN_FULL: Duration = Duration::from_secs(1);
 
 /// The room of the service.
 pub(super) struct Room {
-    files: Arc<dyn FileStore>,
+    store: Store,
     clock: Arc<dyn Clock>,
     /// Bytes that may be stored.
     most: u64,
@@ -30,8 +30,8 @@ struct Measured {
 }
 
 impl Room {
-    pub(super) fn new(files: Arc<dyn FileStore>, clock: Arc<dyn Clock>, most: u64) -> Self {
-        Self { files, clock, most, measured: Mutex::new(None) }
+    pub(super) fn new(store: Store, clock: Arc<dyn Clock>, most: u64) -> Self {
+        Self { store, clock, most, measured: Mutex::new(None) }
     }
 
     /// Takes room for this number of bytes. [`Kind::StorageFull`] if there is none. With zero bytes, checks that there is any.
@@ -40,7 +40,7 @@ impl Room {
         if let Some(taken) = self.take_of_known(now, bytes) {
             return taken;
         }
-        let measured = Measured { at: now, bytes: self.files.stored_bytes().await? };
+        let measured = Measured { at: now, bytes: self.store.stored_bytes().await? };
         *self.measured.lock().unwrap_or_else(PoisonError::into_inner) = Some(measured);
         self.take_of_known(now, bytes).unwrap_or(Ok(()))
     }

@@ -17,7 +17,7 @@ use super::{RETENTION, no_such_file};
 use crate::fault::{Fault, Kind};
 use crate::ports::{Clock, Entropy};
 use crate::tasks::Tasks;
-use ep_store::{BegunFile, EarlierFile, FileId, FileRecord, FileStore, NewFile, UserId};
+use ep_store::{BegunFile, EarlierFile, FileId, FileRecord, NewFile, Store, UserId};
 
 /// Maximum number of files of an account.
 const MAX_FILES: u32 = 10_000;
@@ -97,7 +97,7 @@ impl Upload {
 /// The dependencies of the tasks that store files.
 #[derive(Clone)]
 pub(super) struct Receiver {
-    pub(super) files: Arc<dyn FileStore>,
+    pub(super) store: Store,
     pub(super) room: Arc<Room>,
     pub(super) clock: Arc<dyn Clock>,
     pub(super) entropy: Arc<dyn Entropy>,
@@ -119,7 +119,7 @@ impl Receiver {
         if !self.billing {
             return Ok(Quota::WITHOUT_BILLING);
         }
-        Ok(Quota::of(self.files.funds(user).await?))
+        Ok(Quota::of(self.store.funds(user).await?))
     }
 
     /// Stores a file. Unless it is complete in the end, it is deleted.
@@ -141,7 +141,7 @@ impl Receiver {
             quota,
             request_ref,
         };
-        let stored = match self.files.begin_file(&file).await {
+        let stored = match self.store.begin_file(&file).await {
             Ok(BegunFile::Earlier(earlier)) => return repeat(&file, earlier, parts).await,
             Ok(BegunFile::New) => {
                 let stored = self.store_content(&file, &mut parts).await;
@@ -165,7 +165,7 @@ impl Receiver {
         file: &NewFile,
         parts: &mut mpsc::Receiver<Part>,
     ) -> Result<FileRecord, Fault> {
-        let mut lines = ReceivedLines::new(&*self.files, &self.room, &*self.clock, file);
+        let mut lines = ReceivedLines::new(&self.store, &self.room, &*self.clock, file);
         loop {
             match tokio::time::timeout_at(lines.due, parts.recv()).await {
                 Err(_) => lines.flush().await?,
@@ -173,9 +173,9 @@ impl Receiver {
                 Ok(Some(Part::End(keep))) => {
                     let content = lines.end().await?;
                     let expires_at = self.clock.now().after(keep);
-                    let completed = self.files.complete_file(file.id, content, expires_at, MAX_FILES).await;
+                    let completed = self.store.complete_file(file.id, content, expires_at, MAX_FILES).await;
                     completed.map_err(stored_fault)?;
-                    let stored = self.files.file(file.user, file.id).await?;
+                    let stored = self.store.file(file.user, file.id).await?;
                     return stored.ok_or_else(|| no_such_file(&file.id.to_string()));
                 }
                 Ok(None) => return Err(ended_early()),
@@ -186,7 +186,7 @@ impl Receiver {
     /// Deletes a file that is not needed. One that an open batch reads stays. A failure is logged, because the file is deleted
     /// when it is abandoned or has expired.
     pub(super) async fn discard(&self, user: UserId, id: FileId) {
-        if let Err(error) = self.files.delete_file(user, id).await {
+        if let Err(error) = self.store.delete_file(user, id).await {
             tracing::warn!(%error, "failed to delete a file that is not needed; it is deleted later");
         }
     }
@@ -236,97 +236,50 @@ fn stored_name(name: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use std::sync::Mutex;
-
-    use async_trait::async_trait;
-
     use super::super::UNFINISHED;
-    use super::super::received_lines::STORED_WITHIN;
     use super::*;
     use crate::testing::{ManualClock, SeededEntropy};
     use ep_polling::money::MicroUsd;
     use ep_polling::time::Timestamp;
-    use ep_store::{FileContent, FileDeletion, ListPosition, StoreError};
+    use ep_store::{NewUser, StoreOptions};
 
-    /// A store that notes the lines that are added.
-    #[derive(Default)]
-    struct Notes(Mutex<Vec<(u32, usize)>>);
-
-    #[async_trait]
-    impl FileStore for Notes {
-        async fn begin_file(&self, _: &NewFile) -> Result<BegunFile, StoreError> {
-            Ok(BegunFile::New)
-        }
-        async fn add_lines(
-            &self,
-            _: FileId,
-            first: u32,
-            lines: &[String],
-            _: Timestamp,
-        ) -> Result<(), StoreError> {
-            self.0.lock().unwrap().push((first, lines.len()));
-            Ok(())
-        }
-        async fn complete_file(
-            &self,
-            _: FileId,
-            _: FileContent,
-            _: Timestamp,
-            _: u32,
-        ) -> Result<(), StoreError> {
-            Ok(())
-        }
-        async fn file(&self, _: UserId, _: FileId) -> Result<Option<FileRecord>, StoreError> {
-            Ok(None)
-        }
-        async fn files_of(
-            &self,
-            _: UserId,
-            _: Option<ListPosition<FileId>>,
-            _: u32,
-        ) -> Result<Vec<FileRecord>, StoreError> {
-            Ok(Vec::new())
-        }
-        async fn lines(&self, _: FileId, _: u32, _: u32) -> Result<Vec<(u32, String)>, StoreError> {
-            Ok(Vec::new())
-        }
-        async fn funds(&self, _: UserId) -> Result<MicroUsd, StoreError> {
-            Ok(MicroUsd::ZERO)
-        }
-        async fn stored_bytes(&self) -> Result<u64, StoreError> {
-            Ok(0)
-        }
-        async fn delete_file(&self, _: UserId, _: FileId) -> Result<FileDeletion, StoreError> {
-            Ok(FileDeletion::Deleted)
-        }
-        async fn delete_old_files(&self, _: Timestamp, _: Timestamp, _: u32) -> Result<u64, StoreError> {
-            Ok(0)
-        }
-    }
-
-    /// Three lines a minute are stored by the minute, long before their file counts as abandoned.
-    #[tokio::test(start_paused = true)]
+    /// Three lines a minute are stored by the minute, so that their file never counts as abandoned.
+    #[tokio::test]
     async fn the_lines_of_a_slow_upload_are_stored_in_time() {
-        let notes = Arc::new(Notes::default());
-        let clock: Arc<dyn Clock> = Arc::new(ManualClock::default());
-        let files: Arc<dyn FileStore> = notes.clone();
+        const PAUSE: Duration = Duration::from_secs(20);
+        let url = "sqlite::memory:".parse().unwrap();
+        let options = StoreOptions { timeout: Duration::from_hours(2), ..StoreOptions::default() };
+        let database = ep_store::connect(&url, options).await.unwrap();
+        let user = UserId::from_random([1; 16]);
+        let new = NewUser {
+            id: user,
+            email: "slow@example.org".parse().unwrap(),
+            starter_credit: MicroUsd::ZERO,
+            created_at: Timestamp::from_millis(0),
+        };
+        database.treasury.create_user(&new).await.unwrap();
+        let (store, clock) = (database.store, Arc::new(ManualClock::default()));
         let receiver = Receiver {
-            room: Arc::new(Room::new(Arc::clone(&files), Arc::clone(&clock), 1 << 20)),
-            files,
-            clock,
+            room: Arc::new(Room::new(store.clone(), clock.clone(), 1 << 20)),
+            store: store.clone(),
+            clock: clock.clone(),
             entropy: Arc::new(SeededEntropy::new(1)),
             tasks: Tasks::default(),
             billing: false,
         };
-        let user = UserId::from_random([1; 16]);
         let mut upload = receiver.receive(FileRequest { user, name: "a".to_owned(), request_ref: None });
         for _ in 0..60 {
-            tokio::time::sleep(Duration::from_secs(20)).await;
+            clock.advance(PAUSE);
+            // Operations of the database take real time.
+            tokio::time::pause();
+            tokio::time::advance(PAUSE).await;
+            tokio::time::resume();
             upload.write(b"a line\nand ").await.unwrap();
+            let now = clock.now();
+            let abandoned = store.delete_old_files(now, now.before(UNFINISHED), 9).await.unwrap();
+            assert_eq!(abandoned, 0, "the upload counts as abandoned");
         }
-        let stored = notes.0.lock().unwrap().clone();
-        assert!((19..=20).contains(&stored.len()), "{stored:?}");
-        assert!(STORED_WITHIN * 2 < UNFINISHED);
+        assert_eq!(upload.complete(RETENTION).await.unwrap().record.lines, 61);
     }
 
     #[test]

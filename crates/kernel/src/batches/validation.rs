@@ -107,7 +107,7 @@ impl Batches {
             if !self.store.renew_validation(batch.id, &self.lease()).await? {
                 return Ok(None);
             }
-            let lines = self.files.lines(batch.file, sums.lines, READ_TOGETHER).await?;
+            let lines = self.store.lines(batch.file, sums.lines, READ_TOGETHER).await?;
             let Some((last, _)) = lines.last() else { return Ok(Some(sums)) };
             sums.lines = *last;
             for (number, text) in lines {

@@ -231,7 +231,7 @@ impl Row {
     /// Asks the row, and stores its end. A row that cannot be asked now is postponed.
     async fn ask(&self) -> Result<RowOutcome, StoreError> {
         let Self { batches, batch, number, .. } = self;
-        let lines = batches.files.lines(batch.file, number - 1, 1).await?;
+        let lines = batches.store.lines(batch.file, number - 1, 1).await?;
         let text =
             lines.into_iter().find(|(found, _)| found == number).map_or(String::new(), |(_, text)| text);
         if text.trim().is_empty() {

@@ -5,5 +5,5 @@ mod records;
 pub(crate) mod transactions;
 
 pub use self::records::{
-    BegunFile, EarlierFile, FileContent, FileDeletion, FileRecord, FileStore, ListPosition, NewFile,
+    BegunFile, EarlierFile, FileContent, FileDeletion, FileRecord, ListPosition, NewFile,
 };

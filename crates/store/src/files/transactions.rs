@@ -1,6 +1,5 @@
 //! Files of lines.
 
-use async_trait::async_trait;
 use ep_polling::money::MicroUsd;
 use ep_polling::time::Timestamp;
 use futures::FutureExt;
@@ -8,11 +7,12 @@ use futures::FutureExt;
 use crate::accounts::account;
 use crate::batches::FileId;
 use crate::connection::{Connection, Durability};
-use crate::database::{Database, newest_first};
+use crate::database::newest_first;
 use crate::files::chunks::Chunk;
 use crate::files::{
-    BegunFile, EarlierFile, FileContent, FileDeletion, FileRecord, FileStore, ListPosition, NewFile, chunks,
+    BegunFile, EarlierFile, FileContent, FileDeletion, FileRecord, ListPosition, NewFile, chunks,
 };
+use crate::handles::Store;
 use crate::ids::UserId;
 use crate::store_error::StoreError;
 use crate::value::values;
@@ -84,14 +84,19 @@ const OLD_FILES: &str = "SELECT id, user_id FROM files WHERE (expires_at <= $1 \
 const ERASE_POLLS_OF_FILE: &str = "INSERT INTO erased_batches (batch) \
      SELECT id FROM batches WHERE file = $1 AND ended_at IS NOT NULL ON CONFLICT (batch) DO NOTHING";
 
-#[async_trait]
-impl FileStore for Database {
-    async fn begin_file(&self, file: &NewFile) -> Result<BegunFile, StoreError> {
+/// Stores files, line by line. A line includes its end.
+impl Store {
+    /// Begins a file, unless there is one with the same reference. It is invisible until it is complete.
+    /// [`StoreError::NotFound`] for an unknown or deleted account.
+    pub async fn begin_file(&self, file: &NewFile) -> Result<BegunFile, StoreError> {
         let file = file.clone();
-        self.engine.transact(Durability::ProcessCrash, move |db| begin(db, file).boxed()).await
+        self.0.engine.transact(Durability::ProcessCrash, move |db| begin(db, file).boxed()).await
     }
 
-    async fn add_lines(
+    /// Adds lines at the time `at` to a file that is not complete. `first` is the number of the first one, from 1. Only the last line of a
+    /// file may lack its end. [`StoreError::FilesQuota`] if the quota of the file does not allow them;
+    /// [`StoreError::NotFound`] if the file was not begun, is complete or is deleted.
+    pub async fn add_lines(
         &self,
         file: FileId,
         first: u32,
@@ -102,67 +107,85 @@ impl FileStore for Database {
             return Ok(());
         }
         let chunks = chunks::of_lines(first, lines);
-        self.engine.transact(Durability::ProcessCrash, move |db| add(db, file, chunks, at).boxed()).await
+        self.0.engine.transact(Durability::ProcessCrash, move |db| add(db, file, chunks, at).boxed()).await
     }
 
-    async fn complete_file(
+    /// Completes a file. [`StoreError::FilesQuota`] if its quota does not allow it, [`StoreError::Conflict`] if its account
+    /// has more than `most` files, [`StoreError::NotFound`] if the file was not begun, or is complete. Acknowledged once
+    /// a power loss cannot undo it.
+    pub async fn complete_file(
         &self,
         file: FileId,
         content: FileContent,
         expires_at: Timestamp,
         most: u32,
     ) -> Result<(), StoreError> {
-        self.engine
+        self.0
+            .engine
             .transact(Durability::PowerLoss, move |db| complete(db, file, content, expires_at, most).boxed())
             .await
     }
 
-    async fn file(&self, user: UserId, id: FileId) -> Result<Option<FileRecord>, StoreError> {
-        self.engine.fetch_optional(FILE, values![user, id]).await
+    /// Returns a complete file of an account.
+    pub async fn file(&self, user: UserId, id: FileId) -> Result<Option<FileRecord>, StoreError> {
+        self.0.engine.fetch_optional(FILE, values![user, id]).await
     }
 
-    async fn files_of(
+    /// Returns up to `limit` complete files of an account, newest first, after this position.
+    pub async fn files_of(
         &self,
         user: UserId,
         after: Option<ListPosition<FileId>>,
         limit: u32,
     ) -> Result<Vec<FileRecord>, StoreError> {
-        newest_first(&self.engine, FILES_OF, user, after, limit).await
+        newest_first(&self.0.engine, FILES_OF, user, after, limit).await
     }
 
-    async fn lines(&self, file: FileId, after: u32, limit: u32) -> Result<Vec<(u32, String)>, StoreError> {
+    /// Returns up to `limit` lines of a file with numbers above `after`, in order: fewer if they are long, none after the
+    /// last one.
+    pub async fn lines(
+        &self,
+        file: FileId,
+        after: u32,
+        limit: u32,
+    ) -> Result<Vec<(u32, String)>, StoreError> {
         let to = i64::from(after) + i64::from(limit);
         let read: Vec<Chunk> =
-            self.engine.fetch_all(CHUNKS, values![file, after, to, chunks::READ_TOGETHER]).await?;
+            self.0.engine.fetch_all(CHUNKS, values![file, after, to, chunks::READ_TOGETHER]).await?;
         chunks::lines(&read, after, limit)
     }
 
-    async fn funds(&self, user: UserId) -> Result<MicroUsd, StoreError> {
-        let funds = self.engine.fetch_optional(FUNDS_TOGETHER, values![user]).await?;
+    /// Returns the money of an account, with that of the accounts that are funded with it.
+    pub async fn funds(&self, user: UserId) -> Result<MicroUsd, StoreError> {
+        let funds = self.0.engine.fetch_optional(FUNDS_TOGETHER, values![user]).await?;
         Ok(funds.unwrap_or_default())
     }
 
-    async fn stored_bytes(&self) -> Result<u64, StoreError> {
-        let total = self.engine.fetch_optional(STORED_TOTAL, &[]).await?;
+    /// Returns the bytes of the files and results of all accounts. Results of batches that have not ended are not counted.
+    pub async fn stored_bytes(&self) -> Result<u64, StoreError> {
+        let total = self.0.engine.fetch_optional(STORED_TOTAL, &[]).await?;
         Ok(total.unwrap_or_default())
     }
 
-    async fn delete_file(&self, user: UserId, id: FileId) -> Result<FileDeletion, StoreError> {
-        self.engine.transact(Durability::PowerLoss, move |db| delete(db, user, id).boxed()).await
+    /// Deletes a file of an account, whether complete or not.
+    pub async fn delete_file(&self, user: UserId, id: FileId) -> Result<FileDeletion, StoreError> {
+        self.0.engine.transact(Durability::PowerLoss, move |db| delete(db, user, id).boxed()).await
     }
 
-    async fn delete_old_files(
+    /// Deletes up to `limit` files: expired ones that no open batch reads, and incomplete ones that got no line since
+    /// `unfinished`. Returns their number.
+    pub async fn delete_old_files(
         &self,
         now: Timestamp,
         unfinished: Timestamp,
         limit: u32,
     ) -> Result<u64, StoreError> {
         let old: Vec<(FileId, UserId)> =
-            self.engine.fetch_all(OLD_FILES, values![now, unfinished, limit]).await?;
+            self.0.engine.fetch_all(OLD_FILES, values![now, unfinished, limit]).await?;
         let mut deleted = 0;
         for (file, user) in old {
             let expiring =
-                self.engine.transact(Durability::PowerLoss, move |db| expire(db, user, file).boxed());
+                self.0.engine.transact(Durability::PowerLoss, move |db| expire(db, user, file).boxed());
             let outcome = expiring.await?;
             deleted += u64::from(outcome == FileDeletion::Deleted);
         }

@@ -7,4 +7,4 @@ pub(crate) mod sql;
 pub(crate) mod transactions;
 
 pub use self::feedback::{FeedbackEntry, MAX_LISTED_FEEDBACK, NewFeedback, OwnFeedback, PollFeedback};
-pub use self::records::{Heartbeats, ReputationStore, minute};
+pub use self::records::{Heartbeats, minute};

@@ -4,7 +4,6 @@
 //! change. The transaction marks the poll and changes the sums. It changes nothing if another process has
 //! counted the poll, or an account has judged it, since the poll was read.
 
-use async_trait::async_trait;
 use ep_polling::ballot::Ballot;
 use ep_polling::calibration::CalibrationGroup;
 use ep_polling::poll_id::PollId;
@@ -20,8 +19,8 @@ use crate::database::{Database, exactly_one};
 use crate::handles::Runtime;
 use crate::polls::PollDeletion;
 use crate::polls::rosters::RosterCache;
+use crate::reputation::Heartbeats;
 use crate::reputation::ended_polls::{CountedPoll, CountedState, StoredEndedPoll};
-use crate::reputation::{Heartbeats, ReputationStore};
 use crate::store_error::StoreError;
 use crate::value;
 use crate::value::{Value, json, values};
@@ -32,10 +31,15 @@ const DELETED: bool = false;
 /// The number of polls that an audit reads per query.
 const PAGE: u32 = 50;
 
-#[async_trait]
-impl ReputationStore for Database {
-    async fn count_polls(&self, limit: u32) -> Result<u32, StoreError> {
-        let polls = self.ended(sql::WAITING_POLLS, values![limit]).await?;
+/// Stores sums over the ballots of counted polls, so that the cost of reading them does not depend on the
+/// number of ballots.
+impl Runtime {
+    /// Adds up to `limit` ended polls, and polls with new feedback, to the sums. Each poll is marked as
+    /// counted in the same transaction, so it is counted once despite interruptions and concurrent processes.
+    /// Returns the number of polls counted: fewer than `limit` if no more are left, or another process was
+    /// counting them.
+    pub async fn count_polls(&self, limit: u32) -> Result<u32, StoreError> {
+        let polls = self.database.ended(sql::WAITING_POLLS, values![limit]).await?;
         if polls.is_empty() {
             return Ok(0);
         }
@@ -47,7 +51,7 @@ impl ReputationStore for Database {
             }
         }
         let (count, sums) = (polls.len() as u32, sums.without_zeros());
-        let counting = self.engine.transact(Durability::ProcessCrash, move |db| {
+        let counting = self.database.engine.transact(Durability::ProcessCrash, move |db| {
             async move {
                 lock(db).await?;
                 for (poll, _) in &polls {
@@ -60,22 +64,28 @@ impl ReputationStore for Database {
         unless_conflicting(counting.await, count)
     }
 
-    async fn sums(&self) -> Result<Sums, StoreError> {
-        self.engine.snapshot(|db| stored_sums(db, DELETED).boxed()).await
+    /// Returns the sums over all counted polls, including polls deleted since.
+    pub async fn sums(&self) -> Result<Sums, StoreError> {
+        self.database.engine.snapshot(|db| stored_sums(db, DELETED).boxed()).await
     }
 
-    async fn beat(&self, minute: i64) -> Result<(), StoreError> {
-        self.engine.execute(Durability::ProcessCrash, sql::BEAT, values![minute]).await.map(drop)
+    /// Records that the service runs in this minute since the epoch.
+    pub async fn beat(&self, minute: i64) -> Result<(), StoreError> {
+        self.database.engine.execute(Durability::ProcessCrash, sql::BEAT, values![minute]).await.map(drop)
     }
 
-    async fn heartbeats(&self, since: [i64; 2], now: i64) -> Result<Heartbeats, StoreError> {
+    /// Returns the numbers of minutes in which the service ran, from each of these on, up to but not
+    /// including `now`.
+    pub async fn heartbeats(&self, since: [i64; 2], now: i64) -> Result<Heartbeats, StoreError> {
         let [recent, more] = since;
-        let found = self.engine.fetch_optional(sql::HEARTBEATS, values![recent, more, now]).await?;
+        let found = self.database.engine.fetch_optional(sql::HEARTBEATS, values![recent, more, now]).await?;
         Ok(found.unwrap_or_default())
     }
 
-    async fn delete_old_heartbeats(&self, before: i64) -> Result<(), StoreError> {
-        self.engine
+    /// Deletes minutes before this one, except the first of all.
+    pub async fn delete_old_heartbeats(&self, before: i64) -> Result<(), StoreError> {
+        self.database
+            .engine
             .execute(Durability::ProcessCrash, sql::DELETE_OLD_HEARTBEATS, values![before])
             .await
             .map(drop)

@@ -158,10 +158,10 @@ async fn a_deleted_poll_is_missing_from_lists_but_not_from_ledger_and_sums(db: T
     db.store.add_task(&task(user, "task", Some(poll.id.clone()))).await.unwrap();
     end(&db, &poll.id).await;
     submit_feedback(&db, other, &poll.id, MARK).await;
-    while db.runtime.reputation().count_polls(9).await.unwrap() > 0 {}
+    while db.runtime.count_polls(9).await.unwrap() > 0 {}
     // It is due for a recount.
     submit_feedback(&db, user, &poll.id, MARK).await;
-    let (money, sums) = (db.money(user).await, db.runtime.reputation().sums().await.unwrap());
+    let (money, sums) = (db.money(user).await, db.runtime.sums().await.unwrap());
     let reply =
         format!("INSERT INTO replays VALUES ('scope', 'f', 0, 99, '{{\"poll_id\":\"{}\"}}', 1)", poll.id);
     tamper(&db.url, reply).await.unwrap();
@@ -188,10 +188,10 @@ async fn a_deleted_poll_is_missing_from_lists_but_not_from_ledger_and_sums(db: T
     let replies = texts(&db.url, "SELECT reply FROM replays").await;
     assert_eq!(replies, ["deleted"]);
     // The new judgement is in the sums of deleted polls.
-    let after = db.runtime.reputation().sums().await.unwrap();
+    let after = db.runtime.sums().await.unwrap();
     assert_eq!((after.service.polls, after.service.cost), (sums.service.polls, sums.service.cost));
     assert!(db.store.feedback_on(&poll.id).await.unwrap().entries.is_empty());
-    while db.runtime.reputation().count_polls(9).await.unwrap() > 0 {}
+    while db.runtime.count_polls(9).await.unwrap() > 0 {}
     db.assert_consistent().await;
     // The account can be deleted afterwards.
     delete_account(&db, user, at(10)).await;
@@ -295,7 +295,7 @@ async fn no_deleted_data_is_left_in_the_files() {
         submit_feedback(&db, user, &poll.id, &format!("{MARK} {round}")).await;
         // Rows of other accounts lie in between.
         submit_feedback(&db, others[round % 2], &poll.id, "fine").await;
-        db.runtime.reputation().count_polls(9).await.unwrap();
+        db.runtime.count_polls(9).await.unwrap();
         let mut key = crate::keys::new_key(user);
         key.label = format!("{MARK} {round}").parse().unwrap();
         db.vault.add_key(&key).await.unwrap();

@@ -163,7 +163,7 @@ async fn sign_a_wallet_up(db: &TestDatabase, polls: usize) -> bool {
 }
 
 async fn count_a_poll(db: &TestDatabase, polls: usize) -> bool {
-    let (poll, reputation) = (real(None), db.runtime.reputation());
+    let (poll, reputation) = (real(None), db.runtime.clone());
     // The polls of earlier changes.
     while reputation.count_polls(50).await.unwrap() > 0 {}
     db.polls.open(&poll, &lease("a", 60_000)).await.unwrap();

@@ -126,7 +126,6 @@ impl World {
         let (clock, tasks) = (Arc::new(ManualClock::default()), Tasks::default());
         let ports = Ports {
             store: db.store.clone(),
-            files: db.runtime.files(),
             clock: clock.clone(),
             entropy: Arc::new(SeededEntropy::new(worker.len() as u64)),
             ended_tasks: Arc::default(),

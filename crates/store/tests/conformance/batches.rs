@@ -36,7 +36,7 @@ const MOST: u32 = 5;
 const QUOTA: u64 = 1_000;
 
 pub(crate) async fn file(db: &TestDatabase, user: UserId, lines: &[&str]) -> FileId {
-    let files = db.runtime.files();
+    let files = &db.store;
     let id = FileId::from_random(random());
     let name = "rows.jsonl".to_owned();
     let new =
@@ -108,7 +108,7 @@ pub(crate) async fn cancelled(db: &TestDatabase, user: UserId, id: BatchId) {
 
 async fn files_are_lines_that_are_visible_once_complete(db: TestDatabase) {
     let (user, other) = (db.user(0).await, db.user(0).await);
-    let files = db.runtime.files();
+    let files = &db.store;
     let new = NewFile {
         id: FileId::from_random(random()),
         user,
@@ -149,7 +149,7 @@ async fn files_are_lines_that_are_visible_once_complete(db: TestDatabase) {
 
 async fn a_file_stays_while_an_open_batch_reads_it(db: TestDatabase) {
     let (user, other) = (db.user(0).await, db.user(0).await);
-    let (files, batches) = (db.runtime.files(), db.store.clone());
+    let (files, batches) = (&db.store, &db.store);
     let id = file(&db, user, &["a", "b"]).await;
     assert_eq!(files.delete_file(other, id).await.unwrap(), FileDeletion::Unknown);
     let batch = new_batch(user, id);
@@ -501,7 +501,7 @@ async fn only_the_newest_failed_batches_stay(db: TestDatabase) {
 
 async fn ended_batches_and_old_files_are_deleted(db: TestDatabase) {
     let user = db.user(0).await;
-    let (files, batches) = (db.runtime.files(), db.store.clone());
+    let (files, batches) = (&db.store, &db.store);
     let id = started(&db, user, &["1", "2"], None).await;
     cancelled(&db, user, id).await;
     assert_eq!(batches.delete_old_batches(at(1_399), 9).await.unwrap(), 0);

@@ -2,25 +2,20 @@
 
 use std::future::Future;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-use async_trait::async_trait;
 use ep_kernel::batches::{BatchRequest, BatchRows, BatchSettings, Batches, FileRequest, Ports, RETENTION};
+use ep_kernel::fault::Fault;
 use ep_kernel::tasks::Tasks;
 use ep_kernel::testing::{ManualClock, SeededEntropy};
-use ep_polling::money::MicroUsd;
-use ep_polling::time::Timestamp;
-use ep_store::{
-    BatchTerms, BegunFile, FileContent, FileDeletion, FileId, FileRecord, FileStore, ListPosition, NewFile,
-    StoreError, UserId,
-};
-use tokio::sync::Notify;
+use ep_store::testing::Interruption;
+use ep_store::{BatchTerms, BegunFile, FileContent, FileId, FileRecord, NewFile, StoreError, UserId};
 
 use crate::test_database::{TestDatabase, at, random};
 
 on_both_engines!(
     an_upload_that_is_dropped_leaves_nothing,
+    an_upload_whose_store_fails_leaves_nothing,
     a_batch_with_rows_that_is_dropped_leaves_no_file_without_it,
     files_without_a_newly_stored_line_are_abandoned,
     a_reference_has_one_file,
@@ -28,121 +23,19 @@ on_both_engines!(
 
 const ENDPOINT: &str = "/v1/chat/completions";
 
-/// A store that drops the request before or after one of its calls.
-struct Interrupting {
-    files: Arc<dyn FileStore>,
-    calls: AtomicUsize,
-    /// The number of the call, twice: even before it, odd after it.
-    at: usize,
-    /// Signalled when the request is to be dropped.
-    reached: Notify,
-    /// Signalled when the request was dropped.
-    dropped: Notify,
-}
-
-impl Interrupting {
-    async fn around<T>(&self, call: impl Future<Output = T>) -> T {
-        let number = self.calls.fetch_add(1, Ordering::SeqCst) * 2;
-        self.interrupt(number).await;
-        let result = call.await;
-        self.interrupt(number + 1).await;
-        result
-    }
-
-    async fn interrupt(&self, point: usize) {
-        if point == self.at {
-            self.reached.notify_one();
-            self.dropped.notified().await;
-        }
-    }
-}
-
-#[async_trait]
-impl FileStore for Interrupting {
-    async fn begin_file(&self, file: &NewFile) -> Result<BegunFile, StoreError> {
-        self.around(self.files.begin_file(file)).await
-    }
-
-    async fn add_lines(
-        &self,
-        file: FileId,
-        first: u32,
-        lines: &[String],
-        at: Timestamp,
-    ) -> Result<(), StoreError> {
-        self.around(self.files.add_lines(file, first, lines, at)).await
-    }
-
-    async fn complete_file(
-        &self,
-        file: FileId,
-        content: FileContent,
-        expires_at: Timestamp,
-        most: u32,
-    ) -> Result<(), StoreError> {
-        self.around(self.files.complete_file(file, content, expires_at, most)).await
-    }
-
-    async fn file(&self, user: UserId, id: FileId) -> Result<Option<FileRecord>, StoreError> {
-        self.around(self.files.file(user, id)).await
-    }
-
-    async fn files_of(
-        &self,
-        user: UserId,
-        after: Option<ListPosition<FileId>>,
-        limit: u32,
-    ) -> Result<Vec<FileRecord>, StoreError> {
-        self.around(self.files.files_of(user, after, limit)).await
-    }
-
-    async fn lines(&self, file: FileId, after: u32, limit: u32) -> Result<Vec<(u32, String)>, StoreError> {
-        self.around(self.files.lines(file, after, limit)).await
-    }
-
-    async fn funds(&self, user: UserId) -> Result<MicroUsd, StoreError> {
-        self.around(self.files.funds(user)).await
-    }
-
-    async fn stored_bytes(&self) -> Result<u64, StoreError> {
-        self.around(self.files.stored_bytes()).await
-    }
-
-    async fn delete_file(&self, user: UserId, id: FileId) -> Result<FileDeletion, StoreError> {
-        self.around(self.files.delete_file(user, id)).await
-    }
-
-    async fn delete_old_files(
-        &self,
-        now: Timestamp,
-        unfinished: Timestamp,
-        limit: u32,
-    ) -> Result<u64, StoreError> {
-        self.around(self.files.delete_old_files(now, unfinished, limit)).await
-    }
-}
-
 /// The service of batches over a store that interrupts.
 struct World {
-    store: Arc<Interrupting>,
+    interruption: Arc<Interruption>,
     batches: Arc<Batches>,
     tasks: Tasks,
 }
 
 impl World {
-    /// Interrupts at this point of this test's calls.
-    fn new(db: &TestDatabase, at: usize) -> Self {
-        let store = Arc::new(Interrupting {
-            files: db.runtime.files(),
-            calls: AtomicUsize::new(0),
-            at,
-            reached: Notify::new(),
-            dropped: Notify::new(),
-        });
+    fn new(db: &TestDatabase, interruption: Interruption) -> Self {
+        let interruption = Arc::new(interruption);
         let tasks = Tasks::default();
         let ports = Ports {
-            store: db.store.clone(),
-            files: store.clone(),
+            store: db.store.interrupted(&interruption),
             clock: Arc::new(ManualClock::default()),
             entropy: Arc::new(SeededEntropy::new(u64::from_le_bytes(random()[..8].try_into().unwrap()))),
             ended_tasks: Arc::default(),
@@ -156,17 +49,28 @@ impl World {
             max_stored: 1 << 30,
             endpoints: vec![ENDPOINT],
         };
-        Self { store, batches: Arc::new(Batches::new(ports, settings)), tasks }
+        Self { interruption, batches: Arc::new(Batches::new(ports, settings)), tasks }
+    }
+
+    /// Uploads three parts of two lines.
+    async fn upload(&self, user: UserId) -> Result<FileRecord, Fault> {
+        let name = "a".to_owned();
+        let mut upload = self.batches.receive(FileRequest { user, name, request_ref: None });
+        for _ in 0..3 {
+            upload.write("x".repeat(1023).as_bytes()).await?;
+            upload.write(format!("\n{}\n", "x".repeat(300 << 10)).as_bytes()).await?;
+        }
+        Ok(upload.complete(RETENTION).await?.record)
     }
 
     /// Runs a request up to the point. Returns `true` if it ended before.
     async fn interrupted(&self, request: impl Future<Output = ()>) -> bool {
         let ended = tokio::select! {
             biased;
-            () = self.store.reached.notified() => false,
+            () = self.interruption.reached() => false,
             () = request => true,
         };
-        self.store.dropped.notify_one();
+        self.interruption.release();
         let tracker = self.tasks.tracker();
         tracker.close();
         tracker.wait().await;
@@ -176,7 +80,7 @@ impl World {
 
 /// Fails if there is an incomplete file. Returns the complete ones.
 async fn listed(db: &TestDatabase, user: UserId) -> Vec<FileRecord> {
-    let files = db.runtime.files();
+    let files = &db.store;
     let abandoned = files.delete_old_files(at(0), at(i64::MAX / 2), 9).await.unwrap();
     assert_eq!(abandoned, 0, "an incomplete file stayed");
     files.files_of(user, None, 9).await.unwrap()
@@ -186,25 +90,16 @@ async fn an_upload_that_is_dropped_leaves_nothing(db: TestDatabase) {
     let user = db.user(5_000_000).await;
     let mut completed = 0;
     for point in 0.. {
-        let world = World::new(&db, point);
-        let request = async {
-            let name = "a".to_owned();
-            let mut upload = world.batches.receive(FileRequest { user, name, request_ref: None });
-            for _ in 0..3 {
-                upload.write("x".repeat(1023).as_bytes()).await.unwrap();
-                upload.write(format!("\n{}\n", "x".repeat(300 << 10)).as_bytes()).await.unwrap();
-            }
-            upload.complete(RETENTION).await.unwrap();
-        };
-        let ended = world.interrupted(request).await;
+        let world = World::new(&db, Interruption::waiting(point));
+        let ended = world.interrupted(async { drop(world.upload(user).await.unwrap()) }).await;
         let listed = listed(&db, user).await;
         assert!(listed.len() <= 1);
         for file in &listed {
             assert_eq!(file.bytes, 3 * (1025 + (300 << 10)));
-            assert_eq!(db.runtime.files().stored_bytes().await.unwrap(), file.bytes);
-            db.runtime.files().delete_file(user, file.id).await.unwrap();
+            assert_eq!(db.store.stored_bytes().await.unwrap(), file.bytes);
+            db.store.delete_file(user, file.id).await.unwrap();
         }
-        assert_eq!(db.runtime.files().stored_bytes().await.unwrap(), 0);
+        assert_eq!(db.store.stored_bytes().await.unwrap(), 0);
         completed += listed.len();
         if ended {
             assert!(point > 10, "{point}");
@@ -213,6 +108,22 @@ async fn an_upload_that_is_dropped_leaves_nothing(db: TestDatabase) {
     }
     // Those that were dropped after their last part had arrived.
     assert!(completed > 1, "{completed}");
+}
+
+async fn an_upload_whose_store_fails_leaves_nothing(db: TestDatabase) {
+    let user = db.user(5_000_000).await;
+    for point in 0.. {
+        let world = World::new(&db, Interruption::failing(point));
+        let uploaded = world.upload(user).await;
+        let listed = listed(&db, user).await;
+        if let Ok(file) = uploaded {
+            assert!(point > 10, "{point}");
+            assert_eq!(listed, [file]);
+            break;
+        }
+        assert_eq!(listed, [], "{point}");
+        assert_eq!(db.store.stored_bytes().await.unwrap(), 0);
+    }
 }
 
 async fn a_batch_with_rows_that_is_dropped_leaves_no_file_without_it(db: TestDatabase) {
@@ -229,9 +140,13 @@ async fn a_batch_with_rows_that_is_dropped_leaves_no_file_without_it(db: TestDat
             };
             let rows = || BatchRows::Lines("{}\n".repeat(9));
             if is_repeated {
-                World::new(&db, usize::MAX).batches.create(request(), rows()).await.unwrap();
+                World::new(&db, Interruption::waiting(usize::MAX))
+                    .batches
+                    .create(request(), rows())
+                    .await
+                    .unwrap();
             }
-            let world = World::new(&db, point);
+            let world = World::new(&db, Interruption::waiting(point));
             let ended = world
                 .interrupted(async {
                     world.batches.create(request(), rows()).await.unwrap();
@@ -252,7 +167,7 @@ async fn a_batch_with_rows_that_is_dropped_leaves_no_file_without_it(db: TestDat
 
 async fn files_without_a_newly_stored_line_are_abandoned(db: TestDatabase) {
     let user = db.user(0).await;
-    let files = db.runtime.files();
+    let files = &db.store;
     let begun = async |created: i64| {
         let id = FileId::from_random(random());
         let (created_at, expires_at) = (at(created), at(1_000_000));
@@ -273,7 +188,7 @@ async fn files_without_a_newly_stored_line_are_abandoned(db: TestDatabase) {
 }
 
 async fn a_reference_has_one_file(db: TestDatabase) {
-    let (user, files) = (db.user(0).await, db.runtime.files());
+    let (user, files) = (db.user(0).await, &db.store);
     let new = |name: &str| NewFile {
         id: FileId::from_random(random()),
         user,

@@ -77,7 +77,7 @@ async fn polls_of_a_deleted_batch_are_deleted_in_steps(db: TestDatabase) {
     let [other, _] = with_polls(&db, user, second, 2).await;
     let asked = opened(&db, user, BatchId::from_random([7; 16]), 1, true).await;
     assert!(steps(&db, 4).await.is_empty(), "nothing is deleted");
-    let sums = db.runtime.reputation().sums().await.unwrap();
+    let sums = db.runtime.sums().await.unwrap();
     assert_eq!(db.store.delete_old_batches(at(OVER), 1).await.unwrap(), 1);
     let is_first = db.store.batch(user, first).await.unwrap().is_none();
     let (gone, stay) = if is_first { (&private, &other) } else { (&other, &private) };
@@ -89,7 +89,7 @@ async fn polls_of_a_deleted_batch_are_deleted_in_steps(db: TestDatabase) {
     assert_eq!(exist(&db, &[asked]).await, [true]);
     let plans = number(&db.url, "SELECT COUNT(*) FROM plans").await;
     assert_eq!(plans as usize, stay.len() + public.len() + 1);
-    let after = db.runtime.reputation().sums().await.unwrap();
+    let after = db.runtime.sums().await.unwrap();
     assert_eq!(after.service.polls, sums.service.polls);
     db.assert_consistent().await;
 }
@@ -105,7 +105,7 @@ async fn polls_are_deleted_with_the_file_or_the_account(db: TestDatabase) {
     assert_eq!(exist(&db, &questions).await, [false; 2]);
     assert_eq!(exist(&db, &private).await, [true; 2]);
     // Its owner reads the results until the batch is deleted.
-    assert_eq!(db.runtime.files().delete_old_files(at(1_000_000), at(0), 9).await.unwrap(), 1);
+    assert_eq!(db.store.delete_old_files(at(1_000_000), at(0), 9).await.unwrap(), 1);
     steps(&db, 2).await;
     assert_eq!(exist(&db, &private).await, [false; 2]);
     assert_eq!(exist(&db, &public).await, [true]);

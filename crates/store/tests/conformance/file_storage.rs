@@ -29,16 +29,12 @@ async fn begun(db: &TestDatabase, user: UserId, quota: u64) -> FileId {
         quota,
         request_ref: None,
     };
-    db.runtime.files().begin_file(&new).await.unwrap();
+    db.store.begin_file(&new).await.unwrap();
     id
 }
 
 async fn completed(db: &TestDatabase, id: FileId, bytes: u64, lines: u32) {
-    db.runtime
-        .files()
-        .complete_file(id, FileContent { bytes, lines, sha256: None }, at(1_000_000), 9)
-        .await
-        .unwrap();
+    db.store.complete_file(id, FileContent { bytes, lines, sha256: None }, at(1_000_000), 9).await.unwrap();
 }
 
 /// A line that cannot be compressed by much.
@@ -54,7 +50,7 @@ fn line(length: usize) -> String {
 /// Stores a file of lines of 1 KB, in the parts of an upload.
 async fn stored(db: &TestDatabase, user: UserId, mebibytes: u32) -> FileId {
     let id = begun(db, user, 1 << 30).await;
-    let files = db.runtime.files();
+    let files = &db.store;
     for part in 0..mebibytes * 4 {
         let lines: Vec<String> = (0..256).map(|_| line(1024)).collect();
         files.add_lines(id, part * 256 + 1, &lines, at(5)).await.unwrap();
@@ -86,7 +82,7 @@ async fn a_file_of_random_lines_takes_little_more_than_its_size(db: TestDatabase
 async fn the_room_of_a_deleted_file_is_used_again(db: TestDatabase) {
     let user = db.user(0).await;
     let first = stored(&db, user, 4).await;
-    db.runtime.files().delete_file(user, first).await.unwrap();
+    db.store.delete_file(user, first).await.unwrap();
     let size = db.treasury.database_size().await.unwrap();
     // PostgreSQL finds the room at its next cleanup.
     let Some(free) = size.free else { return };
@@ -102,7 +98,7 @@ async fn long_lines_and_ranges_are_read_by_number(db: TestDatabase) {
     let lengths = [1 << 20, 10, 70_000, 40_000, 40_000, 2, 1 << 20];
     let mut lines: Vec<String> = lengths.into_iter().map(line).collect();
     lines.extend((0..300).map(|_| line(1000)));
-    let files = db.runtime.files();
+    let files = &db.store;
     // A crash between two parts leaves the first ones.
     files.add_lines(id, 1, &lines[..3], at(5)).await.unwrap();
     assert_eq!(files.lines(id, 0, 9).await.unwrap().len(), 3);
@@ -124,7 +120,7 @@ async fn long_lines_and_ranges_are_read_by_number(db: TestDatabase) {
 
 async fn unfinished_files_count(db: TestDatabase) {
     let user = db.user(0).await;
-    let files = db.runtime.files();
+    let files = &db.store;
     let part = [line(400)];
     let (first, second) = (begun(&db, user, KIB).await, begun(&db, user, KIB).await);
     files.add_lines(first, 1, &part, at(5)).await.unwrap();
@@ -149,7 +145,7 @@ async fn unfinished_files_count(db: TestDatabase) {
 async fn files_of_accounts_with_one_funder_count_together(db: TestDatabase) {
     let funder = db.user(3_000_000).await;
     let funded = funded(&db, funder, 1_000_000).await;
-    let files = db.runtime.files();
+    let files = &db.store;
     for user in [funder, funded] {
         assert_eq!(files.funds(user).await.unwrap(), usd(3_000_000));
     }
@@ -161,7 +157,7 @@ async fn files_of_accounts_with_one_funder_count_together(db: TestDatabase) {
 }
 
 async fn the_stored_bytes_are_those_of_all_files(db: TestDatabase) {
-    let files = db.runtime.files();
+    let files = &db.store;
     assert_eq!(files.stored_bytes().await.unwrap(), 0);
     let (first, second) = (db.user(0).await, db.user(0).await);
     let (open, done) = (begun(&db, first, KIB).await, begun(&db, second, KIB).await);

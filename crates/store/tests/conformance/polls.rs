@@ -279,7 +279,7 @@ async fn old_anonymous_polls_are_deleted_in_batches(db: TestDatabase) {
     }
     // Polls are counted first.
     assert_eq!(db.runtime.delete_anonymous_polls(at(8), 10).await.unwrap(), 0);
-    assert_eq!(db.runtime.reputation().count_polls(10).await.unwrap(), 4);
+    assert_eq!(db.runtime.count_polls(10).await.unwrap(), 4);
     // All were opened at the same time.
     let delete = async |before, limit| db.runtime.delete_anonymous_polls(at(before), limit).await.unwrap();
     assert_eq!(delete(7, 10).await, 0, "none is older");

@@ -66,7 +66,7 @@ async fn submit_feedback(db: &TestDatabase, user: UserId, poll: &PollId, entry: 
 async fn count(db: &TestDatabase) -> u32 {
     let mut counted = 0;
     loop {
-        match db.runtime.reputation().count_polls(3).await.unwrap() {
+        match db.runtime.count_polls(3).await.unwrap() {
             0 => return counted,
             some => counted += some,
         }
@@ -74,7 +74,7 @@ async fn count(db: &TestDatabase) -> u32 {
 }
 
 async fn sums(db: &TestDatabase) -> Sums {
-    db.runtime.reputation().sums().await.unwrap().without_zeros()
+    db.runtime.sums().await.unwrap().without_zeros()
 }
 
 async fn feedback_is_one_entry_for_each_account_and_poll(db: TestDatabase) {
@@ -129,7 +129,7 @@ async fn feedback_of_a_funded_key_belongs_to_its_funder(db: TestDatabase) {
 
 async fn public_polls_are_counted_once_by_concurrent_processes(db: TestDatabase) {
     let recorded: Vec<Ballot> = ballots(1..=7);
-    let reputation = db.runtime.reputation();
+    let reputation = &db.runtime;
     for _ in 0..10 {
         end(&db, &real(None), &recorded).await;
     }
@@ -264,9 +264,9 @@ async fn sums_equal_the_ballots_after_random_changes(db: TestDatabase) {
                     8 => {
                         // The counter is interrupted.
                         let time = std::time::Duration::from_micros(rng.random_range(0..3_000));
-                        drop(tokio::time::timeout(time, db.runtime.reputation().count_polls(5)).await);
+                        drop(tokio::time::timeout(time, db.runtime.count_polls(5)).await);
                     }
-                    _ => drop(db.runtime.reputation().count_polls(5).await.unwrap()),
+                    _ => drop(db.runtime.count_polls(5).await.unwrap()),
                 }
             }
         }
@@ -403,7 +403,7 @@ async fn only_complete_polls_of_presets_are_calibrated(db: TestDatabase) {
 }
 
 async fn each_minute_is_stored_once(db: TestDatabase) {
-    let reputation = db.runtime.reputation();
+    let reputation = &db.runtime;
     assert_eq!(reputation.heartbeats([0, 0], 100).await.unwrap().first, None);
     for minute in [5, 5, 50, 70, 71, 71, 99, 100] {
         reputation.beat(minute).await.unwrap();

@@ -45,11 +45,6 @@ wait "$server"
 cd / && rm -rf "$1"
 "#;
 
-/// Returns the lists of the store, for tests that read their plans.
-pub fn lists() -> &'static [crate::lists::List] {
-    crate::lists::LISTS
-}
-
 /// A server for this process's tests.
 pub struct Postgres {
     server: PgConnectOptions,
