@@ -114,7 +114,6 @@ impl Service {
         };
         let batches = batches::Ports {
             store: store.clone(),
-            files: runtime.files(),
             clock: Arc::clone(&clock),
             entropy: Arc::clone(&entropy),
             ended_tasks: polls.ended_tasks(),
@@ -140,7 +139,7 @@ impl Service {
             }),
             account_data: AccountData::new(store.clone(), Arc::clone(&clock)),
             feedback: Feedback::new(store.clone(), Arc::clone(&clock), Arc::clone(&entropy)),
-            reputation: Reputation::new(runtime.reputation(), Arc::clone(&clock)),
+            reputation: Reputation::new(runtime.clone(), Arc::clone(&clock)),
             links: Arc::new(Links::new("https://polls.example.com", routes)),
             evaluations: Evaluations::new(store.clone(), Arc::clone(&clock), Arc::clone(&entropy)),
             clock,

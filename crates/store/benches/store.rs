@@ -12,14 +12,13 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, LazyLock, Mutex};
 use std::time::{Duration, Instant};
 
-use ep_kernel::api_key::{ApiKey, Pepper};
 use ep_polling::ballot::Ballot;
 use ep_polling::money::{Hold, MicroUsd, Settlement};
 use ep_polling::plan::Plan;
 use ep_polling::poll_id::PollId;
 use ep_store::{
-    Creator, DatabaseUrl, Epoch, KeyId, KeyTerms, Lease, NewKey, NewPoll, NewUser, OpenDatabase, PollStore,
-    StoreOptions, UserId, testing,
+    Creator, DatabaseUrl, Epoch, KeyHash, KeyId, KeyTerms, Lease, NewKey, NewPoll, NewUser, OpenDatabase,
+    PollStore, StoreOptions, UserId, testing,
 };
 
 use sample::{closing, now};
@@ -51,13 +50,12 @@ async fn measure(url: &str) {
         created_at: now(),
     };
     store.treasury.create_user(&user).await.unwrap();
-    let key = ApiKey::from_random([5; 32]);
-    let hash = key.hash(&Pepper::derive(b"pepper"));
+    let hash = KeyHash::new("5".repeat(64));
     let new_key = NewKey {
         id: KeyId::from_random([2; 16]),
         user: owner,
         hash: hash.clone(),
-        prefix: key.prefix().to_owned(),
+        prefix: "ep_live_abcd".to_owned(),
         label: "bench".parse().unwrap(),
         terms: KeyTerms::default(),
         creator: Creator::Proof,

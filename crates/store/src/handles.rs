@@ -73,7 +73,7 @@ impl fmt::Debug for OpenDatabase {
 #[derive(Clone)]
 pub struct Store(pub(crate) Arc<Database>);
 
-/// Runs the service: polls and their changes, files, replies to repeated requests, limits, upkeep, and the end of storage.
+/// Runs the service: polls and their changes, replies to repeated requests, figures, limits, upkeep, and the end of storage.
 #[derive(Clone)]
 pub struct Runtime {
     pub(crate) database: Arc<Database>,

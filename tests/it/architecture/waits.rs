@@ -15,11 +15,11 @@ const HELPER: &str = "crates/kernel/src/testing.rs";
 /// and the reason.
 const PAUSES: [(&str, &str, &str); 11] = [
     (
-        "crates/store/src/testing.rs",
+        "crates/store/src/testing/postgres.rs",
         "Duration::from_millis(50)",
         "a start with a deadline, whose error has a log",
     ),
-    ("crates/store/tests/conformance/interruptions.rs", "self.takes", "the latency of a scripted model"),
+    ("crates/kernel/tests/database/interruptions.rs", "self.takes", "the latency of a scripted model"),
     ("crates/upstream/src/testing/server.rs", "latency", "the latency of a scripted model"),
     ("crates/upstream/src/testing/server.rs", "pause", "a response that arrives in pieces"),
     ("tests/it/crash.rs", "Duration::from_millis(4<<(round/2))", "the moment of a kill"),

@@ -2,11 +2,13 @@
 
 mod interruption;
 mod postgres;
+pub mod test_database;
 
 use std::sync::Arc;
 
 pub use interruption::Interruption;
 pub use postgres::{Database, Postgres, SERVER};
+pub use test_database::TestDatabase;
 
 use crate::database;
 use crate::handles::Store;

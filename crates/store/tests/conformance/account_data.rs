@@ -15,7 +15,7 @@ use crate::deposits::deposit_for;
 use crate::key_money::funded_key;
 use crate::keys::new_key;
 use crate::reputation::real;
-use crate::test_database::{
+use ep_store::testing::test_database::{
     TestDatabase, at, ballots, closing, delete_account, hold, lease, open_sqlite, random, sign_up, tamper,
     texts, usd, wallet,
 };

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use ep_store::{AgentPush, AgentTask, AttemptOutcome, MAX_PUSHES, TaskState, UserId, WebhookUrl};
 
-use crate::test_database::{TestDatabase, at, delete_account, tamper};
+use ep_store::testing::test_database::{TestDatabase, at, delete_account, tamper};
 
 on_both_engines!(
     configs_are_stored_only_for_the_owner_of_the_task,

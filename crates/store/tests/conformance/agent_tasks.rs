@@ -7,7 +7,7 @@ use ep_store::{
 };
 use futures::future::join_all;
 
-use crate::test_database::{TestDatabase, at, closing, delete_account, new_poll, tamper, usd};
+use ep_store::testing::test_database::{TestDatabase, at, closing, delete_account, new_poll, tamper, usd};
 
 on_both_engines!(
     a_task_belongs_to_its_owner_and_is_opened_once,
@@ -91,7 +91,7 @@ async fn a_task_follows_its_poll_to_the_end(db: TestDatabase) {
     }
     // A vote completes the task; a task of an ended poll gets its final state at once.
     let poll = db.running(Some(owner), None).await;
-    db.polls.record(&poll, Epoch::FIRST, &[crate::test_database::ballot(1, 0)]).await.unwrap();
+    db.polls.record(&poll, Epoch::FIRST, &[ep_store::testing::test_database::ballot(1, 0)]).await.unwrap();
     close(&db, &poll, false).await;
     assert!(tasks.add_task(&of_poll(owner, &poll)).await.unwrap());
     let done = tasks.task(owner, poll.as_str()).await.unwrap().unwrap();

@@ -11,7 +11,9 @@ use crate::checkouts::{checkout, paid};
 use crate::deposits::{deposit_for, final_transfer};
 use crate::key_money::funded_key;
 use crate::reputation::real;
-use crate::test_database::{TestDatabase, at, ballots, closing, hold, lease, new_poll, sign_up, usd, wallet};
+use ep_store::testing::test_database::{
+    TestDatabase, at, ballots, closing, hold, lease, new_poll, sign_up, usd, wallet,
+};
 
 on_both_engines!(a_change_cancelled_at_any_await_point_can_be_repeated);
 

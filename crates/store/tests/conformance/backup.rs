@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use ep_polling::money::Settlement;
 use ep_store::{DatabaseUrl, Epoch, IntegrityCheck, back_up};
 
-use crate::test_database::{TestDatabase, ballots, closing, connect, hold, new_poll, usd};
+use ep_store::testing::test_database::{TestDatabase, ballots, closing, connect, hold, new_poll, usd};
 
 fn file(db: &TestDatabase) -> PathBuf {
     db.url.strip_prefix("sqlite://").unwrap().into()
@@ -45,7 +45,7 @@ async fn a_backup_of_a_database_in_use_is_complete_and_private() {
     assert_eq!(copy.runtime.polls().ballots(&poll, 0).await.unwrap().len(), 3);
     let balance = copy.store.balance(user).await.unwrap().unwrap();
     assert_eq!((balance.posted, balance.held), (usd(1_000), usd(100)));
-    let within = crate::test_database::SETTLED_WITHIN;
+    let within = ep_store::testing::test_database::SETTLED_WITHIN;
     assert!(copy.treasury.audit(within).await.unwrap().is_clean());
     assert!(copy.treasury.check_integrity(IntegrityCheck::Full).await.unwrap().is_empty());
     copy.runtime.close().await;
@@ -70,7 +70,7 @@ async fn zeroed_pages_are_found_at_every_position() {
     let user = db.user(1_000).await;
     for _ in 0..30 {
         let poll = new_poll(Some(user), None);
-        db.polls.open(&poll, &crate::test_database::lease("worker", 60_000)).await.unwrap();
+        db.polls.open(&poll, &ep_store::testing::test_database::lease("worker", 60_000)).await.unwrap();
         db.polls.record(&poll.id, Epoch::FIRST, &ballots(1..=20)).await.unwrap();
         let free = Settlement::Capture(usd(0));
         db.polls.close(&poll.id, Epoch::FIRST, &[], &closing(Some(0)), free).await.unwrap();

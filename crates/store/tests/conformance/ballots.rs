@@ -4,7 +4,7 @@ use ep_polling::money::Settlement;
 use ep_store::{Epoch, StoreError};
 use futures::future::join_all;
 
-use crate::test_database::{SETTLED_WITHIN, TestDatabase, ballot, ballots, closing, usd};
+use ep_store::testing::test_database::{SETTLED_WITHIN, TestDatabase, ballot, ballots, closing, usd};
 
 on_both_engines!(
     stored_ballots_are_read_unchanged,
@@ -87,7 +87,7 @@ async fn a_rejected_caller_fails_alone(db: TestDatabase) {
                 1 => {
                     let unknown = ep_store::UserId::from_random([9; 16]);
                     let reference = format!("credit:{number}");
-                    let now = crate::test_database::at(0);
+                    let now = ep_store::testing::test_database::at(0);
                     assert!(ledger.credit(unknown, usd(1), &reference, now).await.is_err());
                 }
                 _ => polls.record(&poll, Epoch::FIRST, &[ballot(number, number)]).await.unwrap(),

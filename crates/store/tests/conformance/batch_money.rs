@@ -8,7 +8,7 @@ use ep_store::{
 use futures::future::join_all;
 
 use crate::batches::{cancelled, completed, file, leased, new_batch, rows, started};
-use crate::test_database::{TestDatabase, at, closing, hold, lease, limits, new_poll, usd};
+use ep_store::testing::test_database::{TestDatabase, at, closing, hold, lease, limits, new_poll, usd};
 
 on_both_engines!(
     polls_draw_from_the_money_of_their_batch,

@@ -12,7 +12,7 @@ use ep_store::{
 };
 use futures::future::join_all;
 
-use crate::test_database::{TestDatabase, at, hold, lease, limits, random};
+use ep_store::testing::test_database::{TestDatabase, at, hold, lease, limits, random};
 
 on_both_engines!(
     files_are_lines_that_are_visible_once_complete,
@@ -531,7 +531,7 @@ async fn ended_batches_and_old_files_are_deleted(db: TestDatabase) {
     cancelled(&db, user, open).await;
     let record = db.store.account_record(user).await.unwrap();
     assert_eq!((record.files.len(), record.batches.len()), (1, 1));
-    crate::test_database::delete_account(&db, user, at(500)).await;
+    ep_store::testing::test_database::delete_account(&db, user, at(500)).await;
     assert_eq!(batches.batches_of(user, None, 9).await.unwrap(), []);
     assert_eq!(files.files_of(user, None, 9).await.unwrap(), []);
 }

@@ -8,7 +8,7 @@ use ep_store::{Change, MAX_ANNOUNCED, PollChange};
 use futures::StreamExt;
 use sqlx::{AssertSqlSafe, Connection, PgConnection};
 
-use crate::test_database::{TestDatabase, connect};
+use ep_store::testing::test_database::{TestDatabase, connect};
 
 fn change(number: usize, change: Change) -> PollChange {
     let poll = PollId::new(Timestamp::from_millis(0), [number as u8; 10]);

@@ -7,7 +7,7 @@ use rand::seq::SliceRandom;
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha12Rng;
 
-use crate::test_database::{TestDatabase, at, hold, lease, new_poll, random, tamper};
+use ep_store::testing::test_database::{TestDatabase, at, hold, lease, new_poll, random, tamper};
 
 on_both_engines!(
     a_payment_is_credited_once,
@@ -152,13 +152,17 @@ async fn an_unavailable_amount_is_bad_debt_and_freezes_the_account(db: TestDatab
     db.treasury.reverse_checkout(&refund(&first, 500), at(7)).await.unwrap();
     assert_eq!(db.money(user).await, [300 * CENT, 300 * CENT, 0]);
     let bad_debt = "SELECT amount FROM transfers WHERE debit_account = 'sys:bad_debt'";
-    assert_eq!(crate::test_database::number(&db.url, bad_debt).await, 300 * CENT);
+    assert_eq!(ep_store::testing::test_database::number(&db.url, bad_debt).await, 300 * CENT);
     db.assert_consistent().await;
 
     // The running poll ends normally; a new one begins only if it is free.
     let epoch = ep_store::Epoch::FIRST;
-    let settlement = ep_polling::money::Settlement::Capture(crate::test_database::usd(100 * CENT));
-    db.polls.close(&poll, epoch, &[], &crate::test_database::closing(Some(0)), settlement).await.unwrap();
+    let settlement =
+        ep_polling::money::Settlement::Capture(ep_store::testing::test_database::usd(100 * CENT));
+    db.polls
+        .close(&poll, epoch, &[], &ep_store::testing::test_database::closing(Some(0)), settlement)
+        .await
+        .unwrap();
     assert_eq!(db.money(user).await, [200 * CENT, 0, 100 * CENT]);
     let next = new_poll(Some(user), Some(hold(1, CENT)));
     let rejected = db.polls.open(&next, &lease("a", 1000)).await;
@@ -176,8 +180,9 @@ async fn a_won_dispute_is_credited_back(db: TestDatabase) {
         let spent = 500 - available;
         if spent > 0 {
             let poll = db.running(Some(user), Some(hold(1, spent * CENT))).await;
-            let settlement = ep_polling::money::Settlement::Capture(crate::test_database::usd(spent * CENT));
-            let closing = crate::test_database::closing(Some(0));
+            let settlement =
+                ep_polling::money::Settlement::Capture(ep_store::testing::test_database::usd(spent * CENT));
+            let closing = ep_store::testing::test_database::closing(Some(0));
             db.polls.close(&poll, ep_store::Epoch::FIRST, &[], &closing, settlement).await.unwrap();
         }
         db.treasury.reverse_checkout(&dispute(&first, 500, false), at(7)).await.unwrap();
@@ -193,7 +198,7 @@ async fn a_won_dispute_is_credited_back(db: TestDatabase) {
     }
     let bad_debt = "SELECT CAST(SUM(CASE debit_account WHEN 'sys:bad_debt' THEN amount ELSE -amount END) AS BIGINT) \
         FROM transfers WHERE 'sys:bad_debt' IN (debit_account, credit_account)";
-    assert_eq!(crate::test_database::number(&db.url, bad_debt).await, 0);
+    assert_eq!(ep_store::testing::test_database::number(&db.url, bad_debt).await, 0);
 }
 
 /// A failed refund is credited back. The same amount can be refunded and fail again, because each change of
@@ -220,8 +225,9 @@ async fn failed_refunds_are_credited_back_once(db: TestDatabase) {
     }
     // The service's bad debt is repaid first.
     let poll = db.running(Some(user), Some(hold(1, 500 * CENT))).await;
-    let settlement = ep_polling::money::Settlement::Capture(crate::test_database::usd(400 * CENT));
-    let closing = crate::test_database::closing(Some(0));
+    let settlement =
+        ep_polling::money::Settlement::Capture(ep_store::testing::test_database::usd(400 * CENT));
+    let closing = ep_store::testing::test_database::closing(Some(0));
     db.polls.close(&poll, ep_store::Epoch::FIRST, &[], &closing, settlement).await.unwrap();
     db.treasury
         .reverse_checkout(&Reversal { reported_at: at(50), ..refund(&first, 500) }, at(50))
@@ -296,10 +302,10 @@ async fn the_audit_finds_credits_without_payments(db: TestDatabase) {
     let first = checkout(&db, user, 500).await;
     settle(&db, &paid(&first)).await;
     tamper(&db.url, "UPDATE checkouts SET status = 'open'").await.unwrap();
-    let audit = db.treasury.audit(crate::test_database::SETTLED_WITHIN).await.unwrap();
+    let audit = db.treasury.audit(ep_store::testing::test_database::SETTLED_WITHIN).await.unwrap();
     assert_eq!(audit.unproven_credits, [format!("stripe:{}", paid(&first).session)]);
     tamper(&db.url, "UPDATE checkouts SET status = 'paid', session_id = 'cs_test_x'").await.unwrap();
-    let audit = db.treasury.audit(crate::test_database::SETTLED_WITHIN).await.unwrap();
+    let audit = db.treasury.audit(ep_store::testing::test_database::SETTLED_WITHIN).await.unwrap();
     assert_eq!(audit.unproven_credits.len(), 2, "{audit:?}");
     assert!(!audit.is_clean());
 }

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use ep_store::{ConnectError, DatabaseUrl, StoreOptions, testing};
 
-use crate::test_database::{SETTLED_WITHIN, TestDatabase, connect, number, open_sqlite, tamper};
+use ep_store::testing::test_database::{SETTLED_WITHIN, TestDatabase, connect, number, open_sqlite, tamper};
 
 async fn connect_error(url: &str) -> String {
     let url: DatabaseUrl = url.parse().unwrap();

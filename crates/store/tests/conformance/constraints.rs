@@ -3,7 +3,7 @@
 use ep_polling::money::Settlement;
 use ep_store::Epoch;
 
-use crate::test_database::{SETTLED_WITHIN, TestDatabase, closing, hold, number, tamper, usd};
+use ep_store::testing::test_database::{SETTLED_WITHIN, TestDatabase, closing, hold, number, tamper, usd};
 
 on_both_engines!(transfers_are_append_only, accounts_cannot_be_overdrawn, an_audit_finds_inconsistencies);
 

@@ -10,7 +10,7 @@ use ep_polling::poll_id::PollId;
 use ep_store::{Epoch, UserId};
 use futures::future::join_all;
 
-use crate::test_database::{TestDatabase, ballots, closing, connect, hold, lease, new_poll, usd};
+use ep_store::testing::test_database::{TestDatabase, ballots, closing, connect, hold, lease, new_poll, usd};
 
 on_both_engines!(acknowledged_changes_survive_a_kill);
 
@@ -93,6 +93,6 @@ async fn acknowledged_changes_survive_a_kill(mut db: TestDatabase) {
             .unwrap();
     }
     db.assert_consistent().await;
-    let polls = crate::test_database::number(&db.url, "SELECT count(*) FROM polls").await;
+    let polls = ep_store::testing::test_database::number(&db.url, "SELECT count(*) FROM polls").await;
     assert_eq!(db.money(owner).await, [CREDIT - polls * CAPTURED, 0, polls * CAPTURED]);
 }

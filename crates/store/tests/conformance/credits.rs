@@ -3,7 +3,7 @@
 use ep_store::{CreditOutcome, StoreError, UserId};
 use futures::future::join_all;
 
-use crate::test_database::{SETTLED_WITHIN, TestDatabase, at, usd};
+use ep_store::testing::test_database::{SETTLED_WITHIN, TestDatabase, at, usd};
 
 on_both_engines!(
     credits_once_per_reference,

@@ -5,7 +5,7 @@ use ep_store::{
     StoreError, Transfer, UserId, WalletAddress,
 };
 
-use crate::test_database::{TestDatabase, at, random, sign_up, tamper, usd, wallet};
+use ep_store::testing::test_database::{TestDatabase, at, random, sign_up, tamper, usd, wallet};
 
 on_both_engines!(
     a_deposit_is_credited_once,
@@ -181,7 +181,7 @@ async fn due_deposits_alternate_between_payers(db: TestDatabase) {
     assert_eq!((known.state, known.attempts), (DepositState::Unknown, 2));
     assert!(!due(&db, 29, 99, 2).await.contains(&second.id));
     assert!(due(&db, 30, 99, 2).await.contains(&second.id));
-    let audit = db.treasury.audit(crate::test_database::SETTLED_WITHIN).await.unwrap();
+    let audit = db.treasury.audit(ep_store::testing::test_database::SETTLED_WITHIN).await.unwrap();
     assert_eq!(audit.unknown_deposits, [second.id.to_string()]);
     // It neither begins again nor is deleted.
     let again = db.treasury.begin_deposit(&second, at(0)).await.unwrap();
@@ -214,7 +214,7 @@ async fn a_transfer_is_credited_once_it_is_final(db: TestDatabase) {
     assert!(db.treasury.vanish_deposit(&new.payment.reference, at(9)).await.unwrap());
     assert!(!db.treasury.vanish_deposit(&new.payment.reference, at(9)).await.unwrap());
     assert!(db.treasury.user(user).await.unwrap().frozen);
-    let audit = db.treasury.audit(crate::test_database::SETTLED_WITHIN).await.unwrap();
+    let audit = db.treasury.audit(ep_store::testing::test_database::SETTLED_WITHIN).await.unwrap();
     assert_eq!((audit.vanished_deposits, audit.unproven_credits), (vec![new.id.to_string()], vec![]));
     db.treasury.fail_deposit(&new.payment.reference, None).await.unwrap();
     assert!(!credit(&db, &new, &moved(20, false)).await.is_settled);
@@ -232,9 +232,9 @@ async fn the_audit_finds_deposits_without_credit(db: TestDatabase) {
     credit(&db, &new, &moved(7, true)).await;
     db.assert_consistent().await;
     tamper(&db.url, "UPDATE deposits SET amount = amount + 1").await.unwrap();
-    let audit = db.treasury.audit(crate::test_database::SETTLED_WITHIN).await.unwrap();
+    let audit = db.treasury.audit(ep_store::testing::test_database::SETTLED_WITHIN).await.unwrap();
     assert_eq!(audit.unproven_credits, [format!("x402:{}", new.payment.reference)]);
     tamper(&db.url, "UPDATE deposits SET ref = 'other'").await.unwrap();
-    let audit = db.treasury.audit(crate::test_database::SETTLED_WITHIN).await.unwrap();
+    let audit = db.treasury.audit(ep_store::testing::test_database::SETTLED_WITHIN).await.unwrap();
     assert_eq!(audit.unproven_credits.len(), 2, "{audit:?}");
 }

@@ -5,7 +5,7 @@ use ep_polling::poll_id::PollId;
 use ep_store::{BatchId, Epoch, NewPoll, PollDeletion, UserId};
 
 use crate::batches::{cancelled, started};
-use crate::test_database::{
+use ep_store::testing::test_database::{
     TestDatabase, at, ballots, closing, delete_account, lease, new_poll, number, usd,
 };
 

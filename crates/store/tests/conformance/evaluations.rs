@@ -2,7 +2,7 @@
 
 use ep_store::{EvaluationId, EvaluationRecord, MAX_EVALUATION_BYTES, MAX_EVALUATIONS, StoreError};
 
-use crate::test_database::{TestDatabase, at, delete_account, random};
+use ep_store::testing::test_database::{TestDatabase, at, delete_account, random};
 
 on_both_engines!(
     evaluations_belong_to_one_account_until_they_are_shared,

@@ -1,11 +1,12 @@
 //! The room that files take, and its limits.
 
-use ep_kernel::ports::Entropy;
-use ep_kernel::testing::SeededEntropy;
 use ep_store::{Added, FileContent, FileId, NewFile, StoreError, UserId};
 
+use rand::{RngExt as _, SeedableRng as _};
+use rand_chacha::ChaCha12Rng;
+
 use crate::key_money::funded_key;
-use crate::test_database::{TestDatabase, at, random, usd};
+use ep_store::testing::test_database::{TestDatabase, at, random, usd};
 
 on_both_engines!(
     a_file_of_random_lines_takes_little_more_than_its_size,
@@ -39,10 +40,8 @@ async fn completed(db: &TestDatabase, id: FileId, bytes: u64, lines: u32) {
 
 /// A line that cannot be compressed by much.
 fn line(length: usize) -> String {
-    let entropy: &dyn Entropy = &SeededEntropy::new(u64::from_le_bytes(random()[..8].try_into().unwrap()));
-    let mut bytes = vec![0; length - 1];
-    entropy.fill(&mut bytes);
-    let mut text: String = bytes.into_iter().map(|byte| char::from(b'!' + byte % 94)).collect();
+    let mut random = ChaCha12Rng::seed_from_u64(u64::from_le_bytes(random()[..8].try_into().unwrap()));
+    let mut text: String = (1..length).map(|_| char::from(random.random_range(b'!'..=b'~'))).collect();
     text.push('\n');
     text
 }

@@ -6,7 +6,7 @@ use std::path::Path;
 
 use ep_store::{Epoch, StoreError};
 
-use crate::test_database::{TestDatabase, ballots, connect, lease, new_poll, tamper};
+use ep_store::testing::test_database::{TestDatabase, ballots, connect, lease, new_poll, tamper};
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_full_database_fails_pings() {

@@ -7,7 +7,9 @@ use ep_polling::tally::Tally;
 use ep_polling::time::Timestamp;
 use ep_store::{BatchId, Closing, DaySpending, Epoch, NewPoll, PastEnd, PastPoll, PollScope, PollSearch};
 
-use crate::test_database::{TestDatabase, at, ballots, closing, hold, lease, new_poll, random, usd};
+use ep_store::testing::test_database::{
+    TestDatabase, at, ballots, closing, hold, lease, new_poll, random, usd,
+};
 
 on_both_engines!(
     lists_the_result_of_a_poll,

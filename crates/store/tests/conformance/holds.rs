@@ -4,7 +4,7 @@ use ep_polling::money::Settlement;
 use ep_store::{Epoch, Opened, StoreError};
 use futures::future::join_all;
 
-use crate::test_database::{TestDatabase, at, closing, hold, lease, new_poll, usd};
+use ep_store::testing::test_database::{TestDatabase, at, closing, hold, lease, new_poll, usd};
 
 on_both_engines!(
     holds_the_available_amount_and_rejects_too_little,

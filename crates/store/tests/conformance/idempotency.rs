@@ -5,7 +5,7 @@ use std::time::Duration;
 use ep_store::{ClaimRecord, ClaimState};
 use futures::future::join_all;
 
-use crate::test_database::{TestDatabase, at};
+use ep_store::testing::test_database::{TestDatabase, at};
 
 on_both_engines!(
     a_request_is_claimed_then_replayed,

@@ -12,7 +12,7 @@ use futures::future::join_all;
 use crate::checkouts::{checkout, paid};
 use crate::deposits::{deposit_for, final_transfer};
 use crate::keys::new_key;
-use crate::test_database::{
+use ep_store::testing::test_database::{
     TestDatabase, at, closing, delete_account, hold, lease, new_poll, number, random, sign_up, usd,
 };
 

@@ -1,12 +1,11 @@
 //! API keys.
 
-use ep_kernel::api_key::{ApiKey, Pepper};
 use ep_store::{
-    Added, Creator, KeyOwner, KeyScope, KeySpending, KeyTerms, MAX_ACTIVE_KEYS, NewKey, NewSession,
+    Added, Creator, KeyHash, KeyOwner, KeyScope, KeySpending, KeyTerms, MAX_ACTIVE_KEYS, NewKey, NewSession,
     StoreError, StoredKey, TokenHash, UserId,
 };
 
-use crate::test_database::{TestDatabase, at, key_id, random};
+use ep_store::testing::test_database::{TestDatabase, at, key_id, random};
 
 on_both_engines!(
     a_key_identifies_its_user_until_it_is_revoked,
@@ -21,11 +20,8 @@ on_both_engines!(
 );
 
 pub fn new_key(user: UserId) -> NewKey {
-    let mut bytes = [0; 32];
-    bytes[..16].copy_from_slice(&random());
-    let key = ApiKey::from_random(bytes);
-    let hash = key.hash(&Pepper::derive(b"pepper"));
-    let (prefix, label) = (key.prefix().to_owned(), "laptop".parse().unwrap());
+    let hash = KeyHash::new(hex::encode(random()));
+    let (prefix, label) = ("ep_live_abcd".to_owned(), "laptop".parse().unwrap());
     NewKey {
         id: key_id(),
         user,
@@ -133,7 +129,8 @@ async fn the_last_use_of_a_key_is_stored(db: TestDatabase) {
     db.vault.touch_keys(&uses).await.unwrap();
     db.vault.touch_keys(&[(key.id, at(3))]).await.unwrap();
     db.vault.touch_keys(&[]).await.unwrap();
-    let last_used = crate::test_database::number(&db.url, "SELECT last_used_at FROM api_keys").await;
+    let last_used =
+        ep_store::testing::test_database::number(&db.url, "SELECT last_used_at FROM api_keys").await;
     assert_eq!(last_used, at(9).millis());
 }
 

@@ -8,7 +8,7 @@ use ep_polling::poll_id::PollId;
 use ep_store::{AdoptedPoll, Epoch, NewPoll, StoreError};
 use futures::future::join_all;
 
-use crate::test_database::{
+use ep_store::testing::test_database::{
     SETTLED_WITHIN, TestDatabase, at, ballot, ballots, closing, hold, lease, new_poll, tamper, usd,
 };
 

@@ -9,7 +9,7 @@ use ep_store::{CreditOutcome, Epoch, Opened, StoreError, UserId};
 use proptest::prelude::*;
 use proptest::test_runner::TestRunner;
 
-use crate::test_database::{TestDatabase, at, closing, hold, lease, new_poll, usd};
+use ep_store::testing::test_database::{TestDatabase, at, closing, hold, lease, new_poll, usd};
 
 /// A change to one account. Polls are numbered in the order of their opening.
 #[derive(Debug, Clone)]

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use futures::future::join_all;
 
-use crate::test_database::{TestDatabase, at, connect};
+use ep_store::testing::test_database::{TestDatabase, at, connect};
 
 const LIMIT: NonZeroU32 = NonZeroU32::new(30).unwrap();
 

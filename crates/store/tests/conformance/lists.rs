@@ -3,7 +3,7 @@
 use ep_store::testing;
 use sqlx::{AssertSqlSafe, Connection, PgConnection};
 
-use crate::test_database::{TestDatabase, open_sqlite};
+use ep_store::testing::test_database::{TestDatabase, open_sqlite};
 
 on_both_engines!(every_list_is_read_from_its_position);
 

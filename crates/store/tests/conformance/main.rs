@@ -5,17 +5,15 @@
 #![expect(clippy::disallowed_methods, reason = "all spawned tasks are awaited")]
 
 #[macro_use]
-mod test_database;
+extern crate ep_store;
 
 mod account_data;
-mod accounts;
 mod agent_pushes;
 mod agent_tasks;
 mod await_points;
 mod backup;
 mod ballots;
 mod batch_money;
-mod batch_worker;
 mod batches;
 mod changes;
 mod checkouts;
@@ -24,7 +22,6 @@ mod constraints;
 mod crash;
 mod credits;
 mod deposits;
-mod dropped_uploads;
 mod erased_batches;
 mod evaluations;
 mod file_storage;
@@ -32,7 +29,6 @@ mod health;
 mod history;
 mod holds;
 mod idempotency;
-mod interruptions;
 mod key_money;
 mod keys;
 mod leases;

@@ -9,7 +9,7 @@ use ep_polling::tie_rule::TieRule;
 use ep_store::{MAX_PANEL_VERSIONS, MAX_PANELS, SavedPanel, StoreError, StoredPanel, UserId};
 use futures::future::join_all;
 
-use crate::test_database::{TestDatabase, at, delete_account};
+use ep_store::testing::test_database::{TestDatabase, at, delete_account};
 
 on_both_engines!(
     another_definition_is_the_next_version_and_the_same_one_is_not_stored,

@@ -9,7 +9,9 @@ use ep_polling::plan::Plan;
 use ep_polling::tie_rule::TieRule;
 use ep_store::{Closing, Epoch, NewPoll, Opened, PollProgress, StoreError};
 
-use crate::test_database::{TestDatabase, at, ballot, closing, hold, lease, new_poll, number, plan, usd};
+use ep_store::testing::test_database::{
+    TestDatabase, at, ballot, closing, hold, lease, new_poll, number, plan, usd,
+};
 
 on_both_engines!(
     stored_polls_are_read_unchanged,
@@ -300,7 +302,7 @@ async fn pings_succeed_until_the_store_is_closed(db: TestDatabase) {
     db.runtime.close().await;
     assert!(matches!(polls.ping().await, Err(StoreError::Failed(_))));
     let user = ep_store::UserId::from_random([1; 16]);
-    assert!(db.treasury.credit(user, usd(1), "late", crate::test_database::at(0)).await.is_err());
+    assert!(db.treasury.credit(user, usd(1), "late", ep_store::testing::test_database::at(0)).await.is_err());
 }
 
 async fn a_poll_survives_reopening_the_database(db: TestDatabase) {

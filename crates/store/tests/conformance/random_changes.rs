@@ -15,7 +15,9 @@ use rand_chacha::ChaCha12Rng;
 use crate::checkouts::checkout;
 use crate::deposits::{deposit_for, final_transfer};
 use crate::key_money::{capped_key, funded_key};
-use crate::test_database::{TestDatabase, at, ballot, closing, hold, lease, new_poll, sign_up, usd};
+use ep_store::testing::test_database::{
+    TestDatabase, at, ballot, closing, hold, lease, new_poll, sign_up, usd,
+};
 
 on_both_engines!(the_ledger_is_consistent_after_concurrent_changes);
 
@@ -36,7 +38,7 @@ async fn the_ledger_is_consistent_after_concurrent_changes(db: TestDatabase) {
         "SELECT count(*) FROM transfers WHERE debit_account = 'sys:card'",
         "SELECT count(*) FROM transfers WHERE debit_account = 'sys:usdc'",
     ] {
-        assert!(crate::test_database::number(&db.url, credits).await > 3, "{credits}");
+        assert!(ep_store::testing::test_database::number(&db.url, credits).await > 3, "{credits}");
     }
     db.assert_consistent().await;
 
@@ -58,13 +60,13 @@ async fn the_ledger_is_consistent_after_concurrent_changes(db: TestDatabase) {
     db.assert_consistent().await;
     for key in capped {
         let spent = "SELECT CAST(COALESCE(SUM(captured), 0) AS BIGINT) FROM holds WHERE key_id IS NOT NULL";
-        assert!(crate::test_database::number(&db.url, spent).await > 0);
+        assert!(ep_store::testing::test_database::number(&db.url, spent).await > 0);
         let keys = db.vault.keys_of(key.0, at(7)).await.unwrap();
         let listed = keys.iter().find(|listed| listed.id == key.1.key).unwrap();
         assert!(listed.spent.total <= usd(9_000) && listed.spent.today <= usd(5_000), "{listed:?}");
     }
     let funded = "SELECT count(*) FROM transfers WHERE ref LIKE 'return:%'";
-    assert!(crate::test_database::number(&db.url, funded).await > 3);
+    assert!(ep_store::testing::test_database::number(&db.url, funded).await > 3);
     let mut used = 0;
     let accounts: Vec<UserId> = all_accounts(&db).await;
     for user in accounts {
@@ -74,9 +76,9 @@ async fn the_ledger_is_consistent_after_concurrent_changes(db: TestDatabase) {
     }
     let revenue =
         "SELECT CAST(COALESCE(SUM(amount), 0) AS BIGINT) FROM transfers WHERE credit_account = 'sys:revenue'";
-    assert_eq!(crate::test_database::number(&db.url, revenue).await, used);
+    assert_eq!(ep_store::testing::test_database::number(&db.url, revenue).await, used);
     let captured = "SELECT CAST(COALESCE(SUM(captured), 0) AS BIGINT) FROM holds";
-    assert_eq!(crate::test_database::number(&db.url, captured).await, used);
+    assert_eq!(ep_store::testing::test_database::number(&db.url, captured).await, used);
 }
 
 /// Reports a random event of a card payment.
@@ -131,7 +133,7 @@ async fn pay_in_usdc(db: &TestDatabase, deposit: &NewDeposit, rng: &mut ChaCha12
 
 /// Returns every account that can have spent money.
 async fn all_accounts(db: &TestDatabase) -> Vec<UserId> {
-    let ids = crate::test_database::texts(&db.url, "SELECT id FROM accounts").await;
+    let ids = ep_store::testing::test_database::texts(&db.url, "SELECT id FROM accounts").await;
     ids.iter().map(|id| id.parse().unwrap()).collect()
 }
 

@@ -18,7 +18,7 @@ use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha12Rng;
 
 use crate::key_money::funded_key;
-use crate::test_database::{
+use ep_store::testing::test_database::{
     TestDatabase, at, ballot, ballots, closing, delete_account, lease, new_poll, number, plan, random,
     tamper, usd,
 };
@@ -170,7 +170,7 @@ async fn public_polls_are_counted_once_by_concurrent_processes(db: TestDatabase)
     tamper(&db.url, "UPDATE reputation_models SET votes = votes + 1 WHERE model = 'maker/some-model-1'")
         .await
         .unwrap();
-    let audit = db.treasury.audit(crate::test_database::SETTLED_WITHIN).await.unwrap();
+    let audit = db.treasury.audit(ep_store::testing::test_database::SETTLED_WITHIN).await.unwrap();
     assert_eq!(audit.wrong_reputation, ["maker/some-model-1"]);
 }
 
@@ -373,7 +373,7 @@ async fn calibration_follows_feedback(db: TestDatabase) {
     tamper(&db.url, "UPDATE calibration SET judged = judged + 1 WHERE stored = 1 AND level = 'unanimous'")
         .await
         .unwrap();
-    let audit = db.treasury.audit(crate::test_database::SETTLED_WITHIN).await.unwrap();
+    let audit = db.treasury.audit(ep_store::testing::test_database::SETTLED_WITHIN).await.unwrap();
     assert_eq!(audit.wrong_reputation, ["calibration of trio"]);
 }
 

@@ -4,7 +4,7 @@ use ep_polling::money::Settlement;
 use ep_polling::poll_id::PollId;
 use ep_store::Epoch;
 
-use crate::test_database::{TestDatabase, at, ballots, closing, lease, new_poll, number, usd};
+use ep_store::testing::test_database::{TestDatabase, at, ballots, closing, lease, new_poll, number, usd};
 
 on_both_engines!(polls_share_a_roster_until_the_last_is_deleted,);
 

@@ -2,7 +2,7 @@
 
 use ep_store::{NewSession, StoreError, StoredSession, TokenHash, UserId};
 
-use crate::test_database::{TestDatabase, at, random};
+use ep_store::testing::test_database::{TestDatabase, at, random};
 
 on_both_engines!(a_session_lasts_until_it_is_ended, old_sessions_are_deleted, a_nonce_is_used_once,);
 

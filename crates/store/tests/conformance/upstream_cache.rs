@@ -3,7 +3,7 @@
 use ep_polling::roster::ModelId;
 use ep_store::{CachedModelList, SavedFallbackLevel};
 
-use crate::test_database::{TestDatabase, at};
+use ep_store::testing::test_database::{TestDatabase, at};
 
 on_both_engines!(the_last_model_list_is_cached, fallback_levels_are_cached_per_upstream);
 

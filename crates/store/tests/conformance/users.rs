@@ -5,7 +5,7 @@ use ep_store::{
 };
 
 use crate::keys::new_key;
-use crate::test_database::{self, SETTLED_WITHIN, TestDatabase, at, random, usd};
+use ep_store::testing::test_database::{self, SETTLED_WITHIN, TestDatabase, at, random, usd};
 
 on_both_engines!(
     an_email_address_may_belong_to_several_users,

@@ -12,7 +12,7 @@ use ep_store::{
 use futures::future::join_all;
 
 use crate::key_money::funded_key;
-use crate::test_database::{TestDatabase, at, closing, delete_account, lease, new_poll, tamper};
+use ep_store::testing::test_database::{TestDatabase, at, closing, delete_account, lease, new_poll, tamper};
 
 on_both_engines!(
     a_webhook_is_set_and_its_secret_replaced,
@@ -42,7 +42,7 @@ async fn ended(db: &TestDatabase, user: Option<UserId>, notify: Option<&str>) ->
 }
 
 async fn close(db: &TestDatabase, poll: &PollId) {
-    let settlement = Settlement::Capture(crate::test_database::usd(0));
+    let settlement = Settlement::Capture(ep_store::testing::test_database::usd(0));
     db.polls.close(poll, Epoch::FIRST, &[], &closing(Some(0)), settlement).await.unwrap();
 }
 

@@ -27,7 +27,7 @@ use futures::future::join_all;
 use tokio::sync::watch;
 use tokio::time::sleep;
 
-use crate::test_database::{TestDatabase, connect, number, plan, usd};
+use ep_store::testing::test_database::{TestDatabase, connect, number, plan, usd};
 
 on_both_engines!(
     commits_with_lost_responses_strand_no_poll,

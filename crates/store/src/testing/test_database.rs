@@ -1,4 +1,6 @@
 //! A database for one test, and sample values.
+#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
+#![expect(missing_docs, reason = "names and types say it")]
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -16,27 +18,36 @@ use ep_polling::roster::{Member, ModelId};
 use ep_polling::stopping::Pace;
 use ep_polling::threshold::Threshold;
 use ep_polling::time::Timestamp;
-use ep_store::{
-    AccountDeletion, AccountDeletionOutcome, Audit, BatchLimits, Closing, DatabaseUrl, Email, Identity,
-    KeyId, Lease, NewPoll, NewSignUp, NewUser, OpenDatabase, Opened, PollStore, Runtime, StarterCreditLimits,
-    Store, StoreOptions, Treasury, UpstreamCache, UserId, Vault, WalletAddress, testing,
-};
 use serde_json::json;
 use sqlx::{AssertSqlSafe, Connection, PgConnection};
 
+use crate::accounts::{
+    AccountDeletion, AccountDeletionOutcome, Email, Identity, NewSignUp, NewUser, StarterCreditLimits,
+    WalletAddress,
+};
+use crate::batches::BatchLimits;
+use crate::database_url::DatabaseUrl;
+use crate::handles::{OpenDatabase, Runtime, Store, Treasury, Vault};
+use crate::ids::{KeyId, UserId};
+use crate::ledger::Audit;
+use crate::polls::{Closing, Lease, NewPoll, Opened, PollStore};
+use crate::testing::postgres;
+use crate::upstreams::UpstreamCache;
+
 /// Runs each test on SQLite and on PostgreSQL.
+#[macro_export]
 macro_rules! on_both_engines {
     ($($test:ident),* $(,)?) => {
         mod sqlite {
             $(#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
             async fn $test() {
-                super::$test($crate::test_database::TestDatabase::sqlite().await).await;
+                super::$test($crate::testing::TestDatabase::sqlite().await).await;
             })*
         }
         mod postgres {
             $(#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
             async fn $test() {
-                super::$test($crate::test_database::TestDatabase::postgres().await).await;
+                super::$test($crate::testing::TestDatabase::postgres().await).await;
             })*
         }
     };
@@ -66,7 +77,7 @@ pub async fn delete_account(db: &TestDatabase, user: UserId, at: Timestamp) {
 enum Files {
     Temporary,
     Folder { _folder: tempfile::TempDir },
-    Database { _database: testing::Database },
+    Database { _database: postgres::Database },
 }
 
 impl TestDatabase {
@@ -84,7 +95,7 @@ impl TestDatabase {
 
     /// Creates a PostgreSQL database.
     pub async fn postgres() -> Self {
-        let database = testing::Postgres::start().unwrap().database().await.unwrap();
+        let database = postgres::Postgres::start().unwrap().database().await.unwrap();
         Self::open(database.url().to_owned(), Files::Database { _database: database }).await
     }
 
@@ -181,7 +192,9 @@ pub fn sign_up(wallet: WalletAddress, starter_credit: i64) -> NewSignUp {
 
 pub async fn connect(url: &str) -> OpenDatabase {
     let url: DatabaseUrl = url.parse().unwrap();
-    ep_store::connect(&url, StoreOptions { connections: 16, timeout: Duration::from_secs(30) }).await.unwrap()
+    crate::connect(&url, crate::StoreOptions { connections: 16, timeout: Duration::from_secs(30) })
+        .await
+        .unwrap()
 }
 
 /// The time within which a poll must be settled after its deadline.

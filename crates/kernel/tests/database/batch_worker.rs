@@ -19,7 +19,7 @@ use ep_polling::money::MicroUsd;
 use ep_store::{BatchId, BatchRecord, BatchStatus, BatchTerms, RequestId, RowKind, UserId};
 use serde_json::{Value, json};
 
-use crate::test_database::{TestDatabase, usd};
+use ep_store::testing::test_database::{TestDatabase, usd};
 
 on_both_engines!(
     a_batch_without_charges_keeps_its_maximum,

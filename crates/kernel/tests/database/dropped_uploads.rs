@@ -11,7 +11,7 @@ use ep_kernel::testing::{ManualClock, SeededEntropy};
 use ep_store::testing::Interruption;
 use ep_store::{BatchTerms, BegunFile, FileContent, FileId, FileRecord, NewFile, StoreError, UserId};
 
-use crate::test_database::{TestDatabase, at, random};
+use ep_store::testing::test_database::{TestDatabase, at, random};
 
 on_both_engines!(
     an_upload_that_is_dropped_leaves_nothing,

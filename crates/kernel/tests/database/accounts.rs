@@ -14,7 +14,7 @@ use ep_store::{
 };
 use futures::future::join_all;
 
-use crate::test_database::{
+use ep_store::testing::test_database::{
     SETTLED_WITHIN, TestDatabase, at, closing, delete_account, hold, key_id, sign_up, usd, wallet,
 };
 
