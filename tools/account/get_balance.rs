@@ -7,13 +7,13 @@ use ep_kernel::tool::{
 };
 use ep_store::Balance;
 use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 
 /// Reads the caller's balance.
 pub struct GetBalance;
 
 /// The balance of an account.
-#[derive(Debug, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Serialize, JsonSchema)]
 pub struct BalanceReply {
     /// The amount available to a new poll, in whole cents, rounded down.
     pub balance_cents: i64,

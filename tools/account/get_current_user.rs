@@ -7,13 +7,13 @@ use ep_kernel::tool::{
 };
 use ep_store::UserId;
 use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 
 /// Identifies the signed-in user.
 pub struct GetCurrentUser;
 
 /// The signed-in user.
-#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct CurrentUser {
     /// The account.

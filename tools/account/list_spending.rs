@@ -20,7 +20,7 @@ const DAYS: i64 = 30;
 const DAY: Duration = Duration::from_hours(24);
 
 /// The spending of an account.
-#[derive(Debug, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Serialize, JsonSchema)]
 pub struct Spending {
     /// Each of the last 30 days (UTC), oldest first.
     pub days: Vec<SpendingOfDay>,

@@ -6,7 +6,7 @@ use ep_polling::money::Usd;
 use ep_polling::time::Timestamp;
 use ep_store::{BatchError, BatchId, BatchNotification, BatchRecord, BatchStatus, RowCounts, TaskState};
 use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 use serde_json::{Map, Value};
 
 /// Maximum number of errors in the facts.
@@ -16,7 +16,7 @@ const SHOWN_ERRORS: usize = 5;
 pub const BATCH_PAGE: &str = "batch_page";
 
 /// A batch.
-#[derive(Debug, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Serialize, JsonSchema)]
 pub struct BatchState {
     /// The batch's id.
     pub batch_id: BatchId,

@@ -77,7 +77,7 @@ pub struct BatchToCreate {
 }
 
 /// A question of a batch.
-#[derive(Debug, Deserialize, Serialize, JsonSchema)]
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
 pub struct QuestionRow {
     /// A name for the row, unique in the batch (default: its number).
     #[serde(default, skip_serializing)]

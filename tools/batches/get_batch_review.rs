@@ -37,7 +37,7 @@ pub struct ReviewPage {
 }
 
 /// The agreement of the models on the rows of a batch, and the rows to check.
-#[derive(Debug, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Serialize, JsonSchema)]
 pub struct BatchReview {
     /// The batch's id.
     pub batch_id: BatchId,
@@ -60,7 +60,7 @@ pub struct BatchReview {
 }
 
 /// A row to check.
-#[derive(Debug, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Serialize, JsonSchema)]
 pub struct ReviewRow {
     /// The number of the row.
     pub row: u32,

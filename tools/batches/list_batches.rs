@@ -27,7 +27,7 @@ pub struct BatchPage {
 }
 
 /// A page of an account's batches.
-#[derive(Debug, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Serialize, JsonSchema)]
 pub struct BatchList {
     /// The batches, newest first.
     pub batches: Vec<BatchState>,

@@ -27,7 +27,7 @@ pub struct RowToReview {
 }
 
 /// A reviewed row.
-#[derive(Debug, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Serialize, JsonSchema)]
 pub struct ReviewedRow {
     /// The batch's id.
     pub batch_id: BatchId,

@@ -22,7 +22,7 @@ pub struct EvaluationToRead {
 }
 
 /// A stored evaluation with its report.
-#[derive(Debug, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Serialize, JsonSchema)]
 pub struct ReadEvaluation {
     /// The evaluation.
     #[serde(flatten)]

@@ -6,7 +6,7 @@ use ep_kernel::tool::{
     Access, Agents, Cost, Effect, Latency, Nothing, Rate, Rest, Spec, Task, Tool, ToolOutput,
 };
 use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 
 use super::view::StoredEvaluation;
 
@@ -14,7 +14,7 @@ use super::view::StoredEvaluation;
 pub struct ListEvaluations;
 
 /// The evaluations of an account.
-#[derive(Debug, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Serialize, JsonSchema)]
 pub struct EvaluationList {
     /// The evaluations, newest first.
     pub evaluations: Vec<StoredEvaluation>,

@@ -26,7 +26,7 @@ pub struct ExampleQuery {
 }
 
 /// An example.
-#[derive(Debug, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Serialize, JsonSchema)]
 pub struct Example {
     /// The language.
     pub language: Cow<'static, str>,

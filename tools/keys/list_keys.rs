@@ -9,20 +9,20 @@ use ep_polling::money::Usd;
 use ep_polling::time::Timestamp;
 use ep_store::{KeyId, KeyScope, KeyTerms, StoredKey};
 use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 
 /// Lists the caller's API keys.
 pub struct ListKeys;
 
 /// The keys of an account.
-#[derive(Debug, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Serialize, JsonSchema)]
 pub struct KeyList {
     /// The keys, newest first, including revoked ones.
     pub keys: Vec<ListedKey>,
 }
 
 /// A key without its secret.
-#[derive(Debug, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Serialize, JsonSchema)]
 pub struct ListedKey {
     /// The key's id, for revoking it.
     pub id: KeyId,

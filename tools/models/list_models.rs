@@ -9,13 +9,13 @@ use ep_kernel::tool::{
     Access, Agents, Cost, Effect, Latency, Nothing, Presentation, Rate, Rest, Spec, Task, Tool, ToolOutput,
 };
 use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 
 /// Lists the models.
 pub struct ListModels;
 
 /// The model registry and its freshness.
-#[derive(Debug, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Serialize, JsonSchema)]
 #[serde(transparent)]
 pub struct ModelList {
     /// The models.

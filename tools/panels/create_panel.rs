@@ -45,7 +45,7 @@ pub struct PanelToCreate {
 }
 
 /// The panel as stored.
-#[derive(Debug, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Serialize, JsonSchema)]
 pub struct CreatedPanel {
     /// The panel.
     #[serde(flatten)]

@@ -6,10 +6,10 @@ use ep_polling::tie_rule::TieRule;
 use ep_polling::time::Timestamp;
 use ep_store::StoredPanel;
 use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 
 /// A version of a panel.
-#[derive(Debug, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Serialize, JsonSchema)]
 pub struct Panel {
     /// Its name.
     pub name: PanelName,

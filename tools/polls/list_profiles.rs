@@ -8,7 +8,7 @@ use ep_kernel::tool::{
     Access, Agents, Cost, Effect, Latency, Nothing, Presentation, Rate, Rest, Spec, Task, Tool, ToolOutput,
 };
 use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 
 use super::profile::{Bundle, Profile};
 
@@ -16,7 +16,7 @@ use super::profile::{Bundle, Profile};
 pub struct ListProfiles;
 
 /// The profiles.
-#[derive(Debug, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Serialize, JsonSchema)]
 pub struct Profiles {
     /// The profiles and their settings, most careful first.
     pub profiles: Vec<Bundle>,

@@ -26,7 +26,7 @@ pub enum Profile {
 }
 
 /// The settings of a profile.
-#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct Bundle {
     /// The profile's name.
     pub name: Profile,

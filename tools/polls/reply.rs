@@ -284,13 +284,9 @@ pub struct RunningPoll {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "String")]
     pub result_url: Option<String>,
-    /// The time it was accepted. A poll read from JSON has the epoch, because the JSON lacks this field.
-    #[serde(skip, default = "epoch")]
-    pub created_at: Timestamp,
-}
-
-const fn epoch() -> Timestamp {
-    Timestamp::from_millis(0)
+    /// The time it was accepted, for the presentation.
+    #[serde(skip)]
+    created_at: Option<Timestamp>,
 }
 
 impl ToolOutput for RunningPoll {
@@ -303,13 +299,13 @@ impl ToolOutput for RunningPoll {
             ),
         };
         let votes = facts::counts(&self.tally, facts::ROOM);
-        Presentation::interim(Duration::from_millis(u64::from(self.poll_after_ms)))
+        let presentation = Presentation::interim(Duration::from_millis(u64::from(self.poll_after_ms)))
             .summary(summary)
             .facts(format!(
                 "Votes so far: {votes}. Call get_poll_result with this poll_id again in {} ms.",
                 self.poll_after_ms
-            ))
-            .task(poll_id, self.created_at)
+            ));
+        Presentation { task_id: Some(poll_id.to_string()), since: self.created_at, ..presentation }
     }
 }
 
@@ -334,7 +330,7 @@ impl RunningPoll {
             notices: notices(state, None, Audience::Owner),
             poll_after_ms: POLL_AFTER_MS,
             result_url,
-            created_at: state.record.created_at,
+            created_at: Some(state.record.created_at),
         }
     }
 }

@@ -14,7 +14,7 @@ use ep_polling::calibration::{AgreementLevel, CalibrationGroup};
 use ep_polling::reputation::CalibrationSums;
 use ep_polling::time::Timestamp;
 use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 
 use super::{mean, rounded};
 
@@ -22,7 +22,7 @@ use super::{mean, rounded};
 pub struct GetCalibration;
 
 /// The share of right outcomes by panel and agreement.
-#[derive(Debug, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Serialize, JsonSchema)]
 pub struct Calibration {
     /// Panels with judged polls, by name.
     pub panels: Vec<PanelCalibration>,
@@ -39,7 +39,7 @@ pub struct Calibration {
 }
 
 /// The figures of one panel.
-#[derive(Debug, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Serialize, JsonSchema)]
 #[schemars(inline)]
 pub struct PanelCalibration {
     /// The preset.
@@ -49,7 +49,7 @@ pub struct PanelCalibration {
 }
 
 /// The judged polls of a panel with one level of agreement. Below 30 polls, all but their number is null.
-#[derive(Debug, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Serialize, JsonSchema)]
 #[schemars(inline)]
 pub struct LevelCalibration {
     /// The share of the models that voted for the winner.
@@ -65,7 +65,7 @@ pub struct LevelCalibration {
 }
 
 /// A confidence interval of a share.
-#[derive(Debug, Clone, Copy, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, Serialize, JsonSchema)]
 #[schemars(inline)]
 pub struct Interval {
     /// The lowest plausible share.

@@ -9,7 +9,7 @@ use ep_polling::poll_id::PollId;
 use ep_polling::time::Timestamp;
 use ep_store::PastPoll;
 use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 
 use super::list_results::ListedOutcome;
 
@@ -17,14 +17,14 @@ use super::list_results::ListedOutcome;
 pub struct ListRecentResults;
 
 /// The latest polls of an account.
-#[derive(Debug, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Serialize, JsonSchema)]
 pub struct RecentList {
     /// The polls, newest first.
     pub results: Vec<RecentResult>,
 }
 
 /// A poll of the list.
-#[derive(Debug, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct RecentResult {
     /// The poll's id, for `get_poll_result`.

@@ -48,14 +48,14 @@ const MAX_SEARCH: usize = 200;
 const MAX_WORDS: usize = 16;
 
 /// The polls of an account.
-#[derive(Debug, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Serialize, JsonSchema)]
 pub struct ResultList {
     /// The polls, newest first.
     pub results: Vec<HistoryResult>,
 }
 
 /// A poll of the list.
-#[derive(Debug, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct HistoryResult {
     /// The poll's id, for `get_poll_result`.
@@ -76,7 +76,7 @@ pub struct HistoryResult {
 }
 
 /// The outcome of a listed poll.
-#[derive(Debug, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ListedOutcome {
     /// Always `fptp`: first past the post.

@@ -8,7 +8,6 @@ use std::time::Duration;
 
 use futures::FutureExt;
 use futures::future::BoxFuture;
-use serde::de::DeserializeOwned;
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 use tracing::Instrument;
@@ -20,7 +19,7 @@ use crate::fault::{Fault, Kind};
 use crate::guard::{Admission, Admitted, Guarded, INSTANT, Policy, Request, bounded};
 use crate::idempotency::{Claimed, fingerprint};
 use crate::method::Method;
-use crate::output::{CallOutput, Typed};
+use crate::output::{CallOutput, ToolOutput as _, Typed};
 use crate::reading;
 use crate::reading::is_long;
 use crate::tool::{Access, Entry, Latency, Tool};
@@ -110,18 +109,23 @@ pub fn dispatch(
     .boxed()
 }
 
-/// Runs one call like [`dispatch`], and returns the output as the operation's own type. `entry` is the operation's.
-pub fn dispatch_typed<T: Tool>(
+/// Runs one call of a surface inside the program, with the types of the operation, whose entry `entry` is. Takes no idempotency
+/// key, because the outputs of earlier requests are stored as JSON.
+pub fn call<T: Tool>(
     app: &Arc<App>,
     entry: &'static Entry,
     call: Call,
-    input: Value,
-) -> BoxFuture<'static, Result<Typed<T::Output>, Fault>>
-where
-    T::Output: DeserializeOwned,
-{
-    let dispatched = dispatch(app, entry, call, Ok(input));
-    async move { dispatched.await.result?.output.typed() }.boxed()
+    input: T::Input,
+) -> BoxFuture<'static, Result<Typed<T::Output>, Fault>> {
+    let app = Arc::clone(app);
+    async move {
+        let admitted = match admit(&app, entry, call).await {
+            Ok(admitted) => admitted,
+            Err(refused) => return refused.result.and_then(|_| Err(Fault::internal("nothing was refused"))),
+        };
+        admitted.run_typed::<T>(input).await.map_err(|fault| fault.of_operation(entry.spec.kind()))
+    }
+    .boxed()
 }
 
 /// Admits a call without running it, for streaming responses.
@@ -187,6 +191,22 @@ impl AdmittedCall {
             }
         }
         .boxed()
+    }
+
+    /// Runs the call of this operation with its input.
+    pub async fn run_typed<T: Tool>(self, input: T::Input) -> Result<Typed<T::Output>, Fault> {
+        let Self { app, entry, admitted, cx, .. } = self;
+        let work = async move {
+            let output = T::call(&cx, input).await?;
+            Ok(Typed { presentation: output.presentation(), output })
+        };
+        if entry.spec.effect.read_only() {
+            return admitted.run(work).await.result;
+        }
+        let work = bounded(admitted.deadline(), work).in_current_span();
+        let work =
+            async move { app.tasks.spawn(work).await.unwrap_or_else(|error| Err(Fault::internal(error))) };
+        admitted.finish(work).await.result
     }
 
     fn refuse(self, fault: Fault) -> BoxFuture<'static, Guarded<Dispatched>> {

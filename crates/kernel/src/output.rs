@@ -12,7 +12,7 @@ use serde_json::{Map, Value};
 use crate::fault::Fault;
 
 /// The output of an operation.
-pub trait ToolOutput: Serialize + JsonSchema + Send {
+pub trait ToolOutput: Serialize + JsonSchema + Send + 'static {
     /// The short form for agents, which pay for every token.
     const BRIEF: Brief = Brief::WHOLE;
     /// Returns the presentation; by default JSON that must not be cached.

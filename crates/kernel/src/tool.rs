@@ -39,7 +39,7 @@ pub trait Tool: 'static {
     /// The specification: everything about the operation that is not code.
     const SPEC: Spec;
     /// The input. Newtypes validate while decoding; the schema and the validation use the same constants.
-    type Input: DeserializeOwned + JsonSchema + Send;
+    type Input: DeserializeOwned + JsonSchema + Send + 'static;
     /// The output.
     type Output: ToolOutput;
     /// True if the operation needs an account. The operator's own process has none.

@@ -6,10 +6,12 @@ use axum::body::Body;
 use axum::http::Response;
 use ep_kernel::fault::{Fault, Kind};
 use ep_kernel::guard::Admission;
+use ep_kernel::schema::decode;
 use ep_polling::roster::ModelChoice;
 use ep_site::http::{AppState, Exchange, RequestHead};
 use ep_site::{Changes, Document, PollPrice};
 use ep_tools::polls::{EstimatePoll, FREE_PRESET};
+use serde_json::json;
 
 use super::models::ask;
 
@@ -46,7 +48,7 @@ async fn has_free_models(state: &AppState) -> Option<bool> {
 
 /// Estimates the price of a poll with default arguments; `None` if no models are available.
 async fn price(state: &AppState, head: &RequestHead, admission: &Admission) -> Option<PollPrice> {
-    let estimate = ask::<EstimatePoll>(state, head, admission);
+    let estimate = ask::<EstimatePoll>(state, head, admission, decode(json!({})).ok()?);
     let estimate = tokio::time::timeout(PRICE_TIMEOUT, estimate).await.ok()?.ok()?;
     PollPrice::of(estimate)
 }

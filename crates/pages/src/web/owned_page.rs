@@ -2,7 +2,7 @@
 
 use axum::body::Body;
 use axum::http::Response;
-use ep_kernel::dispatch::{Call, dispatch_typed};
+use ep_kernel::dispatch::Call;
 use ep_kernel::fault::{Fault, Kind, RecoveryAction};
 use ep_kernel::guard::Admission;
 use ep_kernel::method::Method;
@@ -10,9 +10,6 @@ use ep_kernel::tool::Tool;
 use ep_site::http::{AppState, Exchange, Form, RequestHead};
 use ep_site::layout::{own, return_to};
 use ep_site::names::{DASHBOARD, LOGIN_PAGE};
-use ep_tools::entry_of;
-use serde::de::DeserializeOwned;
-use serde_json::Value;
 
 use super::account::Visitor;
 use super::see_other;
@@ -23,16 +20,13 @@ pub(super) async fn read<T: Tool>(
     state: &AppState,
     head: &RequestHead,
     admission: Admission,
-    input: Value,
-) -> Result<T::Output, Fault>
-where
-    T::Output: DeserializeOwned,
-{
+    input: T::Input,
+) -> Result<T::Output, Fault> {
     if let Some(visitor) = visitor {
         return visitor.ask::<T>(input).await;
     }
     let call = Call::new(head.admitted("web", admission));
-    Ok(dispatch_typed::<T>(&state.app, entry_of::<T>()?, call, input).await?.output)
+    Ok(ep_tools::call::<T>(&state.app, call, input).await?.output)
 }
 
 /// Runs a form, and redirects to the address that `run` returns. Without a session, redirects to the sign-in page, which

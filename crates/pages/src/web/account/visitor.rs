@@ -2,11 +2,12 @@
 
 use std::time::Duration;
 
-use ep_kernel::dispatch::{Call, admit, dispatch, dispatch_typed};
+use ep_kernel::dispatch::{Call, admit, dispatch};
 use ep_kernel::fault::{Fault, Kind};
 use ep_kernel::guard::{Admission, Credential};
 use ep_kernel::output::CallOutput;
-use ep_kernel::tool::Tool;
+use ep_kernel::schema::decode;
+use ep_kernel::tool::{Nothing, Tool};
 use ep_site::http::{AppState, Form, RequestHead};
 use ep_site::layout::HeaderVisitor;
 use ep_store::UserId;
@@ -17,7 +18,6 @@ use ep_tools::evaluations::ListEvaluations;
 use ep_tools::examples::GetExample;
 use ep_tools::keys::ListKeys;
 use ep_tools::results::{ResultsPage, past_polls};
-use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 
@@ -70,17 +70,14 @@ impl<'a> Visitor<'a> {
             },
         };
         let admission = admitted.admission().clone();
-        let user = admitted.run(Ok(json!({}))).await.result?.output.typed()?.output;
+        let user = admitted.run_typed::<GetCurrentUser>(Nothing {}).await?.output;
         Ok(Some(Self { state, head, admission, user }))
     }
 
     /// Calls an operation and returns its output.
-    pub(in crate::web) async fn ask<T: Tool>(&self, input: Value) -> Result<T::Output, Fault>
-    where
-        T::Output: DeserializeOwned,
-    {
+    pub(in crate::web) async fn ask<T: Tool>(&self, input: T::Input) -> Result<T::Output, Fault> {
         let call = Call::new(self.head.admitted("web", self.admission.clone()));
-        Ok(dispatch_typed::<T>(&self.state.app, entry_of::<T>()?, call, input).await?.output)
+        Ok(ep_tools::call::<T>(&self.state.app, call, input).await?.output)
     }
 
     /// Calls an operation and returns its output as JSON, for a download.
@@ -127,7 +124,7 @@ impl<'a> Visitor<'a> {
     /// Returns the visitor as the header of a page names it.
     pub(in crate::web) async fn header(&self) -> Result<HeaderVisitor, Fault> {
         let charges = self.state.site.settings.offer.charges;
-        let balance = if charges { Some(self.ask::<GetBalance>(json!({})).await?.balance) } else { None };
+        let balance = if charges { Some(self.ask::<GetBalance>(Nothing {}).await?.balance) } else { None };
         Ok(HeaderVisitor::new(&self.user.email, balance))
     }
 
@@ -138,8 +135,9 @@ impl<'a> Visitor<'a> {
 
     /// Returns a page of the batches. An invalid cursor is the beginning.
     async fn batches(&self, cursor: &str) -> Result<BatchList, Fault> {
-        let page =
-            |cursor: Option<&str>| self.ask::<ListBatches>(json!({ "limit": BATCHES, "cursor": cursor }));
+        let page = async |cursor: Option<&str>| {
+            self.ask::<ListBatches>(decode(json!({ "limit": BATCHES, "cursor": cursor }))?).await
+        };
         match page(Some(cursor).filter(|cursor| !cursor.is_empty())).await {
             Err(fault) if fault.kind() == Kind::InvalidInput => page(None).await,
             found => found,
@@ -164,21 +162,21 @@ impl<'a> Visitor<'a> {
             session if session.len() > LONGEST_PAYMENT_ID => None,
             session => data.card_payment(account, session).await?,
         };
-        let example = self.ask::<GetExample>(json!({ "language": "mcp-config" })).await?;
+        let example = self.ask::<GetExample>(decode(json!({ "language": "mcp-config" }))?).await?;
         let data = AccountData {
             now: ports.clock.now(),
             user: self.user.clone(),
-            balance: self.ask::<GetBalance>(json!({})).await?,
-            spending: self.ask::<ListSpending>(json!({})).await?,
+            balance: self.ask::<GetBalance>(Nothing {}).await?,
+            spending: self.ask::<ListSpending>(Nothing {}).await?,
             // `list_results` returns neither the position of the winner nor the marks of private polls.
             running: past_polls(ports, account, &running).await?,
             past: past_polls(ports, account, &past).await?,
             batches: self.batches(view.batches).await?,
-            evaluations: self.ask::<ListEvaluations>(json!({})).await?.evaluations,
+            evaluations: self.ask::<ListEvaluations>(Nothing {}).await?.evaluations,
             listed: LISTED as usize,
             payments: data.newest_payments(account, PAYMENTS).await?,
             funded,
-            keys: self.ask::<ListKeys>(json!({})).await?.keys,
+            keys: self.ask::<ListKeys>(Nothing {}).await?.keys,
             mcp_config: example.code,
             nonce: self.nonce(),
             is_deleted_poll: view

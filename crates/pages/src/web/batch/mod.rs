@@ -10,12 +10,13 @@ use axum::http::Response;
 use axum::http::request::Parts;
 use ep_kernel::fault::{Fault, Kind};
 use ep_kernel::guard::Admission;
+use ep_kernel::schema::decode;
 use ep_site::QueryParameter;
 use ep_site::http::{AppState, Exchange, Form, HandlerFuture, RequestHead};
 use ep_site::layout::own;
 use ep_site::names::BATCH_PAGE;
 use ep_store::RowKind;
-use ep_tools::batches::{BatchState, GetBatch, GetBatchReview};
+use ep_tools::batches::{GetBatch, GetBatchReview};
 use futures::FutureExt;
 use serde_json::json;
 
@@ -70,7 +71,7 @@ async fn page(
     let query = Form::parse(request.uri.query().unwrap_or_default().as_bytes());
     // An invalid position is the beginning.
     let cursor = Some(query.text("cursor")).filter(|cursor| is_cursor(cursor));
-    let input = json!({ "batch_id": id, "limit": SHOWN, "cursor": cursor });
+    let input = decode(json!({ "batch_id": id, "limit": SHOWN, "cursor": cursor }))?;
     let found = match read::<GetBatchReview>(visitor, state, head, admission, input).await {
         Err(fault) if fault.kind() == Kind::NotFound && visitor.is_none() => {
             return to_sign_in(state, &page_of(state, id));
@@ -92,11 +93,8 @@ async fn page(
 
 /// Returns the part of the page for the owner; `None` if the visitor reads a shared batch of another account.
 async fn owner(visitor: &Visitor<'_>, id: &str) -> Result<Option<OwnerView>, Fault> {
-    match visitor.ask::<GetBatch>(json!({ "batch_id": id })).await {
-        Ok(batch) => {
-            let batch: BatchState = batch;
-            Ok(Some(OwnerView { batch, nonce: visitor.nonce() }))
-        }
+    match visitor.ask::<GetBatch>(decode(json!({ "batch_id": id }))?).await {
+        Ok(batch) => Ok(Some(OwnerView { batch, nonce: visitor.nonce() })),
         Err(fault) if fault.kind() == Kind::NotFound => Ok(None),
         Err(fault) => Err(fault),
     }

@@ -7,6 +7,7 @@ use axum::body::Body;
 use axum::http::Response;
 use ep_kernel::fault::Fault;
 use ep_kernel::guard::Admission;
+use ep_kernel::tool::Nothing;
 use ep_site::http::{Exchange, HandlerFuture};
 use ep_site::{HTML, MARKDOWN, wants_markdown};
 use ep_tools::reputation::GetCalibration;
@@ -30,7 +31,7 @@ pub(super) fn markdown(exchange: Exchange, admission: Admission) -> HandlerFutur
 async fn shown(exchange: Exchange, admission: Admission, markdown: bool) -> Result<Response<Body>, Fault> {
     let Exchange { state, head, request, .. } = exchange;
     let request = request.into_parts().0;
-    let calibration = ask::<GetCalibration>(&state, &head, &admission).await?;
+    let calibration = ask::<GetCalibration>(&state, &head, &admission, Nothing {}).await?;
     let page = CalibrationPage::new(&state.site, calibration);
     let (text, media_type) = if markdown { (page.markdown(), MARKDOWN) } else { (page.render(), HTML) };
     // The figures are cached for the same time.

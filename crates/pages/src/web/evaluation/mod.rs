@@ -5,6 +5,7 @@ mod view;
 
 use ep_kernel::fault::Kind;
 use ep_kernel::guard::Admission;
+use ep_kernel::schema::decode;
 use ep_site::http::{AppState, Exchange, Form, HandlerFuture};
 use ep_site::layout::own;
 use ep_site::names::{DASHBOARD_PATH, EVALUATION_PAGE};
@@ -26,7 +27,7 @@ pub(crate) fn show(exchange: Exchange, admission: Admission) -> HandlerFuture {
         let id = params.ok().and_then(|params| params.iter().last().map(|(_, value)| value.to_owned()));
         let id = id.unwrap_or_default();
         let visitor = Visitor::of(&state, &head).await?;
-        let input = json!({ "evaluation_id": id });
+        let input = decode(json!({ "evaluation_id": id }))?;
         let found = read::<GetEvaluation>(visitor.as_ref(), &state, &head, admission, input).await;
         let found = match found {
             Err(fault) if fault.kind() == Kind::NotFound && visitor.is_none() => {

@@ -8,19 +8,18 @@ mod view;
 use askama::Template;
 use axum::body::Body;
 use axum::http::Response;
-use ep_kernel::dispatch::{Call, dispatch_typed};
+use ep_kernel::dispatch::Call;
 use ep_kernel::fault::{Fault, Kind};
 use ep_kernel::guard::Admission;
-use ep_kernel::tool::Tool;
+use ep_kernel::schema::decode;
+use ep_kernel::tool::{Nothing, Tool};
 use ep_site::http::{AppState, Exchange, RequestHead};
 use ep_site::names::{MODELS_MARKDOWN, MODELS_PAGE};
 use ep_site::{HTML, MARKDOWN, QueryParameter, wants_markdown};
-use ep_tools::entry_of;
 use ep_tools::models::ListModels;
 use ep_tools::reputation::ListModelReputation;
 use futures::FutureExt;
 use futures::future::BoxFuture;
-use serde::de::DeserializeOwned;
 use serde_json::json;
 
 pub(super) use self::row::preset_title;
@@ -64,8 +63,9 @@ pub(crate) fn markdown(
 async fn shown(exchange: Exchange, admission: Admission, markdown: bool) -> Result<Response<Body>, Fault> {
     let Exchange { state, head, request, .. } = exchange;
     let request = request.into_parts().0;
-    let registry = ask::<ListModels>(&state, &head, &admission).await?;
-    let reputation = ask::<ListModelReputation>(&state, &head, &admission).await?;
+    let registry = ask::<ListModels>(&state, &head, &admission, Nothing {}).await?;
+    let query = decode(json!({}))?;
+    let reputation = ask::<ListModelReputation>(&state, &head, &admission, query).await?;
     let url = |name| state.links().url(name, &[]);
     let addresses = ModelsAddresses { page: url(MODELS_PAGE), markdown: url(MODELS_MARKDOWN) };
     let query = request.uri.query().unwrap_or_default();
@@ -76,15 +76,13 @@ async fn shown(exchange: Exchange, admission: Admission, markdown: bool) -> Resu
     Ok(public_page(bytes, media_type, "public, max-age=300", &request.headers))
 }
 
-/// Calls an operation without arguments and returns its output.
+/// Calls an operation and returns its output.
 pub(super) async fn ask<T: Tool>(
     state: &AppState,
     head: &RequestHead,
     admission: &Admission,
-) -> Result<T::Output, Fault>
-where
-    T::Output: DeserializeOwned,
-{
+    input: T::Input,
+) -> Result<T::Output, Fault> {
     let call = Call::new(head.admitted("web", admission.clone()));
-    Ok(dispatch_typed::<T>(&state.app, entry_of::<T>()?, call, json!({})).await?.output)
+    Ok(ep_tools::call::<T>(&state.app, call, input).await?.output)
 }

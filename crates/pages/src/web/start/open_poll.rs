@@ -1,10 +1,10 @@
 //! Opens the poll of the form, with the visitor's account or with the free models.
 
-use ep_kernel::dispatch::{Call, Dispatched, admit, dispatch_typed};
+use ep_kernel::dispatch::{Call, Dispatched, admit, dispatch};
 use ep_kernel::event::StartedEvent;
 use ep_kernel::fault::{Fault, Kind};
 use ep_kernel::guard::Credential;
-use ep_kernel::tool::{MessageContent, ParsedInput};
+use ep_kernel::tool::{MessageContent, ParsedInput, Tool};
 use ep_polling::poll_id::PollId;
 use ep_polling::question::Question;
 use ep_site::http::{AppState, CallStep, RequestHead, Steps};
@@ -61,9 +61,8 @@ pub(super) async fn start(
         idempotency_key: Some(key(values)),
         ..Call::new(head.guarded("web", head.credential.clone()))
     };
-    let entry = entry_of::<StartPoll>()?;
-    let done = dispatch_typed::<StartPoll>(&state.app, entry, call, input.into()).await;
-    poll_of(done.map(|done| done.output.poll_id))
+    let done = dispatch(&state.app, entry_of::<StartPoll>()?, call, Ok(input.into())).await.result;
+    poll_of(done.and_then(|done| Ok(done.output.typed::<<StartPoll as Tool>::Output>()?.output.poll_id)))
 }
 
 /// Opens a free poll without a credential, and returns as soon as the poll has started.

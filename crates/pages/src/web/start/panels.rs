@@ -3,13 +3,14 @@
 use std::sync::{Arc, RwLock};
 use std::time::Duration;
 
-use ep_kernel::dispatch::{Call, dispatch_typed};
+use ep_kernel::dispatch::Call;
 use ep_kernel::fault::{Fault, Kind};
 use ep_kernel::guard::Admission;
+use ep_kernel::schema::decode;
+use ep_kernel::tool::Nothing;
 use ep_polling::money::MicroUsd;
 use ep_polling::time::Timestamp;
 use ep_site::http::{AppState, RequestHead};
-use ep_tools::entry_of;
 use ep_tools::polls::sentences::number;
 use ep_tools::polls::{Bundle, EstimatePoll, Estimates, ListProfiles, Profile};
 use serde_json::{Value, json};
@@ -61,16 +62,17 @@ impl Panels {
 
 async fn estimated(state: &AppState, head: &RequestHead, admission: &Admission) -> Result<Vec<Panel>, Fault> {
     let call = || Call::new(head.admitted("web", admission.clone()));
-    let listed = dispatch_typed::<ListProfiles>(&state.app, entry_of::<ListProfiles>()?, call(), json!({}));
-    let mut profiles = listed.await?.output.profiles;
+    let listed = ep_tools::call::<ListProfiles>(&state.app, call(), Nothing {}).await?;
+    let mut profiles = listed.output.profiles;
     profiles.reverse();
-    let entry = entry_of::<EstimatePoll>()?;
     // `None` if no model here fits. Without an estimate for another reason, a panel is shown by its maximum cost.
-    let estimate =
-        async |shape: Value| match dispatch_typed::<EstimatePoll>(&state.app, entry, call(), shape).await {
+    let estimate = async |shape: Value| {
+        let estimated = async { ep_tools::call::<EstimatePoll>(&state.app, call(), decode(shape)?).await };
+        match estimated.await {
             Ok(done) => Some(Some(done.output)),
             Err(fault) => (fault.kind() != Kind::NotConfigured).then_some(None),
-        };
+        }
+    };
     let offer = &state.site.settings.offer;
     let mut panels = Vec::new();
     if let Some(free) = estimate(json!({ "preset": FREE })).await {
