@@ -63,7 +63,22 @@ impl PollStatus {
     pub fn of(cx: &Ctx, state: &PollState) -> Self {
         let record = &state.record;
         let Some(closing) = &record.closing else {
-            return RunningPoll::new(state, cx.polls().position(record), None).into();
+            let poll = RunningPoll::new(state, cx.polls().position(record), None);
+            return Self {
+                poll_id: poll.poll_id,
+                status: poll.status,
+                queue_position: poll.queue_position,
+                outcome: None,
+                tally: poll.tally,
+                confidence: poll.confidence,
+                scale: poll.scale,
+                answered: poll.answered,
+                roster_size: poll.roster_size,
+                cancelled: false,
+                termination_reason: None,
+                created_at: record.created_at,
+                ended_at: None,
+            };
         };
         let summary = Summary::new(state, closing);
         Self {
@@ -80,26 +95,6 @@ impl PollStatus {
             termination_reason: closing.reason,
             created_at: record.created_at,
             ended_at: Some(closing.closed_at),
-        }
-    }
-}
-
-impl From<RunningPoll> for PollStatus {
-    fn from(poll: RunningPoll) -> Self {
-        Self {
-            poll_id: poll.poll_id,
-            status: poll.status,
-            queue_position: poll.queue_position,
-            outcome: None,
-            tally: poll.tally,
-            confidence: poll.confidence,
-            scale: poll.scale,
-            answered: poll.answered,
-            roster_size: poll.roster_size,
-            cancelled: false,
-            termination_reason: None,
-            created_at: poll.created_at,
-            ended_at: None,
         }
     }
 }
