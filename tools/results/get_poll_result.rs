@@ -175,7 +175,7 @@ enum ResultView {
     /// A result for this caller only: private, or with costs.
     Private(ResultText),
     /// A poll that is still running.
-    Interim(RunningPoll),
+    Interim(Box<RunningPoll>),
 }
 
 impl ToolOutput for PollResult {
@@ -363,7 +363,7 @@ impl PollResult {
                 queue_position,
                 poll_after_ms: running.poll_after_ms,
             }),
-            ..Self::votes_so_far(state, counted, result_url, ResultView::Interim(running))
+            ..Self::votes_so_far(state, counted, result_url, ResultView::Interim(Box::new(running)))
         }
     }
 
