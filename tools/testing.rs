@@ -11,6 +11,7 @@ use ep_kernel::batches::{self, BatchSettings, Batches};
 use ep_kernel::caller::Caller;
 use ep_kernel::cards::Cards;
 use ep_kernel::ctx::{Ctx, DatabaseHealth, Settings, ToolPorts};
+use ep_kernel::dispatch::dispatch_internal;
 use ep_kernel::evaluations::Evaluations;
 use ep_kernel::executor::{self, PollExecutor, PollLimits};
 use ep_kernel::fault::Fault;
@@ -26,16 +27,17 @@ use ep_kernel::sign_in::{
 };
 use ep_kernel::tasks::Tasks;
 use ep_kernel::testing::{ManualClock, SeededEntropy};
-use ep_kernel::tool::{Tool, entry};
+use ep_kernel::tool::Tool;
 use ep_kernel::webhooks::{self, WebhookSecrets, Webhooks};
 use ep_outgoing::{HttpClients, HttpWebhooks, PublicTargets};
 use ep_outside::identity::{Siwe, SiweSite};
 use ep_polling::money::MicroUsd;
-use ep_store::{RequestId, StarterCreditLimits, StoreOptions, UserId};
+use ep_store::{KeyScope, RequestId, StarterCreditLimits, StoreOptions, UserId};
 use ep_upstream::{Demo, DemoConfig};
 use serde_json::Value;
 
 use crate::batches::batch_endpoints;
+use crate::entry_of;
 
 /// A service without HTTP, MCP or other surfaces.
 pub struct Service {
@@ -158,10 +160,18 @@ impl Service {
 
     /// Creates a user with a balance of one dollar.
     pub async fn user(&self) -> Caller {
+        Caller::Session { user: self.account().await }
+    }
+
+    /// Creates an account, and returns a program that may do everything with it.
+    pub async fn program(&self) -> Caller {
+        Caller::Token { user: self.account().await, scope: Some(KeyScope::All) }
+    }
+
+    async fn account(&self) -> UserId {
         let name = hex::encode(self.entropy.bytes::<8>());
         let email = format!("{name}@example.com").parse().unwrap();
-        let user: UserId = self.accounts.create_user(email, MicroUsd::STARTER_CREDIT).await.unwrap();
-        Caller::Session { user }
+        self.accounts.create_user(email, MicroUsd::STARTER_CREDIT).await.unwrap()
     }
 
     /// Returns a caller without credentials.
@@ -169,12 +179,12 @@ impl Service {
         Caller::Anonymous { address: [127, 0, 0, 1].into() }
     }
 
-    /// Calls an operation as `dispatch` does after its checks.
+    /// Calls an operation.
     pub async fn call<T: Tool>(&self, caller: &Caller, input: Value) -> Result<CallOutput, Fault> {
         let request_id = RequestId::from_random(self.entropy.bytes());
-        let entry = entry::<T>();
+        let entry = entry_of::<T>()?;
         let mut input = input;
         entry.remove_empty(&mut input)?;
-        entry.run(Ctx::new(Arc::clone(&self.ports), caller.clone(), request_id), input).await
+        dispatch_internal(entry, Ctx::new(Arc::clone(&self.ports), caller.clone(), request_id), input).await
     }
 }

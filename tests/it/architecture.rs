@@ -15,6 +15,7 @@ use ep_protocols::{a2a, mcp};
 use ep_site::Route;
 use ep_site::rail::Arrival;
 use imports::Imports;
+use lexer::{tokens, without_tests};
 
 /// The maximum number of lines per file.
 const CEILING: usize = 600;
@@ -461,6 +462,59 @@ fn surfaces_name_no_operation() {
 
 /// Words that open a relative clause. A doc comment opens with a noun or a verb instead.
 const RELATIVE: [&str; 9] = ["What", "Whether", "Who", "Whom", "Whose", "Where", "How", "Which", "Whatever"];
+
+/// Types of operations that are written as JSON and read back: outputs, with their parts, that the command line reads from a server
+/// or that pages read after a call with an idempotency key; and values of inputs that outputs repeat.
+const READ_BACK: [&str; 31] = [
+    "CheckoutLink",
+    "Costs",
+    "CreatedKey",
+    "Decisions",
+    "DryRun",
+    "Estimates",
+    "FamilySpread",
+    "FeedbackAgreement",
+    "FreeAnswer",
+    "FreeReply",
+    "ModelReputation",
+    "ModelReputations",
+    "PollDecision",
+    "PollReply",
+    "PollResponse",
+    "PollResult",
+    "PollType",
+    "Profile",
+    "Progress",
+    "QuestionRow",
+    "RunningPoll",
+    "ScaleRequest",
+    "SlotBias",
+    "SpendingOfDay",
+    "StartedPoll",
+    "Status",
+    "StoredEvaluation",
+    "Theme",
+    "Timing",
+    "VoteResult",
+    "VoterReason",
+];
+
+/// Other callers inside the program get the output of an operation as it is.
+#[test]
+fn few_outputs_are_read_back_from_json() {
+    let mut found = BTreeSet::new();
+    for (_, text) in every_source().iter().filter(|(file, _)| file.starts_with("tools/")) {
+        let code = without_tests(tokens(text));
+        for (at, _) in code.iter().enumerate().filter(|(_, token)| **token == "derive") {
+            let derived: Vec<&str> = code[at..].iter().take_while(|token| **token != ")").copied().collect();
+            let name = code[at..].iter().skip_while(|token| !["struct", "enum"].contains(token)).nth(1);
+            if derived.contains(&"Serialize") && derived.contains(&"Deserialize") {
+                found.insert(name.copied().unwrap_or_default().to_owned());
+            }
+        }
+    }
+    assert_eq!(found, READ_BACK.map(str::to_owned).into());
+}
 
 #[test]
 fn doc_comments_open_with_a_noun_or_a_verb() {

@@ -97,6 +97,6 @@ mod tests {
             json!({ "balance_cents": 100, "balance": "$1.00", "usage_cents": 0, "held_cents": 0 })
         );
         let refused = service.call::<GetBalance>(&Service::anonymous(), json!({})).await.unwrap_err();
-        assert_eq!(refused.kind(), Kind::NotFound);
+        assert_eq!(refused.kind(), Kind::Unauthenticated);
     }
 }

@@ -252,7 +252,7 @@ mod tests {
     #[tokio::test]
     async fn several_questions_are_polls_of_their_own() {
         let service = Service::start().await;
-        let user = service.user().await;
+        let user = service.program().await;
         let input = json!({
             "questions": [
                 { "question": "Go?", "options": ["Yes", "No"] },
@@ -276,9 +276,19 @@ mod tests {
     }
 
     #[tokio::test]
+    async fn a_program_that_may_only_read_asks_nothing() {
+        let service = Service::start().await;
+        let Caller::Token { user, .. } = service.program().await else { panic!("no program") };
+        let reader = Caller::Token { user, scope: Some(ep_store::KeyScope::Read) };
+        let input = json!({ "questions": [{ "question": "Go?", "options": ["Yes", "No"] }] });
+        let refused = service.call::<DecideQuestions>(&reader, input).await.unwrap_err();
+        assert_eq!(refused.kind(), Kind::Forbidden);
+    }
+
+    #[tokio::test]
     async fn wrong_questions_are_refused() {
         let service = Service::start().await;
-        let user = service.user().await;
+        let user = service.program().await;
         let options = ["Yes", "No"];
         let one = json!({ "question": "Go?", "options": options });
         for (questions, field) in [

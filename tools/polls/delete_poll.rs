@@ -99,7 +99,7 @@ mod tests {
             service.call::<DeletePoll>(caller, json!({ "poll_id": id, "confirm": confirm })).await
         };
         assert_eq!(delete(&other, id).await.unwrap_err().kind(), Kind::NotFound);
-        assert_eq!(delete(&nobody, id).await.unwrap_err().kind(), Kind::NotFound);
+        assert_eq!(delete(&nobody, id).await.unwrap_err().kind(), Kind::Unauthenticated);
         assert_eq!(delete(&owner, &yes).await.unwrap_err().kind(), Kind::InvalidInput);
         // The deletion conflicts while the poll's cost is still being charged.
         let delete_own = async || delete(&owner, id).await.err().map(|fault| fault.kind());

@@ -4,7 +4,8 @@
 //! skip a step.
 
 use std::sync::Arc;
-use std::time::Duration;
+use std::sync::atomic::Ordering;
+use std::time::{Duration, Instant};
 
 use futures::FutureExt;
 use futures::future::BoxFuture;
@@ -13,16 +14,17 @@ use tokio_util::sync::CancellationToken;
 use tracing::Instrument;
 
 use crate::app::App;
-use crate::ctx::Ctx;
+use crate::ctx::{Ctx, ToolPorts};
 use crate::event::ProgressSink;
 use crate::fault::{Fault, Kind};
-use crate::guard::{Admission, Admitted, Guarded, INSTANT, Policy, Request, bounded};
+use crate::guard::{self, Admission, Admitted, Guarded, INSTANT, Policy, Request, bounded};
 use crate::idempotency::{Claimed, fingerprint};
 use crate::method::Method;
 use crate::output::{CallOutput, ToolOutput as _, Typed};
 use crate::reading;
 use crate::reading::is_long;
 use crate::tool::{Access, Entry, Latency, Tool};
+use ep_polling::poll_id::PollId;
 use ep_store::PollOpening;
 
 /// A call from a surface.
@@ -36,6 +38,8 @@ pub struct Call {
     /// Reference of the polls that the call opens, from a surface that recognises repetitions itself. Calls with the same
     /// reference get the same polls.
     pub request_ref: Option<String>,
+    /// What the call does while an earlier one with its idempotency key runs.
+    pub while_running: WhileRunning,
     /// Time that the caller waits for models before it prefers an interim result.
     pub wait_limit: Option<Duration>,
     /// True if the caller does not need the single votes of a result.
@@ -56,6 +60,7 @@ impl Call {
             only: Access::PUBLIC,
             idempotency_key: None,
             request_ref: None,
+            while_running: WhileRunning::Fail,
             wait_limit: None,
             without_votes: false,
             mistakes: None,
@@ -63,6 +68,17 @@ impl Call {
             cancelled: CancellationToken::new(),
         }
     }
+}
+
+/// What a call does while an earlier one with its idempotency key runs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum WhileRunning {
+    /// Fails with [`Kind::InProgress`].
+    Fail,
+    /// Waits this long for its poll or batch, with which it then fails.
+    AwaitWork(Duration),
+    /// Waits this long for its output, and fails afterwards.
+    AwaitOutput(Duration),
 }
 
 /// The output of a call.
@@ -80,12 +96,17 @@ pub struct AdmittedCall {
     entry: &'static Entry,
     admitted: Admitted,
     idempotency_key: Option<String>,
+    while_running: WhileRunning,
     mistakes: Option<Fault>,
     cx: Ctx,
 }
 
 /// Time that a tool that waits for models may take beyond the poll's own deadline.
 const MARGIN: Duration = Duration::from_secs(30);
+/// Pause before a call is repeated while an earlier one runs.
+const PAUSE: Duration = Duration::from_millis(100);
+/// The surface of operations that the service calls itself, in metrics.
+const INTERNAL: &str = "internal";
 
 /// Runs one call. A surface that could not read the input passes the fault: access and limits are checked
 /// first, regardless of the input.
@@ -135,11 +156,8 @@ pub async fn admit(
     call: Call,
 ) -> Result<AdmittedCall, Guarded<Dispatched>> {
     let Call { request, only, idempotency_key, request_ref, wait_limit, without_votes, .. } = call;
-    let Call { mistakes, progress, cancelled, .. } = call;
-    let deadline = match entry.spec.latency {
-        Latency::Instant => INSTANT,
-        Latency::Models => app.ports.settings.poll_deadline + MARGIN,
-    };
+    let Call { while_running, mistakes, progress, cancelled, .. } = call;
+    let deadline = deadline(entry, &app.ports);
     let access = entry.spec.access.and(only);
     let policy = Policy::instant(entry.spec.name, access, entry.spec.rate);
     let policy = Policy { deadline, effect: entry.spec.effect, ..policy };
@@ -155,7 +173,27 @@ pub async fn admit(
         cancelled,
         upstream_us: admitted.upstream_us(),
     };
-    Ok(AdmittedCall { app: Arc::clone(app), entry, admitted, idempotency_key, mistakes, cx })
+    Ok(AdmittedCall { app: Arc::clone(app), entry, admitted, idempotency_key, while_running, mistakes, cx })
+}
+
+/// Returns the time limit of an operation.
+fn deadline(entry: &Entry, ports: &ToolPorts) -> Duration {
+    match entry.spec.latency {
+        Latency::Instant => INSTANT,
+        Latency::Models => ports.settings.poll_deadline + MARGIN,
+    }
+}
+
+/// Runs an operation for the service itself: a row of a batch, or another look at one. It is no request of a client, so it counts
+/// against no allowance and has no log line, but access, scope, time limit and metrics are those of [`dispatch`].
+pub async fn dispatch_internal(entry: &'static Entry, cx: Ctx, input: Value) -> Result<CallOutput, Fault> {
+    guard::check(entry.spec.access, entry.spec.effect, &cx.caller)?;
+    let started = Instant::now();
+    let (deadline, upstream) = (deadline(entry, &cx.ports), Arc::clone(&cx.upstream_us));
+    let result = bounded(deadline, entry.run(cx, input)).await;
+    let upstream = Duration::from_micros(upstream.load(Ordering::Relaxed));
+    guard::measure(entry.spec.name, INTERNAL, started.elapsed(), upstream, &result);
+    result
 }
 
 impl AdmittedCall {
@@ -215,7 +253,7 @@ impl AdmittedCall {
 
     /// Runs the call with an input, and with the mistakes in it.
     fn run_checked(self, (input, found): CheckedInput) -> BoxFuture<'static, Guarded<Dispatched>> {
-        let Self { app, entry, admitted, idempotency_key, mistakes, cx } = self;
+        let Self { app, entry, admitted, idempotency_key, while_running, mistakes, cx } = self;
         if let Some(fault) = mistakes.into_iter().chain(found).reduce(Fault::and) {
             let refused = async move { Err(entry.with_other_mistakes(cx, input, fault).await) };
             return admitted.run(refused).boxed();
@@ -229,15 +267,56 @@ impl AdmittedCall {
             return admitted.run(async { Ok(Dispatched { output: output.await?, replayed: false }) }).boxed();
         }
         // An operation with side effects or a key runs to its end even if its client disconnects.
-        let tasks = app.tasks.clone();
         let deadline = admitted.deadline();
-        admitted
-            .finish(async move {
-                let work = once(app, entry, cx, idempotency_key, input, deadline).in_current_span();
-                tasks.spawn(work).await.unwrap_or_else(|error| Err(Fault::internal(error)))
-            })
-            .boxed()
+        let once = move |cx, input| {
+            let tasks = app.tasks.clone();
+            let work = once(Arc::clone(&app), entry, cx, idempotency_key.clone(), input, deadline);
+            tasks.spawn(work.in_current_span()).map(|done| done.unwrap_or_else(|e| Err(Fault::internal(e))))
+        };
+        match while_running {
+            WhileRunning::Fail => admitted.finish(async move { once(cx, input).await }).boxed(),
+            waits => admitted.finish(repeated(once, cx, input, waits, deadline)).boxed(),
+        }
     }
+}
+
+/// Repeats a call while an earlier one with its idempotency key runs.
+async fn repeated<F: Future<Output = Result<Dispatched, Fault>>>(
+    once: impl Fn(Ctx, Value) -> F,
+    cx: Ctx,
+    input: Value,
+    waits: WhileRunning,
+    deadline: Duration,
+) -> Result<Dispatched, Fault> {
+    let (limit, for_work) = match waits {
+        WhileRunning::Fail => (Duration::ZERO, false),
+        WhileRunning::AwaitWork(limit) => (limit, true),
+        WhileRunning::AwaitOutput(limit) => (limit, false),
+    };
+    let until = tokio::time::Instant::now() + limit.min(deadline);
+    loop {
+        let fault = match once(cx.clone(), input.clone()).await {
+            Err(fault) if fault.kind() == Kind::InProgress => fault,
+            done => return done,
+        };
+        let knows_work = fault.poll().is_some() || fault.batch().is_some();
+        if (for_work && knows_work) || tokio::time::Instant::now() + PAUSE > until {
+            return Err(fault);
+        }
+        if let Some(poll) = fault.poll() {
+            // Until the poll ends.
+            let _ = tokio::time::timeout_at(until, ended(&cx, poll)).await;
+        }
+        tokio::time::sleep(PAUSE).await;
+    }
+}
+
+/// Waits until a poll has ended.
+async fn ended(cx: &Ctx, poll: &PollId) -> Result<(), Fault> {
+    if let Some(mut follow) = cx.polls().follow(poll).await? {
+        while !follow.next().await?.is_empty() {}
+    }
+    Ok(())
 }
 
 /// An input without empty arguments, and the mistakes in its arguments.

@@ -383,12 +383,7 @@ impl Guard {
         if access.admits(caller) {
             return check_scope(policy.effect, caller);
         }
-        let advice = match (access.cookie, access.key) {
-            (true, true) => "sign in, or send Authorization: Bearer ep_k_… with an API key",
-            (true, false) => "sign in with a browser: this takes its session cookie, and no API key",
-            (false, true) => "send Authorization: Bearer ep_k_… with an API key",
-            (false, false) => "send the request without credentials",
-        };
+        let advice = advice(access);
         let token = if access.key && self.tokens.is_some() { " or an access token" } else { "" };
         let hint = policy.credential_hint;
         Err(Fault::needs_credential(format!("authentication required: {advice}{token}{hint}")))
@@ -474,6 +469,24 @@ pub(crate) async fn bounded<T>(
     }
 }
 
+/// Rejects callers that an operation does not admit, and those whose scope does not include its effect.
+pub(crate) fn check(access: Access, effect: Effect, caller: &Caller) -> Result<(), Fault> {
+    if access.admits(caller) {
+        return check_scope(effect, caller);
+    }
+    Err(Fault::needs_credential(format!("authentication required: {}", advice(access))))
+}
+
+/// Returns what a caller without access does.
+const fn advice(access: Access) -> &'static str {
+    match (access.cookie, access.key) {
+        (true, true) => "sign in, or send Authorization: Bearer ep_k_… with an API key",
+        (true, false) => "sign in with a browser: this takes its session cookie, and no API key",
+        (false, true) => "send Authorization: Bearer ep_k_… with an API key",
+        (false, false) => "send the request without credentials",
+    }
+}
+
 /// Rejects a key or an access token with insufficient scope.
 fn check_scope(effect: Effect, caller: &Caller) -> Result<(), Fault> {
     let needed = effect.scope();
@@ -511,6 +524,24 @@ pub fn log_suppressed_failures() {
     FAILURES.log_suppressed("more calls failed");
 }
 
+/// Writes the metrics of a finished call; returns its code. `upstream` is the time that it waited for models.
+pub(crate) fn measure<T>(
+    tool: &'static str,
+    surface: &'static str,
+    took: Duration,
+    upstream: Duration,
+    result: &Result<T, Fault>,
+) -> &'static str {
+    let code = result.as_ref().map_or_else(|fault| fault.kind().row().code, |_| "ok");
+    metrics::counter!("ep_requests_total", "tool" => tool, "surface" => surface, "code" => code).increment(1);
+    metrics::histogram!("ep_request_duration_seconds", "tool" => tool, "surface" => surface).record(took);
+    if !upstream.is_zero() {
+        let added = took.saturating_sub(upstream);
+        metrics::histogram!("ep_added_latency_seconds", "tool" => tool, "surface" => surface).record(added);
+    }
+    code
+}
+
 /// Writes the log line and the metrics of a finished request.
 fn log_request<T>(
     policy: &Policy,
@@ -519,14 +550,7 @@ fn log_request<T>(
     upstream: Duration,
     result: &Result<T, Fault>,
 ) {
-    let tool = policy.name;
-    let code = result.as_ref().map_or_else(|fault| fault.kind().row().code, |_| "ok");
-    metrics::counter!("ep_requests_total", "tool" => tool, "surface" => surface, "code" => code).increment(1);
-    metrics::histogram!("ep_request_duration_seconds", "tool" => tool, "surface" => surface).record(took);
-    if !upstream.is_zero() {
-        let added = took.saturating_sub(upstream);
-        metrics::histogram!("ep_added_latency_seconds", "tool" => tool, "surface" => surface).record(added);
-    }
+    let code = measure(policy.name, surface, took, upstream, result);
     let took_ms = took.as_secs_f64() * 1e3;
     match result {
         Err(fault) if fault.kind() == Kind::Internal => {

@@ -338,6 +338,11 @@ impl Task {
     }
 }
 
+/// Returns the operation with this effect on tasks. Protocols find operations by it, and name none.
+pub fn for_task(entries: &'static [Entry], task: Task) -> Option<&'static Entry> {
+    entries.iter().find(|entry| entry.spec.task == task)
+}
+
 /// A REST binding.
 #[derive(Debug, Clone, Copy)]
 pub struct Rest {
@@ -511,9 +516,8 @@ impl Entry {
         [self.spec.rest, self.spec.stream].into_iter().flatten()
     }
 
-    /// Decodes the input and runs the operation. Surfaces call [`dispatch`](crate::dispatch::dispatch)
-    /// instead, which checks everything else first.
-    pub fn run(&self, cx: Ctx, input: Value) -> CallFuture {
+    /// Decodes the input and runs the operation. [`dispatch`](crate::dispatch::dispatch) checks everything else first.
+    pub(crate) fn run(&self, cx: Ctx, input: Value) -> CallFuture {
         let notices = input.as_object().map(|input| (self.without_effect)(self.input(), input));
         (self.run)(cx, input, notices.unwrap_or_default())
     }

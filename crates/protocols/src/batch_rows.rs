@@ -7,6 +7,7 @@ use async_trait::async_trait;
 use ep_kernel::app::App;
 use ep_kernel::batches::line::BatchLine;
 use ep_kernel::batches::{RowResponse, RowRunner};
+use ep_kernel::dispatch::dispatch_internal;
 use ep_kernel::fault::{Fault, Kind};
 use ep_kernel::reading;
 use ep_kernel::tool::Entry;
@@ -111,7 +112,7 @@ impl RowRunner for BatchRows {
             Asker::Operation(entry) => {
                 let mut cx = call.context();
                 cx.request_ref = Some(reference.clone());
-                let output = entry.run(cx, input_of(entry, batch, row).await?).await?;
+                let output = dispatch_internal(entry, cx, input_of(entry, batch, row).await?).await?;
                 if output.presentation.interim.is_some() {
                     // The row waits less than its poll takes.
                     return Err(Fault::new(Kind::PollFailed, "the poll of the row has not ended yet"));

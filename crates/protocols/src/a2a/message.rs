@@ -2,7 +2,7 @@
 
 use ep_kernel::fault::{Fault, Kind};
 use ep_kernel::schema::is_empty;
-use ep_kernel::tool::{Agents, Entry, MessageContent, ParsedInput, Task};
+use ep_kernel::tool::{Agents, Entry, MessageContent, ParsedInput, Task, for_task};
 use serde_json::{Map, Value};
 
 use super::dialect::Dialect;
@@ -38,7 +38,7 @@ impl Sent<'_> {
         let mut mistakes = None;
         let (entry, content) = match (data, words(self.parts)) {
             (Some(mut data), _) => {
-                let begun = if known.is_empty() { None } else { skill_for(tools, Task::Start) };
+                let begun = if known.is_empty() { None } else { for_task(tools, Task::Start) };
                 let entry = named.or(begun).map_or_else(|| default_skill(tools, &data), Ok)?;
                 entry.read_texts(&mut data);
                 let unknown = entry.refuse_unknown(&others(&data), &[]);
@@ -47,7 +47,7 @@ impl Sent<'_> {
                 (Some(entry), MessageContent::Fields(data))
             }
             (None, Some(words)) => {
-                (named.or_else(|| skill_for(tools, Task::Start)), MessageContent::Text(words))
+                (named.or_else(|| for_task(tools, Task::Start)), MessageContent::Text(words))
             }
             (None, None) => {
                 self.understandable()?;
@@ -119,15 +119,10 @@ fn default_skill(tools: Tools, data: &Map<String, Value>) -> Result<&'static Ent
         .map_or(Task::Start, |(_, task)| *task);
     let without_input = |entry: &&'static Entry| entry.input().get("properties").is_none();
     let named = if data.is_empty() { skills(tools).find(without_input) } else { None };
-    named.or_else(|| skill_for(tools, task)).ok_or_else(|| {
+    named.or_else(|| for_task(tools, task)).ok_or_else(|| {
         let known = skill_names(tools);
         Refusal::Fault(Fault::invalid("metadata.skillId", format!("is missing: name one of {known}")))
     })
-}
-
-/// Returns the skill that performs this task action.
-pub(super) fn skill_for(tools: Tools, task: Task) -> Option<&'static Entry> {
-    tools.iter().find(|entry| entry.spec.task == task)
 }
 
 /// Returns the skills of this agent, in the order of the extended card. The card lists the first of them.

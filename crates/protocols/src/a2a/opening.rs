@@ -1,7 +1,5 @@
 //! A message that opens a poll or a batch, or continues the conversation that leads to a poll.
 
-use std::time::Duration;
-
 use ep_kernel::fault::{Fault, Kind};
 use ep_kernel::output::CallOutput;
 use ep_kernel::tool::{Effect, Entry, Task};
@@ -15,9 +13,6 @@ use super::message_names::Names;
 use super::modes::Modes;
 use super::payment;
 use super::request::AgentRequest;
-
-/// Maximum number of repetitions, and the delay between them, while the same message opens its poll or batch.
-const REPEATS: (u32, Duration) = (20, Duration::from_millis(100));
 
 /// Returns the fault for a task that another message changes.
 pub(super) fn changing(id: &str) -> Fault {
@@ -98,23 +93,15 @@ impl Opening {
         }
         let key = self.names.key.clone();
         let sent = Value::Object(input.clone());
-        let mut repeats = 0;
-        let (output, work) = loop {
-            let output = self.agent.dispatch(entry, sent.clone(), key.clone(), Some(Duration::ZERO)).await;
-            let (running, work) = match &output {
-                Ok(output) => (false, output.presentation.task_id.as_deref().and_then(TaskWork::of_id)),
-                // The same message is already in progress.
-                Err(fault) if fault.kind() == Kind::InProgress => {
-                    let poll = fault.poll().cloned().map(TaskWork::Poll);
-                    (true, poll.or_else(|| fault.batch().map(TaskWork::Batch)))
-                }
-                Err(_) => (false, None),
-            };
-            if !running || work.is_some() || repeats == REPEATS.0 {
-                break (output, work);
+        let output = self.agent.open(entry, sent, key).await;
+        let work = match &output {
+            Ok(output) => output.presentation.task_id.as_deref().and_then(TaskWork::of_id),
+            // The same message is already in progress.
+            Err(fault) if fault.kind() == Kind::InProgress => {
+                let poll = fault.poll().cloned().map(TaskWork::Poll);
+                poll.or_else(|| fault.batch().map(TaskWork::Batch))
             }
-            repeats += 1;
-            tokio::time::sleep(REPEATS.1).await;
+            Err(_) => None,
         };
         let Some(work) = work else {
             if let Err(fault) = &output

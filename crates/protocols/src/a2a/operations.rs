@@ -5,7 +5,7 @@ use std::time::Duration;
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use ep_kernel::fault::{Fault, Kind};
-use ep_kernel::tool::{Effect, Task};
+use ep_kernel::tool::{Effect, Task, for_task};
 use ep_polling::time::Timestamp;
 use ep_store::{AgentTask, TaskFilter, TaskState, TaskWork};
 use serde::Deserialize;
@@ -15,7 +15,6 @@ use super::conversation::Conversation;
 use super::dialect::Dialect;
 use super::errors::Refusal;
 use super::fields::{field_of, identifier, invalid, task_id};
-use super::message::skill_for;
 use super::request::AgentRequest;
 use super::sending::{SendOutcome, begin};
 use super::sent::Sent;
@@ -65,7 +64,7 @@ pub(super) async fn cancel(agent: &AgentRequest, params: &Value, dialect: Dialec
                 TaskWork::Poll(poll) => (Task::Cancel, json!({ "poll_id": poll })),
                 TaskWork::Batch(batch) => (Task::CancelBatch, json!({ "batch_id": batch })),
             };
-            let entry = skill_for(agent.tools(), task).ok_or_else(not_cancelable)?;
+            let entry = for_task(agent.tools(), task).ok_or_else(not_cancelable)?;
             match agent.dispatch(entry, input, None, None).await {
                 Ok(_) => {}
                 Err(fault) if fault.kind() == Kind::Conflict => return Err(not_cancelable()),

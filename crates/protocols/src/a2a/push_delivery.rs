@@ -14,14 +14,13 @@ use ep_kernel::guard::{Admission, Credential, Request};
 use ep_kernel::output::CallOutput;
 use ep_kernel::ports::{Entropy, NotDelivered, PreparedNotification};
 use ep_kernel::tasks::Tasks;
-use ep_kernel::tool::{Entry, Task};
+use ep_kernel::tool::{Entry, Task, for_task};
 use ep_kernel::webhooks::{Outbox, deliver};
 use ep_store::{AgentPush, AttemptOutcome, RequestId, StoreError, TaskWork, UserId};
 use serde_json::{Value, json};
 
 use super::conversation::Conversation;
 use super::dialect::Dialect;
-use super::message::skill_for;
 use super::pushes::{Secrets, opened};
 use super::task::{History, View};
 
@@ -109,7 +108,7 @@ impl PushOutbox {
                 (Task::ReadBatch, json!({ "batch_id": batch }), admission)
             }
         };
-        let entry = skill_for(self.tools, task);
+        let entry = for_task(self.tools, task);
         let entry = entry.ok_or_else(|| Fault::internal("no operation reads the work of tasks"))?;
         let request = Request {
             surface: "a2a",

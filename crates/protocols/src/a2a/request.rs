@@ -6,12 +6,12 @@ use std::time::Duration;
 
 use axum::http::{HeaderMap, Response};
 use ep_kernel::ctx::Ctx;
-use ep_kernel::dispatch::{Call, dispatch};
+use ep_kernel::dispatch::{Call, WhileRunning, dispatch, dispatch_internal};
 use ep_kernel::event::ProgressSink;
 use ep_kernel::fault::{self, Fault, Kind};
 use ep_kernel::guard::Admission;
 use ep_kernel::output::CallOutput;
-use ep_kernel::tool::{Effect, Entry, Task};
+use ep_kernel::tool::{Effect, Entry, Task, for_task};
 use ep_outside::payments::Usdc;
 use ep_polling::poll_id::PollId;
 use ep_polling::time::Timestamp;
@@ -23,11 +23,12 @@ use tokio::time::Instant;
 
 use super::conversation::Conversation;
 use super::fixtures;
-use super::message::skill_for;
 use super::payment_extension;
 use super::payment_extension::PaymentSupport;
 use super::skill_calls::SkillCalls;
 
+/// Maximum time to wait while the same message opens its poll or batch.
+const OPENS_WITHIN: Duration = Duration::from_secs(2);
 /// Interval between looks at a task that another process can change.
 pub(super) const CHECK_INTERVAL: Duration = Duration::from_secs(1);
 /// Time that a client waits for the end of a batch, which can take a day. Afterwards its task is still working. Clients and
@@ -145,12 +146,28 @@ impl AgentRequest {
         key: Option<String>,
         wait_limit: Option<Duration>,
     ) -> Result<CallOutput, Fault> {
+        self.run(entry, input, Call { wait_limit, ..self.call(key) }).await
+    }
+
+    /// Opens a poll or a batch without waiting for it. If the same message is in progress, waits until its work is known.
+    pub(super) async fn open(
+        &self,
+        entry: &'static Entry,
+        input: Value,
+        key: Option<String>,
+    ) -> Result<CallOutput, Fault> {
+        let while_running = WhileRunning::AwaitWork(OPENS_WITHIN);
+        let call = Call { wait_limit: Some(Duration::ZERO), while_running, ..self.call(key) };
+        self.run(entry, input, call).await
+    }
+
+    fn call(&self, key: Option<String>) -> Call {
+        let request = self.head.admitted("a2a", self.admission.clone());
+        Call { idempotency_key: self.head.idempotency_key.clone().or(key), ..Call::new(request) }
+    }
+
+    async fn run(&self, entry: &'static Entry, input: Value, call: Call) -> Result<CallOutput, Fault> {
         self.dispatched.store(true, Ordering::Relaxed);
-        let call = Call {
-            idempotency_key: self.head.idempotency_key.clone().or(key),
-            wait_limit,
-            ..Call::new(self.head.admitted("a2a", self.admission.clone()))
-        };
         let done = dispatch(&self.state.app, entry, call, Ok(input)).await.result;
         self.noted(done.map(|done| done.output))
     }
@@ -206,7 +223,7 @@ impl AgentRequest {
 
     /// Returns the operation with this effect on a task.
     pub(super) fn operation(&self, task: Task) -> Result<&'static Entry, Fault> {
-        skill_for(self.tools(), task).ok_or_else(|| Fault::internal(format!("no operation for {task:?}")))
+        for_task(self.tools(), task).ok_or_else(|| Fault::internal(format!("no operation for {task:?}")))
     }
 
     async fn watch(
@@ -233,7 +250,7 @@ impl AgentRequest {
         let entry = self.operation(Task::ReadBatch)?;
         let ports = Arc::clone(&self.state.app.ports);
         let cx = Ctx::new(ports, self.admission.caller.clone(), self.head.request_id);
-        entry.run(cx, json!({ "batch_id": batch })).await
+        dispatch_internal(entry, cx, json!({ "batch_id": batch })).await
     }
 
     /// Reads a batch again after checking the credential, which can end while a client follows the batch.

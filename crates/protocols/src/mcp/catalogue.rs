@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use ep_kernel::links::{ActionCall, Calls, Links};
 use ep_kernel::schema::rule_in;
-use ep_kernel::tool::{Agents, Entry, Task};
+use ep_kernel::tool::{Agents, Entry, Task, for_task};
 use rmcp::model::{JsonObject, Tool, ToolAnnotations};
 use serde_json::{Value, json};
 
@@ -62,7 +62,7 @@ impl Catalogue {
 
     /// Returns the operation that performs this task action, even if it is not a tool.
     pub(super) fn for_task(&self, task: Task) -> Option<&'static Entry> {
-        self.table.iter().find(|entry| entry.spec.task == task)
+        for_task(self.table, task)
     }
 
     /// Returns the tool that performs this task action.

@@ -10,9 +10,9 @@ use axum::http::{HeaderMap, Response};
 use axum::response::sse::Event;
 use ep_kernel::app::App;
 use ep_kernel::caller::Caller;
-use ep_kernel::dispatch::{Call, Dispatched, dispatch};
+use ep_kernel::dispatch::{Call, Dispatched, WhileRunning, dispatch};
 use ep_kernel::fault::{Fault, Kind};
-use ep_kernel::guard::{Admission, Credential, Guarded};
+use ep_kernel::guard::{Admission, Credential};
 use ep_kernel::output::CallOutput;
 use ep_kernel::reading;
 use ep_kernel::tool::{Entry, Task};
@@ -34,8 +34,6 @@ use super::outcome::FieldResult;
 use super::refusal::{Code, Refusal};
 use super::retries::{Connection, Fingerprint, Retries, fingerprint};
 
-/// Time between two looks at a request with the same Idempotency-Key whose polls have ended.
-const PAUSE: Duration = Duration::from_millis(100);
 /// Time within which a failure is answered with its status, before events begin.
 const BEFORE_EVENTS: Duration = Duration::from_millis(500);
 
@@ -345,21 +343,13 @@ impl Work {
     /// an earlier request with the same Idempotency-Key has opened them.
     async fn decide(self, questions: &[Question]) -> Result<(Decided, bool), Fault> {
         let entry = operation(self.state.tools, &self.admission.caller)?;
-        let Dispatched { output, replayed } = loop {
-            let Guarded { result, .. } =
-                dispatch(&self.state.app, entry, self.call(), Ok(self.input.clone())).await;
-            match result {
-                // A repetition of a request that still runs waits for it.
-                Err(fault) if fault.kind() == Kind::InProgress => self.wait(&fault).await?,
-                Err(fault) => {
-                    if let PollsOf::Request { connection, .. } = &self.polls {
-                        connection.failed();
-                    }
-                    return Err(located(fault, questions));
-                }
-                Ok(dispatched) => break dispatched,
+        let done = dispatch(&self.state.app, entry, self.call(), Ok(self.input)).await.result;
+        let Dispatched { output, replayed } = done.map_err(|fault| {
+            if let PollsOf::Request { connection, .. } = &self.polls {
+                connection.failed();
             }
-        };
+            located(fault, questions)
+        })?;
         let has_key = match &self.polls {
             PollsOf::Key(_) => true,
             PollsOf::Request { connection, .. } => {
@@ -368,17 +358,6 @@ impl Work {
             }
         };
         Ok((Decided::of(output, questions)?, has_key && replayed))
-    }
-
-    /// Waits for the request with the same Idempotency-Key, which is still running.
-    async fn wait(&self, running: &Fault) -> Result<(), Fault> {
-        if let Some(poll) = running.poll()
-            && let Some(mut follow) = self.state.app.ports.polls.follow(poll).await?
-        {
-            while !follow.next().await?.is_empty() {}
-        }
-        tokio::time::sleep(PAUSE).await;
-        Ok(())
     }
 
     fn call(&self) -> Call {
@@ -391,8 +370,10 @@ impl Work {
             PollsOf::Key(key) => (Some(key.clone()), None),
             PollsOf::Request { reference, .. } => (None, Some(reference.clone())),
         };
+        // A repetition of a request that still runs waits for it.
+        let while_running = WhileRunning::AwaitOutput(Duration::MAX);
         // Single votes are not shown.
-        Call { idempotency_key, request_ref, without_votes: true, ..Call::new(request) }
+        Call { idempotency_key, request_ref, while_running, without_votes: true, ..Call::new(request) }
     }
 }
 

@@ -6,6 +6,7 @@ use ep_kernel::app::App;
 use ep_kernel::batches::line::BatchLine;
 use ep_kernel::caller::Caller;
 use ep_kernel::ctx::Ctx;
+use ep_kernel::dispatch::dispatch_internal;
 use ep_kernel::fault::Fault;
 use ep_kernel::reading;
 use ep_kernel::tool::Entry;
@@ -92,7 +93,8 @@ fn run<D: Dialect>(call: RowCall<'_>, reference: String) -> BoxFuture<'_, Result
         let (request, input) = call.read::<D>().await?;
         let (entry, mut cx) = call.operation()?;
         cx.request_ref = Some(reference);
-        let output = entry.run(cx, input).await.map_err(|fault| located(fault, request.questions()))?;
+        let output =
+            dispatch_internal(entry, cx, input).await.map_err(|fault| located(fault, request.questions()))?;
         request.whole(&Decided::of(output, request.questions())?)
     }
     .boxed()

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use ep_kernel::dispatch::{Call, admit, dispatch};
+use ep_kernel::dispatch::{Call, WhileRunning, admit, dispatch};
 use ep_kernel::fault::{Fault, Kind};
 use ep_kernel::guard::{Admission, Credential};
 use ep_kernel::output::CallOutput;
@@ -39,8 +39,8 @@ const PAYMENTS: u32 = 12;
 /// Maximum length of a payment's id at a card processor.
 const LONGEST_PAYMENT_ID: usize = 255;
 
-/// Maximum number of retries, and the delay between them, while the same submission is in progress.
-const REPEATS: (u32, Duration) = (20, Duration::from_millis(250));
+/// Maximum time to wait while the same submission is in progress.
+const REPEATED_WITHIN: Duration = Duration::from_secs(5);
 
 /// A signed-in visitor.
 pub(crate) struct Visitor<'a> {
@@ -100,20 +100,13 @@ impl<'a> Visitor<'a> {
             }
         }
         let key = hex::encode(digest.finalize());
-        let mut repeats = 0;
-        loop {
-            let call = Call {
-                idempotency_key: Some(key.clone()),
-                ..Call::new(self.head.admitted("web", self.admission.clone()))
-            };
-            let done = dispatch(&self.state.app, entry_of::<T>()?, call, Ok(input.clone())).await.result;
-            match done {
-                // The form was submitted twice, and the first submission is still in progress.
-                Err(fault) if fault.kind() == Kind::InProgress && repeats < REPEATS.0 => repeats += 1,
-                done => return Ok(done?.output),
-            }
-            tokio::time::sleep(REPEATS.1).await;
-        }
+        let call = Call {
+            idempotency_key: Some(key),
+            // The form was submitted twice, and the first submission is still in progress.
+            while_running: WhileRunning::AwaitOutput(REPEATED_WITHIN),
+            ..Call::new(self.head.admitted("web", self.admission.clone()))
+        };
+        Ok(dispatch(&self.state.app, entry_of::<T>()?, call, Ok(input)).await.result?.output)
     }
 
     /// Returns a new idempotency key for the forms of a page.
