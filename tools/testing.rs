@@ -12,10 +12,8 @@ use ep_kernel::caller::Caller;
 use ep_kernel::cards::Cards;
 use ep_kernel::ctx::{Ctx, DatabaseHealth, Settings, ToolPorts};
 use ep_kernel::dispatch::dispatch_internal;
-use ep_kernel::evaluations::Evaluations;
 use ep_kernel::executor::{self, PollExecutor, PollLimits};
 use ep_kernel::fault::Fault;
-use ep_kernel::feedback::Feedback;
 use ep_kernel::keys::Keys;
 use ep_kernel::links::Links;
 use ep_kernel::output::CallOutput;
@@ -140,11 +138,10 @@ impl Service {
                 commit: None,
             }),
             account_data: AccountData::new(store.clone(), Arc::clone(&clock)),
-            feedback: Feedback::new(store.clone(), Arc::clone(&clock), Arc::clone(&entropy)),
             reputation: Reputation::new(runtime.clone(), Arc::clone(&clock)),
             links: Arc::new(Links::new("https://polls.example.com", routes)),
-            evaluations: Evaluations::new(store.clone(), Arc::clone(&clock), Arc::clone(&entropy)),
             clock,
+            entropy: Arc::clone(&entropy),
             models,
             store: store.clone(),
             webhooks: Arc::new(Webhooks::new(webhooks)),

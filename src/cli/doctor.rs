@@ -196,7 +196,7 @@ pub(super) async fn run(config: &Config, arguments: Arguments) -> anyhow::Result
         eprintln!("These models are simulated: set EP_UPSTREAM_URL or OPENROUTER_API_KEY to test real ones.");
     }
     let members = roster.members();
-    let seed = Seed::new(service.app.entropy.bytes());
+    let seed = Seed::new(service.app.ports.entropy.bytes());
     let (question, options) = (QUESTION.into(), OPTIONS.map(str::to_owned));
     let views = BallotViews::new(seed, &question, &options);
     let within = Duration::from_secs(arguments.timeout);

@@ -111,7 +111,7 @@ async fn call_in_process(
 fn local(app: &App) -> Request {
     Request {
         surface: "cli",
-        request_id: RequestId::from_random(app.entropy.bytes()),
+        request_id: RequestId::from_random(app.ports.entropy.bytes()),
         credential: Credential::Admitted(Admission::LOCAL),
         address: IpAddr::V4(Ipv4Addr::LOCALHOST),
     }

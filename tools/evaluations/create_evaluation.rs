@@ -5,6 +5,7 @@ use ep_kernel::ctx::Ctx;
 use ep_kernel::fault::{Fault, Kind};
 use ep_kernel::tool::{Access, Agents, Cost, Effect, Latency, Rate, Rest, Spec, Task, Tool};
 use ep_polling::text::single_line;
+use ep_store::{EvaluationId, EvaluationRecord};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
@@ -63,7 +64,10 @@ impl Tool for CreateEvaluation {
             .check()
             .map_err(|error| Fault::invalid(format!("report.{}", error.field), error.rule))?;
         let report = serde_json::to_string(&input.report).map_err(Fault::internal)?;
-        let record = cx.evaluations().create(user, title, report).await?;
+        let id = EvaluationId::from_random(cx.random());
+        let created_at = cx.clock().now();
+        let record = EvaluationRecord { id, name: title, report, shared: false, created_at };
+        cx.store().add_evaluation(user, &record).await?;
         Ok(StoredEvaluation::of(cx, &record))
     }
 }

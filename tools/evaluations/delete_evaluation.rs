@@ -56,7 +56,7 @@ impl Tool for DeleteEvaluation {
 
     async fn call(cx: &Ctx, input: EvaluationToDelete) -> Result<DeletedEvaluation, Fault> {
         let evaluation_id = id_of(&input.evaluation_id)?;
-        if cx.evaluations().delete(cx.account()?, evaluation_id).await? {
+        if cx.store().delete_evaluation(cx.account()?, evaluation_id).await? {
             Ok(DeletedEvaluation { evaluation_id, deleted: true })
         } else {
             Err(not_found(&input.evaluation_id))

@@ -69,10 +69,10 @@ impl Tool for GetEvaluation {
 async fn readable(cx: &Ctx, text: &str) -> Result<(bool, EvaluationRecord), Fault> {
     let id = id_of(text)?;
     if let Some(user) = cx.caller.user()
-        && let Some(own) = cx.evaluations().own(user, id).await?
+        && let Some(own) = cx.store().evaluation(user, id).await?
     {
         return Ok((true, own));
     }
-    let shared = cx.evaluations().shared(id).await?;
+    let shared = cx.store().shared_evaluation(id).await?;
     shared.map(|shared| (false, shared)).ok_or_else(|| not_found(text))
 }

@@ -5,6 +5,7 @@ use ep_kernel::fault::Fault;
 use ep_kernel::tool::{
     Access, Agents, Cost, Effect, Latency, Nothing, Rate, Rest, Spec, Task, Tool, ToolOutput,
 };
+use ep_store::MAX_EVALUATIONS;
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -46,7 +47,7 @@ impl Tool for ListEvaluations {
     const NEEDS_ACCOUNT: bool = true;
 
     async fn call(cx: &Ctx, _: Nothing) -> Result<EvaluationList, Fault> {
-        let found = cx.evaluations().of(cx.account()?).await?;
+        let found = cx.store().evaluations_of(cx.account()?, MAX_EVALUATIONS).await?;
         Ok(EvaluationList {
             evaluations: found.iter().map(|record| StoredEvaluation::of(cx, record)).collect(),
         })

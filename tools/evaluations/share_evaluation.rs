@@ -48,7 +48,8 @@ impl Tool for ShareEvaluation {
 
     async fn call(cx: &Ctx, input: EvaluationToShare) -> Result<StoredEvaluation, Fault> {
         let (user, id) = (cx.account()?, id_of(&input.evaluation_id)?);
-        let record = cx.evaluations().share(user, id, input.shared).await?;
+        cx.store().share_evaluation(user, id, input.shared).await?;
+        let record = cx.store().evaluation(user, id).await?;
         let record = record.ok_or_else(|| not_found(&input.evaluation_id))?;
         Ok(StoredEvaluation::of(cx, &record))
     }

@@ -104,7 +104,7 @@ impl Tool for GetFeedback {
 
     async fn call(cx: &Ctx, query: FeedbackQuery) -> Result<FeedbackSummary, Fault> {
         let poll_id = poll(cx, &query.poll_id).await?.record.id.clone();
-        let found = cx.feedback().on(&poll_id).await?;
+        let found = cx.store().feedback_on(&poll_id).await?;
         let judged = found.correct + found.incorrect;
         Ok(FeedbackSummary {
             poll_id,

@@ -7,7 +7,7 @@ use ep_kernel::fault::{Fault, Kind};
 use ep_kernel::tool::{Access, Agents, Cost, Effect, Latency, Rate, Rest, Spec, Task, Tool, ToolOutput};
 use ep_polling::poll_id::PollId;
 use ep_polling::text::{Lines, TextError, normalize};
-use ep_store::FeedbackId;
+use ep_store::{FeedbackEntry, FeedbackId, NewFeedback};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Serialize};
 
@@ -147,10 +147,15 @@ impl Tool for SubmitFeedback {
             let text = format!("poll {poll_id} has not ended yet; send feedback once it has an outcome");
             return Err(Fault::new(Kind::Conflict, text));
         }
-        let (user, correct) = (cx.account()?, input.outcome_correct);
-        let confidence = input.confidence.map(|Confidence(confidence)| confidence);
-        let notes = input.notes.and_then(|Notes(notes)| notes);
-        let feedback_id = cx.feedback().submit(user, &poll_id, correct, confidence, notes).await?;
+        let entry = FeedbackEntry {
+            outcome_correct: input.outcome_correct,
+            confidence: input.confidence.map(|Confidence(confidence)| confidence),
+            notes: input.notes.and_then(|Notes(notes)| notes),
+            created_at: cx.clock().now(),
+        };
+        let id = FeedbackId::from_random(cx.random());
+        let feedback = NewFeedback { id, poll: poll_id.clone(), user: cx.account()?, entry };
+        let feedback_id = cx.store().submit_feedback(&feedback).await?;
         Ok(Recorded { feedback_id, poll_id, recorded: true })
     }
 }

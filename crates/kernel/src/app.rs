@@ -6,7 +6,7 @@ use crate::accounts::Accounts;
 use crate::ctx::ToolPorts;
 use crate::guard::Guard;
 use crate::idempotency::Idempotency;
-use crate::ports::{Entropy, WebhookSender};
+use crate::ports::WebhookSender;
 use crate::sealing::Sealer;
 use crate::sign_in::SignUps;
 use crate::tasks::Tasks;
@@ -27,8 +27,6 @@ pub struct App {
     pub sign_ups: Arc<SignUps>,
     /// Users and their money.
     pub accounts: Arc<Accounts>,
-    /// Randomness.
-    pub entropy: Arc<dyn Entropy>,
     /// Background work.
     pub tasks: Tasks,
 }

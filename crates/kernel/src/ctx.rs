@@ -14,14 +14,12 @@ use crate::account_data::AccountData;
 use crate::batches::Batches;
 use crate::caller::Caller;
 use crate::cards::Cards;
-use crate::evaluations::Evaluations;
 use crate::event::{Progress, ProgressSink};
 use crate::executor::{Opener, PollExecutor, stalled};
 use crate::fault::{Fault, Kind};
-use crate::feedback::Feedback;
 use crate::keys::Keys;
 use crate::links::Links;
-use crate::ports::{Clock, Models};
+use crate::ports::{Clock, Entropy, Models};
 use crate::reputation::Reputation;
 use crate::sign_in::Wallets;
 use crate::webhooks::Webhooks;
@@ -36,16 +34,14 @@ pub struct ToolPorts {
     pub links: Arc<Links>,
     /// The time of day.
     pub clock: Arc<dyn Clock>,
+    /// Randomness.
+    pub entropy: Arc<dyn Entropy>,
     /// The models that vote.
     pub models: Arc<dyn Models>,
     /// Storage that can neither credit an account nor read a secret.
     pub store: Store,
-    /// Evaluations of accounts.
-    pub evaluations: Evaluations,
     /// Opens, runs and follows polls.
     pub polls: PollExecutor,
-    /// Feedback of accounts on polls.
-    pub feedback: Feedback,
     /// Figures about the service and its models.
     pub reputation: Reputation,
     /// Exports and deletes the data of accounts.
@@ -196,14 +192,14 @@ impl Ctx {
         &*self.ports.clock
     }
 
+    /// Returns random bytes, for an id.
+    pub fn random(&self) -> [u8; 16] {
+        self.ports.entropy.bytes()
+    }
+
     /// Returns the models that vote.
     pub fn models(&self) -> &dyn Models {
         &*self.ports.models
-    }
-
-    /// Returns the evaluations of accounts.
-    pub fn evaluations(&self) -> &Evaluations {
-        &self.ports.evaluations
     }
 
     /// Returns the store.
@@ -231,11 +227,6 @@ impl Ctx {
     /// Fails while the database is stalled, except for rows of batches, which can wait.
     async fn refuse_while_stalled(&self, opener: &Opener) -> Result<(), Fault> {
         if opener.batch.is_none() { self.health().refuse_while_stalled().await } else { Ok(()) }
-    }
-
-    /// Returns the feedback on polls.
-    pub fn feedback(&self) -> &Feedback {
-        &self.ports.feedback
     }
 
     /// Returns the figures about the service and its models.

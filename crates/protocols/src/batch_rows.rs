@@ -90,7 +90,7 @@ async fn input_of(entry: &'static Entry, batch: &BatchRecord, row: &BatchLine) -
 #[async_trait]
 impl RowRunner for BatchRows {
     async fn at_most(&self, batch: &BatchRecord, row: &BatchLine) -> Result<MicroUsd, Fault> {
-        let call = self.call(batch, row, RequestId::from_random(self.app.entropy.bytes()));
+        let call = self.call(batch, row, RequestId::from_random(self.app.ports.entropy.bytes()));
         match asker(batch)? {
             Asker::Endpoint(endpoint) => (endpoint.at_most)(call).await,
             Asker::Operation(entry) => {

@@ -33,6 +33,8 @@ macro_rules! uuid_id {
             }
         }
 
+        crate::value::ids!($name);
+
         impl JsonSchema for $name {
             fn inline_schema() -> bool {
                 true

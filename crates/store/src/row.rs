@@ -14,10 +14,7 @@ use sqlx::Row as _;
 use sqlx::postgres::PgRow;
 
 use crate::accounts::WalletAddress;
-use crate::batches::{BatchId, FileId};
 use crate::error::{UnexpectedData, failed};
-use crate::evaluations::EvaluationId;
-use crate::ids::{CheckoutId, DepositId, FeedbackId, KeyId, UserId};
 use crate::store_error::StoreError;
 use crate::webhooks::WebhookUrl;
 
@@ -196,14 +193,6 @@ columns! {
     ModelId: String, |text| Some(Self::new(text));
     PanelName: String, |text| text.parse().ok();
     PollId: String, |text| text.parse().ok();
-    UserId: String, |text| text.parse().ok();
-    KeyId: String, |text| text.parse().ok();
-    CheckoutId: String, |text| text.parse().ok();
-    DepositId: String, |text| text.parse().ok();
-    FeedbackId: String, |text| text.parse().ok();
-    BatchId: String, |text| text.parse().ok();
-    FileId: String, |text| text.parse().ok();
-    EvaluationId: String, |text| text.parse().ok();
     WalletAddress: String, |text| text.parse().ok();
     crate::accounts::Email: String, |text| text.parse().ok();
     WebhookUrl: String, |text| Some(Self::checked(text));

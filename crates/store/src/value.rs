@@ -8,10 +8,7 @@ use ep_polling::poll_id::PollId;
 use ep_polling::time::Timestamp;
 use serde::Serialize;
 
-use crate::batches::{BatchId, FileId};
 use crate::error::failed;
-use crate::evaluations::EvaluationId;
-use crate::ids::{CheckoutId, DepositId, FeedbackId, KeyId, UserId};
 use crate::polls::Epoch;
 use crate::store_error::StoreError;
 
@@ -47,6 +44,32 @@ impl Value<'_> {
         }
     }
 }
+
+/// Declares ids that are stored as text.
+macro_rules! ids {
+    ($($name:ident),*) => {
+        $(impl From<$name> for $crate::value::Value<'_> {
+            fn from(id: $name) -> Self {
+                Self::from(id.to_string())
+            }
+        }
+
+        impl From<Option<$name>> for $crate::value::Value<'_> {
+            fn from(id: Option<$name>) -> Self {
+                Self::Text(id.map(|id| id.to_string().into()))
+            }
+        }
+
+        impl $crate::row::Column for $name {
+            type Stored = String;
+
+            fn from_stored(text: String) -> Option<Self> {
+                text.parse().ok()
+            }
+        })*
+    };
+}
+pub(crate) use ids;
 
 /// The values of `$1`, `$2`, ….
 macro_rules! values {
@@ -153,69 +176,9 @@ impl<'a> From<&'a PollId> for Value<'a> {
     }
 }
 
-impl From<BatchId> for Value<'_> {
-    fn from(id: BatchId) -> Self {
-        id.to_string().into()
-    }
-}
-
-impl From<EvaluationId> for Value<'_> {
-    fn from(id: EvaluationId) -> Self {
-        Self::from(id.to_string())
-    }
-}
-
-impl From<FileId> for Value<'_> {
-    fn from(id: FileId) -> Self {
-        id.to_string().into()
-    }
-}
-
-impl From<UserId> for Value<'_> {
-    fn from(id: UserId) -> Self {
-        id.to_string().into()
-    }
-}
-
-impl From<Option<UserId>> for Value<'_> {
-    fn from(id: Option<UserId>) -> Self {
-        Self::Text(id.map(|id| id.to_string().into()))
-    }
-}
-
-impl From<CheckoutId> for Value<'_> {
-    fn from(id: CheckoutId) -> Self {
-        id.to_string().into()
-    }
-}
-
-impl From<FeedbackId> for Value<'_> {
-    fn from(id: FeedbackId) -> Self {
-        id.to_string().into()
-    }
-}
-
-impl From<DepositId> for Value<'_> {
-    fn from(id: DepositId) -> Self {
-        id.to_string().into()
-    }
-}
-
-impl From<Option<KeyId>> for Value<'_> {
-    fn from(id: Option<KeyId>) -> Self {
-        Self::Text(id.map(|id| id.to_string().into()))
-    }
-}
-
 impl From<Option<i64>> for Value<'_> {
     fn from(number: Option<i64>) -> Self {
         Self::Integer(number)
-    }
-}
-
-impl From<KeyId> for Value<'_> {
-    fn from(id: KeyId) -> Self {
-        id.to_string().into()
     }
 }
 

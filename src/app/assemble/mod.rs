@@ -15,9 +15,7 @@ use ep_kernel::api_key::Pepper;
 use ep_kernel::app::{App, Pushes};
 use ep_kernel::batches::{self, BatchSettings, Batches};
 use ep_kernel::ctx::{DatabaseHealth, Settings, ToolPorts};
-use ep_kernel::evaluations::Evaluations;
 use ep_kernel::executor::{self, PollExecutor, PollLimits};
-use ep_kernel::feedback::Feedback;
 use ep_kernel::guard::{Guard, Limits};
 use ep_kernel::idempotency::Idempotency;
 use ep_kernel::key_uses::KeyUses;
@@ -205,11 +203,10 @@ pub async fn service(config: &Config, environment: Environment) -> anyhow::Resul
             settings: Arc::new(settings),
             links,
             clock: Arc::clone(&clock),
+            entropy: Arc::clone(&entropy),
             models,
             polls,
             store: store.clone(),
-            evaluations: Evaluations::new(store.clone(), Arc::clone(&clock), Arc::clone(&entropy)),
-            feedback: Feedback::new(store.clone(), Arc::clone(&clock), Arc::clone(&entropy)),
             reputation: Reputation::new(runtime.clone(), Arc::clone(&clock)),
             account_data: AccountData::new(store.clone(), Arc::clone(&clock)),
             keys: Arc::clone(&keys),
@@ -247,7 +244,6 @@ pub async fn service(config: &Config, environment: Environment) -> anyhow::Resul
         request_states: Sealer::derive(secret, "request states"),
         sign_ups: sign_in.sign_ups,
         accounts,
-        entropy,
         tasks,
     };
     let days = config.polls.keep_anonymous_days;

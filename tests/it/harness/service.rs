@@ -245,7 +245,7 @@ impl Service {
 
     /// Returns a client with a new account and this much credit.
     pub async fn user_with(&self, credit: MicroUsd) -> (UserId, Client) {
-        let name = hex::encode(self.app.entropy.bytes::<8>());
+        let name = hex::encode(self.app.ports.entropy.bytes::<8>());
         let email = format!("{name}@example.com").parse().unwrap();
         let user = self.app.accounts.create_user(email, credit).await.unwrap();
         (user, Client::new(&self.url, Some(self.key(user).await.1)))

@@ -66,7 +66,7 @@ impl Opening {
         if let Some(existing) = &self.existing {
             return Ok(existing.clone());
         }
-        let id = PollId::new(self.agent.now(), self.agent.state.app.entropy.bytes()).to_string();
+        let id = PollId::new(self.agent.now(), self.agent.state.app.ports.entropy.bytes()).to_string();
         self.conversation(id, TaskState::InputRequired)
     }
 

@@ -63,7 +63,7 @@ impl Outbox for PushOutbox {
     }
 
     fn entropy(&self) -> &dyn Entropy {
-        &*self.app.entropy
+        &*self.app.ports.entropy
     }
 
     async fn send(&self, (push, _): &(AgentPush, u32)) -> Result<Result<(), NotDelivered>, Fault> {
@@ -112,7 +112,7 @@ impl PushOutbox {
         let entry = entry.ok_or_else(|| Fault::internal("no operation reads the work of tasks"))?;
         let request = Request {
             surface: "a2a",
-            request_id: RequestId::from_random(self.app.entropy.bytes()),
+            request_id: RequestId::from_random(self.app.ports.entropy.bytes()),
             credential: Credential::Admitted(admission),
             address: IpAddr::V4(Ipv4Addr::LOCALHOST),
         };

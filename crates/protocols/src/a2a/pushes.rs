@@ -86,7 +86,7 @@ impl PushConfig {
     ) -> Result<Value, Refusal> {
         agent.check_scope(Effect::Consult)?;
         let app = &agent.state.app;
-        let internal = RequestId::from_random(app.entropy.bytes()).to_string();
+        let internal = RequestId::from_random(app.ports.entropy.bytes()).to_string();
         let Self { id, is_of_message, url, secrets } = self;
         // In 0.3 a task has one configuration, unless configurations are named.
         let config = id.unwrap_or_else(|| match dialect {
@@ -105,7 +105,7 @@ impl PushConfig {
         }
         let text = serde_json::to_string(&secrets).map_err(Fault::internal)?;
         let push = AgentPush {
-            secrets: app.agent_pushes.sealer.seal(&text, &internal, app.entropy.bytes())?,
+            secrets: app.agent_pushes.sealer.seal(&text, &internal, app.ports.entropy.bytes())?,
             id: internal,
             task: task.id.clone(),
             config,

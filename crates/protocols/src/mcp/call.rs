@@ -74,7 +74,7 @@ impl Handler {
         if let Transport::Stdio(StdioCalls { toolset, .. }) = self.transport() {
             let request = Request {
                 surface: "mcp_stdio",
-                request_id: RequestId::from_random(self.app().entropy.bytes()),
+                request_id: RequestId::from_random(self.app().ports.entropy.bytes()),
                 credential: Credential::Admitted(Admission::LOCAL),
                 address: IpAddr::V4(Ipv4Addr::LOCALHOST),
             };

@@ -133,7 +133,7 @@ impl Handler {
         let requests = serde_json::from_value(requests).map_err(Fault::internal)?;
         let app = self.app();
         let until = app.ports.clock.now().after(RESPONSE_TIMEOUT).millis().to_string();
-        let state = app.request_states.seal(&until, subject, app.entropy.bytes())?;
+        let state = app.request_states.seal(&until, subject, app.ports.entropy.bytes())?;
         Ok(InputRequiredResult::new(Some(requests), Some(state)))
     }
 

@@ -119,7 +119,7 @@ impl Retries {
             }
             // Other replicas do not find it, but no two requests share it.
             _ if free.number == MAX_EQUAL => {
-                Place { number: u64::from_le_bytes(app.entropy.bytes()) | (1 << 32), ..free }
+                Place { number: u64::from_le_bytes(app.ports.entropy.bytes()) | (1 << 32), ..free }
             }
             _ => free,
         };

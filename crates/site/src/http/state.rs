@@ -94,7 +94,7 @@ impl AppState {
 
     /// Reads the head of a request.
     pub(super) fn head(&self, parts: &Parts) -> RequestHead {
-        let request_id = RequestId::from_random(self.app.entropy.bytes());
+        let request_id = RequestId::from_random(self.app.ports.entropy.bytes());
         RequestHead::read(request_id, &self.proxies, &self.web, parts)
     }
 

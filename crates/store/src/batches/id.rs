@@ -129,6 +129,8 @@ impl JsonSchema for BatchId {
     }
 }
 
+crate::value::ids!(BatchId, FileId);
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -74,3 +74,5 @@ impl JsonSchema for EvaluationId {
         schemars::json_schema!({ "type": "string", "pattern": Self::PATTERN })
     }
 }
+
+crate::value::ids!(EvaluationId);

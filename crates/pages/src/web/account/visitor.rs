@@ -111,7 +111,7 @@ impl<'a> Visitor<'a> {
 
     /// Returns a new idempotency key for the forms of a page.
     pub(in crate::web) fn nonce(&self) -> String {
-        hex::encode(self.state.app.entropy.bytes::<16>())
+        hex::encode(self.state.app.ports.entropy.bytes::<16>())
     }
 
     /// Returns the visitor as the header of a page names it.

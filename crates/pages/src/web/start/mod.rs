@@ -192,7 +192,7 @@ impl Visit<'_> {
 
 /// Generates the idempotency key of a page's form.
 fn new_nonce(state: &AppState) -> String {
-    hex::encode(state.app.entropy.bytes::<16>())
+    hex::encode(state.app.ports.entropy.bytes::<16>())
 }
 
 fn response(state: &AppState, html: impl Into<Body>) -> Result<Response<Body>, Fault> {
