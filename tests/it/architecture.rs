@@ -208,9 +208,18 @@ fn dependencies_point_inwards() {
     for folder in ["crates/protocols/src/rest", "crates/protocols/src/openai"] {
         forbid(folder, &["rmcp", "jsonrpsee"]);
     }
-    // Operations, protocols and pages use the store, but neither its other handles nor the methods for the worker of batches.
+    // Operations, protocols and pages use the store, but neither its other handles nor the methods for the worker of batches and for uploads.
     let elsewhere =
         ["Treasury", "Vault", "Runtime", ".treasury()", "end_row(", "reserve_row(", "release_rows("];
+    let files = [
+        "begin_file(",
+        "add_lines(",
+        "complete_file(",
+        "delete_old_files(",
+        "store.lines(",
+        "store().lines(",
+    ];
+    let elsewhere = [&elsewhere[..], &files[..]].concat();
     forbid_except("tools", &elsewhere, &["tools/testing.rs"]);
     forbid("tools", &["ep_kernel::app", "ep_kernel::guard"]);
     for folder in ["crates/protocols/src", "crates/pages/src"] {

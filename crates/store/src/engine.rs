@@ -175,31 +175,31 @@ impl Engine {
         ballots: &[Ballot],
     ) -> Result<(), StoreError> {
         match &self.backend {
-            Backend::Sqlite(engine) => engine.insert_ballots(poll, epoch, ballots).await,
-            Backend::Postgres(engine) => engine.insert_ballots(poll, epoch, ballots).await,
+            Backend::Sqlite(engine) => self.run(engine.insert_ballots(poll, epoch, ballots)).await,
+            Backend::Postgres(engine) => self.run(engine.insert_ballots(poll, epoch, ballots)).await,
         }
     }
 
     /// See [`Vault::touch_keys`](crate::Vault::touch_keys). Each key occurs once.
     pub(crate) async fn touch_keys(&self, last_uses: Vec<(String, i64)>) -> Result<(), StoreError> {
         match &self.backend {
-            Backend::Sqlite(engine) => engine.touch_keys(last_uses).await,
-            Backend::Postgres(engine) => engine.touch_keys(last_uses).await,
+            Backend::Sqlite(engine) => self.run(engine.touch_keys(last_uses)).await,
+            Backend::Postgres(engine) => self.run(engine.touch_keys(last_uses)).await,
         }
     }
 
     /// Deletes expired rows of engine-specific tables, and ends what an earlier purge could not.
     pub(crate) async fn sweep(&self) -> Result<(), StoreError> {
         match &self.backend {
-            Backend::Sqlite(engine) => engine.sweep().await,
-            Backend::Postgres(engine) => engine.sweep().await,
+            Backend::Sqlite(engine) => self.run(engine.sweep()).await,
+            Backend::Postgres(engine) => self.run(engine.sweep()).await,
         }
     }
 
     /// See [`Treasury::check_integrity`](crate::Treasury::check_integrity).
     pub(crate) async fn check_integrity(&self, check: IntegrityCheck) -> Result<Vec<String>, StoreError> {
         match &self.backend {
-            Backend::Sqlite(engine) => engine.check_integrity(check).await,
+            Backend::Sqlite(engine) => self.run(engine.check_integrity(check)).await,
             Backend::Postgres(_) => Ok(Vec::new()),
         }
     }
@@ -207,15 +207,15 @@ impl Engine {
     /// See [`Treasury::database_size`](crate::Treasury::database_size).
     pub(crate) async fn database_size(&self) -> Result<DatabaseSize, StoreError> {
         match &self.backend {
-            Backend::Sqlite(engine) => engine.database_size().await,
-            Backend::Postgres(engine) => engine.database_size().await,
+            Backend::Sqlite(engine) => self.run(engine.database_size()).await,
+            Backend::Postgres(engine) => self.run(engine.database_size()).await,
         }
     }
 
     /// See [`Store::purge_deleted`](crate::Store::purge_deleted).
     pub(crate) async fn purge_deleted(&self) -> Result<bool, StoreError> {
         match &self.backend {
-            Backend::Sqlite(engine) => engine.purge_deleted().await,
+            Backend::Sqlite(engine) => self.run(engine.purge_deleted()).await,
             Backend::Postgres(_) => Ok(true),
         }
     }
@@ -231,8 +231,8 @@ impl Engine {
     /// See [`PollStore::ping`](crate::PollStore::ping).
     pub(crate) async fn ping(&self) -> Result<(), StoreError> {
         match &self.backend {
-            Backend::Sqlite(engine) => engine.ping().await,
-            Backend::Postgres(engine) => engine.ping().await,
+            Backend::Sqlite(engine) => self.run(engine.ping()).await,
+            Backend::Postgres(engine) => self.run(engine.ping()).await,
         }
     }
 

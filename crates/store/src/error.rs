@@ -92,9 +92,14 @@ pub(crate) enum UnexpectedData {
     /// An unreadable stored value.
     #[error("the database contains unreadable data: {0}")]
     Value(&'static str),
-    /// An unreadable value in the column with this name.
-    #[error("the database contains unreadable data in the column {0}")]
-    Column(String),
+    /// An unreadable value in a column.
+    #[error("the database contains unreadable data in the column {name}")]
+    Column {
+        /// The name of the column.
+        name: String,
+        /// The cause.
+        source: Box<dyn std::error::Error + Send + Sync>,
+    },
     /// A row with more columns than its type reads.
     #[error("a row of the database has other columns than expected")]
     Columns,

@@ -78,7 +78,7 @@ pub struct Store(pub(crate) Arc<Database>);
 pub struct Runtime {
     pub(crate) database: Arc<Database>,
     /// The server, which replicas share.
-    postgres: Option<Arc<Postgres>>,
+    pub(crate) postgres: Option<Arc<Postgres>>,
 }
 
 /// Adds money to the ledger, and has the operator's actions on accounts.

@@ -33,7 +33,9 @@ macro_rules! uuid_id {
             }
         }
 
-        crate::value::ids!($name);
+        crate::row::columns! {
+            $name: String, |text| Ok(text.parse()?), |id| id.to_string();
+        }
 
         impl JsonSchema for $name {
             fn inline_schema() -> bool {

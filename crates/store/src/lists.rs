@@ -16,9 +16,9 @@ pub struct List {
 }
 
 impl List {
-    /// Returns the name of the statement.
-    pub fn name(&self) -> &'static str {
-        self.path.rsplit([':', ' ']).next().unwrap_or_default()
+    /// Returns the name of the statement, with its module.
+    pub fn name(&self) -> String {
+        self.path.replace(' ', "")
     }
 
     /// Returns the statement on SQLite.
@@ -36,7 +36,7 @@ macro_rules! lists {
     ($($module:ident $(::$rest:ident)+: $($column:literal),+;)*) => {
         /// Every list.
         pub(crate) const LISTS: &[List] = &[$(List {
-            path: stringify!($($rest)::+),
+            path: stringify!($module $(::$rest)+),
             columns: &[$($column),+],
             statement: || crate::$module $(::$rest)+.into(),
         }),*];
@@ -106,45 +106,48 @@ mod tests {
 
     /// Queues, whose rows leave them when the work is done, and what reads a whole table: migrations and reports for the operator.
     const NO_LISTS: &[&str] = &[
-        "ADOPT_POLLS",
-        "APPLIED",
-        "DEPOSITS_IN_STATUS",
-        "DUE_BATCH_NOTIFICATIONS",
-        "DUE_DEPOSITS",
-        "DUE_NOTIFICATIONS",
-        "DUE_PUSHES",
-        "ERASED_BATCH",
-        "FALSE_LEASES",
-        "FIND_RUNNING",
-        "FIND_TASK",
-        "LEASE_ROWS_AGAIN",
-        "LEASE_VALIDATION",
-        "OLD_ANONYMOUS_POLLS",
-        "OPEN_BATCHES",
-        "OPEN_CHECKOUTS",
-        "STRANDED_POLLS",
-        "TABLES",
+        "polls::sql::ADOPT_POLLS",
+        "migrations::APPLIED",
+        "ledger::transactions::DEPOSITS_IN_STATUS",
+        "webhooks::transactions::DUE_BATCH_NOTIFICATIONS",
+        "deposits::transactions::DUE_DEPOSITS",
+        "webhooks::transactions::DUE_NOTIFICATIONS",
+        "tasks::pushes::DUE_PUSHES",
+        "batches::erased::ERASED_BATCH",
+        "ledger::transactions::FALSE_LEASES",
+        "polls::history::FIND_RUNNING",
+        "tasks::transactions::FIND_TASK",
+        "batches::sql::LEASE_ROWS_AGAIN",
+        "batches::sql::LEASE_VALIDATION",
+        "reputation::sql::OLD_ANONYMOUS_POLLS",
+        "batches::sql::OPEN_BATCHES",
+        "cards::transactions::OPEN_CHECKOUTS",
+        "ledger::transactions::STRANDED_POLLS",
+        "sqlite::migration::TABLES",
     ];
 
     /// Returns the names of the statements in an order: their texts have one, or those of macros that they use.
     fn in_an_order() -> BTreeSet<String> {
-        let mut folders = vec![Path::new(env!("CARGO_MANIFEST_DIR")).join("src")];
-        let mut source = String::new();
+        let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
+        let mut folders = vec![source.clone()];
+        let mut files: Vec<(String, String)> = Vec::new();
         while let Some(folder) = folders.pop() {
             for entry in std::fs::read_dir(folder).unwrap() {
                 let path = entry.unwrap().path();
                 if path.is_dir() {
                     folders.push(path);
                 } else if !path.ends_with("lists.rs") {
-                    source.push_str(&std::fs::read_to_string(path).unwrap());
+                    let text = std::fs::read_to_string(&path).unwrap();
+                    let code = text.lines().filter(|line| !line.trim_start().starts_with("//"));
+                    let code = code.collect::<Vec<_>>().join("\n");
+                    let file = path.strip_prefix(&source).unwrap().with_extension("");
+                    let module = file.display().to_string().replace('/', "::");
+                    files.push((module.trim_end_matches("::mod").to_owned(), code));
                 }
             }
         }
-        let lines = source.lines().filter(|line| !line.trim_start().starts_with("//"));
-        let code: Vec<&str> = lines.collect();
-        let code = code.join("\n");
         let mut macros: Vec<(String, String)> = Vec::new();
-        for part in code.split("macro_rules! ").skip(1) {
+        for part in files.iter().flat_map(|(_, code)| code.split("macro_rules! ").skip(1)) {
             let (name, body) = part.split_once(' ').unwrap();
             macros.push((format!("{name}!"), body.split("\n}\n").next().unwrap().to_owned()));
         }
@@ -163,11 +166,16 @@ mod tests {
                 break;
             }
         }
-        let constants = code.split("const ").skip(1).filter_map(|part| part.split_once(": "));
-        let statements =
-            constants.filter(|(_, text)| text.starts_with("&str =") || text.starts_with("Statement ="));
-        let in_order = statements.filter(|(_, text)| is_ordered(text.split(";\n").next().unwrap(), &ordered));
-        in_order.map(|(name, _)| name.to_owned()).collect()
+        let mut found = BTreeSet::new();
+        for (module, code) in &files {
+            let constants = code.split("const ").skip(1).filter_map(|part| part.split_once(": "));
+            let statements =
+                constants.filter(|(_, text)| text.starts_with("&str =") || text.starts_with("Statement ="));
+            let in_order =
+                statements.filter(|(_, text)| is_ordered(text.split(";\n").next().unwrap(), &ordered));
+            found.extend(in_order.map(|(name, _)| format!("{module}::{name}")));
+        }
+        found
     }
 
     #[test]
@@ -176,8 +184,9 @@ mod tests {
         let known = |name: &str| LISTS.iter().any(|list| list.name() == name) || NO_LISTS.contains(&name);
         let missing: Vec<&String> = found.iter().filter(|name| !known(name)).collect();
         assert!(missing.is_empty(), "name these statements in LISTS: {missing:?}");
-        let listed = LISTS.iter().map(super::List::name).chain(NO_LISTS.iter().copied());
-        let gone: Vec<&str> = listed.filter(|name| !found.contains(*name)).collect();
+        let listed =
+            LISTS.iter().map(super::List::name).chain(NO_LISTS.iter().map(|name| (*name).to_owned()));
+        let gone: Vec<String> = listed.filter(|name| !found.contains(name)).collect();
         assert!(gone.is_empty(), "these statements have no order: {gone:?}");
     }
 }

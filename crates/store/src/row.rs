@@ -13,7 +13,7 @@ use serde::de::value::Error as DecodeError;
 use sqlx::Row as _;
 use sqlx::postgres::PgRow;
 
-use crate::accounts::WalletAddress;
+use crate::accounts::{Email, WalletAddress};
 use crate::error::{UnexpectedData, failed};
 use crate::store_error::StoreError;
 use crate::webhooks::WebhookUrl;
@@ -47,7 +47,7 @@ impl Row<'_> {
         }
     }
 
-    fn name(self, column: usize) -> String {
+    fn column_name(self, column: usize) -> String {
         let name = match self {
             Self::Sqlite(row) => row.as_ref().column_name(column).ok(),
             Self::Postgres(row) => row.columns().get(column).map(sqlx::Column::name),
@@ -81,12 +81,12 @@ impl Columns<'_> {
     fn column<T: Column>(&mut self) -> Result<T, StoreError> {
         let column = self.next;
         self.next += 1;
-        let value = T::from_stored(self.row.stored(column)?);
-        value.ok_or_else(|| failed(UnexpectedData::Column(self.row.name(column))))
+        T::from_stored(self.row.stored(column)?)
+            .map_err(|source| failed(UnexpectedData::Column { name: self.row.column_name(column), source }))
     }
 }
 
-/// A value that columns of a row have, in this order.
+/// A value decoded from the next columns of a row.
 pub(crate) trait FromRow: Sized {
     /// Reads the value. [`StoreError::UnknownForm`] for a poll that only other releases know.
     fn from_row(columns: &mut Columns<'_>) -> Result<Self, StoreError>;
@@ -125,9 +125,12 @@ pub(crate) trait Column: Sized {
     /// The type in the database.
     type Stored: Stored;
 
-    /// Returns the value; `None` if the store never writes this.
-    fn from_stored(stored: Self::Stored) -> Option<Self>;
+    /// Returns the value, or the reason why it is unreadable.
+    fn from_stored(stored: Self::Stored) -> Result<Self, Unreadable>;
 }
+
+/// The reason why a stored value is unreadable.
+pub(crate) type Unreadable = Box<dyn std::error::Error + Send + Sync>;
 
 impl<T: Column> FromRow for T {
     fn from_row(columns: &mut Columns<'_>) -> Result<Self, StoreError> {
@@ -135,7 +138,7 @@ impl<T: Column> FromRow for T {
     }
 }
 
-/// A type that both engines store.
+/// A type that both engines read.
 pub(crate) trait Stored:
     rusqlite::types::FromSql + for<'r> sqlx::Decode<'r, sqlx::Postgres> + sqlx::Type<sqlx::Postgres>
 {
@@ -152,50 +155,63 @@ where
 {
     type Stored = Option<T::Stored>;
 
-    fn from_stored(stored: Self::Stored) -> Option<Self> {
-        match stored {
-            Some(stored) => T::from_stored(stored).map(Some),
-            None => Some(None),
-        }
+    fn from_stored(stored: Self::Stored) -> Result<Self, Unreadable> {
+        stored.map(T::from_stored).transpose()
     }
 }
 
-/// Declares the types of columns: each with its type in the database and its conversion.
+/// Declares the types of columns: each with its type in the database, its decoding, and its encoding if it is a value of
+/// placeholders.
 macro_rules! columns {
-    ($($name:ty: $stored:ty, $convert:expr;)*) => {
+    ($($name:ty: $stored:ty, $decode:expr $(, $encode:expr)?;)*) => {
         $(impl $crate::row::Column for $name {
             type Stored = $stored;
 
-            fn from_stored(stored: $stored) -> Option<Self> {
-                let convert: fn($stored) -> Option<Self> = $convert;
-                convert(stored)
+            fn from_stored(stored: $stored) -> Result<Self, $crate::row::Unreadable> {
+                let decode: fn($stored) -> Result<Self, $crate::row::Unreadable> = $decode;
+                decode(stored)
             }
-        })*
+        }
+        $($crate::row::columns!(@ $name, $stored, $encode);)?)*
+    };
+    (@ $name:ty, $stored:ty, $encode:expr) => {
+        impl From<$name> for $crate::value::Value<'_> {
+            fn from(value: $name) -> Self {
+                Some(value).into()
+            }
+        }
+
+        impl From<Option<$name>> for $crate::value::Value<'_> {
+            fn from(value: Option<$name>) -> Self {
+                let encode: fn($name) -> $stored = $encode;
+                $crate::value::Stored::value(value.map(encode))
+            }
+        }
     };
 }
 
 pub(crate) use columns;
 
 columns! {
-    i64: i64, Some;
-    f64: f64, Some;
-    String: String, Some;
-    Vec<u8>: Vec<u8>, Some;
-    bool: i64, |number| Some(number != 0);
-    u8: i64, |number| number.try_into().ok();
-    u32: i64, |number| number.try_into().ok();
-    u64: i64, |number| number.try_into().ok();
-    usize: i64, |number| number.try_into().ok();
+    i64: i64, Ok, |number| number;
+    f64: f64, Ok, |number| number;
+    String: String, Ok, |text| text;
+    Vec<u8>: Vec<u8>, Ok;
+    bool: i64, |number| Ok(number != 0), i64::from;
+    u32: i64, |number| Ok(number.try_into()?), i64::from;
+    u64: i64, |number| Ok(number.try_into()?);
+    usize: i64, |number| Ok(number.try_into()?);
     // Milliseconds; zero for a time until a deadline that has passed.
-    Duration: i64, |millis| Some(Self::from_millis(millis.max(0).unsigned_abs()));
-    Timestamp: i64, |millis| Some(Self::from_millis(millis));
-    MicroUsd: i64, |amount| Some(Self::new(amount));
-    ModelId: String, |text| Some(Self::new(text));
-    PanelName: String, |text| text.parse().ok();
-    PollId: String, |text| text.parse().ok();
-    WalletAddress: String, |text| text.parse().ok();
-    crate::accounts::Email: String, |text| text.parse().ok();
-    WebhookUrl: String, |text| Some(Self::checked(text));
+    Duration: i64, |millis| Ok(Self::from_millis(millis.max(0).unsigned_abs())),
+        |time| i64::try_from(time.as_millis()).unwrap_or(i64::MAX);
+    Timestamp: i64, |millis| Ok(Self::from_millis(millis)), Timestamp::millis;
+    MicroUsd: i64, |amount| Ok(Self::new(amount)), MicroUsd::micro;
+    ModelId: String, |text| Ok(Self::new(text));
+    PanelName: String, |text| Ok(text.parse()?);
+    PollId: String, |text| Ok(text.parse()?);
+    WalletAddress: String, |text| Ok(text.parse()?);
+    Email: String, |text| Ok(text.parse()?);
+    WebhookUrl: String, |text| Ok(Self::checked(text));
 }
 
 /// A value stored as JSON.
@@ -204,8 +220,8 @@ pub(crate) struct Json<T>(pub(crate) T);
 impl<T: DeserializeOwned> Column for Json<T> {
     type Stored = String;
 
-    fn from_stored(text: String) -> Option<Self> {
-        serde_json::from_str(&text).ok().map(Self)
+    fn from_stored(text: String) -> Result<Self, Unreadable> {
+        Ok(Self(serde_json::from_str(&text)?))
     }
 }
 
@@ -215,12 +231,12 @@ pub(crate) struct Name<T>(pub(crate) T);
 impl<T: DeserializeOwned> Column for Name<T> {
     type Stored = String;
 
-    fn from_stored(text: String) -> Option<Self> {
-        named(&text).map(Self)
+    fn from_stored(text: String) -> Result<Self, Unreadable> {
+        Ok(Self(named(&text)?))
     }
 }
 
 /// Returns the value with this serialised name.
-pub(crate) fn named<T: DeserializeOwned>(name: &str) -> Option<T> {
-    T::deserialize(IntoDeserializer::<DecodeError>::into_deserializer(name)).ok()
+pub(crate) fn named<T: DeserializeOwned>(name: &str) -> Result<T, DecodeError> {
+    T::deserialize(IntoDeserializer::<DecodeError>::into_deserializer(name))
 }

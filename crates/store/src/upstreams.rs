@@ -6,7 +6,7 @@ use ep_polling::time::Timestamp;
 
 use crate::connection::Durability;
 use crate::database::Database;
-use crate::row::from_row;
+use crate::row::{Columns, FromRow, from_row};
 use crate::store_error::StoreError;
 use crate::value::values;
 
@@ -57,7 +57,20 @@ pub trait UpstreamCache: Send + Sync {
 }
 
 from_row!(CachedModelList { fetched_at, body });
-from_row!(SavedFallbackLevel { model, level, unsupported_parameters, needs, saved_at });
+
+/// Decodes a level. A number that only a later release writes counts as zero.
+impl FromRow for SavedFallbackLevel {
+    fn from_row(columns: &mut Columns<'_>) -> Result<Self, StoreError> {
+        let known = |number: i64| u8::try_from(number).unwrap_or_default();
+        Ok(Self {
+            model: columns.get()?,
+            level: known(columns.get()?),
+            unsupported_parameters: known(columns.get()?),
+            needs: known(columns.get()?),
+            saved_at: columns.get()?,
+        })
+    }
+}
 
 const MODEL_LIST: &str = "SELECT fetched_at, body FROM upstream_registries WHERE upstream = $1";
 const SAVE_MODEL_LIST: &str = "INSERT INTO upstream_registries (upstream, fetched_at, body) \

@@ -1,15 +1,12 @@
 //! Values of statement placeholders.
 
 use std::borrow::Cow;
-use std::time::Duration;
 
-use ep_polling::money::MicroUsd;
 use ep_polling::poll_id::PollId;
 use ep_polling::time::Timestamp;
 use serde::Serialize;
 
 use crate::error::failed;
-use crate::polls::Epoch;
 use crate::store_error::StoreError;
 
 /// A day in milliseconds.
@@ -45,31 +42,29 @@ impl Value<'_> {
     }
 }
 
-/// Declares ids that are stored as text.
-macro_rules! ids {
-    ($($name:ident),*) => {
-        $(impl From<$name> for $crate::value::Value<'_> {
-            fn from(id: $name) -> Self {
-                Self::from(id.to_string())
-            }
-        }
-
-        impl From<Option<$name>> for $crate::value::Value<'_> {
-            fn from(id: Option<$name>) -> Self {
-                Self::Text(id.map(|id| id.to_string().into()))
-            }
-        }
-
-        impl $crate::row::Column for $name {
-            type Stored = String;
-
-            fn from_stored(text: String) -> Option<Self> {
-                text.parse().ok()
-            }
-        })*
-    };
+/// A type of the database, as the value of a placeholder.
+pub(crate) trait Stored: Sized {
+    /// Returns the value; `None` is null.
+    fn value(stored: Option<Self>) -> Value<'static>;
 }
-pub(crate) use ids;
+
+impl Stored for i64 {
+    fn value(stored: Option<Self>) -> Value<'static> {
+        Value::Integer(stored)
+    }
+}
+
+impl Stored for f64 {
+    fn value(stored: Option<Self>) -> Value<'static> {
+        Value::Real(stored)
+    }
+}
+
+impl Stored for String {
+    fn value(stored: Option<Self>) -> Value<'static> {
+        Value::Text(stored.map(Into::into))
+    }
+}
 
 /// The values of `$1`, `$2`, ….
 macro_rules! values {
@@ -78,73 +73,6 @@ macro_rules! values {
     };
 }
 pub(crate) use values;
-
-impl From<i64> for Value<'_> {
-    fn from(number: i64) -> Self {
-        Self::Integer(Some(number))
-    }
-}
-
-impl From<Option<f64>> for Value<'_> {
-    fn from(number: Option<f64>) -> Self {
-        Self::Real(number)
-    }
-}
-
-impl From<bool> for Value<'_> {
-    fn from(truth: bool) -> Self {
-        Self::Integer(Some(truth.into()))
-    }
-}
-
-impl From<u32> for Value<'_> {
-    fn from(number: u32) -> Self {
-        Self::Integer(Some(number.into()))
-    }
-}
-
-impl From<Timestamp> for Value<'_> {
-    fn from(at: Timestamp) -> Self {
-        Self::Integer(Some(at.millis()))
-    }
-}
-
-impl From<Option<Timestamp>> for Value<'_> {
-    fn from(at: Option<Timestamp>) -> Self {
-        Self::Integer(at.map(Timestamp::millis))
-    }
-}
-
-/// Stored in milliseconds.
-impl From<Duration> for Value<'_> {
-    fn from(time: Duration) -> Self {
-        Some(time).into()
-    }
-}
-
-impl From<Option<Duration>> for Value<'_> {
-    fn from(time: Option<Duration>) -> Self {
-        Self::Integer(time.map(|time| i64::try_from(time.as_millis()).unwrap_or(i64::MAX)))
-    }
-}
-
-impl From<Epoch> for Value<'_> {
-    fn from(epoch: Epoch) -> Self {
-        Self::Integer(Some(epoch.number()))
-    }
-}
-
-impl From<MicroUsd> for Value<'_> {
-    fn from(amount: MicroUsd) -> Self {
-        Self::Integer(Some(amount.micro()))
-    }
-}
-
-impl From<Option<MicroUsd>> for Value<'_> {
-    fn from(amount: Option<MicroUsd>) -> Self {
-        Self::Integer(amount.map(MicroUsd::micro))
-    }
-}
 
 impl<'a> From<&'a [u8; 32]> for Value<'a> {
     fn from(bytes: &'a [u8; 32]) -> Self {
@@ -164,21 +92,9 @@ impl<'a> From<Option<&'a str>> for Value<'a> {
     }
 }
 
-impl From<String> for Value<'_> {
-    fn from(text: String) -> Self {
-        Self::Text(Some(text.into()))
-    }
-}
-
 impl<'a> From<&'a PollId> for Value<'a> {
     fn from(id: &'a PollId) -> Self {
         id.as_str().into()
-    }
-}
-
-impl From<Option<i64>> for Value<'_> {
-    fn from(number: Option<i64>) -> Self {
-        Self::Integer(number)
     }
 }
 

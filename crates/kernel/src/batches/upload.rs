@@ -237,10 +237,12 @@ fn stored_name(name: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::super::UNFINISHED;
+    use super::super::received_lines::STORED_WITHIN;
     use super::*;
     use crate::testing::{ManualClock, SeededEntropy};
     use ep_polling::money::MicroUsd;
     use ep_polling::time::Timestamp;
+    use ep_store::testing::Interruption;
     use ep_store::{NewUser, StoreOptions};
 
     /// Three lines a minute are stored by the minute, so that their file never counts as abandoned.
@@ -259,9 +261,11 @@ mod tests {
         };
         database.treasury.create_user(&new).await.unwrap();
         let (store, clock) = (database.store, Arc::new(ManualClock::default()));
+        let counter = Arc::new(Interruption::none());
+        let counted = store.interrupted(&counter);
         let receiver = Receiver {
-            room: Arc::new(Room::new(store.clone(), clock.clone(), 1 << 20)),
-            store: store.clone(),
+            room: Arc::new(Room::new(counted.clone(), clock.clone(), 1 << 20)),
+            store: counted,
             clock: clock.clone(),
             entropy: Arc::new(SeededEntropy::new(1)),
             tasks: Tasks::default(),
@@ -280,6 +284,10 @@ mod tests {
             assert_eq!(abandoned, 0, "the upload counts as abandoned");
         }
         assert_eq!(upload.complete(RETENTION).await.unwrap().record.lines, 61);
+        // Each of twenty times, the lines are stored and the room is measured.
+        let operations = counter.operations();
+        assert!((38..=48).contains(&operations), "{operations}");
+        assert!(STORED_WITHIN * 2 < UNFINISHED);
     }
 
     #[test]

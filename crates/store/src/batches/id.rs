@@ -129,7 +129,10 @@ impl JsonSchema for BatchId {
     }
 }
 
-crate::value::ids!(BatchId, FileId);
+crate::row::columns! {
+    BatchId: String, |text| Ok(text.parse()?), |id| id.to_string();
+    FileId: String, |text| Ok(text.parse()?), |id| id.to_string();
+}
 
 #[cfg(test)]
 mod tests {

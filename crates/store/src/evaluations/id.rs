@@ -75,4 +75,6 @@ impl JsonSchema for EvaluationId {
     }
 }
 
-crate::value::ids!(EvaluationId);
+crate::row::columns! {
+    EvaluationId: String, |text| Ok(text.parse()?), |id| id.to_string();
+}

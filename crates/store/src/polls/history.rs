@@ -13,7 +13,7 @@ use crate::ids::UserId;
 use crate::polls::sql::{of_batch, polls_with_plans};
 use crate::polls::sql::{postgres_explanations_cost, sqlite_explanations_cost};
 use crate::polls::{Closing, plans};
-use crate::row::{Columns, FromRow, Json, from_row};
+use crate::row::{Columns, FromRow, from_row};
 use crate::statement::Statement;
 use crate::store_error::StoreError;
 use crate::value::{DAY_MS, json, values};
@@ -347,10 +347,11 @@ struct PollChoice {
     id: PollId,
     form: i64,
     created_at: Timestamp,
-    closing: Option<Json<Closing>>,
+    /// JSON, which only a program that knows the form can read.
+    closing: Option<String>,
     other_cost: MicroUsd,
     question: String,
-    options: Json<Vec<String>>,
+    options: String,
     private: bool,
     captured: Option<MicroUsd>,
     /// The number of the option; `None` without a vote.
@@ -378,16 +379,17 @@ from_row!(PollChoice {
 fn past_poll(choices: &[PollChoice]) -> Result<PastPoll, StoreError> {
     let [first, ..] = choices else { return Err(failed(UnexpectedData::MissingRow)) };
     plans::is_known(first.form)?;
-    let Json(options) = &first.options;
+    let options: Vec<String> = serde_json::from_str(&first.options).map_err(failed)?;
     let votes = choices.iter().flat_map(|choice| {
         let option = choice.choice.and_then(|option| usize::try_from(option).ok());
         std::iter::repeat_n(option, choice.answers as usize)
     });
     let tally = Tally::of(options.len(), votes);
     let cost = choices.iter().map(|choice| choice.cost).sum::<MicroUsd>().plus(first.other_cost);
-    let closing = first.closing.as_ref().map(|Json(closing)| closing);
+    let closing: Option<Closing> =
+        first.closing.as_deref().map(serde_json::from_str).transpose().map_err(failed)?;
     let ballots = choices.iter().map(|choice| choice.answers).sum::<u32>();
-    let unused = closing.map_or(0, |closing| closing.unused_calls);
+    let unused = closing.as_ref().map_or(0, |closing| closing.unused_calls);
     let models = ModelCounts::new(ballots.saturating_add(unused), ballots, tally.votes(), unused);
     Ok(PastPoll {
         id: first.id.clone(),
@@ -395,7 +397,7 @@ fn past_poll(choices: &[PollChoice]) -> Result<PastPoll, StoreError> {
         tally,
         models,
         question: first.question.clone(),
-        options: options.clone(),
+        options,
         private: first.private,
         end: closing.map(|closing| PastEnd {
             by_rule: closing.reason.is_some(),

@@ -6,14 +6,14 @@
 use std::sync::Arc;
 
 use ep_polling::order::Seed;
-use ep_polling::plan::{FORM, Plan, Rules};
+use ep_polling::plan::{FORM, Plan};
 use ep_polling::roster::Member;
 
 use crate::connection::{Connection, Durability};
 use crate::error::{UnexpectedData, failed};
 use crate::handles::Runtime;
 use crate::polls::rosters::RosterHash;
-use crate::row::{Json, from_row};
+use crate::row::from_row;
 use crate::statement::Statement;
 use crate::store_error::StoreError;
 use crate::value::{json, values};
@@ -41,8 +41,9 @@ pub(crate) struct StoredPlan {
     pub(crate) roster: Option<i64>,
     seed: Option<Vec<u8>>,
     question: Option<String>,
-    options: Option<Json<Vec<String>>>,
-    rules: Option<Json<Rules>>,
+    /// JSON, which only a program that knows the form can read.
+    options: Option<String>,
+    rules: Option<String>,
 }
 
 from_row!(StoredPlan { form, roster, seed, question, options, rules });
@@ -53,8 +54,8 @@ impl StoredPlan {
         is_known(self.form)?;
         let missing = || failed(UnexpectedData::Value("a plan"));
         let seed = self.seed.and_then(|seed| seed.try_into().ok()).map(Seed::new).ok_or_else(missing)?;
-        let Json(rules) = self.rules.ok_or_else(missing)?;
-        let Json(options) = self.options.ok_or_else(missing)?;
+        let rules = serde_json::from_str(&self.rules.ok_or_else(missing)?).map_err(failed)?;
+        let options = serde_json::from_str(&self.options.ok_or_else(missing)?).map_err(failed)?;
         let question = self.question.ok_or_else(missing)?;
         Plan::stored(rules, question, options, members, seed).ok_or(StoreError::UnknownForm)
     }

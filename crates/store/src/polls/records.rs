@@ -331,7 +331,7 @@ pub trait PollStore: Send + Sync {
 }
 
 columns! {
-    Epoch: i64, |number| Some(Self(number));
+    Epoch: i64, |number| Ok(Self(number)), Epoch::number;
 }
 from_row!(PollOpening { id, created_at, is_interrupted });
 from_row!(AdoptedPoll { id, epoch, left });

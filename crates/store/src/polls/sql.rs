@@ -166,3 +166,13 @@ pub(crate) const DELETE_PLAN: &str = "DELETE FROM plans WHERE number = $1";
 pub(crate) const ADD_NOTIFICATION: &str = "INSERT INTO notifications (poll_id, user_id, url, next_at, created_at) \
      SELECT $1, $2, url, (SELECT now FROM clock), $4 FROM \
          (SELECT COALESCE($3, (SELECT url FROM webhooks WHERE user_id = $2)) AS url) AS named WHERE url IS NOT NULL";
+
+#[cfg(test)]
+mod tests {
+    use ep_polling::plan::FORM;
+
+    #[test]
+    fn the_form_of_this_release_is_known() {
+        assert_eq!(form_is_known!(), format!("polls.form = {FORM}"));
+    }
+}

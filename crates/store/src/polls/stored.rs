@@ -1,4 +1,4 @@
-//! Polls as stored.
+//! The decoding of polls.
 
 use std::sync::Arc;
 
@@ -8,10 +8,11 @@ use ep_polling::poll_id::PollId;
 use ep_polling::roster::Member;
 use ep_polling::time::Timestamp;
 
+use crate::error::failed;
 use crate::ids::UserId;
 use crate::polls::plans::StoredPlan;
 use crate::polls::{Closing, PollProgress, PollRecord};
-use crate::row::{Columns, FromRow, Json, from_row};
+use crate::row::{Columns, FromRow, from_row};
 use crate::store_error::StoreError;
 use crate::value::json;
 
@@ -24,9 +25,10 @@ pub(crate) struct StoredPoll {
     settled: bool,
     held: Option<MicroUsd>,
     unused_cost: Option<MicroUsd>,
-    closing: Option<Json<Closing>>,
-    decided: Option<Json<Closing>>,
-    explanations: Option<Json<Vec<Explanation>>>,
+    /// JSON, like the plan: read only if the form is known.
+    closing: Option<String>,
+    decided: Option<String>,
+    explanations: Option<String>,
     pub(crate) plan: StoredPlan,
 }
 
@@ -47,15 +49,16 @@ from_row!(StoredPoll {
 impl StoredPoll {
     /// Decodes the poll. `members` are those of its stored roster.
     pub(crate) fn record(self, members: Arc<[Member]>) -> Result<PollRecord, StoreError> {
-        let explanations = self.explanations.map(|Json(explanations)| explanations).unwrap_or_default();
+        let plan = self.plan.decode(members)?;
+        let explanations = explanations(self.explanations.as_deref())?;
         Ok(PollRecord {
             id: self.id,
             owner: self.owner,
-            plan: self.plan.decode(members)?,
+            plan,
             created_at: self.created_at,
             held: self.billed.then(|| self.held.unwrap_or_default()),
-            decided: self.decided.map(|decided| complete(decided, None, explanations.clone())),
-            closing: self.closing.map(|closing| complete(closing, self.unused_cost, explanations)),
+            decided: closing(self.decided.as_deref(), None, explanations.clone())?,
+            closing: closing(self.closing.as_deref(), self.unused_cost, explanations)?,
             settled: self.settled,
         })
     }
@@ -63,25 +66,30 @@ impl StoredPoll {
 
 impl FromRow for PollProgress {
     fn from_row(columns: &mut Columns<'_>) -> Result<Self, StoreError> {
-        let (closing, unused_cost, explanations) = columns.get()?;
-        let explanations: Option<Json<Vec<Explanation>>> = explanations;
-        let explanations = explanations.map(|Json(explanations)| explanations).unwrap_or_default();
-        let closing: Option<Json<Closing>> = closing;
+        let (text, unused_cost, explained): (Option<String>, _, Option<String>) = columns.get()?;
+        let explanations = explanations(explained.as_deref())?;
         Ok(Self {
-            closing: closing.map(|closing| complete(closing, unused_cost, explanations)),
+            closing: closing(text.as_deref(), unused_cost, explanations)?,
             settled: columns.get()?,
             ballots: columns.get()?,
         })
     }
 }
 
-/// Adds to a closing what has columns of its own.
-fn complete(
-    Json(closing): Json<Closing>,
+/// Decodes the closing of a poll from its columns.
+fn closing(
+    text: Option<&str>,
     unused_calls_cost: Option<MicroUsd>,
     explanations: Vec<Explanation>,
-) -> Closing {
-    Closing { unused_calls_cost, explanations, ..closing }
+) -> Result<Option<Closing>, StoreError> {
+    let Some(text) = text else { return Ok(None) };
+    let closing = serde_json::from_str(text).map_err(failed)?;
+    Ok(Some(Closing { unused_calls_cost, explanations, ..closing }))
+}
+
+/// Decodes explanations; none for a poll without them.
+fn explanations(text: Option<&str>) -> Result<Vec<Explanation>, StoreError> {
+    text.map(serde_json::from_str).transpose().map(Option::unwrap_or_default).map_err(failed)
 }
 
 /// Serialises the explanations of a closing; `None` without any.

@@ -13,13 +13,14 @@ use ep_polling::roster::Member;
 use crate::error::{UnexpectedData, failed};
 use crate::polls::Closing;
 use crate::polls::plans::StoredPlan;
-use crate::row::{Columns, FromRow, Json, from_row};
+use crate::row::{Columns, FromRow, from_row};
 use crate::store_error::StoreError;
 
 /// An ended poll with its counted state, if it has one, and its current judgements. Its roster is not read yet.
 pub(crate) struct StoredEndedPoll {
     id: PollId,
-    closing: Json<Closing>,
+    /// JSON, like the plan: read only if the form is known.
+    closing: String,
     unused_cost: Option<MicroUsd>,
     revision: Option<i64>,
     counted_revision: Option<i64>,
@@ -95,17 +96,17 @@ impl StoredEndedPoll {
     /// Decodes the poll. `members` are those of its stored roster.
     pub(crate) fn decode(self, members: Arc<[Member]>) -> Result<CountedPoll, StoreError> {
         let state = self.revision.zip(self.counted_revision);
-        let Json(closing) = self.closing;
+        let plan = self.plan.decode(members)?;
         Ok(CountedPoll {
             id: self.id,
-            plan: self.plan.decode(members)?,
+            plan,
             state: state.map(|(revision, counted_revision)| CountedState { revision, counted_revision }),
             counted: Judgements {
                 correct: self.correct.unwrap_or_default(),
                 incorrect: self.incorrect.unwrap_or_default(),
             },
             judged: Judgements { correct: self.now_correct, incorrect: self.now_incorrect },
-            closing,
+            closing: serde_json::from_str(&self.closing).map_err(failed)?,
             unused_cost: self.unused_cost.unwrap_or_default(),
         })
     }
@@ -131,6 +132,6 @@ impl FromRow for CalibrationGroup {
     fn from_row(columns: &mut Columns<'_>) -> Result<Self, StoreError> {
         let (panel, level): (_, String) = columns.get()?;
         let level = AgreementLevel::from_name(&level);
-        Ok(Self { panel, level: level.ok_or_else(|| failed(UnexpectedData::Column("level".to_owned())))? })
+        Ok(Self { panel, level: level.ok_or_else(|| failed(UnexpectedData::Value("a level of agreement")))? })
     }
 }

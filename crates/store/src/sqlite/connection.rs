@@ -119,10 +119,11 @@ impl SqliteConnection {
     pub(crate) fn rows<R: FromRow>(&self, sql: &str, values: &[Value<'_>]) -> Result<Vec<R>, StoreError> {
         let mut statement = self.prepared(sql, values).map_err(sqlite_error)?;
         let (mut found, mut rows) = (Vec::new(), statement.raw_query());
+        // The statement runs to its end, even if a row is unreadable.
         while let Some(row) = rows.next().map_err(sqlite_error)? {
-            found.push(Row::Sqlite(row).decode()?);
+            found.push(Row::Sqlite(row).decode());
         }
-        Ok(found)
+        found.into_iter().collect()
     }
 
     /// Runs a statement; returns its row, if any.

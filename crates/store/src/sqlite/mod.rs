@@ -152,7 +152,11 @@ impl Sqlite {
         values: &[Value<'_>],
     ) -> Result<Vec<R>, StoreError> {
         let values = owned(values);
-        self.writer.run(durability, move |db| Box::pin(async move { db.fetch_all(sql, &values).await })).await
+        // As on PostgreSQL, the change stays if a row is unreadable: otherwise one row could stop a queue for good.
+        let changed = self
+            .writer
+            .run(durability, move |db| async move { Ok(db.fetch_all(sql, &values).await) }.boxed());
+        changed.await?
     }
 
     pub(crate) async fn fetch_optional<R: FromRow + Send + 'static>(

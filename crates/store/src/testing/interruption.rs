@@ -1,4 +1,4 @@
-//! Interruptions before or after any operation of a store.
+//! Interruptions before or after an operation of the database: a statement, a transaction or a snapshot.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -6,16 +6,16 @@ use tokio::sync::Notify;
 
 use crate::store_error::StoreError;
 
-/// What happens at the point of an [`Interruption`].
+/// The effect of an [`Interruption`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Effect {
-    /// The operation waits until the request is dropped.
+    /// The operation waits until it is released.
     Wait,
     /// The operation fails. After it, the database has changed nevertheless.
     Fail,
 }
 
-/// Interrupts one operation of a store, once: before it at an even point, after it at an odd one.
+/// Interrupts one operation, once: before it at an even point, after it at an odd one.
 #[derive(Debug)]
 pub struct Interruption {
     /// Twice the number of the operation, and 1 for the point after it.
@@ -40,6 +40,16 @@ impl Interruption {
     fn new(at: usize, effect: Effect) -> Self {
         let (reached, released) = (Notify::new(), Notify::new());
         Self { at, effect, operations: AtomicUsize::new(0), reached, released }
+    }
+
+    /// Interrupts no operation, and counts them.
+    pub fn none() -> Self {
+        Self::waiting(usize::MAX)
+    }
+
+    /// Returns the number of operations that have begun.
+    pub fn operations(&self) -> usize {
+        self.operations.load(Ordering::SeqCst)
     }
 
     /// Waits until the point is reached.

@@ -11,7 +11,7 @@ pub use postgres::{Database, Postgres, SERVER};
 pub use test_database::TestDatabase;
 
 use crate::database;
-use crate::handles::Store;
+use crate::handles::{Runtime, Store};
 
 /// Returns the lists of the store, for tests that read their plans.
 pub fn lists() -> &'static [crate::lists::List] {
@@ -21,10 +21,18 @@ pub fn lists() -> &'static [crate::lists::List] {
 impl Store {
     /// Returns a handle of the same database, whose operations this interrupts.
     pub fn interrupted(&self, by: &Arc<Interruption>) -> Self {
-        let database::Database { engine, rosters } = &*self.0;
-        Self(Arc::new(database::Database {
-            engine: engine.interrupted(Arc::clone(by)),
-            rosters: rosters.clone(),
-        }))
+        Self(interrupted(&self.0, by))
     }
+}
+
+impl Runtime {
+    /// Returns a handle of the same database, whose operations this interrupts.
+    pub fn interrupted(&self, by: &Arc<Interruption>) -> Self {
+        Self { database: interrupted(&self.database, by), ..self.clone() }
+    }
+}
+
+fn interrupted(database: &database::Database, by: &Arc<Interruption>) -> Arc<database::Database> {
+    let database::Database { engine, rosters } = database;
+    Arc::new(database::Database { engine: engine.interrupted(Arc::clone(by)), rosters: rosters.clone() })
 }

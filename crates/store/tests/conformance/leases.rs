@@ -217,7 +217,14 @@ async fn polls_of_an_unknown_form_are_ignored(db: TestDatabase) {
         .close(&polls[0], Epoch::FIRST, &[], &closing(Some(0)), Settlement::Capture(usd(0)))
         .await
         .unwrap();
-    tamper(&db.url, "UPDATE polls SET form = 99").await.unwrap();
+    // Their JSON is that of the other release, too.
+    for change in [
+        "UPDATE polls SET form = 99",
+        "UPDATE polls SET closing = '[' || closing || ']'",
+        "UPDATE plans SET rules = '[' || rules || ']', options = '[' || options || ']'",
+    ] {
+        tamper(&db.url, change).await.unwrap();
+    }
     db.pass(60_000).await;
     assert_eq!(adopt(&db).await, []);
     for poll in &polls {
@@ -227,7 +234,13 @@ async fn polls_of_an_unknown_form_are_ignored(db: TestDatabase) {
     let listed = db.store.polls_of(user, 10, 0).await;
     assert!(matches!(listed, Err(StoreError::UnknownForm)), "{listed:?}");
     assert_eq!(db.runtime.count_polls(10).await.unwrap(), 0);
-    tamper(&db.url, "UPDATE polls SET form = 1").await.unwrap();
+    for change in [
+        "UPDATE polls SET form = 1, closing = substr(closing, 2, length(closing) - 2)",
+        "UPDATE plans SET rules = substr(rules, 2, length(rules) - 2), \
+             options = substr(options, 2, length(options) - 2)",
+    ] {
+        tamper(&db.url, change).await.unwrap();
+    }
     assert_eq!(ids(&adopt(&db).await), HashSet::from([polls[1].clone()]));
     assert_eq!(db.runtime.count_polls(10).await.unwrap(), 1);
     assert_eq!(db.store.polls_of(user, 10, 0).await.unwrap().len(), 2);

@@ -20,6 +20,7 @@ on_both_engines!(
     an_attempt_is_repeated_if_requested_or_lost,
     no_account_delays_the_notifications_of_others,
     concurrent_processes_claim_each_notification_once,
+    an_unreadable_notification_stops_no_other,
     old_notifications_and_those_of_erased_accounts_are_deleted,
 );
 
@@ -54,6 +55,21 @@ async fn due(db: &TestDatabase) -> Vec<DueNotification> {
 async fn pass(db: &TestDatabase, time: Duration) {
     let change = format!("UPDATE notifications SET next_at = next_at - {}", time.as_millis());
     tamper(&db.url, change).await.unwrap();
+}
+
+async fn an_unreadable_notification_stops_no_other(db: TestDatabase) {
+    let user = db.user(0).await;
+    let [damaged, other] = [(); 2].map(|()| ended(&db, Some(user), Some("https://a.example/")));
+    let (damaged, other) = (damaged.await, other.await);
+    let damage = format!("UPDATE notifications SET attempts = 5000000000 WHERE poll_id = '{damaged}'");
+    tamper(&db.url, damage).await.unwrap();
+    db.vault.due_notifications(100, 100, &[], LASTS).await.unwrap_err();
+    // It is claimed nevertheless, and its turn comes again later.
+    assert_eq!(due(&db).await, []);
+    let healthy = format!("UPDATE notifications SET next_at = 0 WHERE poll_id = '{other}'");
+    tamper(&db.url, healthy).await.unwrap();
+    let due = due(&db).await;
+    assert_eq!(due.iter().map(|due| &due.poll).collect::<Vec<_>>(), [&other]);
 }
 
 async fn a_webhook_is_set_and_its_secret_replaced(db: TestDatabase) {
