@@ -82,7 +82,10 @@ fn describe() {
     use metrics::{
         Unit, describe_counter as counter, describe_gauge as gauge, describe_histogram as histogram,
     };
-    counter!("ep_requests_total", "Calls, by tool, surface and outcome code");
+    counter!(
+        "ep_requests_total",
+        "Calls, by tool, surface and outcome code. The surface internal is rows of batches, and looks at batches"
+    );
     histogram!("ep_request_duration_seconds", Unit::Seconds, "Time per call, by tool and surface");
     histogram!("ep_added_latency_seconds", Unit::Seconds, "Time per call beyond waiting for models");
     counter!("ep_polls_opened_total", "Polls opened, by preset");

@@ -4,8 +4,7 @@
 //! To add an operation, add a file, declare it in its folder's `mod.rs`, and add it to [`TOOLS`]
 //! (`docs/adding-a-tool.md`). All surfaces and documents are derived from this table.
 //!
-//! **Invariant:** this package depends only on the kernel and the polling domain: no HTTP, no SQL, no
-//! protocol types.
+//! **Invariant:** this package knows no HTTP, no SQL and no protocol types.
 
 pub mod account;
 mod amount;

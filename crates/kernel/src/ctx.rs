@@ -156,7 +156,7 @@ pub struct Ctx {
 }
 
 impl Ctx {
-    /// Creates a call without progress reports, for tests of single operations.
+    /// Creates the context of a call by the service itself, or of a test: without progress reports.
     pub fn new(ports: Arc<ToolPorts>, caller: Caller, request_id: RequestId) -> Self {
         Self {
             caller,

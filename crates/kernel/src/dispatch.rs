@@ -1,15 +1,18 @@
-//! The dispatch of every call of every tool, for every surface.
+//! The entrances to every operation, for every surface.
 //!
-//! A call passes the guard, then idempotency, then decoding, then the tool. Operations and surfaces cannot
-//! skip a step.
+//! - [`dispatch`] passes a call through the guard, idempotency and decoding. [`admit`] is its first half.
+//! - [`call`] passes one through the guard, for pages: its input is decoded already, and it has no idempotency key.
+//! - [`dispatch_internal`] is for the service itself. It checks access, but counts and logs no request.
+//!
+//! No surface runs an operation in another way.
 
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use futures::FutureExt;
 use futures::future::BoxFuture;
 use serde_json::Value;
+use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 use tracing::Instrument;
 
@@ -38,7 +41,7 @@ pub struct Call {
     /// Reference of the polls that the call opens, from a surface that recognises repetitions itself. Calls with the same
     /// reference get the same polls.
     pub request_ref: Option<String>,
-    /// What the call does while an earlier one with its idempotency key runs.
+    /// The behaviour while an earlier call with the idempotency key runs.
     pub while_running: WhileRunning,
     /// Time that the caller waits for models before it prefers an interim result.
     pub wait_limit: Option<Duration>,
@@ -70,14 +73,15 @@ impl Call {
     }
 }
 
-/// What a call does while an earlier one with its idempotency key runs.
+/// The behaviour of a call while an earlier one with its idempotency key runs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum WhileRunning {
     /// Fails with [`Kind::InProgress`].
     Fail,
-    /// Waits this long for its poll or batch, with which it then fails.
+    /// Waits this long until the poll or batch of the earlier call is known, then fails and names it.
     AwaitWork(Duration),
-    /// Waits this long for its output, and fails afterwards.
+    /// Waits this long for the output of the earlier call, then fails. A call that takes its place in the end has its own time
+    /// limit.
     AwaitOutput(Duration),
 }
 
@@ -103,8 +107,8 @@ pub struct AdmittedCall {
 
 /// Time that a tool that waits for models may take beyond the poll's own deadline.
 const MARGIN: Duration = Duration::from_secs(30);
-/// Pause before a call is repeated while an earlier one runs.
-const PAUSE: Duration = Duration::from_millis(100);
+/// The first and the longest pause before a call is repeated while an earlier one runs. Each is twice as long as the one before.
+const PAUSES: [Duration; 2] = [Duration::from_millis(100), Duration::from_secs(2)];
 /// The surface of operations that the service calls itself, in metrics.
 const INTERNAL: &str = "internal";
 
@@ -130,8 +134,8 @@ pub fn dispatch(
     .boxed()
 }
 
-/// Runs one call of a surface inside the program, with the types of the operation, whose entry `entry` is. Takes no idempotency
-/// key, because the outputs of earlier requests are stored as JSON.
+/// Runs one call of a page, with the types of the operation that `entry` describes. It has no idempotency key, because the
+/// outputs of earlier requests are stored as JSON.
 pub fn call<T: Tool>(
     app: &Arc<App>,
     entry: &'static Entry,
@@ -142,9 +146,9 @@ pub fn call<T: Tool>(
     async move {
         let admitted = match admit(&app, entry, call).await {
             Ok(admitted) => admitted,
-            Err(refused) => return refused.result.and_then(|_| Err(Fault::internal("nothing was refused"))),
+            Err(refused) => return Err(refused.fault()),
         };
-        admitted.run_typed::<T>(input).await.map_err(|fault| fault.of_operation(entry.spec.kind()))
+        admitted.run_typed::<T>(input).await
     }
     .boxed()
 }
@@ -185,14 +189,22 @@ fn deadline(entry: &Entry, ports: &ToolPorts) -> Duration {
 }
 
 /// Runs an operation for the service itself: a row of a batch, or another look at one. It is no request of a client, so it counts
-/// against no allowance and has no log line, but access, scope, time limit and metrics are those of [`dispatch`].
+/// against no allowance, and only an internal fault has a log line. It has no time limit: a row is leased, and waits for its polls.
 pub async fn dispatch_internal(entry: &'static Entry, cx: Ctx, input: Value) -> Result<CallOutput, Fault> {
-    guard::check(entry.spec.access, entry.spec.effect, &cx.caller)?;
+    guard::check(entry.spec.access, entry.spec.effect, &cx.caller, "")?;
     let started = Instant::now();
-    let (deadline, upstream) = (deadline(entry, &cx.ports), Arc::clone(&cx.upstream_us));
-    let result = bounded(deadline, entry.run(cx, input)).await;
-    let upstream = Duration::from_micros(upstream.load(Ordering::Relaxed));
-    guard::measure(entry.spec.name, INTERNAL, started.elapsed(), upstream, &result);
+    let result = guard::caught(entry.run(cx, input)).await;
+    // Rows wait in line, so the time beyond their models says nothing.
+    guard::record(entry.spec.name, INTERNAL, started.elapsed(), Duration::ZERO, &result);
+    if let Err(fault) = &result
+        && fault.kind() == Kind::Internal
+    {
+        tracing::error!(
+            tool = entry.spec.name,
+            causes = fault.causes(),
+            "a call of the service failed: {fault}"
+        );
+    }
     result
 }
 
@@ -233,18 +245,22 @@ impl AdmittedCall {
 
     /// Runs the call of this operation with its input.
     pub async fn run_typed<T: Tool>(self, input: T::Input) -> Result<Typed<T::Output>, Fault> {
-        let Self { app, entry, admitted, cx, .. } = self;
+        let Self { app, entry, admitted, idempotency_key, mistakes, cx, .. } = self;
+        let is_typed = entry.spec.name == T::SPEC.name && idempotency_key.is_none() && mistakes.is_none();
         let work = async move {
+            if !is_typed {
+                return Err(Fault::internal("an operation was called as another one, or with a key"));
+            }
             let output = T::call(&cx, input).await?;
             Ok(Typed { presentation: output.presentation(), output })
         };
         if entry.spec.effect.read_only() {
-            return admitted.run(work).await.result;
+            return admitted.run(work).await.result.map_err(|fault| fault.of_operation(entry.spec.kind()));
         }
         let work = bounded(admitted.deadline(), work).in_current_span();
         let work =
             async move { app.tasks.spawn(work).await.unwrap_or_else(|error| Err(Fault::internal(error))) };
-        admitted.finish(work).await.result
+        admitted.finish(work).await.result.map_err(|fault| fault.of_operation(entry.spec.kind()))
     }
 
     fn refuse(self, fault: Fault) -> BoxFuture<'static, Guarded<Dispatched>> {
@@ -275,39 +291,42 @@ impl AdmittedCall {
         };
         match while_running {
             WhileRunning::Fail => admitted.finish(async move { once(cx, input).await }).boxed(),
-            waits => admitted.finish(repeated(once, cx, input, waits, deadline)).boxed(),
+            WhileRunning::AwaitWork(limit) => {
+                admitted.finish(repeated(once, cx, input, limit.min(deadline), true)).boxed()
+            }
+            WhileRunning::AwaitOutput(limit) => {
+                admitted.finish(repeated(once, cx, input, limit.min(deadline), false)).boxed()
+            }
         }
     }
 }
 
-/// Repeats a call while an earlier one with its idempotency key runs.
+/// Repeats a call while an earlier one with its idempotency key runs: at most this long, or until its work is known.
 async fn repeated<F: Future<Output = Result<Dispatched, Fault>>>(
     once: impl Fn(Ctx, Value) -> F,
     cx: Ctx,
     input: Value,
-    waits: WhileRunning,
-    deadline: Duration,
+    limit: Duration,
+    for_work: bool,
 ) -> Result<Dispatched, Fault> {
-    let (limit, for_work) = match waits {
-        WhileRunning::Fail => (Duration::ZERO, false),
-        WhileRunning::AwaitWork(limit) => (limit, true),
-        WhileRunning::AwaitOutput(limit) => (limit, false),
-    };
-    let until = tokio::time::Instant::now() + limit.min(deadline);
+    let until = Instant::now() + limit;
+    let [mut pause, longest] = PAUSES;
     loop {
         let fault = match once(cx.clone(), input.clone()).await {
             Err(fault) if fault.kind() == Kind::InProgress => fault,
             done => return done,
         };
         let knows_work = fault.poll().is_some() || fault.batch().is_some();
-        if (for_work && knows_work) || tokio::time::Instant::now() + PAUSE > until {
+        if (for_work && knows_work) || Instant::now() + pause > until {
             return Err(fault);
         }
-        if let Some(poll) = fault.poll() {
-            // Until the poll ends.
-            let _ = tokio::time::timeout_at(until, ended(&cx, poll)).await;
+        if let Some(poll) = fault.poll()
+            && let Ok(followed) = tokio::time::timeout_at(until, ended(&cx, poll)).await
+        {
+            followed?;
         }
-        tokio::time::sleep(PAUSE).await;
+        tokio::time::sleep(pause).await;
+        pause = longest.min(pause * 2);
     }
 }
 

@@ -1,5 +1,5 @@
 //! The guard of all requests. Only preflight requests and panics of a surface bypass it; these are only
-//! counted.
+//! counted. The service's own calls use its checks alone ([`dispatch_internal`](crate::dispatch::dispatch_internal)).
 //!
 //! Identify → access → rate → deadline → panic → log and metrics, over any future.
 //! [`dispatch`](crate::dispatch::dispatch) is the guard plus decoding, idempotency and the tool. Protocol
@@ -201,6 +201,13 @@ struct RejectedRequest {
     allowance: Option<Allowance>,
 }
 
+impl<T> Guarded<T> {
+    /// Returns the fault of a rejected request.
+    pub fn fault(self) -> Fault {
+        self.result.err().unwrap_or_else(|| Fault::internal("nothing was rejected"))
+    }
+}
+
 impl Guard {
     /// Identifies the caller, checks access and counts the request. A rejection is logged and final.
     pub async fn admit<T>(&self, policy: Policy, request: Request) -> Result<Admitted, Guarded<T>> {
@@ -379,14 +386,8 @@ impl Guard {
 
     /// Rejects callers that the policy does not admit.
     fn check_access(&self, policy: &Policy, caller: &Caller) -> Result<(), Fault> {
-        let access = policy.access;
-        if access.admits(caller) {
-            return check_scope(policy.effect, caller);
-        }
-        let advice = advice(access);
-        let token = if access.key && self.tokens.is_some() { " or an access token" } else { "" };
-        let hint = policy.credential_hint;
-        Err(Fault::needs_credential(format!("authentication required: {advice}{token}{hint}")))
+        let token = if policy.access.key && self.tokens.is_some() { " or an access token" } else { "" };
+        check(policy.access, policy.effect, caller, &format!("{token}{}", policy.credential_hint))
     }
 
     /// Counts one request against the caller's allowance; `None` if it is not limited.
@@ -450,18 +451,22 @@ impl Admitted {
     }
 }
 
+/// Runs `work`; a panic becomes a fault.
+pub(crate) async fn caught<T>(work: impl Future<Output = Result<T, Fault>>) -> Result<T, Fault> {
+    AssertUnwindSafe(work).catch_unwind().await.unwrap_or_else(|panic| {
+        let text = panic.downcast_ref::<String>().map(String::as_str);
+        let text = text.or_else(|| panic.downcast_ref::<&str>().copied()).unwrap_or("of an unknown kind");
+        Err(Fault::internal(format!("panic: {text}")))
+    })
+}
+
 /// Runs `work`; a panic or a timeout becomes a fault.
 pub(crate) async fn bounded<T>(
     deadline: Duration,
     work: impl Future<Output = Result<T, Fault>>,
 ) -> Result<T, Fault> {
-    match tokio::time::timeout(deadline, AssertUnwindSafe(work).catch_unwind()).await {
-        Ok(Ok(result)) => result,
-        Ok(Err(panic)) => {
-            let text = panic.downcast_ref::<String>().map(String::as_str);
-            let text = text.or_else(|| panic.downcast_ref::<&str>().copied()).unwrap_or("of an unknown kind");
-            Err(Fault::internal(format!("panic: {text}")))
-        }
+    match tokio::time::timeout(deadline, caught(work)).await {
+        Ok(result) => result,
         Err(_) => Err(Fault::new(
             Kind::DeadlineExceeded,
             format!("no response within {} s; try again later", deadline.as_secs()),
@@ -470,14 +475,15 @@ pub(crate) async fn bounded<T>(
 }
 
 /// Rejects callers that an operation does not admit, and those whose scope does not include its effect.
-pub(crate) fn check(access: Access, effect: Effect, caller: &Caller) -> Result<(), Fault> {
+/// `hint` ends the advice to a caller without access.
+pub(crate) fn check(access: Access, effect: Effect, caller: &Caller, hint: &str) -> Result<(), Fault> {
     if access.admits(caller) {
         return check_scope(effect, caller);
     }
-    Err(Fault::needs_credential(format!("authentication required: {}", advice(access))))
+    Err(Fault::needs_credential(format!("authentication required: {}{hint}", advice(access))))
 }
 
-/// Returns what a caller without access does.
+/// Returns the remedy for a caller without access.
 const fn advice(access: Access) -> &'static str {
     match (access.cookie, access.key) {
         (true, true) => "sign in, or send Authorization: Bearer ep_k_… with an API key",
@@ -524,8 +530,9 @@ pub fn log_suppressed_failures() {
     FAILURES.log_suppressed("more calls failed");
 }
 
-/// Writes the metrics of a finished call; returns its code. `upstream` is the time that it waited for models.
-pub(crate) fn measure<T>(
+/// Records the metrics of a finished call, and returns its code. `upstream` is the time that it waited for models; zero leaves out
+/// the added latency.
+pub(crate) fn record<T>(
     tool: &'static str,
     surface: &'static str,
     took: Duration,
@@ -550,7 +557,7 @@ fn log_request<T>(
     upstream: Duration,
     result: &Result<T, Fault>,
 ) {
-    let code = measure(policy.name, surface, took, upstream, result);
+    let code = record(policy.name, surface, took, upstream, result);
     let took_ms = took.as_secs_f64() * 1e3;
     match result {
         Err(fault) if fault.kind() == Kind::Internal => {

@@ -1,6 +1,6 @@
 //! A connection of either engine inside a transaction.
 //!
-//! Transactions ([`crate::transactions`]) are written once against [`Connection`]. The modules of the engines have what
+//! The transactions of all nouns are written once against [`Connection`]. The modules of the engines have what
 //! differs: how a transaction begins, waits and commits, and how ballots are inserted.
 
 use std::time::Duration;

@@ -7,7 +7,7 @@ use ep_polling::time::Timestamp;
 use crate::connection::Durability;
 use crate::error::{UnexpectedData, failed};
 use crate::handles::Runtime;
-use crate::polls::Lease;
+use crate::lease::Lease;
 use crate::row::from_row;
 use crate::store_error::StoreError;
 use crate::value::values;

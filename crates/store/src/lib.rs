@@ -1,4 +1,5 @@
-//! Storage on SQLite or PostgreSQL: users, keys, money, polls, ballots, idempotency records and cached upstream data.
+//! Storage on SQLite or PostgreSQL: accounts and their keys, money, polls and ballots, batches and files, and all else that outlives a
+//! process.
 //!
 //! [`connect`] opens a database, migrates it and returns four handles: [`Store`], [`Treasury`], [`Vault`] and [`Runtime`]. SQLite serves
 //! one process: one writer with group commit, and parallel readers. PostgreSQL serves any number of identical replicas. One
@@ -26,6 +27,7 @@ mod handles;
 mod idempotency;
 mod ids;
 mod keys;
+mod lease;
 mod ledger;
 mod limiter;
 #[cfg(any(test, feature = "testing"))]
@@ -65,6 +67,7 @@ pub use handles::{OpenDatabase, Runtime, Store, Treasury, Vault};
 pub use idempotency::*;
 pub use ids::*;
 pub use keys::*;
+pub use lease::{CLOCKS_APART, Lease};
 pub use ledger::*;
 pub use limiter::*;
 pub use log_limit::LogLimit;

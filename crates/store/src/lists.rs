@@ -69,7 +69,7 @@ lists! {
     panels::NEWEST_PANELS: "user_id";
     panels::NEWEST_PANEL: "user_id", "name";
     panels::PANEL_VERSIONS_AFTER: "user_id", "name, version";
-    evaluations::evaluation::EVALUATIONS: "user_id";
+    evaluations::EVALUATIONS: "user_id";
     accounts::data::EVALUATION_RECORDS: "user_id";
     webhooks::transactions::NOTIFICATIONS_OF: "user_id";
     accounts::data::NOTIFICATIONS_AFTER: "user_id", "poll_id";

@@ -1,4 +1,4 @@
-//! What the operator asks of the database itself.
+//! Checks of the database itself.
 
 /// Depth of a check of stored data.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -26,3 +26,8 @@ pub struct FreePages {
     /// Their size together.
     pub bytes: u64,
 }
+
+/// Writes a row that the next deletion of expired records removes. Only a write shows that the database is
+/// neither full nor read-only.
+pub(crate) const PING: &str = "INSERT INTO replays (scope, fingerprint, lease_until, expires_at) \
+     VALUES ('ping', '', 0, 0) ON CONFLICT (scope) DO UPDATE SET lease_until = excluded.lease_until";

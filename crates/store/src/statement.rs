@@ -1,6 +1,6 @@
-//! SQL texts.
+//! SQL texts that may differ between the engines.
 
-/// A statement.
+/// A statement, with its text on each engine.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Statement {
     pub(crate) sqlite: &'static str,
@@ -19,8 +19,3 @@ impl From<&'static str> for Statement {
         Self::of(text, text)
     }
 }
-
-/// Writes a row that the next deletion of expired records removes. Only a write shows that the database is
-/// neither full nor read-only.
-pub(crate) const PING: &str = "INSERT INTO replays (scope, fingerprint, lease_until, expires_at) \
-     VALUES ('ping', '', 0, 0) ON CONFLICT (scope) DO UPDATE SET lease_until = excluded.lease_until";

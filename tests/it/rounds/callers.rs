@@ -380,7 +380,7 @@ impl Caller<'_> {
 /// The events of a stream, until it ends or is interrupted.
 struct Events {
     body: BoxStream<'static, reqwest::Result<Vec<u8>>>,
-    read: String,
+    read: Vec<u8>,
 }
 
 impl Events {
@@ -391,14 +391,14 @@ impl Events {
         let is_stream = response.headers()["content-type"] == "text/event-stream";
         assert!(status == 200 || status >= 500 || status == 409, "{status}: {:?}", response.text().await);
         let body = response.bytes_stream().map(|bytes| bytes.map(|bytes| bytes.to_vec())).boxed();
-        (status == 200 && is_stream).then_some(Self { body, read: String::new() })
+        (status == 200 && is_stream).then_some(Self { body, read: Vec::new() })
     }
 
     /// Returns name and data of the next event.
     async fn next(&mut self) -> Option<(String, Value)> {
         loop {
-            if let Some(end) = self.read.find("\n\n") {
-                let event: String = self.read.drain(..end + 2).collect();
+            if let Some(end) = self.read.windows(2).position(|pair| pair == b"\n\n") {
+                let event = String::from_utf8(self.read.drain(..end + 2).collect()).unwrap();
                 let field = |name: &str| event.lines().find_map(|line| line.strip_prefix(name));
                 if let Some(data) = field("data: ") {
                     let name = field("event: ").unwrap_or_default().to_owned();
@@ -407,7 +407,8 @@ impl Events {
                 continue;
             }
             let bytes = timeout(PATIENCE, self.body.next()).await.ok()??.ok()?;
-            self.read.push_str(std::str::from_utf8(&bytes).unwrap());
+            // A part can end inside of a character.
+            self.read.extend(bytes);
         }
     }
 }

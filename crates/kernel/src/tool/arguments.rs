@@ -53,7 +53,7 @@ impl Entry {
     }
 
     /// Adds the mistakes of an input that only the service's data reveal to a fault: see
-    /// [`Tool::other_mistakes`](super::Tool::other_mistakes).
+    /// [`Tool::other_mistakes`].
     pub(crate) async fn with_other_mistakes(&self, cx: Ctx, input: Value, fault: Fault) -> Fault {
         (self.other_mistakes)(cx, input).await.into_iter().fold(fault, Fault::and)
     }

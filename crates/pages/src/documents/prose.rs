@@ -149,7 +149,7 @@ impl<'a> Prose<'a> {
         &self.site.settings.offer.network
     }
 
-    /// Returns true if a condition holds: see [`Offer::meets`](super::Offer::meets).
+    /// Returns true if a condition holds: see [`Offer::meets`](ep_site::Offer::meets).
     pub(super) fn meets(&self, condition: &str) -> askama::Result<bool> {
         self.site.settings.offer.meets(condition).ok_or_else(|| missing("condition", condition))
     }

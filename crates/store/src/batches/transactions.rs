@@ -25,8 +25,8 @@ use crate::files::ListPosition;
 use crate::files::transactions::LOCK_FILE;
 use crate::handles::Store;
 use crate::ids::UserId;
+use crate::lease::Lease;
 use crate::ledger::holds;
-use crate::polls::Lease;
 use crate::store_error::StoreError;
 use crate::tasks::transactions as tasks;
 use crate::value::{day, json, values};
@@ -316,7 +316,7 @@ impl Store {
 
     /// Lets everyone with the link read the page of a batch, or only its owner.
     pub async fn share_batch(&self, user: UserId, id: BatchId, shared: bool) -> Result<(), StoreError> {
-        let values = values![user, id, i64::from(shared)];
+        let values = values![user, id, shared];
         self.0.engine.execute(Durability::PowerLoss, sql::SHARE_BATCH, values).await.map(drop)
     }
 
@@ -412,7 +412,7 @@ async fn complete_row(
     }
     let Some(answer) = answer else { return Ok(()) };
     let RowAnswer { option, agreement, contested } = answer;
-    let values = values![id, number, option.as_deref(), agreement.number(), i64::from(contested)];
+    let values = values![id, number, option.as_deref(), agreement.number(), contested];
     exactly_one(db.execute(sql::ADD_ANSWER, values).await?)
 }
 
@@ -547,7 +547,7 @@ async fn end(
     Ok(Some(status))
 }
 
-/// Deletes an ended batch with its rows. Its private polls follow: see [`super::erased_batches`].
+/// Deletes an ended batch with its rows. Its private polls follow: see [`super::erased`].
 pub(crate) async fn erase(db: &mut Connection<'_>, batch: BatchId) -> Result<(), StoreError> {
     db.execute(sql::ERASE_POLLS_OF, values![batch]).await?;
     db.execute(sql::DELETE_ANSWERS, values![batch]).await?;

@@ -13,7 +13,7 @@ pub(crate) const BASES: [SpendBasis; 4] =
 pub(crate) const MODES: [BallotMode; 4] =
     [BallotMode::ForcedTool, BallotMode::OfferedTool, BallotMode::JsonSchema, BallotMode::Text];
 
-/// A ballot to insert: the columns of [`ballot_columns`](crate::statements::ballot_columns).
+/// A ballot to insert: the columns of [`ballot_columns`](crate::polls::sql::ballot_columns).
 pub(crate) struct NewBallot<'a> {
     pub(crate) seq: i64,
     pub(crate) position: i64,

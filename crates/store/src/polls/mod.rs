@@ -13,6 +13,6 @@ pub(crate) mod transactions;
 pub use self::changes::{Change, MAX_ANNOUNCED, PollChange, PollChanges};
 pub use self::history::{DaySpending, PastEnd, PastPoll, PollScope, PollSearch};
 pub use self::records::{
-    AdoptedPoll, CLOCKS_APART, Closing, Epoch, Lease, NewPoll, Opened, PollDeletion, PollOpening,
-    PollProgress, PollRecord, PollStore,
+    AdoptedPoll, Closing, Epoch, NewPoll, Opened, PollDeletion, PollOpening, PollProgress, PollRecord,
+    PollStore,
 };

@@ -1,4 +1,4 @@
-//! Polls and their ballots.
+//! Polls as records, and the contract of their store.
 
 use std::time::Duration;
 
@@ -15,13 +15,10 @@ use serde::{Deserialize, Serialize};
 use crate::batches::BatchId;
 use crate::ids::UserId;
 use crate::keys::CappedKey;
+use crate::lease::Lease;
 use crate::row::{columns, from_row};
 use crate::store_error::StoreError;
 use crate::webhooks::WebhookUrl;
-
-/// Maximum difference between the clocks of two processes: each may be wrong by a minute. Times written by
-/// another process are read with this tolerance.
-pub const CLOCKS_APART: Duration = Duration::from_mins(2);
 
 /// A new poll.
 #[derive(Debug, Clone)]
@@ -60,23 +57,6 @@ pub enum Opened {
     },
     /// The same request opened this poll earlier; nothing changed.
     Existing(PollId),
-}
-
-/// A process's claim on a poll that it runs, renewed while it runs. Time is measured by the database's clock.
-#[derive(Debug, Clone)]
-pub struct Lease {
-    /// A name unique to the process.
-    pub worker: String,
-    /// Time from now until other processes may adopt the poll.
-    pub lasts: Duration,
-}
-
-impl Lease {
-    /// Returns the maximum time that a lease of this length can have left. A later end was written by a clock
-    /// that was ahead and has been corrected since.
-    pub const fn longest(lasts: Duration) -> Duration {
-        lasts.saturating_add(CLOCKS_APART)
-    }
 }
 
 /// The number of leases of a poll. Each write names the epoch of its lease, and is rejected once another

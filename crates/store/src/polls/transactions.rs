@@ -1,4 +1,4 @@
-//! Polls.
+//! The store of polls.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -16,11 +16,12 @@ use super::sql;
 use crate::connection::{Connection, Durability};
 use crate::database::Database;
 use crate::handles::Runtime;
+use crate::lease::Lease;
 use crate::ledger::holds;
 use crate::polls::rosters::{ROSTER, RosterHash};
 use crate::polls::stored::{StoredPoll, closing_json, explanations_json};
 use crate::polls::{
-    AdoptedPoll, Closing, Epoch, Lease, NewPoll, Opened, PollDeletion, PollOpening, PollProgress, PollRecord,
+    AdoptedPoll, Closing, Epoch, NewPoll, Opened, PollDeletion, PollOpening, PollProgress, PollRecord,
     PollStore, plans,
 };
 use crate::reputation::transactions as reputation;

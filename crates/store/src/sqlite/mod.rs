@@ -231,7 +231,7 @@ impl Sqlite {
         self.readers.read(|db| db.batch("SELECT 1 FROM accounts LIMIT 1").map_err(sqlite_error)).await?;
         self.file.verify()?;
         self.file.check_room()?;
-        self.execute(Durability::ProcessCrash, crate::statement::PING, &[]).await.map(drop)
+        self.execute(Durability::ProcessCrash, crate::maintenance::PING, &[]).await.map(drop)
     }
 
     pub(crate) async fn check_integrity(&self, check: IntegrityCheck) -> Result<Vec<String>, StoreError> {

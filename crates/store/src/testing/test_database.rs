@@ -29,8 +29,9 @@ use crate::batches::BatchLimits;
 use crate::database_url::DatabaseUrl;
 use crate::handles::{OpenDatabase, Runtime, Store, Treasury, Vault};
 use crate::ids::{KeyId, UserId};
+use crate::lease::Lease;
 use crate::ledger::Audit;
-use crate::polls::{Closing, Lease, NewPoll, Opened, PollStore};
+use crate::polls::{Closing, NewPoll, Opened, PollStore};
 use crate::testing::postgres;
 use crate::upstreams::UpstreamCache;
 

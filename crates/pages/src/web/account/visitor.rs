@@ -40,7 +40,7 @@ const PAYMENTS: u32 = 12;
 const LONGEST_PAYMENT_ID: usize = 255;
 
 /// Maximum time to wait while the same submission is in progress.
-const REPEATED_WITHIN: Duration = Duration::from_secs(5);
+const SUBMISSION_WAIT: Duration = Duration::from_secs(5);
 
 /// A signed-in visitor.
 pub(crate) struct Visitor<'a> {
@@ -62,11 +62,9 @@ impl<'a> Visitor<'a> {
         let call = Call::new(head.guarded("web", head.credential.clone()));
         let admitted = match admit(&state.app, entry_of::<GetCurrentUser>()?, call).await {
             Ok(admitted) => admitted,
-            Err(refused) => match refused.result {
-                Err(fault) if fault.kind() == Kind::Unauthenticated => return Ok(None),
-                refused => {
-                    return Err(refused.err().unwrap_or_else(|| Fault::internal("nothing was refused")));
-                }
+            Err(refused) => match refused.fault() {
+                fault if fault.kind() == Kind::Unauthenticated => return Ok(None),
+                fault => return Err(fault),
             },
         };
         let admission = admitted.admission().clone();
@@ -103,7 +101,7 @@ impl<'a> Visitor<'a> {
         let call = Call {
             idempotency_key: Some(key),
             // The form was submitted twice, and the first submission is still in progress.
-            while_running: WhileRunning::AwaitOutput(REPEATED_WITHIN),
+            while_running: WhileRunning::AwaitOutput(SUBMISSION_WAIT),
             ..Call::new(self.head.admitted("web", self.admission.clone()))
         };
         Ok(dispatch(&self.state.app, entry_of::<T>()?, call, Ok(input)).await.result?.output)

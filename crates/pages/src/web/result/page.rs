@@ -1,4 +1,4 @@
-//! The page of a running or finished poll: the output of [`GetPollResult`](ep_tools::results::GetPollResult) in
+//! The page of a running or finished poll: the output of [`GetPollResult`] in
 //! words.
 
 use askama::Template;

@@ -36,11 +36,11 @@ pub struct AccountRecord {
     /// The account's payments on chain, oldest first.
     pub chain_payments: Vec<DepositRecord>,
     /// The account's files, oldest first, without their content.
-    pub files: Vec<StoredFileRecord>,
+    pub files: Vec<ExportedFile>,
     /// The account's batches, oldest first, without their rows.
-    pub batches: Vec<StoredBatchRecord>,
+    pub batches: Vec<ExportedBatch>,
     /// The account's evaluations, oldest first, without their reports (`get_evaluation`).
-    pub evaluations: Vec<StoredEvaluationRecord>,
+    pub evaluations: Vec<ExportedEvaluation>,
     /// The webhook URL; null if it has none.
     pub webhook_url: Option<String>,
     /// The account that funds this one, if this one belongs to a pre-funded key.
@@ -79,7 +79,7 @@ pub struct CheckoutRecord {
 /// A file.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 #[schemars(inline)]
-pub struct StoredFileRecord {
+pub struct ExportedFile {
     /// The file's id.
     pub id: String,
     /// The file's name.
@@ -95,7 +95,7 @@ pub struct StoredFileRecord {
 /// A batch.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 #[schemars(inline)]
-pub struct StoredBatchRecord {
+pub struct ExportedBatch {
     /// The batch's id.
     pub id: String,
     /// The id of its file.
@@ -113,7 +113,7 @@ pub struct StoredBatchRecord {
 /// An evaluation.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 #[schemars(inline)]
-pub struct StoredEvaluationRecord {
+pub struct ExportedEvaluation {
     /// The evaluation's id.
     pub id: String,
     /// Its name.
@@ -207,14 +207,14 @@ pub struct TaskRecord {
 
 from_row!(SessionRecord { created_at, last_used_at });
 from_row!(CheckoutRecord { id, amount_micro_usd, status, session_id, payment_id, created_at });
-from_row!(StoredFileRecord { id, name, bytes, created_at, expires_at });
-from_row!(StoredEvaluationRecord { id, name, shared, created_at });
+from_row!(ExportedFile { id, name, bytes, created_at, expires_at });
+from_row!(ExportedEvaluation { id, name, shared, created_at });
 from_row!(DepositRecord { id, payer, amount_micro_usd, status, tx_hash, created_at });
 from_row!(IdentityRecord { kind, issuer, subject, created_at });
 from_row!(TransferRecord { reference, from, to, amount_micro_usd, at });
 from_row!(NumberedTransfer { number, transfer });
 
-impl FromRow for StoredBatchRecord {
+impl FromRow for ExportedBatch {
     fn from_row(columns: &mut Columns<'_>) -> Result<Self, StoreError> {
         Ok(Self {
             id: columns.get()?,
