@@ -28,12 +28,9 @@ mod testing;
 pub mod wallets;
 pub mod webhooks;
 
-use std::sync::{Arc, LazyLock};
+use std::sync::LazyLock;
 
-use ep_kernel::app::App;
-use ep_kernel::dispatch::{self, Call};
 use ep_kernel::fault::{Fault, Kind};
-use ep_kernel::output::Typed;
 use ep_kernel::tool::{Entry, Tool, entry};
 
 /// All operations, in the order of the documents.
@@ -111,11 +108,6 @@ pub static TOOLS: LazyLock<Vec<Entry>> = LazyLock::new(|| {
 /// Returns the catalogue's entry of an operation.
 pub fn entry_of<T: Tool>() -> Result<&'static Entry, Fault> {
     find(T::SPEC.name).ok_or_else(|| Fault::new(Kind::NotFound, "there is no such operation"))
-}
-
-/// Runs an operation for a page, with its own types: see [`dispatch::call`].
-pub async fn call<T: Tool>(app: &Arc<App>, call: Call, input: T::Input) -> Result<Typed<T::Output>, Fault> {
-    dispatch::call::<T>(app, entry_of::<T>()?, call, input).await
 }
 
 /// Returns the operation with this name.

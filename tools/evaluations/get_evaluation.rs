@@ -4,7 +4,7 @@ use ep_evaluation::report::Evaluation;
 use ep_kernel::ctx::Ctx;
 use ep_kernel::fault::{Fault, Kind};
 use ep_kernel::tool::{Access, Agents, Cost, Effect, Latency, Rate, Rest, Spec, Task, Tool, ToolOutput};
-use ep_store::{EvaluationId, EvaluationRecord};
+use ep_store::EvaluationId;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -59,20 +59,15 @@ impl Tool for GetEvaluation {
     type Output = ReadEvaluation;
 
     async fn call(cx: &Ctx, input: EvaluationToRead) -> Result<ReadEvaluation, Fault> {
-        let (own, record) = readable(cx, &input.evaluation_id).await?;
+        let id = id_of(&input.evaluation_id)?;
+        let own = match cx.caller.user() {
+            Some(user) => cx.store().evaluation(user, id).await?,
+            None => None,
+        };
+        let is_own = own.is_some();
+        let record = if is_own { own } else { cx.store().shared_evaluation(id).await? };
+        let record = record.ok_or_else(|| not_found(&input.evaluation_id))?;
         let report = serde_json::from_str(&record.report).map_err(Fault::internal)?;
-        Ok(ReadEvaluation { stored: StoredEvaluation::of(cx, &record), own, report })
+        Ok(ReadEvaluation { stored: StoredEvaluation::of(cx, &record), own: is_own, report })
     }
-}
-
-/// Returns an evaluation that the caller may read, and true if it is the caller's.
-async fn readable(cx: &Ctx, text: &str) -> Result<(bool, EvaluationRecord), Fault> {
-    let id = id_of(text)?;
-    if let Some(user) = cx.caller.user()
-        && let Some(own) = cx.store().evaluation(user, id).await?
-    {
-        return Ok((true, own));
-    }
-    let shared = cx.store().shared_evaluation(id).await?;
-    shared.map(|shared| (false, shared)).ok_or_else(|| not_found(text))
 }

@@ -13,7 +13,7 @@ use ep_site::{Changes, Document, PollPrice};
 use ep_tools::polls::{EstimatePoll, FREE_PRESET};
 use serde_json::json;
 
-use super::models::ask;
+use super::operation::ask;
 
 /// Maximum wait for each fact. A document omits a fact that does not arrive in time.
 const PRICE_TIMEOUT: Duration = Duration::from_secs(2);

@@ -10,6 +10,7 @@ mod evaluation;
 mod how_sure;
 mod login;
 mod models;
+mod operation;
 mod owned_page;
 mod probes;
 mod public_page;

@@ -2,32 +2,14 @@
 
 use axum::body::Body;
 use axum::http::Response;
-use ep_kernel::dispatch::Call;
 use ep_kernel::fault::{Fault, Kind, RecoveryAction};
-use ep_kernel::guard::Admission;
 use ep_kernel::method::Method;
-use ep_kernel::tool::Tool;
-use ep_site::http::{AppState, Exchange, Form, RequestHead};
+use ep_site::http::{AppState, Exchange, Form};
 use ep_site::layout::{own, return_to};
 use ep_site::names::{DASHBOARD, LOGIN_PAGE};
 
 use super::account::Visitor;
 use super::see_other;
-
-/// Calls an operation for a visitor, or without an account.
-pub(super) async fn read<T: Tool>(
-    visitor: Option<&Visitor<'_>>,
-    state: &AppState,
-    head: &RequestHead,
-    admission: Admission,
-    input: T::Input,
-) -> Result<T::Output, Fault> {
-    if let Some(visitor) = visitor {
-        return visitor.ask::<T>(input).await;
-    }
-    let call = Call::new(head.admitted("web", admission));
-    Ok(ep_tools::call::<T>(&state.app, call, input).await?.output)
-}
 
 /// Runs a form, and redirects to the address that `run` returns. Without a session, redirects to the sign-in page, which
 /// leads back to the address that `page` returns.

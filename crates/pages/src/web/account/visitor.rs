@@ -21,6 +21,8 @@ use ep_tools::results::{ResultsPage, past_polls};
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 
+use crate::web::operation;
+
 use super::page_data::{AccountData, AccountView};
 use super::view::AccountPage;
 
@@ -46,7 +48,7 @@ const SUBMISSION_WAIT: Duration = Duration::from_secs(5);
 pub(crate) struct Visitor<'a> {
     pub(in crate::web) state: &'a AppState,
     pub(super) head: &'a RequestHead,
-    pub(super) admission: Admission,
+    pub(in crate::web) admission: Admission,
     pub(super) user: CurrentUser,
 }
 
@@ -74,8 +76,7 @@ impl<'a> Visitor<'a> {
 
     /// Calls an operation and returns its output.
     pub(in crate::web) async fn ask<T: Tool>(&self, input: T::Input) -> Result<T::Output, Fault> {
-        let call = Call::new(self.head.admitted("web", self.admission.clone()));
-        Ok(ep_tools::call::<T>(&self.state.app, call, input).await?.output)
+        operation::ask::<T>(self.state, self.head, &self.admission, input).await
     }
 
     /// Calls an operation and returns its output as JSON, for a download.

@@ -24,7 +24,8 @@ use self::download::Download;
 pub(crate) use self::forms::{cancel, review, share};
 use self::view::{BatchPage, OwnerView, QueueView};
 use super::account::{Visitor, answered};
-use super::owned_page::{read, to_sign_in, with_own};
+use super::operation::ask;
+use super::owned_page::{to_sign_in, with_own};
 
 /// Query parameters.
 pub(super) const QUERY: [QueryParameter; 1] =
@@ -72,7 +73,8 @@ async fn page(
     // An invalid position is the beginning.
     let cursor = Some(query.text("cursor")).filter(|cursor| is_cursor(cursor));
     let input = decode(json!({ "batch_id": id, "limit": SHOWN, "cursor": cursor }))?;
-    let found = match read::<GetBatchReview>(visitor, state, head, admission, input).await {
+    let admission = visitor.map_or(admission, |visitor| visitor.admission.clone());
+    let found = match ask::<GetBatchReview>(state, head, &admission, input).await {
         Err(fault) if fault.kind() == Kind::NotFound && visitor.is_none() => {
             return to_sign_in(state, &page_of(state, id));
         }

@@ -14,7 +14,7 @@ use ep_tools::reputation::GetCalibration;
 use futures::FutureExt;
 
 use self::view::CalibrationPage;
-use super::models::ask;
+use super::operation::ask;
 use super::public_page::public_page;
 
 /// Serves the page as HTML, or as Markdown if the client prefers it.

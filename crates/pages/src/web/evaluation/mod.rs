@@ -15,7 +15,8 @@ use serde_json::json;
 
 use self::view::EvaluationPage;
 use super::account::{Visitor, answered};
-use super::owned_page::{read, sent, to_sign_in, with_own};
+use super::operation::ask;
+use super::owned_page::{sent, to_sign_in, with_own};
 
 /// Kinds of error.
 pub(super) const FAULTS: [Kind; 2] = [Kind::NotFound, Kind::Unavailable];
@@ -28,7 +29,8 @@ pub(crate) fn show(exchange: Exchange, admission: Admission) -> HandlerFuture {
         let id = id.unwrap_or_default();
         let visitor = Visitor::of(&state, &head).await?;
         let input = decode(json!({ "evaluation_id": id }))?;
-        let found = read::<GetEvaluation>(visitor.as_ref(), &state, &head, admission, input).await;
+        let admission = visitor.as_ref().map_or(admission, |visitor| visitor.admission.clone());
+        let found = ask::<GetEvaluation>(&state, &head, &admission, input).await;
         let found = match found {
             Err(fault) if fault.kind() == Kind::NotFound && visitor.is_none() => {
                 return to_sign_in(&state, &page_of(&state, &id));

@@ -8,12 +8,11 @@ mod view;
 use askama::Template;
 use axum::body::Body;
 use axum::http::Response;
-use ep_kernel::dispatch::Call;
 use ep_kernel::fault::{Fault, Kind};
 use ep_kernel::guard::Admission;
 use ep_kernel::schema::decode;
-use ep_kernel::tool::{Nothing, Tool};
-use ep_site::http::{AppState, Exchange, RequestHead};
+use ep_kernel::tool::Nothing;
+use ep_site::http::Exchange;
 use ep_site::names::{MODELS_MARKDOWN, MODELS_PAGE};
 use ep_site::{HTML, MARKDOWN, QueryParameter, wants_markdown};
 use ep_tools::models::ListModels;
@@ -24,6 +23,7 @@ use serde_json::json;
 
 pub(super) use self::row::preset_title;
 use self::view::{ModelsAddresses, ModelsPage};
+use super::operation::ask;
 use super::public_page::public_page;
 
 /// Kinds of error.
@@ -74,15 +74,4 @@ async fn shown(exchange: Exchange, admission: Admission, markdown: bool) -> Resu
     // The figures are cached for the same time.
     let bytes = text.map_err(Fault::internal)?.into();
     Ok(public_page(bytes, media_type, "public, max-age=300", &request.headers))
-}
-
-/// Calls an operation and returns its output.
-pub(super) async fn ask<T: Tool>(
-    state: &AppState,
-    head: &RequestHead,
-    admission: &Admission,
-    input: T::Input,
-) -> Result<T::Output, Fault> {
-    let call = Call::new(head.admitted("web", admission.clone()));
-    Ok(ep_tools::call::<T>(&state.app, call, input).await?.output)
 }

@@ -20,7 +20,7 @@ use axum::body::{Body, Bytes};
 use axum::http::header::{CACHE_CONTROL, CONTENT_TYPE, HeaderValue, VARY};
 use axum::http::request::Parts;
 use axum::http::{HeaderMap, Response};
-use ep_kernel::dispatch::Call;
+use ep_kernel::dispatch::{self, Call};
 use ep_kernel::fault::{Fault, Kind, RecoveryAction};
 use ep_kernel::guard::{Admission, Credential};
 use ep_kernel::method::Method;
@@ -32,6 +32,7 @@ use ep_polling::time::Timestamp;
 use ep_site::http::{AppState, Exchange, PUBLIC_RESULT, Rendered, RequestHead, protect, protect_embedded};
 use ep_site::names::{DASHBOARD, EMBED, OEMBED, RESULT_PAGE};
 use ep_site::wants_markdown;
+use ep_tools::entry_of;
 use ep_tools::results::{GetPollResult, PollResult};
 use futures::FutureExt;
 use futures::future::BoxFuture;
@@ -220,7 +221,8 @@ pub(super) async fn read(
 ) -> Result<Read, Fault> {
     let ask = async |request| {
         let input = decode(json!({ "poll_id": id }))?;
-        ep_tools::call::<GetPollResult>(&state.app, Call::new(request), input).await
+        let entry = entry_of::<GetPollResult>()?;
+        dispatch::call::<GetPollResult>(&state.app, entry, Call::new(request), input).await
     };
     match ask(head.admitted("web", admission.clone())).await {
         Ok(done) => return Ok(Read::new(done, false)),

@@ -15,7 +15,7 @@ use axum::http::header::{
     CACHE_CONTROL, CONTENT_ENCODING, CONTENT_TYPE, HeaderValue, LINK, RETRY_AFTER, SET_COOKIE, VARY,
 };
 use axum::http::{HeaderMap, Response, StatusCode};
-use ep_kernel::dispatch::Call;
+use ep_kernel::dispatch::{self, Call};
 use ep_kernel::fault::{Fault, Kind};
 use ep_kernel::guard::{Admission, Credential};
 use ep_kernel::tool::Nothing;
@@ -24,6 +24,7 @@ use ep_site::layout::{own, return_to};
 use ep_site::names::{ASK_PATH, HOME_MARKDOWN, LOGIN_PATH};
 use ep_site::{HTML, QueryParameter, wants_markdown};
 use ep_tools::account::GetBalance;
+use ep_tools::entry_of;
 use futures::FutureExt;
 use futures::future::BoxFuture;
 
@@ -212,7 +213,8 @@ async fn balance(state: &AppState, head: &RequestHead) -> Option<String> {
         return None;
     }
     let call = Call::new(head.guarded("web", head.credential.clone()));
-    let read = ep_tools::call::<GetBalance>(&state.app, call, Nothing {}).await.ok()?;
+    let entry = entry_of::<GetBalance>().ok()?;
+    let read = dispatch::call::<GetBalance>(&state.app, entry, call, Nothing {}).await.ok()?;
     Some(read.output.balance)
 }
 

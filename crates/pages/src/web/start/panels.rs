@@ -3,7 +3,6 @@
 use std::sync::{Arc, RwLock};
 use std::time::Duration;
 
-use ep_kernel::dispatch::Call;
 use ep_kernel::fault::{Fault, Kind};
 use ep_kernel::guard::Admission;
 use ep_kernel::schema::decode;
@@ -16,6 +15,7 @@ use ep_tools::polls::{Bundle, EstimatePoll, Estimates, ListProfiles, Profile};
 use serde_json::{Value, json};
 
 use super::form_values::FREE;
+use crate::web::operation::ask;
 
 /// Lifetime of the cached choices.
 const LASTS: Duration = Duration::from_secs(60);
@@ -61,15 +61,13 @@ impl Panels {
 }
 
 async fn estimated(state: &AppState, head: &RequestHead, admission: &Admission) -> Result<Vec<Panel>, Fault> {
-    let call = || Call::new(head.admitted("web", admission.clone()));
-    let listed = ep_tools::call::<ListProfiles>(&state.app, call(), Nothing {}).await?;
-    let mut profiles = listed.output.profiles;
+    let mut profiles = ask::<ListProfiles>(state, head, admission, Nothing {}).await?.profiles;
     profiles.reverse();
     // `None` if no model here fits. Without an estimate for another reason, a panel is shown by its maximum cost.
     let estimate = async |shape: Value| {
-        let estimated = async { ep_tools::call::<EstimatePoll>(&state.app, call(), decode(shape)?).await };
+        let estimated = async { ask::<EstimatePoll>(state, head, admission, decode(shape)?).await };
         match estimated.await {
-            Ok(done) => Some(Some(done.output)),
+            Ok(estimates) => Some(Some(estimates)),
             Err(fault) => (fault.kind() != Kind::NotConfigured).then_some(None),
         }
     };
