@@ -108,6 +108,23 @@ const ERASE_BATCH_ROWS: &str = concat!(
 const ERASE_BATCH_NOTIFICATIONS: &str =
     concat!("DELETE FROM batch_notifications WHERE user_id IN ", accounts_of!("$1"));
 const ERASE_BATCHES: &str = concat!("DELETE FROM batches WHERE user_id IN ", accounts_of!("$1"));
+/// The statements that delete the rows of an account ($1), in this order.
+const ERASURE: [&str; 14] = [
+    DELETE_IDENTITIES,
+    ERASE_LABELS,
+    ERASE_TASKS,
+    ERASE_WEBHOOK,
+    ERASE_NOTIFICATIONS,
+    ERASE_FILE_CHUNKS,
+    ERASE_FILES,
+    ERASE_POLLS_OF_ACCOUNT,
+    ERASE_BATCH_ANSWERS,
+    ERASE_BATCH_ROWS,
+    ERASE_BATCH_NOTIFICATIONS,
+    ERASE_BATCHES,
+    ERASE_EVALUATIONS,
+    ERASE_PANELS,
+];
 /// The target account of forfeited balances.
 const FORFEITED_ACCOUNT: &str = "sys:forfeited";
 const ACCOUNT_RECORD: &str = "SELECT users.id AS id, email, users.created_at AS created_at, frozen, \
@@ -301,22 +318,7 @@ async fn delete_account(
         transfers::debit(db, user, FORFEITED_ACCOUNT, forfeited, &reference, at).await?;
     }
     let identities = identities(db, user).await?;
-    for statement in [
-        DELETE_IDENTITIES,
-        ERASE_LABELS,
-        ERASE_TASKS,
-        ERASE_WEBHOOK,
-        ERASE_NOTIFICATIONS,
-        ERASE_FILE_CHUNKS,
-        ERASE_FILES,
-        ERASE_POLLS_OF_ACCOUNT,
-        ERASE_BATCH_ANSWERS,
-        ERASE_BATCH_ROWS,
-        ERASE_BATCH_NOTIFICATIONS,
-        ERASE_BATCHES,
-        ERASE_EVALUATIONS,
-        ERASE_PANELS,
-    ] {
+    for statement in ERASURE {
         db.execute(statement, values![user]).await?;
     }
     db.execute(MARK_DELETED, values![user, at]).await?;
@@ -346,4 +348,57 @@ async fn obstacles(
     let funds: KeyFunds = db.fetch_one(FUNDS_OF_ACCOUNTS, values![user]).await?;
     let balance = if forfeit_balance { MicroUsd::ZERO } else { funds.available.max(MicroUsd::ZERO) };
     Ok(DeletionObstacles { polls, checkouts, deposits, batches, balance, frozen: false })
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+    use std::path::Path;
+
+    use super::ERASURE;
+
+    /// Tables with a column of an account whose rows stay, or are deleted in another way.
+    const OTHERS: [&str; 10] = [
+        // The ledger, and payments as proofs of it.
+        "accounts",
+        "transfers",
+        "checkouts",
+        "deposits",
+        "holds",
+        // Public results. The private polls of batches are queued.
+        "polls",
+        // Revoked, without their labels.
+        "api_keys",
+        // Ended by `operator::lock_out`.
+        "sessions",
+        // Deleted by `feedback::erase`.
+        "feedback",
+        // Deleted with their tasks.
+        "a2a_pushes",
+    ];
+
+    #[test]
+    fn every_table_of_accounts_is_erased_or_stays_for_a_reason() {
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../migrations/sqlite");
+        let files = std::fs::read_dir(folder).unwrap().map(|file| file.unwrap().path());
+        let schema: String = files.map(|file| std::fs::read_to_string(file).unwrap()).collect();
+        let columns = ["user_id", "owner", "account", "funder", "credit_account"];
+        let tables = schema.split("CREATE TABLE ").skip(1).filter_map(|table| {
+            let (name, rest) = table.split_once(" (")?;
+            let own =
+                rest.split(") STRICT").next()?.lines().any(|line| {
+                    line.split_whitespace().next().is_some_and(|column| columns.contains(&column))
+                });
+            own.then(|| name.to_owned())
+        });
+        let tables: BTreeSet<String> = tables.collect();
+        assert!(tables.len() > 15, "{tables:?}");
+        let erased = |table: &str| {
+            ERASURE.iter().any(|statement| statement.starts_with(&format!("DELETE FROM {table} WHERE")))
+        };
+        let left: Vec<&String> =
+            tables.iter().filter(|table| !erased(table) && !OTHERS.contains(&table.as_str())).collect();
+        assert!(left.is_empty(), "delete the rows of these tables with their account: {left:?}");
+        assert!(OTHERS.iter().all(|table| tables.contains(*table) && !erased(table)));
+    }
 }
