@@ -13,10 +13,8 @@ use serde::de::value::Error as DecodeError;
 use sqlx::Row as _;
 use sqlx::postgres::PgRow;
 
-use crate::accounts::{Email, WalletAddress};
 use crate::error::{UnexpectedData, failed};
 use crate::store_error::StoreError;
-use crate::webhooks::WebhookUrl;
 
 /// A row of either engine.
 #[derive(Clone, Copy)]
@@ -209,9 +207,6 @@ columns! {
     ModelId: String, |text| Ok(Self::new(text));
     PanelName: String, |text| Ok(text.parse()?);
     PollId: String, |text| Ok(text.parse()?);
-    WalletAddress: String, |text| Ok(text.parse()?);
-    Email: String, |text| Ok(text.parse()?);
-    WebhookUrl: String, |text| Ok(Self::checked(text));
 }
 
 /// A value stored as JSON.

@@ -70,6 +70,10 @@ impl fmt::Display for Email {
     }
 }
 
+crate::row::columns! {
+    Email: String, |text| Ok(text.parse()?);
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -101,6 +101,10 @@ impl JsonSchema for WalletAddress {
     }
 }
 
+crate::row::columns! {
+    WalletAddress: String, |text| Ok(text.parse()?);
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

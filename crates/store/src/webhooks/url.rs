@@ -24,3 +24,7 @@ impl fmt::Debug for WebhookUrl {
         f.write_str("WebhookUrl(…)")
     }
 }
+
+crate::row::columns! {
+    WebhookUrl: String, |text| Ok(Self::checked(text));
+}
