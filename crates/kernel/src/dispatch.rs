@@ -191,7 +191,7 @@ fn deadline(entry: &Entry, ports: &ToolPorts) -> Duration {
 /// Runs an operation for the service itself: a row of a batch, or another look at one. It is no request of a client, so it counts
 /// against no allowance, and only an internal fault has a log line. It has no time limit: a row is leased, and waits for its polls.
 pub async fn dispatch_internal(entry: &'static Entry, cx: Ctx, input: Value) -> Result<CallOutput, Fault> {
-    guard::check(entry.spec.access, entry.spec.effect, &cx.caller, "")?;
+    guard::check(entry.spec.access, entry.spec.effect, &cx.caller, format_args!(""))?;
     let started = Instant::now();
     let result = guard::caught(entry.run(cx, input)).await;
     // Rows wait in line, so the time beyond their models says nothing.

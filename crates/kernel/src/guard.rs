@@ -5,6 +5,7 @@
 //! [`dispatch`](crate::dispatch::dispatch) is the guard plus decoding, idempotency and the tool. Protocol
 //! endpoints, documents, redirects, webhooks, pages, 404 and 405 pass it too.
 
+use std::fmt;
 use std::net::IpAddr;
 use std::num::NonZeroU32;
 use std::panic::AssertUnwindSafe;
@@ -387,7 +388,7 @@ impl Guard {
     /// Rejects callers that the policy does not admit.
     fn check_access(&self, policy: &Policy, caller: &Caller) -> Result<(), Fault> {
         let token = if policy.access.key && self.tokens.is_some() { " or an access token" } else { "" };
-        check(policy.access, policy.effect, caller, &format!("{token}{}", policy.credential_hint))
+        check(policy.access, policy.effect, caller, format_args!("{token}{}", policy.credential_hint))
     }
 
     /// Counts one request against the caller's allowance; `None` if it is not limited.
@@ -476,7 +477,12 @@ pub(crate) async fn bounded<T>(
 
 /// Rejects callers that an operation does not admit, and those whose scope does not include its effect.
 /// `hint` ends the advice to a caller without access.
-pub(crate) fn check(access: Access, effect: Effect, caller: &Caller, hint: &str) -> Result<(), Fault> {
+pub(crate) fn check(
+    access: Access,
+    effect: Effect,
+    caller: &Caller,
+    hint: fmt::Arguments<'_>,
+) -> Result<(), Fault> {
     if access.admits(caller) {
         return check_scope(effect, caller);
     }

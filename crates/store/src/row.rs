@@ -86,7 +86,7 @@ impl Columns<'_> {
 
 /// A value decoded from the next columns of a row.
 pub(crate) trait FromRow: Sized {
-    /// Reads the value. [`StoreError::UnknownForm`] for a poll that only other releases know.
+    /// Reads the value. Fails for a column with an unexpected type or value.
     fn from_row(columns: &mut Columns<'_>) -> Result<Self, StoreError>;
 }
 
