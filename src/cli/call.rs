@@ -7,6 +7,7 @@ use clap::builder::{PossibleValue, TypedValueParser};
 use clap::error::ErrorKind;
 use ep_kernel::fault::{Fault, Kind};
 use ep_kernel::tool::{Entry, Tool};
+use ep_labels::operations::Operations;
 use ep_site::config::Config;
 use ep_tools::TOOLS;
 use ep_tools::service::{ComponentHealth, GetHealth};
@@ -100,7 +101,7 @@ pub(super) async fn run(config: &Config, arguments: Arguments) -> anyhow::Result
     let input: Value = serde_json::from_str(&arguments.input)
         .map_err(|error| Fault::new(Kind::MalformedJson, format!("the input is not JSON: {error}")))?;
     let target = Target::new(config, arguments.server.as_deref()).await?;
-    let answer = target.call(entry, input, None).await;
+    let answer = target.call(entry, input).await;
     target.close().await;
     let answer = answer.map_err(|fault| match fault.kind() {
         Kind::InvalidInput => {

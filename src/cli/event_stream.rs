@@ -32,7 +32,7 @@ pub async fn read_events<E: Display>(
         let data: Value = serde_json::from_str(&data).map_err(|error| broken_off(&error))?;
         match name.as_str() {
             "complete" | "running" => return Ok(data),
-            "error" => return Err(from_problem(&data)),
+            "error" => return Err(Fault::from_problem(&data)),
             "started" => step("started", data),
             "vote" => step("vote", data),
             _ => {}
@@ -42,12 +42,6 @@ pub async fn read_events<E: Display>(
         Kind::Unavailable,
         "the server closed the stream before the poll ended; ask for the result later",
     ))
-}
-
-/// Parses a server's problem details as a fault.
-pub(super) fn from_problem(problem: &Value) -> Fault {
-    let text = |name: &str| problem.get(name).and_then(Value::as_str).unwrap_or("");
-    Fault::new(Kind::from_code(text("code")).unwrap_or(Kind::Internal), text("detail"))
 }
 
 /// Returns the fault for a response that ended early.

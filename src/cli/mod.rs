@@ -163,13 +163,17 @@ fn negative_numbers(command: clap::Command) -> clap::Command {
     command.mut_args(with_value).mut_subcommands(negative_numbers)
 }
 
-/// Corrects the advice for a value that begins with a hyphen: after `--`, it would be an argument without a flag.
+/// Corrects the advice for a flag of an earlier release, and for a value that begins with a hyphen: after `--`, it would be an
+/// argument without a flag.
 fn advised(mut error: clap::Error) -> clap::Error {
     let given = match error.get(ContextKind::InvalidArg) {
         Some(ContextValue::String(given)) if given.starts_with('-') => given.clone(),
         _ => return error,
     };
-    if error.get(ContextKind::Suggested).is_some() {
+    let is_label = std::env::args_os().nth(1).is_some_and(|command| command == "label");
+    if let Some(advice) = label::advice_for_old_flag(&given).filter(|_| is_label) {
+        error.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![advice.into()]));
+    } else if error.get(ContextKind::Suggested).is_some() {
         let advice = format!("to pass '{given}' as the value of a flag, join them: --option='{given}'");
         error.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![advice.into()]));
     }
@@ -354,6 +358,11 @@ fn render(check: bool) -> anyhow::Result<End> {
 /// Writes a line to standard output with control characters escaped. A closed pipe is not an error.
 fn print(line: &str) -> std::io::Result<()> {
     print_escaped(&printable(line))
+}
+
+/// Writes a line to standard error with control characters escaped.
+fn say(line: &str) {
+    eprintln!("{}", printable(line));
 }
 
 /// Writes JSON to standard output, with control characters as its escapes.

@@ -3,6 +3,7 @@
 use std::io::IsTerminal;
 
 use ep_kernel::event::{MAX_EVENTS, PollEvent, Progress};
+use ep_labels::operations::Operations;
 use ep_polling::tie_rule::TieRule;
 use ep_site::config::Config;
 use ep_tools::entry_of;
@@ -134,7 +135,7 @@ pub(super) async fn run(config: &Config, mut arguments: Arguments) -> anyhow::Re
     let (steps, mut received) = mpsc::channel(MAX_EVENTS);
     let mut live = Live::new(!arguments.json);
     let answer = {
-        let mut asked = std::pin::pin!(target.call(entry, arguments.input(), Some(steps)));
+        let mut asked = std::pin::pin!(target.call_with_progress(entry, arguments.input(), Some(steps)));
         let mut cancelled = false;
         loop {
             tokio::select! {
@@ -164,7 +165,7 @@ pub(super) async fn run(config: &Config, mut arguments: Arguments) -> anyhow::Re
         // Without a key, a server asks its free models; the public result contains all votes.
         (Ok((_, cancelled)), Some(Reply::Free(free))) => {
             let result = json!({ "poll_id": free.poll_id });
-            target.call(entry_of::<GetPollResult>()?, result, None).await.map(|result| (result, cancelled))
+            target.call(entry_of::<GetPollResult>()?, result).await.map(|result| (result, cancelled))
         }
         (other, _) => other,
     };

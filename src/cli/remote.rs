@@ -5,11 +5,12 @@ use std::time::Duration;
 use ep_kernel::event::Progress;
 use ep_kernel::fault::{Fault, Kind};
 use ep_kernel::tool::{Entry, Method, Rest};
+use ep_labels::operations::{OnceReply, Operations};
 use reqwest::{Client, RequestBuilder, Response, Url};
 use serde_json::{Map, Value};
 use tokio::sync::mpsc::Sender;
 
-use super::event_stream::{broken_off, from_problem, read_events};
+use super::event_stream::{broken_off, read_events};
 use crate::config;
 
 /// An Ensemble Poll server.
@@ -17,13 +18,6 @@ pub(super) struct Remote {
     base: Url,
     key: Option<String>,
     client: Client,
-}
-
-/// The reply to a call with an Idempotency-Key.
-pub(super) struct OnceReply {
-    pub(super) value: Value,
-    /// True if it repeats the reply to an earlier call with the key.
-    pub(super) is_replayed: bool,
 }
 
 /// The header of a repeated reply.
@@ -44,7 +38,7 @@ impl Remote {
 
     /// Calls an operation. With an event stream and a key, uses the stream, so that progress is shown and no proxy
     /// closes a silent connection; otherwise uses the REST binding.
-    pub(super) async fn call(
+    pub(super) async fn call_with_progress(
         &self,
         entry: &'static Entry,
         input: Value,
@@ -58,17 +52,6 @@ impl Remote {
                 format!("{} has no REST binding; use MCP", entry.spec.name),
             )),
         }
-    }
-
-    /// Calls an operation with an Idempotency-Key.
-    pub(super) async fn call_once(
-        &self,
-        entry: &'static Entry,
-        input: Value,
-        key: &str,
-    ) -> Result<OnceReply, Fault> {
-        let rest = entry.spec.rest.ok_or_else(|| Fault::internal("the operation has no REST binding"))?;
-        self.rest(rest, input, Some(key)).await
     }
 
     /// Returns the URL of the server.
@@ -175,7 +158,7 @@ impl Remote {
         let wait = retry_after(&response);
         let problem: Value = response.json().await.unwrap_or_default();
         let fault = if problem.get("code").is_some() {
-            from_problem(&problem)
+            Fault::from_problem(&problem)
         } else {
             let text = format!("{} returned {status}; is it an Ensemble Poll server?", self.shown());
             Fault::new(Kind::Unavailable, text)
@@ -184,6 +167,23 @@ impl Remote {
             Some(wait) => fault.retry_after(wait),
             None => fault,
         })
+    }
+}
+
+impl Operations for Remote {
+    async fn call(&self, operation: &'static Entry, input: Value) -> Result<Value, Fault> {
+        self.call_with_progress(operation, input, None).await
+    }
+
+    /// The reference is an Idempotency-Key.
+    async fn call_once(
+        &self,
+        operation: &'static Entry,
+        input: Value,
+        reference: &str,
+    ) -> Result<OnceReply, Fault> {
+        let rest = operation.spec.rest.ok_or_else(|| Fault::internal("the operation has no REST binding"))?;
+        self.rest(rest, input, Some(reference)).await
     }
 }
 

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use ep_kernel::fault::{Fault, Kind};
+use ep_labels::operations::Operations;
 use ep_polling::no_answer::NoAnswer;
 use ep_polling::poll_id::PollId;
 use ep_site::config::Config;
@@ -39,7 +40,7 @@ pub(super) struct Arguments {
 pub(super) async fn run(config: &Config, arguments: Arguments) -> anyhow::Result<End> {
     let target = Target::new(config, arguments.server.as_deref()).await?;
     let input = json!({ "poll_id": arguments.id });
-    let answer = target.call(entry_of::<GetPollResult>()?, input, None).await;
+    let answer = target.call(entry_of::<GetPollResult>()?, input).await;
     let here = target.app().is_some();
     target.close().await;
     print_result(&answer?, arguments.json, here).await

@@ -11,6 +11,7 @@ use ep_kernel::fault::Fault;
 use ep_kernel::guard::{Admission, Credential, Request};
 use ep_kernel::output::{Body, CallOutput};
 use ep_kernel::tool::Entry;
+use ep_labels::operations::{OnceReply, Operations};
 use ep_site::config::Config;
 use ep_store::RequestId;
 use serde_json::Value;
@@ -44,7 +45,7 @@ impl Target {
     }
 
     /// Calls an operation and sends its progress. A text body is returned as a JSON string.
-    pub(super) async fn call(
+    pub(super) async fn call_with_progress(
         &self,
         entry: &'static Entry,
         input: Value,
@@ -52,23 +53,7 @@ impl Target {
     ) -> Result<Value, Fault> {
         match self {
             Self::InProcess(service) => call_in_process(&service.app, entry, input, steps).await,
-            Self::Server(remote) => remote.call(entry, input, steps).await,
-        }
-    }
-
-    /// Calls an operation that opens a poll, once for each reference: a repetition gets the same poll.
-    pub(super) async fn call_once(
-        &self,
-        entry: &'static Entry,
-        input: Value,
-        reference: &str,
-    ) -> Result<Value, Fault> {
-        match self {
-            Self::InProcess(service) => {
-                let call = Call { request_ref: Some(reference.to_owned()), ..Call::new(local(&service.app)) };
-                output(dispatch(&service.app, entry, call, Ok(input)).await.result)
-            }
-            Self::Server(remote) => Ok(remote.call_once(entry, input, reference).await?.value),
+            Self::Server(remote) => remote.call_with_progress(entry, input, steps).await,
         }
     }
 
@@ -92,6 +77,29 @@ impl Target {
     pub(super) async fn close(self) {
         if let Self::InProcess(service) = self {
             service.stop(Instant::now() + GRACE).await;
+        }
+    }
+}
+
+impl Operations for Target {
+    async fn call(&self, operation: &'static Entry, input: Value) -> Result<Value, Fault> {
+        self.call_with_progress(operation, input, None).await
+    }
+
+    async fn call_once(
+        &self,
+        operation: &'static Entry,
+        input: Value,
+        reference: &str,
+    ) -> Result<OnceReply, Fault> {
+        match self {
+            Self::InProcess(service) => {
+                let call = Call { request_ref: Some(reference.to_owned()), ..Call::new(local(&service.app)) };
+                let Dispatched { output: CallOutput { value, .. }, replayed: is_replayed } =
+                    dispatch(&service.app, operation, call, Ok(input)).await.result?;
+                Ok(OnceReply { value, is_replayed })
+            }
+            Self::Server(remote) => remote.call_once(operation, input, reference).await,
         }
     }
 }

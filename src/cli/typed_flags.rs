@@ -1,8 +1,7 @@
 //! Messages about the arguments of `ep poll`: they name the flag that was typed, and not the field of the operation.
 
-use std::fmt::Write;
-
 use ep_kernel::fault::{Fault, Kind};
+use ep_labels::options_message::{after_name, numbered, with_items};
 
 /// Beginnings of messages, with what the command line calls them. A longer one precedes its own beginning.
 const NAMES: &[(&str, &str)] = &[
@@ -79,39 +78,10 @@ fn part_as_typed(part: &str) -> String {
     flag.to_owned() + &snake_case(&with_items(&rest, item))
 }
 
-/// Returns a message about a list of options under the name of its source.
-pub(super) fn options_as_typed(message: &str, source: &str) -> String {
-    let message = after_name(message, "options").filter(|rest| !rest.starts_with('[')).unwrap_or(message);
-    format!("{source}: {}", with_items(message.trim_start_matches([':', ' ']), "option"))
-}
-
-/// Replaces the places of options, from 0, by the numbers of items, from 1.
-fn with_items(message: &str, item: &str) -> String {
-    let (mut text, mut rest) = (String::new(), message);
-    while let Some((before, after)) = rest.split_once("options[") {
-        let Some((number, after)) = numbered(after, "") else { break };
-        let _ = write!(text, "{before}{item} {number}");
-        rest = after;
-    }
-    text + rest
-}
-
 /// Replaces fields that are no words of a sentence.
 fn snake_case(text: &str) -> String {
     let fields = NAMES.iter().filter(|(field, _)| field.contains('_'));
     fields.fold(text.to_owned(), |text, (field, flag)| text.replace(field, flag))
-}
-
-/// Returns the text after a name at its beginning.
-fn after_name<'t>(text: &'t str, name: &str) -> Option<&'t str> {
-    let rest = text.strip_prefix(name)?;
-    (!rest.starts_with(|c: char| c.is_alphanumeric() || c == '_')).then_some(rest)
-}
-
-/// Reads an index after `open`, and returns the number of its item, from 1, with the text behind the bracket.
-fn numbered<'t>(text: &'t str, open: &str) -> Option<(usize, &'t str)> {
-    let (index, rest) = text.strip_prefix(open)?.split_once(']')?;
-    Some((index.parse::<usize>().ok()?.checked_add(1)?, rest))
 }
 
 #[cfg(test)]
@@ -150,19 +120,6 @@ mod tests {
             ("questions are asked", "questions are asked"),
         ] {
             assert_eq!(as_typed(message), typed);
-        }
-    }
-
-    #[test]
-    fn messages_about_a_list_name_its_source() {
-        for (message, typed) in [
-            (
-                "options[1] is the same as options[0]; change or remove one of them",
-                "--options: option 2 is the same as option 1; change or remove one of them",
-            ),
-            ("options: add at least one more option", "--options: add at least one more option"),
-        ] {
-            assert_eq!(options_as_typed(message, "--options"), typed);
         }
     }
 

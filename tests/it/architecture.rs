@@ -109,27 +109,21 @@ fn forbid_except(folder: &str, words: &[&str], homes: &[&str]) {
 /// The packages, each with those of this workspace that it may use. Every arrow points up in this table.
 const PACKAGES: [(&str, &[&str]); 12] = [
     ("ep-polling", &[]),
-    ("ep-evaluation", &["ep-polling"]),
     ("ep-store", &["ep-polling"]),
     ("ep-kernel", &["ep-polling", "ep-store"]),
     ("ep-outgoing", &["ep-kernel", "ep-store"]),
     ("ep-upstream", &["ep-kernel", "ep-outgoing", "ep-polling", "ep-store"]),
     ("ep-outside", &["ep-kernel", "ep-outgoing", "ep-polling", "ep-store"]),
-    ("ep-tools", &["ep-evaluation", "ep-kernel", "ep-polling", "ep-store"]),
-    (
-        "ep-site",
-        &["ep-evaluation", "ep-kernel", "ep-outside", "ep-polling", "ep-store", "ep-tools", "ep-upstream"],
-    ),
+    ("ep-tools", &["ep-kernel", "ep-polling", "ep-store"]),
+    ("ep-labels", &["ep-kernel", "ep-polling", "ep-store", "ep-tools"]),
+    ("ep-site", &["ep-kernel", "ep-outside", "ep-polling", "ep-store", "ep-tools", "ep-upstream"]),
     ("ep-protocols", &["ep-kernel", "ep-outside", "ep-polling", "ep-site", "ep-store", "ep-tools"]),
-    (
-        "ep-pages",
-        &["ep-evaluation", "ep-kernel", "ep-outside", "ep-polling", "ep-site", "ep-store", "ep-tools"],
-    ),
+    ("ep-pages", &["ep-kernel", "ep-outside", "ep-polling", "ep-site", "ep-store", "ep-tools"]),
     (
         "ensemble-poll",
         &[
-            "ep-evaluation",
             "ep-kernel",
+            "ep-labels",
             "ep-outgoing",
             "ep-outside",
             "ep-pages",

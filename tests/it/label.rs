@@ -125,8 +125,20 @@ async fn ties_follow_the_rule() {
     let strongest = [pair, &["--on-tie", "strongest", "--out", "strongest.jsonl"]].concat();
     stdout(&run(folder.path(), &upstream, &arguments(&strongest)).await, 0);
     assert_eq!(upstream.total_calls(), calls);
+    let is_broken = |line: &Value| line["label"] == "negative" && line["by"] == "tie_break";
     let broken = lines(&folder.path().join("strongest.jsonl"));
-    assert!(broken.iter().all(|line| line["label"] == "negative" && line["by"] == "tie_break"), "{broken:?}");
+    assert!(broken.iter().all(is_broken), "{broken:?}");
+    // The same file has one label for each row, by the rule of the last run.
+    let same = [pair, &["--on-tie", "strongest"]].concat();
+    let output = run(folder.path(), &upstream, &arguments(&same)).await;
+    stdout(&output, 0);
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(said.contains("3 labels were decided anew by another --on-tie, from the same votes"), "{said}");
+    let decided = lines(&folder.path().join("labels.jsonl"));
+    assert!(decided.len() == 3 && decided.iter().all(is_broken), "{decided:?}");
+    stdout(&run(folder.path(), &upstream, &arguments(pair)).await, 3);
+    assert!(lines(&folder.path().join("labels.jsonl")).iter().all(|line| line["by"] == "none"));
+    assert_eq!(upstream.total_calls(), calls);
 }
 
 #[tokio::test]
@@ -455,7 +467,7 @@ fn samples_are_random_rows_with_a_column_for_gold() {
     let folder = tempfile::tempdir().unwrap();
     reviews(folder.path(), 50);
     let sample = |seed: &str| {
-        let arguments = ["label", "data.csv", "--sample", "7", "--seed", seed];
+        let arguments = ["label", "sample", "data.csv", "7", "--seed", seed];
         stdout(&ep(folder.path(), &arguments, &[]), 0)
     };
     let drawn = sample("1");
@@ -464,7 +476,7 @@ fn samples_are_random_rows_with_a_column_for_gold() {
     assert_eq!(drawn, sample("1"));
     assert_ne!(drawn, sample("2"));
     // A file that is there is not overwritten.
-    let to_file = ["label", "data.csv", "--sample", "7", "--gold", "gold.csv"];
+    let to_file = ["label", "sample", "data.csv", "7", "--out", "gold.csv"];
     stdout(&ep(folder.path(), &to_file, &[]), 0);
     assert_eq!(fs::read_to_string(folder.path().join("gold.csv")).unwrap(), drawn);
     let again = ep(folder.path(), &to_file, &[]);

@@ -161,3 +161,27 @@ async fn options_can_have_commas_and_begin_with_a_minus() {
     let both = ["label", "data.csv", "--question", "{text}?", "--options", "a,b", "--option", "c"];
     stdout(&ep(tempfile::tempdir().unwrap().path(), &both, &[]), 2);
 }
+
+/// Flags of earlier releases name the command that replaced them, and a command wins over a file with its name.
+#[test]
+fn commands_replace_old_flags() {
+    let folder = tempfile::tempdir().unwrap();
+    for name in ["data.csv", "sample"] {
+        fs::write(folder.path().join(name), "id,text\n1,fine\n2,bad\n").unwrap();
+    }
+    for (old, command) in [
+        (&["--sample", "2"][..], "ep label sample FILE NUMBER"),
+        (&["--gold", "gold.csv"], "ep label prove FILE --gold GOLD"),
+        (&["--max-error=0.1"], "ep label prove FILE --gold GOLD"),
+        (&["--prove", "1,3"], "--sizes 1,3,5"),
+        (&["--finish", "finished.csv"], "ep label finish LABELS --out FILE"),
+        (&["--verify"], "ep label verify LABELS"),
+    ] {
+        let output = ep(folder.path(), &[&["label", "data.csv"][..], old].concat(), &[]);
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.code() == Some(2) && said.contains(command), "{old:?}: {said}");
+    }
+    assert_eq!(stdout(&ep(folder.path(), &["label", "sample", "sample", "2"], &[]), 0).lines().count(), 3);
+    let asked = ep(folder.path(), &["label", "./sample", "--options", "a,b"], &[]);
+    assert!(String::from_utf8_lossy(&asked.stderr).contains("--question"), "{asked:?}");
+}

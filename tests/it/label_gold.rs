@@ -75,8 +75,18 @@ async fn gold_rows_without_ids_are_known_by_their_texts() {
         let [file, out] = [format!("{name}.csv"), format!("{name}.jsonl")];
         let header = format!("text,kind,note{more},gold");
         fs::write(folder.path().join(&file), format!("{header}\n{}", rows.concat())).unwrap();
-        let words =
-            ["label", &file, "--question", question, "--options", "left,right", "--yes", "--gold", &file];
+        let words = [
+            "label",
+            "prove",
+            &file,
+            "--question",
+            question,
+            "--options",
+            "left,right",
+            "--yes",
+            "--gold",
+            &file,
+        ];
         let words =
             words.into_iter().chain(["--choose", "0", "--own-draw", "--out", &out, "--max-error", "0.1"]);
         let words: Vec<&str> = words.chain(["--json"]).chain(TRIO).collect();
@@ -107,8 +117,18 @@ async fn gold_rows_are_known_by_their_ids_when_the_question_changes() {
     let opened = async |name: &str, rows: String, question: &str| {
         let [file, out] = [format!("{name}.csv"), format!("{name}.jsonl")];
         fs::write(folder.path().join(&file), rows).unwrap();
-        let words =
-            ["label", &file, "--question", question, "--options", "left,right", "--id", "id", "--yes"];
+        let words = [
+            "label",
+            "prove",
+            &file,
+            "--question",
+            question,
+            "--options",
+            "left,right",
+            "--id",
+            "id",
+            "--yes",
+        ];
         let words = words.into_iter().chain(["--gold", &file, "--choose", "0", "--own-draw", "--out", &out]);
         let words: Vec<&str> = words.chain(["--max-error", "0.1", "--json"]).chain(TRIO).collect();
         let output = run(folder.path(), &upstream, &words).await;
@@ -136,7 +156,8 @@ async fn gold_requests_are_known_by_their_ids_when_they_are_reworded() {
             format!("{line}\n")
         };
         fs::write(folder.path().join(&file), (0..rows).map(line).collect::<String>()).unwrap();
-        let words = ["label", &file, "--yes", "--gold", &file, "--choose", "0", "--own-draw", "--out", &out];
+        let words =
+            ["label", "prove", &file, "--yes", "--gold", &file, "--choose", "0", "--own-draw", "--out", &out];
         let words: Vec<&str> =
             words.into_iter().chain(["--max-error", "0.1", "--json"]).chain(TRIO).collect();
         let output = run(folder.path(), &upstream, &words).await;
@@ -166,6 +187,7 @@ async fn a_proof_that_the_most_frequent_label_passes_is_headed_by_that() {
         let arguments = [
             &[
                 "label",
+                "prove",
                 "data.csv",
                 "--question",
                 "Is this spam? {text}",
@@ -191,19 +213,19 @@ async fn a_proof_that_the_most_frequent_label_passes_is_headed_by_that() {
         statement.contains("wrong on 2 of these 200 accepted gold rows: it would pass, too."),
         "{statement}"
     );
-    let verified = stdout(&ep(folder.path(), &["label", "first.jsonl", "--verify"], &[]), 0);
+    let verified = stdout(&ep(folder.path(), &["label", "verify", "first.jsonl"], &[]), 0);
     assert!(verified.contains(heading), "{verified}");
     // A record of an earlier release has no such figure. It is verified, and headed, too.
     let path = folder.path().join("first.proof.json");
     let mut record: Value = serde_json::from_slice(&fs::read(&path).unwrap()).unwrap();
     record["result"]["rules"][0].as_object_mut().unwrap().remove("constant").unwrap();
     fs::write(&path, record.to_string()).unwrap();
-    let verified = stdout(&ep(folder.path(), &["label", "first.jsonl", "--verify"], &[]), 0);
+    let verified = stdout(&ep(folder.path(), &["label", "verify", "first.jsonl"], &[]), 0);
     assert!(verified.contains(heading), "{verified}");
     record["result"]["rules"][0]["constant"] =
         json!({ "label": "ok", "gold": 200, "wrong": 90, "is_proved": false });
     fs::write(&path, record.to_string()).unwrap();
-    let verified = ep(folder.path(), &["label", "first.jsonl", "--verify"], &[]);
+    let verified = ep(folder.path(), &["label", "verify", "first.jsonl"], &[]);
     assert!(
         String::from_utf8_lossy(&verified.stderr).contains("another result than the record"),
         "{verified:?}"

@@ -1,4 +1,4 @@
-//! `ep label --gold`: an error bound, proved while a file is labelled.
+//! `ep label prove`: an error bound, proved while a file is labelled.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -15,11 +15,18 @@ const ROWS: usize = 200;
 /// Rows with a gold label, of which 29 unanimous and right ones prove an error of at most 10 %.
 pub const GOLD: usize = 160;
 
-/// Returns the arguments to label the file. Each row has two options of its own, so that the votes differ between rows.
+/// Returns the arguments to label the file, or to prove with gold rows. Each row has two options of its own, so that the votes differ between rows.
 pub fn arguments<'a>(more: &[&'a str]) -> Vec<&'a str> {
-    let label =
-        ["label", "data.csv", "--question", "Which one? {text}", "--options-from", "options", "--id", "id"];
-    label.into_iter().chain(["--yes", "--json"]).chain(TRIO).chain(more.iter().copied()).collect()
+    let label = ["data.csv", "--question", "Which one? {text}", "--options-from", "options", "--id", "id"];
+    let command: &[&str] = if more.contains(&"--gold") { &["label", "prove"] } else { &["label"] };
+    command
+        .iter()
+        .copied()
+        .chain(label)
+        .chain(["--yes", "--json"])
+        .chain(TRIO)
+        .chain(more.iter().copied())
+        .collect()
 }
 
 fn write_rows(path: &Path, rows: std::ops::Range<usize>) {
@@ -27,7 +34,7 @@ fn write_rows(path: &Path, rows: std::ops::Range<usize>) {
     fs::write(path, format!("id,text,options\n{}", rows.concat())).unwrap();
 }
 
-/// A folder with a labelled file, and with gold rows that `--sample` drew from it.
+/// A folder with a labelled file, and with gold rows that `ep label sample` drew from it.
 pub struct Fixture {
     pub folder: tempfile::TempDir,
     pub upstream: ScriptedUpstream,
@@ -51,7 +58,7 @@ impl Fixture {
 
     /// Draws gold rows and labels them: wrongly if `is_wrong` of the line of the row, the number of such rows before it.
     pub fn write_gold(&self, name: &str, seed: &str, is_wrong: impl Fn(&Value, usize) -> bool) {
-        let sample = ["label", "data.csv", "--sample", &GOLD.to_string(), "--seed", seed];
+        let sample = ["label", "sample", "data.csv", &GOLD.to_string(), "--seed", seed];
         let drawn = stdout(&ep(self.folder.path(), &sample, &[]), 0);
         let mut gold = String::new();
         for (number, row) in drawn.lines().enumerate() {
@@ -85,7 +92,7 @@ impl Fixture {
     }
 
     pub fn verify(&self, name: &str) -> std::process::Output {
-        ep(self.folder.path(), &["label", name, "--verify"], &[])
+        ep(self.folder.path(), &["label", "verify", name], &[])
     }
 }
 
@@ -156,7 +163,8 @@ async fn unanimous_labels_are_proved_and_the_rest_is_left_to_a_person() {
     assert!(!fixture.path("other.accepted.jsonl").exists());
 
     // What a person has reviewed stays, and completes the file.
-    let finish = |name: &str| ep(fixture.folder.path(), &["label", "labels.jsonl", "--finish", name], &[]);
+    let finish =
+        |name: &str| ep(fixture.folder.path(), &["label", "finish", "labels.jsonl", "--out", name], &[]);
     assert_eq!(finish("some.csv").status.code(), Some(4));
     let fill = |row: &str| match row.split(',').next().unwrap() {
         "id" => format!("{row}\n"),
@@ -238,7 +246,7 @@ async fn several_rules_share_the_risk_and_wrong_labels_prove_nothing() {
     let fixture = Fixture::new().await;
     fixture.write_gold("gold.csv", "3", |line, number| !is_unanimous(line) && number % 3 == 0);
     // Another seed: these rows are a sample of some file, but not known to be one of this file.
-    let rules = ["--gold", "gold.csv", "--max-error", "0.05,0.15", "--prove", "1,3", "--choose", "0"];
+    let rules = ["--gold", "gold.csv", "--max-error", "0.05,0.15", "--sizes", "1,3", "--choose", "0"];
     let refused = fixture.refused(&rules).await;
     assert!(refused.contains("If you drew with another seed, name it with --seed"), "{refused}");
     let rules = [&rules[..], &["--own-draw"]].concat();
@@ -249,7 +257,7 @@ async fn several_rules_share_the_risk_and_wrong_labels_prove_nothing() {
         "{statement}"
     );
     assert!(
-        statement.contains("gold.csv is not exactly what --sample 160 --seed 1 draws from data.csv"),
+        statement.contains("gold.csv is not exactly what `ep label sample` draws from data.csv"),
         "{statement}"
     );
     assert!(statement.contains("with 95 % confidence for all 4 rules together"), "{statement}");
@@ -374,7 +382,7 @@ async fn an_evaluation_reads_the_labels_that_choose_and_names_the_panel_to_prove
     // The gold labels are those of the panel.
     assert!(text.contains("Prove the best three models, ties to the strongest: maker"), "{text}");
     let next = String::from_utf8_lossy(&evaluated.stderr);
-    assert!(next.contains("Next: ep label FILE --question 'Which one? {text}' --options-from options --id id --round 2 --gold"), "{next}");
+    assert!(next.contains("Next: ep label prove FILE --question 'Which one? {text}' --options-from options --id id --round 2 --gold"), "{next}");
     let page = fs::read_to_string(fixture.path("page.html")).unwrap();
     assert!(page.contains("<svg") && page.contains("best model") && !page.contains("<script"), "{page}");
 
@@ -547,7 +555,8 @@ async fn wrong_gold_files_ask_nothing() {
     let error = ["--max-error", "0.1", "--own-draw"];
     let one = format!("{row}left 1\n");
     refused(&one, &error, "0 labelled rows to prove with, and 29 are the fewest").await;
-    refused(&one, &error[..2], "is not exactly what --sample 1 --seed 1 draws from data.csv").await;
+    refused(&one, &error[..2], "is not exactly what `ep label sample` draws from data.csv with --seed 1")
+        .await;
     refused(&format!("{row}left\n"), &error, "- row 1: \"left\" is none of the options left 1, right 1")
         .await;
     refused("id,text,options\nr1,Text 1,left 1|right 1\n", &error, "no column \"gold\"").await;
@@ -563,11 +572,11 @@ async fn wrong_gold_files_ask_nothing() {
     let second = "r2,Text 2,left 2|right 2,\n";
     refused(&format!("{one}{second}"), &error, "the column gold has 1 invalid label (1 empty, 0 misspelt)")
         .await;
-    refused(&one, &["--own-draw"], "--max-error 0.05").await;
+    refused(&one, &["--own-draw"], "--max-error <SHARE").await;
     refused(&one, &["--max-error", "5"], "must be above 0 and below 1").await;
-    refused(&one, &["--max-error", "0.1", "--prove", "4"], "--prove 4 must be between 1 and 3").await;
+    refused(&one, &["--max-error", "0.1", "--sizes", "4"], "--sizes 4 must be between 1 and 3").await;
     refused(&one, &["--max-error", "0.1", "--review", "data.csv"], "--review would overwrite data.csv").await;
     assert_eq!(upstream.total_calls(), 0);
-    let none = ep(folder.path(), &["label", "data.csv", "--verify"], &[]);
+    let none = ep(folder.path(), &["label", "verify", "data.csv"], &[]);
     assert!(String::from_utf8_lossy(&none.stderr).contains("data.csv has no proof"));
 }

@@ -109,7 +109,7 @@ async fn gold_rows_of_requests_judge_the_models() {
     let labels = lines(&folder.path().join("first.jsonl"));
     let label_of = |id: &str| labels.iter().find(|line| line["id"] == id).unwrap()["label"].as_str().unwrap();
 
-    let sample = ["label", "requests.jsonl", "--sample", "70"];
+    let sample = ["label", "sample", "requests.jsonl", "70"];
     let drawn = stdout(&ep(folder.path(), &sample, &[]), 0);
     let label = |row: &str| format!("{row}{}\n", label_of(row.split(',').next().unwrap()));
     let rows: Vec<String> = drawn.lines().skip(1).map(label).collect();
@@ -120,12 +120,13 @@ async fn gold_rows_of_requests_judge_the_models() {
     let output = run(folder.path(), &upstream, &evaluate).await;
     stdout(&output, 0);
     let next = String::from_utf8_lossy(&output.stderr).into_owned();
-    assert!(next.contains("ep label FILE --gold gold.csv --max-error 0.05,0.1 --model"), "{next}");
+    assert!(next.contains("ep label prove FILE --gold gold.csv --max-error 0.05,0.1 --model"), "{next}");
     // The same gold file proves, with the 20 rows that did not choose: the panel is right on all of them.
-    let proved = arguments("requests.jsonl", &["--gold", "gold.csv", "--max-error", "0.15"]);
+    let mut proved = arguments("requests.jsonl", &["--gold", "gold.csv", "--max-error", "0.15"]);
+    proved.insert(1, "prove");
     let text = stdout(&run(folder.path(), &upstream, &proved).await, 0);
     assert!(text.contains("Proved: of the rows of requests.jsonl"), "{text}");
-    let verified = stdout(&ep(folder.path(), &["label", "labels.jsonl", "--verify"], &[]), 0);
+    let verified = stdout(&ep(folder.path(), &["label", "verify", "labels.jsonl"], &[]), 0);
     assert!(verified.contains("all tests on 20 gold rows have the same result again"), "{verified}");
 }
 

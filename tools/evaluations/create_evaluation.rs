@@ -1,9 +1,9 @@
 //! `create_evaluation`: stores an evaluation of models on gold labels.
 
-use ep_evaluation::report::Evaluation;
 use ep_kernel::ctx::Ctx;
 use ep_kernel::fault::{Fault, Kind};
 use ep_kernel::tool::{Access, Agents, Cost, Effect, Latency, Rate, Rest, Spec, Task, Tool};
+use ep_polling::evaluation::report::Evaluation;
 use ep_polling::text::single_line;
 use ep_store::{EvaluationId, EvaluationRecord};
 use schemars::JsonSchema;

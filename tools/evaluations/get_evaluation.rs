@@ -1,9 +1,9 @@
 //! `get_evaluation`: reads a stored evaluation.
 
-use ep_evaluation::report::Evaluation;
 use ep_kernel::ctx::Ctx;
 use ep_kernel::fault::{Fault, Kind};
 use ep_kernel::tool::{Access, Agents, Cost, Effect, Latency, Rate, Rest, Spec, Task, Tool, ToolOutput};
+use ep_polling::evaluation::report::Evaluation;
 use ep_store::EvaluationId;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

@@ -3,7 +3,6 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use ep_evaluation::{Fraction, binomial};
 use ep_kernel::ctx::Ctx;
 use ep_kernel::fault::Fault;
 use ep_kernel::reputation::{Figures, MIN_JUDGED};
@@ -11,6 +10,7 @@ use ep_kernel::tool::{
     Access, Agents, Cost, Effect, Latency, Nothing, Presentation, Rate, Rest, Spec, Task, Tool, ToolOutput,
 };
 use ep_polling::calibration::{AgreementLevel, CalibrationGroup};
+use ep_polling::evaluation::{Fraction, binomial};
 use ep_polling::reputation::CalibrationSums;
 use ep_polling::time::Timestamp;
 use schemars::JsonSchema;

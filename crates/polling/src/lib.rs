@@ -9,6 +9,7 @@ pub mod choices;
 pub mod contested;
 pub mod counted;
 pub mod dispatch;
+pub mod evaluation;
 pub mod explainers;
 pub mod explanation;
 mod foreign_text;

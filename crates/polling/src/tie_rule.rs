@@ -6,6 +6,14 @@ use serde::{Deserialize, Serialize};
 
 use crate::tally::Tally;
 
+/// The number of [`decide`]: it changes when the same votes get another decision, so that proofs do not mix decisions unseen.
+pub const NUMBER: u32 = 2;
+
+/// Returns the number of records that do not name it: ties were broken there although votes were missing.
+pub const fn first_number() -> u32 {
+    1
+}
+
 /// The rule for a tie.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]

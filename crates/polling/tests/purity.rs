@@ -6,14 +6,15 @@ use std::fs;
 use std::path::Path;
 
 /// The allowed dependencies: calendar dates, random orders, exact decimals, JSON Schemas (optional),
-/// serialization, error types, Unicode.
-const ALLOWED: [&str; 8] = [
+/// serialization, digests, error types, Unicode.
+const ALLOWED: [&str; 9] = [
     "jiff",
     "rand",
     "rand_chacha",
     "rust_decimal",
     "schemars",
     "serde",
+    "sha2",
     "thiserror",
     "unicode-normalization",
 ];

@@ -1,29 +1,34 @@
 //! The arguments of `ep label` and `ep panel`.
 
-use std::num::NonZeroUsize;
 use std::path::PathBuf;
 
 use ep_kernel::ports::PanelOrder;
+use ep_labels::files::sample;
+use ep_labels::files::template::Template;
+use ep_labels::gold::{GoldSettings, USUAL_SEED};
+use ep_labels::options_message::options_as_typed;
+use ep_labels::proof::ProofPlan;
+use ep_labels::registry::registry;
+use ep_labels::settings::{LabelSettings, OptionsOf, Panel, Questions, RequestForm};
+use ep_polling::evaluation::Fraction;
+use ep_polling::evaluation::proof::Scope;
+use ep_polling::evaluation::split::USUAL_CHOOSE;
 use ep_polling::money::{MicroUsd, UsdFigure};
 use ep_polling::options::Options;
 use ep_polling::panel::OrderBasis;
 use ep_polling::tie_rule::TieRule;
 
+use super::batch_line;
 use super::own_panel::{OwnPanel, own_panel, say_price_order};
-use super::proof::ProofArguments;
-use super::registry::registry;
-use super::settings::{LabelSettings, OptionsOf, Panel, Questions, RequestForm};
-use super::template::Template;
 use crate::cli::target::Target;
-use crate::cli::typed_flags::options_as_typed;
 use crate::cli::wrong_arguments::{both, wrong};
 
 /// Highest limit of a file.
 const MOST: MicroUsd = MicroUsd::new(1_000_000_000_000);
 
-/// The arguments of `ep label`.
+/// The arguments of a run that labels a file.
 #[derive(clap::Args)]
-pub(in crate::cli) struct Arguments {
+pub(in crate::cli) struct LabelArguments {
     /// File of rows: CSV with a header, JSON Lines, or requests in the form of OpenAI's batches; - for standard input
     #[arg(value_name = "FILE")]
     pub(super) input: PathBuf,
@@ -37,20 +42,96 @@ pub(in crate::cli) struct Arguments {
     /// them
     #[arg(long, value_name = "FILE", default_value = "labels.jsonl")]
     pub(super) out: PathBuf,
-    /// Write the rows as CSV for a person, the most doubtful first; a proof writes those that are left to label
+    /// Write the rows as CSV for a person, the most doubtful first
     #[arg(long, value_name = "FILE")]
     pub(super) review: Option<PathBuf>,
-    /// Write this many random rows as CSV, to be labelled by hand, to the new file --gold or to standard output; exit
-    #[arg(long, value_name = "NUMBER")]
-    pub(super) sample: Option<NonZeroUsize>,
-    /// Write all rows with their labels to this new file: labels of a proof, and those of a person; exit
-    #[arg(long, value_name = "FILE", conflicts_with_all = ["sample", "verify", "gold"])]
-    pub(super) finish: Option<PathBuf>,
+}
+
+/// The arguments about gold rows.
+#[derive(clap::Args)]
+pub(super) struct GoldArguments {
+    /// Column of the gold file with the labels
+    #[arg(long, value_name = "COLUMN", default_value = sample::GOLD)]
+    gold_column: String,
+    /// Gold rows that are set apart to choose the panel, and prove nothing
+    #[arg(long, value_name = "NUMBER", default_value_t = USUAL_CHOOSE)]
+    choose: usize,
+    /// Seed with which `ep label sample` drew the rows
+    #[arg(long, value_name = "NUMBER", default_value_t = USUAL_SEED)]
+    seed: u64,
+}
+
+impl GoldArguments {
+    /// Returns the way in which gold rows are read.
+    pub(super) fn settings(&self) -> GoldSettings {
+        GoldSettings { column: self.gold_column.clone(), choose: self.choose, seed: self.seed }
+    }
+
+    /// Returns the arguments that are not the usual ones.
+    pub(super) fn words(&self) -> Vec<String> {
+        let mut words = Vec::new();
+        let mut add = |name: &str, value: String| words.extend([format!("--{name}"), value]);
+        if self.gold_column != sample::GOLD {
+            add("gold-column", self.gold_column.clone());
+        }
+        if self.choose != USUAL_CHOOSE {
+            add("choose", self.choose.to_string());
+        }
+        if self.seed != USUAL_SEED {
+            add("seed", self.seed.to_string());
+        }
+        words
+    }
+}
+
+/// The arguments of a proof.
+#[derive(clap::Args)]
+pub(in crate::cli) struct ProofArguments {
+    /// File of rows that a person labelled, in the column gold
+    #[arg(long, value_name = "FILE")]
+    pub(super) gold: PathBuf,
     #[command(flatten)]
-    pub(super) proof: ProofArguments,
-    /// Check the proof of FILE, a file of labels, and exit
-    #[arg(long, conflicts_with_all = ["question", "sample", "gold"])]
-    pub(super) verify: bool,
+    rows: GoldArguments,
+    /// Share of the accepted labels that may be wrong, such as 0.05; several are tried in this order
+    #[arg(
+        long,
+        value_delimiter = ',',
+        value_name = "SHARE,…",
+        required_unless_present = "max_set_error",
+        conflicts_with = "max_set_error"
+    )]
+    max_error: Vec<Fraction>,
+    /// Share of all labels of the file that may be accepted and wrong; the other rows are labelled by hand
+    #[arg(long, value_delimiter = ',', value_name = "SHARE,…")]
+    max_set_error: Vec<Fraction>,
+    /// Numbers of models to prove, the strongest first, such as 1,3,5; by default all of them
+    #[arg(long, value_delimiter = ',', value_name = "NUMBER,…")]
+    sizes: Vec<usize>,
+    /// The gold rows were drawn in another way than by `ep label sample`: the proof is about rows drawn like them
+    #[arg(long)]
+    own_draw: bool,
+    /// Prove even if the gold rows differ from the file more than a random draw does; the proof begins with this difference
+    #[arg(long)]
+    despite_difference: bool,
+}
+
+impl ProofArguments {
+    /// Returns the proof that is wanted.
+    pub(super) fn plan(&self) -> ProofPlan {
+        let (scope, bounds) = match &self.max_set_error[..] {
+            [] => (Scope::Accepted, &self.max_error),
+            _ => (Scope::File, &self.max_set_error),
+        };
+        ProofPlan {
+            path: self.gold.clone(),
+            gold: self.rows.settings(),
+            own_draw: self.own_draw,
+            despite_difference: self.despite_difference,
+            scope,
+            bounds: bounds.clone(),
+            sizes: self.sizes.clone(),
+        }
+    }
 }
 
 /// The arguments of a run over rows.
@@ -110,11 +191,15 @@ fn usd(text: &str) -> Result<MicroUsd, &'static str> {
     amount.ok_or("must be above 0, and at most 1000000")
 }
 
-impl Arguments {
-    /// Returns the settings that all rows share.
-    pub(super) async fn settings(&self, target: &Target) -> anyhow::Result<LabelSettings> {
+impl LabelArguments {
+    /// Returns the settings that all rows share. `gold` is the file of gold rows.
+    pub(super) async fn settings(
+        &self,
+        target: &Target,
+        gold: Option<&PathBuf>,
+    ) -> anyhow::Result<LabelSettings> {
         if let Some(review) = &self.review {
-            let used = [Some(&self.input), Some(&self.out), self.proof.gold.as_ref()];
+            let used = [Some(&self.input), Some(&self.out), gold];
             let is_same = |path: &&PathBuf| {
                 *path == review
                     || path.canonicalize().ok().is_some_and(|path| review.canonicalize().ok() == Some(path))
@@ -144,7 +229,14 @@ impl RunArguments {
         let models = self.models(target).await;
         let (questions, (panel, rule)) = both(self.questions(), models)?;
         let on_tie = on_tie.or(rule).unwrap_or_default();
-        Ok(LabelSettings { questions, panel, on_tie, round: self.round, asks_empty: self.ask_empty })
+        Ok(LabelSettings {
+            questions,
+            panel,
+            on_tie,
+            round: self.round,
+            asks_empty: self.ask_empty,
+            read_request: batch_line::asked,
+        })
     }
 
     /// Returns the source of the questions: the arguments, or without them the rows.

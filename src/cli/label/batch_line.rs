@@ -2,13 +2,12 @@
 
 use anyhow::{Context, bail};
 use ep_kernel::tool::Tool;
+use ep_labels::files::table::Row;
+use ep_labels::settings::SourceQuestion;
 use ep_polling::options::MAX_OPTIONS;
 use ep_protocols::batch_rows::{asked_questions, decision_endpoints};
 use ep_tools::polls::PollQuestion;
 use serde_json::Value;
-
-use super::settings::SourceQuestion;
-use super::table::Row;
 
 /// The name of a line.
 const ID: &str = "custom_id";
@@ -16,12 +15,6 @@ const ID: &str = "custom_id";
 const URL: &str = "url";
 /// The request.
 const BODY: &str = "body";
-
-/// True if a row has the form of a line.
-pub(super) fn is_line(row: &Row) -> bool {
-    [ID, URL].iter().all(|name| row.fields.get(*name).is_some_and(Value::is_string))
-        && row.fields.get(BODY).is_some_and(Value::is_object)
-}
 
 /// Reads the question of a line. Fails unless the request decides exactly one field.
 pub(super) fn asked(row: &Row) -> anyhow::Result<SourceQuestion> {

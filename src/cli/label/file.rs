@@ -3,28 +3,32 @@
 use std::collections::HashSet;
 
 use anyhow::bail;
-use ep_evaluation::agreement::Classes;
+use ep_labels::asking::{Labelling, Priced, RunEnd, RunOutcome};
+use ep_labels::entry::Entry;
+use ep_labels::journal::Journal;
+use ep_labels::openings::Openings;
+use ep_labels::proof::{Proof, ProofPlan, ProofRun, refuse_other_tie_rule};
+use ep_labels::registry::panel_version;
+use ep_labels::report::{Report, Summary};
+use ep_labels::review::Review;
+use ep_labels::rows::{InputCounts, Rows};
+use ep_labels::settings::{LabelSettings, OptionsOf, Questions};
 use ep_polling::counted::counted_with;
-use ep_site::config::Config;
+use ep_polling::evaluation::agreement::Classes;
 
-use super::arguments::Arguments;
-use super::failed_rows::FailedRows;
-use super::journal::{Entry, Journal};
-use super::labelling::{Labelling, Priced, RunOutcome};
-use super::proof::{Proof, ProofRun};
-use super::report::{Report, Summary};
-use super::review::Review;
-use super::rows::{InputCounts, Rows};
-use super::run::RunEnd;
-use super::settings::{LabelSettings, OptionsOf, Questions};
-use crate::cli::printable::printable;
+use super::arguments::LabelArguments;
+use super::labelling::{ask, stopped, way};
+use crate::app::clock::SystemClock;
+use crate::cli::say;
 use crate::cli::target::Target;
 
 /// A file to label.
 pub(super) struct LabelFile<'f> {
-    pub(super) config: &'f Config,
     pub(super) target: &'f Target,
-    pub(super) arguments: &'f Arguments,
+    pub(super) arguments: &'f LabelArguments,
+    /// The proof that is wanted, if there is one.
+    pub(super) plan: Option<&'f ProofPlan>,
+    pub(super) openings: &'f Openings,
     pub(super) settings: &'f LabelSettings,
 }
 
@@ -43,9 +47,18 @@ impl<'f> LabelFile<'f> {
     pub(super) async fn label(&self, journal: &mut Journal) -> anyhow::Result<(RunEnd, Summary)> {
         let Self { target, arguments, settings, .. } = *self;
         let out = &arguments.out;
-        let labelling =
-            Labelling { target, arguments: &arguments.run, settings, input: &arguments.input, out };
-        let panel = labelling.panel_version().await?;
+        refuse_other_tie_rule(out, settings.on_tie)?;
+        let labelling = Labelling {
+            operations: target,
+            way: way(target, &arguments.run),
+            settings,
+            input: &arguments.input,
+            out,
+            max_cost: arguments.run.max_cost_usd,
+            clock: &SystemClock,
+            stop_signal: stopped,
+        };
+        let panel = panel_version(target, &settings.panel).await?;
         let Work { rows, priced, input, proof, classes } = self.prepare(&labelling, &panel, journal).await?;
         let models = priced.bound.models as usize;
         let outcome = match (&proof, input) {
@@ -56,41 +69,43 @@ impl<'f> LabelFile<'f> {
                 keys: input.keys,
                 unfinished: 0,
                 failed: 0,
-                cost: journal.cost().plus(FailedRows::open(out)?.cost(journal)),
+                cost: labelling.spent(journal)?,
             },
             (proof, input) => {
                 let notice = proof.as_ref().map(Proof::notice).transpose()?;
-                labelling.ask(rows, input, &priced, notice, journal).await?
+                ask(&labelling, &arguments.run, rows, input, &priced, notice, journal).await?
             }
         };
+        let anew = journal.decide_anew(&outcome.keys, &settings.panel, settings.on_tie)?;
+        if anew > 0 {
+            let labels = counted_with(anew, "label", ["was", "were"]);
+            say(&format!("{labels} decided anew by another --on-tie, from the same votes"));
+        }
         let mut summary = Self::summary(&outcome, models, classes, journal)?;
         summary.proof = match proof {
             Some(_) if journal.keys().iter().any(|key| !outcome.keys.contains(key)) => bail!(
                 "{} has changed during the run; the gold labels stay unread. Run the command again with another --out",
                 arguments.input.display()
             ),
-            Some(proof) if outcome.unfinished == 0 => Some(proof.finish()?),
+            Some(proof) if outcome.unfinished == 0 => Some(proof.finish(&mut say)?),
             Some(_) => {
                 let rows = outcome.unfinished;
-                eprintln!(
+                say(&format!(
                     "the gold labels stay unread until {} asked; run the same command again",
                     counted_with(rows, "more row", ["is", "are"])
-                );
+                ));
                 None
             }
             None => None,
         };
         if let Some(path) = &arguments.review {
             let review = Review { input: &arguments.input, settings, panel: &panel, models };
-            let rows = review.write(out, &HashSet::new(), path)?;
-            eprintln!(
-                "{}",
-                printable(&format!(
-                    "{} in {}, the most doubtful first",
-                    counted_with(rows, "row", ["is", "are"]),
-                    path.display()
-                ))
-            );
+            let rows = review.write(out, &HashSet::new(), path, &mut say)?;
+            say(&format!(
+                "{} in {}, the most doubtful first",
+                counted_with(rows, "row", ["is", "are"]),
+                path.display()
+            ));
         }
         Ok((outcome.end, summary))
     }
@@ -98,7 +113,7 @@ impl<'f> LabelFile<'f> {
     /// Reads the whole input, so that a wrong row is found before the first call.
     async fn prepare<'p>(
         &self,
-        labelling: &Labelling<'_>,
+        labelling: &Labelling<'_, Target>,
         panel: &'p str,
         journal: &Journal,
     ) -> anyhow::Result<Work<'p>>
@@ -112,21 +127,23 @@ impl<'f> LabelFile<'f> {
         };
         let mut input = rows.count_input(journal, &priced.bound)?;
         let run = ProofRun {
-            config: self.config,
+            openings: self.openings,
+            clock: &SystemClock,
             input: &arguments.input,
             labels: &arguments.out,
             settings,
             panel,
             models: priced.bound.models as usize,
         };
-        let mut proof = Proof::prepare(&arguments.proof, run, input.as_ref(), journal)?;
+        let proof = self.plan.map(|plan| Proof::prepare(plan, run, input.as_ref(), journal));
+        let mut proof = proof.transpose()?;
         if let (Some(proof), Some(input)) = (&mut proof, &mut input) {
             let count = input.keys.len() as u64;
             let more = proof.take_more();
             for question in &more {
                 input.add(question, journal, &priced.bound);
             }
-            rows.add_gold(more, count, arguments.proof.rows.seed);
+            rows.add_gold(more, count, self.plan.map_or(0, |plan| plan.gold.seed));
         }
         let classes = match &settings.questions {
             Questions::Columns { options: OptionsOf::All(_), .. } => Classes::Shared,

@@ -2,59 +2,35 @@
 
 mod arguments;
 mod batch_line;
-mod batches;
-mod cost_bound;
-mod decision;
 pub(super) mod evaluation;
-mod failed_rows;
 mod file;
-mod gold;
-mod input;
-mod journal;
 mod labelling;
-mod labels;
-mod openings;
 mod own_panel;
-mod patience;
-mod price;
 mod progress;
-mod proof;
-mod question;
-mod registry;
-mod regular_file;
-mod replacement;
-mod report;
-mod review;
-mod rows;
-mod run;
-mod sample;
-mod settings;
-mod table;
-mod template;
 
 use std::fs::File;
 use std::io::Write;
 use std::num::NonZeroUsize;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use anyhow::{Context, bail};
+use clap::Subcommand;
 use ep_kernel::fault::Kind;
+use ep_labels::asking::RunEnd;
+use ep_labels::files::sample;
+use ep_labels::files::table::Table;
+use ep_labels::gold::USUAL_SEED;
+use ep_labels::journal::Journal;
+use ep_labels::openings::Openings;
+use ep_labels::proof::{Finished, finish, review_path, verify};
+use ep_labels::report::Summary;
 use ep_polling::counted::{counted, counted_with};
 use ep_site::config::Config;
 
-use super::printable::printable;
-use super::{End, INTERRUPTED, print, print_json};
-pub(super) use arguments::Arguments;
+use super::{End, INTERRUPTED, print, print_json, say};
+use arguments::{LabelArguments, ProofArguments};
 use file::LabelFile;
-use gold::USUAL_SEED;
-use journal::Journal;
 use labelling::{close_target, open_target};
-use proof::accepted;
-use proof::finished::{Finished, finish};
-use proof::verify::verify;
-use report::Summary;
-use run::RunEnd;
-use table::Table;
 
 /// Exit code if rows are tied, or have no votes.
 const TIED: u8 = 3;
@@ -65,20 +41,151 @@ const NOT_PROVED: u8 = 11;
 /// Exit code if the cost limit ended the run.
 const LIMITED: u8 = 10;
 
-pub(super) async fn run(config: &Config, mut arguments: Arguments) -> anyhow::Result<End> {
-    if arguments.verify {
-        return print_verification(config, &arguments);
+/// The arguments of `ep label`: those of a command, or without one those of a run. A command wins over a file with its name.
+pub(super) enum Arguments {
+    Command(LabelCommand),
+    Label(Box<LabelArguments>),
+}
+
+impl clap::FromArgMatches for Arguments {
+    fn from_arg_matches(matches: &clap::ArgMatches) -> Result<Self, clap::Error> {
+        match matches.subcommand() {
+            Some(_) => LabelCommand::from_arg_matches(matches).map(Self::Command),
+            None => Box::from_arg_matches(matches).map(Self::Label),
+        }
     }
-    if let Some(path) = &arguments.finish {
-        return finish_file(&arguments.input, path);
+
+    fn update_from_arg_matches(&mut self, matches: &clap::ArgMatches) -> Result<(), clap::Error> {
+        *self = Self::from_arg_matches(matches)?;
+        Ok(())
     }
-    if let Some(size) = arguments.sample {
-        return print_sample(&arguments, size);
+}
+
+impl clap::Args for Arguments {
+    fn augment_args(command: clap::Command) -> clap::Command {
+        LabelCommand::augment_subcommands(LabelArguments::augment_args(command))
+            .subcommand_required(false)
+            .arg_required_else_help(false)
+            .args_conflicts_with_subcommands(true)
+            .subcommand_negates_reqs(true)
+            .subcommand_precedence_over_arg(true)
+            .disable_help_subcommand(true)
     }
+
+    fn augment_args_for_update(command: clap::Command) -> clap::Command {
+        Self::augment_args(command)
+    }
+}
+
+/// Flags that an earlier release of `ep label` had, with the commands that replaced them.
+const OLD_FLAGS: [(&str, &str); 11] = [
+    ("--sample", SAMPLE),
+    ("--seed", SAMPLE),
+    ("--finish", "write `ep label finish LABELS --out FILE`"),
+    ("--verify", "write `ep label verify LABELS`"),
+    ("--gold", PROVE),
+    ("--gold-column", PROVE),
+    ("--choose", PROVE),
+    ("--max-error", PROVE),
+    ("--max-set-error", PROVE),
+    ("--own-draw", PROVE),
+    ("--despite-difference", PROVE),
+];
+const SAMPLE: &str = "write `ep label sample FILE NUMBER --out GOLD`";
+const PROVE: &str = "write `ep label prove FILE --gold GOLD …`, with this flag and the others";
+
+/// Returns the advice for an unknown flag that an earlier release of `ep label` had.
+pub(super) fn advice_for_old_flag(given: &str) -> Option<&'static str> {
+    let name = given.split('=').next().unwrap_or(given);
+    match name {
+        "--prove" => Some("write `ep label prove FILE --gold GOLD --sizes 1,3,5 …`"),
+        _ => OLD_FLAGS.iter().find(|(flag, _)| *flag == name).map(|(_, advice)| *advice),
+    }
+}
+
+/// The commands around the labels of a file.
+#[derive(clap::Subcommand)]
+pub(super) enum LabelCommand {
+    /// Draw random rows of a file, to be labelled by hand
+    Sample(Sample),
+    /// Label a file, and prove with rows that a person labelled how many labels are wrong at most
+    Prove(Box<Prove>),
+    /// Write all rows with their labels: those of a proof, and those of a person
+    Finish(Finish),
+    /// Check the proof of a file of labels again
+    Verify(Verify),
+}
+
+#[derive(clap::Args)]
+pub(super) struct Sample {
+    /// File of rows: CSV with a header, or JSON Lines; - for standard input
+    #[arg(value_name = "FILE")]
+    input: PathBuf,
+    /// Number of rows
+    #[arg(value_name = "NUMBER")]
+    size: NonZeroUsize,
+    /// New file for the rows, as CSV; by default standard output
+    #[arg(long, value_name = "FILE")]
+    out: Option<PathBuf>,
+    /// Seed of the draw; a proof needs the same
+    #[arg(long, value_name = "NUMBER", default_value_t = USUAL_SEED)]
+    seed: u64,
+}
+
+#[derive(clap::Args)]
+pub(super) struct Prove {
+    #[command(flatten)]
+    label: LabelArguments,
+    #[command(flatten)]
+    proof: ProofArguments,
+}
+
+#[derive(clap::Args)]
+pub(super) struct Finish {
+    /// File of labels with a proof
+    #[arg(value_name = "LABELS")]
+    labels: PathBuf,
+    /// New file for the rows, as CSV
+    #[arg(long, value_name = "FILE")]
+    out: PathBuf,
+}
+
+#[derive(clap::Args)]
+pub(super) struct Verify {
+    /// File of labels with a proof
+    #[arg(value_name = "LABELS")]
+    labels: PathBuf,
+    /// Print the check as JSON
+    #[arg(long)]
+    json: bool,
+}
+
+pub(super) async fn run(config: &Config, arguments: Arguments) -> anyhow::Result<End> {
+    let command = match arguments {
+        Arguments::Label(label) => return labelled(config, *label, None).await,
+        Arguments::Command(command) => command,
+    };
+    match command {
+        LabelCommand::Sample(sample) => print_sample(&sample),
+        LabelCommand::Prove(prove) => {
+            let Prove { label, proof } = *prove;
+            labelled(config, label, Some(proof)).await
+        }
+        LabelCommand::Finish(Finish { labels, out }) => finish_file(&labels, &out),
+        LabelCommand::Verify(arguments) => print_verification(config, &arguments),
+    }
+}
+
+/// Labels a file, with a proof if one is wanted.
+async fn labelled(
+    config: &Config,
+    mut arguments: LabelArguments,
+    proof: Option<ProofArguments>,
+) -> anyhow::Result<End> {
     // Removed at the end: standard output cannot be read again.
     let streamed = is_stdout(&arguments.out).then(tempfile::tempdir).transpose()?;
     if let Some(folder) = &streamed {
-        if arguments.proof.gold.is_some() {
+        if proof.is_some() {
             bail!("a proof needs a file of labels: name it with --out");
         }
         arguments.out = folder.path().join("labels.jsonl");
@@ -87,7 +194,7 @@ pub(super) async fn run(config: &Config, mut arguments: Arguments) -> anyhow::Re
     if streamed.is_some() {
         journal.stream();
     }
-    let labelled = label(config, &arguments, &mut journal).await;
+    let labelled = label(config, &arguments, proof.as_ref(), &mut journal).await;
     if labelled.is_err() {
         journal.remove_if_empty(&arguments.out);
     }
@@ -105,25 +212,21 @@ pub(super) async fn run(config: &Config, mut arguments: Arguments) -> anyhow::Re
         } else {
             print(text.trim_end())?;
         }
-        let out = printable(&arguments.out.display().to_string()).into_owned();
-        eprintln!("{} in {out}", counted_with(summary.labelled, "label", ["is", "are"]));
+        let labels = counted_with(summary.labelled, "label", ["is", "are"]);
+        say(&format!("{labels} in {}", arguments.out.display()));
     }
-    match (summary.unasked, &end) {
-        (0, _) => {}
-        (rows, _) if journal.is_streamed() => {
-            eprintln!("{} not asked; --out FILE keeps the labels for another run", not_asked(rows));
-        }
-        (rows, RunEnd::CostLimit) => {
-            eprintln!("{} not asked; raise --max-cost-usd for the rest", not_asked(rows));
-        }
-        (rows, RunEnd::OutOfMoney) => {
-            eprintln!("{} not asked; add funds, then run the same command again", not_asked(rows));
-        }
-        (rows, _) => eprintln!("{} not asked; run the same command again for the rest", not_asked(rows)),
+    if summary.unasked > 0 {
+        let advice = match end {
+            _ if journal.is_streamed() => "--out FILE keeps the labels for another run",
+            RunEnd::CostLimit { .. } => "raise --max-cost-usd for the rest",
+            RunEnd::OutOfMoney => "add funds, then run the same command again",
+            RunEnd::Complete | RunEnd::Interrupted => "run the same command again for the rest",
+        };
+        say(&format!("{} not asked; {advice}", counted_with(summary.unasked, "row", ["was", "were"])));
     }
     Ok(match (end, &summary.proof) {
         (RunEnd::Interrupted, _) => End::Code(INTERRUPTED),
-        (RunEnd::CostLimit, _) => End::Code(LIMITED),
+        (RunEnd::CostLimit { .. }, _) => End::Code(LIMITED),
         (RunEnd::OutOfMoney, _) => End::Code(Kind::InsufficientBalance.row().exit),
         (RunEnd::Complete, Some(proof)) if proof.is_proved() => End::Done,
         (RunEnd::Complete, Some(_)) => End::Code(NOT_PROVED),
@@ -131,11 +234,6 @@ pub(super) async fn run(config: &Config, mut arguments: Arguments) -> anyhow::Re
         (RunEnd::Complete, None) if summary.ties + summary.without_votes > 0 => End::Code(TIED),
         (RunEnd::Complete, None) => End::Done,
     })
-}
-
-/// Names a number of rows, up to the verb.
-fn not_asked(rows: u64) -> String {
-    counted_with(rows, "row", ["was", "were"])
 }
 
 /// True if a path stands for standard output.
@@ -146,23 +244,37 @@ fn is_stdout(path: &Path) -> bool {
 /// Labels the rows that the journal lacks.
 async fn label(
     config: &Config,
-    arguments: &Arguments,
+    arguments: &LabelArguments,
+    proof: Option<&ProofArguments>,
     journal: &mut Journal,
 ) -> anyhow::Result<(RunEnd, Summary)> {
     let target = open_target(config, &arguments.run).await?;
     let labelled = async {
-        let settings = arguments.settings(&target).await?;
-        LabelFile { config, target: &target, arguments, settings: &settings }.label(journal).await
+        let settings = arguments.settings(&target, proof.map(|proof| &proof.gold)).await?;
+        let (openings, plan) = (openings(config)?, proof.map(ProofArguments::plan));
+        let file = LabelFile {
+            target: &target,
+            arguments,
+            plan: plan.as_ref(),
+            openings: &openings,
+            settings: &settings,
+        };
+        file.label(journal).await
     };
     let labelled = labelled.await;
     close_target(target).await;
     labelled
 }
 
+/// Returns the record of gold rows that were read on this machine.
+fn openings(config: &Config) -> anyhow::Result<Openings> {
+    Ok(Openings::new(&config.data_dir()?))
+}
+
 /// Checks the proof of a file of labels.
-fn print_verification(config: &Config, arguments: &Arguments) -> anyhow::Result<End> {
-    let verification = verify(&arguments.input, config)?;
-    if arguments.run.json {
+fn print_verification(config: &Config, arguments: &Verify) -> anyhow::Result<End> {
+    let verification = verify(&arguments.labels, &openings(config)?, batch_line::asked)?;
+    if arguments.json {
         print_json(&serde_json::to_string_pretty(&verification)?)?;
     } else {
         print(&verification.text())?;
@@ -172,37 +284,33 @@ fn print_verification(config: &Config, arguments: &Arguments) -> anyhow::Result<
 
 /// Writes the file of rows with their labels.
 fn finish_file(labels: &Path, path: &Path) -> anyhow::Result<End> {
-    let Finished { labelled, unlabelled, column } = finish(labels, path)?;
-    eprintln!(
-        "{} a label in the column {column} of {}",
-        counted_with(labelled, "row", ["has", "have"]),
-        printable(&path.display().to_string())
-    );
+    let Finished { labelled, unlabelled, column } = finish(labels, path, batch_line::asked)?;
+    let rows = counted_with(labelled, "row", ["has", "have"]);
+    say(&format!("{rows} a label in the column {column} of {}", path.display()));
     if unlabelled == 0 {
         return Ok(End::Done);
     }
-    let review = accepted::review_path(labels);
-    eprintln!(
+    say(&format!(
         "{} none yet: fill the column reviewed of {}, and run again with a new file",
         counted_with(unlabelled, "row", ["has", "have"]),
-        printable(&review.display().to_string())
-    );
+        review_path(labels).display()
+    ));
     Ok(End::Code(FAILED))
 }
 
 /// Writes random rows.
-fn print_sample(arguments: &Arguments, size: NonZeroUsize) -> anyhow::Result<End> {
-    let size = size.get();
-    let rows = sample::draw(Table::open(&arguments.input)?, size, arguments.proof.rows.seed)?;
+fn print_sample(arguments: &Sample) -> anyhow::Result<End> {
+    let (size, seed) = (arguments.size.get(), arguments.seed);
+    let rows = sample::draw(Table::open(&arguments.input)?, size, seed)?;
     if rows.len() < size {
         eprintln!("the file has only {}", counted(rows.len(), "row"));
     }
-    if arguments.proof.rows.seed != USUAL_SEED {
-        eprintln!("a proof with these rows needs --seed {}, too", arguments.proof.rows.seed);
+    if seed != USUAL_SEED {
+        eprintln!("a proof with these rows needs --seed {seed}, too");
     }
     // As it is: the labels belong to these very texts.
     let text = sample::to_csv(&rows)?;
-    let Some(path) = &arguments.proof.gold else {
+    let Some(path) = &arguments.out else {
         std::io::stdout().write_all(text.as_bytes())?;
         return Ok(End::Done);
     };
@@ -211,11 +319,11 @@ fn print_sample(arguments: &Arguments, size: NonZeroUsize) -> anyhow::Result<End
     }
     let mut file = File::create_new(path).with_context(|| format!("cannot write {}", path.display()))?;
     file.write_all(text.as_bytes())?;
-    eprintln!(
+    say(&format!(
         "{} in {}; fill its column {}",
         counted_with(rows.len(), "row", ["is", "are"]),
-        printable(&path.display().to_string()),
+        path.display(),
         sample::GOLD
-    );
+    ));
     Ok(End::Done)
 }

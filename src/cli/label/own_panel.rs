@@ -1,6 +1,7 @@
 //! Panels of an account, for `ep label` with a server.
 
 use ep_kernel::fault::Kind;
+use ep_labels::operations::Operations;
 use ep_polling::panel::OrderBasis;
 use ep_polling::tie_rule::TieRule;
 use ep_tools::entry_of;
@@ -8,7 +9,7 @@ use ep_tools::panels::GetPanel;
 use serde::Deserialize;
 use serde_json::json;
 
-use crate::cli::printable::printable;
+use crate::cli::say;
 use crate::cli::target::Target;
 
 /// A panel of an account: its models, the strongest first, and its rule for ties.
@@ -23,7 +24,7 @@ pub(super) fn say_price_order(panel: &str) {
     let text = format!(
         "the models of {panel} are ordered by price; `ep panel evaluate` judges them on labelled rows"
     );
-    eprintln!("{}", printable(&text));
+    say(&text);
 }
 
 /// Returns a panel of the account at a service; `None` if it has no such panel.
@@ -36,7 +37,7 @@ pub(super) async fn own_panel(target: &Target, name: &str) -> anyhow::Result<Opt
     if let Some(version) = version.and_then(|version| version.parse::<u32>().ok()) {
         input["version"] = version.into();
     }
-    match target.call(entry_of::<GetPanel>()?, input, None).await {
+    match target.call(entry_of::<GetPanel>()?, input).await {
         Ok(found) => Ok(Some(serde_json::from_value(found)?)),
         Err(fault) if matches!(fault.kind(), Kind::NotFound | Kind::InvalidInput) => Ok(None),
         Err(fault) => Err(fault.into()),

@@ -3,7 +3,7 @@
 use std::io::IsTerminal;
 use std::time::Duration;
 
-use ep_polling::money::MicroUsd;
+use ep_labels::asking::{Counts, duration};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use tokio::time::Instant;
 
@@ -22,19 +22,6 @@ pub(super) struct LabelProgress {
     counts: Counts,
 }
 
-/// Figures of the rows that this run has asked.
-#[derive(Debug, Clone, Copy, Default)]
-pub(super) struct Counts {
-    pub(super) done: u64,
-    pub(super) unanimous: u64,
-    pub(super) ties: u64,
-    /// Rows that a person should look at: contested, tied, or without votes.
-    pub(super) review: u64,
-    pub(super) failed: u64,
-    /// The cost of the file.
-    pub(super) cost: MicroUsd,
-}
-
 impl LabelProgress {
     /// Begins to show progress.
     pub(super) fn new(rows: Option<u64>) -> Self {
@@ -48,13 +35,9 @@ impl LabelProgress {
         Self { bar, begun, line_at: begun + LINE_EVERY, rows, counts: Counts::default() }
     }
 
-    /// Returns the figures so far.
-    pub(super) const fn counts(&mut self) -> &mut Counts {
-        &mut self.counts
-    }
-
-    /// Shows the figures.
-    pub(super) fn show(&mut self) {
+    /// Shows these figures.
+    pub(super) fn show(&mut self, counts: Counts) {
+        self.counts = counts;
         let message = self.message();
         self.bar.set_position(self.counts.done);
         self.bar.set_message(message.clone());
@@ -91,14 +74,5 @@ impl LabelProgress {
             share(ties),
             share(review)
         )
-    }
-}
-
-/// Returns a time for people.
-pub(super) fn duration(seconds: f64) -> String {
-    match seconds {
-        ..90.0 => format!("{seconds:.0} s"),
-        90.0..5400.0 => format!("{:.0} min", seconds / 60.0),
-        _ => format!("{:.1} h", seconds / 3600.0),
     }
 }

@@ -5,7 +5,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
-use super::{Fault, FieldFault, Recovery};
+use super::{Fault, FieldFault, Kind, Recovery};
 use crate::links::{ActionCall, ActionRequest, Calls};
 use crate::method::Method;
 
@@ -151,6 +151,12 @@ impl Fault {
     /// Returns the default error body.
     pub fn body(&self) -> ErrorBody {
         ErrorBody { error: self.message().to_owned(), poll_id: self.poll().cloned() }
+    }
+
+    /// Reads a fault from the problem details of another server. An unknown code is an internal fault.
+    pub fn from_problem(problem: &serde_json::Value) -> Self {
+        let text = |name: &str| problem.get(name).and_then(serde_json::Value::as_str).unwrap_or("");
+        Self::new(Kind::from_code(text("code")).unwrap_or(Kind::Internal), text("detail"))
     }
 
     /// Returns the fault as problem details for this request, with recovery actions in the form of this protocol.

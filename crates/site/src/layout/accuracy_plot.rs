@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use ep_evaluation::report::{Candidate, Evaluation};
+use ep_polling::evaluation::report::{Candidate, Evaluation};
 
 use super::plot_names::{BOTTOM, LEFT, Name, Point, RIGHT, place_names};
 

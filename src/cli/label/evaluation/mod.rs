@@ -1,6 +1,5 @@
 //! `ep panel evaluate`: models and panels judged on rows that a person labelled.
 
-mod figures;
 mod page;
 mod text;
 
@@ -9,29 +8,32 @@ use std::io::Write;
 use std::path::PathBuf;
 
 use anyhow::{Context, bail};
-use ep_evaluation::report::Evaluation;
-use ep_evaluation::split::Part;
 use ep_kernel::fault::Kind;
+use ep_labels::asking::{Labelling, RunEnd};
+use ep_labels::entry::{Entry, Key};
+use ep_labels::evaluation::{Judged, evaluation_of};
+use ep_labels::files::replacement::Replacement;
+use ep_labels::gold::{GoldRow, read_gold};
+use ep_labels::journal::Journal;
+use ep_labels::openings::OpeningId;
+use ep_labels::operations::Operations;
+use ep_labels::registry::panel_version;
+use ep_labels::rows::{InputCounts, Rows};
 use ep_polling::counted::{counted, counted_with};
+use ep_polling::evaluation::report::Evaluation;
+use ep_polling::evaluation::split::Part;
 use ep_polling::tie_rule::TieRule;
 use ep_site::config::Config;
 use ep_tools::entry_of;
 use ep_tools::evaluations::{CreateEvaluation, StoredEvaluation};
 use serde_json::json;
 
-use super::arguments::RunArguments;
-use super::gold::{GoldArguments, GoldRow, read_gold};
-use super::journal::{Entry, Journal, Key};
-use super::labelling::{Labelling, close_target, open_target};
-use super::openings::{OpeningId, Openings};
-use super::replacement::Replacement;
-use super::rows::{InputCounts, Rows};
-use super::run::RunEnd;
+use super::arguments::{GoldArguments, RunArguments};
+use super::labelling::{ask, close_target, open_target, stopped, way};
 use super::{FAILED, LIMITED};
-use crate::cli::printable::printable;
+use crate::app::clock::SystemClock;
 use crate::cli::target::Target;
-use crate::cli::{End, INTERRUPTED, print, print_json};
-use figures::{Judged, evaluation_of};
+use crate::cli::{End, INTERRUPTED, print, print_json, say};
 use page::page_of;
 use text::{arguments_to_prove, text_of};
 
@@ -112,7 +114,7 @@ pub(in crate::cli) async fn run(config: &Config, command: PanelCommand) -> anyho
         return Ok(End::Done);
     }
     if evaluation.is_recommended() && !is_all_used {
-        eprintln!("Next: {}", printable(&command));
+        say(&format!("Next: {command}"));
     }
     Ok(End::Done)
 }
@@ -125,14 +127,15 @@ async fn store(
 ) -> anyhow::Result<StoredEvaluation> {
     let title = arguments.gold.file_name().map_or_else(|| "gold rows".into(), |name| name.to_string_lossy());
     let input = json!({ "title": title, "report": report });
-    let stored = target.call(entry_of::<CreateEvaluation>()?, input, None).await?;
+    let stored = target.call(entry_of::<CreateEvaluation>()?, input).await?;
     Ok(serde_json::from_value(stored)?)
 }
 
 /// Returns the command that proves the panel of an evaluation, for a shell.
 fn proof_command(arguments: &Arguments, evaluation: &Evaluation) -> String {
     let gold = arguments.gold.display().to_string();
-    let words = ["ep", "label", "FILE"].map(str::to_owned).into_iter().chain(arguments.run.question_words());
+    let words =
+        ["ep", "label", "prove", "FILE"].map(str::to_owned).into_iter().chain(arguments.run.question_words());
     let words = words.chain(["--gold".to_owned(), gold]).chain(arguments.rows.words());
     let words =
         words.chain(["--max-error".to_owned(), "0.05,0.1".to_owned()]).chain(arguments_to_prove(evaluation));
@@ -165,14 +168,18 @@ async fn evaluate(
 ) -> anyhow::Result<Evaluated> {
     let settings = arguments.run.settings(target, Some(TieRule::Report)).await?;
     let labelling = Labelling {
-        target,
-        arguments: &arguments.run,
+        operations: target,
+        way: way(target, &arguments.run),
         settings: &settings,
         input: &arguments.gold,
         out: &arguments.out,
+        max_cost: arguments.run.max_cost_usd,
+        clock: &SystemClock,
+        stop_signal: stopped,
     };
-    let panel = labelling.panel_version().await?;
-    let rows = read_gold(&arguments.gold, &arguments.rows, &settings, &panel)?;
+    let panel = panel_version(target, &settings.panel).await?;
+    let gold = arguments.rows.settings();
+    let rows = read_gold(&arguments.gold, &gold, &settings, &panel)?;
     let total = rows.len();
     let chosen: Vec<GoldRow> = rows.into_iter().filter(|row| row.part == Part::Choose).collect();
     let Some(priced) = labelling.price(chosen.first().map(|row| &row.question), journal).await? else {
@@ -183,7 +190,7 @@ async fn evaluate(
     for row in &chosen {
         input.add(&row.question, journal, &priced.bound);
     }
-    asked.add_gold(chosen.iter().map(|row| row.question.clone()).collect(), 0, arguments.rows.seed);
+    asked.add_gold(chosen.iter().map(|row| row.question.clone()).collect(), 0, gold.seed);
     let mut notice = format!(
         "{} of {} are used to choose the panel; the labels of the others stay unread",
         chosen.len(),
@@ -194,10 +201,10 @@ async fn evaluate(
         notice.push_str(". No gold row is left for a proof");
     }
     let notice = Some(notice).filter(|_| input.rows > 0);
-    let outcome = labelling.ask(asked, Some(input), &priced, notice, journal).await?;
+    let outcome = ask(&labelling, &arguments.run, asked, Some(input), &priced, notice, journal).await?;
     match outcome.end {
         RunEnd::Interrupted => return Ok(Evaluated::Incomplete(INTERRUPTED)),
-        RunEnd::CostLimit => return Ok(Evaluated::Incomplete(LIMITED)),
+        RunEnd::CostLimit { .. } => return Ok(Evaluated::Incomplete(LIMITED)),
         RunEnd::OutOfMoney => {
             return Ok(Evaluated::Incomplete(Kind::InsufficientBalance.row().exit));
         }
@@ -211,7 +218,7 @@ async fn evaluate(
         RunEnd::Complete => {}
     }
     // A label that chose a panel cannot prove it.
-    let openings = Openings::new(&config.data_dir()?).lock()?;
+    let openings = super::openings(config)?.lock()?;
     let hashes = || chosen.iter().flat_map(|row| row.hashes.each());
     let opened = openings.first(hashes())?;
     openings.add(hashes().filter(|hash| !opened.contains_key(*hash)), &OpeningId::of_evaluation())?;

@@ -1,7 +1,7 @@
 //! An evaluation as a page of its own, which needs no server and no script.
 
 use askama::Template;
-use ep_evaluation::report::Evaluation;
+use ep_polling::evaluation::report::Evaluation;
 use ep_site::layout::AccuracyPlot;
 
 use crate::cli::printable::printable;

@@ -2,8 +2,8 @@
 
 use std::fmt::Write;
 
-use ep_evaluation::effective_votes::formula;
-use ep_evaluation::report::{Candidate, Difference, Evaluation};
+use ep_polling::evaluation::effective_votes::formula;
+use ep_polling::evaluation::report::{Candidate, Difference, Evaluation};
 
 /// The most rows that are listed.
 const SHOWN: usize = 10;
@@ -80,7 +80,7 @@ pub(super) fn arguments_to_prove(evaluation: &Evaluation) -> Vec<String> {
     let mut arguments: Vec<String> = models.flat_map(|model| ["--model".to_owned(), model.clone()]).collect();
     arguments.extend(["--on-tie".to_owned(), "strongest".to_owned()]);
     if evaluation.to_prove.len() == 1 {
-        arguments.extend(["--prove".to_owned(), "1".to_owned()]);
+        arguments.extend(["--sizes".to_owned(), "1".to_owned()]);
     }
     arguments
 }

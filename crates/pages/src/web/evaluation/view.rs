@@ -1,7 +1,7 @@
 //! The data of the page of an evaluation.
 
 use askama::Template;
-use ep_evaluation::report::Evaluation;
+use ep_polling::evaluation::report::Evaluation;
 use ep_polling::time::Timestamp;
 use ep_site::Site;
 use ep_site::layout::{AccuracyPlot, HeaderVisitor, Layout, Renders, one_line, own};

@@ -1,0 +1,322 @@
+//! Rows asked by batches of a service: a few at a time.
+//!
+//! A batch is on disk before the service gets it, and stays there until its results are in the journal. So a run that was
+//! killed reads the results of its batches, and no row is paid twice.
+
+mod flight;
+mod open_batch;
+mod service;
+
+use std::collections::HashMap;
+
+use anyhow::anyhow;
+use ep_kernel::fault::{Fault, Kind};
+use ep_polling::counted::counted;
+use ep_polling::money::{MicroUsd, Usd};
+use ep_store::{BatchError, BatchId, BatchStatus};
+use ep_tools::batches::{MAX_BODY, MAX_INLINE_ROWS};
+
+use super::Event;
+use super::keeper::Keeper;
+use super::source::{News, RowToAsk, Source, Takes};
+use crate::asking::outcome::left_to_ask;
+use crate::entry::Key;
+use crate::operations::Operations;
+use crate::settings::LabelSettings;
+use flight::Flight;
+pub use open_batch::OpenBatchFile;
+use open_batch::{OpenBatch, SentRow};
+pub(crate) use service::BatchService;
+use service::{Created, PAGE, Page, RowResult};
+
+/// The most batches in flight. A service asks the rows of an account's first batch first.
+const MAX_IN_FLIGHT: usize = 3;
+/// The most bytes of the rows of a batch. A request has room for its other arguments.
+const MAX_BYTES: usize = MAX_BODY / 8 * 7;
+
+/// The batches of a run.
+pub(crate) struct Batches<'b, O> {
+    service: BatchService<'b, O>,
+    settings: &'b LabelSettings,
+    file: OpenBatchFile,
+    in_flight: Vec<Flight>,
+    /// Batches that could not be read. The next run reads them.
+    abandoned: Vec<OpenBatch>,
+    /// The number of batches of this run with the same request.
+    repetitions: HashMap<Key, u32>,
+    /// True if the account's money is set aside for the batches in flight.
+    waits_for_money: bool,
+    /// True if the page of a batch was named.
+    names_page: bool,
+    /// What the loop does not know yet.
+    news: News,
+}
+
+impl<O: Operations> Source for Batches<'_, O> {
+    fn cancels(&self) -> bool {
+        true
+    }
+
+    fn takes(&self) -> Takes {
+        let is_full = self.waits_for_money || self.in_flight.len() >= MAX_IN_FLIGHT;
+        Takes { rows: if is_full { 0 } else { MAX_INLINE_ROWS }, bytes: MAX_BYTES }
+    }
+
+    fn size(&self, row: &RowToAsk) -> usize {
+        // A comma separates it from the next one.
+        self.sent(row).request().to_string().len() + 1
+    }
+
+    fn reserved(&self) -> MicroUsd {
+        self.in_flight.iter().map(|flight| flight.batch.at_most().0).sum()
+    }
+
+    fn rows_in_flight(&self) -> usize {
+        self.in_flight.iter().map(|flight| flight.batch.rows.len()).sum()
+    }
+
+    fn send(&mut self, rows: Vec<RowToAsk>, at_most: MicroUsd, is_limited: bool) -> anyhow::Result<()> {
+        let rows = rows.iter().map(|row| self.sent(row)).collect();
+        let most = is_limited.then(|| Usd(at_most.max(MicroUsd::new(1))));
+        let repetitions = &mut self.repetitions;
+        let repetition = |request| {
+            let next = repetitions.entry(request).or_default();
+            *next += 1;
+            *next - 1
+        };
+        let rule = (&self.settings.panel, self.settings.on_tie);
+        let batch = OpenBatch::new(self.service.url, self.service.name.clone(), rule, most, rows, repetition);
+        self.in_flight.push(Flight::new(batch));
+        self.store()
+    }
+
+    async fn next(&mut self, keeper: &mut Keeper<'_>, is_stopping: bool) -> anyhow::Result<News> {
+        if is_stopping {
+            self.drop_unsent()?;
+        }
+        let due = |flight: &Flight| if is_stopping { flight.due_when_stopping() } else { flight.next_look };
+        let next = self.in_flight.iter().map(due).enumerate().min_by_key(|(_, due)| *due);
+        let Some((place, due)) = next else { return Ok(News::default()) };
+        tokio::time::sleep_until(due).await;
+        match self.look(place, keeper, is_stopping).await {
+            Ok(false) => {}
+            Ok(true) => {
+                self.in_flight.remove(place);
+                self.store()?;
+            }
+            Err(error) => {
+                let flight = self.in_flight.remove(place);
+                if !flight.is_refused {
+                    self.abandoned.push(flight.batch);
+                }
+                self.store()?;
+                self.news.stop.get_or_insert(error);
+            }
+        }
+        Ok(std::mem::take(&mut self.news))
+    }
+}
+
+impl<'b, O: Operations> Batches<'b, O> {
+    /// Creates the source, with the batches of earlier runs in flight.
+    pub(crate) fn new(
+        service: BatchService<'b, O>,
+        settings: &'b LabelSettings,
+        mut file: OpenBatchFile,
+        keeper: &Keeper<'_>,
+    ) -> anyhow::Result<Self> {
+        let earlier = file.take().into_iter().map(|batch| Flight::of_earlier_run(batch, keeper));
+        Ok(Self {
+            service,
+            settings,
+            in_flight: earlier.collect::<anyhow::Result<_>>()?,
+            file,
+            abandoned: Vec::new(),
+            repetitions: HashMap::new(),
+            waits_for_money: false,
+            names_page: false,
+            news: News::default(),
+        })
+    }
+
+    /// Returns a row as a batch has it.
+    fn sent(&self, row: &RowToAsk) -> SentRow {
+        let whole = &self.settings.panel;
+        let panel = Some(left_to_ask(whole, &row.earlier.votes)).filter(|panel| panel != whole);
+        SentRow {
+            attempts: row.earlier.attempts,
+            panel,
+            max_cost_usd: Usd(row.at_most.max(MicroUsd::new(1))),
+            question: row.question.clone(),
+        }
+    }
+
+    /// Drops the batches that the service has not got.
+    fn drop_unsent(&mut self) -> anyhow::Result<()> {
+        let before = self.in_flight.len();
+        self.in_flight.retain(|flight| flight.is_old || flight.batch.batch_id.is_some());
+        if self.in_flight.len() < before { self.store() } else { Ok(()) }
+    }
+
+    /// Looks at a batch: creates it, or reads its new results. Returns true if it has ended, and all of it is read.
+    async fn look(
+        &mut self,
+        place: usize,
+        keeper: &mut Keeper<'_>,
+        is_stopping: bool,
+    ) -> anyhow::Result<bool> {
+        let id = self.created(place, keeper).await?;
+        let Some(flight) = self.in_flight.get_mut(place) else { return Ok(true) };
+        if is_stopping && !flight.is_cancelled {
+            self.service.cancel(id).await?;
+            flight.cancelled();
+        }
+        let Page { status, results, next_after } = match self.service.results(id, false, flight.cursor).await
+        {
+            Err(fault) if fault.kind() == Kind::NotFound => return Err(self.lost(place)),
+            page => page?,
+        };
+        flight.cursor = next_after.unwrap_or(flight.cursor);
+        let (has_news, has_more) = (!results.is_empty(), results.len() == PAGE);
+        flight.schedule(has_news, has_more);
+        self.keep(place, results, keeper)?;
+        if has_more || status.is_open() {
+            return Ok(false);
+        }
+        for errors in [false, true] {
+            self.read_rest(place, id, errors, keeper).await?;
+        }
+        self.ended(place, id, status, is_stopping).await?;
+        Ok(true)
+    }
+
+    /// Returns the id of a batch, which is created if the service does not have it.
+    async fn created(&mut self, place: usize, keeper: &mut Keeper<'_>) -> anyhow::Result<BatchId> {
+        let flight = self.in_flight.get_mut(place).ok_or_else(|| anyhow!("a batch is missing"))?;
+        if let Some(id) = flight.batch.batch_id {
+            return Ok(id);
+        }
+        let found = if flight.is_old { self.service.find(&flight.batch.reference).await? } else { None };
+        let Created { id, is_old, page } = match found {
+            Some(id) => Created { id, is_old: true, page: None },
+            None => match self.service.create(&flight.batch).await {
+                Ok(created) => created,
+                Err(fault) => {
+                    // The same rows under another name of the file.
+                    let is_renamed = fault.kind() == Kind::IdempotencyMismatch;
+                    let reference = &flight.batch.reference;
+                    let found = if is_renamed { self.service.find(reference).await? } else { None };
+                    // After a failure of the server, the batch may exist.
+                    flight.is_refused = fault.kind().row().http < 500 && fault.kind() != Kind::InProgress;
+                    let Some(id) = found else { return Err(fault.into()) };
+                    flight.is_refused = false;
+                    Created { id, is_old: true, page: None }
+                }
+            },
+        };
+        (flight.batch.batch_id, flight.is_old) = (Some(id), is_old);
+        self.store()?;
+        if let Some(page) = page.filter(|_| !std::mem::replace(&mut self.names_page, true)) {
+            keeper.tell(Event::BatchPage(&page));
+        }
+        Ok(id)
+    }
+
+    /// Reads the results that came after those of later rows.
+    async fn read_rest(
+        &mut self,
+        place: usize,
+        id: BatchId,
+        errors: bool,
+        keeper: &mut Keeper<'_>,
+    ) -> anyhow::Result<()> {
+        let mut after = self.in_flight.get(place).and_then(Flight::before_first_missing);
+        while let Some(number) = after {
+            let page = self.service.results(id, errors, number).await?;
+            after = page.next_after.filter(|next| page.results.len() == PAGE && *next > number);
+            self.keep(place, page.results, keeper)?;
+        }
+        Ok(())
+    }
+
+    /// Writes results. Fails if every further row would fail like one of them.
+    fn keep(&mut self, place: usize, results: Vec<RowResult>, keeper: &mut Keeper<'_>) -> anyhow::Result<()> {
+        let Some(flight) = self.in_flight.get_mut(place) else { return Ok(()) };
+        let done = flight.read(results, keeper)?;
+        if !done.is_empty()
+            && let Some(fault) = keeper.keep(done)?
+        {
+            self.news.stop.get_or_insert(fault.into());
+        }
+        Ok(())
+    }
+
+    /// Decides about the rows of an ended batch that were not asked.
+    async fn ended(
+        &mut self,
+        place: usize,
+        id: BatchId,
+        status: BatchStatus,
+        is_stopping: bool,
+    ) -> anyhow::Result<()> {
+        let refusal = match status {
+            BatchStatus::Failed => Some(self.service.refusal(id).await?),
+            _ => None,
+        };
+        let is_alone = self.in_flight.len() == 1;
+        self.waits_for_money = false;
+        let Some(flight) = self.in_flight.get_mut(place) else { return Ok(()) };
+        let (unpaid, left_out) = (std::mem::take(&mut flight.unpaid), std::mem::take(&mut flight.left_out));
+        let (rows, total) = (flight.take_missing(), flight.batch.rows.len());
+        let (is_old, reason) = (flight.is_old, std::mem::take(&mut flight.reason));
+        let stop = if let Some(refusal) = refusal {
+            let fault = refused(refusal, &rows);
+            // The money can return when another batch ends, or has returned since an earlier run.
+            let can_wait = fault.kind() == Kind::InsufficientBalance && !is_alone;
+            self.waits_for_money = can_wait;
+            (!can_wait && !is_old).then_some(fault)
+        } else if !rows.is_empty() {
+            let text =
+                format!("the service has no result for {} of {id}; run again", counted(rows.len(), "row"));
+            Some(Fault::new(Kind::NotFound, text))
+        } else if unpaid.len() == total && !is_old {
+            let text = "the account has insufficient balance for the next row; add funds, then run again";
+            Some(Fault::new(Kind::InsufficientBalance, text))
+        } else if !left_out.is_empty() && !is_old && !is_stopping {
+            let text = format!("{reason} Run again to ask {} of {id}.", counted(left_out.len(), "other row"));
+            Some(Fault::new(Kind::Conflict, text))
+        } else {
+            None
+        };
+        let again = rows.into_iter().chain(unpaid).chain(left_out);
+        self.news.returned.extend(again.map(|row| row.question));
+        if let Some(fault) = stop {
+            self.news.stop.get_or_insert(fault.into());
+        }
+        Ok(())
+    }
+
+    /// Returns the error of a batch that the account does not have.
+    fn lost(&self, place: usize) -> anyhow::Error {
+        let batch = self.in_flight.get(place).map(|flight| &flight.batch);
+        let (id, rows) = batch.map_or((None, 0), |batch| (batch.batch_id, batch.rows.len()));
+        let id = id.map(|id| id.to_string()).unwrap_or_default();
+        anyhow!(
+            "the account has no batch {id}; use a key of the account that created it, or remove {} to ask its {rows} rows again",
+            self.file.name()
+        )
+    }
+
+    /// Writes the file of open batches.
+    fn store(&self) -> anyhow::Result<()> {
+        self.file.write(self.in_flight.iter().map(|flight| &flight.batch).chain(&self.abandoned))
+    }
+}
+
+/// Returns the fault of a batch that was refused.
+fn refused(error: BatchError, rows: &[SentRow]) -> Fault {
+    let row = error.line.and_then(|line| rows.get(usize::try_from(line).ok()?.checked_sub(1)?));
+    let place = row.map_or_else(String::new, |row| format!("row {}: ", row.question.row.number));
+    let kind = Kind::from_code(&error.code).unwrap_or(Kind::InvalidInput);
+    Fault::new(kind, format!("{place}{}", error.message))
+}

@@ -1,0 +1,65 @@
+//! The way in which rows are asked.
+
+use ep_polling::money::MicroUsd;
+
+use super::keeper::Keeper;
+use crate::failed_rows::Earlier;
+use crate::question::RowQuestion;
+
+/// A row to ask.
+pub(crate) struct RowToAsk {
+    pub(crate) question: RowQuestion,
+    /// The most that it may cost.
+    pub(crate) at_most: MicroUsd,
+    /// Votes and cost of earlier attempts.
+    pub(crate) earlier: Earlier,
+}
+
+/// What a source takes now, in one parcel.
+pub(crate) struct Takes {
+    /// The most rows; 0 while it is full.
+    pub(crate) rows: usize,
+    /// The most bytes of all rows.
+    pub(crate) bytes: usize,
+}
+
+/// What a source has to tell after it has written outcomes.
+#[derive(Default)]
+pub(crate) struct News {
+    /// Rows that were not asked.
+    pub(crate) returned: Vec<RowQuestion>,
+    /// The reason why every further row would fail.
+    pub(crate) stop: Option<anyhow::Error>,
+}
+
+impl News {
+    /// Creates the news that every further row would fail.
+    pub(crate) fn stop(error: impl Into<anyhow::Error>) -> Self {
+        Self { returned: Vec::new(), stop: Some(error.into()) }
+    }
+}
+
+/// Asks about rows: by polls, or by batches of a server.
+pub(crate) trait Source {
+    /// True if rows in flight are cancelled when the run is asked to stop.
+    fn cancels(&self) -> bool;
+
+    /// Returns what it takes now.
+    fn takes(&self) -> Takes;
+
+    /// Returns the bytes of a row in a parcel.
+    fn size(&self, row: &RowToAsk) -> usize;
+
+    /// Returns the most that the rows in flight can cost.
+    fn reserved(&self) -> MicroUsd;
+
+    /// Returns the number of rows in flight.
+    fn rows_in_flight(&self) -> usize;
+
+    /// Sends rows that cost this much at most; with a limit, no more may be spent. They are on disk when this returns, if a
+    /// later run could lose their votes. Fails if they cannot be written.
+    fn send(&mut self, rows: Vec<RowToAsk>, at_most: MicroUsd, is_limited: bool) -> anyhow::Result<()>;
+
+    /// Waits for outcomes, and writes them. If its future is dropped, nothing is lost. Fails if they cannot be written.
+    async fn next(&mut self, keeper: &mut Keeper<'_>, is_stopping: bool) -> anyhow::Result<News>;
+}
