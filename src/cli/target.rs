@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use ep_kernel::app::App;
-use ep_kernel::dispatch::{Call, Dispatched, dispatch};
+use ep_kernel::dispatch::{Call, dispatch};
 use ep_kernel::event::{Progress, ProgressSink};
 use ep_kernel::fault::Fault;
 use ep_kernel::guard::{Admission, Credential, Request};
@@ -95,9 +95,8 @@ impl Operations for Target {
         match self {
             Self::InProcess(service) => {
                 let call = Call { request_ref: Some(reference.to_owned()), ..Call::new(local(&service.app)) };
-                let Dispatched { output: CallOutput { value, .. }, replayed: is_replayed } =
-                    dispatch(&service.app, operation, call, Ok(input)).await.result?;
-                Ok(OnceReply { value, is_replayed })
+                let output = dispatch(&service.app, operation, call, Ok(input)).await.result?;
+                Ok(OnceReply { value: output.value, is_replayed: output.presentation.replayed })
             }
             Self::Server(remote) => remote.call_once(operation, input, reference).await,
         }
@@ -125,8 +124,8 @@ fn local(app: &App) -> Request {
     }
 }
 
-fn output(dispatched: Result<Dispatched, Fault>) -> Result<Value, Fault> {
-    let CallOutput { value, presentation } = dispatched?.output;
+fn output(dispatched: Result<CallOutput, Fault>) -> Result<Value, Fault> {
+    let CallOutput { value, presentation } = dispatched?;
     Ok(match presentation.body {
         Body::Text(text) => Value::String(text),
         Body::Json => value,

@@ -85,15 +85,6 @@ pub enum WhileRunning {
     AwaitOutput(Duration),
 }
 
-/// The output of a call.
-#[derive(Debug)]
-pub struct Dispatched {
-    /// The output.
-    pub output: CallOutput,
-    /// True if it repeats the output of an earlier, identical request.
-    pub replayed: bool,
-}
-
 /// An admitted call that has not run yet.
 pub struct AdmittedCall {
     app: Arc<App>,
@@ -121,7 +112,7 @@ pub fn dispatch(
     entry: &'static Entry,
     call: Call,
     input: Result<Value, Fault>,
-) -> BoxFuture<'static, Guarded<Dispatched>> {
+) -> BoxFuture<'static, Guarded<CallOutput>> {
     let app = Arc::clone(app);
     // Boxed separately, so that it takes no space while the call runs.
     let admitted = async move { admit(&app, entry, call).await }.boxed();
@@ -158,7 +149,7 @@ pub async fn admit(
     app: &Arc<App>,
     entry: &'static Entry,
     call: Call,
-) -> Result<AdmittedCall, Guarded<Dispatched>> {
+) -> Result<AdmittedCall, Guarded<CallOutput>> {
     let Call { request, only, idempotency_key, request_ref, wait_limit, without_votes, .. } = call;
     let Call { while_running, mistakes, progress, cancelled, .. } = call;
     let deadline = deadline(entry, &app.ports);
@@ -215,7 +206,7 @@ impl AdmittedCall {
     }
 
     /// Runs the call.
-    pub fn run(self, input: Result<Value, Fault>) -> BoxFuture<'static, Guarded<Dispatched>> {
+    pub fn run(self, input: Result<Value, Fault>) -> BoxFuture<'static, Guarded<CallOutput>> {
         let kind = self.entry.spec.kind();
         let done = self.run_unmarked(input);
         let marked = done.map(move |mut done| {
@@ -225,7 +216,7 @@ impl AdmittedCall {
         marked.boxed()
     }
 
-    fn run_unmarked(self, input: Result<Value, Fault>) -> BoxFuture<'static, Guarded<Dispatched>> {
+    fn run_unmarked(self, input: Result<Value, Fault>) -> BoxFuture<'static, Guarded<CallOutput>> {
         let input = match input {
             Ok(input) => input,
             Err(fault) => return self.refuse(fault),
@@ -263,12 +254,12 @@ impl AdmittedCall {
         admitted.finish(work).await.result.map_err(|fault| fault.of_operation(entry.spec.kind()))
     }
 
-    fn refuse(self, fault: Fault) -> BoxFuture<'static, Guarded<Dispatched>> {
+    fn refuse(self, fault: Fault) -> BoxFuture<'static, Guarded<CallOutput>> {
         self.admitted.finish(std::future::ready(Err(fault))).boxed()
     }
 
     /// Runs the call with an input, and with the mistakes in it.
-    fn run_checked(self, (input, found): CheckedInput) -> BoxFuture<'static, Guarded<Dispatched>> {
+    fn run_checked(self, (input, found): CheckedInput) -> BoxFuture<'static, Guarded<CallOutput>> {
         let Self { app, entry, admitted, idempotency_key, while_running, mistakes, cx } = self;
         if let Some(fault) = mistakes.into_iter().chain(found).reduce(Fault::and) {
             let refused = async move { Err(entry.with_other_mistakes(cx, input, fault).await) };
@@ -279,8 +270,7 @@ impl AdmittedCall {
         let posted = entry.spec.rest.is_some_and(|rest| rest.method == Method::Post);
         let idempotency_key = idempotency_key.filter(|_| !reads || posted);
         if reads && idempotency_key.is_none() {
-            let output = entry.run(cx, input);
-            return admitted.run(async { Ok(Dispatched { output: output.await?, replayed: false }) }).boxed();
+            return admitted.run(entry.run(cx, input)).boxed();
         }
         // An operation with side effects or a key runs to its end even if its client disconnects.
         let deadline = admitted.deadline();
@@ -302,13 +292,13 @@ impl AdmittedCall {
 }
 
 /// Repeats a call while an earlier one with its idempotency key runs: at most this long, or until its work is known.
-async fn repeated<F: Future<Output = Result<Dispatched, Fault>>>(
+async fn repeated<F: Future<Output = Result<CallOutput, Fault>>>(
     once: impl Fn(Ctx, Value) -> F,
     cx: Ctx,
     input: Value,
     limit: Duration,
     for_work: bool,
-) -> Result<Dispatched, Fault> {
+) -> Result<CallOutput, Fault> {
     let until = Instant::now() + limit;
     let [mut pause, longest] = PAUSES;
     loop {
@@ -363,9 +353,8 @@ async fn once(
     key: Option<String>,
     input: Value,
     deadline: Duration,
-) -> Result<Dispatched, Fault> {
-    let fresh = |output| Dispatched { output, replayed: false };
-    let Some(key) = key else { return bounded(deadline, entry.run(cx, input)).await.map(fresh) };
+) -> Result<CallOutput, Fault> {
+    let Some(key) = key else { return bounded(deadline, entry.run(cx, input)).await };
     let (input, fingerprint) = reading::read_value(input, |input| {
         let fingerprint = fingerprint(&input);
         (input, fingerprint)
@@ -385,10 +374,13 @@ async fn once(
             } else {
                 app.idempotency.finish(claim, &result).await;
             }
-            result.map(fresh)
+            result
         }
         Claimed::Running(request_ref) => Err(still_running(&app, &request_ref).await),
-        Claimed::Replay(reply) => reply.map(|output| Dispatched { output, replayed: true }),
+        Claimed::Replay(reply) => reply.map(|mut output| {
+            output.presentation.replayed = true;
+            output
+        }),
     }
 }
 

@@ -120,6 +120,9 @@ pub struct Presentation {
     /// Value for repetitions of the request, if it differs: without a secret that is shown once.
     #[serde(skip)]
     pub repeated: Option<Value>,
+    /// True if this repeats the output of an earlier, identical request. Never stored.
+    #[serde(skip)]
+    pub replayed: bool,
     /// True if the output holds a secret in plain text: its idempotency record is encrypted, and it is never
     /// logged.
     pub sensitive: bool,

@@ -117,7 +117,7 @@ impl PushOutbox {
             address: IpAddr::V4(Ipv4Addr::LOCALHOST),
         };
         let call = Call { wait_limit: Some(SHOWN_WITHIN), ..Call::new(request) };
-        let output = dispatch(&self.app, entry, call, Ok(input)).await.result?.output;
+        let output = dispatch(&self.app, entry, call, Ok(input)).await.result?;
         if output.presentation.is_running() {
             let text = format!("{} has ended, but is not shown as ended yet", work.id());
             return Err(Fault::new(Kind::Unavailable, text));

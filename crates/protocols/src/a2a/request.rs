@@ -169,7 +169,7 @@ impl AgentRequest {
     async fn run(&self, entry: &'static Entry, input: Value, call: Call) -> Result<CallOutput, Fault> {
         self.dispatched.store(true, Ordering::Relaxed);
         let done = dispatch(&self.state.app, entry, call, Ok(input)).await.result;
-        self.noted(done.map(|done| done.output))
+        self.noted(done)
     }
 
     /// Returns the fault of an input with these mistakes, which also names all other mistakes in it.
@@ -236,7 +236,7 @@ impl AgentRequest {
         self.dispatched.store(true, Ordering::Relaxed);
         let request = self.head.admitted("a2a", self.admission.clone());
         let call = Call { wait_limit, progress, ..Call::new(request) };
-        dispatch(&self.state.app, entry, call, Ok(input)).await.result.map(|done| done.output)
+        dispatch(&self.state.app, entry, call, Ok(input)).await.result
     }
 
     /// Reads a batch.
@@ -258,7 +258,7 @@ impl AgentRequest {
         let entry = self.operation(Task::ReadBatch)?;
         let call = Call::new(self.head.guarded("a2a", self.head.credential.clone()));
         let done = dispatch(&self.state.app, entry, call, Ok(json!({ "batch_id": batch }))).await;
-        done.result.map(|done| done.output)
+        done.result
     }
 
     /// Waits for the end of a batch, or until the wait limit.

@@ -5,7 +5,7 @@ use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use axum::http::request::Parts;
-use ep_kernel::dispatch::{Call, Dispatched, dispatch};
+use ep_kernel::dispatch::{Call, dispatch};
 use ep_kernel::event::{MAX_EVENTS, Progress, ProgressSink};
 use ep_kernel::fault::{Fault, Kind};
 use ep_kernel::guard::{Admission, Credential, Guarded, Request};
@@ -198,11 +198,12 @@ impl Handler {
             }
             run(call, context).await?
         };
-        let is_replay = done.result.as_ref().map_or_else(Fault::is_replayed, |done| done.replayed);
+        let is_replay =
+            done.result.as_ref().map_or_else(Fault::is_replayed, |output| output.presentation.replayed);
         // Set once, because each request makes one call.
         let _ = source.replayed.set(is_replay);
         let output = match done.result {
-            Ok(done) => Ok(done.output),
+            Ok(output) => Ok(output),
             Err(fault) => match self.fund(&fault, &params, &source.request, context) {
                 Ok(Some(question)) => return Ok(question.into()),
                 Ok(None) => self.running_poll(fault, source.request).await,
@@ -221,9 +222,9 @@ impl Handler {
     /// Spawns a call over stdio on the tracker, so that the program waits for its end.
     fn tracked(
         &self,
-        call: BoxFuture<'static, Guarded<Dispatched>>,
+        call: BoxFuture<'static, Guarded<CallOutput>>,
         request_id: RequestId,
-    ) -> BoxFuture<'static, Guarded<Dispatched>> {
+    ) -> BoxFuture<'static, Guarded<CallOutput>> {
         let Transport::Stdio(calls) = self.transport() else { return call };
         let call = calls.ongoing.spawn(call);
         let ended = call.map(move |ended| {
@@ -258,8 +259,7 @@ impl Handler {
         request: Request,
     ) -> Result<CallOutput, Fault> {
         let call = Call { wait_limit: Some(Duration::ZERO), ..Call::new(request) };
-        let done = dispatch(self.app(), entry, call, Ok(input)).await;
-        done.result.map(|done| done.output)
+        dispatch(self.app(), entry, call, Ok(input)).await.result
     }
 
     fn unknown_tool(&self, name: &str) -> ErrorData {
@@ -354,7 +354,7 @@ fn progress(
 async fn run(
     mut call: OngoingCall,
     context: &RequestContext<RoleServer>,
-) -> Result<Guarded<Dispatched>, ErrorData> {
+) -> Result<Guarded<CallOutput>, ErrorData> {
     loop {
         let next = tokio::select! {
             next = call.next() => next,

@@ -2,9 +2,9 @@
 
 use std::sync::{Arc, Mutex, PoisonError};
 
-use ep_kernel::dispatch::Dispatched;
 use ep_kernel::event::Progress;
 use ep_kernel::guard::Guarded;
+use ep_kernel::output::CallOutput;
 use futures::future::BoxFuture;
 use rmcp::model::{ProgressNotificationParam, ProgressToken};
 use tokio::sync::mpsc;
@@ -12,23 +12,23 @@ use tokio_util::sync::{CancellationToken, DropGuard};
 
 /// A call in progress.
 pub(super) struct OngoingCall {
-    dispatched: BoxFuture<'static, Guarded<Dispatched>>,
+    dispatched: BoxFuture<'static, Guarded<CallOutput>>,
     steps: mpsc::Receiver<Box<Progress>>,
     token: Option<ProgressToken>,
     /// Cancels the request if the call is dropped before its end.
     cancel_on_drop: Option<DropGuard>,
-    done: Option<Box<Guarded<Dispatched>>>,
+    done: Option<Box<Guarded<CallOutput>>>,
 }
 
 /// Next event of a call.
 pub(super) enum CallEvent {
     Progress(ProgressNotificationParam),
-    End(Box<Guarded<Dispatched>>),
+    End(Box<Guarded<CallOutput>>),
 }
 
 impl OngoingCall {
     pub(super) fn new(
-        dispatched: BoxFuture<'static, Guarded<Dispatched>>,
+        dispatched: BoxFuture<'static, Guarded<CallOutput>>,
         steps: mpsc::Receiver<Box<Progress>>,
         token: Option<ProgressToken>,
         cancel_on_drop: Option<&CancellationToken>,
@@ -80,7 +80,7 @@ enum HandoverState {
     #[default]
     Nothing,
     Begun(Box<OngoingCall>),
-    Done(Box<Guarded<Dispatched>>),
+    Done(Box<Guarded<CallOutput>>),
 }
 
 impl Handover {
@@ -102,12 +102,12 @@ impl Handover {
     }
 
     /// Hands the result over to rmcp's second pass.
-    pub(super) fn end(&self, done: Box<Guarded<Dispatched>>) {
+    pub(super) fn end(&self, done: Box<Guarded<CallOutput>>) {
         self.swap(HandoverState::Done(done));
     }
 
     /// Returns the call's result on the second pass.
-    pub(super) fn done(&self) -> Option<Guarded<Dispatched>> {
+    pub(super) fn done(&self) -> Option<Guarded<CallOutput>> {
         match self.swap(HandoverState::Nothing) {
             HandoverState::Done(done) => Some(*done),
             _ => None,

@@ -12,8 +12,8 @@ use axum::http::header::{
 use axum::http::request::Parts;
 use axum::http::{Request, Response};
 use axum::response::sse::Event;
-use ep_kernel::dispatch::Dispatched;
 use ep_kernel::guard::Guarded;
+use ep_kernel::output::CallOutput;
 use ep_site::http::event_stream;
 use futures::StreamExt;
 use rmcp::model::{ErrorCode, ProgressNotificationParam};
@@ -89,13 +89,13 @@ impl RepeatedRequest {
         Some(event_stream(futures::stream::iter([first]).chain(rest)))
     }
 
-    async fn respond_to(self, done: Box<Guarded<Dispatched>>) -> Response<Body> {
+    async fn respond_to(self, done: Box<Guarded<CallOutput>>) -> Response<Body> {
         self.handover.end(done);
         ask(&self.service, Request::from_parts(self.parts, Body::from(self.body))).await
     }
 
     /// Returns the response as the last event.
-    async fn last(self, done: Box<Guarded<Dispatched>>) -> Event {
+    async fn last(self, done: Box<Guarded<CallOutput>>) -> Event {
         let id = self.id.clone();
         let body = axum::body::to_bytes(self.respond_to(done).await.into_body(), MAX_RESPONSE).await;
         let response: Option<Box<RawValue>> = body.ok().and_then(|body| serde_json::from_slice(&body).ok());

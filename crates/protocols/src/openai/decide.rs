@@ -10,7 +10,7 @@ use axum::http::{HeaderMap, Response};
 use axum::response::sse::Event;
 use ep_kernel::app::App;
 use ep_kernel::caller::Caller;
-use ep_kernel::dispatch::{Call, Dispatched, WhileRunning, dispatch};
+use ep_kernel::dispatch::{Call, WhileRunning, dispatch};
 use ep_kernel::fault::{Fault, Kind};
 use ep_kernel::guard::{Admission, Credential};
 use ep_kernel::output::CallOutput;
@@ -344,7 +344,7 @@ impl Work {
     async fn decide(self, questions: &[Question]) -> Result<(Decided, bool), Fault> {
         let entry = operation(self.state.tools, &self.admission.caller)?;
         let done = dispatch(&self.state.app, entry, self.call(), Ok(self.input)).await.result;
-        let Dispatched { output, replayed } = done.map_err(|fault| {
+        let output = done.map_err(|fault| {
             if let PollsOf::Request { connection, .. } = &self.polls {
                 connection.failed();
             }
@@ -357,7 +357,8 @@ impl Work {
                 false
             }
         };
-        Ok((Decided::of(output, questions)?, has_key && replayed))
+        let is_replay = has_key && output.presentation.replayed;
+        Ok((Decided::of(output, questions)?, is_replay))
     }
 
     fn call(&self) -> Call {

@@ -5,10 +5,11 @@ mod sse;
 
 use axum::body::Body;
 use axum::http::{HeaderMap, HeaderValue, Method, Response};
-use ep_kernel::dispatch::{Call, Dispatched, dispatch};
+use ep_kernel::dispatch::{Call, dispatch};
 use ep_kernel::fault::Fault;
 use ep_kernel::guard::Guarded;
 use ep_kernel::idempotency::check_key;
+use ep_kernel::output::CallOutput;
 use ep_kernel::schema::is_empty;
 use ep_kernel::tool::Rest;
 use serde_json::{Map, Value};
@@ -55,7 +56,7 @@ pub async fn serve(binding: &Binding, route: &Route, exchange: Exchange) -> Resp
     }
     let mut done = dispatch(&state.app, binding.entry, call, input).await;
     if let Ok(done) = &mut done.result {
-        state.begin_session(&head, &mut done.output.presentation.session).await;
+        state.begin_session(&head, &mut done.presentation.session).await;
     }
     with_key(respond(&state, &parts.headers, &binding.rest, done), key_in_body)
 }
@@ -114,11 +115,11 @@ fn after_last_event(binding: &Binding, headers: &HeaderMap, mut input: Value) ->
 }
 
 /// Returns the response to a finished call.
-fn respond(state: &AppState, request: &HeaderMap, rest: &Rest, done: Guarded<Dispatched>) -> Response<Body> {
+fn respond(state: &AppState, request: &HeaderMap, rest: &Rest, done: Guarded<CallOutput>) -> Response<Body> {
     let response = match done.result {
-        Ok(Dispatched { output, replayed: again }) => {
+        Ok(output) => {
             let mut response = operation_output(request, rest, &output, state.links().base_url());
-            if again {
+            if output.presentation.replayed {
                 replayed(&mut response);
             }
             response

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use axum::body::Body;
 use axum::http::{HeaderMap, Response};
 use axum::response::sse::Event;
-use ep_kernel::dispatch::{Call, Dispatched, admit};
+use ep_kernel::dispatch::{Call, admit};
 use ep_kernel::event::StartedEvent;
 use ep_kernel::fault::Fault;
 use ep_kernel::guard::Guarded;
@@ -43,19 +43,19 @@ pub(super) async fn stream(
     steps.run(&state.app.tasks, admitted.run(input), only_reads);
     let first = match queue.recv().await {
         // Errors and dry runs get a plain response, not a stream; a finished poll gets its last event.
-        Some(CallStep::End(done)) if !done.result.as_ref().is_ok_and(|done| is_poll(&done.output)) => {
+        Some(CallStep::End(done)) if !done.result.as_ref().is_ok_and(is_poll) => {
             return respond(state, request, &binding.rest, *done);
         }
         Some(step) => step,
         None => return fault(Fault::internal("the call ended without a result")),
     };
     let replay = match &first {
-        CallStep::End(done) => done.result.as_ref().ok().filter(|done| done.replayed),
+        CallStep::End(done) => done.result.as_ref().ok().filter(|done| done.presentation.replayed),
         CallStep::Progress(_) => None,
     };
     let is_replay = replay.is_some();
     let start = match replay {
-        Some(done) => started(state, &done.output).await,
+        Some(done) => started(state, done).await,
         None => None,
     };
     let links = Arc::clone(&state.app.ports.links);
@@ -81,11 +81,11 @@ fn is_poll(output: &CallOutput) -> bool {
     output.presentation.task_id.is_some()
 }
 
-fn event(links: &Links, request_id: RequestId, step: CallStep<Guarded<Dispatched>>) -> Event {
+fn event(links: &Links, request_id: RequestId, step: CallStep<Guarded<CallOutput>>) -> Event {
     match step {
         CallStep::Progress(step) => write(step.event, Some(step.id), &step.data),
         CallStep::End(done) => match done.result {
-            Ok(Dispatched { output, .. }) => {
+            Ok(output) => {
                 let name = if output.presentation.interim.is_some() { RUNNING_EVENT } else { COMPLETE_EVENT };
                 write(name, None, &output.value)
             }

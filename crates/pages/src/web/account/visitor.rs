@@ -82,7 +82,7 @@ impl<'a> Visitor<'a> {
     /// Calls an operation and returns its output as JSON, for a download.
     pub(super) async fn json_of<T: Tool>(&self, input: Value) -> Result<Value, Fault> {
         let call = Call::new(self.head.admitted("web", self.admission.clone()));
-        Ok(dispatch(&self.state.app, entry_of::<T>()?, call, Ok(input)).await.result?.output.value)
+        Ok(dispatch(&self.state.app, entry_of::<T>()?, call, Ok(input)).await.result?.value)
     }
 
     /// Runs an operation once per submitted form. A repeated submission returns the first output.
@@ -105,7 +105,7 @@ impl<'a> Visitor<'a> {
             while_running: WhileRunning::AwaitOutput(SUBMISSION_WAIT),
             ..Call::new(self.head.admitted("web", self.admission.clone()))
         };
-        Ok(dispatch(&self.state.app, entry_of::<T>()?, call, Ok(input)).await.result?.output)
+        dispatch(&self.state.app, entry_of::<T>()?, call, Ok(input)).await.result
     }
 
     /// Returns a new idempotency key for the forms of a page.

@@ -1,9 +1,10 @@
 //! Opens the poll of the form, with the visitor's account or with the free models.
 
-use ep_kernel::dispatch::{Call, Dispatched, admit, dispatch};
+use ep_kernel::dispatch::{Call, admit, dispatch};
 use ep_kernel::event::StartedEvent;
 use ep_kernel::fault::{Fault, Kind};
 use ep_kernel::guard::Credential;
+use ep_kernel::output::CallOutput;
 use ep_kernel::tool::{MessageContent, ParsedInput, Tool};
 use ep_polling::poll_id::PollId;
 use ep_polling::question::Question;
@@ -62,7 +63,7 @@ pub(super) async fn start(
         ..Call::new(head.guarded("web", head.credential.clone()))
     };
     let done = dispatch(&state.app, entry_of::<StartPoll>()?, call, Ok(input.into())).await.result;
-    poll_of(done.and_then(|done| Ok(done.output.typed::<<StartPoll as Tool>::Output>()?.output.poll_id)))
+    poll_of(done.and_then(|done| Ok(done.typed::<<StartPoll as Tool>::Output>()?.output.poll_id)))
 }
 
 /// Opens a free poll without a credential, and returns as soon as the poll has started.
@@ -101,8 +102,8 @@ pub(super) fn poll_of(opened: Result<PollId, Fault>) -> Result<PollId, Fault> {
 }
 
 /// Returns the id of a free poll that has ended.
-pub(super) fn free_poll(done: Result<Dispatched, Fault>) -> Result<PollId, Fault> {
-    match done?.output.typed()?.output {
+pub(super) fn free_poll(done: Result<CallOutput, Fault>) -> Result<PollId, Fault> {
+    match done?.typed()?.output {
         FreeAnswer::Complete(reply) => Ok(reply.poll_id),
         FreeAnswer::DryRun(_) => Err(Fault::internal("a poll of the form was only checked")),
     }
