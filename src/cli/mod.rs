@@ -170,8 +170,8 @@ fn advised(mut error: clap::Error) -> clap::Error {
         Some(ContextValue::String(given)) if given.starts_with('-') => given.clone(),
         _ => return error,
     };
-    let is_label = std::env::args_os().nth(1).is_some_and(|command| command == "label");
-    if let Some(advice) = label::advice_for_old_flag(&given).filter(|_| is_label) {
+    let words: Vec<String> = std::env::args_os().map(|word| word.to_string_lossy().into_owned()).collect();
+    if let Some(advice) = label::advice_for_old_flag(&words, &given) {
         error.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![advice.into()]));
     } else if error.get(ContextKind::Suggested).is_some() {
         let advice = format!("to pass '{given}' as the value of a flag, join them: --option='{given}'");

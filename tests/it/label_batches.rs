@@ -33,8 +33,12 @@ impl Fixture {
     }
 
     fn command(&self, more: &[&str]) -> Command {
+        self.command_of(&TRIO, more)
+    }
+
+    fn command_of(&self, models: &[&str], more: &[&str]) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_ep"));
-        command.args(arguments(&[&TRIO[..], &["--server", &self.service.url], more].concat()));
+        command.args(arguments(&[models, &["--server", &self.service.url], more].concat()));
         command.env_clear().env("EP_DATA_DIR", self.folder.path()).current_dir(self.folder.path());
         command.env("EP_API_KEY", self.client.key.as_deref().unwrap()).kill_on_drop(true);
         command
@@ -285,6 +289,47 @@ async fn an_interrupt_cancels_the_batch_and_keeps_its_results() {
     let labels = lines(&fixture.path("labels.jsonl")).len();
     assert!(labels < 40 && batches[0]["rows"]["completed"] == labels, "{labels} labels, {batches:?}");
     assert!(!fixture.path("labels.batches.jsonl").exists());
+    stdout(&fixture.label(&[]).await, 0);
+    assert_eq!((lines(&fixture.path("labels.jsonl")).len(), fixture.calls()), (40, 120));
+}
+
+/// Rows that a batch of an earlier run left out belong to the question and the panel of that run.
+#[tokio::test]
+async fn rows_of_an_earlier_run_are_not_asked_for_another_panel() {
+    let fixture = Fixture::new(slow("2"), 40).await;
+    let mut child = fixture.begin(&[]);
+    fixture.labelled(1).await;
+    child.kill().await.unwrap();
+    let id = fixture.batches().await[0]["batch_id"].as_str().unwrap().to_owned();
+    fixture.client.post(&format!("/api/batches/{id}/cancel"), &json!({})).await.expect(200);
+    let ended = async || fixture.batches().await[0]["status"] == "cancelled";
+    until("the batch is cancelled", ended, |ended| *ended).await;
+    let asked = fixture.batches().await[0]["rows"]["completed"].as_u64().unwrap() as usize;
+    assert!(asked < 40);
+
+    // Two models that differ tie.
+    stdout(&fixture.command_of(&TRIO[..4], &[]).output().await.unwrap(), 3);
+    let labels = lines(&fixture.path("labels.jsonl"));
+    let of_panel = |models: usize| {
+        labels.iter().filter(|line| line["votes"].as_array().unwrap().len() == models).count()
+    };
+    assert_eq!((of_panel(3), of_panel(2)), (asked, 40));
+    assert_eq!(fixture.calls(), 3 * asked + 2 * 40);
+}
+
+#[tokio::test]
+async fn a_second_interrupt_ends_a_run_that_reads_earlier_batches() {
+    let fixture = Fixture::new(slow("1"), 40).await;
+    let mut child = fixture.begin(&[]);
+    fixture.labelled(1).await;
+    child.kill().await.unwrap();
+    let labelled = fs::read_to_string(fixture.path("labels.jsonl")).unwrap().matches('\n').count();
+    let mut child = fixture.begin(&[]);
+    // It has begun to read, so it listens to signals.
+    fixture.labelled(labelled + 1).await;
+    signal(&child, "-INT").await;
+    signal(&child, "-INT").await;
+    assert_eq!(child.wait().await.unwrap().code(), Some(130));
     stdout(&fixture.label(&[]).await, 0);
     assert_eq!((lines(&fixture.path("labels.jsonl")).len(), fixture.calls()), (40, 120));
 }

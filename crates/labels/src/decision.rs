@@ -8,8 +8,43 @@ use ep_polling::evaluation::proof::Score;
 use ep_polling::tally::Tally;
 use ep_polling::tie_rule::{self, TieRule};
 
-use crate::entry::{DecidedBy, EntryVote};
-use crate::settings::Panel;
+use crate::entry::{DecidedBy, Entry, EntryVote};
+use crate::settings::{LabelSettings, Panel};
+
+/// The rule that makes labels of votes.
+#[derive(Debug, Clone, Copy)]
+pub struct LabelRule<'r> {
+    /// The whole panel.
+    pub panel: &'r Panel,
+    /// The rule for ties.
+    pub on_tie: TieRule,
+}
+
+impl LabelSettings {
+    /// Returns the rule that makes labels of votes.
+    pub const fn rule(&self) -> LabelRule<'_> {
+        LabelRule { panel: &self.panel, on_tie: self.on_tie }
+    }
+}
+
+impl LabelRule<'_> {
+    /// True if it decides this label otherwise. The label of a person stays.
+    pub(crate) fn decides_otherwise(&self, entry: &Entry) -> bool {
+        let Decision { label, by, share, .. } = self.decision(entry);
+        entry.by != DecidedBy::Gold && (label, by, share) != (entry.label.as_deref(), entry.by, entry.score)
+    }
+
+    /// Returns this label as the rule decides it.
+    pub(crate) fn decided(&self, entry: Entry) -> Entry {
+        let Decision { label, by, share: score, .. } = self.decision(&entry);
+        let label = label.map(str::to_owned);
+        Entry { label, by, score, ..entry }
+    }
+
+    fn decision<'e>(&self, entry: &'e Entry) -> Decision<'e> {
+        decide(&entry.votes, self.panel, entry.votes.len(), self.on_tie)
+    }
+}
 
 /// The label of a row.
 #[derive(Debug, PartialEq)]

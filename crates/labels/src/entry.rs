@@ -98,12 +98,12 @@ pub struct EntryVote {
 }
 
 /// True if none of these responses has a vote.
-pub fn are_without_vote(votes: &[EntryVote]) -> bool {
+pub(crate) fn are_without_vote(votes: &[EntryVote]) -> bool {
     votes.iter().all(|vote| vote.vote.is_none())
 }
 
 /// True if too few of these models voted for a label, because the calls of the others failed.
-pub fn lack_votes(votes: &[EntryVote]) -> bool {
+pub(crate) fn lack_votes(votes: &[EntryVote]) -> bool {
     let known = votes.iter().filter(|vote| vote.vote.is_some()).count() as u32;
     let missing = votes.iter().filter(|vote| vote.has_failed()).count() as u32;
     are_too_few(known, missing)
@@ -111,7 +111,7 @@ pub fn lack_votes(votes: &[EntryVote]) -> bool {
 
 impl EntryVote {
     /// True if the model gave no complete response.
-    pub fn has_failed(&self) -> bool {
+    pub(crate) fn has_failed(&self) -> bool {
         self.vote.is_none() && !self.error.is_some_and(Reason::is_final_response)
     }
 }

@@ -3,15 +3,12 @@
 use ep_polling::evaluation::choice::{FOLDS, SIZES, size_to_prove};
 use ep_polling::evaluation::constant::Constant;
 use ep_polling::evaluation::effective_votes::ErrorCorrelation;
-use ep_polling::evaluation::panel::{Accuracy, accuracies, cross_fitted, ranked};
+use ep_polling::evaluation::panel::{Accuracy, accuracies, cross_fitted, label, ranked};
 use ep_polling::evaluation::report::{Candidate, Difference, Evaluation};
 use ep_polling::evaluation::{Vote, Votes, weights};
-use ep_polling::tie_rule::TieRule;
 
-use crate::decision::decide;
 use crate::entry::Entry;
 use crate::question::RowQuestion;
-use crate::settings::Panel;
 
 /// A judged row: its label by hand, its question, and the votes.
 pub struct Judged {
@@ -101,17 +98,17 @@ pub fn evaluation_of(rows: &[Judged]) -> Option<Evaluation> {
         error_correlation: errors.mean(),
         guess,
         constant,
-        differences: differences(rows, &to_prove),
+        differences: differences(rows, &votes, &ranking[..size.min(ranking.len())]),
         to_prove,
         simulated: rows.iter().any(|row| row.entry.simulated),
     })
 }
 
 /// Returns the rows on which these models, the strongest first, and the person differ.
-fn differences(rows: &[Judged], models: &[String]) -> Vec<Difference> {
-    let panel = Panel::Models(models.to_vec());
-    let different = rows.iter().filter_map(|row| {
-        let label = decide(&row.entry.votes, &panel, models.len(), TieRule::Strongest).label;
+fn differences(rows: &[Judged], votes: &Votes, models: &[usize]) -> Vec<Difference> {
+    let different = rows.iter().zip(votes.rows()).filter_map(|(row, votes)| {
+        let label = label(votes, models).and_then(|option| row.question.options.get(usize::from(option)));
+        let label = label.map(String::as_str);
         (label != Some(row.gold.as_str())).then(|| Difference {
             row: row.question.row.number,
             id: row.question.id_text(),

@@ -235,9 +235,8 @@ impl FailedRows {
         Ok(self.this_run.insert(key, place).is_none())
     }
 
-    /// Returns lines for a person: how many rows failed, and why; for models that were too slow, with this advice. Removes rows from the file that
-    /// have a label, and earlier lines of a row.
-    pub(crate) fn finish(self, journal: &Journal, for_slow_models: &str) -> anyhow::Result<Vec<String>> {
+    /// Returns lines for a person: how many rows failed, and why; for models that were too slow, with this advice.
+    pub(crate) fn reasons(&self, journal: &Journal, for_slow_models: &str) -> Vec<String> {
         let mut said = Vec::new();
         let (mut counts, mut late) = ([0_u64; MAX_REASONS + 1], 0_u64);
         for (key, place) in self.this_run.iter().filter(|(key, _)| !journal.has(**key)) {
@@ -257,7 +256,7 @@ impl FailedRows {
             ));
         }
         let rows = self.count(journal);
-        if rows > 0 && journal.is_streamed() {
+        if rows > 0 && journal.is_copied() {
             said.push(format!(
                 "{} not fully asked, without a line; --out FILE keeps such rows for another run",
                 counted_with(rows, "row", ["was", "were"])
@@ -269,8 +268,13 @@ impl FailedRows {
                 self.path.display()
             ));
         }
+        said
+    }
+
+    /// Removes rows from the file that have a label, and earlier lines of a row.
+    pub(crate) fn finish(self, journal: &Journal) -> anyhow::Result<()> {
         if !self.path.exists() {
-            return Ok(said);
+            return Ok(());
         }
         let mut left = Replacement::new(&self.path)?;
         let mut count = 0_u64;
@@ -292,7 +296,7 @@ impl FailedRows {
         } else {
             left.finish()?;
         }
-        Ok(said)
+        Ok(())
     }
 }
 

@@ -45,7 +45,7 @@ pub struct GoldRow {
     pub hashes: RowHashes,
     /// The label of a person: one of the row's options.
     pub label: String,
-    /// What it is for: to choose a panel, or to prove one.
+    /// Its purpose: to choose a panel, or to prove one.
     pub part: Part,
 }
 
@@ -169,7 +169,7 @@ pub const USUAL_SEED: u64 = 1;
 /// The seed of the split of gold rows, which is the same in an evaluation and in a proof.
 const SPLIT_SEED: u64 = 0;
 
-/// How a file of gold rows is read.
+/// The settings for reading gold rows.
 #[derive(Debug, Clone)]
 pub struct GoldSettings {
     /// The column with the labels.

@@ -3,16 +3,15 @@
 use std::collections::HashSet;
 use std::fs::{File, OpenOptions};
 use std::io::{BufRead, BufReader, Read, Seek, SeekFrom, Write};
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, bail};
 use ep_polling::money::MicroUsd;
-use ep_polling::tie_rule::TieRule;
 
-use crate::decision::decide;
+use crate::decision::LabelRule;
 use crate::entry::{Entry, Key};
 use crate::files::replacement::Replacement;
-use crate::settings::Panel;
 
 /// The beginning of a line.
 const BEGINNING: &[u8] = b"{\"id\":";
@@ -26,8 +25,8 @@ pub struct Journal {
     cost: MicroUsd,
     /// Their number, and the sum of the times of their slowest votes, in milliseconds.
     timed: (u64, u64),
-    /// True if the labels go to standard output, too.
-    is_streamed: bool,
+    /// Receives further labels, too, if the file is removed afterwards.
+    copy: Option<Box<dyn Write + Send>>,
 }
 
 impl Journal {
@@ -62,37 +61,37 @@ impl Journal {
             bail!("{name} is not a file of labels; choose another one");
         }
         file.set_len(complete).with_context(|| format!("cannot repair {name}"))?;
-        Ok(Self { file, path: path.to_owned(), labelled, cost, timed, is_streamed: false })
+        Ok(Self { file, path: path.to_owned(), labelled, cost, timed, copy: None })
     }
 
-    /// Writes further labels to standard output, too.
-    pub const fn stream(&mut self) {
-        self.is_streamed = true;
+    /// Writes further labels here, too, because the file is removed afterwards.
+    pub fn copy_to(&mut self, copy: Box<dyn Write + Send>) {
+        self.copy = Some(copy);
     }
 
-    /// True if the labels go to standard output, and to a file that is removed.
-    pub const fn is_streamed(&self) -> bool {
-        self.is_streamed
+    /// True if the labels are written elsewhere, too, and the file is removed.
+    pub const fn is_copied(&self) -> bool {
+        self.copy.is_some()
     }
 
     /// Returns the mean time of a row, in milliseconds, of the labels that the file had when it was opened.
-    pub fn mean_row_ms(&self) -> Option<f64> {
+    pub(crate) fn mean_row_ms(&self) -> Option<f64> {
         let (rows, ms) = self.timed;
         (rows > 0).then(|| ms as f64 / rows as f64)
     }
 
     /// True if the file has a label with this key.
-    pub fn has(&self, key: Key) -> bool {
+    pub(crate) fn has(&self, key: Key) -> bool {
         self.labelled.contains(&key)
     }
 
     /// Returns the cost of the labels that the file had when it was opened.
-    pub const fn cost(&self) -> MicroUsd {
+    pub(crate) const fn cost(&self) -> MicroUsd {
         self.cost
     }
 
     /// Appends labels. They are on disk when this returns.
-    pub fn append(&mut self, entries: &[Entry]) -> anyhow::Result<()> {
+    pub(crate) fn append(&mut self, entries: &[Entry]) -> anyhow::Result<()> {
         let mut lines = Vec::new();
         for entry in entries {
             serde_json::to_writer(&mut lines, entry)?;
@@ -102,45 +101,50 @@ impl Journal {
             .write_all(&lines)
             .and_then(|()| self.file.sync_data())
             .context("cannot write the labels")?;
-        if self.is_streamed {
-            let mut out = std::io::stdout().lock();
-            out.write_all(&lines).and_then(|()| out.flush()).context("cannot write to standard output")?;
+        if let Some(copy) = &mut self.copy {
+            copy.write_all(&lines).and_then(|()| copy.flush()).context("cannot write to standard output")?;
         }
         self.labelled.extend(entries.iter().map(|entry| entry.key));
         Ok(())
     }
 
-    /// Decides the labels with these keys anew, from their votes, by this rule for ties. Returns how many have changed. The new
-    /// labels are on disk when this returns.
-    pub fn decide_anew(
-        &mut self,
-        keys: &HashSet<Key>,
-        panel: &Panel,
-        on_tie: TieRule,
-    ) -> anyhow::Result<u64> {
-        let decided = |entry: Entry| {
-            let decision = decide(&entry.votes, panel, entry.votes.len(), on_tie);
-            let (label, by, score) = (decision.label.map(str::to_owned), decision.by, decision.share);
-            Entry { label, by, score, ..entry }
-        };
-        let mut changed = 0;
+    /// Returns the number of labels with these keys that this rule for ties decides otherwise, from the same votes.
+    ///
+    /// # Errors
+    ///
+    /// The file cannot be read.
+    pub fn decided_otherwise(&self, keys: &HashSet<Key>, rule: LabelRule<'_>) -> anyhow::Result<u64> {
+        let mut others = 0;
         for entry in self.entries()? {
             let entry = entry?;
-            changed += u64::from(keys.contains(&entry.key) && decided(entry.clone()) != entry);
+            others += u64::from(keys.contains(&entry.key) && rule.decides_otherwise(&entry));
         }
-        if changed == 0 {
-            return Ok(0);
+        Ok(others)
+    }
+
+    /// Decides the labels with these keys anew by this rule for ties, from the same votes. Other lines stay as they are. The
+    /// file has the earlier labels or the new ones, whenever the process is killed.
+    ///
+    /// # Errors
+    ///
+    /// The file cannot be read or written.
+    pub fn decide_anew(&mut self, keys: &HashSet<Key>, rule: LabelRule<'_>) -> anyhow::Result<()> {
+        let unwritable = || format!("cannot write {}", self.path.display());
+        let mut file = Replacement::new(&self.path).with_context(unwritable)?;
+        // Before it has its name, so that no other process can write it.
+        file.lock().with_context(unwritable)?;
+        for line in lines(&self.file)? {
+            let line = line?;
+            let entry: Entry = serde_json::from_slice(&line)?;
+            if keys.contains(&entry.key) && rule.decides_otherwise(&entry) {
+                serde_json::to_writer(&mut file, &rule.decided(entry))?;
+                file.write_all(b"\n").with_context(unwritable)?;
+            } else {
+                file.write_all(&line).with_context(unwritable)?;
+            }
         }
-        let mut file = Replacement::new(&self.path)?;
-        for entry in self.entries()? {
-            let entry = entry?;
-            let entry = if keys.contains(&entry.key) { decided(entry) } else { entry };
-            serde_json::to_writer(&mut file, &entry)?;
-            file.write_all(b"\n")?;
-        }
-        file.finish().with_context(|| format!("cannot write {}", self.path.display()))?;
-        self.file = locked(&self.path)?;
-        Ok(changed)
+        self.file = file.finish().with_context(unwritable)?;
+        Ok(())
     }
 
     /// Removes the file if it has no label, because nothing was asked.
@@ -164,31 +168,44 @@ impl Journal {
 /// Opens a file for more, or creates it. No other process may write it until it is closed.
 fn locked(path: &Path) -> anyhow::Result<File> {
     let name = path.display();
-    let file = OpenOptions::new().read(true).append(true).create(true).open(path);
-    let file = file.with_context(|| format!("cannot write {name}"))?;
-    if file.try_lock().is_err() {
-        bail!("another process is writing {name}; wait until it has ended, or choose another file");
+    loop {
+        let file = OpenOptions::new().read(true).append(true).create(true).open(path);
+        let file = file.with_context(|| format!("cannot write {name}"))?;
+        if file.try_lock().is_err() {
+            bail!("another process is writing {name}; wait until it has ended, or choose another file");
+        }
+        // Another process can have replaced the file before it released this one.
+        let (opened, named) = (file.metadata()?, std::fs::metadata(path).ok());
+        if named.is_some_and(|named| (named.dev(), named.ino()) == (opened.dev(), opened.ino())) {
+            return Ok(file);
+        }
     }
-    Ok(file)
 }
 
-/// Reads complete lines, each with its end in the file. A cut line at the end is left out.
-pub fn entries(file: &File) -> anyhow::Result<impl Iterator<Item = anyhow::Result<(Entry, u64)>> + use<>> {
+/// Reads complete lines with their line breaks, from the beginning. A cut line at the end is left out.
+fn lines(file: &File) -> anyhow::Result<impl Iterator<Item = std::io::Result<Vec<u8>>> + use<>> {
     let mut reader = BufReader::new(file.try_clone()?);
     reader.seek(SeekFrom::Start(0))?;
-    let (mut end, mut line) = (0, Vec::new());
     Ok(std::iter::from_fn(move || {
-        line.clear();
+        let mut line = Vec::new();
         match reader.read_until(b'\n', &mut line) {
-            Err(error) => Some(Err(error.into())),
+            Err(error) => Some(Err(error)),
             Ok(_) if line.last() != Some(&b'\n') => None,
-            Ok(length) => {
-                end += length as u64;
-                let entry = serde_json::from_slice(&line)
-                    .with_context(|| format!("the line at byte {}", end - length as u64));
-                Some(entry.map(|entry| (entry, end)))
-            }
+            Ok(_) => Some(Ok(line)),
         }
+    }))
+}
+
+/// Reads labels, each with the end of its line in the file.
+pub(crate) fn entries(
+    file: &File,
+) -> anyhow::Result<impl Iterator<Item = anyhow::Result<(Entry, u64)>> + use<>> {
+    let mut end = 0;
+    Ok(lines(file)?.map(move |line| {
+        let (line, begin) = (line?, end);
+        end += line.len() as u64;
+        let entry = serde_json::from_slice(&line).with_context(|| format!("the line at byte {begin}"))?;
+        Ok((entry, end))
     }))
 }
 

@@ -10,7 +10,7 @@ pub trait Operations {
     ///
     /// # Errors
     ///
-    /// The fault of the operation, or of the way to it.
+    /// The operation fails, or the service is unreachable.
     fn call(
         &self,
         operation: &'static Entry,
@@ -21,7 +21,7 @@ pub trait Operations {
     ///
     /// # Errors
     ///
-    /// The fault of the operation, or of the way to it.
+    /// The operation fails, or the service is unreachable.
     fn call_once(
         &self,
         operation: &'static Entry,

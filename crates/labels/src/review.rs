@@ -19,7 +19,7 @@ use crate::settings::LabelSettings;
 /// The columns that are added: the panel's label, its share of the votes, all votes, and room for a person's label.
 const ADDED: [&str; 4] = ["panel_label", "panel_share", "panel_votes", REVIEWED];
 /// The column for the label of a person.
-pub const REVIEWED: &str = "reviewed";
+pub(crate) const REVIEWED: &str = "reviewed";
 
 /// The file of rows and the way it was labelled.
 pub struct Review<'r> {

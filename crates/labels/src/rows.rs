@@ -38,7 +38,7 @@ pub struct InputCounts {
     pub labelled: u64,
     /// Rows without a label and without a text, which are not asked.
     pub empty: u64,
-    /// The most that they cost.
+    /// Maximum cost of the rows to ask.
     pub at_most: MicroUsd,
     /// Sum of the bytes of the prompts that depend on the rows.
     pub bytes: u64,

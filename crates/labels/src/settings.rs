@@ -97,12 +97,12 @@ pub enum Panel {
 
 impl Panel {
     /// True if the models are in the order of their strength.
-    pub const fn has_order(&self) -> bool {
+    pub(crate) const fn has_order(&self) -> bool {
         matches!(self, Self::Models(_))
     }
 
     /// Returns the place of a model among those of --model; the same for all models of a preset.
-    pub fn rank(&self, model: &str) -> usize {
+    pub(crate) fn rank(&self, model: &str) -> usize {
         match self {
             Self::Preset(_) => 0,
             Self::Models(models) => {
@@ -113,7 +113,7 @@ impl Panel {
 
     /// Adds the panel to a request for polls. If its models have an order, the polls know which model is the strongest, so that
     /// their results are contested like the labels; a tie is decided here.
-    pub fn add_with_order(&self, request: &mut Map<String, Value>) {
+    pub(crate) fn add_with_order(&self, request: &mut Map<String, Value>) {
         self.add_to(request);
         if self.has_order() {
             request.insert("on_tie".to_owned(), json!(TieRule::Review));
@@ -121,7 +121,7 @@ impl Panel {
     }
 
     /// Adds the panel to a request, or to a row of one.
-    pub fn add_to(&self, request: &mut Map<String, Value>) {
+    pub(crate) fn add_to(&self, request: &mut Map<String, Value>) {
         match self {
             Self::Preset(preset) => request.insert("preset".to_owned(), json!(preset)),
             Self::Models(models) => request.insert("models".to_owned(), json!(models)),

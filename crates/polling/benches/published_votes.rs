@@ -157,7 +157,7 @@ fn measure(
             };
             // All labels of a single model have the same score: they are accepted, or none is.
             let rows = gold_rows(&file, &file_gold, panel, few);
-            let labels = file.rows().map(|row| label(row, panel).option);
+            let labels = file.rows().map(|row| label(row, panel));
             let accuracy = Accuracy::of(labels, &file_gold).share();
             let outcome = Outcome { accuracy, ..Outcome::of(&rows, prove_rows, &claim) };
             outcomes.push(outcome);
@@ -211,7 +211,7 @@ fn one_strong_model(set: &str, votes: &Votes, gold: &[u16]) {
     }
     let of_pool = accuracies(&pool, gold);
     let trio: Vec<usize> = ranked(&of_pool).into_iter().take(3).collect();
-    let trio = Accuracy::of(pool.rows().map(|row| label(row, &trio).option), gold).share();
+    let trio = Accuracy::of(pool.rows().map(|row| label(row, &trio)), gold).share();
     let mut random = ChaCha8Rng::seed_from_u64(2);
     for choose in [50, 100, 200] {
         let mut single = 0;

@@ -1,16 +1,17 @@
 //! The decision of a tied poll.
 
+use std::fmt;
 use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
 use crate::tally::Tally;
 
-/// The number of [`decide`]: it changes when the same votes get another decision, so that proofs do not mix decisions unseen.
-pub const NUMBER: u32 = 2;
+/// The version of [`decide`]. It changes whenever the same votes get another decision.
+pub const VERSION: u32 = 2;
 
-/// Returns the number of records that do not name it: ties were broken there although votes were missing.
-pub const fn first_number() -> u32 {
+/// Returns the version of records that do not name it. It broke ties although votes were missing.
+pub const fn first_version() -> u32 {
     1
 }
 
@@ -45,6 +46,16 @@ pub enum DecidedBy {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("must be report, strongest or review")]
 pub struct NotATieRule;
+
+impl fmt::Display for TieRule {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Report => "report",
+            Self::Strongest => "strongest",
+            Self::Review => "review",
+        })
+    }
+}
 
 impl FromStr for TieRule {
     type Err = NotATieRule;

@@ -150,7 +150,7 @@ fn panels_on_mmlu_pro() {
     assert_close(mean, &expected["accuracy"]["mean_member"], 4);
 
     // Labels and scores as they are used: chosen on one half of the questions, judged on the other.
-    let labels: Vec<Vote> = votes.rows().map(|row| label(row, &strongest[..3]).option).collect();
+    let labels: Vec<Vote> = votes.rows().map(|row| label(row, &strongest[..3])).collect();
     let right = panel::Accuracy::of(labels.iter().copied(), &gold);
     assert!((right.share() - 0.7188).abs() < 0.003, "{}", right.share());
     let scored = |few: usize, all: bool| {

@@ -4,7 +4,7 @@ use std::collections::HashSet;
 
 use anyhow::bail;
 use ep_labels::asking::{Labelling, Priced, RunEnd, RunOutcome};
-use ep_labels::entry::Entry;
+use ep_labels::entry::{Entry, Key};
 use ep_labels::journal::Journal;
 use ep_labels::openings::Openings;
 use ep_labels::proof::{Proof, ProofPlan, ProofRun, refuse_other_tie_rule};
@@ -47,7 +47,6 @@ impl<'f> LabelFile<'f> {
     pub(super) async fn label(&self, journal: &mut Journal) -> anyhow::Result<(RunEnd, Summary)> {
         let Self { target, arguments, settings, .. } = *self;
         let out = &arguments.out;
-        refuse_other_tie_rule(out, settings.on_tie)?;
         let labelling = Labelling {
             operations: target,
             way: way(target, &arguments.run),
@@ -61,6 +60,13 @@ impl<'f> LabelFile<'f> {
         let panel = panel_version(target, &settings.panel).await?;
         let Work { rows, priced, input, proof, classes } = self.prepare(&labelling, &panel, journal).await?;
         let models = priced.bound.models as usize;
+        // Further labels follow the rule, except those of batches of earlier runs.
+        let may_differ = match &input {
+            Some(input) => {
+                self.are_decided_otherwise(&input.keys, journal)? || labelling.open_batches()?.rows() > 0
+            }
+            None => true,
+        };
         let outcome = match (&proof, input) {
             // After the gold labels were read, nothing is asked any more: the proof is about the labels of that time.
             (Some(proof), Some(input)) if proof.is_opened() => RunOutcome {
@@ -76,10 +82,8 @@ impl<'f> LabelFile<'f> {
                 ask(&labelling, &arguments.run, rows, input, &priced, notice, journal).await?
             }
         };
-        let anew = journal.decide_anew(&outcome.keys, &settings.panel, settings.on_tie)?;
-        if anew > 0 {
-            let labels = counted_with(anew, "label", ["was", "were"]);
-            say(&format!("{labels} decided anew by another --on-tie, from the same votes"));
+        if may_differ && self.are_decided_otherwise(&outcome.keys, journal)? {
+            journal.decide_anew(&outcome.keys, settings.rule())?;
         }
         let mut summary = Self::summary(&outcome, models, classes, journal)?;
         summary.proof = match proof {
@@ -108,6 +112,20 @@ impl<'f> LabelFile<'f> {
             ));
         }
         Ok((outcome.end, summary))
+    }
+
+    /// True if labels with these keys follow another rule for ties. Says so. Fails if such labels have a proof.
+    fn are_decided_otherwise(&self, keys: &HashSet<Key>, journal: &Journal) -> anyhow::Result<bool> {
+        let LabelSettings { on_tie, .. } = *self.settings;
+        let others = journal.decided_otherwise(keys, self.settings.rule())?;
+        if others > 0 {
+            refuse_other_tie_rule(&self.arguments.out, on_tie)?;
+            say(&format!(
+                "{} by another --on-tie, and will be decided by --on-tie {on_tie} from the same votes",
+                counted_with(others, "label", ["was decided", "were decided"])
+            ));
+        }
+        Ok(others > 0)
     }
 
     /// Reads the whole input, so that a wrong row is found before the first call.

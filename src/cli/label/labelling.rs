@@ -20,6 +20,10 @@ use crate::cli::{hints, prompt, say, stop_signal};
 /// Lease of a row's poll, in milliseconds: after a kill, the next run waits so long.
 const LEASE_MS: u64 = 5_000;
 
+/// The note after the first Ctrl-C, if rows are asked by batches.
+const CANCELLING: &str = "cancelling the batches: rows that were begun are finished and paid. Ctrl-C again ends at once; \
+                          the next run reads their results";
+
 /// Opens the service of a run, here or at a server.
 pub(super) async fn open_target(config: &Config, arguments: &RunArguments) -> anyhow::Result<Target> {
     if arguments.server.is_none() && !arguments.json {
@@ -108,19 +112,15 @@ pub(super) async fn ask(
         confirm(arguments.yes)?;
     }
     let mut progress = LabelProgress::new(input.as_ref().map(|input| input.rows));
-    let mut listener = |event: Event<'_>| {
-        match event {
+    let mut listener = |event: Event<'_>| match event {
         Event::Counts(counts) => progress.show(*counts),
         Event::Note(line) => progress.note(line),
-        Event::BatchPage(page) => progress
-            .note(&format!("the rows in doubt are on {page}; your account lists the other batches")),
-        Event::Stopping { is_cancelled: true, .. } => progress.note(
-            "cancelling the batches: rows that were begun are finished and paid. Ctrl-C again ends at once; the next run \
-             reads their results",
-        ),
+        Event::BatchPage(page) => {
+            progress.note(&format!("the rows in doubt are on {page}; your account lists the other batches"));
+        }
+        Event::Stopping { is_cancelled: true, .. } => progress.note(CANCELLING),
         Event::Stopping { rows, is_cancelled: false } => progress
             .note(&format!("waiting for {} in flight; Ctrl-C again ends at once", counted(rows, "row"))),
-    }
     };
     let outcome = labelling.ask(rows, input, priced.bound, open, journal, &mut listener).await;
     progress.finish();

@@ -77,12 +77,13 @@ impl clap::Args for Arguments {
     }
 }
 
-/// Flags that an earlier release of `ep label` had, with the commands that replaced them.
-const OLD_FLAGS: [(&str, &str); 11] = [
-    ("--sample", SAMPLE),
-    ("--seed", SAMPLE),
+/// Flags that `ep label` had before it had commands, with the commands that replaced them.
+const OLD_FLAGS: [(&str, &str); 12] = [
+    ("--sample", "write `ep label sample FILE NUMBER --out GOLD`"),
+    ("--seed", "write it after `ep label sample` or `ep label prove`"),
     ("--finish", "write `ep label finish LABELS --out FILE`"),
     ("--verify", "write `ep label verify LABELS`"),
+    ("--prove", "write `ep label prove FILE --gold GOLD --sizes 1,3,5 …`"),
     ("--gold", PROVE),
     ("--gold-column", PROVE),
     ("--choose", PROVE),
@@ -91,16 +92,14 @@ const OLD_FLAGS: [(&str, &str); 11] = [
     ("--own-draw", PROVE),
     ("--despite-difference", PROVE),
 ];
-const SAMPLE: &str = "write `ep label sample FILE NUMBER --out GOLD`";
 const PROVE: &str = "write `ep label prove FILE --gold GOLD …`, with this flag and the others";
 
-/// Returns the advice for an unknown flag that an earlier release of `ep label` had.
-pub(super) fn advice_for_old_flag(given: &str) -> Option<&'static str> {
-    let name = given.split('=').next().unwrap_or(given);
-    match name {
-        "--prove" => Some("write `ep label prove FILE --gold GOLD --sizes 1,3,5 …`"),
-        _ => OLD_FLAGS.iter().find(|(flag, _)| *flag == name).map(|(_, advice)| *advice),
-    }
+/// Returns the advice for an unknown flag in these words of a command, if `ep label` had it before it had commands.
+pub(super) fn advice_for_old_flag(words: &[String], flag: &str) -> Option<&'static str> {
+    let [_, label, second, ..] = words else { return None };
+    let name = flag.split('=').next().unwrap_or(flag);
+    let advice = || OLD_FLAGS.iter().find(|(old, _)| *old == name).map(|(_, advice)| *advice);
+    if label == "label" && !LabelCommand::has_subcommand(second) { advice() } else { None }
 }
 
 /// The commands around the labels of a file.
@@ -192,7 +191,7 @@ async fn labelled(
     }
     let mut journal = Journal::open(&arguments.out)?;
     if streamed.is_some() {
-        journal.stream();
+        journal.copy_to(Box::new(std::io::stdout()));
     }
     let labelled = label(config, &arguments, proof.as_ref(), &mut journal).await;
     if labelled.is_err() {
@@ -204,7 +203,7 @@ async fn labelled(
     } else {
         summary.text(&arguments.out)
     };
-    if journal.is_streamed() {
+    if journal.is_copied() {
         eprintln!("{}", text.trim_end());
     } else {
         if arguments.run.json {
@@ -217,7 +216,7 @@ async fn labelled(
     }
     if summary.unasked > 0 {
         let advice = match end {
-            _ if journal.is_streamed() => "--out FILE keeps the labels for another run",
+            _ if journal.is_copied() => "--out FILE keeps the labels for another run",
             RunEnd::CostLimit { .. } => "raise --max-cost-usd for the rest",
             RunEnd::OutOfMoney => "add funds, then run the same command again",
             RunEnd::Complete | RunEnd::Interrupted => "run the same command again for the rest",

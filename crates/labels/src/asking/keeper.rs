@@ -9,7 +9,7 @@ use ep_polling::money::MicroUsd;
 use super::outcome::{Labelled, RowOutcome, label_of_empty};
 use super::{Event, Listener};
 use crate::entry::{Entry, Key, are_without_vote};
-use crate::failed_rows::{Earlier, FailedRows};
+use crate::failed_rows::FailedRows;
 use crate::journal::Journal;
 use crate::question::RowQuestion;
 
@@ -41,7 +41,7 @@ pub(crate) struct Keeper<'r> {
     pub(crate) failed: FailedRows,
     /// The keys of the file's rows that were reached.
     pub(crate) seen: HashSet<Key>,
-    listener: Listener<'r>,
+    pub(crate) listener: Listener<'r>,
     clock: &'r dyn Clock,
     /// The cost of the file is that of earlier runs, too.
     counts: Counts,
@@ -69,12 +69,7 @@ impl<'r> Keeper<'r> {
         self.counts.cost
     }
 
-    /// Returns the votes and the cost of a row from earlier attempts.
-    pub(crate) fn earlier(&self, key: Key) -> anyhow::Result<Earlier> {
-        self.failed.earlier(key)
-    }
-
-    /// Tells a person what happens.
+    /// Reports an event.
     pub(crate) fn tell(&mut self, event: Event<'_>) {
         (self.listener)(event);
     }
@@ -82,7 +77,7 @@ impl<'r> Keeper<'r> {
     /// Returns the next row without a label that this run has not asked.
     pub(crate) fn next_new(
         &mut self,
-        rows: &mut impl Iterator<Item = anyhow::Result<RowQuestion>>,
+        rows: &mut dyn Iterator<Item = anyhow::Result<RowQuestion>>,
     ) -> anyhow::Result<Option<RowQuestion>> {
         for question in rows {
             let question = question?;

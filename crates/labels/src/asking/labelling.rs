@@ -13,7 +13,7 @@ use ep_tools::polls::PollQuestion;
 use super::batches::{BatchService, Batches, OpenBatchFile};
 use super::keeper::Keeper;
 use super::polls::Polls;
-use super::price::{Quote, price};
+use super::price::{Priced, price};
 use super::{CostBound, Event, Listener, Run, RunEnd, StopSignal};
 use crate::entry::Key;
 use crate::failed_rows::FailedRows;
@@ -29,15 +29,15 @@ const SLOW_HERE: &str = "ask about fewer rows at once (--at-once), or give a pol
 /// The advice for models that are too slow for a server.
 const SLOW_AT_SERVER: &str = "take faster models, or ask the operator of the service for more time";
 
-/// How rows are asked.
+/// The way rows are asked.
 #[derive(Debug, Clone, Copy)]
 pub enum Way<'w> {
-    /// By polls, so many at once.
+    /// As polls, at most `at_once` at a time.
     Polls {
         /// The most rows in flight.
         at_once: u16,
     },
-    /// By batches of the server with this URL, which decides how many rows it asks at once.
+    /// As batches of the server with this URL, which decides how many rows it asks at once.
     Batches {
         /// The URL.
         url: &'w str,
@@ -58,7 +58,7 @@ impl<'w> Way<'w> {
 pub struct Labelling<'l, O> {
     /// The service.
     pub operations: &'l O,
-    /// How it asks.
+    /// The way rows are asked.
     pub way: Way<'l>,
     /// The settings that all rows share.
     pub settings: &'l LabelSettings,
@@ -72,14 +72,6 @@ pub struct Labelling<'l, O> {
     pub clock: &'l dyn Clock,
     /// The signal that stops the run.
     pub stop_signal: StopSignal,
-}
-
-/// The price of a row, as it is known before the first call.
-pub struct Priced {
-    /// The most that a row costs.
-    pub bound: CostBound,
-    /// The price in words.
-    pub quote: Quote,
 }
 
 /// The rows after a run.
@@ -111,14 +103,15 @@ impl<O: Operations> Labelling<'_, O> {
     ) -> anyhow::Result<Option<Priced>> {
         let is_server = self.way.server().is_some();
         let priced = price(self.operations, is_server, self.settings, first, journal).await?;
-        let Some((bound, quote)) = priced else { return Ok(None) };
-        if self.max_cost.is_some() && quote.unpriced > 0 {
+        if let Some(priced) = priced.as_ref().filter(|_| self.max_cost.is_some())
+            && priced.quote.unpriced > 0
+        {
             bail!(
                 "{} of the models have no listed price, so no cost limit can hold; choose others",
-                quote.unpriced
+                priced.quote.unpriced
             );
         }
-        Ok(Some(Priced { bound, quote }))
+        Ok(priced)
     }
 
     /// Returns the cost of the file in earlier runs.
@@ -154,7 +147,7 @@ impl<O: Operations> Labelling<'_, O> {
         listener: Listener<'_>,
     ) -> anyhow::Result<RunOutcome> {
         let failed = FailedRows::open(self.out)?;
-        let keeper = Keeper::new(journal, failed, &mut *listener, self.clock);
+        let keeper = Keeper::new(journal, failed, listener, self.clock);
         let mut run = Run::new(keeper, bound, self.max_cost, self.stop_signal);
         let Self { operations, settings, .. } = *self;
         let (ended, advice) = match self.way {
@@ -165,22 +158,26 @@ impl<O: Operations> Labelling<'_, O> {
             }
             Way::Batches { url } => {
                 let service = BatchService::new(operations, url, self.input)?;
-                let batches = Batches::new(service, settings, open, &run.keeper)?;
-                (run.all(rows, batches).await, SLOW_AT_SERVER)
+                let ended = match Batches::new(service, settings, open, &run.keeper) {
+                    Ok(batches) => run.all(rows, batches).await,
+                    Err(error) => Err(error),
+                };
+                (ended, SLOW_AT_SERVER)
             }
         };
         let cost = run.keeper.spent();
-        let Keeper { journal, failed, seen, .. } = run.keeper;
+        let Keeper { journal, failed, seen, listener, .. } = run.keeper;
         let rows = input.as_ref().map(|input| input.keys.len() as u64);
         let keys = input.map_or(seen, |input| input.keys);
         let (unfinished, failed_rows) = (failed.unfinished(&keys, journal), failed.count(journal));
-        for line in failed.finish(journal, advice)? {
+        for line in failed.reasons(journal, advice) {
             listener(Event::Note(&line));
         }
         let end = match ended {
-            Err(error) if is_out_of_money(&error) => RunEnd::OutOfMoney,
-            ended => ended?,
+            Err(error) if is_out_of_money(&error) => Ok(RunEnd::OutOfMoney),
+            ended => ended,
         };
+        let (end, ()) = (end?, failed.finish(journal)?);
         Ok(RunOutcome { end, keys, rows, unfinished, failed: failed_rows, cost })
     }
 }

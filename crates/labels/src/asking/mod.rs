@@ -18,17 +18,18 @@ use std::collections::VecDeque;
 use ep_polling::money::MicroUsd;
 use futures::future::BoxFuture;
 
+use crate::failed_rows::Failed;
 use crate::question::RowQuestion;
 pub use batches::OpenBatchFile;
 pub use cost_bound::CostBound;
 pub use keeper::Counts;
 pub(crate) use keeper::Keeper;
-pub use labelling::{Labelling, Priced, RunOutcome, Way};
+pub use labelling::{Labelling, RunOutcome, Way};
 use outcome::{Labelled, RowOutcome};
-pub use price::{Quote, duration};
+pub use price::{Priced, Quote, duration};
 use source::{RowToAsk, Source};
 
-/// What happens during a run, for a person who waits.
+/// An event of a run, for a person who waits.
 #[derive(Debug)]
 pub enum Event<'e> {
     /// The figures so far.
@@ -46,7 +47,7 @@ pub enum Event<'e> {
     },
 }
 
-/// Receives what happens during a run.
+/// Receives events.
 pub type Listener<'l> = &'l mut dyn FnMut(Event<'_>);
 
 /// Returns a future that ends when the process is asked to stop.
@@ -69,6 +70,9 @@ pub enum RunEnd {
     /// The process was asked to stop.
     Interrupted,
 }
+
+/// The questions of the rows that are left.
+type Questions<'q> = dyn Iterator<Item = anyhow::Result<RowQuestion>> + 'q;
 
 /// A run over the rows of a file.
 pub(crate) struct Run<'r> {
@@ -121,41 +125,43 @@ impl<'r> Run<'r> {
     ) -> anyhow::Result<RunEnd> {
         let mut rows = rows.fuse();
         if source.rows_in_flight() > 0 {
-            self.until_idle(&mut std::iter::empty(), &mut source).await?;
+            if !self.until_idle(None, &mut source).await? {
+                return Ok(RunEnd::Interrupted);
+            }
             // They come again from the file, if they are in it.
             self.returned.clear();
             self.keeper.forget_failures();
         }
-        self.until_idle(&mut rows, &mut source).await?;
-        if self.is_stopping {
+        if !self.until_idle(Some(&mut rows), &mut source).await? || self.is_stopping {
             return Ok(RunEnd::Interrupted);
         }
         self.end.take().unwrap_or(Ok(RunEnd::Complete))
     }
 
-    /// Sends rows, and reads outcomes until none is in flight, or until the second signal.
+    /// Reads outcomes until no row is in flight, and sends rows meanwhile, if there are any. Returns false after the second
+    /// signal.
     async fn until_idle(
         &mut self,
-        rows: &mut impl Iterator<Item = anyhow::Result<RowQuestion>>,
+        mut rows: Option<&mut Questions<'_>>,
         source: &mut impl Source,
-    ) -> anyhow::Result<()> {
+    ) -> anyhow::Result<bool> {
         loop {
-            while self.end.is_none() && !self.is_stopping {
+            while let Some(rows) = rows.as_mut().filter(|_| self.end.is_none() && !self.is_stopping) {
                 match self.pack(rows, source) {
                     Ok(parcel) if parcel.rows.is_empty() => break,
-                    Ok(parcel) => source.send(parcel.rows, parcel.at_most, self.cap.is_some())?,
+                    Ok(parcel) => source.send(parcel.rows, self.cap.map(|_| parcel.at_most))?,
                     Err(error) => self.end = Some(Err(error)),
                 }
             }
             let in_flight = source.rows_in_flight();
             if in_flight == 0 {
-                return Ok(());
+                return Ok(true);
             }
             let news = tokio::select! {
                 news = source.next(&mut self.keeper, self.is_stopping) => news?,
                 () = &mut self.stopped => {
                     if std::mem::replace(&mut self.is_stopping, true) {
-                        return Ok(());
+                        return Ok(false);
                     }
                     self.stopped = (self.stop_signal)();
                     self.keeper.tell(Event::Stopping { rows: in_flight, is_cancelled: source.cancels() });
@@ -171,18 +177,13 @@ impl<'r> Run<'r> {
 
     /// Takes the rows of the next parcel. Money that one of them does not need pays the others, so only the dearest one must
     /// fit into the cost limit.
-    fn pack(
-        &mut self,
-        rows: &mut impl Iterator<Item = anyhow::Result<RowQuestion>>,
-        source: &impl Source,
-    ) -> anyhow::Result<Parcel> {
-        let takes = source.takes();
-        let room =
-            self.cap.map(|cap| cap.minus(self.keeper.spent()).minus(source.reserved()).max(MicroUsd::ZERO));
+    fn pack(&mut self, rows: &mut Questions<'_>, source: &impl Source) -> anyhow::Result<Parcel> {
+        let capacity = source.capacity();
+        let room = self.cap.map(|cap| cap.minus(self.keeper.spent()).minus(source.reserved()));
         let (mut parcel, mut bytes) = (Parcel { rows: Vec::new(), at_most: MicroUsd::ZERO }, 0);
-        while parcel.rows.len() < takes.rows {
+        while parcel.rows.len() < capacity.rows {
             // Rows that failed come after all others. Those of a larger parcel wait for the failures of the others.
-            let may_repeat = takes.rows == 1 || source.rows_in_flight() == 0;
+            let may_repeat = capacity.rows == 1 || source.rows_in_flight() == 0;
             let question = match self.returned.pop_front() {
                 Some(returned) => Some(returned),
                 None => self.keeper.next_new(rows)?,
@@ -198,13 +199,19 @@ impl<'r> Run<'r> {
                 self.returned.push_front(question);
                 break;
             }
-            let row = RowToAsk { earlier: self.keeper.earlier(question.key)?, question, at_most };
+            let row = RowToAsk { earlier: self.keeper.failed.earlier(question.key)?, question, at_most };
             let size = source.size(&row);
-            if size > takes.bytes {
-                let reason = format!("the row has {size} bytes, and a batch takes {}", takes.bytes);
-                let outcome = RowOutcome::failed(reason);
+            if size > capacity.bytes {
+                let reason = format!("the row has {size} bytes, and a batch takes {}", capacity.bytes);
+                let outcome = RowOutcome::Failed(Failed {
+                    reason,
+                    asked_at: None,
+                    votes: Vec::new(),
+                    simulated: false,
+                    reader: None,
+                });
                 self.keeper.keep(vec![Labelled { question: row.question, cost: MicroUsd::ZERO, outcome }])?;
-            } else if bytes + size > takes.bytes {
+            } else if bytes + size > capacity.bytes {
                 self.returned.push_front(row.question);
                 break;
             } else {

@@ -5,12 +5,11 @@ use ep_polling::ballot::READER;
 use ep_polling::counted::{counted, counted_with};
 use ep_polling::model_counts::ModelCounts;
 use ep_polling::money::{MicroUsd, Usd};
-use ep_polling::tie_rule::TieRule;
 use ep_polling::time::Timestamp;
 use ep_tools::polls::reply::{PollReply, PollResponse, VoteResult};
 use serde_json::Value;
 
-use crate::decision::decide;
+use crate::decision::{LabelRule, decide};
 use crate::entry::{DecidedBy, Entry, EntryVote, lack_votes};
 use crate::failed_rows::{Earlier, Failed, MAX_ATTEMPTS, is_limited};
 use crate::question::RowQuestion;
@@ -34,13 +33,6 @@ pub(crate) enum RowOutcome {
     Stop(Fault),
 }
 
-impl RowOutcome {
-    /// Creates the outcome of a row that cannot be asked.
-    pub(crate) fn failed(reason: String) -> Self {
-        Self::Failed(Failed { reason, asked_at: None, votes: Vec::new(), simulated: false, reader: None })
-    }
-}
-
 /// Returns the label of a row without a text: none, because no model is asked.
 pub(crate) fn label_of_empty(question: &RowQuestion, now: Timestamp) -> Entry {
     Entry {
@@ -62,15 +54,7 @@ pub(crate) fn label_of_empty(question: &RowQuestion, now: Timestamp) -> Entry {
     }
 }
 
-/// Makes a label of the votes of a row.
-#[derive(Clone, Copy)]
-pub(crate) struct Rule<'r> {
-    /// The whole panel.
-    pub(crate) panel: &'r Panel,
-    pub(crate) on_tie: TieRule,
-}
-
-impl Rule<'_> {
+impl LabelRule<'_> {
     /// Returns the outcome of a row after this reply, with the votes of earlier attempts.
     pub(crate) fn labelled(
         self,

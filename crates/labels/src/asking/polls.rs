@@ -9,9 +9,9 @@ use futures::stream::FuturesUnordered;
 use futures::{FutureExt, StreamExt};
 
 use super::keeper::Keeper;
-use super::outcome::{Labelled, Rule, ended_poll, left_to_ask};
+use super::outcome::{Labelled, ended_poll, left_to_ask};
 use super::patience::patiently;
-use super::source::{News, RowToAsk, Source, Takes};
+use super::source::{Capacity, News, RowToAsk, Source};
 use crate::operations::Operations;
 use crate::question::RowQuestion;
 use crate::settings::{LabelSettings, Panel};
@@ -45,8 +45,8 @@ impl<O: Operations> Source for Polls<'_, O> {
         false
     }
 
-    fn takes(&self) -> Takes {
-        Takes { rows: usize::from(self.in_flight.len() < self.at_once), bytes: usize::MAX }
+    fn capacity(&self) -> Capacity {
+        Capacity { rows: usize::from(self.in_flight.len() < self.at_once), bytes: usize::MAX }
     }
 
     fn size(&self, _: &RowToAsk) -> usize {
@@ -61,7 +61,7 @@ impl<O: Operations> Source for Polls<'_, O> {
         self.in_flight.len()
     }
 
-    fn send(&mut self, rows: Vec<RowToAsk>, _: MicroUsd, _: bool) -> anyhow::Result<()> {
+    fn send(&mut self, rows: Vec<RowToAsk>, _: Option<MicroUsd>) -> anyhow::Result<()> {
         for row in rows {
             self.reserved = self.reserved.plus(row.at_most);
             let (operations, operation, settings) = (self.operations, self.operation, self.settings);
@@ -80,7 +80,7 @@ impl<O: Operations> Source for Polls<'_, O> {
             self.reserved = self.reserved.minus(*at_most);
         }
         let fault = keeper.keep(done.into_iter().map(|(_, labelled)| labelled).collect())?;
-        Ok(fault.map_or_else(News::default, News::stop))
+        Ok(News { returned: Vec::new(), stop: fault.map(Into::into) })
     }
 }
 
@@ -95,7 +95,7 @@ async fn asked(
     let reference = format!("label-{}-{}", String::from(question.key), earlier.attempts);
     let panel = left_to_ask(&settings.panel, &earlier.votes);
     let reply = poll(operations, operation, &question, &panel, at_most, &reference).await;
-    Rule { panel: &settings.panel, on_tie: settings.on_tie }.labelled(question, earlier, reply)
+    settings.rule().labelled(question, earlier, reply)
 }
 
 /// Asks once, and waits while the service is busy.

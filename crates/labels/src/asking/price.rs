@@ -23,7 +23,15 @@ use crate::settings::{LabelSettings, Panel};
 /// The budget of dry runs: more than any panel costs.
 const ANY_BUDGET: MicroUsd = MicroUsd::new(1_000_000_000_000);
 
-/// The price of a row, as far as it is known before the first call.
+/// The price of a row before the first call.
+pub struct Priced {
+    /// The most that a row costs.
+    pub bound: CostBound,
+    /// The price for a person.
+    pub quote: Quote,
+}
+
+/// The typical price and time of a row.
 pub struct Quote {
     models: u32,
     /// The typical cost of the first row, in USD.
@@ -33,7 +41,7 @@ pub struct Quote {
     /// The mean time of a row, in milliseconds; `None` before the first votes.
     row_ms: Option<f64>,
     /// Models without a listed price.
-    pub unpriced: u32,
+    pub(crate) unpriced: u32,
     simulated: bool,
     notices: Vec<String>,
 }
@@ -91,7 +99,7 @@ pub(crate) async fn price(
     settings: &LabelSettings,
     first: Option<&RowQuestion>,
     journal: &Journal,
-) -> anyhow::Result<Option<(CostBound, Quote)>> {
+) -> anyhow::Result<Option<Priced>> {
     let Some(first) = first else { return Ok(None) };
     let operation = entry_of::<PollQuestion>()?;
     let with = |text: usize| RowQuestion {
@@ -131,7 +139,7 @@ pub(crate) async fn price(
         simulated: short.simulated,
         notices: short.notices.clone(),
     };
-    Ok(Some((bound, quote)))
+    Ok(Some(Priced { bound, quote }))
 }
 
 /// Returns the mean time of the slowest model of a panel in earlier polls, in milliseconds; `None` unless it is known for

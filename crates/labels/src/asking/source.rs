@@ -1,4 +1,4 @@
-//! The way in which rows are asked.
+//! The source of the votes on rows.
 
 use ep_polling::money::MicroUsd;
 
@@ -15,15 +15,15 @@ pub(crate) struct RowToAsk {
     pub(crate) earlier: Earlier,
 }
 
-/// What a source takes now, in one parcel.
-pub(crate) struct Takes {
+/// The room of a source for the next parcel of rows.
+pub(crate) struct Capacity {
     /// The most rows; 0 while it is full.
     pub(crate) rows: usize,
     /// The most bytes of all rows.
     pub(crate) bytes: usize,
 }
 
-/// What a source has to tell after it has written outcomes.
+/// The result of [`Source::next`], besides the outcomes that it has written.
 #[derive(Default)]
 pub(crate) struct News {
     /// Rows that were not asked.
@@ -32,20 +32,13 @@ pub(crate) struct News {
     pub(crate) stop: Option<anyhow::Error>,
 }
 
-impl News {
-    /// Creates the news that every further row would fail.
-    pub(crate) fn stop(error: impl Into<anyhow::Error>) -> Self {
-        Self { returned: Vec::new(), stop: Some(error.into()) }
-    }
-}
-
 /// Asks about rows: by polls, or by batches of a server.
 pub(crate) trait Source {
     /// True if rows in flight are cancelled when the run is asked to stop.
     fn cancels(&self) -> bool;
 
-    /// Returns what it takes now.
-    fn takes(&self) -> Takes;
+    /// Returns the room for the next parcel.
+    fn capacity(&self) -> Capacity;
 
     /// Returns the bytes of a row in a parcel.
     fn size(&self, row: &RowToAsk) -> usize;
@@ -56,10 +49,10 @@ pub(crate) trait Source {
     /// Returns the number of rows in flight.
     fn rows_in_flight(&self) -> usize;
 
-    /// Sends rows that cost this much at most; with a limit, no more may be spent. They are on disk when this returns, if a
-    /// later run could lose their votes. Fails if they cannot be written.
-    fn send(&mut self, rows: Vec<RowToAsk>, at_most: MicroUsd, is_limited: bool) -> anyhow::Result<()>;
+    /// Sends rows, on which no more than the limit may be spent together. They are on disk when this returns, if a later run
+    /// could lose their votes. Fails if they cannot be written.
+    fn send(&mut self, rows: Vec<RowToAsk>, limit: Option<MicroUsd>) -> anyhow::Result<()>;
 
-    /// Waits for outcomes, and writes them. If its future is dropped, nothing is lost. Fails if they cannot be written.
+    /// Waits for outcomes, and writes them. If its future is dropped, the next call goes on. Fails if they cannot be written.
     async fn next(&mut self, keeper: &mut Keeper<'_>, is_stopping: bool) -> anyhow::Result<News>;
 }

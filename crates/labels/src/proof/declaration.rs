@@ -3,10 +3,11 @@
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::path::Path;
 
+use anyhow::bail;
 use ep_polling::evaluation::Fraction;
 use ep_polling::evaluation::proof::{Claim, Scope};
 use ep_polling::evaluation::split::Part;
-use ep_polling::tie_rule::{TieRule, first_number};
+use ep_polling::tie_rule::{self, TieRule, first_version};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
@@ -28,8 +29,8 @@ pub(crate) struct Declaration {
     /// The models of the panel as text, which changes with its members.
     pub(crate) panel_version: String,
     pub(crate) on_tie: TieRule,
-    /// The number of the rule that decides from votes.
-    #[serde(default = "first_number")]
+    /// The version of the rule that decides from votes.
+    #[serde(default = "first_version")]
     pub(crate) tie_rule: u32,
     pub(crate) round: u32,
     /// True if the models were asked about rows without a text, too.
@@ -79,6 +80,18 @@ pub(crate) struct DeclaredGold {
 }
 
 impl Declaration {
+    /// Refuses a declaration with another version of the rule that decides from votes.
+    pub(crate) fn check_tie_rule(&self) -> anyhow::Result<()> {
+        if self.tie_rule == tie_rule::VERSION {
+            return Ok(());
+        }
+        bail!(
+            "this proof used version {} of the tie rule, and this release uses version {}; label again with another --out",
+            self.tie_rule,
+            tie_rule::VERSION
+        );
+    }
+
     /// Returns the claim of a rule. All rules share the risk.
     pub(crate) fn claim(&self, rule: &Rule) -> Claim {
         let rules = u32::try_from(self.rules.len()).unwrap_or(u32::MAX);

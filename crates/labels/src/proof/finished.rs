@@ -52,6 +52,7 @@ pub fn finish(labels: &Path, path: &Path, read_request: ReadRequest) -> anyhow::
         );
     }
     let (declaration, rows) = (&record.declaration, &record.names.rows);
+    declaration.check_tie_rule()?;
     if FilePart::of(rows)?.sha256 != declaration.file.sha256 {
         bail!("{} has changed since it was labelled", rows.display());
     }

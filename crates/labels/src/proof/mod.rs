@@ -118,7 +118,7 @@ impl<'r> Proof<'r> {
             panel: settings.panel.clone(),
             panel_version: panel.to_owned(),
             on_tie: settings.on_tie,
-            tie_rule: tie_rule::NUMBER,
+            tie_rule: tie_rule::VERSION,
             round: settings.round,
             asks_empty: settings.asks_empty,
             risk: Fraction::FIVE_PERCENT,

@@ -66,6 +66,6 @@ impl ProofRecord {
         let mut file = Replacement::new(&path)?;
         serde_json::to_writer_pretty(&mut file, self)?;
         file.write_all(b"\n")?;
-        file.finish().with_context(|| format!("cannot write {}", path.display()))
+        file.finish().map(drop).with_context(|| format!("cannot write {}", path.display()))
     }
 }

@@ -15,13 +15,13 @@ use crate::settings::Panel;
 pub struct ProofPlan {
     /// The file of gold rows.
     pub path: PathBuf,
-    /// How it is read.
+    /// The settings for reading it.
     pub gold: GoldSettings,
     /// True if the gold rows were drawn in another way than as a sample: the proof is about rows drawn like them.
     pub own_draw: bool,
     /// True if gold rows may differ from the file more than a random draw does.
     pub despite_difference: bool,
-    /// What the bounds are about.
+    /// The scope of the bounds.
     pub scope: Scope,
     /// The shares of wrong labels to prove, in the order in which they are tried.
     pub bounds: Vec<Fraction>,

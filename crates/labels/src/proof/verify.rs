@@ -4,7 +4,6 @@ use std::path::Path;
 
 use anyhow::{Context, bail};
 use ep_polling::counted::counted;
-use ep_polling::tie_rule;
 use serde::Serialize;
 
 use super::accepted;
@@ -138,14 +137,7 @@ pub(crate) fn first_openings(record: &ProofRecord, openings: &Openings) -> anyho
 pub(crate) fn check(record: &ProofRecord, labels: &Path) -> anyhow::Result<ProofResult> {
     let ProofRecord { declaration, journal, opening, opened_before, result, .. } = record;
     let name = labels.display();
-    if declaration.tie_rule != tie_rule::NUMBER {
-        bail!(
-            "not verified: the record has the tie rule number {}, and this release has number {}; label again with another \
-             --out",
-            declaration.tie_rule,
-            tie_rule::NUMBER
-        );
-    }
+    declaration.check_tie_rule().context("not verified")?;
     if FilePart::first(labels, journal.bytes)? != *journal {
         bail!(
             "not verified: {name} has changed since the gold labels were read; label again with another --out"

@@ -3,7 +3,7 @@
 use std::ops::RangeInclusive;
 
 use crate::tally::Tally;
-use crate::tie_rule::{self, DecidedBy, TieRule};
+use crate::tie_rule::{self, TieRule};
 
 use crate::evaluation::binomial;
 use crate::evaluation::fraction::Fraction;
@@ -42,38 +42,22 @@ impl Accuracy {
     }
 }
 
-/// The label of a panel for one row.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Label {
-    /// The label; `None` without votes.
-    pub option: Vote,
-    /// Members of the panel that voted for it.
-    pub votes: u32,
-    /// True if several options had the most votes, and the highest-ranked member decided.
-    pub is_tie_break: bool,
-}
-
 /// Returns the label of these members, the strongest first: the option with the most votes and, of tied options, that of
-/// the highest-ranked member.
+/// the highest-ranked member; `None` without votes.
 ///
 /// ```
 /// use ep_polling::evaluation::panel::label;
 ///
 /// let row = [Some(1), Some(0), Some(1), Some(0)];
-/// assert_eq!(label(&row, &[0, 1, 2]).option, Some(1));
-/// let tied = label(&row, &[1, 0, 2, 3]);
-/// assert_eq!((tied.option, tied.votes, tied.is_tie_break), (Some(0), 2, true));
+/// assert_eq!(label(&row, &[0, 1, 2]), Some(1));
+/// assert_eq!(label(&row, &[1, 0, 2, 3]), Some(0), "a tie");
 /// ```
-pub fn label(row: &[Vote], members: &[usize]) -> Label {
+pub fn label(row: &[Vote], members: &[usize]) -> Vote {
     let votes = members.iter().filter_map(|&member| row.get(member).copied().flatten()).map(usize::from);
     let options = votes.clone().max().map_or(0, |highest| highest + 1);
     let tally = Tally::of(options, votes.clone().map(Some));
-    let (option, by) = tie_rule::decide(&tally, TieRule::Strongest, votes.map(Some), true);
-    Label {
-        option: option.and_then(|option| u16::try_from(option).ok()),
-        votes: option.and_then(|option| tally.counts().get(option).copied()).unwrap_or(0),
-        is_tie_break: by == DecidedBy::TieBreak,
-    }
+    let (option, _) = tie_rule::decide(&tally, TieRule::Strongest, votes.map(Some), true);
+    option.and_then(|option| u16::try_from(option).ok())
 }
 
 /// Returns the score of a label: first by the votes for it among the strongest `few` members, then by the votes for it
@@ -107,7 +91,7 @@ pub fn ranked(accuracies: &[Accuracy]) -> Vec<usize> {
 pub fn gold_rows(votes: &Votes, gold: &[u16], members: &[usize], few: usize) -> Vec<GoldRow> {
     let rows = votes.rows().zip(gold);
     rows.map(|(row, &gold)| {
-        let label = label(row, members).option;
+        let label = label(row, members);
         GoldRow { score: score(row, label, members, few), is_wrong: label != Some(gold) }
     })
     .collect()
@@ -125,7 +109,7 @@ pub fn cross_fitted(votes: &Votes, gold: &[u16], size: usize, folds: usize) -> V
         members.truncate(size);
         let held_out = votes.rows().zip(gold).zip(&mut is_right).skip(fold).step_by(folds);
         for ((row, &gold), is_right) in held_out {
-            *is_right = label(row, &members).option == Some(gold);
+            *is_right = label(row, &members) == Some(gold);
         }
     }
     is_right

@@ -9,7 +9,8 @@ use tokio::time::Instant;
 use super::open_batch::{OpenBatch, SentRow};
 use super::service::{NotAsked, RowResult};
 use crate::asking::Keeper;
-use crate::asking::outcome::{Labelled, Rule, concerns_the_row, ended_poll};
+use crate::asking::outcome::{Labelled, concerns_the_row, ended_poll};
+use crate::decision::LabelRule;
 
 /// Time until the first look at a batch, which grows until there are results.
 const FIRST_LOOK: Duration = Duration::from_millis(250);
@@ -27,6 +28,8 @@ pub(crate) struct Flight {
     pub(crate) cursor: u32,
     /// True if this run may not have created it.
     pub(crate) is_old: bool,
+    /// True if the service may have it.
+    pub(crate) is_sent: bool,
     pub(crate) is_cancelled: bool,
     /// True if the service has refused to create it.
     pub(crate) is_refused: bool,
@@ -49,6 +52,7 @@ impl Flight {
             missing,
             cursor: 0,
             is_old: false,
+            is_sent: false,
             is_cancelled: false,
             is_refused: false,
             unpaid: Vec::new(),
@@ -65,7 +69,7 @@ impl Flight {
         let mut missing = Vec::new();
         for (number, row) in (1..).zip(&flight.batch.rows) {
             let key = row.question.key;
-            if !keeper.journal.has(key) && keeper.earlier(key)?.attempts <= row.attempts {
+            if !keeper.journal.has(key) && keeper.failed.earlier(key)?.attempts <= row.attempts {
                 missing.push(number);
             }
         }
@@ -76,6 +80,12 @@ impl Flight {
     /// Returns the number before the first row without a result; `None` if there is none.
     pub(crate) fn before_first_missing(&self) -> Option<u32> {
         self.missing.iter().min().map(|number| number - 1)
+    }
+
+    /// Returns the batch to create, which the service may have from now on.
+    pub(crate) const fn sent(&mut self) -> &OpenBatch {
+        self.is_sent = true;
+        &self.batch
     }
 
     /// Takes the rows without a result.
@@ -126,8 +136,8 @@ impl Flight {
                     self.unpaid.push(row);
                 }
                 Outcome::Poll(reply) => {
-                    let earlier = keeper.earlier(row.question.key)?;
-                    let rule = Rule { panel: &self.batch.panel, on_tie: self.batch.on_tie };
+                    let earlier = keeper.failed.earlier(row.question.key)?;
+                    let rule = LabelRule { panel: &self.batch.panel, on_tie: self.batch.on_tie };
                     done.push(rule.labelled(row.question, earlier, reply.map(|poll| *poll)));
                 }
                 Outcome::NotAsked(NotAsked { message }) => {

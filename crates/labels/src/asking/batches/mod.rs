@@ -18,7 +18,7 @@ use ep_tools::batches::{MAX_BODY, MAX_INLINE_ROWS};
 
 use super::Event;
 use super::keeper::Keeper;
-use super::source::{News, RowToAsk, Source, Takes};
+use super::source::{Capacity, News, RowToAsk, Source};
 use crate::asking::outcome::left_to_ask;
 use crate::entry::Key;
 use crate::operations::Operations;
@@ -31,7 +31,7 @@ use service::{Created, PAGE, Page, RowResult};
 
 /// The most batches in flight. A service asks the rows of an account's first batch first.
 const MAX_IN_FLIGHT: usize = 3;
-/// The most bytes of the rows of a batch. A request has room for its other arguments.
+/// The most bytes of the rows of a batch. A request has room for the commas between them, and for its other arguments.
 const MAX_BYTES: usize = MAX_BODY / 8 * 7;
 
 /// The batches of a run.
@@ -48,7 +48,7 @@ pub(crate) struct Batches<'b, O> {
     waits_for_money: bool,
     /// True if the page of a batch was named.
     names_page: bool,
-    /// What the loop does not know yet.
+    /// News that `next` has not returned yet.
     news: News,
 }
 
@@ -57,14 +57,13 @@ impl<O: Operations> Source for Batches<'_, O> {
         true
     }
 
-    fn takes(&self) -> Takes {
+    fn capacity(&self) -> Capacity {
         let is_full = self.waits_for_money || self.in_flight.len() >= MAX_IN_FLIGHT;
-        Takes { rows: if is_full { 0 } else { MAX_INLINE_ROWS }, bytes: MAX_BYTES }
+        Capacity { rows: if is_full { 0 } else { MAX_INLINE_ROWS }, bytes: MAX_BYTES }
     }
 
     fn size(&self, row: &RowToAsk) -> usize {
-        // A comma separates it from the next one.
-        self.sent(row).request().to_string().len() + 1
+        self.sent(row).request().to_string().len()
     }
 
     fn reserved(&self) -> MicroUsd {
@@ -75,9 +74,9 @@ impl<O: Operations> Source for Batches<'_, O> {
         self.in_flight.iter().map(|flight| flight.batch.rows.len()).sum()
     }
 
-    fn send(&mut self, rows: Vec<RowToAsk>, at_most: MicroUsd, is_limited: bool) -> anyhow::Result<()> {
+    fn send(&mut self, rows: Vec<RowToAsk>, limit: Option<MicroUsd>) -> anyhow::Result<()> {
         let rows = rows.iter().map(|row| self.sent(row)).collect();
-        let most = is_limited.then(|| Usd(at_most.max(MicroUsd::new(1))));
+        let most = limit.map(|limit| Usd(limit.max(MicroUsd::new(1))));
         let repetitions = &mut self.repetitions;
         let repetition = |request| {
             let next = repetitions.entry(request).or_default();
@@ -154,7 +153,7 @@ impl<'b, O: Operations> Batches<'b, O> {
     /// Drops the batches that the service has not got.
     fn drop_unsent(&mut self) -> anyhow::Result<()> {
         let before = self.in_flight.len();
-        self.in_flight.retain(|flight| flight.is_old || flight.batch.batch_id.is_some());
+        self.in_flight.retain(|flight| flight.is_old || flight.is_sent);
         if self.in_flight.len() < before { self.store() } else { Ok(()) }
     }
 
@@ -199,15 +198,15 @@ impl<'b, O: Operations> Batches<'b, O> {
         let found = if flight.is_old { self.service.find(&flight.batch.reference).await? } else { None };
         let Created { id, is_old, page } = match found {
             Some(id) => Created { id, is_old: true, page: None },
-            None => match self.service.create(&flight.batch).await {
+            None => match self.service.create(flight.sent()).await {
                 Ok(created) => created,
                 Err(fault) => {
+                    // After a failure of the server, the batch may exist.
+                    flight.is_refused = fault.kind().row().http < 500 && fault.kind() != Kind::InProgress;
                     // The same rows under another name of the file.
                     let is_renamed = fault.kind() == Kind::IdempotencyMismatch;
                     let reference = &flight.batch.reference;
                     let found = if is_renamed { self.service.find(reference).await? } else { None };
-                    // After a failure of the server, the batch may exist.
-                    flight.is_refused = fault.kind().row().http < 500 && fault.kind() != Kind::InProgress;
                     let Some(id) = found else { return Err(fault.into()) };
                     flight.is_refused = false;
                     Created { id, is_old: true, page: None }
@@ -319,4 +318,85 @@ fn refused(error: BatchError, rows: &[SentRow]) -> Fault {
     let place = row.map_or_else(String::new, |row| format!("row {}: ", row.question.row.number));
     let kind = Kind::from_code(&error.code).unwrap_or(Kind::InvalidInput);
     Fault::new(kind, format!("{place}{}", error.message))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+    use std::time::Duration;
+
+    use ep_kernel::ports::Clock;
+    use ep_kernel::tool::Entry as Operation;
+    use ep_polling::time::Timestamp;
+    use serde_json::{Map, Value, json};
+
+    use super::*;
+    use crate::asking::Event;
+    use crate::failed_rows::FailedRows;
+    use crate::files::table::Row;
+    use crate::journal::Journal;
+    use crate::operations::OnceReply;
+    use crate::question::RowQuestion;
+    use crate::settings::{Panel, Questions, RequestForm};
+    use ep_polling::tie_rule::TieRule;
+
+    /// A server that never responds.
+    struct Silent;
+
+    impl Operations for Silent {
+        async fn call(&self, _: &'static Operation, _: Value) -> Result<Value, Fault> {
+            std::future::pending().await
+        }
+
+        async fn call_once(&self, _: &'static Operation, _: Value, _: &str) -> Result<OnceReply, Fault> {
+            std::future::pending().await
+        }
+    }
+
+    struct Epoch;
+
+    impl Clock for Epoch {
+        fn now(&self) -> Timestamp {
+            Timestamp::from_millis(0)
+        }
+    }
+
+    /// The first signal can arrive while a batch is created. The server creates it all the same.
+    #[tokio::test(start_paused = true)]
+    async fn a_batch_that_the_server_may_have_is_not_dropped() {
+        let folder = tempfile::tempdir().unwrap();
+        let out = folder.path().join("labels.jsonl");
+        let settings = LabelSettings {
+            questions: Questions::Requests { requests: RequestForm::BatchLines },
+            panel: Panel::Models(vec!["a".to_owned(), "b".to_owned()]),
+            on_tie: TieRule::Report,
+            round: 1,
+            asks_empty: false,
+            read_request: |_| unreachable!("no row is read"),
+        };
+        let (mut journal, mut listener) = (Journal::open(&out).unwrap(), |_: Event<'_>| {});
+        let failed = FailedRows::open(&out).unwrap();
+        let mut keeper = Keeper::new(&mut journal, failed, &mut listener, &Epoch);
+        let service = BatchService::new(&Silent, "http://server", Path::new("rows.jsonl")).unwrap();
+        let file = OpenBatchFile::read(&out, Some("http://server")).unwrap();
+        let mut batches = Batches::new(service, &settings, file, &keeper).unwrap();
+        let row = |number: u64| RowToAsk {
+            question: RowQuestion {
+                row: Row { number, fields: Map::new() },
+                id: json!(number),
+                key: Key([7; 16]),
+                question: "Which one is it?".to_owned(),
+                options: vec!["x".to_owned(), "y".to_owned()],
+                is_empty: false,
+            },
+            at_most: MicroUsd::new(1),
+            earlier: crate::failed_rows::Earlier::default(),
+        };
+        batches.send(vec![row(1)], None).unwrap();
+        let create = tokio::time::timeout(Duration::from_secs(1), batches.next(&mut keeper, false));
+        assert!(create.await.is_err(), "the server has responded");
+        batches.send(vec![row(2)], None).unwrap();
+        batches.drop_unsent().unwrap();
+        assert_eq!(batches.rows_in_flight(), 1, "only the batch that was not sent is dropped");
+    }
 }

@@ -193,7 +193,7 @@ impl OpenBatchFile {
             serde_json::to_writer(&mut file, batch)?;
             file.write_all(b"\n").with_context(unwritable)?;
         }
-        file.finish().with_context(unwritable)
+        file.finish().map(drop).with_context(unwritable)
     }
 
     /// Returns the name of the file.
